@@ -72,7 +72,7 @@ func Result(callID, text string) ToolResult { return transcript.Result(callID, t
 func RecallTools() []Tool { return recall.Tools() }
 
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.
-func UnfoldCall(handle string) string { return conv.UnfoldCall(handle) }
+func UnfoldCall(handle string) string { return fold.UnfoldCall(handle) }
 
 // PolicyByName finds one of the policies that come with pleat.
 func PolicyByName(name string) (Policy, error) { return policy.ByName(name) }

@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -10,19 +11,27 @@ import (
 func MeasureStretch(s *Session, start, end int) (h transcript.Hash, bytes, lines int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.Measure(start, end)
+	h, bytes, lines, err := s.st.Measure(context.Background(), start, end)
+	if err != nil {
+		panic(err)
+	}
+	return h, bytes, lines
 }
 
 // RenderStretch is the text that unfolding a stretch shows.
 func RenderStretch(s *Session, start, end int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.RenderText(start, end)
+	text, err := s.st.RenderText(context.Background(), start, end)
+	if err != nil {
+		panic(err)
+	}
+	return text
 }
 
 // HoldsPlan reports whether the session holds what the last plan's pages were made from.
 func HoldsPlan(s *Session) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return reflect.ValueOf(s.miner).Elem().FieldByName("stretches").Len() > 0
+	return reflect.ValueOf(s.pages).Elem().FieldByName("stretches").Len() > 0
 }

@@ -44,16 +44,18 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "model", "store", "transcript"},
-	"page":   {"internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold":   {"internal/text", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
+	"page":   {"fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
-	"recall": {"internal/conv", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "transcript"},
+	"recall": {"internal/conv", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
-	"fold/lever": {"fold", "internal/conv", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
 
+	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
+
 	"": {
-		"digest", "fold", "internal/conv", "internal/text", "ledger", "model", "page", "policy", "recall", "store", "tokens",
+		"digest", "fold", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 

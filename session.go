@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/page"
 	"github.com/pleat-dev/pleat/policy"
@@ -90,7 +91,7 @@ type Session struct {
 	o     Options
 
 	mu    sync.Mutex
-	st    *fold.Folding
+	st    *epoch.State
 	last  uint64 // number of the newest entry applied
 	cal   *tokens.Calibration
 	usd   float64
@@ -105,7 +106,7 @@ type Session struct {
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
-	miner   *page.Miner     // of what pages are written from
+	pages   *page.Writer
 	digests []digest.Report // how every digest came to be
 	dig     digesting
 }
@@ -131,14 +132,10 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = tokens.NewCalibration(s.o.Model)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
-	s.miner = &page.Miner{Conversation: c}
-	s.st = fold.NewFolding(c, pageDesk{s.miner})
-	s.st.Recall, s.st.Policy, s.st.ThinkFirst = s.recall(), &s.o.Policy, s.o.Model.Thinking.First
-	if s.o.KeepFile != nil {
-		s.st.KeepFile = s.keepFile
-	}
-	s.st.Head = s.o.headParts()
-	s.st.Rebuild()
+	s.pages = page.NewWriter(c)
+	s.st = epoch.New(c, s.o.headParts())
+	s.st.Policy = &s.o.Policy
+	s.st.Layout.Recall, s.st.Layout.ThinkFirst = s.recall(), s.o.Model.Thinking.First
 	if err := s.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
@@ -245,7 +242,7 @@ func (s *Session) SetBudget(b fold.Budget) {
 func (s *Session) Len() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.Transcript.Len()
+	return s.st.Len()
 }
 
 // LastAnswer is when the newest answer of the model was stored; zero: there is none.
@@ -259,20 +256,16 @@ func (s *Session) LastAnswer() time.Time {
 func (s *Session) Tokens(start, end int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
-	for i := start; i < end; i++ {
-		parts, _ := s.st.PartsShown(i, fold.Folded{})
-		n += parts.Total()
-	}
-	return n
+	return s.st.Facts().Tokens(start, end)
 }
 
 // Message returns message i of the transcript. A message whose bytes in the store are
 // damaged is replaced by one that says so; that the store cannot be read now is an error.
 func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
-	defer s.begin(ctx)()
-	m := s.st.Transcript.At(i)
-	if err := s.st.Contents.Fault(); err != nil {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.st.Message(ctx, i)
+	if err != nil {
 		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.key, err)
 	}
 	return m, nil
@@ -282,27 +275,17 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 // bytes in the store are damaged is replaced by one that says so; that the store cannot be
 // read now is an error.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
-	defer s.begin(ctx)()
-	msgs, err := v.Resolve(s.st.Transcript.At)
-	if err == nil {
-		err = s.st.Contents.Fault()
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var msgs []transcript.Message
+	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
+		msgs, err = v.Resolve(t.At)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("resolve view of session %s: %w", s.key, err)
 	}
 	return msgs, nil
-}
-
-// begin takes the session for a call. What has to be read from the store on the way is read
-// under the call's context. The function that it returns ends the call.
-func (s *Session) begin(ctx context.Context) func() {
-	s.mu.Lock()
-	s.st.Contents.Ctx = ctx
-	_ = s.st.Contents.Fault()
-	return func() {
-		s.st.Contents.Ctx = context.Background()
-		s.mu.Unlock()
-	}
 }
 
 // Append adds messages. When it returns they are durable. Results that are too
@@ -311,7 +294,8 @@ func (s *Session) begin(ctx context.Context) func() {
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
 // error is an [*AppendError], which says how many were added before it.
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.append(ctx, msgs)
 }
 
@@ -363,7 +347,7 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.st.MayFoldAtBirth(n.m, n.shapes, &s.o.Policy, s.birthLimits())
+	spills := s.o.Policy.MayFoldAtBirth(n.m, func(b int) int { return n.shapes[b].Bytes }, s.birthLimits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err
@@ -390,7 +374,11 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 
 // spill makes the entry for the folds of a message's large results, if there are any.
 func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
-	spilled := s.st.AtBirth(m, &s.o.Policy, s.birthLimits())
+	o := fold.BirthOptions{Limits: s.birthLimits(), Folds: len(s.st.Folds), Recall: s.st.Layout.Recall}
+	if s.o.KeepFile != nil {
+		o.Keep = s.keepFile
+	}
+	spilled := fold.AtBirth(s.st, m, &s.o.Policy, o)
 	if len(spilled) == 0 {
 		return nil, nil
 	}
@@ -522,7 +510,10 @@ func (s *Session) Snapshot() fold.Snapshot {
 
 func (s *Session) snapshot() fold.Snapshot {
 	l := s.levels()
-	snap := fold.Snapshot{Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Head.Total() + s.st.Whole, Limits: l, Messages: s.st.Shown.Count, Epoch: s.st.Epoch}
+	snap := fold.Snapshot{
+		Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Layout.Head.Total() + s.st.Whole(),
+		Limits: l, Messages: s.st.Count, Epoch: s.st.Epoch,
+	}
 	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
 	snap.State = l.State(snap.Tokens)

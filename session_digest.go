@@ -49,13 +49,14 @@ func (s *Session) canDigest() (bool, string) {
 // answer gets the digest that a plan needs, while the caller waits. The lock is held when
 // it is called and when it returns, and free in between: the session can be used.
 func (s *Session) answer(ctx context.Context, need fold.Need) {
-	newest := s.newestTold()
-	if err := s.refresh(ctx); err == nil && s.newestTold() != newest {
+	newest := s.st.NewestTold()
+	if err := s.refresh(ctx); err == nil && s.st.NewestTold() != newest {
 		return // another process has just stored one
 	}
-	if need.Ask.Notes && len(s.st.Notes) > 0 || !need.Ask.AsIs && s.st.NotesSayEnough(need.Start, need.End) {
-		s.keepDigest(ctx, digest.Report{Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus},
-			s.st.SourceHash(need.Start, need.End), "")
+	if need.Ask.Notes && len(s.st.Notes) > 0 || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
+		s.keepDigest(ctx, digest.Report{
+			Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus,
+		}, s.st.SourceHash(need.Start, need.End), "")
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Digest.Deadline)
@@ -72,23 +73,17 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 	s.digest(ctx, need, false)
 }
 
-// newestTold is the number of the newest usable digest's entry.
-func (s *Session) newestTold() uint64 {
-	if n := len(s.st.Told); n > 0 {
-		return s.st.Told[n-1].Seq
-	}
-	return 0
+// notesSayEnough reports whether a digest would only repeat the agent's notes. If that cannot
+// be found out, it would not.
+func (s *Session) notesSayEnough(ctx context.Context, need fold.Need) bool {
+	enough, err := s.st.NotesSayEnough(ctx, need.Start, need.End)
+	return enough && err == nil
 }
 
-// unlocked calls f with the lock free. The call under way goes on after it, with its
-// context.
+// unlocked calls f with the lock free.
 func (s *Session) unlocked(f func()) {
-	ctx := s.st.Contents.Ctx
 	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.st.Contents.Ctx = ctx
-	}()
+	defer s.mu.Lock()
 	f()
 }
 
@@ -106,23 +101,39 @@ func (s *Session) digestAhead(o fold.PlanOptions) {
 	s.dig.work.Go(func() {
 		ctx, cancel := context.WithTimeout(s.dig.ctx, 4*s.o.Digest.Deadline)
 		defer cancel()
-		defer s.begin(ctx)()
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		s.dig.flight = nil
-		if need := s.st.NeedAhead(&s.o.Policy, o); need != nil {
-			s.digest(ctx, *need, true)
-			if s.newestTold() > s.st.EpochSeq { // what a page is written from is looked through now, not at red
-				o.Trigger, o.Model = fold.TriggerRed, false
-				fold.Make(s.st, &s.o.Policy, o)
-				s.miner.Forget()
-			}
-		}
+		s.prepareDigest(ctx, o)
 		close(done)
 	})
 }
 
+// prepareDigest has the digest made that the next epoch at red will need, if it will need one.
+func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) {
+	need, err := fold.NeedAhead(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+	if err != nil {
+		s.o.Logger.Warn("a digest could not be prepared", "session", s.key.String(), "err", err)
+		return
+	}
+	if need == nil {
+		return
+	}
+	s.digest(ctx, *need, true)
+	if s.st.NewestTold() <= s.st.EpochSeq {
+		return
+	}
+	// What a page is written from is looked through now, and not when the view is red.
+	o = s.planOptions()
+	o.Trigger, o.Model = fold.TriggerRed, false
+	if _, err := s.plan(ctx, o); err != nil {
+		s.o.Logger.Warn("a page could not be prepared", "session", s.key.String(), "err", err)
+	}
+}
+
 // digest asks the model, with the lock free, and stores what came of it.
 func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
-	src, err := s.digestSource(need)
+	src, err := s.digestSource(ctx, need)
 	if err != nil {
 		s.o.Logger.Warn("a digest could not be asked for", "session", s.key.String(), "err", err)
 		return
@@ -163,7 +174,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	s.keepDigest(context.WithoutCancel(ctx), report, src.Hash, text)
 }
 
-var errClaimed = errors.New("another process is at it")
+var errClaimed = errors.New("another process is writing this digest")
 
 // claim makes sure that no other process asks for a digest of the session. Who waits for
 // the digest waits for the other's as well.
@@ -190,10 +201,10 @@ func (s *Session) claim(ctx context.Context, background bool) (release func(cont
 			return nil, false
 		case <-t.C:
 		}
-		end := s.begin(ctx)
+		s.mu.Lock()
 		err = s.refresh(ctx)
-		there := s.newestTold() != known
-		end()
+		there := s.st.NewestTold() != known
+		s.mu.Unlock()
 		if err != nil || there {
 			return nil, false
 		}
@@ -203,7 +214,7 @@ func (s *Session) claim(ctx context.Context, background bool) (release func(cont
 func (s *Session) newestToldLocked() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.newestTold()
+	return s.st.NewestTold()
 }
 
 // keepDigest stores a digest, or that there is none, and takes it in.
@@ -238,9 +249,8 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 		e.Body = body
 	}
 	s.digests = append(s.digests, d.Report)
-	s.st.Narrated(conv.Narrative{
-		Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, Source: d.Source, Seq: e.Seq,
-	})
+	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens}
+	s.st.Tell(n, d.Source, e.Seq)
 	s.usd += d.USD
 	return nil
 }
@@ -261,5 +271,8 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 
 // askOf is how a lever wants its digest asked for.
 func askOf(a fold.Ask) digest.Ask {
-	return digest.Ask{Prompt: a.Prompt, Closing: a.Closing, JSON: a.JSON, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs}
+	return digest.Ask{
+		Prompt: a.Prompt, Closing: a.Closing, JSON: a.JSON, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp,
+		Trust: a.AsIs,
+	}
 }

@@ -1,7 +1,7 @@
 package pleat
 
 import (
-	"errors"
+	"context"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -10,48 +10,59 @@ import (
 )
 
 // digestSource copies what a need is about. The lock is held.
-func (s *Session) digestSource(want fold.Need) (*digest.Source, error) {
+func (s *Session) digestSource(ctx context.Context, want fold.Need) (*digest.Source, error) {
 	st := s.st
 	src := &digest.Source{
-		Need: digest.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus}, Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
-		Calls: st.Ledger.Len(), Pins: st.Pinned, Notes: append([]transcript.Note(nil), st.Notes...),
-		Said: append([]userwords.Said(nil), st.Words.Said()...),
+		Need: digest.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
+		Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
+		Calls: st.Ledger().Len(), Pins: st.Pins, Notes: append([]transcript.Note(nil), st.Notes...),
+		Said: append([]userwords.Said(nil), st.Said()...),
 	}
-	for n := len(st.Told) - 1; n >= 0; n-- {
-		if t := st.Told[n]; t.End <= want.End && t.Start <= want.Start {
-			src.Prev, src.First = t.Text, t.End
-			break
-		}
+	if t := st.ToldBefore(want.Start, want.End); t != nil {
+		src.Prev, src.First = t.Text, t.End
 	}
-	safe := st.Safe(fold.Folded{})
+	unfolded := st.Layout
+	unfolded.In = fold.Set{}
+	safe, facts := unfolded.Safe(), st.Facts()
 	for i := src.First; i < want.End; i++ {
-		m := digest.SourceMessage{Message: st.Transcript.At(i), Cut: safe[i]}
-		for b := range st.Facts[i].Blocks {
-			bf := &st.Facts[i].Blocks[b]
-			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger.Entry(int(bf.Call)).SupersededBy > 0
+		msg, err := st.Message(ctx, i)
+		if err != nil {
+			return nil, err
+		}
+		m := digest.SourceMessage{Message: msg, Cut: safe[i]}
+		for b := range facts[i].Blocks {
+			bf := &facts[i].Blocks[b]
+			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger().Entry(int(bf.Call)).SupersededBy > 0
 			m.Handles, m.Superseded = append(m.Handles, bf.Name.String()), append(m.Superseded, superseded)
 		}
 		src.Msgs = append(src.Msgs, m)
 	}
-	var err error
+	for i := want.Start; i < want.End; i++ {
+		for b := range facts[i].Blocks {
+			src.Replaces += int(facts[i].Blocks[b].Tokens)
+		}
+	}
+	return src, s.digestView(ctx, src)
+}
+
+// digestView copies what the view in force shows of the messages of a digest.
+func (s *Session) digestView(ctx context.Context, src *digest.Source) error {
 	v := transcript.View{}
-	for _, vm := range st.View() {
-		if vm.Source >= want.End {
+	for _, vm := range s.st.View() {
+		if vm.Source >= src.Need.End {
 			break
 		}
 		v.Messages = append(v.Messages, vm)
-		if vm.Source >= 0 && vm.Source < want.Start {
+		if vm.Source >= 0 && vm.Source < src.Need.Start {
 			src.ViewHead = len(v.Messages)
 		}
 	}
-	src.View, err = v.Resolve(st.Transcript.At)
+	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
+		src.View, err = v.Resolve(t.At)
+		return err
+	})
 	for _, m := range src.View {
-		src.ViewTokens += st.Count.CountMessage(m)
+		src.ViewTokens += s.st.Tokens().CountMessage(m)
 	}
-	for i := want.Start; i < want.End; i++ {
-		for b := range st.Facts[i].Blocks {
-			src.Replaces += int(st.Facts[i].Blocks[b].Tokens)
-		}
-	}
-	return src, errors.Join(err, st.Contents.Fault())
+	return err
 }

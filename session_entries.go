@@ -8,6 +8,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -109,7 +110,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 			s.st.Forked = d.Parent != ""
 		}
 	case store.EntryPrefix:
-		s.st.Marked = s.st.Transcript.Len()
+		s.st.Marked = s.st.Len()
 	case store.EntryMessage:
 		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
 			s.answered = e.Time
@@ -120,7 +121,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 			err = s.st.Use(d.Folds)
 		}
 	case store.EntryEpoch:
-		var d fold.EpochData
+		var d epoch.Data
 		if err = json.Unmarshal(e.Data, &d); err == nil {
 			if err = s.st.Enter(d); err == nil {
 				s.st.EpochSeq = e.Seq

@@ -4,20 +4,19 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/recall"
 )
 
 // finder finds things in the session. The lock is held.
 func (s *Session) finder() *recall.Finder {
 	x := &recall.Finder{
-		Conversation: s.st.Conversation, Call: s.calls(), Content: s.st.Content,
+		Conversation: s.st, Call: s.calls(),
 		Folded: func(handle string) bool {
 			return slices.ContainsFunc(s.st.Folds, func(f *fold.Fold) bool { return f.Handle == handle })
 		},
 	}
-	if s.st.AnyFold() {
-		x.Shown = s.st.InView
+	if s.st.Folded() {
+		x.Shown = s.st.Layout.Shows
 	}
 	return x
 }
@@ -25,7 +24,7 @@ func (s *Session) finder() *recall.Finder {
 // calls is how this session's model is told to call.
 func (s *Session) calls() recall.Call {
 	if s.o.Recall("x") == "" {
-		return conv.UnfoldCall
+		return fold.UnfoldCall
 	}
 	return s.o.Recall
 }

@@ -26,9 +26,10 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	size, most := 0, s.limits().Max/4
-	for _, p := range append(slices.DeleteFunc(slices.Clone(s.st.Pinned), func(p string) bool { return p == text }), text) {
+	for _, p := range append(slices.DeleteFunc(slices.Clone(s.st.Pins), func(p string) bool { return p == text }), text) {
 		size += s.o.Tokens.CountText(p)
 	}
 	if size > most {
@@ -39,8 +40,9 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 
 // Unpin lets go of a pinned text.
 func (s *Session) Unpin(ctx context.Context, txt string) error {
-	defer s.begin(ctx)()
-	if !slices.Contains(s.st.Pinned, txt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.st.Pins, txt) {
 		return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
 	}
 	return s.writePin(ctx, pinData{Text: txt, Remove: true})
@@ -61,7 +63,7 @@ func (s *Session) writePin(ctx context.Context, d pinData) error {
 func (s *Session) Pins() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.Pinned)
+	return slices.Clone(s.st.Pins)
 }
 
 // Note writes something down under a key, outside of the transcript. An empty text
@@ -70,7 +72,8 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 	if key == "" {
 		return errors.New("note: the key is empty")
 	}
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	data, err := json.Marshal(transcript.Note{Key: key, Text: text})
 	if err != nil {
 		return fmt.Errorf("encode note: %w", err)
@@ -91,7 +94,8 @@ func (s *Session) Notes() []transcript.Note {
 // Used records what the provider reports for the last view. It corrects later estimates.
 // The answer may have been appended already.
 func (s *Session) Used(ctx context.Context, u model.Usage) error {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	usd, _ := s.o.Model.Cost(u)
 	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
 }
@@ -127,14 +131,16 @@ func (s *Session) Spent() float64 {
 // Nothing needs to be brought back, because nothing was gone. It is refused with
 // [ErrCannotFit] if the result would be too large to send.
 func (s *Session) Undo(ctx context.Context) error {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	return s.undo(ctx, s.limits().Max)
 }
 
 // UndoAll takes back every epoch, whatever the budget: for a session that is to be folded
 // anew. The next view opens an epoch if it must.
 func (s *Session) UndoAll(ctx context.Context) error {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
 		if _, ok := s.st.Undone(); !ok {
 			return nil
@@ -152,8 +158,13 @@ func (s *Session) undo(ctx context.Context, most int) error {
 		return fmt.Errorf("undo: no epoch is in force: %w", store.ErrNotFound)
 	}
 	d.DropThinking = s.o.Model.Thinking.Bound
-	in := s.st.SetOf(d.InForce, d.Bare)
-	parts, _ := s.st.RenderedParts(in)
+	in, err := s.st.SetOf(d.InForce, d.Bare)
+	if err != nil {
+		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
+	}
+	then := s.st.Layout
+	then.In = in
+	parts, _ := then.Parts()
 	if parts.Total() > most {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, &CannotFitError{Parts: parts, Max: most})
 	}
@@ -174,14 +185,14 @@ func (s *Session) undo(ctx context.Context, most int) error {
 func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.SelectCalls(f)
+	return s.st.Ledger().SelectNamed(f, s.st.Facts())
 }
 
 // Words returns what people said in the session and the task list.
 func (s *Session) Words() (said []userwords.Said, tasks userwords.TaskState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.Words.Said()), s.st.Words.Tasks()
+	return slices.Clone(s.st.Said()), s.st.Words().Tasks()
 }
 
 // Report says what was folded, why, and how to get it back.
@@ -222,16 +233,16 @@ func (s *Session) Report() Report {
 }
 
 func (s *Session) report() Report {
-	r := Report{Session: s.key.Session, Messages: s.st.Transcript.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*fold.Fold{}}
+	r := Report{Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*fold.Fold{}}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
 		r.Cache = d.Cache
 	}
-	for _, id := range s.st.InUse.InForce() {
+	for _, id := range s.st.Layout.In.IDs() {
 		r.Folds = append(r.Folds, s.st.Folds[id-1])
 	}
 	r.Digests = slices.Clone(s.digests)
-	r.Whole = s.st.Head.Total() + s.st.Whole
+	r.Whole = s.st.Layout.Head.Total() + s.st.Whole()
 	return r
 }
 

@@ -13,7 +13,8 @@ import (
 
 // Refresh takes in what other processes wrote to the session since it last looked.
 func (s *Session) Refresh(ctx context.Context) error {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if err := s.refresh(ctx); err != nil {
 		return fmt.Errorf("refresh session %s: %w", s.key, err)
 	}
@@ -47,7 +48,8 @@ func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...t
 // MarkAs is like Mark with several labels: an entry for each, in one write. It returns the
 // number of the last.
 func (s *Session) MarkAs(ctx context.Context, labels []string, data []byte, msgs ...transcript.Message) (uint64, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	var entries []store.Entry
 	for _, label := range labels {
 		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data})
@@ -72,10 +74,7 @@ func (s *Session) SetHead(system string, tools []model.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.System, s.o.Tools = system, tools
-	head := s.o.headParts()
-	s.st.Parts.System += head.System - s.st.Head.System
-	s.st.Parts.Tools += head.Tools - s.st.Head.Tools
-	s.st.Head = head
+	s.st.SetHead(s.o.headParts())
 }
 
 // Fork copies the entries 1 to upTo of a session into a new one: the same conversation

@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Unfold gives back something folded, or any other block of the session that has a
@@ -16,11 +18,9 @@ import (
 // the hash under which it was folded. A handle that this session does not have is
 // [ErrNotFound]: handles work only in the session that made them and in its forks.
 func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
-	defer s.begin(ctx)()
-	u, err := s.finder().Unfold(r)
-	if fault := s.st.Contents.Fault(); fault != nil {
-		err = fault
-	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u, err := s.finder().Unfold(ctx, r)
 	if err != nil {
 		return recall.Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
 	}
@@ -62,7 +62,8 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	res, err := s.finder().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
 		places, err := s.places(ctx, words, n)
 		if err == nil {
@@ -70,13 +71,7 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 		}
 		return places, err
 	})
-	if err != nil {
-		return recall.SearchResult{}, err
-	}
-	if err := s.st.Contents.Fault(); err != nil {
-		return recall.SearchResult{}, fmt.Errorf("search: %w", err)
-	}
-	return res, nil
+	return res, err
 }
 
 // places asks the store for windows with some of the words. If the store cannot search, all
@@ -88,13 +83,16 @@ func (s *Session) places(ctx context.Context, words string, n int) ([]store.Hit,
 			return hits, err
 		}
 	}
-	return store.Scan(func(yield func(uint64, string) bool) {
-		for i := range s.st.Transcript.Len() {
-			if ctx.Err() != nil || !yield(s.st.Contents.Entry(i), conv.SearchText(s.st.Transcript.At(i))) {
+	var err error
+	hits := store.Scan(func(yield func(uint64, string) bool) {
+		for i := range s.st.Len() {
+			var m transcript.Message
+			if m, err = s.st.Message(ctx, i); err != nil || !yield(s.st.Contents.Entry(i), conv.SearchText(m)) {
 				return
 			}
 		}
-	}, words, n), ctx.Err()
+	}, words, n)
+	return hits, cmp.Or(err, ctx.Err())
 }
 
 // LedgerText lists the calls that the filter chooses in at most budget tokens (0: no

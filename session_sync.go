@@ -71,7 +71,7 @@ func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error)
 func (s *Session) shared(history []Message) (same int, upTo uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := s.st.Transcript.Len()
+	n := s.st.Len()
 	for same < n && same < len(history) && s.st.Same(same, history[same]) {
 		same++
 	}

@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -33,12 +33,19 @@ type Turn struct {
 //
 // The view must not be changed. It stays valid when the session goes on.
 func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	snap := s.snapshot()
 	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
 	o, due := s.due(turn)
-	if (!due || o.Trigger.Voluntary()) && !s.stillLegal() {
-		o.Trigger, due = fold.TriggerIllegal, true
+	if !due || o.Trigger.Voluntary() {
+		legal, err := s.stillLegal(ctx)
+		if err != nil {
+			return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+		}
+		if !legal {
+			o.Trigger, due = fold.TriggerIllegal, true
+		}
 	}
 	if due {
 		if _, err := s.epoch(ctx, o); err != nil {
@@ -53,20 +60,23 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 // stillLegal reports whether the view in force is legal. It was when its epoch opened, and
 // an answer to a legal request leaves it so. Only what came without an answer is checked,
 // because after a request that failed the user may say something else, and answers without
-// the thinking that their turn must begin with.
-func (s *Session) stillLegal() bool {
-	n := s.st.Transcript.Len()
-	if s.legal == n || !s.st.AnyFold() || s.legal > 0 && s.st.Answers(s.legal) {
+// the thinking that their turn must begin with. That it cannot be found out is an error.
+func (s *Session) stillLegal(ctx context.Context) (bool, error) {
+	n := s.st.Len()
+	if s.legal == n || !s.st.Folded() || s.legal > 0 && s.st.Layout.Answers(s.legal) {
 		s.legal = n
-		return true
+		return true, nil
 	}
-	err := s.checkView(s.st.View())
-	if err == nil {
+	switch err := s.checkView(ctx, s.st.View()); {
+	case err == nil:
 		s.legal = n
-	} else {
+		return true, nil
+	case errors.Is(err, transcript.ErrIllegal):
 		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.key.String(), "err", err)
+		return false, nil
+	default:
+		return false, fmt.Errorf("check the view in force: %w", err)
 	}
-	return !errors.Is(err, transcript.ErrIllegal)
 }
 
 // fitting is the view in force, if it may be sent.
@@ -75,12 +85,12 @@ func (s *Session) fitting() (transcript.View, error) {
 		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.most()}
 	}
 	s.sent = s.st.Parts.Total()
-	s.st.Marked = s.st.Transcript.Len() // a fork of the library is never marked; its views are what it shows
+	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
 	return s.inForce(), nil
 }
 
 func (s *Session) inForce() transcript.View {
-	return transcript.View{Messages: s.st.View(), DropThinking: s.st.InUse.Bare < s.st.Unbound}
+	return transcript.View{Messages: s.st.View(), DropThinking: s.st.Layout.In.Bare < s.st.Unbound}
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.
@@ -97,9 +107,10 @@ func (e *CannotFitError) Error() string {
 // Sizes names the parts and their sizes.
 func (e *CannotFitError) Sizes() string {
 	p := e.Parts
-	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
-		text.Thousands(p.Total()), text.Thousands(e.Max), text.Thousands(p.System), text.Thousands(p.Tools), text.Thousands(p.User), text.Thousands(p.Pins),
-		text.Thousands(p.Total()-p.System-p.Tools-p.User-p.Pins))
+	n := text.Thousands
+	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: "+
+		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
+		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins), n(p.Total()-p.System-p.Tools-p.User-p.Pins))
 }
 
 // Is makes errors.Is(err, ErrCannotFit) true.
@@ -156,10 +167,18 @@ func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
 
 func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
+	lay := &s.st.Layout
 	return fold.PlanOptions{
-		Limits: s.limits(), Sure: s.sure(), Rates: s.rates(), Echo: s.finder().OriginCall, Binds: s.o.Model.Thinking.Bound, Child: s.o.Child,
-		Model: model,
+		Past: s.st.Past(), Head: lay.Head, Recall: lay.Recall, ThinkFirst: lay.ThinkFirst,
+		Limits: s.limits(), Sure: s.sure(), Rates: s.rates(), Echo: s.finder().OriginCall, Pages: s.pages,
+		Binds: s.o.Model.Thinking.Bound, Child: s.o.Child, Model: model,
 	}
+}
+
+// plan plans with what is true of the session now.
+func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
+	o.Past = s.st.Past() // another process may have written since o was made
+	return fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
 }
 
 // recall is how stubs say to get content back; nil: they do not.
@@ -180,12 +199,13 @@ func (s *Session) rates() model.Rates {
 
 // Plan says what compacting now would do, and does nothing.
 func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
-	p := fold.Make(s.st, &s.o.Policy, o)
-	s.miner.Forget()
-	if err := s.st.Contents.Fault(); err != nil {
+	defer s.pages.Forget()
+	p, err := s.plan(ctx, o)
+	if err != nil {
 		return nil, fmt.Errorf("plan session %s: %w", s.key, err)
 	}
 	return p, nil
@@ -195,7 +215,8 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 // be empty, says what matters most. It returns the plan that was carried out; an
 // empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
 	p, err := s.epoch(ctx, o)
@@ -208,7 +229,8 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 // Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
 // lever.Aim to stop at the budget's target.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Steps = fold.TriggerAsked, levers
 	p, err := s.epoch(ctx, o)
@@ -225,7 +247,8 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 // result is folded that no model has seen; a view that is nearly as large as a refused one is. The same bytes are never sent twice: if nothing can be
 // folded any more it returns [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
-	defer s.begin(ctx)()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	v, err := s.refused(ctx, e)
 	if err != nil {
 		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
@@ -303,11 +326,11 @@ func (s *Session) theirs(n int) int {
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another
 // process wrote meanwhile, it plans again on what is true now.
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
-	defer s.miner.Forget()
+	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
 	for try := 0; ; try++ {
-		p := fold.Make(s.st, &s.o.Policy, o)
-		if err := s.st.Contents.Fault(); err != nil {
+		p, err := s.plan(ctx, o)
+		if err != nil {
 			return nil, err
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
@@ -330,7 +353,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if err != nil || !wanted {
 			return p, err
 		}
-		err = s.checkView(s.st.Render(&fold.ShownView{}, p.In))
+		err = s.checkView(ctx, s.viewOf(p.In))
 		if errors.Is(err, transcript.ErrIllegal) {
 			s.o.Logger.Warn("the view of a plan was not legal; planning another one", "session", s.key.String(), "epoch", p.Epoch, "folds", len(p.Folds), "err", err)
 			if !o.Trigger.Voluntary() && !pulled && bar(&o, p) {
@@ -348,7 +371,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			if o.Trigger != fold.TriggerIllegal && p.Before <= o.Limits.Max {
 				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
 			}
-			parts, _ := s.st.RenderedParts(p.In)
+			then := s.st.Layout
+			then.In = p.In
+			parts, _ := then.Parts()
 			return nil, &CannotFitError{Parts: parts, Max: o.Limits.Max}
 		}
 		err = s.enter(ctx, p)
@@ -358,7 +383,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if err != nil {
 			return nil, err
 		}
-		s.legal = s.st.Transcript.Len()
+		s.legal = s.st.Len()
 		s.after(ctx, p)
 		return p, nil
 	}
@@ -382,9 +407,11 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 		return false, nil
 	}
 	if len(dec.Pins) > 0 {
-		*p = fold.Make(s.st, &s.o.Policy, o)
+		if *p, err = s.plan(ctx, o); err != nil {
+			return false, err
+		}
 	}
-	return !(*p).IsEmpty(), s.st.Contents.Fault()
+	return !(*p).IsEmpty(), nil
 }
 
 // bar changes the options of a plan whose view was not legal. Step by step it bars the levers
@@ -412,26 +439,36 @@ func bar(o *fold.PlanOptions, p *fold.Plan) bool {
 	return true
 }
 
-// checkView returns an error if the wire would refuse a view.
-func (s *Session) checkView(messages []transcript.ViewMessage) error {
+// viewOf returns the view that a set of folds makes.
+func (s *Session) viewOf(in fold.Set) []transcript.ViewMessage {
+	then := s.st.Layout
+	then.In = in
+	return then.Render(&fold.Shown{})
+}
+
+// checkView returns an error if the wire would refuse a view, or if that cannot be told
+// because a message cannot be read.
+func (s *Session) checkView(ctx context.Context, messages []transcript.ViewMessage) error {
 	v := transcript.View{Messages: messages}
-	if bad := v.Check(&s.st.Transcript); len(bad) > 0 {
-		return fmt.Errorf("%s: %w", bad[0], transcript.ErrIllegal)
-	}
-	if s.o.Check == nil {
-		return nil
-	}
-	err := s.o.Check(v, &s.st.Transcript)
-	return cmp.Or(s.st.Contents.Fault(), err)
+	return s.st.Reading(ctx, func(t *transcript.Transcript) error {
+		if bad := v.Check(t); len(bad) > 0 {
+			return fmt.Errorf("%s: %w", bad[0], transcript.ErrIllegal)
+		}
+		if s.o.Check == nil {
+			return nil
+		}
+		return s.o.Check(v, t)
+	})
 }
 
 // enter makes the epoch durable and puts it in force.
 func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
-	if err := s.keepTranscript(p); err != nil {
+	if err := s.keepTranscript(ctx, p); err != nil {
 		return err
 	}
-	data, err := json.Marshal(fold.EpochData{
-		Epoch: p.Epoch, Messages: s.st.Transcript.Len(), Trigger: p.Trigger, Focus: p.Focus, Folds: p.Folds, InForce: p.In.InForce(), Bare: p.In.Bare,
+	data, err := json.Marshal(epoch.Data{
+		Epoch: p.Epoch, Messages: s.st.Len(), Trigger: p.Trigger, Focus: p.Focus,
+		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare,
 		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning, Kept: p.Kept,
 	})
 	if err != nil {
@@ -442,22 +479,23 @@ func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
 
 // keepTranscript writes the whole transcript as a plain file before a digest replaces
 // it, where the policy wants that.
-func (s *Session) keepTranscript(p *fold.Plan) error {
+func (s *Session) keepTranscript(ctx context.Context, p *fold.Plan) error {
 	dir := s.o.Policy.Transcripts
-	digests := slices.ContainsFunc(p.Folds, (*fold.Fold).IsDigest)
+	digests := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest })
 	if s.o.KeepFile == nil || dir == "" || !digests {
 		return nil
 	}
 	var b strings.Builder
-	for _, m := range s.st.Transcript.All() {
+	for i := range s.st.Len() {
+		m, err := s.st.Message(ctx, i)
+		if err != nil {
+			return err
+		}
 		line, err := json.Marshal(m)
 		if err != nil {
 			return fmt.Errorf("encode transcript: %w", err)
 		}
 		b.Write(append(line, '\n'))
-	}
-	if err := s.st.Contents.Fault(); err != nil {
-		return err
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
 	s.keepFile(name, b.String())
@@ -467,7 +505,7 @@ func (s *Session) keepTranscript(p *fold.Plan) error {
 func (s *Session) after(ctx context.Context, p *fold.Plan) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
-		if f.IsDigest() {
+		if f.Digest {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 		}

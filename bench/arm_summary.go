@@ -106,7 +106,7 @@ func digestOf(ctx context.Context, msgs []transcript.Message, room int, o Setup)
 		return "", fmt.Errorf("digest %d messages: %w", len(msgs), err)
 	}
 	for _, f := range plan.Folds {
-		if f.IsDigest() && f.Stub != "" {
+		if f.Digest && f.Stub != "" {
 			return f.Stub, nil
 		}
 	}

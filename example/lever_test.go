@@ -27,16 +27,22 @@ type Forget struct {
 func (Forget) Name() string { return "forget" }
 
 // Pull adds the folds to the draft.
-func (l Forget) Pull(d *fold.Draft) {
-	for _, ref := range d.Results() {
-		if d.Enough() || ref.Message >= d.Tail(l.Keep) || !d.Seen(ref.Message) {
-			return // what no model has seen yet stays
+func (l Forget) Pull(ctx context.Context, d *fold.Draft) error {
+	for _, ref := range d.Results() { // oldest first
+		if d.Enough() || ref.Message >= d.Marks().End-l.Keep {
+			break
 		}
-		call := int(d.Facts(ref).Call) // its number in the ledger; 0: nobody knows the call
-		if call > 0 && d.Ledger().Entry(call).Tool == l.Tool && d.Maskable(ref, nil) {
-			d.FoldBlock(ref, l, "results of "+l.Tool+" do not matter later", d.Stub(ref, "", ""))
+		call := int(d.Facts().Block(ref).Call) // its number in the ledger; 0: nobody knows the call
+		if call == 0 || d.Source.Ledger().Entry(call).Tool != l.Tool || !d.Maskable(ref, nil) {
+			continue
 		}
+		stub, err := d.Stub(ctx, ref, "", "")
+		if err != nil {
+			return err
+		}
+		d.FoldBlock(ref, l, "results of "+l.Tool+" do not matter later", stub) // not if no model has seen it
 	}
+	return nil
 }
 
 // A policy file names the lever like any other. Parse is given its zero value.

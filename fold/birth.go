@@ -4,7 +4,6 @@ import (
 	"iter"
 	"math"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -16,32 +15,38 @@ type Birth struct {
 	Message transcript.Message
 	Limits  Limits
 
-	s     *Folding
+	src   Source
+	o     BirthOptions
 	lever string
 	folds []*Fold
 }
 
+// BirthOptions tell [AtBirth] what is not in the conversation.
+type BirthOptions struct {
+	Limits Limits
+	Folds  int                                   // number of folds ever made
+	Recall func(handle string) string            // how stubs say to get content back; nil: they do not
+	Keep   func(name, text string) (kept string) // keeps a plain copy and returns the name that it got; nil: none are kept
+}
+
 // MayFoldAtBirth reports whether levers might fold results of a new message before it is
-// first sent. It is cheap and looks at the message alone.
-func (s *Folding) MayFoldAtBirth(m transcript.Message, shapes []conv.BlockShape, p *Policy, lim Limits) bool {
+// first sent. It is cheap and looks at the message alone; bytes has the size of each block.
+func (p *Policy) MayFoldAtBirth(m transcript.Message, bytes func(block int) int, lim Limits) bool {
 	if len(p.AtBirth) == 0 {
 		return false
 	}
-	var bytes []int
+	var sizes []int
 	for i, b := range m.Blocks().All() {
 		if r, ok := b.(transcript.ToolResult); ok {
-			n := shapes[i].Bytes
+			n := bytes(i)
 			if hasImages(r) { // then bytes do not bound tokens
 				n = math.MaxInt
 			}
-			bytes = append(bytes, n)
+			sizes = append(sizes, n)
 		}
 	}
-	if len(bytes) == 0 {
-		return false
-	}
 	for _, l := range p.AtBirth {
-		if b, ok := l.(Birther); ok && b.MayFold(bytes, lim) {
+		if b, ok := l.(Birther); ok && len(sizes) > 0 && b.MayFold(sizes, lim) {
 			return true
 		}
 	}
@@ -57,9 +62,9 @@ func hasImages(r transcript.ToolResult) bool {
 	return false
 }
 
-// AtBirth returns folds of the results of a new message, which is not recorded yet.
-func (s *Folding) AtBirth(m transcript.Message, p *Policy, lim Limits) []*Fold {
-	b := &Birth{Message: m, Limits: lim, s: s}
+// AtBirth returns folds of the results of a message that is about to join the conversation.
+func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) []*Fold {
+	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o}
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
 			b.lever = l.Name()
@@ -73,46 +78,57 @@ func (s *Folding) AtBirth(m transcript.Message, p *Policy, lim Limits) []*Fold {
 func (b *Birth) Results() iter.Seq2[int, transcript.ToolResult] {
 	return func(yield func(int, transcript.ToolResult) bool) {
 		for i, blk := range b.Message.Blocks().All() {
-			if r, ok := blk.(transcript.ToolResult); ok && conv.Foldable(r) && !yield(i, r) {
+			if r, ok := blk.(transcript.ToolResult); ok && foldable(r) && !yield(i, r) {
 				return
 			}
 		}
 	}
 }
 
+// foldable reports whether a result may be replaced by text. Parts that are neither text
+// nor image may mean something to the provider (tool references load tools).
+func foldable(r transcript.ToolResult) bool { return !r.Parts.Has(transcript.KindOpaque) }
+
 // Tool returns the name of the tool that a result came from; empty if it is not known.
-func (b *Birth) Tool(r transcript.ToolResult) string { return b.s.ToolOf(r.CallID) }
+func (b *Birth) Tool(r transcript.ToolResult) string {
+	if n := b.src.Ledger().Waiting(r.CallID); n > 0 {
+		return b.src.Ledger().Entry(n).Tool
+	}
+	return ""
+}
 
 // Tokens counts a result's tokens.
-func (b *Birth) Tokens(r transcript.ToolResult) int { return b.s.Count.CountBlock(r) }
+func (b *Birth) Tokens(r transcript.ToolResult) int { return b.src.Tokens().CountBlock(r) }
 
 // Stub returns pleat's own stub for a result, without a preview.
 func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
 	whole := r.Text()
-	st := stub{tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.s.Recall, cut: true}
-	if n := b.s.Ledger.Waiting(r.CallID); n > 0 {
-		e := b.s.Ledger.Entry(n)
+	st := stub{
+		tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.o.Recall, cut: true,
+	}
+	if n := b.src.Ledger().Waiting(r.CallID); n > 0 {
+		e := b.src.Ledger().Entry(n)
 		e.ResultFacts = toolcall.DescribeResult(e.CallFacts, r)
 		st.tool, st.args, st.outcome = e.Tool, e.Args, e.OutcomeText()
 	}
-	return st.text(b.s.Count.CountText)
+	return st.text(b.src.Tokens().CountText)
 }
 
 // Keep keeps a plain copy of a result and returns the name that it got; empty: the session
 // keeps none.
 func (b *Birth) Keep(name string, r transcript.ToolResult) string {
-	if b.s.KeepFile == nil {
+	if b.o.Keep == nil {
 		return ""
 	}
-	return b.s.KeepFile(name, r.Text())
+	return b.o.Keep(name, r.Text())
 }
 
 // Where says how to get back what has no plain copy.
 func (b *Birth) Where(handle string) string {
-	if b.s.Recall == nil {
+	if b.o.Recall == nil {
 		return "handle " + handle
 	}
-	return b.s.Recall(handle)
+	return b.o.Recall(handle)
 }
 
 // Fold replaces a result by what stub returns for its handle, if that is shorter. File, if
@@ -120,15 +136,15 @@ func (b *Birth) Where(handle string) string {
 func (b *Birth) Fold(block int, reason, file string, stub func(handle string) string) {
 	r := b.Message.Blocks().At(block).(transcript.ToolResult)
 	whole := r.Text()
-	at, hash := b.s.Transcript.Len(), transcript.HashOf(whole)
+	at := len(b.src.Facts())
 	f := &Fold{
-		ID: len(b.s.Folds) + len(b.folds) + 1, Lever: b.lever, Reason: reason, File: file,
-		Start: at, End: at + 1, Block: block, Hash: hash,
-		Handle: b.s.Index.Name(hash, transcript.Place{Start: at, End: at + 1, Block: block}).String(),
-		Bytes:  len(whole), Lines: text.LineCount(whole), Before: b.s.Count.CountBlock(r),
+		ID: b.o.Folds + len(b.folds) + 1, Lever: b.lever, Reason: reason, File: file, Final: true,
+		Start: at, End: at + 1, Block: block, Hash: transcript.HashOf(whole),
+		Bytes: len(whole), Lines: text.LineCount(whole), Before: b.Tokens(r),
 	}
+	f.Handle = b.src.Name(f.Hash, transcript.Place{Start: at, End: at + 1, Block: block}).String()
 	f.Stub = stub(f.Handle)
-	f.After = b.s.Count.CountBlock(transcript.Result(r.CallID, f.Stub))
+	f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))
 	f.Parts = Parts{Stubs: f.After}
 	if f.After < f.Before {
 		b.folds = append(b.folds, f)

@@ -1,211 +1,190 @@
 package fold
 
 import (
+	"context"
 	"slices"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Draft is a set of folds that levers are choosing: those in force now, and those that the
 // levers have added. It belongs to one plan and changes nothing else.
 type Draft struct {
+	Source  Source // the conversation
 	Trigger Trigger
 	Focus   string // what matters most to whoever asked; empty: nothing in particular
 	Limits  Limits
-	Goal    int  // levers stop when the view has at most so many tokens; 0: they go as far as they can
-	From    int  // with TriggerPays: the first message whose results are worth folding
-	Child   bool // the session is a sub-agent's
-	Pulled  bool // the caller named the levers, and the policy's are not pulled
+	Goal    int   // levers stop when the view has at most so many tokens; 0: they go as far as they can
+	From    int   // with TriggerPays: the first message whose results are worth folding
+	Child   bool  // the session is a sub-agent's
+	Before  int   // tokens of the view in force
+	Epochs  []int // lengths that the transcript had at the epochs in force, oldest first
 
-	s       *Folding
-	p       *Policy
-	barred  []string // levers that are not pulled
-	noSpans bool     // only single blocks are folded
-	seen    int      // the messages before it count as seen by a model
-	unseen  bool     // results that no model has seen may be folded too
-	sure    int      // while the limits are a guess: unseen results are folded only above it; 0: they are none
-	echo    Echoes
-	safe    []bool // places where a cut splits no round; see Folding.Safe
-	whole   []bool // the same for the transcript without folds
-	model   bool   // a model can be asked for a digest
-	need    *Need  // what it should be asked for
-	reread  []string
-	kept    map[transcript.BlockRef]bool
-	done    bool
-	said    int // tokens that people typed after the head; 0: not counted yet
+	Keep   map[transcript.BlockRef]bool // results that stay whole for the rest of the draft
+	Reread []string                     // files that are read again after every epoch: pages restore them first
 
-	spans map[transcript.Place]Fold // what Span has measured
-	in    Folded
-	total int // tokens of the view, head included
-	added []*Fold
-
-	pageOf Lever // whose page was written last
-	style  PageStyle
+	o      PlanOptions
+	p      *Policy
+	lay    Layout
+	facts  transcript.Facts
+	seen   int    // the messages before it count as seen by a model
+	unseen bool   // results that no model has seen may be folded too
+	safe   []bool // places where a cut splits no round; see Layout.Safe
+	whole  []bool // the same for the transcript without folds
+	total  int    // tokens of the view, head included
+	added  []*Fold
+	spans  map[transcript.Place]Fold // what Span has measured
+	pages  pageState
 }
 
-// Echoes says how to get back a result that itself only gave back something folded.
-type Echoes func(bf *conv.BlockFacts, recall func(handle string) string) func(handle string) string
-
-func newDraft(s *Folding, p *Policy, o PlanOptions) *Draft {
-	in, total := s.InUse.clone(), s.Parts.Total()
-	if o.Fresh {
-		in = s.bornOnly()
-		parts, _ := s.RenderedParts(in)
-		total = parts.Total()
-	}
+func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 	d := &Draft{
-		Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From, Child: o.Child, Pulled: o.Steps != nil,
-		s: s, p: p, echo: o.Echo, model: o.Model, in: in, total: total, barred: o.Barred, noSpans: o.NoSpans, sure: o.Sure, seen: s.asked,
-		safe: s.Safe(in), whole: s.Safe(Folded{}), spans: make(map[transcript.Place]Fold), kept: make(map[transcript.BlockRef]bool),
+		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
+		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
+		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
+		lay: Layout{Source: src, In: in.Clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
-	if d.Pulled || o.Trigger == TriggerIdle {
+	parts, _ := d.lay.Parts()
+	d.Before, d.total = parts.Total(), parts.Total()
+	if o.Fresh {
+		d.lay.In = o.Born.Clone()
+		parts, _ = d.lay.Parts()
+		d.total = parts.Total()
+	}
+	bare := d.lay
+	bare.In = Set{}
+	d.safe, d.whole = d.lay.Safe(), bare.Safe()
+	if o.Steps != nil || o.Trigger == TriggerIdle {
 		d.Goal = 0
 	}
-	for _, f := range in.spans {
+	for _, f := range d.lay.In.spans {
 		d.seal(f)
 	}
 	return d
 }
 
 // pull pulls levers in order.
-func (d *Draft) pull(steps Steps) {
+func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	for _, l := range steps {
-		if d.done {
-			return
-		}
-		if slices.Contains(d.barred, l.Name()) {
+		if slices.Contains(d.o.Barred, l.Name()) {
 			continue
 		}
-		l.Pull(d)
+		if err := l.Pull(ctx, d); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-// Stop ends the list of steps: no later lever is pulled.
-func (d *Draft) Stop() { d.done = true }
-
-// Clone returns a copy of the draft to try something on; see [Draft.Take].
+// Clone returns a copy of the draft to try something on. Assign it back to keep the change.
 func (d *Draft) Clone() *Draft {
 	c := *d
-	c.in, c.safe, c.added = d.in.clone(), slices.Clone(d.safe), slices.Clone(d.added)
+	c.lay.In, c.safe, c.added = d.lay.In.Clone(), slices.Clone(d.safe), slices.Clone(d.added)
 	return &c
 }
 
-// Take replaces the draft by a changed clone of it.
-func (d *Draft) Take(c *Draft) { *d = *c }
+// Unseen says what else may be folded although this session's model has not seen it.
+type Unseen int
 
-// Keep makes a result stay whole for the rest of the draft.
-func (d *Draft) Keep(ref transcript.BlockRef) { d.kept[ref] = true }
+// What may be folded unseen.
+const (
+	Answered  Unseen = iota + 1 // in a fork: what an answer follows, which another session has shown
+	AnyUnseen                   // results that no model has seen
+)
 
-// Reread notes a file that the agent reads again after every epoch: pages restore it first,
-// and the plan names it.
-func (d *Draft) Reread(path string) { d.reread = append(d.reread, path) }
-
-// AllowAnswered lets levers fold what an answer follows also where this session, a fork, did
-// not show it: another one did. It reports whether that changes anything.
-func (d *Draft) AllowAnswered() bool {
-	more := d.seen < d.s.heard
-	d.seen = d.s.heard
-	return more
+// Allow lets levers fold what they otherwise must not, until the function that it returns is
+// called. Nothing that no model has seen is folded if the limits are a guess and the view may
+// fit as it is.
+func (d *Draft) Allow(what Unseen) (end func()) {
+	seen, unseen := d.seen, d.unseen
+	switch what {
+	case Answered:
+		d.seen = max(d.seen, d.o.Answered)
+	case AnyUnseen:
+		d.unseen = d.unseen || d.o.Sure == 0 || d.total > d.o.Sure
+	}
+	return func() { d.seen, d.unseen = seen, unseen }
 }
 
-// AllowUnseen lets levers fold results that no model has seen, until the function that it
-// returns is called. It does nothing if the limits are a guess and the view may fit as it is.
-func (d *Draft) AllowUnseen(allow bool) (end func()) {
-	was := d.unseen
-	d.unseen = was || allow && (d.sure == 0 || d.total > d.sure)
-	return func() { d.unseen = was }
-}
-
-// FoldBlock replaces a block by a stub, if that makes the view smaller. Blocks that may not
-// be folded stay: thinking, images outside of results, what pleat does not know, and results
-// that no model has seen; see [Draft.AllowUnseen].
-func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) bool {
-	bf := d.Facts(ref)
+// FoldBlock replaces a block by a stub, if that makes the view smaller, and returns the fold,
+// else nil. Blocks that may not be folded stay: thinking, images outside of results, what
+// pleat does not know, and results that no model has seen; see [Draft.Allow].
+func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) *Fold {
+	bf := d.facts.Block(ref)
 	before := int(bf.Tokens)
-	old := d.in.blocks[ref]
-	if old != nil {
+	if old := d.lay.In.Block(ref); old != nil {
 		before = old.After
 	}
 	parts := Parts{Stubs: d.Count(stub)}
-	after := parts.Total()
-	if r, ok := d.wordless(ref); ok && r.Parts.Len() == 0 {
-		return false // a result may have no content, and then none can be replaced
+	unseen := bf.Kind == transcript.KindToolResult && !d.unseen && ref.Message >= d.seen
+	if bf.Fixed || bf.Empty || unseen || stub == "" || parts.Total() >= before || d.lay.late(ref) {
+		return nil
 	}
-	if bf.Fixed || after >= before || stub == "" || d.s.isLate(ref, d.in) || bf.Kind == transcript.KindToolResult && !d.unseen && !d.Seen(ref.Message) {
-		return false
-	}
-	d.in.blocks[ref] = d.add(&Fold{
+	f := d.add(&Fold{
 		Handle: bf.Name.String(), Lever: l.Name(), Reason: reason,
 		Start: ref.Message, End: ref.Message + 1, Block: ref.Block, Stub: stub,
-		Before: before, After: after, Hash: bf.Hash, Bytes: int(bf.Bytes), Lines: int(bf.Lines), Parts: parts,
+		Before: before, After: parts.Total(), Hash: bf.Hash, Bytes: int(bf.Bytes), Lines: int(bf.Lines), Parts: parts,
 	})
-	d.total += after - before
-	return true
-}
-
-// wordless returns a result without text.
-func (d *Draft) wordless(ref transcript.BlockRef) (r transcript.ToolResult, ok bool) {
-	if bf := d.Facts(ref); bf.Kind == transcript.KindToolResult && bf.Bytes == 0 {
-		r, ok = d.Block(ref).(transcript.ToolResult)
-	}
-	return r, ok
+	d.lay.In.Replace(f)
+	d.total += f.After - before
+	return f
 }
 
 // Span describes a stretch for folding: its handle, and how large it is. The caller sets
 // Stub and Parts, and folds it with [Draft.FoldSpan].
-func (d *Draft) Span(start, end int, l Lever, reason string) *Fold {
-	f := d.span(start, end)
+func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string) (*Fold, error) {
+	f, err := d.span(ctx, start, end)
+	if err != nil {
+		return nil, err
+	}
 	f.Lever, f.Reason = l.Name(), reason
 	_, f.Digest = l.(Asker)
-	return f
+	return f, nil
 }
 
-func (d *Draft) span(start, end int) *Fold {
+func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
 	p := transcript.Place{Start: start, End: end, Block: -1}
 	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
 	if !known {
 		f = Fold{Start: start, End: end, Block: -1}
-		f.Hash, f.Bytes, f.Lines = d.s.Measure(start, end)
-		f.Handle = d.s.Index.Name(f.Hash, p).String()
+		var err error
+		if f.Hash, f.Bytes, f.Lines, err = d.Source.Measure(ctx, start, end); err != nil {
+			return nil, err
+		}
+		f.Handle = d.Source.Name(f.Hash, p).String()
 		d.spans[p] = f
 	}
-	return &f
+	return &f, nil
 }
 
 // FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the
-// stretch end with it. Both ends must be safe; see [Draft.Safe]. It does nothing if the view
+// stretch end with it. Both ends must be safe; see [Draft.Back]. It does nothing if the view
 // would be illegal for it, or would lack a result that no model has seen.
 func (d *Draft) FoldSpan(f *Fold) bool { return d.foldSpan(f, false) }
 
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
 // than they do, up to the goal.
 func (d *Draft) foldSpan(f *Fold, fill bool) bool {
-	if d.noSpans || !d.apart(f) || !d.joins(f.Start, f.End, f.Stub != "") || !d.unseen && d.hidesUnseen(f.Start, f.End) {
+	if d.o.NoSpans || !d.lay.In.apart(f.Start, f.End) || !d.joins(f.Start, f.End, f.Stub != "") ||
+		!d.unseen && d.hidesUnseen(f.Start, f.End) {
 		return false
 	}
 	f.Block = -1
 	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()
 	grow := f.After - f.Before
 	if grow >= 0 {
-		for in := range d.FoldsIn(f.Start, f.End) {
+		for in := range d.lay.In.In(f.Start, f.End) {
 			f.Before += in.Before - in.After
 		}
 		if !fill || f.After >= f.Before || d.total+grow > d.Goal {
 			return false
 		}
 	}
-	from, to := d.in.inside(f.Start, f.End)
-	d.in.spans = slices.Replace(d.in.spans, from, to, d.add(f))
-	for i := f.Start; i < f.End; i++ {
-		for b := range d.s.Facts[i].Blocks {
-			delete(d.in.blocks, transcript.BlockRef{Message: i, Block: b})
-		}
-	}
+	d.lay.In.Replace(d.add(f))
 	d.seal(f)
 	d.total += grow
 	if !d.whole[f.End] { // a result behind the stretch has just become late
-		parts, _ := d.s.RenderedParts(d.in)
+		parts, _ := d.lay.Parts()
 		d.total = parts.Total()
 	}
 	return true
@@ -215,64 +194,32 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 // neighbours once the stretch is folded: a system message comes after the user and before
 // an answer, or last. A stub comes before the system messages that precede its stretch.
 func (d *Draft) joins(start, end int, stub bool) bool {
-	next := d.in.past(end)
+	next := d.lay.In.past(end)
 	switch {
 	case d.behindSystem(start):
-		return next == d.Len() || d.s.Facts[next].Role != transcript.RoleUser && d.s.Facts[next].Role != transcript.RoleTool
-	case next == d.Len() || !d.s.isSystem(next) || stub:
+		return next == d.len() || d.facts[next].Role != transcript.RoleUser && d.facts[next].Role != transcript.RoleTool
+	case next == d.len() || !d.facts.System(next) || stub:
 		return true
 	}
-	at := d.before(start)
-	return at >= 0 && d.s.Facts[at].Role != transcript.RoleAssistant
-}
-
-// before returns the message before place i that the view shows, or -1.
-func (d *Draft) before(i int) int {
-	for i--; i >= 0; i-- {
-		k := d.in.reaching(i)
-		if k == len(d.in.spans) || d.in.spans[k].Start > i {
-			break
-		}
-		i = d.in.spans[k].Start
-	}
-	return i
+	at := d.lay.In.before(start)
+	return at >= 0 && d.facts[at].Role != transcript.RoleAssistant
 }
 
 // behindSystem reports whether the view shows a system message before place i, other than
 // the prompt. Stubs do not count: they stand before it.
 func (d *Draft) behindSystem(i int) bool {
-	at := d.before(i)
-	return at >= d.Prompt() && d.s.isSystem(at)
-}
-
-// Joined moves the end of a stretch back to where it can be folded; see [Draft.FoldSpan].
-func (d *Draft) Joined(start, end int) int {
-	for end > start && !d.joins(start, end, true) {
-		end = d.Back(end - 1)
-	}
-	return end
+	at := d.lay.In.before(i)
+	return at >= d.facts.Prompt() && d.facts.System(at)
 }
 
 // hidesUnseen reports whether messages start ≤ i < end hold a result that no model has seen.
 func (d *Draft) hidesUnseen(start, end int) bool {
 	for i := max(start, d.seen); i < end; i++ {
-		for b := range d.s.Facts[i].Blocks {
-			if d.s.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
-				return true
-			}
+		if d.facts.Has(i, transcript.KindToolResult) {
+			return true
 		}
 	}
 	return false
-}
-
-// apart reports whether a stretch contains each folded stretch whole or not at all.
-func (d *Draft) apart(f *Fold) bool {
-	for k := d.in.reaching(f.Start); k < len(d.in.spans) && d.in.spans[k].Start < f.End; k++ {
-		if g := d.in.spans[k]; g.Start < f.Start || f.End < g.End {
-			return false
-		}
-	}
-	return true
 }
 
 // seal forbids cuts inside a folded stretch: it becomes part of a larger one as a whole or
@@ -284,67 +231,93 @@ func (d *Draft) seal(f *Fold) {
 }
 
 func (d *Draft) add(f *Fold) *Fold {
-	f.ID = len(d.s.Folds) + len(d.added) + 1
+	f.ID = d.o.Folds + len(d.added) + 1
 	d.added = append(d.added, f)
 	return f
 }
 
 // live lists the added folds that no later one replaced.
 func (d *Draft) live() []*Fold {
-	spans := make(map[*Fold]bool, len(d.in.spans))
-	for _, f := range d.in.spans {
-		spans[f] = true
+	return slices.DeleteFunc(slices.Clone(d.added), func(f *Fold) bool { return !d.lay.In.has(f) })
+}
+
+// Show shows more of a folded block, if the view still meets the goal then and does not become
+// red: another stub, or, if that is empty, all of it, down to the stub that it was born with.
+// It reports whether it did.
+func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
+	f := d.lay.In.Block(ref)
+	if f == nil {
+		return false
 	}
-	var live []*Fold
-	for _, f := range d.added {
-		if spans[f] || d.in.blocks[f.ref()] == f {
-			live = append(live, f)
+	full := int(d.facts.Block(ref).Tokens)
+	room := min(d.Goal, d.Limits.Red-1) - d.total + f.After
+	if stub != "" {
+		more := *f
+		more.Stub, more.Parts = stub, Parts{Stubs: d.Count(stub)}
+		more.After = more.Parts.Total()
+		if more.After <= f.After || more.After >= full || more.After > room {
+			return false
 		}
+		d.lay.In.Replace(d.add(&more))
+		d.total += more.After - f.After
+		return true
 	}
-	return live
-}
-
-// ShowAgain takes back the fold of a result, down to the stub it was born with, if the view
-// still meets the goal then and does not become red.
-func (d *Draft) ShowAgain(ref transcript.BlockRef) {
-	f := d.in.blocks[ref]
-	if f == nil || d.s.isLate(ref, d.in) {
-		return
-	}
-	born := d.s.born[ref]
-	grow := int(d.Facts(ref).Tokens) - f.After
+	born := d.o.Born.Block(ref)
 	if born != nil {
-		grow = born.After - f.After
+		full = born.After
 	}
-	if d.total+grow > min(d.Goal, d.Limits.Red-1) {
-		return
+	if full > room || d.lay.late(ref) {
+		return false
 	}
-	d.total += grow
-	if delete(d.in.blocks, ref); born != nil {
-		d.in.blocks[ref] = born
+	d.total += full - f.After
+	if d.lay.In.Remove(ref); born != nil {
+		d.lay.In.Replace(born)
 	}
+	return true
 }
 
-// ShowMore shows more of a folded block than its stub does, if the view still meets the goal
-// then and does not become red.
-func (d *Draft) ShowMore(ref transcript.BlockRef, stub string) {
-	f := d.in.blocks[ref]
-	more := *f
-	more.Stub, more.Parts = stub, Parts{Stubs: d.Count(stub)}
-	more.After = more.Parts.Total()
-	if grow := more.After - f.After; grow > 0 && more.After < int(d.Facts(ref).Tokens) && d.total+grow <= min(d.Goal, d.Limits.Red-1) {
-		d.in.blocks[ref] = d.add(&more)
-		d.total += grow
-	}
-}
-
-// SetBare shows messages before i without thinking.
-func (d *Draft) SetBare(i int) {
-	if d.noSpans {
+// DropThinking shows messages before i without thinking.
+func (d *Draft) DropThinking(i int) {
+	if d.o.NoSpans || i <= d.lay.In.Bare {
 		return // a message may have nothing but thinking
 	}
-	old := d.in.Bare
+	old := d.lay.In.Bare
 	before := d.shownIn(old, i)
-	d.in.Bare = i
+	d.lay.In.Bare = i
 	d.total += d.shownIn(old, i) - before
+}
+
+// Stub returns the stub of a folded result: in the given format ({tool}, {call_id},
+// {tokens}, {handle}), or pleat's own with a note if the format is empty.
+func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note string) (string, error) {
+	bf := d.facts.Block(ref)
+	tool := "tool"
+	s := stub{
+		lines: int(bf.Lines), bytes: int(bf.Bytes), handle: bf.Name.String(), recall: d.o.Recall, note: note,
+		cut: d.lay.In.Block(ref) != nil,
+	}
+	if bf.Call > 0 {
+		e := d.Source.Ledger().Entry(int(bf.Call))
+		tool, s.args, s.outcome, s.ok = e.Tool, e.Args, e.OutcomeText(), e.WentWell()
+	}
+	if format != "" {
+		return d.formatted(ctx, ref, format, tool)
+	}
+	s.tool = tool
+	if d.o.Echo != nil {
+		recall, err := d.o.Echo(ctx, bf, d.o.Recall)
+		if err != nil {
+			return "", err
+		}
+		s.recall = recall
+	}
+	return s.text(d.Count), nil
+}
+
+// Recall returns how a stub says to get content back; empty: it does not say.
+func (d *Draft) Recall(handle string) string {
+	if d.o.Recall == nil {
+		return ""
+	}
+	return d.o.Recall(handle)
 }

@@ -21,7 +21,7 @@ type Fold struct {
 	Block int `json:"block"`
 
 	// Stub stands in for what was folded: a block's new content, or the text of a user
-	// message that pleat inserts. Empty: the stretch goes without a word.
+	// message that pleat inserts. Empty: nothing stands for the stretch.
 	Stub string `json:"stub"`
 	// Ack is an assistant message after the stub, where a policy wants the pair.
 	Ack string `json:"ack,omitempty"`
@@ -32,6 +32,10 @@ type Fold struct {
 	Digest bool `json:"digest,omitempty"`
 	// By says who wrote the narrative of a page: "model" or "code". Empty: the stub is no page.
 	By string `json:"by,omitempty"`
+	// Final marks a fold that more room does not undo: what it replaces is stale, or it was cut
+	// for another reason than room. Of other folds that are no pages, a page may say more, and
+	// the results come back where there is room.
+	Final bool `json:"final,omitempty"`
 	// File is where a plain copy of what was folded is written, relative to the session's folder.
 	File string `json:"file,omitempty"`
 
@@ -42,10 +46,6 @@ type Fold struct {
 	Lines  int             `json:"lines"`
 	Parts  Parts           `json:"parts"` // what After is made of
 }
-
-// IsDigest reports whether the fold is a digest of turns: pleat's, or a model's summary.
-// Digests that were stored before folds had the field are known by their lever's name.
-func (f *Fold) IsDigest() bool { return f.Digest || f.Lever == "digest" }
 
 // Whole reports whether the fold replaces whole messages.
 func (f *Fold) Whole() bool { return f.Block < 0 }

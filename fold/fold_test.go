@@ -4,7 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -27,7 +26,7 @@ func TestStubText(t *testing.T) {
 		},
 		{
 			"run",
-			stub{tool: "bash", args: "go test", ok: true, lines: 1, bytes: 3, handle: "h", recall: conv.UnfoldCall},
+			stub{tool: "bash", args: "go test", ok: true, lines: 1, bytes: 3, handle: "h", recall: UnfoldCall},
 			`[folded: bash go test, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it: unfold("h")]`,
 		},
 		{

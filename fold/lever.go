@@ -1,12 +1,11 @@
 package fold
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
-
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A Lever proposes folds. It is a plain value: its fields are its settings. Package lever
@@ -15,8 +14,9 @@ type Lever interface {
 	// Name identifies the lever in policy files, plans and folds.
 	Name() string
 	// Pull adds folds to the draft. It decides by itself whether there is anything to do:
-	// most levers stop as soon as d.Enough() reports true.
-	Pull(d *Draft)
+	// most levers stop as soon as d.Enough() reports true. An error ends the plan: a block
+	// could not be read.
+	Pull(ctx context.Context, d *Draft) error
 }
 
 // Steps are levers in the order in which they are pulled.
@@ -85,7 +85,7 @@ type Saver interface {
 	Keeps() int
 	// Saves returns how many tokens folding a result takes out of the view; 0: it would
 	// not be folded.
-	Saves(s *Folding, ref transcript.BlockRef) int
+	Saves(r Result) int
 }
 
 // An Asker folds turns into a text that a model may write.
@@ -93,9 +93,9 @@ type Asker interface {
 	Lever
 	// Asks returns how the model is asked.
 	Asks() Ask
-	// Ahead returns the text that it will need after that many more tokens, beside what is
-	// folded so far; nil: none.
-	Ahead(d *Draft, tokens int) *Need
+	// Ahead asks, with [Pages.Ask], for the text that it will need when the view has so many
+	// more tokens, beside what is folded so far.
+	Ahead(d *Draft, tokens int)
 }
 
 // A Fitter guarantees a view that fits. A session whose policy has one at red gives out no

@@ -30,6 +30,9 @@ func (p Parts) Sub(q Parts) Parts {
 	return p
 }
 
+// Add adds the parts of q.
+func (p *Parts) Add(q Parts) { p.add(q, 1) }
+
 func (p *Parts) add(q Parts, sign int) {
 	p.System += sign * q.System
 	p.Tools += sign * q.Tools

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Trigger says why an epoch opens.
@@ -53,9 +55,9 @@ type Plan struct {
 	// view instead of being folded once more.
 	Kept []string `json:"kept,omitempty"`
 
-	In    Folded `json:"-"` // the folds in force once the plan is carried out
-	Need  *Need  `json:"-"` // a digest that the plan would be better with; nil: none
-	other bool   // it changes the view also without new folds: less thinking, or fewer folds
+	In    Set   `json:"-"` // the folds in force once the plan is carried out
+	Need  *Need `json:"-"` // a digest that the plan would be better with; nil: none
+	other bool  // it changes the view also without new folds: less thinking, or fewer folds
 }
 
 // IsEmpty reports whether the plan would change nothing.
@@ -93,20 +95,45 @@ func (p *Plan) String() string {
 	return b.String()
 }
 
+// Past is what a session has done so far, as far as plans depend on it.
+type Past struct {
+	Epoch    int     // number of the epoch that the plan would open
+	Folds    int     // number of folds ever made
+	Epochs   []int   // lengths of the transcript at the epochs in force, oldest first
+	Seen     int     // the messages before it were shown by this session and answered
+	Answered int     // the messages before it were shown by some session and answered
+	Ahead    float64 // how many more requests are expected
+	Born     Set     // folds made at birth: what they replace was never shown
+	Pins     []string
+	Notes    []transcript.Note
+	Told     []Narrative // digests by a model that can be used, newest last
+}
+
 // PlanOptions tell [Make] what is not in the conversation and its folds.
 type PlanOptions struct {
+	Past
 	Trigger Trigger
 	Limits  Limits
-	Sure    int // with limits that are a guess: the size from which a view is surely refused, and results that no model has seen are folded; 0: no guess
-	Rates   model.Rates
-	Cold    bool // the provider's cache is cold
-	From    int  // with TriggerPays: fold results from this message on
-	Focus   string
-	Model   bool // a model can be asked for a digest
-	Echo    Echoes
-	Binds   bool  // the model binds thinking to the bytes before it
-	Child   bool  // the session is a sub-agent's
-	Steps   Steps // pull exactly these, as far as they go; nil: the policy's
+	// Sure is, where the limits are a guess, the size from which a view is surely refused: then
+	// results that no model has seen are folded. 0: the limits are exact.
+	Sure  int
+	Rates model.Rates
+	Cold  bool // the provider's cache is cold
+	From  int  // with TriggerPays: fold results from this message on
+	Focus string
+	Model bool  // a model can be asked for a digest
+	Binds bool  // the model binds thinking to the bytes before it
+	Child bool  // the session is a sub-agent's
+	Steps Steps // pull exactly these, as far as they go; nil: the policy's
+
+	// What a view is made of beside the conversation.
+	Head       Parts                      // system prompt and tools
+	Recall     func(handle string) string // how stubs say to get content back; nil: they do not
+	ThinkFirst bool                       // see [Layout]
+	Pages      Writer                     // writes pages; nil: no lever writes one
+	// Echo returns how a stub says to get back a result that may only repeat something folded;
+	// nil: as any other.
+	Echo func(ctx context.Context, bf *transcript.BlockFacts, recall func(string) string) (func(string) string, error)
 
 	// What a session bars when the view of a plan was not legal.
 	Barred  []string // levers that are not pulled
@@ -114,51 +141,83 @@ type PlanOptions struct {
 	NoSpans bool     // only single blocks are folded: the messages stay as they are
 }
 
-// Make chooses folds. The same conversation, folds and options give the same plan. Make may
-// read messages from the store; Contents.Fault has the error if that fails. It also
-// remembers what it measured, which changes no later plan.
-func Make(s *Folding, p *Policy, o PlanOptions) *Plan {
-	d := newDraft(s, p, o)
+// Make chooses folds for a conversation in which some are in force. The same conversation,
+// folds and options give the same plan. The error is that of a block that could not be read.
+func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Plan, error) {
+	d := newDraft(src, in, p, o)
 	steps := o.Steps
 	if steps == nil {
 		steps = p.steps(o.Trigger)
 	}
-	d.pull(steps)
-	d.showPins()
-	return d.plan(o)
+	err := d.pull(ctx, steps)
+	if err == nil {
+		err = d.showPins(ctx, &in)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("plan: %w", err)
+	}
+	return d.plan(&in), nil
+}
+
+// NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
+// it will need none.
+func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Need, error) {
+	o.Trigger = TriggerRed
+	d := newDraft(src, in, p, o)
+	ahead := max(o.Limits.Red-d.total, 0)
+	for _, l := range p.AtRed {
+		if a, ok := l.(Asker); ok {
+			a.Ahead(d, ahead)
+			return d.pages.need, nil
+		}
+		goal := d.Goal
+		d.Goal = 0 // as far as it goes
+		if err := l.Pull(ctx, d); err != nil {
+			return nil, fmt.Errorf("plan ahead: %w", err)
+		}
+		if d.Goal == 0 {
+			d.Goal = goal
+		}
+	}
+	return nil, nil
 }
 
 // plan turns the draft into a plan. It leaves out folds that a later lever replaced, and
 // counts the view's tokens once more from scratch.
-func (d *Draft) plan(o PlanOptions) *Plan {
-	p := &Plan{Epoch: d.s.Epochs + 1, Trigger: o.Trigger, Focus: o.Focus, Before: d.s.Parts.Total(), Limits: o.Limits, Need: d.need}
-	if len(d.added) == 0 && d.in.Bare == d.s.InUse.Bare && !o.Fresh {
-		p.After = p.Before
+func (d *Draft) plan(was *Set) *Plan {
+	o := &d.o
+	p := &Plan{
+		Epoch: o.Epoch, Trigger: o.Trigger, Focus: o.Focus, Before: d.Before, After: d.Before, Limits: o.Limits,
+		Need: d.pages.need,
+	}
+	if len(d.added) == 0 && d.lay.In.Bare == was.Bare && !o.Fresh {
 		return p
 	}
 	if o.Binds {
 		d.unbind(p)
 	}
-	first := d.Len()
+	first := d.len()
 	p.Folds = d.live()
-	was := &Draft{s: d.s, in: d.s.InUse}
+	before := *d
+	before.lay.In = *was
 	for i, f := range p.Folds {
-		f.ID = len(d.s.Folds) + i + 1
+		f.ID = o.Folds + i + 1
 		first = min(first, f.Start)
-		if f.Block < 0 && f.Start < f.End { // with what levers folded inside it before
-			f.Before = was.TokensIn(f.Start, f.End)
+		if f.Whole() && f.Start < f.End { // with what levers folded inside it before
+			f.Before = before.TokensIn(f.Start, f.End)
 		}
 	}
-	parts, _ := d.s.RenderedParts(d.in)
-	p.In, p.After, p.Kept = d.in, parts.Total(), d.reread
-	if d.in.Bare != d.s.InUse.Bare {
+	parts, _ := d.lay.Parts()
+	p.In, p.After, p.Kept = d.lay.In, parts.Total(), d.Reread
+	if d.lay.In.Bare != was.Bare {
 		p.other = p.After < p.Before
-		first = min(first, d.s.InUse.Bare)
+		first = min(first, was.Bare)
 	}
 	p.other = p.other || o.Fresh
-	p.Cache = cacheCost(o.Rates, p.Before-p.After, d.TokensIn(first, d.s.asked), d.s.expected(), o.Cold)
+	p.Cache = WeighCache(o.Rates, p.Before-p.After, d.TokensIn(first, o.Seen), o.Ahead, o.Cold)
 	if p.After > o.Limits.Max {
-		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent", text.Thousands(p.After), text.Thousands(o.Limits.Max))
+		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent",
+			text.Thousands(p.After), text.Thousands(o.Limits.Max))
 	} else if p.After >= o.Limits.Red && o.Trigger == TriggerRed {
 		p.Warning = StillRed(p.After, o.Limits)
 	}
@@ -174,8 +233,9 @@ func StillRed(tokens int, l Limits) string {
 // all later thinking invalid. When a person has just spoken, all of it may go; inside a run
 // the provider is asked to drop what does not verify.
 func (d *Draft) unbind(p *Plan) {
-	if n := d.s.Transcript.Len(); n > 0 && d.s.Facts[n-1].Typed && (!d.s.ThinkFirst || d.s.openTurn() == n) {
-		d.SetBare(n)
+	n := d.len()
+	if n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
+		d.DropThinking(n)
 		return
 	}
 	p.DropThinking = true

@@ -28,7 +28,6 @@ type Policy struct {
 	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message, before a model sees it; every lever is a [Birther]
 	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, red or not
 	AtRed      Steps `json:"at_red,omitempty"`       // when the window forces it
-	OnAsk      Steps `json:"on_ask,omitempty"`       // when the agent or the user asks; empty: AtRed
 	OnRefusal  Steps `json:"on_refusal,omitempty"`   // when the provider refused the request as too long; empty: AtRed
 	WhenIdle   Steps `json:"when_idle,omitempty"`    // before a request that comes after a pause of at least IdleAfter
 	WhenItPays Steps `json:"when_it_pays,omitempty"` // when folding saves money; one lever is a [Saver]
@@ -57,7 +56,7 @@ func (p *Policy) IsZero() bool { return p.Name == "" && !p.folds() && p.Budget =
 
 // folds reports whether the policy has any steps.
 func (p *Policy) folds() bool {
-	return len(p.AtBirth)+len(p.EveryTurn)+len(p.AtRed)+len(p.OnAsk)+len(p.OnRefusal)+len(p.WhenIdle)+len(p.WhenItPays) > 0
+	return len(p.AtBirth)+len(p.EveryTurn)+len(p.AtRed)+len(p.OnRefusal)+len(p.WhenIdle)+len(p.WhenItPays) > 0
 }
 
 // Asks returns how the first lever at red that asks a model does so.
@@ -92,12 +91,6 @@ func (p *Policy) Saver() Saver {
 
 // steps returns the steps for an occasion.
 func (p *Policy) steps(t Trigger) Steps {
-	pick := func(s Steps) Steps {
-		if len(s) == 0 {
-			return p.AtRed
-		}
-		return s
-	}
 	switch t {
 	case TriggerPays:
 		return p.WhenItPays
@@ -105,12 +98,12 @@ func (p *Policy) steps(t Trigger) Steps {
 		return p.EveryTurn
 	case TriggerIdle:
 		return p.WhenIdle
-	case TriggerAsked:
-		return pick(p.OnAsk)
 	case TriggerRefused:
-		return pick(p.OnRefusal)
+		if len(p.OnRefusal) > 0 {
+			return p.OnRefusal
+		}
 	}
-	return p.AtRed // red, and a price tier ahead, which is crossed like red
+	return p.AtRed // also when asked, and for a price tier ahead, which is crossed like red
 }
 
 // Check reports what makes no sense about the policy.
@@ -208,7 +201,6 @@ func (p *Policy) lists() []stepList {
 		{"at_birth", p.AtBirth},
 		{"every_turn", p.EveryTurn},
 		{"at_red", p.AtRed},
-		{"on_ask", p.OnAsk},
 		{"on_refusal", p.OnRefusal},
 		{"when_idle", p.WhenIdle},
 		{"when_it_pays", p.WhenItPays},

@@ -1,14 +1,13 @@
 package fold
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -18,62 +17,49 @@ func Expand(format string, pairs ...string) string {
 	return strings.NewReplacer(pairs...).Replace(format)
 }
 
-// Stub returns the stub of a folded result: in the given format ({tool}, {call_id},
-// {tokens}, {handle}), or pleat's own with a note if the format is empty.
-func (d *Draft) Stub(ref transcript.BlockRef, format, note string) string {
-	bf := d.Facts(ref)
-	var e ledger.Entry
-	tool := "tool"
-	if bf.Call > 0 {
-		e = d.s.Ledger.Entry(int(bf.Call))
-		tool = e.Tool
+// formatted fills in a policy's own stub for a result.
+func (d *Draft) formatted(ctx context.Context, ref transcript.BlockRef, format, tool string) (string, error) {
+	bf, id := d.facts.Block(ref), ""
+	if strings.Contains(format, "{call_id}") {
+		b, err := d.Source.Block(ctx, ref)
+		if err != nil {
+			return "", err
+		}
+		r, _ := b.(transcript.ToolResult)
+		id = r.CallID
 	}
-	if format != "" {
-		r, _ := d.Block(ref).(transcript.ToolResult)
-		return Expand(format, "{tool}", tool, "{call_id}", r.CallID, "{tokens}", strconv.Itoa(int(bf.Tokens)), "{handle}", bf.Name.String())
-	}
-	return stub{
-		tool: tool, args: e.Args, outcome: e.OutcomeText(), ok: e.WentWell(), lines: int(bf.Lines), bytes: int(bf.Bytes),
-		handle: bf.Name.String(), recall: d.recallOf(bf), note: note, cut: d.Folded(ref) != nil,
-	}.text(d.Count)
+	tokens := strconv.Itoa(int(bf.Tokens))
+	return Expand(format, "{tool}", tool, "{call_id}", id, "{tokens}", tokens, "{handle}", bf.Name.String()), nil
 }
 
-// Recall returns how a stub says to get content back; empty: it does not say.
-func (d *Draft) Recall(handle string) string {
-	if d.s.Recall == nil {
-		return ""
-	}
-	return d.s.Recall(handle)
+// Result is a result as levers see it that fold single ones.
+type Result struct {
+	*transcript.BlockFacts
+	Tool string // empty: not known
+	Fold *Fold  // in force in its place; nil: none
 }
 
-// recallOf returns how a stub says to get a result back.
-func (d *Draft) recallOf(bf *conv.BlockFacts) func(handle string) string {
-	if d.echo == nil {
-		return d.s.Recall
+// Result returns what is known of the result at a position.
+func (l *Layout) Result(ref transcript.BlockRef) Result {
+	r := Result{BlockFacts: l.Facts().Block(ref), Fold: l.In.Block(ref)}
+	if r.Call > 0 {
+		r.Tool = l.Ledger().Entries[r.Call-1].Tool
 	}
-	return d.echo(bf, d.s.Recall)
+	return r
 }
 
-func (s *Folding) maskable(ref transcript.BlockRef, exempt []string, in Folded) bool {
-	bf := &s.Facts[ref.Message].Blocks[ref.Block]
-	if old := in.blocks[ref]; bf.Fixed || old != nil && old.After <= StubTokens {
-		return false // what was spilled or shortened may still lose its preview
-	}
-	return bf.Call == 0 || !slices.Contains(exempt, s.Ledger.Entry(int(bf.Call)).Tool)
+// Maskable reports whether the result may be folded or, if it was spilled or shortened,
+// whether its preview may go. Results of the exempt tools may not.
+func (r *Result) Maskable(exempt []string) bool {
+	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !slices.Contains(exempt, r.Tool)
 }
 
-// MaskSaves returns how many tokens a stub in place of a result saves; 0: the result may
-// not be folded, has fewer than least characters, or is hardly longer than a stub.
-func (s *Folding) MaskSaves(ref transcript.BlockRef, least int, exempt []string) int {
-	bf := &s.Facts[ref.Message].Blocks[ref.Block]
-	if int(bf.Chars) < least || !s.maskable(ref, exempt, s.InUse) {
-		return 0
+// Shown returns the tokens that the view spends on the result.
+func (r *Result) Shown() int {
+	if r.Fold != nil {
+		return r.Fold.After
 	}
-	tokens := int(bf.Tokens)
-	if old := s.InUse.blocks[ref]; old != nil {
-		tokens = old.After
-	}
-	return max(tokens-StubTokens, 0)
+	return int(r.Tokens)
 }
 
 // stub is what the stub of a folded result is made from.

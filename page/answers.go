@@ -17,17 +17,17 @@ const (
 
 // newest shows the newest results if the page stands for them: the model has not seen the
 // last of them, and would make the same calls again.
-func (in *Input) newest(room int) string {
-	t := &in.Transcript
-	n := t.Rounds()
-	if in.End != t.Len() || n == 0 || room < 60 || t.Round(n-1).End != in.End {
+func (in *input) newest(room int) string {
+	rounds := in.Rounds()
+	n := len(rounds)
+	if in.End != len(in.Facts()) || n == 0 || room < 60 || rounds[n-1].End != in.End {
 		return ""
 	}
 	var refs []transcript.BlockRef
 	for r := max(n-newestRounds, 0); r < n; r++ {
-		for i := max(t.Round(r).Start, in.Start); i < t.Round(r).End; i++ {
-			for b := range in.Facts[i].Blocks {
-				if in.Facts[i].Blocks[b].Kind == transcript.KindToolResult {
+		for i := max(rounds[r].Start, in.Start); i < rounds[r].End; i++ {
+			for b := range in.Facts()[i].Blocks {
+				if in.Facts()[i].Blocks[b].Kind == transcript.KindToolResult {
 					refs = append(refs, transcript.BlockRef{Message: i, Block: b})
 				}
 			}
@@ -47,14 +47,14 @@ func (in *Input) newest(room int) string {
 
 // newestResult shows one result in about room tokens: its beginning, and more of its end,
 // which says how it went.
-func (in *Input) newestResult(ref transcript.BlockRef, room int) string {
-	bf := in.FactsOf(ref)
+func (in *input) newestResult(ref transcript.BlockRef, room int) string {
+	bf := in.Facts().Block(ref)
 	what := "call"
 	if bf.Call > 0 {
-		e := in.Ledger.Entry(int(bf.Call))
+		e := in.Ledger().Entry(int(bf.Call))
 		what = strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80))
 	}
-	txt := strings.TrimRight(transcript.BlockText(in.Transcript.Block(ref)), "\n")
+	txt := strings.TrimRight(transcript.BlockText(in.block(ref)), "\n")
 	if int(bf.Tokens) > room {
 		n := len(txt) * room / int(bf.Tokens)
 		txt = text.CutText(txt, n/3) + "\n[…]\n" + text.CutEnd(txt, n*2/3)
@@ -68,8 +68,8 @@ func (in *Input) newestResult(ref transcript.BlockRef, room int) string {
 
 // answer returns what a call that others see got back: the commit's hash, what was pushed,
 // the address of a comment; empty if there is nothing of the kind.
-func (in *Input) answer(e *ledger.Entry) string {
-	txt := userwords.WithoutReminder(transcript.BlockText(in.Transcript.Block(e.Result)))
+func (in *input) answer(e *ledger.Entry) string {
+	txt := userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	txt = strings.TrimSpace(txt[:min(len(txt), 16<<10)])
 	if strings.HasPrefix(txt, "{") {
 		return longestURL(txt)

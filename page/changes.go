@@ -36,7 +36,7 @@ type changedText struct {
 
 // changedFiles follows the calls of the stretch and returns the changed files with their lines
 // ranked, the one that was changed last at the end.
-func (in *Input) changedFiles() []*fileChange {
+func (in *input) changedFiles() []*fileChange {
 	if in.changed != nil {
 		return in.changed
 	}
@@ -44,8 +44,8 @@ func (in *Input) changedFiles() []*fileChange {
 	file := func(dir, path string) *fileChange {
 		return files.at(dir, path, func() *fileChange { return &fileChange{path: path} })
 	}
-	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
-		e := &in.Ledger.Entries[seq-1]
+	for seq := in.Ledger().Recently(in.End); seq <= in.Ledger().Len(); seq++ {
+		e := &in.Ledger().Entries[seq-1]
 		if e.Call.Message >= in.End {
 			break
 		}
@@ -110,7 +110,7 @@ func (f *fileChange) moved(old *fileChange) {
 }
 
 // applyChange adds the lines of one change to a file.
-func (in *Input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, part *minedPart) {
+func (in *input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, part *minedPart) {
 	if f.at == nil {
 		f.at = make(map[uint64]int)
 	}
@@ -150,7 +150,7 @@ const removedWorth = 0.4
 // overwrite is called when a file is written anew. Lines that earlier calls added and the new
 // text does not have are undone; lines that they added or reads showed are not new. It
 // returns which lines of the new text are.
-func (in *Input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
+func (in *input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 	now := make(map[uint64]bool, len(part.lines))
 	for i := range part.lines {
 		now[part.lines[i].hash] = true

@@ -10,7 +10,7 @@ import (
 )
 
 // editing makes a conversation of successful calls.
-func editing(calls ...transcript.ToolCall) *Miner {
+func editing(calls ...transcript.ToolCall) *Writer {
 	msgs := []transcript.Message{transcript.User("Go.")}
 	for i, c := range calls {
 		c.ID = fmt.Sprintf("c%d", i)
@@ -98,7 +98,7 @@ func TestChangesAreNet(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			s := editing(tt.calls...)
-			in := pageOf(s, s.Transcript.Len(), 3000)
+			in := pageOf(s, len(s.Facts()), 3000)
 			got := in.changes(600)
 			for _, w := range tt.want {
 				if !strings.Contains(got, w) {
@@ -125,9 +125,9 @@ func TestChangesFit(t *testing.T) {
 	s := editing(calls...)
 	last := calls[len(calls)-1]
 	for room := 0; room < 1500; room += 61 {
-		in := pageOf(s, s.Transcript.Len(), 3000)
+		in := pageOf(s, len(s.Facts()), 3000)
 		got := in.changes(room)
-		if n := s.Count.CountText(got); n > room {
+		if n := s.Tokens().CountText(got); n > room {
 			t.Errorf("%d tokens in a room of %d", n, room)
 		}
 		if got != in.changes(room) {
@@ -154,8 +154,8 @@ func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
 		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), transcript.Results(transcript.Result(id, "ok")))
 	}
 	s := stateOf(msgs)
-	in := pageOf(s, s.Transcript.Len(), 3000)
-	got := s.Ledger.Render(ledger.RenderOptions{UpTo: s.Transcript.Len(), Budget: 200, Count: s.Count.CountText, Answer: in.answer, Brief: true})
+	in := pageOf(s, len(s.Facts()), 3000)
+	got := s.Ledger().Render(ledger.RenderOptions{UpTo: len(s.Facts()), Budget: 200, Count: s.Tokens().CountText, Answer: in.answer, Brief: true})
 	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

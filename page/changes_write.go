@@ -12,7 +12,7 @@ import (
 )
 
 // changes writes what changed in files, in at most room tokens.
-func (in *Input) changes(room int) string {
+func (in *input) changes(room int) string {
 	files := in.changedFiles()
 	if len(files) == 0 {
 		return ""
@@ -23,7 +23,7 @@ func (in *Input) changes(room int) string {
 	})
 	w := &changeWriter{in: in, root: root}
 	title := "## What changed in files (net; + came, - went, word for word"
-	if in.Ledger.Recently(in.End) > 1 {
+	if in.Ledger().Recently(in.End) > 1 {
 		title += fmt.Sprintf("; by the newest %d calls", ledger.Recent)
 	}
 	if w.root != "" {
@@ -47,7 +47,7 @@ func (in *Input) changes(room int) string {
 
 // changeWriter puts changed lines on the page.
 type changeWriter struct {
-	in    *Input
+	in    *input
 	files []*shownChange
 	root  string
 }
@@ -172,7 +172,7 @@ func (f *shownChange) sink() {
 }
 
 // toldNames has the names that a model's digest tells.
-func (in *Input) toldNames() map[uint64]bool {
+func (in *input) toldNames() map[uint64]bool {
 	names := make(map[uint64]bool)
 	for _, a := range text.AppendAnchors(nil, in.told) {
 		names[a.Hash] = true
@@ -223,7 +223,7 @@ func (w *changeWriter) head(f *fileChange) string {
 	var b strings.Builder
 	b.WriteString(strings.TrimPrefix(f.path, w.root) + " (")
 	switch {
-	case f.created && f.from == "" && w.in.Ledger.Recently(w.in.End) == 1:
+	case f.created && f.from == "" && w.in.Ledger().Recently(w.in.End) == 1:
 		b.WriteString("created, ")
 	case f.from != "":
 		b.WriteString("was " + strings.TrimPrefix(f.from, w.root) + ", ")
@@ -235,8 +235,8 @@ func (w *changeWriter) head(f *fileChange) string {
 	for i, seq := range named {
 		fmt.Fprintf(&b, "%s#%d", " "[:min(i, 1)], seq)
 	}
-	ref := w.in.Ledger.Entries[f.last()-1].Call
-	if h := w.in.FactsOf(ref).Name.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
+	ref := w.in.Ledger().Entries[f.last()-1].Call
+	if h := w.in.Facts().Block(ref).Name.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

@@ -20,7 +20,7 @@ type keyLine struct {
 // weighed again only when it comes to the top.
 type picker struct {
 	*pool
-	in     *Input
+	in     *input
 	told   table[teller] // names and words that the page has
 	seen   table[bool]   // lines that the page or the newest turns show
 	plain  int           // tokens left for lines that are no prose
@@ -38,7 +38,7 @@ const (
 	toldByLine                    // a line that was picked
 )
 
-func newPicker(in *Input) *picker {
+func newPicker(in *input) *picker {
 	p := &picker{pool: in.candidates(), in: in, share: 1000}
 	p.picked, p.taken, p.open = make([]bool, len(p.list)), make([]float32, len(p.srcs)), make([]bool, len(p.groups))
 	for _, text := range in.elsewhere {

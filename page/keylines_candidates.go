@@ -17,12 +17,12 @@ type pool struct {
 	bounds ratioHeap // what each can add at most
 
 	// while it is filled:
-	in  *Input
+	in  *input
 	has table[bool] // lines in the list
 }
 
 // candidates returns the pool for a page.
-func (in *Input) candidates() *pool {
+func (in *input) candidates() *pool {
 	if in.pool != nil {
 		return in.pool
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -81,10 +80,10 @@ func minedAs(k transcript.Kind) int {
 	return minedSaid
 }
 
-// Miner finds lines for pages in a conversation and remembers them. It is not safe for
-// concurrent use.
-type Miner struct {
-	*conv.Conversation
+// Writer writes the pages of a conversation. It remembers what it found in the messages. It is
+// not safe for concurrent use.
+type Writer struct {
+	Source
 	mines [][][]minedPart // by message and block; nil: not mined, or forgotten
 	mined int             // bytes of text that mines are of
 
@@ -95,7 +94,7 @@ type Miner struct {
 	stretches map[stretchKey]*stretch // of the plan that is being made; see Forget
 }
 
-func (m *Miner) sizes() userwords.Sizes {
+func (m *Writer) sizes() userwords.Sizes {
 	if m.said == nil {
 		m.said = make(userwords.Sizes)
 	}
@@ -103,7 +102,7 @@ func (m *Miner) sizes() userwords.Sizes {
 }
 
 // Forget drops what only other pages of the same plan can use. What was mined stays.
-func (m *Miner) Forget() { m.stretches = nil }
+func (m *Writer) Forget() { m.stretches = nil }
 
 // stretch is what the pages of one plan have in common that stand for the same messages: a
 // plan writes several to choose from, which differ in their room.
@@ -124,8 +123,8 @@ type stretchKey struct {
 }
 
 // share sets what the page shares with others of the plan.
-func (in *Input) share() {
-	key := stretchKey{in.Start, in.End, in.Transcript.Len(), in.Focus, in.small, in.told != ""}
+func (in *input) share() {
+	key := stretchKey{in.Start, in.End, len(in.Facts()), in.Focus, in.small, in.told != ""}
 	if in.stretches == nil {
 		in.stretches = make(map[stretchKey]*stretch)
 	}
@@ -136,7 +135,7 @@ func (in *Input) share() {
 }
 
 // textsAt returns the texts of a block that lines on the page are taken from.
-func (in *Input) textsAt(ref transcript.BlockRef) []blockPart {
+func (in *input) textsAt(ref transcript.BlockRef) []blockPart {
 	parts, ok := in.texts[ref]
 	if !ok {
 		parts = in.textsOf(ref)
@@ -146,15 +145,15 @@ func (in *Input) textsAt(ref transcript.BlockRef) []blockPart {
 }
 
 // minedFrom returns the first message of a stretch that lines of each part are taken from.
-func (m *Miner) minedFrom(start, end int) (from [len(minedMost)]int) {
+func (m *Writer) minedFrom(start, end int) (from [len(minedMost)]int) {
 	left := minedMost
 	for k := range from {
 		from[k] = max(start, end-minedMessages)
 	}
 	for i := end; i > slices.Min(from[:]); i-- {
-		for _, bf := range m.Facts[i-1].Blocks {
+		for _, bf := range m.Facts()[i-1].Blocks {
 			k := minedAs(bf.Kind)
-			if k == minedSaid && m.Facts[i-1].Typed { // has a section of its own
+			if k == minedSaid && m.Facts()[i-1].Typed { // has a section of its own
 				continue
 			}
 			if left[k] -= min(int(bf.Bytes), minedMost[k]/4); left[k] < 0 { // no block keeps out all others
@@ -166,26 +165,26 @@ func (m *Miner) minedFrom(start, end int) (from [len(minedMost)]int) {
 }
 
 // tooOld reports whether a block is before what is mined.
-func (in *Input) tooOld(ref transcript.BlockRef) bool {
-	from := in.mineFrom[minedAs(in.FactsOf(ref).Kind)]
+func (in *input) tooOld(ref transcript.BlockRef) bool {
+	from := in.mineFrom[minedAs(in.Facts().Block(ref).Kind)]
 	return ref.Message < from && from > in.Start
 }
 
 // mine returns what is found in a block.
-func (m *Miner) mine(ref transcript.BlockRef) []minedPart {
-	if parts := m.minedAt(ref); parts != nil {
+func (in *input) mine(ref transcript.BlockRef) []minedPart {
+	if parts := in.minedAt(ref); parts != nil {
 		return parts
 	}
-	texts := m.textsOf(ref)
+	texts := in.textsOf(ref)
 	parts := mineTexts(texts)
-	if !m.unanswered(ref) {
-		m.keepMined(ref, texts, parts)
+	if !in.unanswered(ref) && in.err == nil {
+		in.keepMined(ref, texts, parts)
 	}
 	return parts
 }
 
 // minedAt returns what was found in a block; nil: nothing is remembered.
-func (m *Miner) minedAt(ref transcript.BlockRef) []minedPart {
+func (m *Writer) minedAt(ref transcript.BlockRef) []minedPart {
 	if ref.Message < len(m.mines) && ref.Block < len(m.mines[ref.Message]) {
 		return m.mines[ref.Message][ref.Block]
 	}
@@ -193,12 +192,12 @@ func (m *Miner) minedAt(ref transcript.BlockRef) []minedPart {
 }
 
 // unanswered reports whether a block is a call whose result may still come and change it.
-func (m *Miner) unanswered(ref transcript.BlockRef) bool {
-	n := int(m.FactsOf(ref).Call)
-	return n > 0 && m.Ledger.Entries[n-1].Outcome == toolcall.Unanswered
+func (m *Writer) unanswered(ref transcript.BlockRef) bool {
+	n := int(m.Facts().Block(ref).Call)
+	return n > 0 && m.Ledger().Entries[n-1].Outcome == toolcall.Unanswered
 }
 
-func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []minedPart) {
+func (m *Writer) keepMined(ref transcript.BlockRef, texts []blockPart, parts []minedPart) {
 	size := 0
 	for i := range texts {
 		size += len(texts[i].text)
@@ -212,7 +211,7 @@ func (m *Miner) keepMined(ref transcript.BlockRef, texts []blockPart, parts []mi
 		m.mines = append(m.mines, make([][][]minedPart, n)...)
 	}
 	if m.mines[ref.Message] == nil {
-		m.mines[ref.Message] = make([][]minedPart, len(m.Facts[ref.Message].Blocks))
+		m.mines[ref.Message] = make([][]minedPart, len(m.Facts()[ref.Message].Blocks))
 	}
 	m.mines[ref.Message][ref.Block] = parts
 }
@@ -246,9 +245,9 @@ type blockPart struct {
 }
 
 // textsOf returns the texts of a block that lines can be taken from.
-func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
-	bf := s.FactsOf(ref)
-	m := s.Transcript.At(ref.Message)
+func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
+	bf := in.Facts().Block(ref)
+	m := in.message(ref.Message)
 	kind := fromProgram
 	switch blk := m.Blocks().At(ref.Block).(type) {
 	case transcript.Text:
@@ -257,7 +256,7 @@ func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
 			kind = fromAssistant
 		case m.Origin() == transcript.OriginSummary:
 			kind = fromSummary
-		case s.Facts[ref.Message].Typed:
+		case in.Facts()[ref.Message].Typed:
 			return nil // the user's words have their own section
 		}
 		return []blockPart{{kind: kind, text: blk.Text.String()}}
@@ -267,7 +266,7 @@ func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
 		if bf.Call == 0 {
 			return nil
 		}
-		if e := s.Ledger.Entry(int(bf.Call)); ledger.IsFileCall(&e) {
+		if e := in.Ledger().Entry(int(bf.Call)); ledger.IsFileCall(&e) {
 			return changeParts(&e, blk)
 		}
 	case transcript.ToolResult:
@@ -275,7 +274,7 @@ func (s *Miner) textsOf(ref transcript.BlockRef) []blockPart {
 			return nil
 		}
 		kind = fromResult
-		e := &s.Ledger.Entries[bf.Call-1]
+		e := &in.Ledger().Entries[bf.Call-1]
 		if isChild(e.Tool) {
 			kind = fromAgent
 		} else if isQuiet(e.Tool) {

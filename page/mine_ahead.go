@@ -25,8 +25,8 @@ const (
 
 // mineAhead mines what the page will need on all processors, because that takes most of the
 // time of writing a page. The caller must call wait, which returns when all is mined.
-func (in *Input) mineAhead() (wait func()) {
-	s := in.Miner
+func (in *input) mineAhead() (wait func()) {
+	s := in.Writer
 	wait = func() {}
 	workers := runtime.GOMAXPROCS(0)
 	if workers < 2 || in.Room.Plain || in.pool != nil {
@@ -35,12 +35,12 @@ func (in *Input) mineAhead() (wait func()) {
 	var jobs []mining
 	size := 0
 	for i := slices.Min(in.mineFrom[:]); i < in.End; i++ {
-		for b := range s.Facts[i].Blocks {
+		for b := range s.Facts()[i].Blocks {
 			ref := transcript.BlockRef{Message: i, Block: b}
 			if s.minedAt(ref) != nil || !in.isSource(ref) || s.unanswered(ref) {
 				continue
 			}
-			job := mining{ref: ref, texts: s.textsOf(ref)}
+			job := mining{ref: ref, texts: in.textsOf(ref)}
 			for _, t := range job.texts {
 				size += len(t.text)
 			}
@@ -48,7 +48,7 @@ func (in *Input) mineAhead() (wait func()) {
 		}
 		if size >= aheadMost || i == in.End-1 && size >= aheadLeast {
 			wait()
-			wait = s.mineAll(jobs, workers)
+			wait = in.mineAll(jobs, workers)
 			jobs, size = nil, 0
 		}
 	}
@@ -56,24 +56,26 @@ func (in *Input) mineAhead() (wait func()) {
 }
 
 // isSource reports whether lines of a block may be on the page.
-func (in *Input) isSource(ref transcript.BlockRef) bool {
+func (in *input) isSource(ref transcript.BlockRef) bool {
 	if in.tooOld(ref) {
 		return false
 	}
-	bf := in.FactsOf(ref)
+	bf := in.Facts().Block(ref)
 	if bf.Call == 0 {
 		return true
 	}
-	return counts(bf.Kind, &in.Ledger.Entries[bf.Call-1])
+	return counts(bf.Kind, &in.Ledger().Entries[bf.Call-1])
 }
 
 // mineAll begins to mine blocks; wait returns when all are mined.
-func (m *Miner) mineAll(jobs []mining, workers int) (wait func()) {
+func (in *input) mineAll(jobs []mining, workers int) (wait func()) {
 	working := conv.InParallel(len(jobs), workers, func(i int) { jobs[i].parts = mineTexts(jobs[i].texts) })
 	return sync.OnceFunc(func() {
 		working.Wait()
 		for _, job := range jobs {
-			m.keepMined(job.ref, job.texts, job.parts)
+			if in.err == nil { // else some may be of what could not be read
+				in.keepMined(job.ref, job.texts, job.parts)
+			}
 		}
 	})
 }

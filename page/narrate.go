@@ -15,7 +15,7 @@ import (
 // narrate writes what the folded turns found out, decided and produced, in at most room
 // tokens, word for word: sentences of the assistant, message by message, then lines of files
 // and outputs, grouped by where they come from.
-func (in *Input) narrate(room int) (said, lines string) {
+func (in *input) narrate(room int) (said, lines string) {
 	const linesTitle = "## Key lines of files and outputs (verbatim"
 	proseTitle := "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
 	if in.Recall == nil {
@@ -182,7 +182,7 @@ func (w *lineWriter) head(s *source, srcs []int) string {
 const maxHandles = 3
 
 func (w *lineWriter) callHead(s *source, srcs []int) string {
-	e := w.p.in.Ledger.Entry(s.call)
+	e := w.p.in.Ledger().Entry(s.call)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s (%s", cmp.Or(strings.TrimPrefix(s.about, w.root), s.about), ledger.CallLabel(&e))
 	for n, k := range srcs {

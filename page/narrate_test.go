@@ -1,14 +1,15 @@
 package page
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -34,30 +35,27 @@ func handoff() []transcript.Message {
 	}
 }
 
-func stateOf(msgs []transcript.Message) *Miner {
-	s := &Miner{Conversation: conv.New(tokens.NewTokenizer(model.Model{}, nil), conv.NewContents(store.NewMemory(), store.SessionKey{}, nil, 0))}
-	for i, m := range msgs {
-		s.Add(m, conv.ShapesOf(m), conv.KeptMessage{Seq: uint64(i + 1)})
-	}
-	return s
+func stateOf(msgs []transcript.Message) *Writer {
+	return NewWriter(conv.Of(tokens.NewTokenizer(model.Model{}, nil), msgs...))
 }
 
-func pageOf(s *Miner, end, room int) Input {
-	in := Input{
-		Miner: s, Start: s.First, End: end, Recall: conv.UnfoldCall, Handle: "h", Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
-		Room: Room{Total: room, Files: room, Most: 12_000},
-	}
+func pageOf(s *Writer, end, room int) *input {
+	in := s.input(context.Background(), fold.PageRequest{
+		Start: s.Facts().Opening(), End: end, Recall: fold.UnfoldCall, Handle: "h",
+		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
+		Room:    fold.PageRoom{Total: room, Files: room},
+	})
 	in.share()
-	return in
+	return &in
 }
 
 func TestPageReadsLikeAHandoff(t *testing.T) {
 	s := stateOf(handoff())
-	got := Write(pageOf(s, 12, conv.SmallPage)).Text
+	got := pageOf(s, 12, fold.SmallPage).write().Text
 	last := 0
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.",
-		"message 8 [" + s.Facts[7].Blocks[0].Name.String() + "], answering 1:",
+		"message 8 [" + s.Facts()[7].Blocks[0].Name.String() + "], answering 1:",
 		"I used a mutex instead of atomics because `burst_size` and the window change together.",
 		"which is wrong since 4dc9e56",
 		"## What was done (tool calls)",
@@ -120,11 +118,15 @@ func fresh(n int) string {
 // nothing that the conversation does not.
 func TestNarrateInventsNothing(t *testing.T) {
 	s := stateOf(handoff())
-	source := flat(s.RenderText(0, s.Transcript.Len()))
+	whole, err := s.Source.(*conv.Conversation).RenderText(t.Context(), 0, len(s.Facts()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := flat(whole)
 	for room := 0; room < 900; room += 17 {
 		in := pageOf(s, 12, room)
 		said, lines := in.narrate(room)
-		if n := s.Count.CountText(said) + s.Count.CountText(lines); n > room {
+		if n := s.Tokens().CountText(said) + s.Tokens().CountText(lines); n > room {
 			t.Errorf("%d tokens in a room of %d", n, room)
 		}
 		if again, _ := in.narrate(room); again != said {
@@ -182,8 +184,8 @@ func TestClipAround(t *testing.T) {
 func TestPageBesideADigest(t *testing.T) {
 	s := stateOf(handoff())
 	in := pageOf(s, 12, 700)
-	in.Narrative = &conv.Narrative{Start: 1, End: 12, Text: "- The limiter is safe: a mutex instead of atomics was used because `burst_size` and the window change together."}
-	got := Write(in)
+	in.Narrative = &fold.Narrative{Start: 1, End: 12, Text: "- The limiter is safe: a mutex instead of atomics was used because `burst_size` and the window change together."}
+	got := in.write()
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go", "`guardMutex` is never held over I/O.",
 	} {

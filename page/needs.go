@@ -46,11 +46,11 @@ const (
 
 // tail yields the blocks of the newest turns, which come after the page, and the beginnings of
 // their texts, the newest first.
-func (in *Input) tail() iter.Seq2[transcript.Block, string] {
+func (in *input) tail() iter.Seq2[transcript.Block, string] {
 	return func(yield func(transcript.Block, string) bool) {
 		left := tailTotal
-		for i := in.Transcript.Len() - 1; i >= in.End && left > 0; i-- {
-			for _, b := range in.Transcript.At(i).Blocks().All() {
+		for i := len(in.Facts()) - 1; i >= in.End && left > 0; i-- {
+			for _, b := range in.message(i).Blocks().All() {
 				text := text.CutText(transcript.BlockText(b), tailBytes)
 				if left -= len(text); !yield(b, text) {
 					return
@@ -61,11 +61,11 @@ func (in *Input) tail() iter.Seq2[transcript.Block, string] {
 }
 
 // needsOf weighs the names of the whole conversation.
-func (in *Input) needsOf(srcs []source) *needs {
+func (in *input) needsOf(srcs []source) *needs {
 	n := &needs{}
 	n.mention(in.Focus, needFocus)
 	n.focus = focusWords(in.Focus)
-	for _, s := range newestSaid(in.Words.Said()) {
+	for _, s := range newestSaid(in.Words().Said()) {
 		n.mention(s.Text, needUser)
 	}
 	for b, text := range in.tail() {
@@ -91,8 +91,8 @@ func (in *Input) needsOf(srcs []source) *needs {
 			n.add(h, w)
 		}
 	}
-	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ { // what went wrong
-		e := &in.Ledger.Entries[seq-1]
+	for seq := in.Ledger().Recently(in.End); seq <= in.Ledger().Len(); seq++ { // what went wrong
+		e := &in.Ledger().Entries[seq-1]
 		if e.Call.Message >= in.Start && e.Call.Message < in.End && e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
 			n.mention(e.ErrorLine, needFailure)
 		}
@@ -111,7 +111,7 @@ func newestSaid(list []userwords.Said) []userwords.Said {
 }
 
 // recent is where the newest quarter of the stretch begins.
-func (in *Input) recent() int { return in.End - (in.End-in.Start)/4 }
+func (in *input) recent() int { return in.End - (in.End-in.Start)/4 }
 
 // mention notes the names of a text.
 func (n *needs) mention(txt string, w float32) {

@@ -1,64 +1,60 @@
-// Package page writes the page that stands for folded turns. [Write] writes a whole page,
-// [WriteRestored] the files and state that come back beside a summary. Code picks lines and
-// quotes them word for word.
+// Package page writes the page that stands for folded turns. A [Writer] writes whole pages, and
+// the files and state that come back beside a summary. Code picks lines and quotes them word
+// for word.
 package page
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Page is what stands for folded turns. Code writes what must survive (what the user said,
-// pins, tasks, the ledger); the narrative, what the turns found out and decided, is
-// written by a model or, without one, by code.
-type Page struct {
-	Text   string
-	By     string // who wrote the narrative: "model" or "code"
-	Pins   int    // tokens of pins, what the user said and tasks
-	Ledger int    // tokens of what was done
-	Total  int    // tokens of all of it
+// Source is a conversation that pages are written from.
+type Source interface {
+	fold.Source
+	Words() *userwords.Words // what people said, and their tasks
+	Message(ctx context.Context, i int) (transcript.Message, error)
 }
 
-// Room is how many tokens a page may take.
-type Room struct {
-	Total int
-	Files int  // for restored files, beyond Total
-	Words int  // for what the user typed, if that is more than two fifths of Total
-	Plain bool // below plainRoom only what the user said and the ledger
-	Most  int  // for a page that does not use the room for files
+// NewWriter returns a writer of a conversation's pages.
+func NewWriter(src Source) *Writer { return &Writer{Source: src} }
+
+// Page writes the page that a fold shows. Code writes what must survive (what the user said,
+// pins, tasks, the ledger); the narrative, what the turns found out and decided, is written by
+// a model or, without one, by code.
+func (m *Writer) Page(ctx context.Context, r fold.PageRequest) (fold.WrittenPage, error) {
+	in := m.input(ctx, r)
+	p := in.write()
+	if in.err != nil {
+		m.Forget()
+		return fold.WrittenPage{}, fmt.Errorf("write page: %w", in.err)
+	}
+	return p, nil
 }
 
-// small reports whether there is room for a few thousand tokens only.
-func (r Room) small() bool { return r.Total < conv.SmallPage && r.Total >= plainRoom }
-
-// Restore says what comes back with a page: up to Files files of at most PerFile tokens
-// each, and if State is set, what was still going on.
-type Restore struct {
-	Files   int
-	PerFile int
-	Total   int
-	State   bool
+// Restored writes the task list, notes, skills and files that come back beside a summary.
+func (m *Writer) Restored(ctx context.Context, r fold.PageRequest) (string, error) {
+	in := m.input(ctx, r)
+	text := in.restored()
+	if in.err != nil {
+		m.Forget()
+		return "", fmt.Errorf("restore: %w", in.err)
+	}
+	return text, nil
 }
 
-// Input is what a page is written from.
-type Input struct {
-	*Miner         // the conversation
-	Start, End int // the messages Start ≤ i < End that the page stands for
-	Pins       []string
-	Notes      []transcript.Note
-	Focus      string
-	Narrative  *conv.Narrative            // a model's digest that passed the gate; nil: code writes
-	Recall     func(handle string) string // how the model is told to unfold; nil: it cannot
-	Handle     string                     // of the whole stretch
-	Room       Room
-	Restore    Restore
-	Thrash     []string // files that were read again after each epoch: they come first
+// input is what one page is written from.
+type input struct {
+	*Writer // of the conversation
+	fold.PageRequest
+	*reading
+	most int // tokens for a page that does not use the room for files
 
 	*stretch
 	small     bool     // few tokens: no old files
@@ -68,21 +64,62 @@ type Input struct {
 	told      string   // the section with the model's digest
 }
 
-func (in *Input) count(s string) int { return in.Count.CountText(s) }
+func (m *Writer) input(ctx context.Context, r fold.PageRequest) input {
+	return input{
+		Writer: m, PageRequest: r, reading: &reading{ctx: ctx, src: m.Source}, most: max(fold.MaxPage, r.Room.Total),
+	}
+}
+
+// reading reads messages for one page. It keeps the first error, so that code which picks
+// lines from hundreds of blocks need not ask each time; what is made of a page is thrown away
+// then.
+type reading struct {
+	ctx context.Context
+	src Source
+	err error
+}
+
+// message reads message i, or returns one with empty blocks.
+func (r *reading) message(i int) transcript.Message {
+	m, err := r.src.Message(r.ctx, i)
+	if err == nil {
+		return m
+	}
+	if r.err == nil {
+		r.err = err
+	}
+	f := &r.src.Facts()[i]
+	blocks := make([]transcript.Block, len(f.Blocks))
+	for b := range blocks {
+		blocks[b] = transcript.Say("")
+	}
+	return transcript.NewMessage(f.Role, blocks...)
+}
+
+func (r *reading) block(ref transcript.BlockRef) transcript.Block {
+	return r.message(ref.Message).Blocks().At(ref.Block)
+}
+
+// isSmall reports whether there is room for a few thousand tokens only.
+func isSmall(r fold.PageRoom) bool { return r.Total < fold.SmallPage && r.Total >= plainRoom }
+
+func (in *input) callHandle(e *ledger.Entry) string { return e.HandleIn(in.Facts()) }
+
+func (in *input) count(s string) int { return in.Tokens().CountText(s) }
 
 // Below plainRoom a plain page has no narrative: the ledger needs the room.
 const plainRoom = 600
 
-// Write writes a page within its room, as far as the parts that must survive allow. They
+// write writes a page within its room, as far as the parts that must survive allow. They
 // come first; the narrative gets what they, the ledger, the changes and the restored files
 // leave.
 //
 // The page reads like a handoff: what the user wants, what was found out and decided, what
 // was done and changed, what the agent was working with, how to get the rest.
-func Write(in Input) Page {
+func (in *input) write() fold.WrittenPage {
 	count := in.count
 	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
-	if in.Room.small() {
+	if isSmall(in.Room) {
 		files := in.Room.Files / 8
 		if len(in.Thrash) > 0 { // worth it
 			files = in.Room.Files
@@ -94,7 +131,9 @@ func Write(in Input) Page {
 	in.share()
 	mined := in.mineAhead()
 	defer mined()
-	opening := fmt.Sprintf("[pleat: messages %d to %d of this conversation are folded. This page stands for them; it was made by a program, not typed by the user.]\n", in.Start+1, in.End)
+	const heading = "[pleat: messages %d to %d of this conversation are folded. " +
+		"This page stands for them; it was made by a program, not typed by the user.]\n"
+	opening := fmt.Sprintf(heading, in.Start+1, in.End)
 	closing := in.closing()
 	room := max(in.Room.Total-count(opening)-count(closing)-count(in.told), 0)
 
@@ -109,7 +148,7 @@ func Write(in Input) Page {
 	left -= count(newest)
 	if in.Room.Files > 0 {
 		files = in.files(in.Room.Files)
-		left = min(left+in.Room.Files-count(files), in.Room.Most)
+		left = min(left+in.Room.Files-count(files), in.most)
 	}
 	if !in.Room.Plain && in.Restore.State {
 		state = in.openState(left / 8)
@@ -137,24 +176,25 @@ func Write(in Input) Page {
 	if in.told != "" {
 		by = "model"
 	}
-	return Page{text, by, pins, ledger, count(text)}
+	rest := max(count(text)-pins-ledger, 0)
+	return fold.WrittenPage{Text: text, Parts: fold.Parts{Pins: pins, Ledger: ledger, Digest: rest}, By: by}
 }
 
 // words writes what the user said in two fifths of the room, or in what is meant for it if
 // that is more, and the task list in an eighth.
-func (in *Input) words(room int) string {
+func (in *input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
 		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8, Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
-		o.Handle = in.MessageHandle
+		o.Handle = in.Facts().Longest
 	}
-	return in.Words.Render(o)
+	return in.Words().Render(o)
 }
 
-func (in *Input) ledgerPart(room int) string {
+func (in *input) ledgerPart(room int) string {
 	share := room/6 + 250 // each file once and the latest outcome of each command
 	switch {
 	case in.Room.Plain:
@@ -165,11 +205,11 @@ func (in *Input) ledgerPart(room int) string {
 		share = room/4 + 300 // what others were told
 	}
 	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small}
-	if in.Recall != nil && !in.small && in.Room.Total >= conv.SmallPage { // a small page has better uses for the room
-		o.Handle = in.CallHandle
+	if in.Recall != nil && !in.small && in.Room.Total >= fold.SmallPage { // a small page has better uses for the room
+		o.Handle = in.callHandle
 	}
 	if in.record == nil {
-		in.record = in.Ledger.Record(in.End, in.small)
+		in.record = in.Ledger().Record(in.End, in.small)
 	}
 	text := in.record.Render(o)
 	if text == "" {
@@ -180,7 +220,7 @@ func (in *Input) ledgerPart(room int) string {
 
 // story writes what the turns found out, decided and produced, and lines that show it. With
 // a model's digest it is about the turns after it, or else about what the digest lacks.
-func (in *Input) story(room int) (said, lines string) {
+func (in *input) story(room int) (said, lines string) {
 	newer := *in
 	if n := in.Narrative; n != nil && n.End > in.Start && n.End < in.End {
 		newer.Start = n.End
@@ -190,19 +230,19 @@ func (in *Input) story(room int) (said, lines string) {
 }
 
 // byNumber reports whether the model can unfold a call by its number.
-func (in *Input) byNumber() bool {
-	return in.Recall != nil && strings.HasSuffix(in.Recall(in.Handle), conv.UnfoldCall(in.Handle))
+func (in *input) byNumber() bool {
+	return in.Recall != nil && strings.HasSuffix(in.Recall(in.Handle), fold.UnfoldCall(in.Handle))
 }
 
 // closing says how to get back what is folded. It names the recall tools only if the model
 // is told to use them.
-func (in *Input) closing() string {
+func (in *input) closing() string {
 	const done = "Side effects above happened; do not repeat them."
 	if in.Recall == nil {
 		return done
 	}
 	way := in.Recall(in.Handle)
-	if way != conv.UnfoldCall(in.Handle) {
+	if way != fold.UnfoldCall(in.Handle) {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
 	return done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
@@ -212,9 +252,8 @@ func (in *Input) closing() string {
 // come back beside a summary.
 const restoredState = 500
 
-// WriteRestored writes the task list, notes, skills and files that come back beside a
-// summary.
-func WriteRestored(in Input) string {
+// restored writes what comes back beside a summary.
+func (in *input) restored() string {
 	in.beside = true
 	in.share()
 	tasks, files, state := "", "", ""
@@ -223,7 +262,7 @@ func WriteRestored(in Input) string {
 	}
 	if in.Restore.State {
 		room := max(in.Room.Total/8, restoredState)
-		tasks = in.Words.TaskList(userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.MessageHandle})
+		tasks = in.Words().TaskList(userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.Facts().Longest})
 		state = in.openState(room)
 	}
 	return text.JoinSections(tasks, state, files)

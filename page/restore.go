@@ -16,7 +16,7 @@ import (
 // files shows the files that the agent touched last, as it last saw them, in at most room
 // tokens. A file that the newest turns show is left out. Each is one read or one write, never
 // put together from pieces; if the file was changed after it, the heading says so.
-func (in *Input) files(room int) string {
+func (in *input) files(room int) string {
 	const title = "## Files as last seen (newest first)\n"
 	if room -= in.count(title); room <= 0 {
 		return ""
@@ -27,7 +27,7 @@ func (in *Input) files(room int) string {
 		if shown == in.Restore.Files {
 			break
 		}
-		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.Ledger.Entry(f.seen).Call.Message < newest) {
+		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.Ledger().Entry(f.seen).Call.Message < newest) {
 			continue
 		}
 		text := in.fileText(f, min(in.Restore.PerFile, room))
@@ -46,9 +46,9 @@ func (in *Input) files(room int) string {
 
 // newestTurn returns where the newest folded turn begins, or the newest quarter of the
 // stretch if that is later.
-func (in *Input) newestTurn() int {
+func (in *input) newestTurn() int {
 	i := in.End - 1
-	for i >= in.Start && !in.Facts[i].Typed {
+	for i >= in.Start && !in.Facts()[i].Typed {
 		i--
 	}
 	return max(i, in.recent())
@@ -66,13 +66,13 @@ type seenFile struct {
 }
 
 // touched lists the files that calls of the stretch read or changed, the newest first.
-func (in *Input) touched() []*seenFile {
+func (in *input) touched() []*seenFile {
 	if in.seen == nil {
 		in.seen = in.seenFiles()
 	}
 	first := func(f *seenFile) int { // what was read again and again comes first
 		if slices.Contains(in.Thrash, f.path) {
-			return f.touched + in.Ledger.Len()
+			return f.touched + in.Ledger().Len()
 		}
 		return f.touched
 	}
@@ -80,10 +80,10 @@ func (in *Input) touched() []*seenFile {
 }
 
 // seenFiles lists the files that calls of the stretch showed or wrote.
-func (in *Input) seenFiles() []*seenFile {
+func (in *input) seenFiles() []*seenFile {
 	var files fileTable[seenFile]
-	for seq := in.Ledger.Recently(in.End); seq <= in.Ledger.Len(); seq++ {
-		e := &in.Ledger.Entries[seq-1]
+	for seq := in.Ledger().Recently(in.End); seq <= in.Ledger().Len(); seq++ {
+		e := &in.Ledger().Entries[seq-1]
 		if e.Outcome == toolcall.Failed {
 			continue
 		}
@@ -97,7 +97,7 @@ func (in *Input) seenFiles() []*seenFile {
 		dirs[path.Dir(toolcall.CleanPath(f.path))] = true
 	}
 	return slices.DeleteFunc(files.list, func(f *seenFile) bool {
-		return f.seen == 0 || f.gone || f.live || dirs[toolcall.CleanPath(f.path)] || in.Ledger.Entry(f.seen).Call.Message < in.Start
+		return f.seen == 0 || f.gone || f.live || dirs[toolcall.CleanPath(f.path)] || in.Ledger().Entry(f.seen).Call.Message < in.Start
 	})
 }
 
@@ -128,8 +128,8 @@ func (f *seenFile) see(seq int, p toolcall.PathChange, live bool) {
 const leastRestored = 1_000
 
 // fileText returns a file as the page shows it, empty if there is no room for it.
-func (in *Input) fileText(f *seenFile, room int) string {
-	e := in.Ledger.Entry(f.seen)
+func (in *input) fileText(f *seenFile, room int) string {
+	e := in.Ledger().Entry(f.seen)
 	txt := in.seenText(&e)
 	if strings.TrimSpace(txt) == "" {
 		return ""
@@ -160,21 +160,21 @@ func (in *Input) fileText(f *seenFile, room int) string {
 }
 
 // seenText returns what the call showed or wrote.
-func (in *Input) seenText(e *ledger.Entry) string {
+func (in *input) seenText(e *ledger.Entry) string {
 	if e.Kind == toolcall.CallRead {
 		if e.Outcome != toolcall.Succeeded {
 			return ""
 		}
-		return userwords.WithoutReminder(transcript.BlockText(in.Transcript.Block(e.Result)))
+		return userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	}
-	call, ok := in.Transcript.Block(e.Call).(transcript.ToolCall)
+	call, ok := in.block(e.Call).(transcript.ToolCall)
 	if !ok {
 		return ""
 	}
 	return toolcall.ArgText(toolcall.CallArgs([]byte(call.Input.String())), "content", "contents", "file_text", "text")
 }
 
-func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
+func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 	var b strings.Builder
 	ref := e.Call
 	verb := "written"
@@ -190,7 +190,7 @@ func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
 		b.WriteString(", ")
 	}
 	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
-	if h := in.FactsOf(ref).Name.String(); h != "" && in.Recall != nil {
+	if h := in.Facts().Block(ref).Name.String(); h != "" && in.Recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
 	if n := len(f.changed); n > 0 {
@@ -208,14 +208,14 @@ func (in *Input) fileHead(f *seenFile, e *ledger.Entry) string {
 
 // openState says what else was going on: notes, skills that were loaded, children that
 // have not answered.
-func (in *Input) openState(room int) string {
+func (in *input) openState(room int) string {
 	var lines []string
 	for _, n := range in.Notes {
 		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
 	}
 	var skills []string
 	for _, seq := range in.goingOn() {
-		e := in.Ledger.Entry(seq)
+		e := in.Ledger().Entry(seq)
 		if e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
@@ -245,9 +245,9 @@ func (in *Input) openState(room int) string {
 }
 
 // goingOn lists the calls that load skills or start other agents, oldest first.
-func (m *Miner) goingOn() []int {
-	for ; m.passed < m.Ledger.Len(); m.passed++ {
-		if tool := m.Ledger.Entries[m.passed].Tool; skillTools[text.PlainName(tool)] || isChild(tool) {
+func (m *Writer) goingOn() []int {
+	for ; m.passed < m.Ledger().Len(); m.passed++ {
+		if tool := m.Ledger().Entries[m.passed].Tool; skillTools[text.PlainName(tool)] || isChild(tool) {
 			m.going = append(m.going, m.passed+1)
 		}
 	}

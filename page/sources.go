@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -17,7 +16,7 @@ type source struct {
 	*minedPart
 	ref     transcript.BlockRef
 	sub     int // which text of the block
-	handle  conv.Handle
+	handle  transcript.Handle
 	call    int     // number of the ledger's entry, 0: none
 	group   int     // equal for sources whose lines are shown together
 	answers int     // what the assistant said to the user: the message that it answers; else -1
@@ -26,7 +25,7 @@ type source struct {
 
 // text returns the source's text. If it has become unreadable since it was mined, there are
 // spaces where its lines were.
-func (in *Input) text(s *source) string {
+func (in *input) text(s *source) string {
 	text, end := "", 0
 	if parts := in.textsAt(s.ref); s.sub < len(parts) {
 		text = parts[s.sub].text
@@ -74,17 +73,17 @@ const (
 )
 
 // sources lists the texts of the folded stretch, in order.
-func (in *Input) sources() []source {
+func (in *input) sources() []source {
 	var list []source
 	first := max(slices.Min(in.mineFrom[:]), in.Start)
 	turn := first - 1 // the message that began the present turn
-	for turn >= 0 && !in.Facts[turn].Typed {
+	for turn >= 0 && !in.Facts()[turn].Typed {
 		turn--
 	}
 	working := in.working(first)
 	span := float32(max(in.End-in.Start, 1))
 	for i := first; i < in.End; i++ {
-		f := &in.Facts[i]
+		f := &in.Facts()[i]
 		if f.Typed {
 			turn = i
 		}
@@ -105,10 +104,9 @@ func (in *Input) sources() []source {
 
 // working says for each message from the first on whether it belongs to a round: what the
 // assistant says outside of rounds is said to the user.
-func (in *Input) working(first int) []bool {
+func (in *input) working(first int) []bool {
 	work := make([]bool, in.End-first)
-	for k := in.Transcript.Rounds() - 1; k >= 0; k-- {
-		r := in.Transcript.Round(k)
+	for _, r := range slices.Backward(in.Rounds()) {
 		if r.End <= first {
 			break
 		}
@@ -121,14 +119,14 @@ func (in *Input) working(first int) []bool {
 
 // blockSources appends the sources in a block. Calls and results that do not count give
 // none; stale results and test files get less weight.
-func (in *Input) blockSources(list []source, ref transcript.BlockRef) []source {
+func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
 	if in.tooOld(ref) {
 		return list
 	}
-	bf := in.FactsOf(ref)
+	bf := in.Facts().Block(ref)
 	src := source{ref: ref, handle: bf.Name, call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
-		e := &in.Ledger.Entries[bf.Call-1]
+		e := &in.Ledger().Entries[bf.Call-1]
 		switch {
 		case !counts(bf.Kind, e):
 			return list

@@ -31,7 +31,6 @@ type policyFile struct {
 	AtBirth    []json.RawMessage `json:"at_birth"`
 	EveryTurn  []json.RawMessage `json:"every_turn"`
 	AtRed      []json.RawMessage `json:"at_red"`
-	OnAsk      []json.RawMessage `json:"on_ask"`
 	OnRefusal  []json.RawMessage `json:"on_refusal"`
 	WhenIdle   []json.RawMessage `json:"when_idle"`
 	WhenItPays []json.RawMessage `json:"when_it_pays"`
@@ -71,7 +70,6 @@ func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 		{"at_birth", f.AtBirth, &p.AtBirth},
 		{"every_turn", f.EveryTurn, &p.EveryTurn},
 		{"at_red", f.AtRed, &p.AtRed},
-		{"on_ask", f.OnAsk, &p.OnAsk},
 		{"on_refusal", f.OnRefusal, &p.OnRefusal},
 		{"when_idle", f.WhenIdle, &p.WhenIdle},
 		{"when_it_pays", f.WhenItPays, &p.WhenItPays},

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"bytes"
+	"context"
 	"strings"
 	"testing"
 
@@ -82,8 +83,8 @@ type every struct {
 	Nth int `json:"nth"`
 }
 
-func (every) Name() string     { return "every" }
-func (every) Pull(*fold.Draft) {}
+func (every) Name() string                            { return "every" }
+func (every) Pull(context.Context, *fold.Draft) error { return nil }
 
 func TestParseOwnLever(t *testing.T) {
 	file := []byte(`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`)

@@ -51,9 +51,8 @@ func FourLayer() fold.Policy {
 			Message: 200_000, Preview: 2_000, Dir: ".task_outputs/tool-results", Stub: persistedOutput,
 		}},
 		EveryTurn: fold.Steps{snip, mask},
-		// Collapse is off; with rounds set it takes the place of the automatic summary.
-		AtRed:     fold.Steps{snip, mask, lever.Collapse{Only: true}, summarize},
-		OnRefusal: fold.Steps{snip, mask, lever.Collapse{Only: true, Keep: 5}, refused},
+		AtRed:     fold.Steps{snip, mask, summarize},
+		OnRefusal: fold.Steps{snip, mask, refused},
 		WhenIdle:  fold.Steps{mask},
 		IdleAfter: time.Hour,
 		Retries:   1,

@@ -12,7 +12,7 @@ import (
 
 // split finds the blocks that a window covers.
 func (x *searcher) split(h store.Hit) []candidate {
-	i, ok := x.s.Contents.Find(h.Seq)
+	i, ok := x.s.MessageAt(h.Seq)
 	if !ok || x.s.isHead(i) {
 		return nil
 	}
@@ -28,7 +28,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 		}
 	}
 	for b, at := range l.spots {
-		bf, ref := &x.s.Facts[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
+		bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
 		if bf.Name == 0 || !old && (h.End <= at.start || h.Start >= at.start+at.bytes) || at.damaged || x.s.isEcho(bf) || x.s.isReceipt(bf) || !x.s.admits(&x.narrow, ref, bf) {
 			continue
 		}
@@ -52,8 +52,8 @@ func (x *searcher) split(h store.Hit) []candidate {
 
 // admitsAny reports whether the query looks in any block of message i.
 func (x *searcher) admitsAny(i int) bool {
-	for b := range x.s.Facts[i].Blocks {
-		if x.s.admits(&x.narrow, transcript.BlockRef{Message: i, Block: b}, &x.s.Facts[i].Blocks[b]) {
+	for b := range x.s.Facts()[i].Blocks {
+		if x.s.admits(&x.narrow, transcript.BlockRef{Message: i, Block: b}, &x.s.Facts()[i].Blocks[b]) {
 			return true
 		}
 	}
@@ -83,10 +83,10 @@ func (x *searcher) layoutOf(i int) *layout {
 	var texts []string
 	var at spot
 	calls := false
-	for b, block := range x.s.Transcript.At(i).Blocks().All() {
+	for b, block := range x.s.message(i).Blocks().All() {
 		txt := x.text(transcript.BlockRef{Message: i, Block: b})
 		at.lines, at.bytes = text.LineCount(txt), len(txt)
-		at.damaged = len(transcript.BlockText(block)) != int(x.s.Facts[i].Blocks[b].Bytes)
+		at.damaged = len(transcript.BlockText(block)) != int(x.s.Facts()[i].Blocks[b].Bytes)
 		l.spots = append(l.spots, at)
 		at.line += at.lines
 		at.start += at.bytes

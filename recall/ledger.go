@@ -14,19 +14,19 @@ import (
 // files, it names all of those.
 func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
 	if f.Files {
-		return fmt.Sprintf("%sledger] %s", mark, s.Ledger.Files(f.Path))
+		return fmt.Sprintf("%sledger] %s", mark, s.Ledger().Files(f.Path))
 	}
-	list := s.SelectCalls(f)
+	list := s.Ledger().SelectNamed(f, s.Facts())
 	if len(list) == 0 {
-		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, s.Ledger.Len())
+		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, s.Ledger().Len())
 	}
-	heading, line := s.Ledger.Listing(list, f)
+	heading, line := s.Ledger().Listing(list, f)
 	lines := make([]string, len(list))
 	first, used := len(list), frame
 	for i := len(list) - 1; i >= 0; i-- {
 		lines[i] = line(i)
 		if budget > 0 {
-			if used += s.Count.CountText(lines[i]); used > budget && i < len(list)-1 {
+			if used += s.Tokens().CountText(lines[i]); used > budget && i < len(list)-1 {
 				break
 			}
 		}

@@ -95,20 +95,20 @@ func (q *recallQuery) guesses() bool { return !q.narrows() && slices.ContainsFun
 func isLong(w string) bool { return len(w) > 4 }
 
 // admits reports whether the query looks in a block.
-func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *conv.BlockFacts) bool {
+func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *transcript.BlockFacts) bool {
 	if n.file != "" || n.tool != "" {
 		if bf.Call == 0 {
 			return false
 		}
-		e, calls := f.Ledger.Entry(int(bf.Call)), ledger.Filter{Path: n.file, Tool: n.tool}
+		e, calls := f.Ledger().Entry(int(bf.Call)), ledger.Filter{Path: n.file, Tool: n.tool}
 		if !calls.Matches(&e) {
 			return false
 		}
 	}
-	switch role := f.Facts[ref.Message].Role; n.by {
+	switch role := f.Facts()[ref.Message].Role; n.by {
 	case "":
 	case "user":
-		if !f.Facts[ref.Message].Typed {
+		if !f.Facts()[ref.Message].Typed {
 			return false
 		}
 	case "tool":
@@ -166,11 +166,11 @@ func wordForms(w string) []string {
 func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error) {
 	seen := make(map[string]bool)
 	var near []string
-	for i := f.Prompt(); i < f.Transcript.Len(); i++ {
+	for i := f.Facts().Prompt(); i < len(f.Facts()); i++ {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		for w := range search.Words(conv.SearchText(f.Transcript.At(i))) {
+		for w := range search.Words(conv.SearchText(f.message(i))) {
 			if seen[w] {
 				continue
 			}

@@ -135,7 +135,7 @@ func (x *searcher) textOf(c *candidate) string { return x.text(c.ref)[c.start:c.
 func (x *searcher) text(ref transcript.BlockRef) string {
 	text, ok := x.texts[ref]
 	if !ok {
-		text = conv.Readable(x.s.Transcript.Block(ref))
+		text = conv.Readable(x.s.block(ref))
 		x.texts[ref] = text
 	}
 	return text
@@ -206,13 +206,13 @@ func (x *searcher) lineValue(c *candidate, i int) float64 {
 
 // contextOf is what the words add that say what a call or its result is about.
 func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
-	bf := x.s.FactsOf(ref)
+	bf := x.s.Facts().Block(ref)
 	if bf.Call == 0 {
 		return 0
 	}
 	sum := 0.0
 	seen := make([]bool, len(x.words))
-	for w := range search.Words(x.s.Ledger.Entry(int(bf.Call)).Args) {
+	for w := range search.Words(x.s.Ledger().Entry(int(bf.Call)).Args) {
 		if k, ok := x.index[w]; ok && !seen[k] {
 			seen[k] = true
 			sum += x.rarity[k]
@@ -297,17 +297,17 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 
 // weightOf is what the place of a candidate in the conversation makes it count.
 func (x *searcher) weightOf(c *candidate) float64 {
-	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts))
+	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts()))
 	if x.s.Shown != nil && x.s.Shown(c.ref) {
 		weight *= visibleWeight
 	}
 	if !x.hasQuoted(c) {
 		weight *= unquoted
 	}
-	bf := x.s.FactsOf(c.ref)
+	bf := x.s.Facts().Block(c.ref)
 	asks := bf.Kind == transcript.KindToolCall || bf.Kind == transcript.KindThinking
 	if bf.Call > 0 {
-		e := x.s.Ledger.Entry(int(bf.Call))
+		e := x.s.Ledger().Entry(int(bf.Call))
 		asks = asks && !(ledger.IsFileCall(&e) && e.Effective()) // a change tells what it did
 		if e.SupersededBy > 0 && bf.Kind == transcript.KindToolResult {
 			weight *= staleWeight
@@ -333,11 +333,11 @@ func (x *searcher) hasQuoted(c *candidate) bool {
 const maxReceipt = 200
 
 // isReceipt reports whether a block only says that a change was made. The call has the change.
-func (f *Finder) isReceipt(bf *conv.BlockFacts) bool {
+func (f *Finder) isReceipt(bf *transcript.BlockFacts) bool {
 	if bf.Kind != transcript.KindToolResult || bf.Call == 0 || bf.Bytes > maxReceipt {
 		return false
 	}
-	e := f.Ledger.Entry(int(bf.Call))
+	e := f.Ledger().Entry(int(bf.Call))
 	return ledger.IsFileCall(&e) && e.Outcome == toolcall.Succeeded
 }
 

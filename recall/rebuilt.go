@@ -49,10 +49,10 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 			name, call = spec[:i], n
 		}
 	}
-	if call > f.Ledger.Len() {
-		return Unfolded{}, fmt.Errorf("there is no call %d: the newest is %d", call, f.Ledger.Len())
+	if call > f.Ledger().Len() {
+		return Unfolded{}, fmt.Errorf("there is no call %d: the newest is %d", call, f.Ledger().Len())
 	}
-	files := filestate.Of(&f.Transcript, &f.Ledger, f.spoken())
+	files := filestate.Of(blocks{f}, f.Ledger(), f.spoken())
 	id, err := f.fileNamed(files, name)
 	if err != nil {
 		return Unfolded{}, err
@@ -67,8 +67,8 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 	}
 	u.Handle, u.Call = r.Handle, state.Seen()
 	if u.Call > 0 {
-		at := f.Ledger.Entry(u.Call).Call.Message
-		u.Message, u.Turn = at+1, f.TurnOf(at)
+		at := f.Ledger().Entry(u.Call).Call.Message
+		u.Message, u.Turn = at+1, turnOf(f.Facts(), at)
 	}
 	switch {
 	case r.Diff:
@@ -83,14 +83,14 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, errors.New("bytes cannot be counted in a file that is not wholly known; ask for lines")
 	}
 	u.Hash = transcript.HashOf(u.exact)
-	return u, u.choose(r, f.Call, f.Count.CountText)
+	return u, u.choose(r, f.Call, f.Tokens().CountText)
 }
 
 // spoken are the messages in which people spoke, after the first call.
 func (f *Finder) spoken() []int {
 	var out []int
-	for i := range f.Facts {
-		if f.Facts[i].Typed {
+	for i := range f.Facts() {
+		if f.Facts()[i].Typed {
 			out = append(out, i)
 		}
 	}

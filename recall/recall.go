@@ -5,6 +5,7 @@ package recall
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -120,18 +121,18 @@ func (u Unfolded) Content() string {
 	return b.String()
 }
 
-// Finder finds what handles stand for, and what was said.
-type Finder struct {
-	*conv.Conversation
-	Shown   func(transcript.BlockRef) bool                 // whether the view shows a block as it is; nil: all are shown
-	Call    Call                                           // how the model is told to unfold
-	Content func(transcript.Place, string) (string, error) // what a handle stands for, checked against its hash
-	Folded  func(handle string) bool                       // whether something was folded under the handle
-}
-
 // Unfold finds what a request names and shows the part that it chooses. A handle that
 // nothing has is [store.ErrNotFound].
-func (f *Finder) Unfold(r UnfoldRequest) (Unfolded, error) {
+func (f *Finder) Unfold(ctx context.Context, r UnfoldRequest) (Unfolded, error) {
+	f = f.reading(ctx)
+	u, err := f.named(r)
+	if f.read.err != nil {
+		return Unfolded{}, f.read.err
+	}
+	return u, err
+}
+
+func (f *Finder) named(r UnfoldRequest) (Unfolded, error) {
 	if spec, ok := namesFile(r.Handle); ok {
 		return f.file(spec, r)
 	}
@@ -148,7 +149,7 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, err
 	}
 	u := Unfolded{Source: f.source(p, name)}
-	if u.exact, err = f.Content(p, name); err == nil && r.Raw {
+	if u.exact, err = f.Content(f.read.ctx, p, name); err == nil && r.Raw {
 		u.exact, err = f.wire(p)
 	}
 	if err != nil {
@@ -159,7 +160,7 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 	}
 	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.exact)
 	r.Handle = name
-	return u, u.choose(r, f.Call, f.Count.CountText)
+	return u, u.choose(r, f.Call, f.Tokens().CountText)
 }
 
 // find looks a handle up. Models copy handles with what is around them and confuse letters
@@ -167,7 +168,7 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 func (f *Finder) find(handle string) (transcript.Place, string, error) {
 	name := handleIn(handle)
 	for _, try := range []string{name, confusable.Replace(name)} {
-		if p, ok := f.Index.At(conv.ParseHandle(try)); ok {
+		if p, ok := f.Place(try); ok {
 			return p, try, nil
 		}
 	}
@@ -183,12 +184,12 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 
 // callNumbered finds what tells most about a call of the ledger.
 func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
-	if n < 1 || n > f.Ledger.Len() {
-		return transcript.Place{}, "", fmt.Errorf("there is no call #%d in this session, which has %s: %w", n, text.Plural(f.Ledger.Len(), "call"), store.ErrNotFound)
+	if n < 1 || n > f.Ledger().Len() {
+		return transcript.Place{}, "", fmt.Errorf("there is no call #%d in this session, which has %s: %w", n, text.Plural(f.Ledger().Len(), "call"), store.ErrNotFound)
 	}
-	e := f.Ledger.Entry(n)
-	name := cmp.Or(f.CallHandle(&e), f.FactsOf(e.Call).Name.String())
-	p, ok := f.Index.At(conv.ParseHandle(name))
+	e := f.Ledger().Entry(n)
+	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Name.String())
+	p, ok := f.Place(name)
 	if !ok {
 		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n, ledger.CallLabel(&e), store.ErrNotFound)
 	}
@@ -206,7 +207,7 @@ var confusable = strings.NewReplacer("o", "0", "i", "1", "l", "1", "u", "v")
 // near lists up to three handles that differ from name in one or two characters.
 func (f *Finder) near(name string) []string {
 	var out []string
-	for h := range f.Index.All() {
+	for h := range f.Handles() {
 		if len(h) == len(name) && differing(h, name) <= 2 {
 			out = append(out, h)
 		}
@@ -230,11 +231,11 @@ func differing(a, b string) int {
 // pictures.
 func (f *Finder) wire(p transcript.Place) (string, error) {
 	if p.Block >= 0 {
-		return transcript.BlockJSON(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
+		return transcript.BlockJSON(f.block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		raw, err := transcript.MessageJSON(f.Transcript.At(i))
+		raw, err := transcript.MessageJSON(f.message(i))
 		if err != nil {
 			return "", err
 		}
@@ -246,11 +247,11 @@ func (f *Finder) wire(p transcript.Place) (string, error) {
 // readable returns the text at a place with the input of calls as text.
 func (f *Finder) readable(p transcript.Place) string {
 	if p.Block >= 0 {
-		return conv.Readable(f.Transcript.Block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
+		return conv.Readable(f.block(transcript.BlockRef{Message: p.Start, Block: p.Block}))
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.Transcript.At(i)))
+		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.message(i)))
 	}
 	return b.String()
 }

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -15,12 +14,12 @@ import (
 // source describes a place. It leaves out how large a stretch of messages is, which only its
 // text tells.
 func (f *Finder) source(p transcript.Place, handle string) Source {
-	src := Source{Handle: handle, Message: p.Start + 1, Turn: f.TurnOf(p.Start)}
+	src := Source{Handle: handle, Message: p.Start + 1, Turn: turnOf(f.Facts(), p.Start)}
 	if p.Block < 0 {
 		src.What = fmt.Sprintf("messages %d to %d", p.Start+1, p.End)
 		return src
 	}
-	bf := &f.Facts[p.Start].Blocks[p.Block]
+	bf := &f.Facts()[p.Start].Blocks[p.Block]
 	src.Call, src.Lines, src.Bytes = int(bf.Call), int(bf.Lines), int(bf.Bytes)
 	src.What = f.what(p, bf)
 	src.Visible = f.Shown == nil || f.Shown(transcript.BlockRef{Message: p.Start, Block: p.Block})
@@ -31,8 +30,8 @@ func (f *Finder) source(p transcript.Place, handle string) Source {
 }
 
 // what says in a few words what a block is.
-func (s *Finder) what(p transcript.Place, bf *conv.BlockFacts) string {
-	f := &s.Facts[p.Start]
+func (s *Finder) what(p transcript.Place, bf *transcript.BlockFacts) string {
+	f := &s.Facts()[p.Start]
 	switch bf.Kind {
 	case transcript.KindThinking:
 		return "thinking"
@@ -41,7 +40,7 @@ func (s *Finder) what(p transcript.Place, bf *conv.BlockFacts) string {
 		if bf.Call == 0 {
 			return word + " of an unknown tool"
 		}
-		e := s.Ledger.Entry(int(bf.Call))
+		e := s.Ledger().Entry(int(bf.Call))
 		return strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, text.Clip(e.Args, 120)))
 	case transcript.KindText:
 		if f.Role == transcript.RoleUser && !f.Typed {
@@ -54,16 +53,16 @@ func (s *Finder) what(p transcript.Place, bf *conv.BlockFacts) string {
 // staleness says what made the result of a call stale, by its handle: that of a change
 // itself, or of a newer result.
 func (f *Finder) staleness(call int) string {
-	e := f.Ledger.Entry(call)
+	e := f.Ledger().Entry(call)
 	if e.SupersededBy == 0 {
 		return ""
 	}
-	by := f.Ledger.Entry(e.SupersededBy)
+	by := f.Ledger().Entry(e.SupersededBy)
 	ref := by.Call
 	if !ledger.IsFileCall(&by) && by.Outcome != toolcall.Unanswered {
 		ref = by.Result
 	}
-	handle := f.FactsOf(ref).Name.String()
+	handle := f.Facts().Block(ref).Name.String()
 	if handle == "" {
 		handle = fmt.Sprintf("call %d", by.Seq)
 	}

@@ -57,6 +57,7 @@ type SearchHit struct {
 // store for the words of a query, which include other forms of what the query has. For a query
 // that finds nothing the whole conversation is read, unless ctx ends: see nearIfNone.
 func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
+	f = f.reading(ctx)
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)
 	r.Around = max(cmp.Or(r.Around, 2), 0)
 	r.Budget = cmp.Or(r.Budget, searchBudget)
@@ -73,13 +74,13 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, wo
 			x = newSearcher(f, r, a.Near)
 			places, err = x.places(ask)
 		}
-		if err != nil {
+		if err = cmp.Or(f.read.err, err); err != nil {
 			return SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
 		if r.Budget >= 0 {
 			room = budget / (len(r.Queries) - i) // what one answer leaves is the next one's
 		}
-		budget -= a.lay(places, room, f.Count.CountText)
+		budget -= a.lay(places, room, f.Tokens().CountText)
 		res.Answers = append(res.Answers, a)
 	}
 	return res, nil

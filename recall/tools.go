@@ -1,11 +1,11 @@
 package recall
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -87,7 +87,7 @@ func isRecallTool(name string) bool {
 // it anyway: it is of the client that began the session, and another one with the same
 // first words may have continued it.
 func (f *Finder) isHead(i int) bool {
-	for _, m := range f.Facts[:i+1] {
+	for _, m := range f.Facts()[:i+1] {
 		if m.Role != transcript.RoleSystem && m.Role != transcript.RoleDeveloper {
 			return false
 		}
@@ -97,11 +97,11 @@ func (f *Finder) isHead(i int) bool {
 
 // isEcho reports whether a block is a call of a recall tool or its answer, which only repeats
 // what was said before.
-func (f *Finder) isEcho(bf *conv.BlockFacts) bool {
+func (f *Finder) isEcho(bf *transcript.BlockFacts) bool {
 	if bf.Call == 0 {
 		return false
 	}
-	e := f.Ledger.Entry(int(bf.Call))
+	e := f.Ledger().Entry(int(bf.Call))
 	if !isRecallTool(e.Tool) {
 		return false
 	}
@@ -109,21 +109,29 @@ func (f *Finder) isEcho(bf *conv.BlockFacts) bool {
 		return true
 	}
 	// Other tools have these names too; only ours begin their answers like this.
-	return strings.HasPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark)
+	return strings.HasPrefix(transcript.BlockText(f.block(e.Result)), mark)
 }
 
 // OriginCall returns how a stub of a block says to get it back. What an unfold call answered
 // is got back from its origin by the same call: a handle of a handle of a handle would make
 // the model go through all of them. Its own handle still gives back the same bytes.
-func (f *Finder) OriginCall(bf *conv.BlockFacts, recall func(handle string) string) func(handle string) string {
+func (f *Finder) OriginCall(
+	ctx context.Context, bf *transcript.BlockFacts, recall func(handle string) string,
+) (func(handle string) string, error) {
+	f = f.reading(ctx)
+	call := f.originCall(bf, recall)
+	return call, f.read.err
+}
+
+func (f *Finder) originCall(bf *transcript.BlockFacts, recall func(handle string) string) func(handle string) string {
 	if recall == nil || bf.Kind != transcript.KindToolResult || bf.Call == 0 || !f.isEcho(bf) {
 		return recall
 	}
-	e := f.Ledger.Entry(int(bf.Call))
-	call, _ := f.Transcript.Block(e.Call).(transcript.ToolCall)
-	shown, ok := strings.CutPrefix(transcript.BlockText(f.Transcript.Block(e.Result)), mark+ToolUnfold+" ")
+	e := f.Ledger().Entry(int(bf.Call))
+	call, _ := f.block(e.Call).(transcript.ToolCall)
+	shown, ok := strings.CutPrefix(transcript.BlockText(f.block(e.Result)), mark+ToolUnfold+" ")
 	origin, _, _ := strings.Cut(shown, ":")
-	if _, known := f.Index.At(conv.ParseHandle(origin)); !ok || !known {
+	if _, known := f.Place(origin); !ok || !known {
 		return recall // a search, or another program's tool
 	}
 	a, err := readArgs(ToolUnfold, call.Input.String())

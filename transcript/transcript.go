@@ -89,12 +89,22 @@ func (t *Transcript) All() iter.Seq2[int, Message] {
 // Rounds is the number of rounds.
 func (t *Transcript) Rounds() int { return len(t.rounds) }
 
-// AllRounds yields the rounds in order of their first message.
-func (t *Transcript) AllRounds() iter.Seq[Round] { return slices.Values(t.rounds) }
+// AllRounds returns the rounds in order of their first messages. The caller must not change
+// them.
+func (t *Transcript) AllRounds() []Round { return t.rounds }
 
-// ReadThrough makes an empty transcript that does not hold its messages: whoever appends
-// one makes sure that read returns it.
-func ReadThrough(read func(i int) Message) Transcript { return Transcript{read: read} }
+// Forgetful makes an empty transcript that does not keep the messages it is given: it knows
+// their rounds. [Transcript.ReadThrough] reads them from elsewhere.
+func Forgetful() Transcript {
+	return Transcript{read: func(int) Message { panic("transcript: the messages were not kept") }}
+}
+
+// ReadThrough returns the transcript as it is now, with messages that are got from read.
+func (t *Transcript) ReadThrough(read func(i int) Message) *Transcript {
+	c := *t
+	c.read = read
+	return &c
+}
 
 // Round returns round i, in order of their first messages. The caller must not change
 // its calls.

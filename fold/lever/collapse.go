@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -19,9 +20,6 @@ import (
 type Collapse struct {
 	Rounds int `json:"rounds,omitempty"` // least rounds of a stretch; 0: it folds nothing
 	Keep   int `json:"keep,omitempty"`   // newest messages that stay
-	// Only ends the steps here, so that no digest is made, unless somebody asked or the
-	// provider refused.
-	Only bool `json:"only,omitempty"`
 }
 
 // Name returns "collapse".
@@ -33,26 +31,26 @@ func (c Collapse) Check() error {
 }
 
 // Pull collapses stretches until the goal is met.
-func (c Collapse) Pull(d *fold.Draft) {
-	if c.Rounds <= 0 {
-		return
+func (c Collapse) Pull(ctx context.Context, d *fold.Draft) error {
+	if c.Rounds <= 0 || d.Enough() {
+		return nil
 	}
-	if c.Only && d.Trigger != fold.TriggerAsked && d.Trigger != fold.TriggerRefused {
-		defer d.Stop()
-	}
-	if d.Enough() {
-		return
-	}
-	for _, st := range c.stretches(d, d.Tail(c.Keep)) {
+	for _, st := range c.stretches(d, tail(d, c.Keep)) {
 		if d.Enough() {
-			return
+			return nil
 		}
 		st = c.enoughOf(d, st)
-		f := d.Span(st.start, st.end, c, st.why)
-		f.Stub = stretchText(d, f)
+		f, err := d.Span(ctx, st.start, st.end, c, st.why)
+		if err != nil {
+			return err
+		}
+		if f.Stub, err = stretchText(ctx, d, f); err != nil {
+			return err
+		}
 		f.Parts = fold.Parts{Stubs: d.Count(f.Stub)}
 		d.FoldSpan(f)
 	}
+	return nil
 }
 
 // stretch is a run of rounds on one thing.
@@ -74,11 +72,11 @@ func (c Collapse) enoughOf(d *fold.Draft, st stretch) stretch {
 	for i, end := range st.ends {
 		saved += d.TokensIn(at, end)
 		for _, ref := range spoken(d, at, end) {
-			said += int(d.Facts(ref).Tokens)
+			said += int(d.Facts().Block(ref).Tokens)
 		}
 		at = end
-		left := opening + min(said, saved/4) + line*len(d.Ledger().Between(st.start, end).Entries)
-		if i+1 >= c.Rounds && d.Safe(end) && d.Tokens()-saved+left <= d.Goal {
+		left := opening + min(said, saved/4) + line*len(d.Source.Ledger().Between(st.start, end).Entries)
+		if i+1 >= c.Rounds && safe(d, end) && d.Tokens()-saved+left <= d.Goal {
 			st.end, st.ends = end, st.ends[:i+1]
 			break
 		}
@@ -95,13 +93,14 @@ func (c Collapse) stretches(d *fold.Draft, end int) []stretch {
 	var subject map[string]bool
 	looking := false
 	flush := func() {
-		if len(cur.ends) >= c.Rounds && d.Safe(cur.start) && d.Safe(cur.end) {
+		if len(cur.ends) >= c.Rounds && safe(d, cur.start) && safe(d, cur.end) {
 			out = append(out, cur)
 		}
 		cur, subject = stretch{}, nil
 	}
-	for r := range d.Rounds() {
-		if r.End > end || r.Start < d.Opening() || r.Open() || d.CoveredAny(r.Start, r.End) || !quiet(d, r) {
+	opening := d.Facts().Opening()
+	for _, r := range d.Source.Rounds() {
+		if r.End > end || r.Start < opening || r.Open() || d.Folds().Covers(r.Start, r.End) || !quiet(d, r) {
 			flush()
 			continue
 		}
@@ -131,13 +130,13 @@ func (c Collapse) stretches(d *fold.Draft, end int) []stretch {
 // results, all of which may be folded.
 func quiet(d *fold.Draft, r transcript.Round) bool {
 	for i := r.Start; i < r.End; i++ {
-		f := d.Message(i)
+		f := &d.Facts()[i]
 		if f.Typed {
 			return false
 		}
 		for b := range f.Blocks {
 			bf := &f.Blocks[b]
-			if d.Kept(transcript.BlockRef{Message: i, Block: b}) || bf.Fixed && bf.Kind != transcript.KindThinking ||
+			if d.Keep[transcript.BlockRef{Message: i, Block: b}] || bf.Fixed && bf.Kind != transcript.KindThinking ||
 				f.Role != transcript.RoleAssistant && bf.Kind == transcript.KindText {
 				return false
 			}
@@ -150,7 +149,7 @@ func quiet(d *fold.Draft, r transcript.Round) bool {
 func roundSubject(d *fold.Draft, r transcript.Round) (reads bool, about []string) {
 	reads = true
 	for _, c := range r.Calls {
-		e := d.Ledger().Entry(int(d.Facts(c.Call).Call))
+		e := d.Source.Ledger().Entry(int(d.Facts().Block(c.Call).Call))
 		if e.CallFacts.Kind != toolcall.CallRead {
 			reads = false
 		}
@@ -166,7 +165,7 @@ func roundSubject(d *fold.Draft, r transcript.Round) (reads bool, about []string
 
 // stretchText is the text that replaces a stretch: what the assistant said, then each call
 // with the handle of its result.
-func stretchText(d *fold.Draft, f *fold.Fold) string {
+func stretchText(ctx context.Context, d *fold.Draft, f *fold.Fold) (string, error) {
 	calls := d.Calls(f.Start, f.End)
 	room := max(stretchTokens, d.TokensIn(f.Start, f.End)/4)
 	var lines string
@@ -176,13 +175,17 @@ func stretchText(d *fold.Draft, f *fold.Fold) string {
 		}
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "[pleat: %s is folded, %s. This was put here by a program, not typed by the user.]\n", f.Reason, text.Plural(len(calls), "call"))
-	b.WriteString(saidText(d, f, max(room-d.Count(lines), room/2)))
-	b.WriteString(lines)
+	const opening = "[pleat: %s is folded, %s. This was put here by a program, not typed by the user.]\n"
+	fmt.Fprintf(&b, opening, f.Reason, text.Plural(len(calls), "call"))
+	said, err := saidText(ctx, d, f, max(room-d.Count(lines), room/2))
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(said + lines)
 	if how := d.Recall(f.Handle); how != "" {
 		fmt.Fprintf(&b, "Everything of it: %s", how)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // leastSaid is the least number of tokens for which it is worth to begin a text.
@@ -191,7 +194,7 @@ const leastSaid = 40
 // saidText writes what the assistant said in a stretch, in about so many tokens. Texts that
 // are longer than their share lose their middle; where the shares would be too small, the
 // oldest are only named.
-func saidText(d *fold.Draft, f *fold.Fold, room int) string {
+func saidText(ctx context.Context, d *fold.Draft, f *fold.Fold, room int) (string, error) {
 	texts := spoken(d, f.Start, f.End)
 	left := 0
 	share := fairShare(d, texts, room)
@@ -208,26 +211,30 @@ func saidText(d *fold.Draft, f *fold.Fold, room int) string {
 		if d.Recall(f.Handle) != "" {
 			b.WriteString(":")
 			for _, ref := range texts[:left] {
-				b.WriteString(" " + d.Facts(ref).Name.String())
+				b.WriteString(" " + d.Facts().Block(ref).Name.String())
 			}
 		}
 		b.WriteString("]\n")
 	}
 	for _, ref := range texts[left:] {
-		words := strings.TrimSpace(transcript.BlockText(d.Block(ref)))
-		if int(d.Facts(ref).Tokens) > share {
-			words = shortText(words, share, d.Count, foldedMark(d, d.Facts(ref).Name.String()))
+		words, err := blockText(ctx, d, ref)
+		if err != nil {
+			return "", err
+		}
+		words = strings.TrimSpace(words)
+		if bf := d.Facts().Block(ref); int(bf.Tokens) > share {
+			words = shortText(words, share, d.Count, foldedMark(d, bf.Name.String()))
 		}
 		fmt.Fprintf(&b, "- message %d: %s\n", ref.Message+1, words)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // spoken lists the assistant's texts in messages start ≤ i < end.
 func spoken(d *fold.Draft, start, end int) []transcript.BlockRef {
 	var texts []transcript.BlockRef
 	for i := start; i < end; i++ {
-		m := d.Message(i)
+		m := &d.Facts()[i]
 		for b := range m.Blocks {
 			if m.Role == transcript.RoleAssistant && m.Blocks[b].Kind == transcript.KindText && m.Blocks[b].Bytes > 0 {
 				texts = append(texts, transcript.BlockRef{Message: i, Block: b})
@@ -243,7 +250,7 @@ func fairShare(d *fold.Draft, texts []transcript.BlockRef, room int) int {
 	const around = 6 // the number of the message
 	sizes := make([]int, len(texts))
 	for i, ref := range texts {
-		sizes[i] = int(d.Facts(ref).Tokens) + around
+		sizes[i] = int(d.Facts().Block(ref).Tokens) + around
 	}
 	slices.Sort(sizes)
 	for i, n := range sizes {

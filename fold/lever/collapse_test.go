@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
@@ -43,20 +42,6 @@ func TestCollapse(t *testing.T) {
 		})
 	}
 	refused(t, lever.Collapse{Rounds: -1}, "must not be negative")
-}
-
-// With Only, no digest is made at red.
-func TestCollapseOnly(t *testing.T) {
-	steps := func(only bool) fold.Steps {
-		return fold.Steps{lever.Collapse{Rounds: 99, Only: only}, lever.Digest{Keep: 2}}
-	}
-	for _, only := range []bool{false, true} {
-		s := started(t, 9, 6_000, steps(only)...)
-		view(t, s)
-		if digested := s.Snapshot().Epoch > 0; digested == only {
-			t.Errorf("only = %v: digested = %v", only, digested)
-		}
-	}
 }
 
 // A folded stretch says that no user typed it, keeps what the assistant said as far as there

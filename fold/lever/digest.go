@@ -2,6 +2,7 @@ package lever
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/pleat-dev/pleat/fold"
 )
@@ -17,8 +18,8 @@ type Digest struct {
 	Words  int    `json:"words,omitempty"`  // most words of the text; 0: no such limit
 	Stub   string `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
 	Ack    string `json:"ack,omitempty"`    // assistant message after it; empty: none
-	// Spare is how much other levers may hide, one part in so many of the goal, and spare the
-	// view a page: of what they hide a page says more than they do. 0: any amount.
+	// Spare is how much other levers may hide and spare the view a page, goal/spare tokens: of
+	// what they hide a page says more than they do. 0: any amount.
 	Spare   int          `json:"spare,omitempty"`
 	Restore fold.Restore `json:"restore,omitzero"` // what comes back on the page
 	Ask     fold.Ask     `json:"ask,omitzero"`     // how a model is asked for it
@@ -36,16 +37,19 @@ func (g Digest) Check() error {
 func (g Digest) Asks() fold.Ask { return g.Ask }
 
 // Pull folds the oldest turns. When somebody asked, it does so even if there is room.
-func (g Digest) Pull(d *fold.Draft) { g.pull(d, g) }
+func (g Digest) Pull(ctx context.Context, d *fold.Draft) error { return g.pull(ctx, d, g) }
 
-// Ahead returns the digest that the next epoch at red will need.
-func (g Digest) Ahead(d *fold.Draft, tokens int) *fold.Need {
-	if d.EnoughAhead(tokens, g.Spare) {
-		return nil
+// Ahead asks for the digest that the next epoch at red will need, unless what is folded so far
+// will be enough then.
+func (g Digest) Ahead(d *fold.Draft, tokens int) {
+	shrunk := d.Tokens() + tokens*d.Tokens()/max(d.Before, 1) // what comes shrinks as much
+	hides := d.Before + tokens - d.Goal
+	if shrunk <= d.Goal && (g.Spare == 0 || hides <= d.Goal/g.Spare) {
+		return
 	}
-	start, room := d.Head(), g.room(d)
-	end := g.end(d, start, d.PageSize(room)+tokens)
-	return d.NeedOf(start, end, room.Total, g.Ask)
+	start, a := d.Marks().Head, g.allot(d)
+	end := g.end(d, start, a.Size(a.Page)+tokens)
+	d.Pages().Ask(a, start, end, d.TokensIn(start, end)+tokens, g.Ask)
 }
 
 // Summarize replaces turns by a model's text as it came: the text is neither checked nor
@@ -62,11 +66,11 @@ func (s Summarize) Check() error { return Digest(s).Check() }
 func (s Summarize) Asks() fold.Ask { return s.digest().Ask }
 
 // Pull folds turns. When somebody asked, it does so even if there is room.
-func (s Summarize) Pull(d *fold.Draft) { s.digest().pull(d, s) }
+func (s Summarize) Pull(ctx context.Context, d *fold.Draft) error { return s.digest().pull(ctx, d, s) }
 
-// Ahead returns nil: a text that is taken as it came must be written for exactly the turns
+// Ahead asks for nothing: a text that is taken as it came must be written for exactly the turns
 // that it replaces.
-func (s Summarize) Ahead(*fold.Draft, int) *fold.Need { return nil }
+func (s Summarize) Ahead(*fold.Draft, int) {}
 
 func (s Summarize) digest() Digest {
 	s.Ask.AsIs = true
@@ -74,89 +78,95 @@ func (s Summarize) digest() Digest {
 }
 
 // pull folds in the name of lever l.
-func (g Digest) pull(d *fold.Draft, l fold.Lever) {
-	if d.Enough() && d.Trigger != fold.TriggerAsked && (g.Spare == 0 || hidden(d, 0, d.Len()) <= d.Goal/g.Spare) {
-		return
+func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
+	if d.Enough() && d.Trigger != fold.TriggerAsked && (g.Spare == 0 || hidden(d, 0, len(d.Facts())) <= d.Goal/g.Spare) {
+		return nil
 	}
-	defer d.AllowUnseen(g.Whole)()
-	start, end := d.Head(), d.Closed()
-	room := g.room(d)
+	if g.Whole {
+		defer d.Allow(fold.AnyUnseen)()
+	}
+	at, a, pages := d.Marks(), g.allot(d), d.Pages()
+	start, end := at.Head, at.Closed
 	if !g.Whole {
-		end = g.end(d, start, d.PageSize(room))
+		end = g.end(d, start, a.Size(a.Page))
 	}
 	if end <= start {
-		return // nothing can be folded without cutting a round
+		return nil // nothing can be folded without cutting a round
 	}
-	const why = "the oldest turns"
-	style := fold.PageStyle{Room: room, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs, Fill: g.Fill}
-	told := d.Told(end)
+	style := fold.PageStyle{
+		Room: a.Page, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs, Fill: g.Fill,
+	}
+	told := pages.Told(end)
 	if told != nil && told.End > end && told.End <= g.last(d) {
 		end = d.Back(told.End) // it need not be shown as well
 	}
 	if g.Fill {
-		style.Room = d.PageLeft(room, start, end)
+		style.Room = pages.Beside(a, a.Page, start, end)
 	}
 	before := d.Clone()
-	if !d.FoldPage(start, end, l, why, style) {
-		f := d.Span(d.Widened(start), end, l, why)
-		f.Before = d.TokensIn(f.Start, f.End)
-		d.Ask(f, room.Total, g.Ask) // code cannot say it in less; a model may
-		return
+	f, err := pages.Fold(ctx, start, end, l, oldest, style)
+	if err != nil {
+		return err
 	}
-	written := d.LastAdded()
-	if d.Ask(written, room.Total, g.Ask); !d.Asked() && told == nil && g.Fill {
-		g.useRoom(d, before, l, end, style)
+	if f == nil { // code cannot say it in less; a model may
+		start, _ := d.Fit(start, end)
+		pages.Ask(a, start, end, d.TokensIn(start, end), g.Ask)
+		return nil
 	}
+	if asked := pages.Ask(a, f.Start, f.End, f.Before, g.Ask); asked || told != nil || !g.Fill {
+		return nil
+	}
+	return g.useRoom(ctx, d, before, l, end, style)
 }
+
+// oldest is why turns are digested.
+const oldest = "the oldest turns"
 
 // useRoom writes the page once more where it needed less than it was given: more of the
 // newest turns can stay, or where the next older ones are too large, the page can say more;
 // if it has nothing more to say, older turns stay with what is folded in them.
-func (g Digest) useRoom(d, before *fold.Draft, l fold.Lever, end int, style fold.PageStyle) {
+func (g Digest) useRoom(
+	ctx context.Context, d, before *fold.Draft, l fold.Lever, end int, style fold.PageStyle,
+) error {
+	head := before.Marks().Head
 	for _, whole := range []bool{true, false} {
-		size := d.LastAdded().After
+		size := lastAdded(d).After
 		if !whole {
-			d.FillPage()
+			if err := d.Pages().Fill(ctx); err != nil {
+				return err
+			}
 		}
 		if d.Goal-d.Tokens() < d.Goal/10 {
-			return
+			return nil
 		}
-		earlier := digestEnd(before, before.Head(), end, size+size/20, whole)
-		if c := before.Clone(); earlier > c.Head() && earlier < end && c.FoldPage(c.Head(), earlier, l, d.LastAdded().Reason, style) && c.Tokens() <= d.Goal && c.Tokens() >= d.Tokens() {
-			d.Take(c)
-			end = earlier
+		earlier := digestEnd(before, head, end, size+size/20, whole)
+		if earlier <= head || earlier >= end {
+			continue
+		}
+		c := before.Clone()
+		f, err := c.Pages().Fold(ctx, head, earlier, l, oldest, style)
+		if err != nil {
+			return err
+		}
+		if f != nil && c.Tokens() <= d.Goal && c.Tokens() >= d.Tokens() {
+			*d, end = *c, earlier
 		}
 	}
+	return nil
+}
+
+func lastAdded(d *fold.Draft) *fold.Fold {
+	added := d.Added()
+	return added[len(added)-1]
 }
 
 // last is the latest place up to which turns may be digested: what stays in any case comes
 // after it, and what no model has seen.
-func (g Digest) last(d *fold.Draft) int { return min(d.Tail(g.Keep), d.Unseen()) }
+func (g Digest) last(d *fold.Draft) int { return min(tail(d, g.Keep), d.Marks().Unseen) }
 
-// room is how many tokens its page may take.
-func (g Digest) room(d *fold.Draft) fold.PageRoom {
-	return fold.PageRoom{Total: pageTokens(d, g.Tokens, g.Words), Files: d.RestoreRoom(g.Restore), Words: d.WordsRoom()}
-}
-
-// pageTokens is how many tokens a page may take: as given, or about half of what is free.
-func pageTokens(d *fold.Draft, tokens, words int) int {
-	if tokens > 0 {
-		return tokens
-	}
-	goal := d.Goal
-	if goal == 0 { // as far as the levers go
-		goal = d.Limits.Target
-	}
-	free := goal - d.Fixed()
-	share := free / 2
-	if d.ByModel() { // a model's text, half of the view, beside what code keeps
-		share = max(free*3/5, min((goal-d.Overhead())/2, free*5/6))
-	}
-	room := max(min(share, fold.MaxPage), 300)
-	if words > 0 {
-		room = min(room, words*4/3) // English words have about that many tokens
-	}
-	return room
+// allot shares out the view.
+func (g Digest) allot(d *fold.Draft) fold.Allotment {
+	return d.Pages().Allot(g.Tokens, g.Words, g.Restore)
 }
 
 // end picks the place up to which turns are digested, beside a page of so many tokens.
@@ -167,13 +177,13 @@ func (g Digest) end(d *fold.Draft, start, page int) int {
 	return digestEnd(d, start, g.last(d), page, true)
 }
 
-// digestEnd picks the place up to which turns are digested: last, or as much earlier as the
+// digestEnd picks the place behind the head up to which turns are digested: last, or as much earlier as the
 // goal allows, so that as many of the newest turns as possible stay beside the page, whose
 // tokens are given. With whole, what is masked or collapsed in them counts as if it were
 // shown: the page tells more of it.
 func digestEnd(d *fold.Draft, start, last, page int, whole bool) int {
-	n := d.Len()
-	room := d.Goal - d.Overhead() - d.TokensIn(0, start) - page
+	n := len(d.Facts())
+	room := d.Goal - d.Fixed() - page
 	used := d.TokensIn(last, n)
 	for last > start {
 		prev := d.Back(last - 1)
@@ -196,11 +206,12 @@ func digestEnd(d *fold.Draft, start, last, page int, whole bool) int {
 	return last
 }
 
-// hidden is how many tokens masks and collapsed stretches save in messages start ≤ i < end.
+// hidden is how many tokens folds of which a page would say more save in messages
+// start ≤ i < end.
 func hidden(d *fold.Draft, start, end int) int {
 	n := 0
-	for f := range d.FoldsIn(start, end) {
-		if f.Lever == (Mask{}).Name() || f.Lever == (Collapse{}).Name() {
+	for f := range d.Folds().In(start, end) {
+		if !f.Final && f.By == "" {
 			n += f.Before - f.After
 		}
 	}

@@ -20,9 +20,16 @@ import (
 // All returns one of each lever with its settings at zero: what policy files can name.
 func All() []fold.Lever {
 	return []fold.Lever{
-		Aim{}, KeepReread{}, Spill{}, Shorten{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{}, Squeeze{}, Refill{}, Truncate{}, Nothing{},
+		Aim{}, KeepReread{}, Spill{}, Shorten{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{},
+		Squeeze{}, Refill{}, Truncate{}, Nothing{},
 	}
 }
+
+// safe reports whether a cut before message i leaves every round whole.
+func safe(d *fold.Draft, i int) bool { return d.Back(i) == i }
+
+// tail returns the last safe place with at least keep messages after it.
+func tail(d *fold.Draft, keep int) int { return d.Back(max(len(d.Facts())-keep, 0)) }
 
 // notNegative refuses negative numbers; names says what they are called in policy files.
 func notNegative(names string, numbers ...int) error {

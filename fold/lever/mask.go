@@ -1,6 +1,8 @@
 package lever
 
 import (
+	"context"
+
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -14,9 +16,6 @@ type Mask struct {
 	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
 	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
 	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet
-	// ByProvider leaves old results to the provider's own clearing. The caller sets the
-	// request's field for it; see anthropic.Clearing.
-	ByProvider bool `json:"by_provider,omitempty"`
 }
 
 // Name returns "mask".
@@ -28,32 +27,39 @@ func (m Mask) Check() error {
 }
 
 // Pull masks results.
-func (m Mask) Pull(d *fold.Draft) {
-	if m.ByProvider || !m.All && d.Enough() && d.Trigger != fold.TriggerPays {
-		return
-	}
+func (m Mask) Pull(ctx context.Context, d *fold.Draft) error {
 	why := "old result"
 	if d.Trigger == fold.TriggerPays {
 		why = "old result; folding it saves money"
 	}
-	defer d.AllowUnseen(m.Unseen)()
+	if m.Unseen {
+		defer d.Allow(fold.AnyUnseen)()
+	}
 	for _, ref := range old(d, m.Keep) {
 		if !m.All && d.Enough() && d.Trigger != fold.TriggerPays {
-			return
+			break
 		}
-		if ref.Message < d.From || int(d.Facts(ref).Chars) < m.Min || !d.Maskable(ref, m.Exempt) {
+		if ref.Message < d.From || int(d.Facts().Block(ref).Chars) < m.Min || !d.Maskable(ref, m.Exempt) {
 			continue
 		}
-		d.FoldBlock(ref, m, why, d.Stub(ref, m.Stub, ""))
+		stub, err := d.Stub(ctx, ref, m.Stub, "")
+		if err != nil {
+			return err
+		}
+		d.FoldBlock(ref, m, why, stub)
 	}
+	return nil
 }
 
 // Keeps returns how many of the newest results stay.
 func (m Mask) Keeps() int { return m.Keep }
 
 // Saves returns how many tokens masking a result takes out of the view.
-func (m Mask) Saves(s *fold.Folding, ref transcript.BlockRef) int {
-	return s.MaskSaves(ref, m.Min, m.Exempt)
+func (m Mask) Saves(r fold.Result) int {
+	if int(r.Chars) < m.Min || !r.Maskable(m.Exempt) {
+		return 0
+	}
+	return max(r.Shown()-fold.StubTokens, 0)
 }
 
 // old lists the results but the newest keep, oldest first.

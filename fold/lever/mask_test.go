@@ -22,7 +22,6 @@ func TestMask(t *testing.T) {
 		{"not while there is room", 100_000, lever.Mask{Keep: 3}, "012345678"},
 		{"short results stay", 6_000, lever.Mask{Keep: 1, Min: 5_000, All: true}, "012345678"},
 		{"exempt tools stay", 6_000, lever.Mask{Keep: 1, Exempt: []string{"read_file"}, All: true}, "012345678"},
-		{"the provider clears them", 6_000, lever.Mask{Keep: 1, All: true, ByProvider: true}, "012345678"},
 		{"what no model has seen stays", 6_000, lever.Mask{All: true}, "8"},
 		{"unless it is wanted too", 6_000, lever.Mask{All: true, Unseen: true}, ""},
 	} {

@@ -1,6 +1,10 @@
 package lever
 
-import "github.com/pleat-dev/pleat/fold"
+import (
+	"context"
+
+	"github.com/pleat-dev/pleat/fold"
+)
 
 // Nothing folds nothing. It is for policies that want exactly that.
 type Nothing struct{}
@@ -9,4 +13,4 @@ type Nothing struct{}
 func (Nothing) Name() string { return "nothing" }
 
 // Pull does nothing.
-func (Nothing) Pull(*fold.Draft) {}
+func (Nothing) Pull(context.Context, *fold.Draft) error { return nil }

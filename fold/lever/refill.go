@@ -1,14 +1,15 @@
 package lever
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Refill takes masks back where a page has since made room for the results, the newest
-// first, as far as each fits. It costs nothing: the epoch rewrites the view
+// Refill shows results again where a page has since made room for them, the newest first, as
+// far as each fits; see [fold.Fold].Final. It costs nothing: the epoch rewrites the view
 // anyway.
 type Refill struct{}
 
@@ -17,33 +18,44 @@ func (Refill) Name() string { return "refill" }
 
 // Pull takes folds back, shows parts of results that do not fit whole, and lets the page say
 // more.
-func (Refill) Pull(d *fold.Draft) {
-	if !d.HasSpan() {
-		return // nothing made room
+func (Refill) Pull(ctx context.Context, d *fold.Draft) error {
+	if !slices.ContainsFunc(d.Added(), (*fold.Fold).Whole) {
+		return nil // nothing made room
 	}
 	refs := d.Results()
 	slices.Reverse(refs)
-	var cut []transcript.BlockRef // of those that no other lever could leave whole
+	var cut []transcript.BlockRef // those that do not fit whole
 	for _, ref := range refs {
-		f := d.Folded(ref)
-		if f == nil || f.Lever != (Mask{}).Name() && f.Lever != (Squeeze{}).Name() {
-			continue
-		}
-		if d.ShowAgain(ref); d.Folded(ref) == f { // a smaller one may fit
+		f := d.Folds().Block(ref)
+		if f != nil && !f.Final && !d.Show(ref, "") { // a smaller one may fit
 			cut = append(cut, ref)
 		}
 	}
-	for i, ref := range cut {
-		left := d.Goal - d.Tokens()
-		if left < d.Goal/20 {
-			return
-		}
-		f := d.Folded(ref)
-		if f.Lever == (Squeeze{}).Name() {
-			left /= len(cut) - i
-		}
-		txt := transcript.BlockText(d.Block(ref))
-		d.ShowMore(ref, shortText(txt, f.After+left, d.Count, foldedMark(d, f.Handle)))
+	if err := showParts(ctx, d, cut); err != nil || tight(d) {
+		return err
 	}
-	d.FillPage()
+	return d.Pages().Fill(ctx)
+}
+
+// tight reports whether the view has no room left that is worth filling.
+func tight(d *fold.Draft) bool { return d.Goal-d.Tokens() < d.Goal/20 }
+
+// showParts shows as much of results as there is room for.
+func showParts(ctx context.Context, d *fold.Draft, refs []transcript.BlockRef) error {
+	for i, ref := range refs {
+		if tight(d) {
+			return nil
+		}
+		f := d.Folds().Block(ref)
+		left := d.Goal - d.Tokens()
+		if f.Lever == (Squeeze{}).Name() {
+			left /= len(refs) - i
+		}
+		txt, err := blockText(ctx, d, ref)
+		if err != nil {
+			return err
+		}
+		d.Show(ref, shortText(txt, f.After+left, d.Count, foldedMark(d, f.Handle)))
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -24,15 +25,16 @@ func (k KeepReread) Check() error {
 }
 
 // Pull marks the reads.
-func (k KeepReread) Pull(d *fold.Draft) {
+func (k KeepReread) Pull(_ context.Context, d *fold.Draft) error {
 	files := rereadFiles(d)
 	for _, f := range files[max(0, len(files)-max(k.Files, 1)):] {
-		d.Reread(f.path)
-		e := d.Ledger().Entry(f.read)
-		if e.Outcome == toolcall.Succeeded && int(d.Facts(e.Result).Tokens) <= max(k.Tokens, 1) {
-			d.Keep(e.Result)
+		d.Reread = append(d.Reread, f.path)
+		e := d.Source.Ledger().Entry(f.read)
+		if e.Outcome == toolcall.Succeeded && int(d.Facts().Block(e.Result).Tokens) <= max(k.Tokens, 1) {
+			d.Keep[e.Result] = true
 		}
 	}
+	return nil
 }
 
 // rereadEpochs is after how many epochs in a row a file has to be read again.
@@ -46,10 +48,10 @@ type rereadFile struct {
 // rereadFiles finds the files that were known shortly before each of the newest epochs and
 // read again after it, oldest first.
 func rereadFiles(d *fold.Draft) []rereadFile {
-	starts := d.EpochStarts(rereadEpochs)
-	if starts == nil {
+	if len(d.Epochs) < rereadEpochs {
 		return nil
 	}
+	starts := d.Epochs[len(d.Epochs)-rereadEpochs:]
 	type seen struct {
 		rereadFile
 		known bool
@@ -58,7 +60,7 @@ func rereadFiles(d *fold.Draft) []rereadFile {
 	var table ledger.PathTable
 	files := make(map[int]*seen)
 	var order []*seen
-	led := d.Ledger()
+	led := d.Source.Ledger()
 	for seq := led.Recently(starts[0]); seq <= led.Len(); seq++ {
 		e := led.Entry(seq)
 		if e.Outcome == toolcall.Failed || e.Kind != toolcall.CallRead || len(e.Paths) != 1 {

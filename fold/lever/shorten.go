@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -15,7 +16,7 @@ import (
 // system or developer message counts as a program's only if its origin says so: then the
 // system prompt stands elsewhere.
 type Shorten struct {
-	Typed    int `json:"typed,omitempty"`    // most of the target that a text may take, one part in so many; 0: any
+	Typed    int `json:"typed,omitempty"`    // a text may take target/typed tokens; 0: any number
 	Injected int `json:"injected,omitempty"` // the same for what a program put there
 }
 
@@ -26,49 +27,59 @@ func (Shorten) Name() string { return "shorten" }
 func (s Shorten) Check() error { return notNegative("typed and injected", s.Typed, s.Injected) }
 
 // Pull shortens.
-func (s Shorten) Pull(d *fold.Draft) {
+func (s Shorten) Pull(ctx context.Context, d *fold.Draft) error {
 	if d.Enough() {
-		return
+		return nil
 	}
-	newest := d.Newest()
-	for i := range d.Len() {
-		m := d.Message(i)
-		if d.Covered(i) || m.Role != transcript.RoleUser && (i >= d.Prompt() || !d.Injected(i)) {
+	at := d.Marks()
+	for i := range at.End {
+		m := &d.Facts()[i]
+		program := i < at.Prompt && m.Origin == transcript.OriginInjected
+		if d.Folds().Covers(i, i+1) || m.Role != transcript.RoleUser && !program {
 			continue
 		}
 		share, keep := s.Typed, 1
-		if !m.Typed && i < newest {
+		if !m.Typed && i < at.Newest {
 			share, keep = s.Injected, firstLines
 		}
-		if share > 0 {
-			s.message(d, i, d.Limits.Target/share, d.Limits.Target/share/keep)
+		if share == 0 {
+			continue
+		}
+		if err := s.message(ctx, d, i, d.Limits.Target/share, d.Limits.Target/share/keep); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // firstLines is how small a part of its share stays of what a program put there.
 const firstLines = 4
 
 // message shortens the texts of a message that have more than most tokens to keep tokens.
-func (s Shorten) message(d *fold.Draft, i, most, keep int) {
-	for b := range d.Message(i).Blocks {
+func (s Shorten) message(ctx context.Context, d *fold.Draft, i, most, keep int) error {
+	for b := range d.Facts()[i].Blocks {
 		ref := transcript.BlockRef{Message: i, Block: b}
-		bf := d.Facts(ref)
-		t, ok := d.Block(ref).(transcript.Text)
-		if !ok || bf.Fixed || int(bf.Tokens) <= most || d.Folded(ref) != nil && d.Folded(ref).After <= most {
+		bf, old := d.Facts().Block(ref), d.Folds().Block(ref)
+		if bf.Kind != transcript.KindText || bf.Fixed || int(bf.Tokens) <= most || old != nil && old.After <= most {
 			continue
+		}
+		words, err := blockText(ctx, d, ref)
+		if err != nil {
+			return err
 		}
 		how := d.Recall(bf.Name.String())
 		if how != "" {
 			how = "; the rest: " + how
 		}
-		words := t.Text.String()
 		if keep < most {
-			words = text.CutText(words, keep*4)
-			words = fmt.Sprintf("%s\n[… %s folded%s …]", words, text.Plural(t.Text.Size()-len(words), "byte"), how)
+			head := text.CutText(words, keep*4)
+			words = fmt.Sprintf("%s\n[… %s folded%s …]", head, text.Plural(len(words)-len(head), "byte"), how)
 		} else {
 			words = userwords.Shorten(words, how, func(s string) bool { return d.Count(s) <= keep })
 		}
-		d.FoldBlock(ref, s, "a text of more than its share", words)
+		if f := d.FoldBlock(ref, s, "a text of more than its share", words); f != nil {
+			f.Final = true
+		}
 	}
+	return nil
 }

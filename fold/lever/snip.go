@@ -2,6 +2,7 @@ package lever
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strconv"
 
@@ -10,15 +11,12 @@ import (
 
 // Snip folds the middle of a very long conversation.
 type Snip struct {
-	Above int    `json:"above,omitempty"` // folds when more messages than this are shown; 0: never
-	Head  int    `json:"head,omitempty"`  // first messages that stay
-	Tail  int    `json:"tail,omitempty"`  // newest messages that stay
-	Stub  string `json:"stub,omitempty"`  // {n}, {handle}; empty: a page with user words and ledger
-	Main  bool   `json:"main,omitempty"`  // only in the main conversation, not in a sub-agent's
-	// UnlessDigest leaves the middle to a digest where a model writes one: it says the same
-	// and more.
-	UnlessDigest bool         `json:"unless_digest,omitempty"`
-	Restore      fold.Restore `json:"restore,omitzero"` // on its page; it restores no files
+	Above   int          `json:"above,omitempty"`  // folds when more messages than this are shown; 0: never
+	Head    int          `json:"head,omitempty"`   // first messages that stay
+	Tail    int          `json:"tail,omitempty"`   // newest messages that stay
+	Stub    string       `json:"stub,omitempty"`   // {n}, {handle}; empty: a page with user words and ledger
+	Main    bool         `json:"main,omitempty"`   // only in the main conversation, not in a sub-agent's
+	Restore fold.Restore `json:"restore,omitzero"` // on its page; it restores no files
 }
 
 // Name returns "snip".
@@ -38,30 +36,42 @@ func (s Snip) Behind() int {
 }
 
 // Pull folds the middle. With a Stub it does so whatever the goal.
-func (s Snip) Pull(d *fold.Draft) {
-	if s.Above <= 0 || s.Main && d.Child || s.Stub == "" && d.Enough() || s.UnlessDigest && !d.Pulled && d.ByModel() || d.Messages() <= s.Above {
-		return
+func (s Snip) Pull(ctx context.Context, d *fold.Draft) error {
+	if s.Above <= 0 || s.Main && d.Child || s.Stub == "" && d.Enough() || s.shown(d) <= s.Above {
+		return nil
 	}
-	n := d.Len()
-	start, end := min(max(s.Head, d.Head()), n), max(n-s.Tail, 0)
-	for start < n && !d.Safe(start) {
+	at := d.Marks()
+	start, end := min(max(s.Head, at.Head), at.End), max(at.End-s.Tail, 0)
+	for start < at.End && !safe(d, start) {
 		start++ // a round at the head stays whole at the head
 	}
-	start = d.Widened(start)
-	end = d.Joined(start, d.Back(end))
-	if end <= start {
-		return
+	if start, end = d.Fit(start, d.Back(end)); end <= start {
+		return nil
 	}
-	room := fold.PageRoom{Total: pageTokens(d, 0, 0), Words: d.WordsRoom()}
-	if s.Stub == "" && d.Goal > 0 && d.Tokens()-d.TokensIn(start, end)+d.PageSize(room) > d.Goal {
-		return // not enough: a digest of more turns says the same and more
+	why := fmt.Sprintf("more than %d messages", s.Above)
+	if s.Stub == "" {
+		a := d.Pages().Allot(0, 0, fold.Restore{})
+		if d.Goal > 0 && d.Tokens()-d.TokensIn(start, end)+a.Size(a.Page) > d.Goal {
+			return nil // not enough: a digest of more turns says the same and more
+		}
+		_, err := d.Pages().Fold(ctx, start, end, s, why, fold.PageStyle{Room: a.Page, Restore: s.Restore})
+		return err
 	}
-	f := d.Span(start, end, s, fmt.Sprintf("more than %d messages", s.Above))
-	if s.Stub != "" {
-		f.Stub = fold.Expand(s.Stub, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
-		f.Parts = fold.Parts{Stubs: d.Count(f.Stub)}
-	} else {
-		d.Page(f, fold.PageStyle{Room: room, Restore: s.Restore})
+	f, err := d.Span(ctx, start, end, s, why)
+	if err != nil {
+		return err
 	}
+	f.Stub = fold.Expand(s.Stub, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
+	f.Parts, f.Final = fold.Parts{Stubs: d.Count(f.Stub)}, true
 	d.FoldSpan(f)
+	return nil
+}
+
+// shown returns how many messages of the conversation the view shows.
+func (Snip) shown(d *fold.Draft) int {
+	n := len(d.Facts())
+	for _, f := range d.Folds().Spans() {
+		n -= f.End - f.Start
+	}
+	return n
 }

@@ -2,6 +2,7 @@ package lever
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math"
 	"path"
@@ -41,7 +42,7 @@ func (s Spill) Check() error {
 }
 
 // Pull does nothing: results are spilled at birth or not at all.
-func (Spill) Pull(*fold.Draft) {}
+func (Spill) Pull(context.Context, *fold.Draft) error { return nil }
 
 // MayFold reports whether results of these sizes might be too large: neither characters
 // nor tokens are more than bytes.

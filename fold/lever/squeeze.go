@@ -1,20 +1,17 @@
 package lever
 
 import (
-	"fmt"
-	"strings"
+	"context"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
 // in this order: old results, thinking before the user's newest words, length within long
-// blocks, turns before the newest round, restored files, key lines, ledger detail, the same of what
-// only another session has shown, length of results that no model has seen, the newest
-// round's place in the view, the head. It never gives up the newest words of the user.
+// blocks, turns before the newest round, restored files, key lines, ledger detail, the same
+// of what only another session has shown, length of results that no model has seen, the
+// newest round's place in the view, the head. It never gives up the newest words of the user.
 type Squeeze struct {
 	Restore fold.Restore `json:"restore,omitzero"` // on its pages
 }
@@ -28,218 +25,235 @@ func (s Squeeze) Check() error { return s.Restore.Check() }
 // Fits marks the lever as one that guarantees views that fit.
 func (Squeeze) Fits() {}
 
+// The tokens to which squeeze cuts long blocks, step by step, and those of the head.
+const (
+	cutLong   = 1_500
+	cutMiddle = 500
+	cutShort  = 120
+	cutHead   = 60
+)
+
+// leastPage is the number of tokens of a page that has next to no room.
+const leastPage = 300
+
+// squeezing is one pull of the lever.
+type squeezing struct {
+	Squeeze
+	ctx   context.Context
+	d     *fold.Draft
+	allot fold.Allotment
+	page  fold.PageRoom
+}
+
+// A step of squeezing gives something up.
+type step func() error
+
 // Pull squeezes.
-func (s Squeeze) Pull(d *fold.Draft) {
-	page := fold.PageRoom{Total: pageTokens(d, 0, 0), Files: d.RestoreRoom(s.Restore), Words: d.WordsRoom()}
-	half, least := fold.PageRoom{Total: page.Total / 2, Words: page.Words}, fold.PageRoom{Total: 300, Words: page.Words, Plain: true}
-	older := func(room fold.PageRoom) {
-		s.foldTo(d, digestEnd(d, d.Head(), d.Newest(), d.PageSize(room), false), room)
+func (s Squeeze) Pull(ctx context.Context, d *fold.Draft) error {
+	q := &squeezing{Squeeze: s, ctx: ctx, d: d, allot: d.Pages().Allot(0, 0, s.Restore)}
+	q.page = q.allot.Page
+	if err := q.pull(q.gentle()); err != nil {
+		return err
 	}
-	gentle := []func(){
-		func() { s.maskOlder(d) },
-		func() { s.dropThinking(d) },
-		func() { s.shorten(d, 1_500) },
-		func() { older(page) },
-		func() { page.Files = 0; older(page) },
-		func() { s.shorten(d, 500) },
-		func() { s.foldTo(d, d.Newest(), half) },
-		func() { s.shorten(d, 120) },
-	}
-	pull := func(steps []func()) {
-		for _, step := range steps {
-			if d.Enough() {
-				return
-			}
-			step()
-		}
-	}
-	pull(gentle)
 	goal := d.Goal
 	defer func() { d.Goal = goal }()
-	if d.Goal = d.Limits.Max - d.PinsRoom(); !d.Enough() && d.AllowAnswered() {
-		pull(gentle)
-	}
-	// After the next step the newest round itself goes, which nothing else can prevent: first
-	// the length of what no model has seen, then its place.
-	half.Untold = true
-	hard := []func(){
-		func() { s.foldTo(d, d.Newest(), s.rest(d, page.Words)) },
-		func() { s.foldTo(d, d.Newest(), least) },
-		func() { d.AllowUnseen(true); s.shorten(d, 1_500) },
-		func() { s.shorten(d, 500) },
-		func() { s.shorten(d, 120) },
-		func() {
-			s.foldTo(d, d.Len(), fold.PageRoom{Total: d.Limits.Max - d.Fixed() - page.Total/8, Words: page.Words})
-		},
-		func() { s.foldTo(d, d.Len(), half) },
-		func() { s.foldTo(d, d.Len(), least) },
-		func() { s.shortenHead(d) },
-		func() { s.fold(d, d.Prompt(), d.Len(), half) },
-		func() { s.fold(d, d.Prompt(), d.Len(), least) },
-		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Total: 300, Plain: true}) },
-		func() { s.fold(d, d.Prompt(), d.Len(), fold.PageRoom{Plain: true}) },
-	}
-	for _, step := range hard {
-		if d.Goal = d.Limits.Max - d.PinsRoom(); d.Enough() {
-			return
+	if d.Goal = d.Most(); !d.Enough() {
+		before := d.Marks().Seen
+		if d.Allow(fold.Answered); d.Marks().Seen > before {
+			if err := q.pull(q.gentle()); err != nil {
+				return err
+			}
 		}
-		step()
+	}
+	for _, step := range q.hard() {
+		if d.Goal = d.Most(); d.Enough() {
+			return nil
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pull takes steps until the goal is met.
+func (q *squeezing) pull(steps []step) error {
+	for _, step := range steps {
+		if q.d.Enough() {
+			return nil
+		}
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gentle are the steps that leave the newest round alone.
+func (q *squeezing) gentle() []step {
+	half := fold.PageRoom{Total: q.page.Total / 2, Words: q.page.Words}
+	return []step{
+		q.maskOlder,
+		q.dropThinking,
+		func() error { return q.shorten(cutLong) },
+		q.foldOlder,
+		func() error { q.page.Files = 0; return q.foldOlder() },
+		func() error { return q.shorten(cutMiddle) },
+		func() error { return q.foldTo(q.d.Marks().Newest, half) },
+		func() error { return q.shorten(cutShort) },
+	}
+}
+
+// hard are the steps at whose end the newest round itself goes, if nothing else helps: first
+// the length of what no model has seen, then its place.
+func (q *squeezing) hard() []step {
+	d := q.d
+	half := fold.PageRoom{Total: q.page.Total / 2, Words: q.page.Words, Untold: true}
+	least := fold.PageRoom{Total: leastPage, Words: q.page.Words, Plain: true}
+	all := func(room fold.PageRoom) step {
+		return func() error { return q.foldTo(len(d.Facts()), room) }
+	}
+	head := func(room fold.PageRoom) step {
+		return func() error { return q.fold(d.Facts().Prompt(), len(d.Facts()), room) }
+	}
+	return []step{
+		func() error { return q.foldTo(d.Marks().Newest, q.rest()) },
+		func() error { return q.foldTo(d.Marks().Newest, least) },
+		func() error { d.Allow(fold.AnyUnseen); return q.shorten(cutLong) },
+		func() error { return q.shorten(cutMiddle) },
+		func() error { return q.shorten(cutShort) },
+		func() error {
+			room := fold.PageRoom{Total: d.Limits.Max - d.Fixed() - q.page.Total/8, Words: q.page.Words}
+			return q.foldTo(len(d.Facts()), room)
+		},
+		all(half),
+		all(least),
+		q.shortenHead,
+		head(half),
+		head(least),
+		head(fold.PageRoom{Total: leastPage, Plain: true}),
+		head(fold.PageRoom{Plain: true}),
 	}
 }
 
 // rest is the room that the head and the newest round leave for a page.
-func (Squeeze) rest(d *fold.Draft, words int) fold.PageRoom {
-	r := fold.PageRoom{Total: (d.Limits.Max - d.Fixed() - d.TokensIn(d.Newest(), d.Len())) * 9 / 10, Words: words, Untold: true}
-	r.Total = max(2*r.Total-d.PageSize(r), 300) // less what the user's words take beyond it
+func (q *squeezing) rest() fold.PageRoom {
+	d := q.d
+	left := d.Limits.Max - d.Fixed() - d.TokensIn(d.Marks().Newest, len(d.Facts()))
+	r := fold.PageRoom{Total: left * 9 / 10, Words: q.page.Words, Untold: true}
+	r.Total = max(2*r.Total-q.size(r), leastPage) // less what the user's words take beyond it
 	return r
 }
 
+// size is how many tokens a page may come to in so much room.
+func (q *squeezing) size(r fold.PageRoom) int {
+	a := q.d.Pages().Allot(0, 0, q.Restore)
+	return a.Size(r)
+}
+
 // maskOlder folds the results before the newest round.
-func (s Squeeze) maskOlder(d *fold.Draft) {
-	newest := d.Newest()
+func (q *squeezing) maskOlder() error {
+	d := q.d
+	newest := d.Marks().Newest
 	for _, ref := range d.Results() {
 		if d.Enough() || ref.Message >= newest {
-			return
+			return nil
 		}
-		if !d.Facts(ref).Fixed && d.Folded(ref) == nil {
-			d.FoldBlock(ref, s, "old result, to fit", d.Stub(ref, "", ""))
+		if d.Facts().Block(ref).Fixed || d.Folds().Block(ref) != nil {
+			continue
 		}
+		stub, err := d.Stub(q.ctx, ref, "", "")
+		if err != nil {
+			return err
+		}
+		d.FoldBlock(ref, q.Squeeze, "old result, to fit", stub)
 	}
+	return nil
 }
 
 // dropThinking removes the thinking of the turns before the user's newest words. Providers
 // allow that; inside an open turn they do not.
-func (Squeeze) dropThinking(d *fold.Draft) {
-	if at := d.Turn(); at > d.Bare() {
-		d.SetBare(at)
-	}
+func (q *squeezing) dropThinking() error {
+	q.d.DropThinking(q.d.Marks().Turn)
+	return nil
 }
 
-func (s Squeeze) foldTo(d *fold.Draft, end int, room fold.PageRoom) {
+// foldOlder folds the turns before the newest round that have no room beside the page.
+func (q *squeezing) foldOlder() error {
+	at := q.d.Marks()
+	return q.foldTo(digestEnd(q.d, at.Head, at.Newest, q.size(q.page), false), q.page)
+}
+
+func (q *squeezing) foldTo(end int, room fold.PageRoom) error {
+	start := q.d.Marks().Head
 	if !room.Plain && !room.Untold {
-		room = d.PageLeft(room, d.Head(), end)
+		room = q.d.Pages().Beside(q.d.Pages().Allot(0, 0, q.Restore), room, start, end)
 	}
-	s.fold(d, d.Head(), end, room)
+	return q.fold(start, end, room)
 }
 
-func (s Squeeze) fold(d *fold.Draft, start, end int, room fold.PageRoom) {
-	if room.Plain = room.Plain || room.Total < 400; end > start {
-		d.FoldPage(start, end, s, "to fit", fold.PageStyle{Room: room, Restore: s.Restore})
+func (q *squeezing) fold(start, end int, room fold.PageRoom) error {
+	const narrow = 400 // tokens: user words and ledger only
+	if room.Plain = room.Plain || room.Total < narrow; end <= start {
+		return nil
 	}
+	_, err := q.d.Pages().Fold(q.ctx, start, end, q.Squeeze, "to fit", fold.PageStyle{Room: room, Restore: q.Restore})
+	return err
 }
 
 // shorten cuts the blocks of the messages that are left to about limit tokens each,
 // keeping their beginning and end. The newest words of the user stay.
-func (s Squeeze) shorten(d *fold.Draft, limit int) {
-	for i := d.Head(); i < d.Len() && !d.Enough(); i++ {
-		if !d.Covered(i) {
-			s.shortenMessage(d, i, limit)
+func (q *squeezing) shorten(limit int) error {
+	at := q.d.Marks()
+	for i := at.Head; i < at.End && !q.d.Enough(); i++ {
+		if q.d.Folds().Covers(i, i+1) {
+			continue
+		}
+		if err := q.shortenMessage(i, limit); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // shortenHead cuts the messages before the first answer, except the user's newest words.
-func (s Squeeze) shortenHead(d *fold.Draft) {
-	for i := range d.Head() {
-		if r := d.Message(i).Role; r != transcript.RoleSystem && r != transcript.RoleDeveloper {
-			s.shortenMessage(d, i, 60)
+func (q *squeezing) shortenHead() error {
+	for i := range q.d.Marks().Head {
+		if q.d.Facts().System(i) {
+			continue
+		}
+		if err := q.shortenMessage(i, cutHead); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // shortenMessage cuts the blocks of one message. Of the message with the user's newest words
 // only the results that may stand beside them are cut.
-func (s Squeeze) shortenMessage(d *fold.Draft, i, limit int) {
-	newest := i == d.LastTyped()
-	for b := range d.Message(i).Blocks {
-		ref := transcript.BlockRef{Message: i, Block: b}
-		bf := d.Facts(ref)
+func (q *squeezing) shortenMessage(i, limit int) error {
+	d := q.d
+	newest := i == d.Marks().Typed
+	for b, bf := range d.Facts()[i].Blocks {
 		if bf.Fixed || int(bf.Tokens) <= limit || newest && bf.Kind != transcript.KindToolResult {
 			continue
 		}
+		ref := transcript.BlockRef{Message: i, Block: b}
+		blk, err := d.Source.Block(q.ctx, ref)
+		if err != nil {
+			return err
+		}
 		mark := foldedMark(d, bf.Name.String())
 		short := ""
-		switch blk := d.Block(ref).(type) {
+		switch blk := blk.(type) {
 		case transcript.ToolCall:
 			short = shortInput(blk.Input.String(), limit, d.Count, mark)
 		case transcript.Text, transcript.ToolResult:
 			short = shortText(transcript.BlockText(blk), limit, d.Count, mark)
 		}
 		if short != "" {
-			d.FoldBlock(ref, s, "shortened to fit", short)
+			d.FoldBlock(ref, q.Squeeze, "shortened to fit", short)
 		}
 	}
-}
-
-// foldedMark returns what stands where a number of bytes was cut out of a block.
-func foldedMark(d *fold.Draft, handle string) func(cut int) string {
-	how := d.Recall(handle)
-	if how != "" {
-		how = ": " + how
-	}
-	return func(cut int) string { return fmt.Sprintf("[… %s folded%s …]", text.Plural(cut, "byte"), how) }
-}
-
-// shortText keeps the beginning and the end of a text, with a mark between them, in at
-// most about limit tokens, or only the first words where the mark alone takes that many. It
-// returns "" if that is no shorter.
-func shortText(txt string, limit int, count func(string) int, mark func(cut int) string) string {
-	total := max(count(txt), 1)
-	keep := len(txt) * limit / total
-	for keep > 16 {
-		head := text.CutText(txt, keep*2/3)
-		tail := text.CutEnd(txt, keep/3)
-		out := head + "\n" + mark(len(txt)-len(head)-len(tail)) + "\n" + tail
-		if count(out) <= limit {
-			if len(out) >= len(txt) { // a few tokens less, and nothing is won
-				return ""
-			}
-			return out
-		}
-		keep = keep * 9 / 10
-	}
-	head := text.CutText(txt, 48) // a mark that tells nothing of what it stands for is no use
-	if out := head + "\n" + mark(len(txt)-len(head)); count(out) < total {
-		return out
-	}
-	return ""
-}
-
-// shortInput shortens the long values of a call's input and keeps it valid JSON, because
-// the wires demand that. An input that is no JSON object is shortened as text.
-func shortInput(input string, limit int, count func(string) int, mark func(cut int) string) string {
-	data := []byte(input)
-	var c jsonspan.Cursor
-	c.Reset(data, jsonspan.Limits{})
-	if c.Kind() != jsonspan.Object {
-		if jsonspan.Value(data).Valid(jsonspan.Invalid) != nil {
-			return shortText(input, limit, count, mark)
-		}
-		return string(jsonspan.AppendQuote(nil, mark(len(input))))
-	}
-	var edits []jsonspan.Edit
-	room := max(limit*2, 64) // bytes for each value
-	c.Object()
-	for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
-		kind := c.Kind()
-		span := c.Skip()
-		if span.Len() <= room {
-			continue
-		}
-		short := mark(span.Len())
-		if text, ok := jsonspan.Unquote(span.Of(data)); ok && kind == jsonspan.String {
-			if short = shortText(text, room/4, count, mark); short == "" {
-				continue
-			}
-		}
-		edits = append(edits, jsonspan.Edit{Span: span, With: jsonspan.AppendQuote(nil, short)})
-	}
-	if c.End() != nil {
-		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
-	}
-	out, err := jsonspan.Splice(data, edits)
-	if err != nil || count(string(out)) > 2*limit {
-		return `{"folded":` + string(jsonspan.AppendQuote(nil, mark(len(input)))) + `}`
-	}
-	return strings.Clone(string(out))
+	return nil
 }

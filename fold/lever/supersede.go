@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -25,32 +26,41 @@ func (s Supersede) Check() error {
 }
 
 // Pull folds stale results.
-func (s Supersede) Pull(d *fold.Draft) {
+func (s Supersede) Pull(ctx context.Context, d *fold.Draft) error {
 	if d.Enough() {
-		return
+		return nil
 	}
 	for _, ref := range old(d, s.Keep) {
-		call := int(d.Facts(ref).Call)
+		call := int(d.Facts().Block(ref).Call)
 		if call == 0 || !d.Maskable(ref, s.Exempt) {
 			continue
 		}
-		if e := d.Ledger().Entry(call); e.SupersededBy > 0 {
-			note := superseded(d, ref, &e)
-			d.FoldBlock(ref, s, note, d.Stub(ref, s.Stub, note))
+		e := d.Source.Ledger().Entry(call)
+		if e.SupersededBy == 0 {
+			continue
+		}
+		note := superseded(d, ref, &e)
+		stub, err := d.Stub(ctx, ref, s.Stub, note)
+		if err != nil {
+			return err
+		}
+		if f := d.FoldBlock(ref, s, note, stub); f != nil {
+			f.Final = true
 		}
 	}
+	return nil
 }
 
 // superseded says what became of a result: it is wrong by now, or the failure is mended, or
 // another is the same, or newer.
 func superseded(d *fold.Draft, ref transcript.BlockRef, e *ledger.Entry) string {
-	by := d.Ledger().Entry(e.SupersededBy)
+	by := d.Source.Ledger().Entry(e.SupersededBy)
 	switch {
 	case e.Stale():
 		return fmt.Sprintf("Call %d made it stale", by.Seq)
 	case e.Mended():
 		return fmt.Sprintf("Call %d ran it again and it succeeded", by.Seq)
-	case d.Facts(ref).Hash == d.Facts(by.Result).Hash:
+	case d.Facts().Block(ref).Hash == d.Facts().Block(by.Result).Hash:
 		return fmt.Sprintf("Call %d gave the same again", by.Seq)
 	}
 	return fmt.Sprintf("Call %d has a newer result", by.Seq)

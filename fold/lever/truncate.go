@@ -1,10 +1,9 @@
 package lever
 
 import (
-	"slices"
+	"context"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -16,30 +15,39 @@ type Truncate struct{}
 func (Truncate) Name() string { return "truncate" }
 
 // Pull drops halves.
-func (t Truncate) Pull(d *fold.Draft) {
-	defer d.AllowUnseen(true)()
+func (t Truncate) Pull(ctx context.Context, d *fold.Draft) error {
+	defer d.Allow(fold.AnyUnseen)()
 	for before := -1; !d.Enough() && d.Tokens() != before; {
 		before = d.Tokens()
-		t.half(d)
+		if err := t.half(ctx, d); err != nil {
+			return err
+		}
 	}
+	return nil
 }
 
-func (t Truncate) half(d *fold.Draft) {
-	n := d.Len()
-	last := d.LastSpan()
+func (t Truncate) half(ctx context.Context, d *fold.Draft) error {
+	facts := d.Facts()
+	n, last := len(facts), 0
+	if spans := d.Folds().Spans(); len(spans) > 0 {
+		last = spans[len(spans)-1].End
+	}
 	cut := last + (n-last)/2
-	start, at := d.Prompt(), cut
-	for at < n && !(d.Safe(at) && d.Message(at).Role == transcript.RoleUser && !hasResult(d, at)) {
+	start, at := facts.Prompt(), cut
+	for at < n && !(safe(d, at) && facts[at].Role == transcript.RoleUser && !facts.Has(at, transcript.KindToolResult)) {
 		at++
 	}
 	if at == n {
-		start, at = min(d.Opening(), n), d.Back(cut)
+		start, at = min(facts.Opening(), n), d.Back(cut)
 	}
-	if at > start {
-		d.FoldSpan(d.Span(start, at, t, "the first half"))
+	if at <= start {
+		return nil
 	}
-}
-
-func hasResult(d *fold.Draft, i int) bool {
-	return slices.ContainsFunc(d.Message(i).Blocks, func(b conv.BlockFacts) bool { return b.Kind == transcript.KindToolResult })
+	f, err := d.Span(ctx, start, at, t, "the first half")
+	if err != nil {
+		return err
+	}
+	f.Final = true
+	d.FoldSpan(f)
+	return nil
 }

@@ -32,11 +32,6 @@ type Contents struct {
 
 	// leaving is called before a message goes from memory; nil: nothing is.
 	leaving func(i int)
-
-	// Ctx is that of the session's call under way, set by the session: planning passes none
-	// on, and where it reads messages, that ends with the call.
-	Ctx context.Context
-	err error // why a message could not be read, other than damage
 }
 
 // KeptMessage says where in the store a message is, and how it is read.
@@ -66,7 +61,7 @@ func NewContents(store store.Store, key store.SessionKey, codecs map[transcript.
 	}
 	return &Contents{
 		store: store, key: key, codecs: codecs, limit: limit,
-		held: make(map[int]*list.Element), order: list.New(), Ctx: context.Background(),
+		held: make(map[int]*list.Element), order: list.New(),
 	}
 }
 
@@ -89,19 +84,18 @@ func (c *Contents) Find(seq uint64) (message int, ok bool) {
 	return slices.BinarySearchFunc(c.kept, seq, func(k keptAt, seq uint64) int { return cmp.Compare(k.seq, seq) })
 }
 
-// at returns message i, or a stand-in if it cannot be read.
-func (c *Contents) at(i int) transcript.Message {
+// at returns message i, or a stand-in if what was stored of it is damaged.
+func (c *Contents) at(ctx context.Context, i int) (transcript.Message, error) {
 	if e := c.held[i]; e != nil {
 		c.order.MoveToFront(e)
-		return e.Value.(*heldMessage).m
+		return e.Value.(*heldMessage).m, nil
 	}
-	m, err := c.load(i)
-	if err == nil || IsDamage(err) {
-		c.hold(i, m)
-	} else if c.err == nil {
-		c.err = err
+	m, err := c.load(ctx, i)
+	if err != nil {
+		return m, err
 	}
-	return m
+	c.hold(i, m)
+	return m, nil
 }
 
 // hold keeps a message in memory, and drops others if there are too many. The newest is
@@ -128,22 +122,25 @@ func (c *Contents) Shrink(bytes int) {
 	}
 }
 
-// load reads message i from the store. With an error it returns a stand-in.
-func (c *Contents) load(i int) (transcript.Message, error) {
+// load reads message i from the store, or makes a stand-in for it.
+func (c *Contents) load(ctx context.Context, i int) (transcript.Message, error) {
 	k := c.kept[i]
 	form := c.forms[k.form]
-	m, err := c.Read(c.Ctx, KeptMessage{k.seq, k.body, form})
+	m, err := c.Read(ctx, KeptMessage{k.seq, k.body, form})
 	if err == nil {
 		return m, nil
 	}
+	if !IsDamage(err) {
+		return transcript.Message{}, fmt.Errorf("read message %d: %w", i+1, err)
+	}
 	var shapes []BlockShape
-	for e, err := range c.store.Scan(c.Ctx, c.key, k.seq) {
+	for e, err := range c.store.Scan(ctx, c.key, k.seq) {
 		if d, bad := ReadMessageData(e.Data); err == nil && bad == nil {
 			shapes = d.Blocks
 		}
 		break
 	}
-	return StandIn(form, shapes), fmt.Errorf("read message %d: %w", i+1, err)
+	return StandIn(form, shapes), nil
 }
 
 // Read reads a message from the store.
@@ -165,13 +162,6 @@ func (c *Contents) body(ctx context.Context, hash transcript.Hash) ([]byte, erro
 		return m.Shared(ctx, c.key, hash)
 	}
 	return c.store.Body(ctx, c.key, hash)
-}
-
-// Fault returns why messages could not be read since it was last called, other than damage.
-func (c *Contents) Fault() error {
-	err := c.err
-	c.err = nil
-	return err
 }
 
 // IsDamage reports whether an error means that what was stored is gone, so that reading it

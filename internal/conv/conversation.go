@@ -5,61 +5,40 @@
 package conv
 
 import (
+	"cmp"
+	"context"
 	"math"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// BlockFacts is what is known of a block without reading it again. There is one for every
-// block of a session, so its numbers take 32 bits: a block has less than 4 GB.
-type BlockFacts struct {
-	Hash   transcript.Hash
-	Name   Handle // 0: it has none
-	Tokens uint32
-	Chars  uint32
-	Bytes  uint32
-	Lines  uint32
-	Call   uint32 // calls and results: number of the ledger's entry, 0 if there is none
-	Kind   transcript.Kind
-	Fixed  bool // never folded: see docs/design.md, "What is never folded"
-}
-
 func counted(n int) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
-// MessageFacts is what is known of a message without reading it again.
-type MessageFacts struct {
-	Blocks []BlockFacts
-	Role   transcript.Role
-	Extra  uint32 // tokens of the message beyond those of its blocks
-	Typed  bool   // has text that a person typed
-}
-
 // Conversation is what is known of a conversation: the facts of each block, the handles,
-// the ledger and what people said. The messages themselves are read through Transcript.
-// Only Add changes what a conversation says. It is not safe for concurrent use, not even
-// for reading: what is read or measured is remembered.
+// the ledger and what people said. The messages themselves are in [Contents], and in the
+// store. Only Add changes what a conversation says. It is not safe for concurrent use, not
+// even for reading: what is read or measured is remembered.
 type Conversation struct {
-	// Read-only for other packages.
-	Transcript transcript.Transcript
-	Contents   *Contents // holds or reads the messages of Transcript
-	Facts      []MessageFacts
-	Ledger     ledger.Ledger
-	Words      userwords.Words // what people said
-	Count      tokens.MessageCounter
-	First      int // number of messages before the first assistant message
-	Whole      int // tokens of the whole transcript
-
+	Contents *Contents
 	// Index finds blocks and stretches by their handles. Whoever folds a stretch adds it.
 	Index Handles
 	// Starts lists the first messages of the stretches that are folded again and again, so
 	// that they are measured while their messages are in memory; nil: the first behind the
-	// system prompt, and First.
+	// system prompt, and the first answer.
 	Starts func() []int
+
+	rounds transcript.Transcript // knows the rounds, keeps no message
+	facts  transcript.Facts
+	ledger ledger.Ledger
+	words  userwords.Words
+	count  tokens.MessageCounter
+	whole  int
 
 	meters  []*stretchMeter // of stretches that begin where Starts says
 	metered bool            // there is one for each of these places
@@ -67,29 +46,100 @@ type Conversation struct {
 
 // New makes an empty conversation whose messages are in contents.
 func New(count tokens.MessageCounter, contents *Contents) *Conversation {
-	c := &Conversation{Count: count, Contents: contents, Transcript: transcript.ReadThrough(contents.at)}
+	c := &Conversation{count: count, Contents: contents, rounds: transcript.Forgetful()}
 	contents.leaving = c.leaving
 	return c
+}
+
+// Of makes a conversation of messages that are kept in memory, with no store behind them.
+func Of(count tokens.MessageCounter, msgs ...transcript.Message) *Conversation {
+	c := New(count, NewContents(nil, store.SessionKey{}, nil, math.MaxInt))
+	for i, m := range msgs {
+		c.Add(m, ShapesOf(m), KeptMessage{Seq: uint64(i + 1)})
+	}
+	return c
+}
+
+// Len returns the number of messages.
+func (c *Conversation) Len() int { return len(c.facts) }
+
+// Facts returns what is known of the messages without their words.
+func (c *Conversation) Facts() transcript.Facts { return c.facts }
+
+// Rounds returns the rounds in order of their first messages.
+func (c *Conversation) Rounds() []transcript.Round { return c.rounds.AllRounds() }
+
+// Ledger returns what was done.
+func (c *Conversation) Ledger() *ledger.Ledger { return &c.ledger }
+
+// Words returns what people said.
+func (c *Conversation) Words() *userwords.Words { return &c.words }
+
+// Said lists what people said, oldest first.
+func (c *Conversation) Said() []userwords.Said { return c.words.Said() }
+
+// Tokens returns what counts tokens.
+func (c *Conversation) Tokens() tokens.MessageCounter { return c.count }
+
+// Whole returns the tokens of all messages as they came.
+func (c *Conversation) Whole() int { return c.whole }
+
+// Name returns the handle that some content at a place has or would get.
+func (c *Conversation) Name(content transcript.Hash, p transcript.Place) transcript.Handle {
+	return c.Index.Name(content, p)
+}
+
+// Message reads message i. One whose bytes in the store are damaged is replaced by one that
+// says so; that the store cannot be read is an error.
+func (c *Conversation) Message(ctx context.Context, i int) (transcript.Message, error) {
+	return c.Contents.at(ctx, i)
+}
+
+// Block reads a block, as Message reads its message.
+func (c *Conversation) Block(ctx context.Context, ref transcript.BlockRef) (transcript.Block, error) {
+	m, err := c.Contents.at(ctx, ref.Message)
+	if err != nil {
+		return nil, err
+	}
+	return m.Blocks().At(ref.Block), nil
+}
+
+// Reading calls f with the conversation as a transcript whose messages are read as f asks for
+// them. If one cannot be read, its error is what Reading returns, whatever f made of it.
+func (c *Conversation) Reading(ctx context.Context, f func(*transcript.Transcript) error) error {
+	var fault error
+	err := f(c.rounds.ReadThrough(func(i int) transcript.Message {
+		m, err := c.Contents.at(ctx, i)
+		if err != nil {
+			fault = cmp.Or(fault, err)
+			m = c.blank(i)
+		}
+		return m
+	}))
+	return cmp.Or(fault, err)
+}
+
+// blank returns a message with as many empty blocks as message i has.
+func (c *Conversation) blank(i int) transcript.Message {
+	blocks := make([]transcript.Block, len(c.facts[i].Blocks))
+	for b := range blocks {
+		blocks[b] = transcript.Say("")
+	}
+	return transcript.NewMessage(c.facts[i].Role, blocks...)
 }
 
 // Add adds a message. The shapes are those of its blocks, at says where it is stored. The
 // time it takes depends on the message alone.
 func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMessage) {
-	i := c.Transcript.Len()
-	if c.First == i && m.Role() != transcript.RoleAssistant {
-		c.First++
-	}
+	i := c.Len()
 	f := c.describe(i, m, shapes)
-	c.Transcript.Append(m)
+	c.rounds.Append(m)
 	c.Contents.add(m, at)
-	c.Facts = append(c.Facts, f)
-	c.Whole += int(f.Extra)
-	for b := range f.Blocks {
-		c.Whole += int(f.Blocks[b].Tokens)
-	}
-	said := len(c.Words.Said())
-	c.Words.Add(i, m)
-	for _, s := range c.Words.Said()[said:] {
+	c.facts = append(c.facts, f)
+	c.whole += c.facts.Tokens(i, i+1)
+	said := len(c.Said())
+	c.words.Add(i, m)
+	for _, s := range c.Said()[said:] {
 		if s.Via != "" { // a person's words are not folded as a tool's
 			f.Blocks[s.Block].Fixed = true
 		}
@@ -98,8 +148,10 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 
 // describe finds the facts of a message. If the message is a stand-in for one that cannot
 // be read, the shapes are those of the original.
-func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape) MessageFacts {
-	f := MessageFacts{Role: m.Role(), Blocks: make([]BlockFacts, m.Blocks().Len())}
+func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape) transcript.MessageFacts {
+	f := transcript.MessageFacts{
+		Role: m.Role(), Origin: m.Origin(), Blocks: make([]transcript.BlockFacts, m.Blocks().Len()),
+	}
 	_, f.Typed = userwords.TypedText(m)
 	sum := 0
 	for b, blk := range m.Blocks().All() {
@@ -110,7 +162,7 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
 		sum += int(f.Blocks[b].Tokens)
 	}
-	f.Extra = counted(wrapping(c.Count, m, sum))
+	f.Extra = counted(wrapping(c.count, m, sum))
 	return f
 }
 
@@ -122,22 +174,24 @@ func wrapping(count tokens.MessageCounter, m transcript.Message, sum int) int {
 	return max(count.CountMessage(m)-sum, 0)
 }
 
-func (c *Conversation) describeBlock(ref transcript.BlockRef, b transcript.Block, shape BlockShape) BlockFacts {
+func (c *Conversation) describeBlock(
+	ref transcript.BlockRef, b transcript.Block, shape BlockShape,
+) transcript.BlockFacts {
 	if !shape.Counted {
-		shape.Tokens = c.Count.CountBlock(b)
+		shape.Tokens = c.count.CountBlock(b)
 	}
-	f := BlockFacts{Kind: b.Kind(), Tokens: counted(shape.Tokens)}
+	f := transcript.BlockFacts{Kind: b.Kind(), Tokens: counted(shape.Tokens)}
 	switch b := b.(type) {
 	case transcript.ToolCall:
-		c.Ledger.Call(ref, b.ID, toolcall.DescribeCall(b))
-		f.Call = counted(c.Ledger.Len())
+		c.ledger.Call(ref, b.ID, toolcall.DescribeCall(b))
+		f.Call = counted(c.ledger.Len())
 	case transcript.ToolResult:
-		call := c.Ledger.Waiting(b.CallID)
+		call := c.ledger.Waiting(b.CallID)
 		if call > 0 {
 			f.Call = counted(call)
-			c.Ledger.Result(ref, b.CallID, toolcall.DescribeResult(c.Ledger.Entry(call).CallFacts, b))
+			c.ledger.Result(ref, b.CallID, toolcall.DescribeResult(c.ledger.Entry(call).CallFacts, b))
 		}
-		f.Fixed = !Foldable(b)
+		f.Fixed, f.Empty = !Foldable(b), b.Parts.Len() == 0
 	case transcript.Text:
 	case transcript.Thinking:
 		f.Fixed = true
@@ -149,15 +203,10 @@ func (c *Conversation) describeBlock(ref transcript.BlockRef, b transcript.Block
 	txt := transcript.BlockText(b)
 	f.Chars = counted(utf8.RuneCountInString(txt))
 	if f.Kind == transcript.KindText {
-		c.Ledger.Notice(txt)
+		c.ledger.Notice(txt)
 	}
 	f.Name = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
-}
-
-// FactsOf returns the facts of a block.
-func (c *Conversation) FactsOf(ref transcript.BlockRef) *BlockFacts {
-	return &c.Facts[ref.Message].Blocks[ref.Block]
 }
 
 // Foldable reports whether a result may be replaced by text. Parts that are neither text
@@ -169,73 +218,4 @@ func Foldable(r transcript.ToolResult) bool {
 		}
 	}
 	return true
-}
-
-// ToolOf returns the name of the tool that a call without a result calls, empty if there is
-// no such call.
-func (c *Conversation) ToolOf(callID string) string {
-	if n := c.Ledger.Waiting(callID); n > 0 {
-		return c.Ledger.Entry(n).Tool
-	}
-	return ""
-}
-
-// Prompt is the number of messages of the system prompt, which come first.
-func (c *Conversation) Prompt() int {
-	for i := range c.Facts {
-		if r := c.Facts[i].Role; r != transcript.RoleSystem && r != transcript.RoleDeveloper {
-			return i
-		}
-	}
-	return len(c.Facts)
-}
-
-// MessageHandle returns the handle of the longest block of a message that has one, "" if
-// none has. What a person typed is mostly a single block.
-func (c *Conversation) MessageHandle(i int) string {
-	best := -1
-	for b, bf := range c.Facts[i].Blocks {
-		if bf.Name != 0 && (best < 0 || int(bf.Bytes) > int(c.Facts[i].Blocks[best].Bytes)) {
-			best = b
-		}
-	}
-	if best < 0 {
-		return ""
-	}
-	return c.Facts[i].Blocks[best].Name.String()
-}
-
-// TurnOf returns the number of the model's answer that a message belongs to or follows;
-// 0: before the first.
-func (c *Conversation) TurnOf(message int) int {
-	n := 0
-	for i := 0; i <= message; i++ {
-		if c.Facts[i].Role == transcript.RoleAssistant && (i == 0 || c.Facts[i-1].Role != transcript.RoleAssistant) {
-			n++
-		}
-	}
-	return n
-}
-
-// SelectCalls returns the calls that the filter chooses, with their handles.
-func (c *Conversation) SelectCalls(f ledger.Filter) []ledger.Entry {
-	out := c.Ledger.Select(f)
-	for i := range out {
-		out[i].Handle = c.CallHandle(&out[i])
-	}
-	return out
-}
-
-// CallHandle is the handle that tells most about a call: of what it changed in files, or
-// else of its result.
-func (c *Conversation) CallHandle(e *ledger.Entry) string {
-	if ledger.IsFileCall(e) && e.Outcome == toolcall.Succeeded {
-		if h := c.FactsOf(e.Call).Name.String(); h != "" {
-			return h
-		}
-	}
-	if e.Outcome == toolcall.Unanswered {
-		return ""
-	}
-	return c.FactsOf(e.Result).Name.String()
 }

@@ -17,7 +17,7 @@ func TestHandlesMeet(t *testing.T) {
 		if got := index.Name(hash, p); got != h {
 			t.Fatalf("place gets %v, want %v", got, h)
 		}
-		if got := ParseHandle(h.String()); got != h {
+		if got := transcript.ParseHandle(h.String()); got != h {
 			t.Errorf("%v is read as %v", h, got)
 		}
 		names = append(names, h.String())
@@ -46,7 +46,7 @@ func TestHandlesMeet(t *testing.T) {
 		t.Errorf("a stretch's address leads to %v", at)
 	}
 	for _, text := range []string{"", "short", "UPPER000", "with space", "longerthantwelve", "iiiiiiii"} {
-		if h := ParseHandle(text); h != 0 {
+		if h := transcript.ParseHandle(text); h != 0 {
 			t.Errorf("%q is read as a handle: %v", text, h)
 		}
 	}

@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"context"
 	"crypto/sha256"
 	"hash"
 	"slices"
@@ -100,18 +101,20 @@ func (m *stretchMeter) before(end int) *stretchMeter {
 }
 
 // Measure returns the hash, bytes and lines of what RenderText returns.
-func (c *Conversation) Measure(start, end int) (h transcript.Hash, bytes, lines int) {
+func (c *Conversation) Measure(ctx context.Context, start, end int) (h transcript.Hash, bytes, lines int, err error) {
 	m := c.meterFrom(start)
 	if end < m.end {
 		m = m.before(end)
 	}
 	for m.end < end {
-		m.take(c.Transcript.At(m.end))
+		msg, err := c.Contents.at(ctx, m.end)
+		if err != nil {
+			return h, 0, 0, err
+		}
+		m.take(msg)
 	}
-	if c.Contents.err != nil { // stand-ins were measured
-		c.meters = nil
-	}
-	return m.now.measured()
+	h, bytes, lines = m.now.measured()
+	return h, bytes, lines, nil
 }
 
 // meterFrom returns a meter of stretches that begin at start, and keeps it if stretches
@@ -156,23 +159,27 @@ func (c *Conversation) stretches() []int {
 	if c.Starts != nil {
 		return c.Starts()
 	}
-	return []int{c.Prompt(), c.First}
+	return []int{c.facts.Prompt(), c.facts.Opening()}
 }
 
 // RenderText returns messages start ≤ i < end as text, as unfolding a stretch shows them. The
 // hash in a fold is that of this text.
-func (c *Conversation) RenderText(start, end int) string {
+func (c *Conversation) RenderText(ctx context.Context, start, end int) (string, error) {
 	var b strings.Builder
 	size := 0
 	for i := start; i < end; i++ {
 		size += 40
-		for _, bf := range c.Facts[i].Blocks {
+		for _, bf := range c.facts[i].Blocks {
 			size += int(bf.Bytes) + 80
 		}
 	}
 	b.Grow(size)
 	for i := start; i < end; i++ {
-		transcript.RenderMessage(&b, i, c.Transcript.At(i))
+		m, err := c.Contents.at(ctx, i)
+		if err != nil {
+			return "", err
+		}
+		transcript.RenderMessage(&b, i, m)
 	}
-	return b.String()
+	return b.String(), nil
 }

@@ -44,15 +44,15 @@ func Fingerprint(m transcript.Message) transcript.Hash {
 // the content of images apart. It reads nothing from the store.
 func (c *Conversation) Same(i int, m transcript.Message) bool {
 	var known []spoken
-	for _, bf := range c.Facts[i].Blocks {
+	for _, bf := range c.facts[i].Blocks {
 		if bf.Kind == transcript.KindThinking {
 			continue
 		}
 		s := spoken{kind: bf.Kind, hash: bf.Hash}
 		if bf.Kind == transcript.KindToolCall {
-			s.tool = c.Ledger.Entry(int(bf.Call)).Tool
+			s.tool = c.ledger.Entry(int(bf.Call)).Tool
 		}
 		known = append(known, s)
 	}
-	return c.Facts[i].Role == m.Role() && slices.Equal(known, spokenIn(m))
+	return c.facts[i].Role == m.Role() && slices.Equal(known, spokenIn(m))
 }

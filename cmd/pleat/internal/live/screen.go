@@ -16,7 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -159,7 +158,7 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	}
 	back := ""
 	if f.Handle != "" {
-		back = ", back with " + conv.UnfoldCall(f.Handle)
+		back = ", back with " + fold.UnfoldCall(f.Handle)
 	}
 	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After), back)
 }

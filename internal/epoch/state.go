@@ -1,0 +1,182 @@
+// Package epoch keeps what a session has folded: a [State] is a conversation with the folds in
+// force, the view that they make, what requests with it have cost, and the epochs so far. It
+// changes as entries of the store are taken in, and in no other way.
+package epoch
+
+import (
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// State is a conversation and the folds in force: what a view is computed from.
+type State struct {
+	*conv.Conversation
+	Layout fold.Layout  // of the folds in force
+	Policy *fold.Policy // says which stretches will be folded, and so measured; nil: not known
+
+	// In a fork, the results behind the newest mark or view were never shown, also those that
+	// an answer follows: another session had them.
+	Forked bool
+	Marked int // number of messages before the newest mark or view
+
+	Folds   []*fold.Fold // every fold ever made; Folds[i] has the number i+1
+	Born    fold.Set     // of these, the ones made at birth: these blocks were never shown whole
+	Parts   fold.Parts   // of the view, head included
+	Count   int          // of messages in the view
+	Unbound int          // thinking in messages before this one may no longer verify
+
+	History  []Data // epochs and undos, oldest first
+	Epochs   int    // number of the newest epoch
+	Epoch    int    // number of the epoch in force, which is an older one after an undo; 0: none
+	EpochSeq uint64 // number of the newest epoch's entry
+
+	Pins  []string
+	Notes []transcript.Note
+
+	told      []told // digests by a model that can be used, newest last
+	shown     fold.Shown
+	last      fold.Parts // of the newest message
+	lastCount int        // in how many messages the view shows it
+
+	answers int // requests that were answered: runs of assistant messages
+	heard   int // number of messages before the newest of them
+	asked   int // of those, how many this session has shown
+	spent   spending
+}
+
+// New returns the state of a conversation, with no fold in force.
+func New(c *conv.Conversation, head fold.Parts) *State {
+	s := &State{Conversation: c, Layout: fold.Layout{Source: c, Head: head}}
+	c.Starts = s.stretchStarts
+	s.rebuild()
+	return s
+}
+
+// Record adds a new message and shows it.
+func (s *State) Record(m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) {
+	if m.Role() == transcript.RoleAssistant && s.LastRole() != transcript.RoleAssistant {
+		s.answered()
+	}
+	s.Add(m, shapes, at)
+	s.show()
+}
+
+// LastRole is the role of the newest message; empty: there is none.
+func (s *State) LastRole() transcript.Role {
+	if n := s.Len(); n > 0 {
+		return s.Facts()[n-1].Role
+	}
+	return ""
+}
+
+// SetHead says what the system prompt and the tools take from now on.
+func (s *State) SetHead(head fold.Parts) {
+	s.Parts.Add(head)
+	s.Parts = s.Parts.Sub(s.Layout.Head)
+	s.Layout.Head = head
+}
+
+// Pin adds a text that every view must hold, or removes it.
+func (s *State) Pin(text string, remove bool) {
+	s.Pins = slices.DeleteFunc(s.Pins, func(p string) bool { return p == text })
+	if !remove {
+		s.Pins = append(s.Pins, text)
+	}
+}
+
+// Note sets the note with that key. An empty text removes it.
+func (s *State) Note(n transcript.Note) {
+	s.Notes = slices.DeleteFunc(s.Notes, func(o transcript.Note) bool { return o.Key == n.Key })
+	if n.Text != "" {
+		s.Notes = append(s.Notes, n)
+	}
+}
+
+// show counts the newest message as a part of the view.
+func (s *State) show() {
+	s.last, s.lastCount = s.Layout.PartsOf(s.Len() - 1)
+	s.Count += s.lastCount
+	s.Parts.Add(s.last)
+}
+
+// rebuild counts the view from scratch, as after new folds.
+func (s *State) rebuild() {
+	s.shown = fold.Shown{}
+	s.Parts, s.Count = s.Layout.Parts()
+	if n := s.Len(); n > 0 {
+		s.last, s.lastCount = s.Layout.PartsOf(n - 1)
+	}
+}
+
+// rebuildLast counts the newest message once more.
+func (s *State) rebuildLast() {
+	n := s.Len()
+	if n == 0 || s.lastCount != 1 || !s.shown.Forget(n-1) { // late results, or nothing shown
+		s.rebuild()
+		return
+	}
+	s.Count -= s.lastCount
+	s.Parts = s.Parts.Sub(s.last)
+	s.show()
+}
+
+// View returns the view in force.
+func (s *State) View() []transcript.ViewMessage { return s.Layout.Render(&s.shown) }
+
+// Folded reports whether any fold is in force.
+func (s *State) Folded() bool { return !s.Layout.In.IsEmpty() }
+
+// Past returns what a plan has to know of the session.
+func (s *State) Past() fold.Past {
+	o := fold.Past{
+		Epoch: s.Epochs + 1, Folds: len(s.Folds), Seen: s.asked, Answered: s.heard, Ahead: s.expected(), Born: s.Born,
+		Pins: s.Pins, Notes: s.Notes,
+	}
+	for _, k := range s.inEffect() {
+		o.Epochs = append(o.Epochs, s.History[k].Messages)
+	}
+	for _, t := range s.told {
+		t.Old = t.seq <= s.EpochSeq
+		o.Told = append(o.Told, t.Narrative)
+	}
+	return o
+}
+
+// stretchStarts lists where the stretches begin that levers fold in every epoch: behind the
+// system prompt, behind the head and behind what a [fold.Starter] keeps.
+func (s *State) stretchStarts() []int {
+	starts := []int{s.Facts().Prompt()}
+	if first := s.Facts().Opening(); first != starts[0] {
+		starts = append(starts, first)
+	}
+	if s.Policy == nil {
+		return starts
+	}
+	for _, l := range slices.Concat(s.Policy.EveryTurn, s.Policy.AtRed) {
+		if st, ok := l.(fold.Starter); ok && st.Behind() > 0 {
+			if at := s.behind(st.Behind()); !slices.Contains(starts, at) {
+				starts = append(starts, at)
+			}
+		}
+	}
+	return starts
+}
+
+// behind is the first place behind n messages and the head that leaves rounds whole.
+func (s *State) behind(n int) int {
+	at := s.Facts().Opening()
+	if s.Policy.FoldHead {
+		at = s.Facts().Prompt()
+	}
+	at = max(n, at)
+	for _, r := range s.Rounds() {
+		if r.Start >= at {
+			break
+		}
+		at = max(at, r.End)
+	}
+	return at
+}

@@ -1,0 +1,87 @@
+package recall
+
+import (
+	"context"
+	"iter"
+
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Conversation is what a Finder looks in.
+type Conversation interface {
+	Facts() transcript.Facts // of each message
+	Ledger() *ledger.Ledger
+	Tokens() tokens.MessageCounter
+	Place(handle string) (transcript.Place, bool)  // that a handle stands for
+	Handles() iter.Seq[string]                     // all there are
+	MessageAt(entry uint64) (message int, ok bool) // that was stored as an entry
+
+	Message(ctx context.Context, i int) (transcript.Message, error)
+	// Content returns what a handle stands for, checked against its hash.
+	Content(ctx context.Context, p transcript.Place, handle string) (string, error)
+}
+
+// Finder finds what handles stand for, and what was said.
+type Finder struct {
+	Conversation
+	Shown  func(transcript.BlockRef) bool // whether the view shows a block as it is; nil: all are shown
+	Call   Call                           // how the model is told to unfold
+	Folded func(handle string) bool       // whether something was folded under the handle
+
+	read *reader
+}
+
+// reading returns the finder for one call.
+func (f *Finder) reading(ctx context.Context) *Finder {
+	c := *f
+	c.read = &reader{ctx: ctx}
+	return &c
+}
+
+// reader has the context of one call and the first error of reading a message, so that code
+// which looks through hundreds of blocks need not ask each time. With an error nothing that
+// was found is given out.
+type reader struct {
+	ctx context.Context
+	err error
+}
+
+// message reads message i, or returns one with empty blocks.
+func (f *Finder) message(i int) transcript.Message {
+	m, err := f.Message(f.read.ctx, i)
+	if err == nil {
+		return m
+	}
+	if f.read.err == nil {
+		f.read.err = err
+	}
+	facts := &f.Facts()[i]
+	blocks := make([]transcript.Block, len(facts.Blocks))
+	for b := range blocks {
+		blocks[b] = transcript.Say("")
+	}
+	return transcript.NewMessage(facts.Role, blocks...)
+}
+
+func (f *Finder) block(ref transcript.BlockRef) transcript.Block {
+	return f.message(ref.Message).Blocks().At(ref.Block)
+}
+
+// blocks reads blocks for the rebuilding of files.
+type blocks struct{ f *Finder }
+
+func (b blocks) Block(ref transcript.BlockRef) transcript.Block { return b.f.block(ref) }
+
+// turnOf returns the number of the model's answer that a message belongs to or follows;
+// 0: before the first.
+func turnOf(facts transcript.Facts, message int) int {
+	n := 0
+	for i := 0; i <= message; i++ {
+		if facts[i].Role == transcript.RoleAssistant && (i == 0 || facts[i-1].Role != transcript.RoleAssistant) {
+			n++
+		}
+	}
+	return n
+}
