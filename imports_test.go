@@ -68,7 +68,7 @@ var imports = map[string][]string{
 
 	"wire/openai/localserver": {"model"},
 
-	"sessionlog":     {"internal/jsonspan", "model", "transcript"},
+	"sessionlog":     {"internal/jsonspan", "model", "transcript", "wire/anthropic", "wire/openai"},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
@@ -135,7 +135,6 @@ var imports = map[string][]string{
 	"agent/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":        {"internal/diff", "store", "transcript"},
 	"pleattest":              {"", "model", "store", "transcript"},
-	"internal/corpus":        {"sessionlog", "transcript"},
 	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
 	"internal/viewhash":      {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
 	"internal/bpe/bpetest":   {},
@@ -146,6 +145,9 @@ var imports = map[string][]string{
 	"dash/browsertest":       {},
 	"proxy/adversary":        {},
 	"store/sqlite/whole":     {},
+
+	"internal/corpus":         {"internal/corpus/folders", "sessionlog", "transcript"},
+	"internal/corpus/folders": {},
 }
 
 // others says which packages may use which other people's code. Everything not listed

@@ -2,6 +2,7 @@ package pleat_test
 
 import (
 	"encoding/json"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func TestViewHashesCorpus(t *testing.T) {
 	unknown := 0
 	for _, folder := range folders {
 		err := filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".json" && ext != ".jsonl" && ext != ".traj" {
+			if ext := filepath.Ext(path); err != nil || d.IsDir() || ext != ".json" && ext != ".jsonl" {
 				return err
 			}
 			name, err := filepath.Rel(folder, path)
@@ -114,18 +115,15 @@ func readAllSessions(path string) (sessions [][]transcript.Message, err error) {
 		return nil, err
 	}
 	defer f.Close()
-	first, err := sessionlog.Open(f, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer first.Close()
-	for n := range first.Sessions() {
-		log := first
-		if n > 0 {
-			if log, err = first.Session(n); err != nil {
-				return nil, err
-			}
+	for n, all := 0, 1; n < all; n++ {
+		if _, err := f.Seek(0, io.SeekStart); err != nil {
+			return nil, err
 		}
+		log, err := sessionlog.Open(f, &sessionlog.Options{Session: n})
+		if err != nil {
+			return nil, err
+		}
+		all = log.Sessions()
 		var msgs []transcript.Message
 		for rec, err := range log.Records() {
 			if err != nil {
@@ -134,6 +132,9 @@ func readAllSessions(path string) (sessions [][]transcript.Message, err error) {
 			msgs = append(msgs, rec.Message)
 		}
 		sessions = append(sessions, msgs)
+		if err := log.Close(); err != nil {
+			return nil, err
+		}
 	}
 	return sessions, nil
 }

@@ -46,19 +46,24 @@ type Compaction struct {
 }
 
 // ReadSession reads the first session of a file, in any format that package sessionlog
-// knows.
+// knows, or of a benchmark's trajectory.
 func ReadSession(ctx context.Context, path string) (Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Session{}, fmt.Errorf("read session: %w", err)
 	}
 	defer f.Close()
+	s := Session{Name: filepath.Base(path)}
 	log, err := sessionlog.Open(f, nil)
+	if errors.Is(err, sessionlog.ErrFormat) {
+		if ok, failed := s.readTrajectory(path); ok || failed != nil {
+			return s, failed
+		}
+	}
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", path, err)
 	}
 	defer log.Close()
-	s := Session{Name: filepath.Base(path)}
 	var place []int // of the log's records among our messages
 	var lines []int
 	for rec, err := range log.Records() {
@@ -66,12 +71,9 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 			return Session{}, fmt.Errorf("read session %s: %w", path, err)
 		}
 		place = append(place, len(s.Messages))
-		role := rec.Message.Role()
-		if rec.Message.Origin() == transcript.OriginSummary || len(s.Messages) == 0 && (role == transcript.RoleSystem || role == transcript.RoleDeveloper) {
-			continue
+		if s.add(rec.Message, rec.Time) {
+			lines = append(lines, rec.Line)
 		}
-		lines = append(lines, rec.Line)
-		s.Messages, s.Times = append(s.Messages, rec.Message), append(s.Times, rec.Time)
 	}
 	info := log.Info()
 	answered := s.answered()
@@ -95,6 +97,33 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		s.Compactions = append(s.Compactions, Compaction{At: at, Summary: c.Summary})
 	}
 	return s, nil
+}
+
+// add adds a message, unless it is a summary or the system prompt.
+func (s *Session) add(m transcript.Message, at time.Time) bool {
+	system := m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
+	if m.Origin() == transcript.OriginSummary || len(s.Messages) == 0 && system {
+		return false
+	}
+	s.Messages, s.Times = append(s.Messages, m), append(s.Times, at)
+	return true
+}
+
+// readTrajectory reads the first session of a benchmark's trajectory. It reports false if the
+// file is none.
+func (s *Session) readTrajectory(path string) (bool, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("read session: %w", err)
+	}
+	sessions, err := readTrajectories(data)
+	if err != nil || len(sessions) == 0 {
+		return false, err
+	}
+	for _, m := range sessions[0] {
+		s.add(m, time.Time{})
+	}
+	return true, nil
 }
 
 // answered are the messages that hold the results of calls: some logs have all of a session

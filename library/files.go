@@ -1,11 +1,15 @@
 package library
 
 import (
+	"bytes"
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -17,39 +21,10 @@ import (
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
-// agent says where an agent keeps its sessions: folders below the home folder, each with
-// patterns of files in it. About so many bytes of such a file make a token of its messages.
-type agent struct {
-	name          sessionlog.Format
-	bytesPerToken int64
-	folders       map[string][]string
-}
-
-var agents = []agent{
-	{sessionlog.ClaudeCode, 12, map[string][]string{".claude/projects": {"*/*.jsonl"}}},
-	{sessionlog.Codex, 9, map[string][]string{".codex/sessions": {"*/*/*/*.jsonl", "*.jsonl"}, ".codex/archived_sessions": {"*.jsonl"}}},
-	{sessionlog.OpenCode, 6, map[string][]string{".local/share/opencode/storage": {"session/*/*.json"}}},
-	{sessionlog.GeminiCLI, 6, map[string][]string{".gemini/tmp": {"*/chats/*.json", "*/chats/*.jsonl"}}},
-	{sessionlog.CopilotCLI, 10, map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}}},
-	{sessionlog.Pi, 6, map[string][]string{".pi/agent/sessions": {"*/*.jsonl", "*.jsonl"}}},
-	{sessionlog.QwenCode, 12, map[string][]string{".qwen/projects": {"*/chats/*.jsonl"}}},
-	{sessionlog.Cline, 6, map[string][]string{
-		".cline/data/sessions":       {"*/*.messages.json"},
-		".config/Code/" + clineTasks: clineHistory, "Library/Application Support/Code/" + clineTasks: clineHistory, "AppData/Roaming/Code/" + clineTasks: clineHistory,
-	}},
-	{sessionlog.Amp, 6, map[string][]string{".local/share/amp/threads": {"T-*.json", "*/T-*.json"}}},
-	{sessionlog.Goose, 6, map[string][]string{".local/share/goose/sessions": {"*.jsonl"}}},
-}
-
-// Cline's extension keeps a folder for each task.
-const clineTasks = "User/globalStorage/saoudrizwan.claude-dev/tasks"
-
-var clineHistory = []string{"*/api_conversation_history.json"}
-
 // Agents lists the agents whose sessions are found.
 func Agents() (names []sessionlog.Format) {
-	for _, a := range agents {
-		names = append(names, a.name)
+	for _, a := range sessionlog.Agents() {
+		names = append(names, a.Format)
 	}
 	return names
 }
@@ -58,7 +33,7 @@ func Agents() (names []sessionlog.Format) {
 type root struct {
 	*os.Root // nil: it is not there
 	folder   string
-	agent    agent
+	agent    sessionlog.Agent
 	patterns []string
 	problem  string // why it could not be opened, as it was logged
 }
@@ -88,7 +63,7 @@ func (l *Library) openRoots(agent sessionlog.Format) (list []root) {
 	defer l.mu.Unlock()
 	for i := range l.roots {
 		r := &l.roots[i]
-		if agent != "" && agent != r.agent.name {
+		if agent != "" && agent != r.agent.Format {
 			continue
 		}
 		problem := ""
@@ -96,7 +71,7 @@ func (l *Library) openRoots(agent sessionlog.Format) (list []root) {
 			problem = err.Error()
 		}
 		if problem != "" && problem != r.problem {
-			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out", "agent", r.agent.name, "error", problem)
+			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out", "agent", r.agent.Format, "error", problem)
 		}
 		if r.problem = problem; r.Root != nil {
 			list = append(list, *r)
@@ -118,10 +93,13 @@ func (f file) path() string { return filepath.Join(f.root.Name(), filepath.FromS
 
 func (f file) info() Info {
 	return Info{
-		ID: f.id, Agent: string(f.root.agent.name), File: f.path(), Modified: f.modified, Bytes: f.size,
-		Tokens: int(f.size / f.root.agent.bytesPerToken),
+		ID: f.id, Agent: string(f.root.agent.Format), File: f.path(), Modified: f.modified, Bytes: f.size,
+		Tokens: f.tokens(),
 	}
 }
+
+// tokens is about how many tokens the session has.
+func (f file) tokens() int { return int(f.size / f.root.agent.BytesPerToken) }
 
 // file finds out what a file is now.
 func (r root) file(name string) (file, error) {
@@ -136,11 +114,22 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 	if !info.Mode().IsRegular() {
 		return file{}, errors.New("not a regular file")
 	}
-	f := file{id: fileID(r.agent.name, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
-	if r.agent.name == sessionlog.OpenCode {
-		f.addOpenCode(2) // the last question and its answer
-	}
+	f := file{id: fileID(r.agent.Format, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
+	f.addParts(2) // the last question and its answer
 	return f, nil
+}
+
+// addParts counts the other files of a session, those of its newest messages included.
+func (f *file) addParts(newest int) {
+	if f.root.agent.Parts == nil {
+		return
+	}
+	for _, info := range f.root.agent.Parts(f.root.FS(), f.name, newest) {
+		f.size += info.Size()
+		if info.ModTime().After(f.modified) {
+			f.modified = info.ModTime().UTC()
+		}
+	}
 }
 
 // fileID is the ID of a file's session, which is also its name in the store. It follows
@@ -227,21 +216,36 @@ func (l *Library) fileNow(id string) (file, bool) {
 	return f, true
 }
 
-// open opens the file for reading, as it is now. Of an opencode session, which is many
-// files, it is the export that opencode would make.
-func (f *file) open() (content, error) {
-	if f.root.agent.name == sessionlog.OpenCode {
-		return f.openCode()
+// content is what a file has, up to the size that it had when it was opened: its agent may
+// be writing to it.
+type content struct {
+	*io.SectionReader
+	io.Closer
+}
+
+// log opens the session in the content.
+func (c content) log() (*sessionlog.Log, error) { return sessionlog.Open(c.SectionReader, nil) }
+
+// open opens the file for reading, as it is now, and updates what f says of it. A session that
+// is kept in several files is read as one; without messages if only its head is wanted.
+func (f *file) open(head bool) (content, error) {
+	info, err := f.root.Stat(filepath.FromSlash(f.name))
+	if err != nil {
+		return content{}, err
+	}
+	if join := f.root.agent.Join; join != nil {
+		data, err := join(f.root.FS(), f.name, head)
+		if err != nil {
+			return content{}, fmt.Errorf("read %s: %w", path.Base(f.name), err)
+		}
+		f.size = info.Size()
+		f.addParts(math.MaxInt)
+		return content{io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), io.NopCloser(nil)}, nil
 	}
 	in, err := f.root.Open(filepath.FromSlash(f.name))
 	if err != nil {
 		return content{}, err
 	}
-	info, err := in.Stat()
-	if err != nil {
-		in.Close()
-		return content{}, err
-	}
 	f.size, f.modified = info.Size(), info.ModTime().UTC()
-	return content{section(in, f.size), in}, nil
+	return content{io.NewSectionReader(in, 0, f.size), in}, nil
 }

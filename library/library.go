@@ -80,8 +80,8 @@ func New(o Options) *Library {
 	if o.Home == "" {
 		return l
 	}
-	for _, a := range agents {
-		for folder, patterns := range a.folders {
+	for _, a := range sessionlog.Agents() {
+		for folder, patterns := range a.Folders {
 			l.roots = append(l.roots, root{folder: filepath.Join(o.Home, filepath.FromSlash(folder)), agent: a, patterns: patterns})
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"math"
+	"io"
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -81,17 +81,14 @@ func (l *Library) lookFile(s *Info, m mark, count bool) {
 // read takes the title from the log, or else from the first words that a person typed.
 // It reads on only to count.
 func (s *Info) read(f file, count bool) error {
-	if f.root.agent.name == sessionlog.OpenCode && !count {
-		return s.readHead(f)
-	}
-	in, err := f.open()
+	in, err := f.open(!count)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	s.Bytes, s.Modified, s.Tokens = f.size, f.modified, int(f.size/f.root.agent.bytesPerToken)
+	s.Bytes, s.Modified, s.Tokens = f.size, f.modified, f.tokens()
 	if !count && in.Size() > headSize {
-		in.SectionReader = section(in.SectionReader, headSize)
+		in.SectionReader = io.NewSectionReader(in.SectionReader, 0, headSize)
 	}
 	log, err := in.log()
 	if err != nil {
@@ -120,19 +117,6 @@ func (s *Info) read(f file, count bool) error {
 			s.Tokens += counter.CountMessage(rec.Message)
 		}
 	}
-	return nil
-}
-
-// readHead does the same for an opencode session, of which the messages are other files.
-func (s *Info) readHead(f file) error {
-	head, err := f.openCodeHead()
-	if err != nil {
-		return err
-	}
-	f.size = int64(len(head.raw))
-	f.addOpenCode(math.MaxInt)
-	s.Bytes, s.Tokens = f.size, int(f.size/f.root.agent.bytesPerToken)
-	s.Title, s.Project = text.OneLine(head.Title, titleBytes), head.Directory
 	return nil
 }
 

@@ -155,7 +155,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if b.old.Session != "" {
 		b.Session = b.old.Session
 	}
-	in, err := b.file.open()
+	in, err := b.file.open(false)
 	if err != nil {
 		return mark{}, err
 	}

@@ -120,7 +120,7 @@ func (l *Library) conversations(ctx context.Context) ([]store.SessionInfo, error
 
 // spent is what the requests in a file came to. What cannot be read has no usage.
 func (f file) spent() (list []Spent) {
-	in, err := f.open()
+	in, err := f.open(false)
 	if err != nil {
 		return nil
 	}

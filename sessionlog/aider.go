@@ -14,7 +14,7 @@ import (
 // Aider is the format of Aider's .aider.chat.history.md. Each start of Aider is a session.
 const Aider Format = "aider"
 
-var aiderFormat = format{name: Aider, read: readAider}
+var aiderFormat = format{name: Aider, agent: "aider", read: readAider}
 
 const aiderStart = "# aider chat started at "
 
@@ -52,7 +52,6 @@ type aiderReader struct {
 }
 
 func readAider(l *Log, s *sink) error {
-	l.info.Agent = "aider"
 	text, err := l.aiderText()
 	if err != nil {
 		return err

@@ -13,7 +13,9 @@ import (
 const Amp Format = "amp"
 
 var ampFormat = format{
-	name: Amp,
+	name:    Amp,
+	agent:   "amp",
+	folders: map[string][]string{".local/share/amp/threads": {"T-*.json", "*/T-*.json"}},
 	document: func(doc value) bool {
 		return strings.HasPrefix(doc.get("id").str(), "T-") && doc.get("created").exists() && doc.get("messages").isArray()
 	},
@@ -23,7 +25,7 @@ var ampFormat = format{
 // readAmp reads messages that are like those of the Messages API, but for their results.
 func readAmp(l *Log, s *sink) error {
 	env := l.doc.get("env", "initial")
-	l.info.Agent, l.info.SessionID, l.info.Title = "amp", l.doc.get("id").str(), l.doc.get("title").str()
+	l.info.SessionID, l.info.Title = l.doc.get("id").str(), l.doc.get("title").str()
 	l.info.Version = env.get("platform", "clientVersion").str()
 	if u, err := url.Parse(env.get("trees").at(0).get("uri").str()); err == nil && u.Scheme == "file" {
 		l.info.Dir = u.Path

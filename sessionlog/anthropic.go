@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // Anthropic is the format of Anthropic Messages request bodies.
@@ -50,47 +50,7 @@ func isAnthropic(doc value) bool {
 // readAnthropic reads a Messages request body, or a bare list of messages.
 func readAnthropic(l *Log, s *sink) error {
 	l.info.System = l.doc.get("system").texts()
-	return readMessages(l, s, l.body("messages"), func(e value) (transcript.Message, bool) {
-		e = e.keep()
-		role := e.get("role").str()
-		return transcript.WireMessage(transcript.Role(role), transcript.FormatAnthropic, e.raw(), anthropicBlocks(e.get("content"))...), role != ""
-	})
-}
-
-// anthropicBlocks decodes the content of an Anthropic message: a string or blocks.
-func anthropicBlocks(content value) []transcript.Block {
-	if content.isString() {
-		return []transcript.Block{transcript.Text{Text: content.content()}}
-	}
-	var blocks []transcript.Block
-	for b := range content.elems() {
-		blocks = append(blocks, anthropicBlock(b))
-	}
-	return blocks
-}
-
-func anthropicBlock(v value) transcript.Block {
-	b, raw := v.object(), v.raw()
-	typ := b.get("type")
-	switch {
-	case typ.is("text") && b.get("text").isString():
-		return transcript.Text{Text: b.get("text").content(), Raw: raw}
-	case typ.is("thinking") && b.get("thinking").isString():
-		return transcript.Thinking{Text: b.get("thinking").content(), Signature: b.get("signature").str(), Raw: raw}
-	case typ.is("redacted_thinking"):
-		return transcript.Thinking{Signature: b.get("data").str(), Redacted: true, Raw: raw}
-	case typ.is("tool_use") && b.get("id").isString() && b.get("name").isString():
-		return transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: transcript.Plain(b.get("input").raw()), Raw: raw}
-	case typ.is("tool_result") && b.get("tool_use_id").isString():
-		parts := anthropicBlocks(b.get("content"))
-		return transcript.ToolResult{CallID: b.get("tool_use_id").str(), Error: b.get("is_error").isTrue(), Parts: transcript.BlocksOf(parts...), Raw: raw}
-	case typ.is("image") && b.get("source").isObject():
-		source := b.get("source")
-		return transcript.Image{
-			MediaType: source.get("media_type").str(), Data: source.get("data").content(), URL: source.get("url").str(), Raw: raw,
-		}
-	}
-	return transcript.Opaque{Type: typ.str(), Raw: raw}
+	return readMessages(l, s, l.body("messages"), anthropic.DecodeMessage)
 }
 
 func anthropicUsage(v value) *model.Usage {

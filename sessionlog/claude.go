@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // ClaudeCode is the format of Claude Code sessions.
@@ -16,7 +17,10 @@ const ClaudeCode Format = "claude-code"
 const ClaudeWindow = 200_000
 
 var claudeFormat = format{
-	name: ClaudeCode,
+	name:          ClaudeCode,
+	agent:         "Claude Code",
+	folders:       map[string][]string{".claude/projects": {"*/*.jsonl"}},
+	bytesPerToken: 12,
 	line: func(e object) bool {
 		if !slices.Contains(claudeTypes, e.get("type").str()) {
 			return false
@@ -196,7 +200,9 @@ func (r *claudeReader) message(nodes []int) error {
 	if len(nodes) > 1 {
 		content = value{b: append(append([]byte{'['}, r.parts.Bytes()...), ']')}
 	}
-	blocks := r.assemble(content)
+	if err := r.assemble(content); err != nil {
+		return err
+	}
 	if cap(r.buf) > longLine || r.parts.Cap() > longLine {
 		r.buf, r.parts = nil, bytes.Buffer{} // the message has its own copy
 	}
@@ -204,7 +210,7 @@ func (r *claudeReader) message(nodes []int) error {
 		r.sink.change(c)
 	}
 	if r.role == "user" && r.origin == transcript.OriginUnknown {
-		r.origin = blocksOrigin(blocks)
+		r.origin = blocksOrigin(r.rec.Message.Blocks().List())
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
 	if r.origin == transcript.OriginSummary {
@@ -245,7 +251,7 @@ func (r *claudeReader) part(v value, num int) (content value) {
 		info.Dir = dir.str()
 	}
 	if version := e.get("version"); version.exists() {
-		info.Agent, info.Version = "Claude Code", version.str()
+		info.Version = version.str()
 	}
 	r.changed(e.get("toolUseResult"), content, num)
 	return content
@@ -269,19 +275,19 @@ func (r *claudeReader) append(content value) {
 	r.parts.Write(text)
 }
 
-// assemble makes the element that was on the wire and its message. The blocks share the
-// element's copy of the text.
-func (r *claudeReader) assemble(content value) []transcript.Block {
+// assemble makes the message of the element that was on the wire.
+func (r *claudeReader) assemble(content value) error {
 	r.role = cmp.Or(r.role, "user")
 	if !content.exists() {
 		content.b = []byte("[]")
 	}
-	open := `{"role":` + transcript.Plain(r.role).Literal() + `,"content":`
-	raw := open + string(content.b) + "}"
-	content.s = raw[len(open) : len(raw)-1]
-	blocks := anthropicBlocks(content)
-	r.rec.Message = transcript.WireMessage(transcript.Role(r.role), transcript.FormatAnthropic, raw, blocks...)
-	return blocks
+	open := `{"messages":[{"role":` + transcript.Plain(r.role).Literal() + `,"content":`
+	body, err := anthropic.Decode(slices.Concat([]byte(open), content.b, []byte("}]}")))
+	if err != nil {
+		return r.log.skip(damagedError{err}, r.rec.Line)
+	}
+	r.rec.Message = body.Messages[0]
+	return nil
 }
 
 // changed notes the change of a file, which the log repeats in a structured form beside the

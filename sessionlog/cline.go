@@ -12,8 +12,21 @@ import (
 // api_conversation_history.json of its extension for editors.
 const Cline Format = "cline"
 
+// The extension keeps a folder for each task.
+const (
+	clineTasks   = "User/globalStorage/saoudrizwan.claude-dev/tasks"
+	clineHistory = "*/api_conversation_history.json"
+)
+
 var clineFormat = format{
-	name: Cline,
+	name:  Cline,
+	agent: "cline",
+	folders: map[string][]string{
+		".cline/data/sessions":                           {"*/*.messages.json"},
+		".config/Code/" + clineTasks:                     {clineHistory},
+		"Library/Application Support/Code/" + clineTasks: {clineHistory},
+		"AppData/Roaming/Code/" + clineTasks:             {clineHistory},
+	},
 	document: func(doc value) bool {
 		first := clineMessages(doc).at(0)
 		return (!doc.isObject() || doc.get("sessionId").isString()) &&
@@ -32,7 +45,6 @@ func clineMessages(doc value) value {
 
 // readCline reads messages in the form of the Messages API, with times and usage of their own.
 func readCline(l *Log, s *sink) error {
-	l.info.Agent = "cline"
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Version = l.doc.get("origin", "version").str()
 	l.info.System = l.doc.get("system_prompt").str()

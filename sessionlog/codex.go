@@ -8,13 +8,20 @@ import (
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // Codex is the format of Codex rollouts.
 const Codex Format = "codex"
 
 var codexFormat = format{
-	name: Codex,
+	name:  Codex,
+	agent: "codex",
+	folders: map[string][]string{
+		".codex/sessions":          {"*/*/*/*.jsonl", "*.jsonl"},
+		".codex/archived_sessions": {"*.jsonl"},
+	},
+	bytesPerToken: 9,
 	line: func(e object) bool {
 		typ := e.get("type").str()
 		return typ != "" && e.get("payload").isObject() ||
@@ -88,7 +95,7 @@ func (r *codexReader) meta(v value) {
 		return // a fork repeats its origin's
 	}
 	info.SessionID = v.get("id").str()
-	info.Agent = v.get("originator").str()
+	info.Agent = cmp.Or(v.get("originator").str(), info.Agent)
 	info.Version = v.get("cli_version").str()
 	info.Dir = v.get("cwd").str()
 	info.Tools = tools(v.get("dynamic_tools"))
@@ -96,9 +103,9 @@ func (r *codexReader) meta(v value) {
 }
 
 func (r *codexReader) item(ln line, item, stamp value) error {
-	msg, ok := responsesItem(item)
-	if !ok {
-		return errShape
+	msg, err := wireMessage(item, openai.DecodeItem)
+	if err != nil {
+		return err
 	}
 	rec := Record{Message: msg, Time: stamp.time(), Line: ln.num}
 	switch msg.Role() {
@@ -216,7 +223,7 @@ func (r *codexReader) compacted(ln line, v, stamp value) error {
 	for item := range v.get("replacement_history").elems() {
 		c.Opaque = c.Opaque || strings.HasPrefix(item.get("type").str(), "compaction")
 		if first {
-			if msg, ok := responsesItem(item); ok {
+			if msg, err := wireMessage(item, openai.DecodeItem); err == nil {
 				_ = r.sink.add(Record{Message: msg, Time: stamp.time(), Line: ln.num})
 			}
 		}

@@ -13,9 +13,12 @@ import (
 const CopilotCLI Format = "copilot-cli"
 
 var copilotFormat = format{
-	name: CopilotCLI,
-	line: func(e object) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
-	read: func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
+	name:          CopilotCLI,
+	agent:         "copilot-cli",
+	folders:       map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}},
+	bytesPerToken: 10,
+	line:          func(e object) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
+	read:          func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
 }
 
 // copilotReader reads the events of Copilot CLI.
@@ -43,7 +46,7 @@ func (r copilotReader) line(ln line, v value) error {
 		if id := data.get("sessionId").str(); id != "" {
 			info.SessionID = id
 		}
-		info.Agent = data.get("producer").str()
+		info.Agent = cmp.Or(data.get("producer").str(), info.Agent)
 		info.Version = data.get("copilotVersion").str()
 		info.Dir = data.get("context", "cwd").str()
 	case "session.model_change":

@@ -356,44 +356,6 @@ func countPi(data []byte) (c counts, err error) {
 	return c, nil
 }
 
-func countChat(messages []any) (c counts) {
-	for _, m := range messages {
-		calls := len(list(dig(m, "tool_calls")))
-		c.Calls += calls
-		if calls > 1 {
-			c.Parallel++
-		}
-		if str(dig(m, "content")) != "" || calls > 0 || str(dig(m, "role")) == "tool" {
-			c.Messages++
-		}
-		if str(dig(m, "role")) == "tool" {
-			c.Results++
-			c.Bytes += size(dig(m, "content"))
-		}
-	}
-	c.Unanswered = c.Calls - c.Results
-	return c
-}
-
-func countTau(data []byte) (c counts, err error) {
-	var all []any
-	if err := json.Unmarshal(data, &all); err != nil {
-		return c, err
-	}
-	for _, s := range all {
-		c = c.plus(countChat(list(dig(s, "traj"))))
-	}
-	return c, nil
-}
-
-func countSWE(data []byte) (c counts, err error) {
-	var doc object
-	if err := json.Unmarshal(data, &doc); err != nil {
-		return c, err
-	}
-	return countChat(list(doc["history"])), nil
-}
-
 func countOpenHands(data []byte) (c counts, err error) {
 	lines, err := jsonLines(data)
 	if err != nil {

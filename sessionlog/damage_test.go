@@ -130,7 +130,8 @@ func TestNoSession(t *testing.T) {
 			t.Errorf("%.20q: error %v, want one that says %q", tt.data, err, tt.want)
 		}
 	}
-	two := `[{"traj":[]},{"traj":[]}]`
+	body := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
+	two := body + "\n" + body
 	if _, err := sessionlog.Open(strings.NewReader(two), &sessionlog.Options{Session: 2}); !errors.Is(err, sessionlog.ErrNoSession) {
 		t.Errorf("third session of two: %v", err)
 	}

@@ -38,29 +38,3 @@ func ExampleOpen() {
 	// 5 user false 1
 	// claude-code
 }
-
-func ExampleLog_Session() {
-	file := strings.NewReader(`[
-		{"task_id": 7, "traj": [{"role": "user", "content": "book a flight"}]},
-		{"task_id": 8, "traj": [{"role": "user", "content": "cancel it"}]}
-	]`)
-	log, err := sessionlog.Open(file, nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	defer log.Close()
-	for i := range log.Sessions() {
-		one, err := log.Session(i)
-		if err != nil {
-			fmt.Println(err)
-			return
-		}
-		for rec := range one.Records() {
-			fmt.Println(one.Info().Title, rec.Message.Text())
-		}
-	}
-	// Output:
-	// task 7 book a flight
-	// task 8 cancel it
-}

@@ -14,7 +14,7 @@ func OpenAs(data []byte, name Format, opts Options) *Log {
 	l.format = formats[slices.IndexFunc(formats, func(f *format) bool { return f.name == name })]
 	if l.format.document != nil {
 		l.doc, _ = l.readDocument()
-		l.whole, l.docAt = l.doc, 1
+		l.docAt = 1
 		if l.choose() != nil {
 			l.doc = value{}
 		}

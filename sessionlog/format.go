@@ -2,17 +2,55 @@ package sessionlog
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
+	"io/fs"
+	"slices"
+	"strings"
 )
 
 // Format names the format of a session file.
 type Format string
 
+// Agent is a program that keeps its sessions in folders of its own.
+type Agent struct {
+	Format Format
+	// Folders are the folders below the user's home folder, written with slashes, each with
+	// patterns of the session files in it.
+	Folders map[string][]string
+	// BytesPerToken is about how many bytes of a file make one token of its messages.
+	BytesPerToken int64
+	// Join reads a session that is kept in several files as one document, without its
+	// messages if only the head is wanted. Nil: a session is one file.
+	Join func(folder fs.FS, name string, head bool) ([]byte, error)
+	// Parts lists the other files of such a session: those of its messages, and what belongs
+	// to as many of the newest messages as newest says.
+	Parts func(folder fs.FS, name string, newest int) []fs.FileInfo
+}
+
+// Agents lists the agents whose sessions can be found without asking, in order of name.
+func Agents() []Agent {
+	var list []Agent
+	for _, f := range formats {
+		if f.folders != nil {
+			list = append(list, Agent{f.name, f.folders, cmp.Or(f.bytesPerToken, 6), f.join, f.parts})
+		}
+	}
+	slices.SortFunc(list, func(a, b Agent) int { return strings.Compare(string(a.Format), string(b.Format)) })
+	return list
+}
+
 // format is how the sessions of one program are recognized and read. Names that agents
 // write into their files are not believed: the shape of the content decides.
 type format struct {
-	name Format
+	name  Format
+	agent string // what the program calls itself, unless the file says
+	// Where it keeps its files: see [Agent]. Without folders, people have to name the files.
+	folders       map[string][]string
+	bytesPerToken int64 // 0: 6
+	join          func(folder fs.FS, name string, head bool) ([]byte, error)
+	parts         func(folder fs.FS, name string, newest int) []fs.FileInfo
 	// line reports whether an object is a line of the format. If document is nil, the lines
 	// of a file make up one session; otherwise each line is one.
 	line func(e object) bool
@@ -31,7 +69,7 @@ var formats []*format
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
 		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat, &gooseFormat, &aiderFormat,
-		&openCodeFormat, &geminiFormat, &tauFormat, &sweAgentFormat, &ampFormat, &clineFormat, &gooseExport,
+		&openCodeFormat, &geminiFormat, &continueFormat, &ampFormat, &clineFormat, &gooseExport,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }
@@ -44,7 +82,7 @@ func classifyLine(v value) *format {
 			return f
 		}
 	}
-	if e.get("messages").isArray() || e.get("input").exists() || e.get("traj").isArray() { // a document a line
+	if e.get("messages").isArray() || e.get("input").exists() { // a document a line
 		return classifyDocument(v)
 	}
 	return nil
@@ -114,8 +152,12 @@ func (l *Log) detect() error {
 
 // unknown says what a file that begins with head is instead of a session.
 func unknown(head []byte) error {
-	why := "JSON, but none of: lines of Claude Code, Codex, Copilot CLI, Qwen Code, pi, Goose or OpenHands; an opencode, Gemini CLI, Amp, Cline or Goose session; " +
-		"a Messages, Chat Completions or Responses body; a tau-bench, SWE-agent or OpenHands trajectory"
+	var names []string
+	for _, f := range formats {
+		names = append(names, string(f.name))
+	}
+	slices.Sort(names)
+	why := "JSON, but none of: " + strings.Join(slices.Compact(names), ", ")
 	switch text := bytes.TrimSpace(trimBOM(head)); {
 	case len(text) == 0:
 		why = "the file is empty"

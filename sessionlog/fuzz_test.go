@@ -20,13 +20,12 @@ func FuzzPi(f *testing.F)              { fuzz(f, sessionlog.Pi) }
 func FuzzAnthropic(f *testing.F)       { fuzz(f, sessionlog.Anthropic) }
 func FuzzOpenAIChat(f *testing.F)      { fuzz(f, sessionlog.OpenAIChat) }
 func FuzzOpenAIResponses(f *testing.F) { fuzz(f, sessionlog.OpenAIResponses) }
-func FuzzTauBench(f *testing.F)        { fuzz(f, sessionlog.TauBench) }
-func FuzzSWEAgent(f *testing.F)        { fuzz(f, sessionlog.SWEAgent) }
 func FuzzQwenCode(f *testing.F)        { fuzz(f, sessionlog.QwenCode) }
 func FuzzCline(f *testing.F)           { fuzz(f, sessionlog.Cline) }
 func FuzzAmp(f *testing.F)             { fuzz(f, sessionlog.Amp) }
 func FuzzGoose(f *testing.F)           { fuzz(f, sessionlog.Goose) }
 func FuzzAider(f *testing.F)           { fuzz(f, sessionlog.Aider) }
+func FuzzContinue(f *testing.F)        { fuzz(f, sessionlog.Continue) }
 func FuzzOpenHands(f *testing.F)       { fuzz(f, sessionlog.OpenHands) }
 
 // fuzz reads anything as one format. Whatever it is: no panic, no empty message, the same
@@ -92,8 +91,8 @@ func FuzzDetect(f *testing.F) {
 			return
 		}
 		shapes(t, log)
-		for i := range min(log.Sessions(), 3) {
-			if one, err := log.Session(i); err == nil {
+		for i := 1; i < min(log.Sessions(), 3); i++ {
+			if one, err := sessionlog.Open(bytes.NewReader(data), &sessionlog.Options{Session: i}); err == nil {
 				shapes(t, one)
 			}
 		}

@@ -9,7 +9,9 @@ import (
 const GeminiCLI Format = "gemini-cli"
 
 var geminiFormat = format{
-	name: GeminiCLI,
+	name:    GeminiCLI,
+	agent:   "gemini-cli",
+	folders: map[string][]string{".gemini/tmp": {"*/chats/*.json", "*/chats/*.jsonl"}},
 	document: func(doc value) bool {
 		messages := doc.get("messages")
 		first := messages.at(0)
@@ -21,7 +23,6 @@ var geminiFormat = format{
 // readGemini reads a Gemini CLI session, in which an answer holds its calls and their
 // results.
 func readGemini(l *Log, s *sink) error {
-	l.info.Agent = "gemini-cli"
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Title = l.doc.get("summary").str()
 	return l.each(l.doc.get("messages"), func(e value, num int) error {

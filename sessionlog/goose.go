@@ -11,7 +11,9 @@ import (
 const Goose Format = "goose"
 
 var gooseFormat = format{
-	name: Goose,
+	name:    Goose,
+	agent:   "goose",
+	folders: map[string][]string{".local/share/goose/sessions": {"*.jsonl"}},
 	line: func(e object) bool {
 		return e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists() || gooseMessage(e.value)
 	},
@@ -19,7 +21,8 @@ var gooseFormat = format{
 }
 
 var gooseExport = format{
-	name: Goose,
+	name:  Goose,
+	agent: "goose",
 	document: func(doc value) bool {
 		return doc.get("working_dir").isString() && doc.get("conversation").isArray()
 	},
@@ -36,7 +39,6 @@ func gooseMessage(v value) bool {
 }
 
 func readGooseLines(l *Log, s *sink) error {
-	l.info.Agent = "goose"
 	return l.lines(func(ln line, v value) error {
 		e := v.keep().object()
 		switch {
@@ -51,7 +53,6 @@ func readGooseLines(l *Log, s *sink) error {
 }
 
 func gooseInfo(l *Log, e object) {
-	l.info.Agent = "goose"
 	l.info.SessionID, l.info.Dir, l.info.Model = e.get("id").str(), e.get("working_dir").str(), e.get("model_config", "model_name").str()
 	if l.info.Title = e.get("name").str(); l.info.Title == "" {
 		l.info.Title = e.get("description").str()

@@ -82,9 +82,11 @@ func Open(r io.Reader, opts *Options) (*Log, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open session: %w", err), l.src.close())
 	}
-	l.info = Info{Format: l.format.name}
+	l.reset()
 	return l, nil
 }
+
+func (l *Log) reset() { l.info = Info{Format: l.format.name, Agent: l.format.agent} }
 
 // Close releases what the log holds. It does not close the reader given to [Open].
 func (l *Log) Close() error { return l.src.close() }
@@ -95,28 +97,6 @@ func (l *Log) Format() Format { return l.format.name }
 // Sessions returns the number of sessions in the file.
 func (l *Log) Sessions() int { return l.count }
 
-// Session returns the log of another session in the same file, without opening it again.
-// It can be used until l is closed.
-func (l *Log) Session(n int) (*Log, error) {
-	other := *l
-	other.src = &source{r: l.src.r, size: l.src.size, close: func() error { return nil }}
-	other.opts.Session, other.info = n, Info{Format: l.format.name}
-	var err error
-	if l.whole.exists() {
-		other.doc, other.docAt = l.whole, 1
-	} else {
-		other.broken = nil
-		err = other.openLines()
-	}
-	if err == nil {
-		err = other.choose()
-	}
-	if err != nil {
-		return nil, fmt.Errorf("open session: %w", err)
-	}
-	return &other, nil
-}
-
 // Info returns what is known about the session so far. It is complete once a loop over
 // [Log.Records] has run to its end.
 func (l *Log) Info() Info { return l.info }
@@ -125,7 +105,7 @@ func (l *Log) Info() Info { return l.info }
 // read, or a line is damaged in strict mode. Each call reads the session from its start.
 func (l *Log) Records() iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
-		l.info = Info{Format: l.format.name}
+		l.reset()
 		s := &sink{log: l, yield: yield}
 		for _, d := range l.broken {
 			l.report(d)

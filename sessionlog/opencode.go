@@ -1,6 +1,12 @@
 package sessionlog
 
 import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
@@ -11,7 +17,11 @@ import (
 const OpenCode Format = "opencode"
 
 var openCodeFormat = format{
-	name: OpenCode,
+	name:    OpenCode,
+	agent:   "opencode",
+	folders: map[string][]string{".local/share/opencode/storage": {"session/*/*.json"}},
+	join:    joinOpenCode,
+	parts:   openCodeParts,
 	document: func(doc value) bool {
 		if doc.isArray() {
 			return doc.at(0).get("info").isObject() && doc.at(0).get("parts").isArray()
@@ -23,13 +33,110 @@ var openCodeFormat = format{
 	read: readOpenCode,
 }
 
+// maxOpenCode is the most bytes that the files of a session may have together.
+const maxOpenCode = 256 << 20
+
+// joinOpenCode makes the export that opencode would make of a session's files:
+// session/PROJECT/ID.json, message/ID/*.json and part/MESSAGE/*.json.
+func joinOpenCode(folder fs.FS, name string, head bool) ([]byte, error) {
+	info, err := fs.Stat(folder, name)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("not a regular file")
+	case info.Size() > maxOpenCode:
+		return nil, ErrTooLarge
+	}
+	session, err := fs.ReadFile(folder, name)
+	if err != nil {
+		return nil, err
+	}
+	v, err := parse(session)
+	if err != nil {
+		return nil, err
+	}
+	id := v.get("id").str()
+	if id == "" || strings.ContainsAny(id, `/\`) {
+		return nil, errors.New("the session has no ID")
+	}
+	j := openCodeJoin{folder: folder}
+	fmt.Fprintf(&j.doc, `{"info":%s,"messages":[`, session)
+	if !head {
+		j.each("message/"+id, func(name string, message []byte) {
+			fmt.Fprintf(&j.doc, `{"info":%s,"parts":[`, message)
+			j.each("part/"+strings.TrimSuffix(name, ".json"), func(_ string, part []byte) { j.doc.Write(part) })
+			j.doc.WriteString("]}")
+		})
+	}
+	j.doc.WriteString("]}")
+	return j.doc.Bytes(), j.err
+}
+
+type openCodeJoin struct {
+	folder fs.FS
+	doc    bytes.Buffer
+	err    error
+}
+
+// each visits the JSON files of a folder in order of name, in which opencode made them, and
+// separates what visit writes by commas. A file that is being written is left out.
+func (j *openCodeJoin) each(folder string, visit func(name string, data []byte)) {
+	first := true
+	files, err := openCodeFiles(j.folder, folder)
+	j.err = cmp.Or(j.err, err)
+	for _, info := range files {
+		data, err := fs.ReadFile(j.folder, folder+"/"+info.Name())
+		if err == nil && j.doc.Len()+len(data) > maxOpenCode {
+			err = ErrTooLarge
+		}
+		if j.err = cmp.Or(j.err, err); j.err != nil {
+			return
+		}
+		if _, err := parse(data); err != nil {
+			continue
+		}
+		if !first {
+			j.doc.WriteByte(',')
+		}
+		first = false
+		visit(info.Name(), data)
+	}
+}
+
+// openCodeFiles lists the JSON files in a folder, in order of name.
+func openCodeFiles(folder fs.FS, name string) (list []fs.FileInfo, err error) {
+	entries, err := fs.ReadDir(folder, name)
+	if errors.Is(err, fs.ErrNotExist) { // a session without messages
+		err = nil
+	}
+	for _, e := range entries {
+		if path.Ext(e.Name()) != ".json" || !e.Type().IsRegular() {
+			continue
+		}
+		if info, err := e.Info(); err == nil {
+			list = append(list, info)
+		}
+	}
+	return list, err
+}
+
+func openCodeParts(folder fs.FS, name string, newest int) []fs.FileInfo {
+	messages, _ := openCodeFiles(folder, "message/"+strings.TrimSuffix(path.Base(name), ".json"))
+	all := messages
+	for _, m := range messages[max(len(messages)-newest, 0):] {
+		parts, _ := openCodeFiles(folder, "part/"+strings.TrimSuffix(m.Name(), ".json"))
+		all = append(all, parts...)
+	}
+	return all
+}
+
 // readOpenCode reads an opencode export: messages of parts, in which a call and its
 // result are one part.
 func readOpenCode(l *Log, s *sink) error {
 	list := l.doc
 	if l.doc.isObject() {
 		info := l.doc.get("info")
-		l.info.Agent = "opencode"
 		l.info.Version = info.get("version").str()
 		l.info.SessionID = info.get("id").str()
 		l.info.Title = info.get("title").str()

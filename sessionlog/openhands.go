@@ -12,8 +12,9 @@ import (
 const OpenHands Format = "openhands"
 
 var openHandsFormat = format{
-	name: OpenHands,
-	line: func(e object) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
+	name:  OpenHands,
+	agent: "OpenHands",
+	line:  func(e object) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
 	document: func(doc value) bool {
 		if doc.isArray() {
 			if isOpenHands(doc.at(0)) {
@@ -49,7 +50,6 @@ type openHandsReader struct {
 
 func readOpenHands(l *Log, s *sink) error {
 	r := &openHandsReader{log: l, sink: s, calls: make(map[int]string)}
-	l.info.Agent = "OpenHands"
 	list := l.doc
 	if l.doc.isObject() {
 		list = l.doc.get("history")
@@ -116,8 +116,9 @@ func (r *openHandsReader) call(rec Record, e object) error {
 	msg := response.get("choices").at(0).get("message").object()
 	blocks := textBlocks(msg.get("content"))
 	known := false
-	for _, c := range chatCalls(msg) {
-		c.Raw = ""
+	for call := range msg.get("tool_calls").elems() {
+		f := call.get("function")
+		c := transcript.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(f.get("arguments"))}
 		known = known || c.ID == id
 		blocks = append(blocks, c)
 	}

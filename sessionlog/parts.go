@@ -16,15 +16,27 @@ func (l *Log) body(list string) value {
 	return l.doc.get(list)
 }
 
-// readMessages reads a list of messages that are each one element.
-func readMessages(l *Log, s *sink, list value, decode func(value) (transcript.Message, bool)) error {
+// readMessages reads a list of messages that are each one element of a wire.
+func readMessages(l *Log, s *sink, list value, decode transcript.Codec) error {
 	return l.each(list, func(e value, num int) error {
-		msg, ok := decode(e)
-		if !ok {
-			return errShape
+		msg, err := wireMessage(e, decode)
+		if err != nil {
+			return err
 		}
 		return s.add(Record{Message: msg, Line: num})
 	})
+}
+
+// wireMessage decodes an element of a wire's list of messages.
+func wireMessage(e value, decode transcript.Codec) (transcript.Message, error) {
+	if !e.get("role").isString() && !e.get("type").isString() {
+		return transcript.Message{}, errShape
+	}
+	msg, err := decode(e.b)
+	if err != nil {
+		err = damagedError{err}
+	}
+	return msg, err
 }
 
 // arguments decodes a call's input: a string that holds JSON, or JSON itself.
@@ -33,36 +45,6 @@ func arguments(v value) transcript.Content {
 		return v.content()
 	}
 	return transcript.Plain(v.raw())
-}
-
-// openaiParts decodes content of both OpenAI wires: a string or typed parts. An empty
-// string is no content.
-func openaiParts(content value) []transcript.Block {
-	if content.isString() {
-		if content.content().IsEmpty() {
-			return nil
-		}
-		return []transcript.Block{transcript.Text{Text: content.content()}}
-	}
-	var blocks []transcript.Block
-	for e := range content.elems() {
-		p := e.object()
-		raw := p.raw()
-		switch typ := p.get("type").str(); typ {
-		case "text", "input_text", "output_text":
-			blocks = append(blocks, transcript.Text{Text: p.get("text").content(), Raw: raw})
-		case "image_url", "input_image":
-			img := p.get("image_url")
-			url, detail := img, p.get("detail")
-			if img.isObject() {
-				url, detail = img.get("url"), img.get("detail")
-			}
-			blocks = append(blocks, imageFrom(url.str(), detail.str(), raw))
-		default:
-			blocks = append(blocks, transcript.Opaque{Type: typ, Raw: raw})
-		}
-	}
-	return blocks
 }
 
 // imageFrom makes an image from a URL, which may hold the data itself.

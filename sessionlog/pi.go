@@ -12,7 +12,9 @@ import (
 const Pi Format = "pi"
 
 var piFormat = format{
-	name: Pi,
+	name:    Pi,
+	agent:   "pi",
+	folders: map[string][]string{".pi/agent/sessions": {"*/*.jsonl", "*.jsonl"}},
 	line: func(e object) bool {
 		return e.get("type").is("session") && (e.get("cwd").exists() || e.get("version").exists()) ||
 			e.get("type").is("message") && e.get("message").isObject()
@@ -27,7 +29,6 @@ func readPi(l *Log, s *sink) error {
 		case !typ.isString(), typ.is("message") && !e.get("message").isObject():
 			return 0, errShape
 		case typ.is("session"):
-			l.info.Agent = "pi"
 			l.info.Version = e.get("version").raw()
 			l.info.SessionID = e.get("id").str()
 			l.info.Dir = e.get("cwd").str()

@@ -9,7 +9,10 @@ import (
 const QwenCode Format = "qwen-code"
 
 var qwenFormat = format{
-	name: QwenCode,
+	name:          QwenCode,
+	agent:         "qwen-code",
+	folders:       map[string][]string{".qwen/projects": {"*/chats/*.jsonl"}},
+	bytesPerToken: 12,
 	line: func(e object) bool {
 		if !e.get("uuid").isString() || !e.get("sessionId").isString() {
 			return false
@@ -21,7 +24,6 @@ var qwenFormat = format{
 
 // readQwen reads a Qwen Code session: a tree of lines, with Gemini's parts in their messages.
 func readQwen(l *Log, s *sink) error {
-	l.info.Agent = "qwen-code"
 	return l.readTree(s, "uuid", "parentUuid", func(e object) (nodeKind, error) {
 		switch {
 		case !e.get("type").isString():

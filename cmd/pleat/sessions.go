@@ -23,10 +23,10 @@ func sessionsCommand(p *term.Console) *cobra.Command {
 		Use:   "sessions",
 		Args:  noArguments,
 		Short: "list the sessions that agents keep on this machine",
-		Long: `Looks where Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline and
-Goose keep their sessions in your home folder, and lists them by agent, newest first, with
-size, tokens, cost by the price list, title, project and how often they were compacted. Tokens
-are estimated from the size of the file unless --count is given. "pleat usage" adds up the cost.
+		Long: `Looks where agents keep their sessions in your home folder (--agent names those that are
+known), and lists them by agent, newest first, with size, tokens, cost by the price list,
+title, project and how often they were compacted. Tokens are estimated from the size of the
+file unless --count is given. "pleat usage" adds up the cost.
 
 opencode keeps a session in many small files; "opencode export ID" turns them into one.
 Links that lead out of an agent's folder are not followed.`,

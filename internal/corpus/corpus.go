@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/corpus/folders"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -17,12 +18,11 @@ import (
 // test is skipped if there are none.
 func Folders(t testing.TB) []string {
 	t.Helper()
-	folders := filepath.SplitList(os.Getenv("PLEAT_CORPUS"))
-	if len(folders) == 0 {
-		t.Skip("set PLEAT_CORPUS to folders of session files to run this test")
-	}
-	return folders
+	return folders.List(t)
 }
+
+// notRead are folders with other data, or with formats that only the bench reads.
+var notRead = []string{"eval", "trail", "model", "gold", "LICENSES", "tau-bench", "swe-agent"}
 
 // Files lists the session files in those folders.
 func Files(t testing.TB) []string {
@@ -33,10 +33,10 @@ func Files(t testing.TB) []string {
 			if err != nil {
 				return err
 			}
-			if d.IsDir() && slices.Contains([]string{"eval", "trail", "model", "gold", "LICENSES"}, d.Name()) {
+			if d.IsDir() && slices.Contains(notRead, d.Name()) {
 				return fs.SkipDir
 			}
-			if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
+			if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" {
 				files = append(files, path)
 			}
 			return nil

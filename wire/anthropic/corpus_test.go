@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpus/folders"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,7 +23,7 @@ import (
 // TestCorpus rebuilds requests from real session files of Claude Code and holds them to
 // the same properties as generated ones.
 func TestCorpus(t *testing.T) {
-	for _, root := range corpus.Folders(t) {
+	for _, root := range folders.List(t) {
 		checkFolder(t, root)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpus/folders"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -18,7 +18,7 @@ import (
 func corpusFiles(t *testing.T, pattern string) []string {
 	t.Helper()
 	var files []string
-	for _, dir := range corpus.Folders(t) {
+	for _, dir := range folders.List(t) {
 		list, err := filepath.Glob(filepath.Join(dir, pattern))
 		if err != nil {
 			t.Fatal(err)
