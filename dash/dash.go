@@ -60,9 +60,10 @@ type Handler struct {
 	scratch scratches
 	streams chan struct{} // holds a value for each open stream
 
+	listed *recent[[]library.Info]
+	billed *recent[bill.Bill]
+
 	mu     sync.Mutex
-	listed recent[[]library.Info]
-	billed recent[bill.Bill]
 	sizes  map[string]size // of sessions whose pages were shown, by ID
 	sums   *sums           // of all sessions; nil: there are none yet
 	adding chan struct{}   // closed when newer ones are there or have failed; nil: none are being made
@@ -79,15 +80,6 @@ func (h *Handler) Close() error {
 	return nil
 }
 
-// recent is something that is asked for anew after a moment.
-type recent[T any] struct {
-	value T
-	at    time.Time
-}
-
-// fresh is how long a list counts as new.
-const fresh = time.Second
-
 // New makes a dashboard.
 func New(o Options) (*Handler, error) {
 	if o.Library == nil || o.Store == nil {
@@ -99,7 +91,11 @@ func New(o Options) (*Handler, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	h := &Handler{o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template), sizes: make(map[string]size), streams: make(chan struct{}, 64)}
+	h := &Handler{
+		o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
+		listed: newRecent[[]library.Info](), billed: newRecent[bill.Bill](),
+		sizes: make(map[string]size), streams: make(chan struct{}, 64),
+	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).ParseFS(assets, "assets/layout.html", "assets/parts.html")
 	if err != nil {
@@ -220,33 +216,4 @@ func (h *Handler) fail(w http.ResponseWriter, err error) {
 		h.o.Logger.Warn("a page could not be made", "err", err)
 		h.problem(w, http.StatusInternalServerError, sentence(err))
 	}
-}
-
-// list returns all sessions as of a second ago at most, without looking into them.
-func (h *Handler) list(ctx context.Context) ([]library.Info, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.listed.get(h.o.Now(), func() ([]library.Info, error) {
-		p, err := h.o.Library.List(ctx, library.Filter{Plain: true})
-		return p.Sessions, err
-	})
-}
-
-// bill returns what requests cost, as of a second ago at most.
-func (h *Handler) bill(ctx context.Context) (bill.Bill, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	book := &bill.Book{Store: h.o.Store, Log: h.o.Logger, Now: h.o.Now}
-	return h.billed.get(h.o.Now(), func() (bill.Bill, error) { return book.Bill(ctx) })
-}
-
-func (r *recent[T]) get(now time.Time, ask func() (T, error)) (T, error) {
-	if !r.at.IsZero() && now.Sub(r.at) < fresh {
-		return r.value, nil
-	}
-	v, err := ask()
-	if err == nil {
-		r.value, r.at = v, now
-	}
-	return v, err
 }
