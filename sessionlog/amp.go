@@ -31,11 +31,11 @@ func readAmp(l *Log, s *sink) error {
 		l.info.Dir = u.Path
 	}
 	return l.each(l.doc.get("messages"), func(e value, num int) error {
-		m := e.keep().object()
+		m := e.keep()
 		rec := Record{Line: num, Time: m.get("meta", "sentAt").time()}
 		switch m.get("role").str() {
 		case "assistant":
-			u := m.get("usage").object()
+			u := m.get("usage")
 			rec.Time, rec.Model = u.get("timestamp").time(), u.get("model").str()
 			rec.Usage = u.usage(model.Usage{
 				Input: u.get("inputTokens").num(), CacheRead: u.get("cacheReadInputTokens").num(),

@@ -20,12 +20,11 @@ var anthropicFormat = format{
 // isAnthropic tells Anthropic Messages from Chat Completions. Both are lists of roles and
 // contents; what only one of them has decides.
 func isAnthropic(doc value) bool {
-	list, body := doc, doc.object()
+	list, body := doc, doc
 	if doc.isObject() {
 		list = body.get("messages")
 	}
-	for msg := range list.elems() {
-		m := msg.object()
+	for m := range list.elems() {
 		chat := m.get("tool_calls").exists() || slices.Contains([]string{"tool", "system", "developer", "function"}, m.get("role").str())
 		for b := range m.get("content").elems() {
 			switch b.get("type").str() {
@@ -53,8 +52,7 @@ func readAnthropic(l *Log, s *sink) error {
 	return readMessages(l, s, l.body("messages"), anthropic.DecodeMessage)
 }
 
-func anthropicUsage(v value) *model.Usage {
-	u := v.object()
+func anthropicUsage(u value) *model.Usage {
 	written, hour := u.get("cache_creation_input_tokens").num(), u.get("cache_creation", "ephemeral_1h_input_tokens").num()
 	return u.usage(model.Usage{
 		Input: u.get("input_tokens").num(), CacheRead: u.get("cache_read_input_tokens").num(),

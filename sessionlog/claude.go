@@ -21,7 +21,7 @@ var claudeFormat = format{
 	agent:         "Claude Code",
 	folders:       map[string][]string{".claude/projects": {"*/*.jsonl"}},
 	bytesPerToken: 12,
-	line: func(e object) bool {
+	line: func(e value) bool {
 		if !slices.Contains(claudeTypes, e.get("type").str()) {
 			return false
 		}
@@ -222,9 +222,8 @@ func (r *claudeReader) message(nodes []int) error {
 }
 
 // part takes one line's share of the message and returns its content.
-func (r *claudeReader) part(v value, num int) (content value) {
-	e := v.object()
-	m := e.get("message").object()
+func (r *claudeReader) part(e value, num int) (content value) {
+	m := e.get("message")
 	content, r.role = m.get("content"), cmp.Or(m.get("role").str(), r.role)
 	if name := m.get("model"); name.exists() {
 		r.rec.Model = name.str()
@@ -363,8 +362,7 @@ func indexClaude(l *Log) (*claudeIndex, error) {
 	return x, nil
 }
 
-func (x *claudeIndex) line(ln line, v value) error {
-	e := v.object()
+func (x *claudeIndex) line(ln line, e value) error {
 	if !e.get("type").isString() {
 		return errShape
 	}
@@ -398,7 +396,7 @@ func (x *claudeIndex) line(ln line, v value) error {
 		}
 		return nil
 	default:
-		if !e.get("uuid").isString() && x.log.foreign(v) {
+		if !e.get("uuid").isString() && x.log.foreign(e) {
 			return errShape
 		}
 	}
@@ -410,7 +408,7 @@ func (x *claudeIndex) line(ln line, v value) error {
 
 // link adds a node to the tree. A compaction boundary has only a logical parent. In old logs
 // it has none, and then it follows the line before it.
-func (x *claudeIndex) link(n node, e object) (int, bool) {
+func (x *claudeIndex) link(n node, e value) (int, bool) {
 	parent := cmp.Or(e.get("parentUuid").str(), e.get("logicalParentUuid").str())
 	x.linked = x.linked || parent != ""
 	at, ok := x.add(e.get("uuid").str(), parent, n)
@@ -420,12 +418,12 @@ func (x *claudeIndex) link(n node, e object) (int, bool) {
 	return at, ok
 }
 
-func (x *claudeIndex) message(n node, e object, answer bool) {
+func (x *claudeIndex) message(n node, e value, answer bool) {
 	n.kind = userNode
 	if answer {
 		n.kind = answerNode
 	}
-	m := e.get("message").object()
+	m := e.get("message")
 	calls, results := toolIDs(m.get("content"))
 	if len(results) > 0 {
 		n.kind = resultNode
@@ -451,7 +449,7 @@ func (x *claudeIndex) message(n node, e object, answer bool) {
 // toolIDs lists the ids of the calls and of the answered calls in a content.
 func toolIDs(content value) (calls, results []string) {
 	for elem := range content.elems() {
-		switch b := elem.object(); b.get("type").str() {
+		switch b := elem; b.get("type").str() {
 		case "tool_use":
 			calls = append(calls, b.get("id").str())
 		case "tool_result":
@@ -497,7 +495,7 @@ func (x *claudeIndex) bringBack() {
 // while the agent works ("remove") was shown to the model in the middle of its turn, and in
 // many versions the log has no other trace of it. One that waited for the end of the turn
 // ("dequeue") follows as a message; "popAll" gives all of them back to the person.
-func (x *claudeIndex) queue(n node, e object) {
+func (x *claudeIndex) queue(n node, e value) {
 	n.kind = queuedNode
 	switch op := e.get("operation").str(); op {
 	case "enqueue":

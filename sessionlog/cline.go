@@ -49,12 +49,12 @@ func readCline(l *Log, s *sink) error {
 	l.info.Version = l.doc.get("origin", "version").str()
 	l.info.System = l.doc.get("system_prompt").str()
 	return l.each(clineMessages(l.doc), func(e value, num int) error {
-		m := e.keep().object()
+		m := e.keep()
 		rec := Record{Line: num, Time: m.get("ts").time(), Model: cmp.Or(m.get("modelInfo", "id").str(), m.get("modelInfo", "modelId").str())}
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
-			u := m.get("metrics").object()
+			u := m.get("metrics")
 			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
 				rec.Usage = tokens.usage(model.Usage{Input: tokens.get("prompt").num(), CacheRead: tokens.get("cached").num(), Output: tokens.get("completion").num()})
 			} else {

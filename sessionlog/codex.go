@@ -22,12 +22,12 @@ var codexFormat = format{
 		".codex/archived_sessions": {"*.jsonl"},
 	},
 	bytesPerToken: 9,
-	line: func(e object) bool {
+	line: func(e value) bool {
 		typ := e.get("type").str()
 		return typ != "" && e.get("payload").isObject() ||
 			slices.Contains(codexItems, typ) && (e.get("role").isString() || e.get("call_id").isString() || e.get("summary").isArray()) &&
 				!e.get("message").isObject() ||
-			e.get("record_type").isString() && e.n == 1
+			e.get("record_type").isString() && typ == ""
 	},
 	read: readCodex,
 }
@@ -57,17 +57,16 @@ func readCodex(l *Log, s *sink) error {
 	return r.release()
 }
 
-func (r *codexReader) line(ln line, v value) error {
-	e := v.object()
+func (r *codexReader) line(ln line, e value) error {
 	typ, payload, stamp := e.get("type"), e.get("payload"), e.get("timestamp")
 	if !payload.isObject() { // the first rollouts had bare items, and state between them
 		switch {
 		case slices.Contains(codexItems, typ.str()):
-			return r.item(ln, v, stamp)
+			return r.item(ln, e, stamp)
 		case e.get("record_type").exists():
 			return nil
 		case e.get("id").isString() && stamp.isString() && !typ.exists():
-			r.meta(v)
+			r.meta(e)
 			return nil
 		}
 		return errShape
@@ -152,13 +151,13 @@ func failedOutput(text string) bool {
 }
 
 func (r *codexReader) event(ln line, payload value) {
-	switch v := payload.object(); v.get("type").str() {
+	switch v := payload; v.get("type").str() {
 	case "user_message":
 		if rec := r.newest(); rec.Message.Role() == transcript.RoleUser {
 			rec.Message = rec.Message.WithOrigin(transcript.OriginTyped)
 		}
 	case "token_count":
-		r.used(v.get("info").object())
+		r.used(v.get("info"))
 	case "exec_command_end":
 		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
 	case "patch_apply_end":
@@ -168,9 +167,9 @@ func (r *codexReader) event(ln line, payload value) {
 
 // used takes a report of usage. It comes after the answer or, in newer versions, after the
 // results of its calls. A report with the total of the one before it is that one again.
-func (r *codexReader) used(info object) {
+func (r *codexReader) used(info value) {
 	r.log.info.Window = cmp.Or(info.get("model_context_window").num(), r.log.info.Window)
-	total, u := info.get("total_token_usage", "total_tokens").num(), info.get("last_token_usage").object()
+	total, u := info.get("total_token_usage", "total_tokens").num(), info.get("last_token_usage")
 	if len(r.held) == 0 || r.held[0].Message.Role() != transcript.RoleAssistant || total == r.total && total > 0 {
 		return
 	}
@@ -189,7 +188,7 @@ func (r *codexReader) newest() *Record {
 	return &r.held[len(r.held)-1]
 }
 
-func (r *codexReader) patched(ln line, v object) {
+func (r *codexReader) patched(ln line, v value) {
 	id, ok := v.get("call_id").str(), v.get("success").isTrue()
 	r.failed[id] = !ok
 	if !ok {

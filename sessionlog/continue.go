@@ -34,8 +34,8 @@ func readContinue(l *Log, s *sink) error {
 	}
 	var thinking []transcript.Block // of the answer that follows
 	return l.each(l.doc.get("history"), func(e value, num int) error {
-		item := e.keep().object()
-		m, rec := item.get("message").object(), Record{Line: num}
+		item := e.keep()
+		m, rec := item.get("message"), Record{Line: num}
 		switch m.get("role").str() {
 		case "user":
 			thinking = nil
@@ -67,10 +67,10 @@ func readContinue(l *Log, s *sink) error {
 	})
 }
 
-func continueAnswer(s *sink, rec Record, item object, blocks []transcript.Block) error {
-	m := item.get("message").object()
+func continueAnswer(s *sink, rec Record, item value, blocks []transcript.Block) error {
+	m := item.get("message")
 	rec.Model = item.get("promptLogs").at(0).get("modelTitle").str()
-	u := m.get("usage").object()
+	u := m.get("usage")
 	read, write := u.get("promptTokensDetails", "cachedTokens").num(), u.get("promptTokensDetails", "cacheWriteTokens").num()
 	rec.Usage = u.usage(model.Usage{
 		Input: max(u.get("promptTokens").num()-read-write, 0), CacheRead: read, CacheWrite: write,

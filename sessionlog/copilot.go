@@ -17,7 +17,7 @@ var copilotFormat = format{
 	agent:         "copilot-cli",
 	folders:       map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}},
 	bytesPerToken: 10,
-	line:          func(e object) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
+	line:          func(e value) bool { return e.get("data").isObject() && strings.Contains(e.get("type").str(), ".") },
 	read:          func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
 }
 
@@ -27,9 +27,8 @@ type copilotReader struct {
 	sink *sink
 }
 
-func (r copilotReader) line(ln line, v value) error {
-	e := v.object()
-	typ, data := e.get("type"), e.get("data").object()
+func (r copilotReader) line(ln line, e value) error {
+	typ, data := e.get("type"), e.get("data")
 	if !typ.isString() || !data.isObject() {
 		return errShape
 	}
@@ -69,7 +68,7 @@ func (r copilotReader) line(ln line, v value) error {
 
 // user splits a user message into what was typed and what the program put around it before
 // it was sent.
-func (r copilotReader) user(rec Record, data object) error {
+func (r copilotReader) user(rec Record, data value) error {
 	typed, sent := data.get("content").str(), data.get("transformedContent").str()
 	origin := textOrigin(typed)
 	if data.get("source").isString() && !data.get("source").is("user") {
@@ -90,8 +89,8 @@ func (r copilotReader) user(rec Record, data object) error {
 	return r.sink.err
 }
 
-func (r copilotReader) assistant(rec Record, data object) error {
-	data = data.keep().object()
+func (r copilotReader) assistant(rec Record, data value) error {
+	data = data.keep()
 	var blocks []transcript.Block
 	think := transcript.Thinking{Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str()}
 	if !think.Text.IsEmpty() || think.Signature != "" {
@@ -113,7 +112,7 @@ func (r copilotReader) assistant(rec Record, data object) error {
 	return r.sink.answer(rec, blocks)
 }
 
-func (r copilotReader) result(rec Record, data object) error {
+func (r copilotReader) result(rec Record, data value) error {
 	id := data.get("toolCallId").str()
 	text := data.get("result", "content").str()
 	failed := !data.get("success").isTrue()

@@ -53,7 +53,7 @@ type format struct {
 	parts         func(folder fs.FS, name string, newest int) []fs.FileInfo
 	// line reports whether an object is a line of the format. If document is nil, the lines
 	// of a file make up one session; otherwise each line is one.
-	line func(e object) bool
+	line func(e value) bool
 	// document reports whether a JSON value is a session, or a list of them.
 	document func(doc value) bool
 	// several reports whether each element of a document that is a list is a session; nil: no.
@@ -76,13 +76,12 @@ func init() { // here and not above, because readers look at the list as well
 
 // classifyLine returns the format of one line, nil if it is of none.
 func classifyLine(v value) *format {
-	e := v.object()
 	for _, f := range formats {
-		if f.line != nil && f.line(e) {
+		if f.line != nil && f.line(v) {
 			return f
 		}
 	}
-	if e.get("messages").isArray() || e.get("input").exists() { // a document a line
+	if v.get("messages").isArray() || v.get("input").exists() { // a document a line
 		return classifyDocument(v)
 	}
 	return nil
@@ -111,7 +110,7 @@ const (
 
 // detect finds the format and, for documents, reads the document.
 //
-// If the first line is a whole object, the file consists of lines, or is a document on one
+// If the first line is a whole value, the file consists of lines, or is a document on one
 // line. Otherwise the file is one document. If it is not even that, its first line may be
 // damaged, and the lines after it tell.
 func (l *Log) detect() error {

@@ -26,7 +26,7 @@ func readGemini(l *Log, s *sink) error {
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Title = l.doc.get("summary").str()
 	return l.each(l.doc.get("messages"), func(e value, num int) error {
-		m := e.keep().object()
+		m := e.keep()
 		rec := Record{Line: num, Time: m.get("timestamp").time()}
 		switch m.get("type").str() {
 		case "user":
@@ -41,9 +41,9 @@ func readGemini(l *Log, s *sink) error {
 	})
 }
 
-func geminiAnswer(s *sink, rec Record, m object) error {
+func geminiAnswer(s *sink, rec Record, m value) error {
 	rec.Model = m.get("model").str()
-	u := m.get("tokens").object()
+	u := m.get("tokens")
 	cached, thought := u.get("cached").num(), u.get("thoughts").num()
 	rec.Usage = u.usage(model.Usage{
 		Input: max(u.get("input").num()-cached, 0), CacheRead: cached, Output: u.get("output").num() + thought, Reasoning: thought,
@@ -58,8 +58,7 @@ func geminiAnswer(s *sink, rec Record, m object) error {
 	}
 	blocks = append(blocks, geminiParts(m.get("content"))...)
 	var results []transcript.ToolResult
-	for e := range m.get("toolCalls").elems() {
-		c := e.object()
+	for c := range m.get("toolCalls").elems() {
 		call := transcript.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
 		blocks = append(blocks, call)
 		if res := c.get("result"); res.exists() {

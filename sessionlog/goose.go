@@ -14,8 +14,8 @@ var gooseFormat = format{
 	name:    Goose,
 	agent:   "goose",
 	folders: map[string][]string{".local/share/goose/sessions": {"*.jsonl"}},
-	line: func(e object) bool {
-		return e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists() || gooseMessage(e.value)
+	line: func(e value) bool {
+		return e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists() || gooseMessage(e)
 	},
 	read: readGooseLines,
 }
@@ -27,9 +27,9 @@ var gooseExport = format{
 		return doc.get("working_dir").isString() && doc.get("conversation").isArray()
 	},
 	read: func(l *Log, s *sink) error {
-		gooseInfo(l, l.doc.object())
+		gooseInfo(l, l.doc)
 		return l.each(l.doc.get("conversation"), func(e value, num int) error {
-			return gooseRecord(s, Record{Line: num}, e.keep().object())
+			return gooseRecord(s, Record{Line: num}, e.keep())
 		})
 	},
 }
@@ -40,7 +40,7 @@ func gooseMessage(v value) bool {
 
 func readGooseLines(l *Log, s *sink) error {
 	return l.lines(func(ln line, v value) error {
-		e := v.keep().object()
+		e := v.keep()
 		switch {
 		case gooseMessage(v):
 			return gooseRecord(s, Record{Line: ln.num}, e)
@@ -52,7 +52,7 @@ func readGooseLines(l *Log, s *sink) error {
 	})
 }
 
-func gooseInfo(l *Log, e object) {
+func gooseInfo(l *Log, e value) {
 	l.info.SessionID, l.info.Dir, l.info.Model = e.get("id").str(), e.get("working_dir").str(), e.get("model_config", "model_name").str()
 	if l.info.Title = e.get("name").str(); l.info.Title == "" {
 		l.info.Title = e.get("description").str()
@@ -60,7 +60,7 @@ func gooseInfo(l *Log, e object) {
 }
 
 // gooseRecord reads a message. Results come in messages of the user.
-func gooseRecord(s *sink, rec Record, m object) error {
+func gooseRecord(s *sink, rec Record, m value) error {
 	if n := m.get("created").num(); n > 0 {
 		rec.Time = time.Unix(int64(n), 0).UTC()
 	}

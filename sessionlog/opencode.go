@@ -145,8 +145,7 @@ func readOpenCode(l *Log, s *sink) error {
 	}
 	r := openCodeReader{s}
 	return l.each(list, func(m value, num int) error {
-		entry := m.object()
-		info, parts := entry.get("info").object(), entry.get("parts")
+		info, parts := m.get("info"), m.get("parts")
 		if !info.isObject() || !parts.isArray() {
 			return errShape
 		}
@@ -176,7 +175,7 @@ func (r openCodeReader) user(rec Record, parts value) error {
 		blocks = append(blocks, b)
 	}
 	for part := range parts.elems() {
-		p := part.keep().object()
+		p := part.keep()
 		switch typ := p.get("type").str(); typ {
 		case "text":
 			o := textOrigin(head(p.get("text").content()))
@@ -202,7 +201,7 @@ func (r openCodeReader) user(rec Record, parts value) error {
 
 // openCodeFile decodes an attached file. It leaves out text files, whose content follows as
 // a text part.
-func openCodeFile(p object) (transcript.Block, bool) {
+func openCodeFile(p value) (transcript.Block, bool) {
 	mime := p.get("mime").str()
 	switch url := p.get("url").str(); {
 	case strings.HasPrefix(mime, "image/"):
@@ -215,7 +214,7 @@ func openCodeFile(p object) (transcript.Block, bool) {
 	return transcript.Opaque{Type: "file", Raw: p.raw()}, true
 }
 
-func (r openCodeReader) assistant(rec Record, info object, parts value) error {
+func (r openCodeReader) assistant(rec Record, info value, parts value) error {
 	if info.get("summary").isTrue() {
 		return r.summary(rec, parts)
 	}
@@ -228,7 +227,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 		blocks, results, rec.Usage = nil, nil, nil
 	}
 	for part := range parts.elems() {
-		p := part.keep().object()
+		p := part.keep()
 		switch typ := p.get("type").str(); typ {
 		case "step-start":
 			step()
@@ -241,7 +240,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 				blocks = append(blocks, b)
 			}
 		case "tool":
-			state := p.get("state").object()
+			state := p.get("state")
 			call := transcript.ToolCall{ID: p.get("callID").str(), Name: p.get("tool").str(), Input: arguments(state.get("input"))}
 			blocks = append(blocks, call)
 			if res, ok := openCodeResult(call.ID, state); ok {
@@ -259,8 +258,7 @@ func (r openCodeReader) assistant(rec Record, info object, parts value) error {
 	return r.sink.err
 }
 
-func openCodeUsage(v value) *model.Usage {
-	u := v.object()
+func openCodeUsage(u value) *model.Usage {
 	thought := u.get("reasoning").num()
 	return u.usage(model.Usage{
 		Input: u.get("input").num(), CacheRead: u.get("cache", "read").num(), CacheWrite: u.get("cache", "write").num(),
@@ -268,7 +266,7 @@ func openCodeUsage(v value) *model.Usage {
 	})
 }
 
-func openCodeReasoning(p object) (transcript.Thinking, bool) {
+func openCodeReasoning(p value) (transcript.Thinking, bool) {
 	think := transcript.Thinking{Text: p.get("text").content()}
 	for _, provider := range p.get("metadata").fields() {
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
@@ -282,12 +280,12 @@ func openCodeReasoning(p object) (transcript.Thinking, bool) {
 }
 
 // openCodeResult decodes the result of a call that has ended.
-func openCodeResult(id string, state object) (transcript.ToolResult, bool) {
+func openCodeResult(id string, state value) (transcript.ToolResult, bool) {
 	switch state.get("status").str() {
 	case "completed":
 		parts := []transcript.Block{transcript.Text{Text: state.get("output").content()}}
 		for p := range state.get("attachments").elems() {
-			if b, ok := openCodeFile(p.object()); ok {
+			if b, ok := openCodeFile(p); ok {
 				parts = append(parts, b)
 			}
 		}

@@ -14,7 +14,7 @@ const OpenHands Format = "openhands"
 var openHandsFormat = format{
 	name:  OpenHands,
 	agent: "OpenHands",
-	line:  func(e object) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
+	line:  func(e value) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
 	document: func(doc value) bool {
 		if doc.isArray() {
 			if isOpenHands(doc.at(0)) {
@@ -30,11 +30,10 @@ var openHandsFormat = format{
 }
 
 // isOpenHands reports whether a value is an event.
-func isOpenHands(event value) bool {
-	if event.isArray() { // a pair of action and observation
-		event = event.at(0)
+func isOpenHands(e value) bool {
+	if e.isArray() { // a pair of action and observation
+		e = e.at(0)
 	}
-	e := event.object()
 	action := e.get("action").isString()
 	return e.get("source").isString() && (action || e.get("observation").isString()) || action && e.get("args").isObject()
 }
@@ -67,7 +66,7 @@ func readOpenHands(l *Log, s *sink) error {
 }
 
 func (r *openHandsReader) event(elem value, num int) error {
-	e := elem.keep().object()
+	e := elem.keep()
 	rec := Record{Line: num, Time: e.get("timestamp").time()}
 	action, observation := e.get("action").str(), e.get("observation").str()
 	switch {
@@ -91,7 +90,7 @@ func (r *openHandsReader) event(elem value, num int) error {
 	return nil
 }
 
-func (r *openHandsReader) message(rec Record, e object) error {
+func (r *openHandsReader) message(rec Record, e value) error {
 	blocks := textBlocks(e.get("args", "content"))
 	for u := range e.get("args", "image_urls").elems() {
 		blocks = append(blocks, imageFrom(u.str(), "", ""))
@@ -104,7 +103,7 @@ func (r *openHandsReader) message(rec Record, e object) error {
 
 // call reads an action that a tool call caused. OpenHands keeps the whole answer with each
 // of its actions, so the first one brings the answer with all of its calls.
-func (r *openHandsReader) call(rec Record, e object) error {
+func (r *openHandsReader) call(rec Record, e value) error {
 	meta := e.get("tool_call_metadata")
 	id, response := meta.get("tool_call_id").str(), meta.get("model_response")
 	r.calls[e.get("id").num()] = id
@@ -113,7 +112,7 @@ func (r *openHandsReader) call(rec Record, e object) error {
 		return nil
 	}
 	r.answer = answer
-	msg := response.get("choices").at(0).get("message").object()
+	msg := response.get("choices").at(0).get("message")
 	blocks := textBlocks(msg.get("content"))
 	known := false
 	for call := range msg.get("tool_calls").elems() {
@@ -126,13 +125,13 @@ func (r *openHandsReader) call(rec Record, e object) error {
 		blocks = append(blocks, transcript.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
 	}
 	rec.Model = response.get("model").str()
-	u := response.get("usage").object()
+	u := response.get("usage")
 	cached := u.get("prompt_tokens_details", "cached_tokens").num()
 	rec.Usage = u.usage(model.Usage{Input: max(u.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: u.get("completion_tokens").num()})
 	return r.sink.answer(rec, blocks)
 }
 
-func (r *openHandsReader) observation(rec Record, e object, kind string) error {
+func (r *openHandsReader) observation(rec Record, e value, kind string) error {
 	text := e.get("content")
 	id := e.get("tool_call_metadata", "tool_call_id").str()
 	if id == "" && e.get("cause").exists() {
@@ -153,7 +152,7 @@ func (r *openHandsReader) observation(rec Record, e object, kind string) error {
 	return r.sink.result(rec, res)
 }
 
-func (r *openHandsReader) changed(rec Record, e object, id string) {
+func (r *openHandsReader) changed(rec Record, e value, id string) {
 	c := FileChange{Path: e.get("extras", "path").str(), Op: Edited, CallID: id, Line: rec.Line}
 	if e.get("extras", "prev_exist").b.Kind() == jsonspan.False {
 		c.Op = Created

@@ -86,8 +86,7 @@ func plainBlocks(content value) (blocks []transcript.Block) {
 	return blocks
 }
 
-func plainBlock(v value) transcript.Block {
-	b := v.object()
+func plainBlock(b value) transcript.Block {
 	first := func(names ...string) value {
 		if at := b.get(names[0]); at.exists() {
 			return at

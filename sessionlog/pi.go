@@ -15,7 +15,7 @@ var piFormat = format{
 	name:    Pi,
 	agent:   "pi",
 	folders: map[string][]string{".pi/agent/sessions": {"*/*.jsonl", "*.jsonl"}},
-	line: func(e object) bool {
+	line: func(e value) bool {
 		return e.get("type").is("session") && (e.get("cwd").exists() || e.get("version").exists()) ||
 			e.get("type").is("message") && e.get("message").isObject()
 	},
@@ -24,7 +24,7 @@ var piFormat = format{
 
 // readPi reads pi sessions. The first versions are linear, later ones are trees.
 func readPi(l *Log, s *sink) error {
-	return l.readTree(s, "id", "parentId", func(e object) (nodeKind, error) {
+	return l.readTree(s, "id", "parentId", func(e value) (nodeKind, error) {
 		switch typ := e.get("type"); {
 		case !typ.isString(), typ.is("message") && !e.get("message").isObject():
 			return 0, errShape
@@ -41,12 +41,11 @@ func readPi(l *Log, s *sink) error {
 	}, piLine)
 }
 
-func piLine(l *Log, s *sink, rec Record, v value) error {
-	e := v.object()
+func piLine(l *Log, s *sink, rec Record, e value) error {
 	rec.Time = e.get("timestamp").time()
 	switch e.get("type").str() {
 	case "message":
-		return piMessage(s, rec, e.get("message").keep().object())
+		return piMessage(s, rec, e.get("message").keep())
 	case "model_change":
 		l.info.Model = e.get("modelId").str()
 	case "session_info":
@@ -61,12 +60,12 @@ func piLine(l *Log, s *sink, rec Record, v value) error {
 	return nil
 }
 
-func piMessage(s *sink, rec Record, m object) error {
+func piMessage(s *sink, rec Record, m value) error {
 	blocks := plainBlocks(m.get("content"))
 	switch role := m.get("role").str(); role {
 	case "assistant":
 		rec.Model = m.get("model").str()
-		u := m.get("usage").object()
+		u := m.get("usage")
 		rec.Usage = u.usage(model.Usage{
 			Input: u.get("input").num(), CacheRead: u.get("cacheRead").num(), CacheWrite: u.get("cacheWrite").num(), Output: u.get("output").num(),
 		})

@@ -13,7 +13,7 @@ var qwenFormat = format{
 	agent:         "qwen-code",
 	folders:       map[string][]string{".qwen/projects": {"*/chats/*.jsonl"}},
 	bytesPerToken: 12,
-	line: func(e object) bool {
+	line: func(e value) bool {
 		if !e.get("uuid").isString() || !e.get("sessionId").isString() {
 			return false
 		}
@@ -24,7 +24,7 @@ var qwenFormat = format{
 
 // readQwen reads a Qwen Code session: a tree of lines, with Gemini's parts in their messages.
 func readQwen(l *Log, s *sink) error {
-	return l.readTree(s, "uuid", "parentUuid", func(e object) (nodeKind, error) {
+	return l.readTree(s, "uuid", "parentUuid", func(e value) (nodeKind, error) {
 		switch {
 		case !e.get("type").isString():
 			return 0, errShape
@@ -36,7 +36,7 @@ func readQwen(l *Log, s *sink) error {
 }
 
 func qwenLine(l *Log, s *sink, rec Record, v value) error {
-	e := v.keep().object()
+	e := v.keep()
 	rec.Time = e.get("timestamp").time()
 	for at, name := range map[*string]string{&l.info.SessionID: "sessionId", &l.info.Version: "version", &l.info.Dir: "cwd"} {
 		if text := e.get(name).str(); text != "" {
@@ -56,7 +56,7 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 		return s.user(rec, origin, blocks...)
 	case "assistant":
 		rec.Model = e.get("model").str()
-		u := e.get("usageMetadata").object()
+		u := e.get("usageMetadata")
 		cached, thought := u.get("cachedContentTokenCount").num(), u.get("thoughtsTokenCount").num()
 		rec.Usage = u.usage(model.Usage{
 			Input: max(u.get("promptTokenCount").num()-cached, 0), CacheRead: cached,

@@ -12,7 +12,7 @@ var responsesFormat = format{
 	name: OpenAIResponses,
 	document: func(doc value) bool {
 		if doc.isArray() {
-			first := doc.at(0).object()
+			first := doc.at(0)
 			return first.get("role").isString() && first.get("type").is("message") || first.get("call_id").isString()
 		}
 		input := doc.get("input")

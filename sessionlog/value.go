@@ -115,7 +115,7 @@ func (v value) list() iter.Seq[value] {
 	return func(yield func(value) bool) { yield(v) }
 }
 
-// get follows member names inwards.
+// get follows member names inwards. Of equal names the last counts.
 func (v value) get(path ...string) value {
 	for _, name := range path {
 		at, ok := v.b.Find(name)
@@ -125,49 +125,6 @@ func (v value) get(path ...string) value {
 		v = v.sub(at)
 	}
 	return v
-}
-
-// object is an object whose members were looked up once. Use it where several are needed:
-// every get of a plain value walks the whole object.
-type object struct {
-	value
-	first [8]member // most objects have no more, and then nothing is allocated
-	n     int
-	more  []member
-}
-
-type member struct {
-	name string
-	val  value
-}
-
-func (v value) object() object {
-	o := object{value: v}
-	for key, val := range v.b.Members() {
-		m := member{jsonspan.Text(v.b, key), v.sub(val)}
-		if o.n < len(o.first) {
-			o.first[o.n] = m
-			o.n++
-		} else {
-			o.more = append(o.more, m)
-		}
-	}
-	return o
-}
-
-// get follows member names inwards. Of equal names the last counts.
-func (o *object) get(path ...string) value {
-	if len(path) == 0 {
-		return o.value
-	}
-	for _, list := range [...][]member{o.more, o.first[:o.n]} {
-		for i := len(list) - 1; i >= 0; i-- {
-			if m := &list[i]; m.name == path[0] {
-				return m.val.get(path[1:]...)
-			}
-		}
-	}
-	return value{}
 }
 
 // at returns element i of an array.
