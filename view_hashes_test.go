@@ -132,9 +132,6 @@ func readAllSessions(path string) (sessions [][]transcript.Message, err error) {
 			msgs = append(msgs, rec.Message)
 		}
 		sessions = append(sessions, msgs)
-		if err := log.Close(); err != nil {
-			return nil, err
-		}
 	}
 	return sessions, nil
 }

@@ -63,7 +63,6 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", path, err)
 	}
-	defer log.Close()
 	var place []int // of the log's records among our messages
 	var lines []int
 	for rec, err := range log.Records() {

@@ -94,7 +94,6 @@ func (s *Info) read(f file, count bool) error {
 	if err != nil {
 		return err
 	}
-	defer log.Close()
 	t := tally{}
 	for rec, err := range log.Records() {
 		if err != nil {

@@ -164,7 +164,6 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, fmt.Errorf("read %s: %w", b.file.path(), err)
 	}
-	defer log.Close()
 	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: b.Session}
 	if b.old.Session == "" { // one that is open may have been deleted from the store
 		b.l.mu.Lock()

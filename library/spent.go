@@ -28,7 +28,6 @@ func Requests(file io.Reader, visit func(r Request, dir string)) (info sessionlo
 	if err != nil {
 		return info, err
 	}
-	defer log.Close()
 	for rec, err := range log.Records() {
 		if err != nil {
 			return info, err

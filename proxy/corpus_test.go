@@ -180,7 +180,6 @@ func readSession(file string) []transcript.Message {
 	if err != nil {
 		return nil
 	}
-	defer log.Close()
 	var list []transcript.Message
 	for rec, err := range log.Records() {
 		if err != nil {

@@ -25,8 +25,8 @@ func isAider(head []byte) bool {
 
 // aiderText is the whole file. It is Markdown, the only format that is no JSON.
 func (l *Log) aiderText() ([]byte, error) {
-	if l.src.size > l.opts.MaxDocument {
-		return nil, fmt.Errorf("%d bytes, limit %d: %w", l.src.size, l.opts.MaxDocument, ErrTooLarge)
+	if l.src.size > maxDocument {
+		return nil, fmt.Errorf("%d bytes, limit %d: %w", l.src.size, maxDocument, ErrTooLarge)
 	}
 	text := make([]byte, l.src.size)
 	err := l.src.readAt(text, 0)

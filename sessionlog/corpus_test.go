@@ -41,7 +41,6 @@ func read(tb testing.TB, data []byte, opts sessionlog.Options) (counts, sessionl
 	if err != nil {
 		tb.Fatal(err)
 	}
-	defer log.Close()
 	return readLog(tb, log)
 }
 

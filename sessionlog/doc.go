@@ -4,7 +4,6 @@
 //
 //	log, err := sessionlog.Open(file, nil)
 //	…
-//	defer log.Close()
 //	for rec, err := range log.Records() {
 //		…
 //	}
@@ -59,9 +58,9 @@
 // A line that cannot be read is reported with its number and skipped; [Options].Strict
 // makes it an error. Of a document that is cut off, whole messages are read.
 //
-// Line formats stream: memory holds one line (at most [Options].MaxLine) and for trees an
-// index of some 200 bytes a line. Formats that are one JSON document are held whole, up
-// to [Options].MaxDocument. Large input that cannot seek goes to a temporary file.
+// Line formats stream: memory holds one line (at most 256 MB) and for trees an index of some
+// 200 bytes a line. Formats that are one JSON document are held whole, up to 512 MB, and so is
+// input that cannot seek.
 //
 // # Adding a format
 //

@@ -22,7 +22,6 @@ func ExampleOpen() {
 		fmt.Println(err)
 		return
 	}
-	defer log.Close()
 	for rec, err := range log.Records() {
 		if err != nil {
 			fmt.Println(err)

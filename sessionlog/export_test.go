@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"io"
 	"slices"
+	"testing"
 )
 
 // OpenAs opens data as a format that it may not have.
 func OpenAs(data []byte, name Format, opts Options) *Log {
-	opts.MaxLine, opts.MaxDocument = defaultMaxLine, defaultMaxDocument
 	src, _ := newSource(bytes.NewReader(data))
 	l := &Log{src: src, opts: opts, count: 1}
 	l.format = formats[slices.IndexFunc(formats, func(f *format) bool { return f.name == name })]
@@ -22,6 +22,18 @@ func OpenAs(data []byte, name Format, opts Options) *Log {
 	return l
 }
 
+// SetMaxLine changes the longest line that is read for the time of a test.
+func SetMaxLine(t *testing.T, n int64) { set(t, &maxLine, n) }
+
+// SetMaxDocument does the same for the largest document.
+func SetMaxDocument(t *testing.T, n int64) { set(t, &maxDocument, n) }
+
+func set(t *testing.T, limit *int64, n int64) {
+	was := *limit
+	*limit = n
+	t.Cleanup(func() { *limit = was })
+}
+
 // LineFormats are the formats that stream.
 var LineFormats = []Format{ClaudeCode, Codex, CopilotCLI, Pi}
 
@@ -31,5 +43,5 @@ func Detect(r io.Reader) (Format, error) {
 	if err != nil {
 		return "", err
 	}
-	return l.format.name, l.Close()
+	return l.format.name, nil
 }

@@ -129,7 +129,7 @@ func (l *Log) detect() error {
 		l.format = format
 		return l.openLines()
 	}
-	if l.src.size <= l.opts.MaxDocument {
+	if l.src.size <= maxDocument {
 		v, err := l.readDocument()
 		if err != nil {
 			return err
@@ -143,8 +143,8 @@ func (l *Log) detect() error {
 		l.format, l.broken = format, nil
 		return l.openLines()
 	}
-	if l.src.size > l.opts.MaxDocument {
-		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size, l.opts.MaxDocument, ErrTooLarge)
+	if l.src.size > maxDocument {
+		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size, maxDocument, ErrTooLarge)
 	}
 	return unknown(head)
 }
@@ -171,7 +171,7 @@ func unknown(head []byte) error {
 // sniff looks at the first lines. It returns the format of the first one that has a line
 // format, and whether the first line that is not blank is a whole object.
 func (l *Log) sniff() (whole bool, format *format, err error) {
-	lr := newLineReader(l.src, l.opts.MaxLine)
+	lr := newLineReader(l.src)
 	for i := 0; i < sniffLines && lr.pos < sniffBytes; i++ {
 		ln, err := lr.next()
 		if err == io.EOF {

@@ -1,7 +1,6 @@
 package sessionlog
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -16,19 +15,14 @@ type Options struct {
 	Abandoned  bool // also read branches that were left by rewinding; Record.Abandoned marks them
 	// OnDamage is called for every line that cannot be read. [Info] keeps the first hundred.
 	OnDamage func(Damage)
-	// MaxLine is the longest line that is read, in bytes; longer ones are damage.
-	// 0 means 256 MiB.
-	MaxLine int64
-	// MaxDocument is the largest file that is read if it is one JSON document. 0 means
-	// 512 MiB.
-	MaxDocument int64
 }
 
-const (
-	defaultMaxLine     = 256 << 20
-	defaultMaxDocument = 512 << 20
-	keptDamage         = 100
-)
+// The longest line and the largest document that are read, in bytes. Longer lines are damage.
+// Tests change them.
+var maxLine, maxDocument int64 = 256 << 20, 512 << 20
+
+// keptDamage is how much damage [Info] tells of.
+const keptDamage = 100
 
 var (
 	// ErrFormat: the content is no session in a format that this package knows.
@@ -61,14 +55,12 @@ type Log struct {
 
 // Open finds the format of r and prepares to read it. It reads from r's current position. A
 // file (anything that can seek and read at an offset) is read in place and must stay open
-// and unchanged until [Log.Close]; other input is copied.
+// and unchanged while the log is used; other input is read into memory.
 func Open(r io.Reader, opts *Options) (*Log, error) {
 	l := &Log{count: 1}
 	if opts != nil {
 		l.opts = *opts
 	}
-	l.opts.MaxLine = cmp.Or(max(l.opts.MaxLine, 0), defaultMaxLine)
-	l.opts.MaxDocument = cmp.Or(max(l.opts.MaxDocument, 0), defaultMaxDocument)
 	var err error
 	if l.src, err = newSource(r); err != nil {
 		return nil, err
@@ -80,16 +72,13 @@ func Open(r io.Reader, opts *Options) (*Log, error) {
 		err = l.broken[0]
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open session: %w", err), l.src.close())
+		return nil, fmt.Errorf("open session: %w", err)
 	}
 	l.reset()
 	return l, nil
 }
 
 func (l *Log) reset() { l.info = Info{Format: l.format.name, Agent: l.format.agent} }
-
-// Close releases what the log holds. It does not close the reader given to [Open].
-func (l *Log) Close() error { return l.src.close() }
 
 // Format returns the format that was found.
 func (l *Log) Format() Format { return l.format.name }
@@ -154,7 +143,7 @@ func (l *Log) skip(err error, lineNum int) error {
 
 // lines calls visit for every line that is a JSON object.
 func (l *Log) lines(visit func(ln line, v value) error) error {
-	lr := newLineReader(l.src, l.opts.MaxLine)
+	lr := newLineReader(l.src)
 	for {
 		ln, err := lr.next()
 		if err == io.EOF {
@@ -175,7 +164,7 @@ func (l *Log) lines(visit func(ln line, v value) error) error {
 
 func (l *Log) object(ln line) (value, error) {
 	if ln.text == nil {
-		return value{}, damagedError{fmt.Errorf("line of %d bytes, limit %d: %w", ln.size, l.opts.MaxLine, ErrTooLarge)}
+		return value{}, damagedError{fmt.Errorf("line of %d bytes, limit %d: %w", ln.size, maxLine, ErrTooLarge)}
 	}
 	v, err := parse(ln.text)
 	switch {

@@ -25,7 +25,6 @@ func dump(tb testing.TB, data []byte, opts *sessionlog.Options) string {
 	if err != nil {
 		return "open: " + err.Error() + "\n"
 	}
-	defer log.Close()
 	var sb strings.Builder
 	n := 0
 	for rec, err := range log.Records() {
@@ -190,7 +189,8 @@ func TestAiderWhole(t *testing.T) {
 	if plain, marked := dump(t, data, nil), dump(t, append([]byte("\ufeff"), data...), nil); plain != marked {
 		t.Errorf("with a byte order mark it is\n%s\nwithout\n%s", marked, plain)
 	}
-	if _, err := sessionlog.Open(bytes.NewReader(data), &sessionlog.Options{MaxDocument: 100}); !errors.Is(err, sessionlog.ErrTooLarge) {
+	sessionlog.SetMaxDocument(t, 100)
+	if _, err := sessionlog.Open(bytes.NewReader(data), nil); !errors.Is(err, sessionlog.ErrTooLarge) {
 		t.Errorf("a file that is too large: %v", err)
 	}
 }

@@ -157,12 +157,8 @@ func (l *Log) readTree(s *sink, id, parent string, kind func(value) (nodeKind, e
 
 // reread reads the line of a node again, into a buffer that the value shares.
 func (l *Log) reread(n node, buf *[]byte) (value, error) {
-	if c := int64(cap(*buf)); c < n.size || c > longLine && n.size < c/2 {
-		*buf = nil // let go of the old one first
-		*buf = make([]byte, n.size)
-	}
-	text := (*buf)[:n.size]
-	if err := l.src.readAt(text, n.off); err != nil {
+	text, err := l.src.again(buf, n.off, n.size)
+	if err != nil {
 		return value{}, err
 	}
 	if n.num == 1 {

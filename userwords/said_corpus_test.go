@@ -39,7 +39,6 @@ func readWords(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
 	var w userwords.Words
 	var msgs []transcript.Message
 	blind := 0 // typed messages found by the text alone

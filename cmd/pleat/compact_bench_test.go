@@ -42,7 +42,6 @@ func readAndCount(b *testing.B, file string) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer log.Close()
 	model, _ := model.DefaultModels().Lookup("claude-opus-4-5")
 	count := tokens.NewTokenizer(model, nil)
 	for rec, err := range log.Records() {

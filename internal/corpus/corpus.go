@@ -60,7 +60,6 @@ func Read(t testing.TB, path string) []transcript.Message {
 	if err != nil {
 		t.Fatalf("%s: %v", path, err)
 	}
-	defer log.Close()
 	var msgs []transcript.Message
 	for rec, err := range log.Records() {
 		if err != nil {

@@ -231,7 +231,6 @@ func cutSession(t *testing.T, file string) (msgs []transcript.Message, cut int) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
 	var sizes []int
 	total := 0
 	for rec, err := range log.Records() {

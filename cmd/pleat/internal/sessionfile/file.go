@@ -131,16 +131,13 @@ func (f *File) read(ctx context.Context, p *term.Console, in io.Reader, flags Fl
 
 // Close closes the file. It may be called more than once.
 func (f *File) Close() error {
-	var err error
-	if f.log != nil {
-		err = f.log.Close()
-		f.log = nil
+	f.log = nil
+	if f.input == nil {
+		return nil
 	}
-	if f.input != nil {
-		err = errors.Join(err, f.input.Close())
-		f.input = nil
-	}
-	return err
+	in := f.input
+	f.input = nil
+	return in.Close()
 }
 
 // Records yields the messages in order. A large file is read again.
