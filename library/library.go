@@ -53,9 +53,8 @@ type Library struct {
 	o Options
 
 	mu     sync.Mutex
-	roots  []root            // where agents keep their folders; those that are not there are tried again
-	looked map[string]looked // by file; see look
-	stored map[store.SessionKey]looked
+	roots  []root                 // where agents keep their folders; those that are not there are tried again
+	looks  map[string]look        // by ID
 	files  map[string]file        // by ID, as the last listing found them
 	busy   map[string]*sync.Mutex // by ID: one at a time brings a session up to date
 	opened []*pleat.Session       // the last used first; whoever asked once will ask again
@@ -74,8 +73,7 @@ func New(o Options) *Library {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	l := &Library{
-		o: o, looked: make(map[string]looked), stored: make(map[store.SessionKey]looked),
-		files: make(map[string]file), busy: make(map[string]*sync.Mutex),
+		o: o, looks: make(map[string]look), files: make(map[string]file), busy: make(map[string]*sync.Mutex),
 	}
 	if o.Home == "" {
 		return l
@@ -212,22 +210,39 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 	if err != nil {
 		return Info{}, err
 	}
-	var begin []Info
-	for _, s := range all {
-		if s.ID == id {
-			return found(s)
-		}
-		if strings.HasPrefix(s.ID, id) || strings.HasPrefix(s.Key.Session, id) || len(id) >= 4 && strings.Contains(filepath.Base(s.File), id) {
-			begin = append(begin, s)
+	isID := func(s Info) bool { return s.ID == id }
+	s, err := only(all, id, func(s Info) string { return s.ID }, isID, func(s Info) bool {
+		return strings.HasPrefix(s.ID, id) || strings.HasPrefix(s.Key.Session, id) ||
+			len(id) >= 4 && strings.Contains(filepath.Base(s.File), id)
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return found(s)
+}
+
+// only returns the only one of a list that has a name or, if none has it, that it may mean.
+func only[T any](list []T, name string, nameOf func(T) string, has, means func(T) bool) (one T, err error) {
+	if !slices.ContainsFunc(list, has) {
+		has = means
+	}
+	var names []string
+	for _, v := range list {
+		if has(v) {
+			one = v
+			names = append(names, nameOf(v))
 		}
 	}
-	switch len(begin) {
-	case 0:
-		return Info{}, fmt.Errorf("session %q: %w", id, store.ErrNotFound)
-	case 1:
-		return found(begin[0])
+	const most = 8
+	switch n := len(names); {
+	case n == 0:
+		return one, fmt.Errorf("session %q: %w", name, store.ErrNotFound)
+	case n == 1:
+		return one, nil
+	case n > most:
+		names = append(names[:most], fmt.Sprintf("and %d more", n-most))
 	}
-	return Info{}, fmt.Errorf("several sessions begin with %q: %s", id, someNames(begin, func(i Info) string { return i.ID }))
+	return one, fmt.Errorf("several sessions begin with %q: %s", name, strings.Join(names, ", "))
 }
 
 // exact finds a session by its ID without listing all: a file that is there, or what never

@@ -15,8 +15,8 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// looked is what a look into a session found, and what the session was then.
-type looked struct {
+// look is what a look into a session saw, and what the session was then.
+type look struct {
 	size     int64
 	modified time.Time
 	Info
@@ -50,32 +50,43 @@ func (l *Library) look(ctx context.Context, list []Info, count bool) error {
 	return ctx.Err()
 }
 
+// looked returns what the last look into a session saw, if the session is as it was then.
+func (l *Library) looked(s *Info) (Info, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	last, ok := l.looks[s.ID]
+	return last.Info, ok && last.size == s.Bytes && last.modified.Equal(s.Modified)
+}
+
+// keep remembers what a look saw of a session that was as it is in before.
+func (l *Library) keep(before, s Info) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.looks[s.ID] = look{before.Bytes, before.Modified, s}
+}
+
 func (l *Library) lookFile(s *Info, m mark, count bool) {
 	l.mu.Lock()
-	f, last := l.files[s.ID], l.looked[s.File]
+	f := l.files[s.ID]
 	l.mu.Unlock()
 	if m.Session != "" {
 		s.Key = store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}
 	}
-	if last.size == s.Bytes && last.modified.Equal(s.Modified) && (last.Counted || !count) {
-		key := s.Key
-		*s = last.Info
-		if s.Key = key; m.is(f) {
+	if last, ok := l.looked(s); ok && (last.Counted || !count) {
+		last.Key = s.Key
+		if *s = last; m.is(f) {
 			m.tell(s)
 		}
 		return
 	}
-	last = looked{size: s.Bytes, modified: s.Modified}
+	before := *s
 	if m.is(f) && !count {
 		m.tell(s)
 	} else if err := s.read(f, count); err != nil {
 		s.Problem = err.Error() // not remembered: it may be gone next time
 		return
 	}
-	last.Info = *s
-	l.mu.Lock()
-	l.looked[s.File] = last
-	l.mu.Unlock()
+	l.keep(before, *s)
 }
 
 // read takes the title from the log, or else from the first words that a person typed.
@@ -149,14 +160,11 @@ func (t *tally) title(info sessionlog.Info) string {
 
 // lookStored finds out what a session is that no agent left a file of.
 func (l *Library) lookStored(ctx context.Context, s *Info) {
-	l.mu.Lock()
-	last := l.stored[s.Key]
-	l.mu.Unlock()
-	if last.size == s.Bytes && last.modified.Equal(s.Modified) {
-		*s = last.Info
+	if last, ok := l.looked(s); ok {
+		*s = last
 		return
 	}
-	last = looked{size: s.Bytes, modified: s.Modified}
+	before := *s
 	var failed error // not remembered: it may be gone next time
 	s.Title, failed = Begins(ctx, l.o.Store, s.Key)
 	for e, err := range l.o.Store.Scan(ctx, s.Key, 1, store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix) {
@@ -181,11 +189,7 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			s.USD += data.USD
 		}
 	}
-	if failed != nil {
-		return
+	if failed == nil {
+		l.keep(before, *s)
 	}
-	last.Info = *s
-	l.mu.Lock()
-	l.stored[s.Key] = last
-	l.mu.Unlock()
 }

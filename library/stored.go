@@ -3,7 +3,6 @@ package library
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -141,43 +140,13 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 // FindStored finds a session of a store by its name, or by the beginning of its name. Only
 // one may be meant: if several tenants have the name, the tenant has to be given.
 func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
-	var begin, exact []store.SessionInfo
 	list, err := Stored(ctx, st, tenant)
 	if err != nil {
 		return store.SessionInfo{}, err
 	}
-	for _, info := range list {
-		if info.Key.Session == name {
-			exact = append(exact, info)
-		}
-		if name != "" && strings.HasPrefix(info.Key.Session, name) {
-			begin = append(begin, info)
-		}
-	}
-	if len(exact) > 0 {
-		begin = exact
-	}
-	switch len(begin) {
-	case 0:
-		return store.SessionInfo{}, fmt.Errorf("session %q: %w", name, store.ErrNotFound)
-	case 1:
-		return begin[0], nil
-	}
-	return store.SessionInfo{}, fmt.Errorf("several sessions begin with %q: %s", name,
-		someNames(begin, func(i store.SessionInfo) string { return i.Key.String() }))
-}
-
-// someNames lists a few names for a message.
-func someNames[T any](list []T, name func(T) string) string {
-	const most = 8
-	var names []string
-	for _, v := range list[:min(len(list), most)] {
-		names = append(names, name(v))
-	}
-	if n := len(list) - most; n > 0 {
-		names = append(names, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(names, ", ")
+	return only(list, name, func(i store.SessionInfo) string { return i.Key.String() },
+		func(i store.SessionInfo) bool { return i.Key.Session == name },
+		func(i store.SessionInfo) bool { return name != "" && strings.HasPrefix(i.Key.Session, name) })
 }
 
 // Begins is what the user of a stored session said first, on one line, because names alone

@@ -4,7 +4,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -37,10 +36,7 @@ func readAmp(l *Log, s *sink) error {
 		case "assistant":
 			u := m.get("usage")
 			rec.Time, rec.Model = u.get("timestamp").time(), u.get("model").str()
-			rec.Usage = u.usage(model.Usage{
-				Input: u.get("inputTokens").num(), CacheRead: u.get("cacheReadInputTokens").num(),
-				CacheWrite: u.get("cacheCreationInputTokens").num(), Output: u.get("outputTokens").num(),
-			})
+			rec.Usage = u.usage("inputTokens", "cacheReadInputTokens", "cacheCreationInputTokens", "outputTokens")
 			return s.answer(rec, plainBlocks(m.get("content")))
 		case "user":
 			return ampUser(s, rec, m.get("content"))

@@ -53,9 +53,10 @@ func readAnthropic(l *Log, s *sink) error {
 }
 
 func anthropicUsage(u value) *model.Usage {
-	written, hour := u.get("cache_creation_input_tokens").num(), u.get("cache_creation", "ephemeral_1h_input_tokens").num()
-	return u.usage(model.Usage{
-		Input: u.get("input_tokens").num(), CacheRead: u.get("cache_read_input_tokens").num(),
-		CacheWrite: max(written-hour, 0), CacheWrite1h: hour, Output: u.get("output_tokens").num(),
-	})
+	used := u.usage("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens", "output_tokens")
+	if used != nil {
+		used.CacheWrite1h = u.get("cache_creation", "ephemeral_1h_input_tokens").num()
+		used.CacheWrite = max(used.CacheWrite-used.CacheWrite1h, 0)
+	}
+	return used
 }

@@ -44,80 +44,51 @@ func readClaude(l *Log, s *sink) error {
 		return err
 	}
 	r := &claudeReader{log: l, sink: s, index: x}
-	steps := x.steps()
-	x.release()
-	var nodes []int
-	for _, first := range steps.first {
-		if err := r.step(steps.nodes(nodes[:0], first)); err != nil {
+	for _, nodes := range x.steps() {
+		if err := r.step(nodes); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// release drops what only building the index and the steps needs. In a large log that is
-// most of the index, and messages are about to need the memory.
-func (x *claudeIndex) release() {
-	x.ids, x.links, x.answers, x.calls, x.results, x.about, x.logged = nil, nil, nil, nil, nil, nil, nil
-}
-
-// claudeSteps says which nodes make one message together. It is made of flat lists because a
-// large log has very many messages.
-type claudeSteps struct {
-	first []int32 // node of each message, in the order of the file
-	next  []int32 // the node that follows a node in its message, 0: none
-}
-
-// nodes appends the nodes of the message that begins with first.
-func (s *claudeSteps) nodes(list []int, first int32) []int {
-	list = append(list, int(first))
-	for at := s.next[first]; at != 0; at = s.next[at] {
-		list = append(list, int(at))
-	}
-	return list
-}
-
-// steps joins the nodes that make one message, in the order of the file: the parts of an
-// answer, and the results of its calls.
-func (x *claudeIndex) steps() claudeSteps {
-	s := claudeSteps{next: make([]int32, len(x.nodes))}
-	var last []int32 // node of each message
-	stepOf := make([]int32, len(x.nodes))
-	answerOf := make(map[int]int32) // the step of an answer's results, by the answer's step
+// steps lists the nodes of each message, in the order of the file: the parts of an answer are
+// one message, and so are the results of its calls.
+func (x *claudeIndex) steps() (steps [][]int) {
+	stepOf := make(map[int]int)    // by node, of answers
+	resultsOf := make(map[int]int) // the step of the results, by the step of their answer
+	partOf := make(map[int]int)    // the first part of an answer, by the others
 	for _, nodes := range x.answers {
-		for _, at := range nodes {
-			stepOf[at] = -1 - int32(nodes[0]) // joins the first, whose step is not made yet
+		for _, at := range nodes[1:] {
+			partOf[at] = nodes[0]
 		}
 	}
 	for at, n := range x.nodes {
-		if n.kind == linkNode {
-			continue
-		}
-		join := int32(-1)
+		step := len(steps) // one of its own, unless it joins another
 		switch n.kind {
+		case linkNode:
+			continue
 		case answerNode:
-			if first := int(-1 - stepOf[at]); stepOf[at] < 0 && first != at && x.sameLine(first, at) {
-				join = stepOf[first]
+			if first, ok := partOf[at]; ok && x.sameLine(first, at) {
+				step = stepOf[first]
 			}
+			stepOf[at] = step
 		case resultNode:
 			if call, ok := x.calls[x.results[at][0]]; ok && call < at {
-				key := int(stepOf[call])
-				if step, ok := answerOf[key]; ok && x.sameLine(int(s.first[step]), at) {
-					join = step
+				answer := stepOf[call]
+				if joined, ok := resultsOf[answer]; ok && x.sameLine(steps[joined][0], at) {
+					step = joined
 				} else {
-					answerOf[key] = int32(len(s.first))
+					resultsOf[answer] = step
 				}
 			}
 		}
-		if join >= 0 {
-			s.next[last[join]], last[join] = int32(at), int32(at)
-			stepOf[at] = join
-			continue
+		if step == len(steps) {
+			steps = append(steps, nil)
 		}
-		stepOf[at] = int32(len(s.first))
-		s.first, last = append(s.first, int32(at)), append(last, int32(at))
+		steps[step] = append(steps[step], at)
 	}
-	return s
+	return steps
 }
 
 func (x *claudeIndex) sameLine(a, b int) bool {

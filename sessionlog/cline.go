@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"strings"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,12 +55,9 @@ func readCline(l *Log, s *sink) error {
 		case "assistant":
 			u := m.get("metrics")
 			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
-				rec.Usage = tokens.usage(model.Usage{Input: tokens.get("prompt").num(), CacheRead: tokens.get("cached").num(), Output: tokens.get("completion").num()})
+				rec.Usage = tokens.usage("prompt", "cached", "", "completion")
 			} else {
-				read, write := u.get("cacheReadTokens").num(), u.get("cacheWriteTokens").num()
-				rec.Usage = u.usage(model.Usage{
-					Input: max(u.get("inputTokens").num()-read-write, 0), CacheRead: read, CacheWrite: write, Output: u.get("outputTokens").num(),
-				})
+				rec.Usage = u.usageOf("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
 			}
 			return s.answer(rec, plainBlocks(content))
 		case "user":

@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
@@ -173,11 +172,11 @@ func (r *codexReader) used(info value) {
 	if len(r.held) == 0 || r.held[0].Message.Role() != transcript.RoleAssistant || total == r.total && total > 0 {
 		return
 	}
-	cached := u.get("cached_input_tokens").num()
-	r.total, r.held[0].Usage = total, u.usage(model.Usage{
-		Input: max(u.get("input_tokens").num()-cached, 0), CacheRead: cached,
-		Output: u.get("output_tokens").num(), Reasoning: u.get("reasoning_output_tokens").num(),
-	})
+	used := u.usageOf("input_tokens", "cached_input_tokens", "", "output_tokens")
+	if used != nil {
+		used.Reasoning = u.get("reasoning_output_tokens").num()
+	}
+	r.total, r.held[0].Usage = total, used
 }
 
 // newest is the newest record, which may be none.

@@ -3,7 +3,6 @@ package sessionlog
 import (
 	"net/url"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -70,12 +69,7 @@ func readContinue(l *Log, s *sink) error {
 func continueAnswer(s *sink, rec Record, item value, blocks []transcript.Block) error {
 	m := item.get("message")
 	rec.Model = item.get("promptLogs").at(0).get("modelTitle").str()
-	u := m.get("usage")
-	read, write := u.get("promptTokensDetails", "cachedTokens").num(), u.get("promptTokensDetails", "cacheWriteTokens").num()
-	rec.Usage = u.usage(model.Usage{
-		Input: max(u.get("promptTokens").num()-read-write, 0), CacheRead: read, CacheWrite: write,
-		Output: u.get("completionTokens").num(), Reasoning: u.get("completionTokensDetails", "reasoningTokens").num(),
-	})
+	rec.Usage = m.get("usage").usageOf("promptTokens", "promptTokensDetails.cachedTokens", "promptTokensDetails.cacheWriteTokens", "completionTokens")
 	var results []transcript.ToolResult
 	for state := range item.get("toolCallStates").elems() {
 		call := state.get("toolCall", "function")

@@ -1,7 +1,6 @@
 package sessionlog
 
 import (
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -44,10 +43,10 @@ func readGemini(l *Log, s *sink) error {
 func geminiAnswer(s *sink, rec Record, m value) error {
 	rec.Model = m.get("model").str()
 	u := m.get("tokens")
-	cached, thought := u.get("cached").num(), u.get("thoughts").num()
-	rec.Usage = u.usage(model.Usage{
-		Input: max(u.get("input").num()-cached, 0), CacheRead: cached, Output: u.get("output").num() + thought, Reasoning: thought,
-	})
+	if rec.Usage = u.usageOf("input", "cached", "", "output"); rec.Usage != nil {
+		rec.Usage.Reasoning = u.get("thoughts").num()
+		rec.Usage.Output += rec.Usage.Reasoning
+	}
 	var blocks []transcript.Block
 	for t := range m.get("thoughts").elems() {
 		text := t.get("description").str()

@@ -103,7 +103,7 @@ func (l *Log) Records() iter.Seq2[Record, error] {
 		if err == nil {
 			err = s.flush()
 		}
-		if err != nil && !errors.Is(err, errStop) && !s.stopped {
+		if err != nil && s.err == nil {
 			yield(Record{}, fmt.Errorf("read session: %w", err))
 		}
 	}

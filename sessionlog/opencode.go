@@ -205,7 +205,7 @@ func openCodeFile(p value) (transcript.Block, bool) {
 	mime := p.get("mime").str()
 	switch url := p.get("url").str(); {
 	case strings.HasPrefix(mime, "image/"):
-		img := imageFrom(url, "", "")
+		img := transcript.ImageAt(url)
 		img.MediaType = mime
 		return img, true
 	case strings.HasPrefix(mime, "text/"), mime == "application/x-directory":
@@ -259,11 +259,12 @@ func (r openCodeReader) assistant(rec Record, info value, parts value) error {
 }
 
 func openCodeUsage(u value) *model.Usage {
-	thought := u.get("reasoning").num()
-	return u.usage(model.Usage{
-		Input: u.get("input").num(), CacheRead: u.get("cache", "read").num(), CacheWrite: u.get("cache", "write").num(),
-		Output: u.get("output").num() + thought, Reasoning: thought,
-	})
+	used := u.usage("input", "cache.read", "cache.write", "output")
+	if used != nil {
+		used.Reasoning = u.get("reasoning").num()
+		used.Output += used.Reasoning
+	}
+	return used
 }
 
 func openCodeReasoning(p value) (transcript.Thinking, bool) {

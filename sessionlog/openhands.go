@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -93,7 +92,7 @@ func (r *openHandsReader) event(elem value, num int) error {
 func (r *openHandsReader) message(rec Record, e value) error {
 	blocks := textBlocks(e.get("args", "content"))
 	for u := range e.get("args", "image_urls").elems() {
-		blocks = append(blocks, imageFrom(u.str(), "", ""))
+		blocks = append(blocks, transcript.ImageAt(u.str()))
 	}
 	if e.get("source").is("user") {
 		return r.sink.user(rec, transcript.OriginUnknown, blocks...)
@@ -125,9 +124,7 @@ func (r *openHandsReader) call(rec Record, e value) error {
 		blocks = append(blocks, transcript.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
 	}
 	rec.Model = response.get("model").str()
-	u := response.get("usage")
-	cached := u.get("prompt_tokens_details", "cached_tokens").num()
-	rec.Usage = u.usage(model.Usage{Input: max(u.get("prompt_tokens").num()-cached, 0), CacheRead: cached, Output: u.get("completion_tokens").num()})
+	rec.Usage = response.get("usage").usageOf("prompt_tokens", "prompt_tokens_details.cached_tokens", "", "completion_tokens")
 	return r.sink.answer(rec, blocks)
 }
 

@@ -47,13 +47,6 @@ func arguments(v value) transcript.Content {
 	return transcript.Plain(v.raw())
 }
 
-// imageFrom makes an image from a URL, which may hold the data itself.
-func imageFrom(url, detail, raw string) transcript.Image {
-	img := transcript.ImageAt(url)
-	img.Detail, img.Raw = detail, raw
-	return img
-}
-
 // tools decodes tool definitions of any of the wires.
 func tools(list value) []model.Tool {
 	var all []model.Tool

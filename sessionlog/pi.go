@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -65,10 +64,7 @@ func piMessage(s *sink, rec Record, m value) error {
 	switch role := m.get("role").str(); role {
 	case "assistant":
 		rec.Model = m.get("model").str()
-		u := m.get("usage")
-		rec.Usage = u.usage(model.Usage{
-			Input: u.get("input").num(), CacheRead: u.get("cacheRead").num(), CacheWrite: u.get("cacheWrite").num(), Output: u.get("output").num(),
-		})
+		rec.Usage = m.get("usage").usage("input", "cacheRead", "cacheWrite", "output")
 		return s.answer(rec, blocks)
 	case "toolResult":
 		return s.result(rec, transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)})

@@ -1,7 +1,6 @@
 package sessionlog
 
 import (
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -57,11 +56,11 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 	case "assistant":
 		rec.Model = e.get("model").str()
 		u := e.get("usageMetadata")
-		cached, thought := u.get("cachedContentTokenCount").num(), u.get("thoughtsTokenCount").num()
-		rec.Usage = u.usage(model.Usage{
-			Input: max(u.get("promptTokenCount").num()-cached, 0), CacheRead: cached,
-			Output: max(u.get("candidatesTokenCount").num(), thought), Reasoning: thought,
-		})
+		rec.Usage = u.usageOf("promptTokenCount", "cachedContentTokenCount", "", "candidatesTokenCount")
+		if rec.Usage != nil {
+			rec.Usage.Reasoning = u.get("thoughtsTokenCount").num()
+			rec.Usage.Output = max(rec.Usage.Output, rec.Usage.Reasoning)
+		}
 		return s.answer(rec, qwenAnswer(parts))
 	case "tool_result":
 		status := e.get("toolCallResult", "status").str()

@@ -14,8 +14,7 @@ type sink struct {
 	n       int // records handed out
 	results []transcript.Block
 	pending Record // of results
-	stopped bool
-	err     error // errStop, or what ended reading
+	err     error  // errStop: the caller has left the loop
 }
 
 // add hands out a record with at least one block.
@@ -36,7 +35,7 @@ func (s *sink) put(r Record) error {
 		s.log.info.Model = r.Model
 	}
 	if !s.yield(r, nil) {
-		s.stopped, s.err = true, errStop
+		s.err = errStop
 	}
 	return s.err
 }

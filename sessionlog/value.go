@@ -170,10 +170,21 @@ func (v value) texts() string {
 	return strings.Join(all, "\n")
 }
 
-// usage returns u if v is an object, which is how logs say what was used, else nil.
-func (v value) usage(u model.Usage) *model.Usage {
+// usage reads what a request used from members of these names; "": the log has none. It is nil
+// if v is no object.
+func (v value) usage(input, cacheRead, cacheWrite, output string) *model.Usage {
 	if !v.isObject() {
 		return nil
 	}
-	return &u
+	n := func(name string) int { return v.get(strings.Split(name, ".")...).num() }
+	return &model.Usage{Input: n(input), CacheRead: n(cacheRead), CacheWrite: n(cacheWrite), Output: n(output)}
+}
+
+// usageOf is usage for logs whose input has what was read from the cache or written to it.
+func (v value) usageOf(input, cacheRead, cacheWrite, output string) *model.Usage {
+	u := v.usage(input, cacheRead, cacheWrite, output)
+	if u != nil {
+		u.Input = max(u.Input-u.CacheRead-u.CacheWrite, 0)
+	}
+	return u
 }
