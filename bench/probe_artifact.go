@@ -9,12 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // trail is what became of files: for each path whether it is still there.
-type trail map[string]sessionlog.ChangeOp
+type trail map[string]ChangeOp
 
 // trail is the gold at a cut.
 func (s *Session) trail(cut int) trail {
@@ -42,12 +41,12 @@ func trailOf(s *Session, cut int) trail {
 	return t
 }
 
-func (t trail) note(p string, op sessionlog.ChangeOp) {
+func (t trail) note(p string, op ChangeOp) {
 	if p = plainPath(p); p == "." {
 		return
 	}
-	if op == sessionlog.Edited && t[p] == sessionlog.Created {
-		op = sessionlog.Created
+	if op == Edited && t[p] == Created {
+		op = Created
 	}
 	t[p] = op
 }
@@ -96,7 +95,7 @@ func (t trail) addCall(c transcript.ToolCall) {
 	if strings.Contains(input, "*** ") && strings.Contains(input, " File: ") {
 		for _, text := range callStrings(input) {
 			for _, m := range patchFile.FindAllStringSubmatch(text, -1) {
-				t.note(m[2]+m[3], map[string]sessionlog.ChangeOp{"Add": sessionlog.Created, "": sessionlog.Created, "Update": sessionlog.Edited, "Delete": sessionlog.Deleted}[m[1]])
+				t.note(m[2]+m[3], map[string]ChangeOp{"Add": Created, "": Created, "Update": Edited, "Delete": Deleted}[m[1]])
 			}
 		}
 		return
@@ -114,9 +113,9 @@ func (t trail) addCall(c transcript.ToolCall) {
 	switch name := strings.ToLower(c.Name); {
 	case p == "" || args.Command == "view":
 	case args.Command == "create" || slices.Contains(writeTools, name):
-		t.note(p, sessionlog.Created)
+		t.note(p, Created)
 	case slices.Contains(editTools, name):
-		t.note(p, sessionlog.Edited)
+		t.note(p, Edited)
 	}
 }
 
@@ -173,11 +172,11 @@ func artifacts(s *Session, sp span) []probe {
 
 // artifactProbe asks for one file. Where a command names it, the command may have removed
 // it or brought it back: then it only has to be stated.
-func artifactProbe(p string, op sessionlog.ChangeOp, byCommand bool) probe {
+func artifactProbe(p string, op ChangeOp, byCommand bool) probe {
 	return probe{family: Artifacts, what: string(op) + " " + p, look: func(s *seen) verdict {
 		said, ok := s.changes().find(p)
 		switch {
-		case ok && !byCommand && (said == sessionlog.Deleted) != (op == sessionlog.Deleted):
+		case ok && !byCommand && (said == Deleted) != (op == Deleted):
 			return wrong
 		case ok:
 			return stated
@@ -192,7 +191,7 @@ func artifactProbe(p string, op sessionlog.ChangeOp, byCommand bool) probe {
 }
 
 // find looks a path up that may be spelled from another folder.
-func (t trail) find(p string) (sessionlog.ChangeOp, bool) {
+func (t trail) find(p string) (ChangeOp, bool) {
 	if op, ok := t[p]; ok {
 		return op, true
 	}
@@ -286,14 +285,14 @@ func pathsIn(rest string) []string {
 	return out
 }
 
-func opOf(verb string) sessionlog.ChangeOp {
+func opOf(verb string) ChangeOp {
 	switch verb = strings.ToLower(verb); {
 	case strings.Contains(verb, "delet") || strings.HasPrefix(verb, "remov"):
-		return sessionlog.Deleted
+		return Deleted
 	case strings.HasPrefix(verb, "creat") || strings.HasPrefix(verb, "add") || strings.HasPrefix(verb, "new") || strings.HasPrefix(verb, "wr"):
-		return sessionlog.Created
+		return Created
 	}
-	return sessionlog.Edited
+	return Edited
 }
 
 // splitBraces writes a{b,c{d,e}} out as ab, acd and ace, separated by commas at the top.

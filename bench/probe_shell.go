@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -42,7 +41,7 @@ func (t trail) addCommand(command string) {
 			}
 		}
 		if words[0] == "sed" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-i") }) && len(args) > 0 {
-			t.note(args[len(args)-1], sessionlog.Edited)
+			t.note(args[len(args)-1], Edited)
 		}
 		t.addProgram(words[0], args)
 	}
@@ -61,7 +60,7 @@ func (t trail) addProgram(name string, args []string) {
 		if name == "mv" {
 			t.remove(args[0])
 		}
-		t.note(args[1], sessionlog.Created)
+		t.note(args[1], Created)
 	}
 }
 
@@ -70,11 +69,11 @@ func (t trail) remove(p string) {
 	p = path.Clean(p)
 	for q := range t {
 		if strings.HasPrefix(q, p+"/") || strings.Contains(q, "/"+p+"/") {
-			t[q] = sessionlog.Deleted
+			t[q] = Deleted
 		}
 		if samePath(p, q) {
-			t[q] = sessionlog.Deleted
+			t[q] = Deleted
 		}
 	}
-	t.note(p, sessionlog.Deleted)
+	t.note(p, Deleted)
 }

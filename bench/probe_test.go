@@ -5,25 +5,24 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/diff"
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // What a reader takes from a line about files, the probe takes from it too.
 func TestStatedChanges(t *testing.T) {
 	for line, want := range map[string]trail{
-		"Edited: /src/a.go (2 times) #157":                 {"/src/a.go": sessionlog.Edited},
-		"Created: /src/a b.md #3":                          {"/src/a b.md": sessionlog.Created},
-		"#31 create /src/cli/.env.example: ok":             {"/src/cli/.env.example": sessionlog.Created},
+		"Edited: /src/a.go (2 times) #157":                 {"/src/a.go": Edited},
+		"Created: /src/a b.md #3":                          {"/src/a b.md": Created},
+		"#31 create /src/cli/.env.example: ok":             {"/src/cli/.env.example": Created},
 		"#31 edit /src/a.go: failed: no such text":         {},
-		"Edited: src/{a.go,b/{c.go,d.go}}":                 {"src/a.go": sessionlog.Edited, "src/b/c.go": sessionlog.Edited, "src/b/d.go": sessionlog.Edited},
+		"Edited: src/{a.go,b/{c.go,d.go}}":                 {"src/a.go": Edited, "src/b/c.go": Edited, "src/b/d.go": Edited},
 		"- Removed from 3 stop/post-task handlers":         {},
-		"- Removed `a.go`":                                 {"a.go": sessionlog.Deleted},
+		"- Removed `a.go`":                                 {"a.go": Deleted},
 		"+ **`handlers.go` - New handler:**":               {},
-		"- **`handlers.go`** (new)":                        {"handlers.go": sessionlog.Created},
-		"- `handlers.go` - new file with the handlers":     {"handlers.go": sessionlog.Created},
+		"- **`handlers.go`** (new)":                        {"handlers.go": Created},
+		"- `handlers.go` - new file with the handlers":     {"handlers.go": Created},
 		"Only looked at: /src/a.go":                        {},
-		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": sessionlog.Edited, "other.go": sessionlog.Deleted},
+		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": Edited, "other.go": Deleted},
 	} {
 		if d := diff.Values(want, seeText(line).changes()); d != "" {
 			t.Errorf("%q (-want +got):\n%s", line, d)
@@ -40,7 +39,7 @@ func TestFailedChange(t *testing.T) {
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
-	if d := diff.Values(trail{"/a.go": sessionlog.Created}, got); d != "" {
+	if d := diff.Values(trail{"/a.go": Created}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -53,8 +52,8 @@ func TestShownCommand(t *testing.T) {
 	)}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
 	want := trail{
-		"/dir/tmp/a.sql": sessionlog.Deleted, "tmp": sessionlog.Deleted, "/dir/b.go": sessionlog.Deleted, "b.go": sessionlog.Deleted,
-		"c.go": sessionlog.Created, "sub/c.go": sessionlog.Created, "e.go": sessionlog.Edited,
+		"/dir/tmp/a.sql": Deleted, "tmp": Deleted, "/dir/b.go": Deleted, "b.go": Deleted,
+		"c.go": Created, "sub/c.go": Created, "e.go": Edited,
 	}
 	if d := diff.Values(want, got); d != "" {
 		t.Error(d)

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -129,11 +128,11 @@ func (t *Truth) trail() trail {
 		p := path.Join(t.Root, f.Path)
 		switch f.State {
 		case FileCreated:
-			out[p] = sessionlog.Created
+			out[p] = Created
 		case FileEdited:
-			out[p] = sessionlog.Edited
+			out[p] = Edited
 		case FileDeleted:
-			out[p] = sessionlog.Deleted
+			out[p] = Deleted
 		}
 	}
 	return out

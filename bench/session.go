@@ -36,7 +36,7 @@ type Session struct {
 type Change struct {
 	Message int // index of the message that tells of it
 	Path    string
-	Op      sessionlog.ChangeOp
+	Op      ChangeOp
 }
 
 // Compaction is a place where an agent replaced its history by a summary.
@@ -64,28 +64,24 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		return Session{}, fmt.Errorf("read session %s: %w", path, err)
 	}
 	var place []int // of the log's records among our messages
-	var lines []int
 	for rec, err := range log.Records() {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return Session{}, fmt.Errorf("read session %s: %w", path, err)
 		}
 		place = append(place, len(s.Messages))
-		if s.add(rec.Message, rec.Time) {
-			lines = append(lines, rec.Line)
-		}
+		s.add(rec.Message, rec.Time)
 	}
-	info := log.Info()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Session{}, fmt.Errorf("read session: %w", err)
+	}
 	answered := s.answered()
-	for _, c := range info.Changes {
-		at, ok := answered[c.CallID]
-		if !ok {
-			if at, ok = slices.BinarySearch(lines, c.Line); !ok {
-				at--
-			}
+	for _, c := range changesOf(data) {
+		if at, ok := answered[c.call]; ok && c.path != "" {
+			s.Changes = append(s.Changes, Change{Message: at, Path: c.path, Op: c.op})
 		}
-		s.Changes = append(s.Changes, Change{Message: max(at, 0), Path: c.Path, Op: c.Op})
 	}
-	for _, c := range info.Compactions {
+	for _, c := range log.Info().Compactions {
 		if c.Partial || c.At > len(place) {
 			continue
 		}
@@ -99,13 +95,12 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 }
 
 // add adds a message, unless it is a summary or the system prompt.
-func (s *Session) add(m transcript.Message, at time.Time) bool {
+func (s *Session) add(m transcript.Message, at time.Time) {
 	system := m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
 	if m.Origin() == transcript.OriginSummary || len(s.Messages) == 0 && system {
-		return false
+		return
 	}
 	s.Messages, s.Times = append(s.Messages, m), append(s.Times, at)
-	return true
 }
 
 // readTrajectory reads the first session of a benchmark's trajectory. It reports false if the

@@ -101,11 +101,10 @@ type claudeReader struct {
 	index *claudeIndex
 	buf   []byte
 	// the message that is being assembled
-	parts   bytes.Buffer
-	rec     Record
-	role    string
-	origin  transcript.Origin
-	changes []FileChange
+	parts  bytes.Buffer
+	rec    Record
+	role   string
+	origin transcript.Origin
 }
 
 func (r *claudeReader) step(nodes []int) error {
@@ -157,14 +156,14 @@ func (r *claudeReader) mark(n node) error {
 
 func (r *claudeReader) message(nodes []int) error {
 	r.parts.Reset()
-	r.role, r.origin, r.changes = "", transcript.OriginUnknown, r.changes[:0]
+	r.role, r.origin = "", transcript.OriginUnknown
 	var content value
 	for _, at := range nodes {
 		v, err := r.log.reread(r.index.nodes[at], &r.buf)
 		if err != nil {
 			return err
 		}
-		if content = r.part(v, int(r.index.nodes[at].num)); len(nodes) > 1 {
+		if content = r.part(v); len(nodes) > 1 {
 			r.append(content)
 		}
 	}
@@ -176,9 +175,6 @@ func (r *claudeReader) message(nodes []int) error {
 	}
 	if cap(r.buf) > longLine || r.parts.Cap() > longLine {
 		r.buf, r.parts = nil, bytes.Buffer{} // the message has its own copy
-	}
-	for _, c := range r.changes {
-		r.sink.change(c)
 	}
 	if r.role == "user" && r.origin == transcript.OriginUnknown {
 		r.origin = blocksOrigin(r.rec.Message.Blocks().List())
@@ -193,7 +189,7 @@ func (r *claudeReader) message(nodes []int) error {
 }
 
 // part takes one line's share of the message and returns its content.
-func (r *claudeReader) part(e value, num int) (content value) {
+func (r *claudeReader) part(e value) (content value) {
 	m := e.get("message")
 	content, r.role = m.get("content"), cmp.Or(m.get("role").str(), r.role)
 	if name := m.get("model"); name.exists() {
@@ -223,7 +219,6 @@ func (r *claudeReader) part(e value, num int) (content value) {
 	if version := e.get("version"); version.exists() {
 		info.Version = version.str()
 	}
-	r.changed(e.get("toolUseResult"), content, num)
 	return content
 }
 
@@ -258,23 +253,6 @@ func (r *claudeReader) assemble(content value) error {
 	}
 	r.rec.Message = body.Messages[0]
 	return nil
-}
-
-// changed notes the change of a file, which the log repeats in a structured form beside the
-// tool's result.
-func (r *claudeReader) changed(result, content value, num int) {
-	if !result.get("structuredPatch").isArray() {
-		return
-	}
-	_, ids := toolIDs(content)
-	c := FileChange{Path: result.get("filePath").str(), Op: Edited, Line: num}
-	if len(ids) == 1 {
-		c.CallID = ids[0]
-	}
-	if result.get("type").is("create") {
-		c.Op = Created
-	}
-	r.changes = append(r.changes, c)
 }
 
 // summarized gives the newest compaction its summary.

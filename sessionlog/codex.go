@@ -74,7 +74,7 @@ func (r *codexReader) line(ln line, e value) error {
 	case "response_item":
 		return r.item(ln, payload, stamp)
 	case "event_msg":
-		r.event(ln, payload)
+		r.event(payload)
 	case "turn_context":
 		if m := payload.get("model"); m.isString() {
 			r.model = m.str()
@@ -149,8 +149,8 @@ func failedOutput(text string) bool {
 	return false
 }
 
-func (r *codexReader) event(ln line, payload value) {
-	switch v := payload; v.get("type").str() {
+func (r *codexReader) event(v value) {
+	switch v.get("type").str() {
 	case "user_message":
 		if rec := r.newest(); rec.Message.Role() == transcript.RoleUser {
 			rec.Message = rec.Message.WithOrigin(transcript.OriginTyped)
@@ -160,7 +160,7 @@ func (r *codexReader) event(ln line, payload value) {
 	case "exec_command_end":
 		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
 	case "patch_apply_end":
-		r.patched(ln, v)
+		r.failed[v.get("call_id").str()] = !v.get("success").isTrue()
 	}
 }
 
@@ -185,29 +185,6 @@ func (r *codexReader) newest() *Record {
 		return &Record{}
 	}
 	return &r.held[len(r.held)-1]
-}
-
-func (r *codexReader) patched(ln line, v value) {
-	id, ok := v.get("call_id").str(), v.get("success").isTrue()
-	r.failed[id] = !ok
-	if !ok {
-		return
-	}
-	for path, change := range v.get("changes").fields() {
-		c := FileChange{Path: strings.Clone(path), CallID: id, Line: ln.num, Op: Edited}
-		switch change.get("type").str() {
-		case "add":
-			c.Op = Created
-		case "delete":
-			c.Op = Deleted
-		default:
-			if to := change.get("move_path"); to.isString() {
-				r.sink.change(FileChange{Path: to.str(), CallID: id, Line: ln.num, Op: Created})
-				c.Op = Deleted
-			}
-		}
-		r.sink.change(c)
-	}
 }
 
 // compacted notes a compaction. Its replacement history repeats what the file has, so it is

@@ -3,7 +3,6 @@ package sessionlog
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -143,18 +142,7 @@ func (r *openHandsReader) observation(rec Record, e value, kind string) error {
 	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")
 	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(head(text.content()), "ERROR:")
-	if kind == "edit" && !res.Error {
-		r.changed(rec, e, id)
-	}
 	return r.sink.result(rec, res)
-}
-
-func (r *openHandsReader) changed(rec Record, e value, id string) {
-	c := FileChange{Path: e.get("extras", "path").str(), Op: Edited, CallID: id, Line: rec.Line}
-	if e.get("extras", "prev_exist").b.Kind() == jsonspan.False {
-		c.Op = Created
-	}
-	r.sink.change(c)
 }
 
 func textBlocks(texts ...value) []transcript.Block {

@@ -37,7 +37,6 @@ type Info struct {
 	Tools  []model.Tool
 
 	Compactions []Compaction
-	Changes     []FileChange
 
 	Sidechain int // records of sidechains, read or not
 	Abandoned int // records of abandoned branches, read or not
@@ -55,25 +54,6 @@ type Compaction struct {
 	Partial   bool   // only tool results were cleared
 	Summary   string // what stands for the history from here on; also a record of its own
 	Opaque    bool   // a summary exists that only its provider can read
-}
-
-// ChangeOp says what happened to a file.
-type ChangeOp string
-
-// The kinds of change.
-const (
-	Created ChangeOp = "created"
-	Edited  ChangeOp = "edited" // also where the log does not say which
-	Deleted ChangeOp = "deleted"
-)
-
-// FileChange is a change of a file that the log itself reports: not what a call asked for
-// but what was done.
-type FileChange struct {
-	Path   string
-	Op     ChangeOp
-	CallID string // the tool call that made it, if the log says
-	Line   int
 }
 
 // Damage is a line, or the rest of a document, that could not be read.

@@ -89,9 +89,6 @@ func dumpInfo(sb *strings.Builder, log *sessionlog.Log) {
 	for _, c := range i.Compactions {
 		fmt.Fprintf(sb, "compaction %+v\n", c)
 	}
-	for _, c := range i.Changes {
-		fmt.Fprintf(sb, "change %+v\n", c)
-	}
 	fmt.Fprintf(sb, "sidechain %d abandoned %d damaged %d\n", i.Sidechain, i.Abandoned, i.Damaged)
 	for _, d := range i.Damage {
 		fmt.Fprintf(sb, "damage %v\n", d)

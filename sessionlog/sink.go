@@ -92,12 +92,6 @@ func (s *sink) user(r Record, origin transcript.Origin, blocks ...transcript.Blo
 	return s.add(r)
 }
 
-func (s *sink) change(c FileChange) {
-	if c.Path != "" {
-		s.log.info.Changes = append(s.log.info.Changes, c)
-	}
-}
-
 // answer adds an answer of the model, and the results of its calls if its entry holds them.
 func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcript.ToolResult) error {
 	rec.Message = transcript.Assistant(blocks...)
