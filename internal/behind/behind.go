@@ -1,4 +1,4 @@
-// Package behind writes to a store behind its callers what nothing that was sent depends on.
+// Package behind delays the writes to a store that no sent request depends on.
 package behind
 
 import (
@@ -13,52 +13,52 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Store is a store as the session of one conversation sees it. What no stub depends on is
-// written in the background, several entries at a time: messages, marks and usage. The
-// client has the messages and sends them again. Everything else is durable when Append
-// returns, and so is all that was written before it: a fold never precedes what it folds.
-// Reads wait for writes.
+// Store is a store as the session of one conversation sees it. Messages, marks and usage,
+// which no stub depends on, are written in the background, several entries at a time; if a
+// message is lost, the client sends it again. Everything else is durable when Append returns,
+// and so is all that was appended before it: a fold never precedes what it folds. Reads wait
+// for writes.
 //
-// When such a write fails, the session in memory has what the store has not, and must not
-// be used any more.
+// When a write in the background fails, the session in memory is ahead of the store and must
+// not be used any more.
 type Store struct {
 	store.Store
 	run    func(func())
 	failed func(error)
 
 	mu    sync.Mutex
-	open  *batch    // what is added to; nil: there is none
-	last  *batch    // the newest, which is written after all others; nil: all is written
-	wrote time.Time // when a write ended
-	err   error     // of a write
+	open  *batch    // takes new entries; nil: there is none
+	last  *batch    // the newest, written after all others; nil: everything is written
+	wrote time.Time // when the newest write ended
+	err   error     // of a write in the background
 }
 
-// New writes to st. Run runs a function in the background; failed is told why a write there
-// failed.
+// New returns a store that writes to st. It starts goroutines with run, and calls failed with
+// the error of a write in the background.
 func New(st store.Store, run func(func()), failed func(error)) *Store {
 	return &Store{Store: st, run: run, failed: failed}
 }
 
-// batch is what is written at once.
+// batch is a number of entries that are written together.
 type batch struct {
-	after   uint64 // the entry before its first
+	after   uint64 // number of the entry before the first
 	entries []store.Entry
 	size    int
-	hurry   chan struct{} // closed when it is to be written now
+	hurry   chan struct{} // closed when the batch is to be written now
 	hurried bool
-	done    chan struct{} // closed when it is written, or could not be
+	done    chan struct{} // closed when the batch is written, or has failed
 }
 
 const (
-	// pause is how long what is new waits for more, such as the answer's usage.
+	// pause is how long a batch waits for more entries, such as the answer's usage.
 	pause = 100 * time.Millisecond
-	// batchBytes is how much waits: beyond that it is written while the upstream works.
+	// batchBytes is the size from which a batch is written at once.
 	batchBytes = 64 << 10
-	// mostBytes is how much a store may be behind before requests wait for it.
+	// mostBytes is the size from which Append waits for the batch to be written.
 	mostBytes = 8 << 20
 )
 
-// Whole returns the store with the other things that it can do.
+// Whole returns the store as one that can also search and claim, if the one behind it can.
 func (b *Store) Whole() store.Store {
 	s, searches := b.Store.(store.Searcher)
 	c, claims := b.Store.(store.Claimer)
@@ -74,11 +74,16 @@ func (b *Store) Whole() store.Store {
 			*Store
 			searchBehind
 		}{b, searchBehind{b, s}}
+	case claims:
+		return struct {
+			*Store
+			store.Claimer
+		}{b, c}
 	}
 	return b
 }
 
-// Waits reports whether an entry can be written after the request has left.
+// Waits reports whether an entry may be written after the request was sent.
 func Waits(e store.Entry) bool {
 	return e.Kind == store.EntryMessage || e.Kind == store.EntryPrefix || e.Kind == store.EntryUsage
 }
@@ -119,14 +124,14 @@ func (b *Store) Append(ctx context.Context, key store.SessionKey, last uint64, e
 	return last + uint64(len(entries)), nil
 }
 
-// full reports whether no more should wait.
+// full reports whether the open batch should take no more.
 func (b *Store) full() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.open != nil && b.open.size > mostBytes
 }
 
-// now lets a batch be written. The caller holds the lock.
+// now makes a batch due. The caller holds the lock.
 func (t *batch) now() {
 	if !t.hurried {
 		t.hurried = true
@@ -163,8 +168,8 @@ func (b *Store) write(ctx context.Context, key store.SessionKey, t, before *batc
 	}
 }
 
-// Soon lets what waits be written now, unless something has just been written: a session
-// whose turns take no time does not need a write for each.
+// Soon makes the open batch due, unless something has just been written: a session whose turns
+// are quick does not need a write for each.
 func (b *Store) Soon() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -173,15 +178,15 @@ func (b *Store) Soon() {
 	}
 }
 
-// Ahead reports whether the session has entries that the store has not, with the error of a
-// write that failed. If somebody else writes to the session meanwhile, ours fails.
+// Ahead reports whether entries wait to be written, with the error of a write that failed. If
+// another process appends to the session meanwhile, the write will fail.
 func (b *Store) Ahead() (bool, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.last != nil, b.err
 }
 
-// Wait waits for writes and returns the error of one that failed.
+// Wait waits until everything is written and returns the error of a write that failed.
 func (b *Store) Wait(ctx context.Context) error {
 	b.mu.Lock()
 	last := b.last
@@ -202,7 +207,9 @@ func (b *Store) Wait(ctx context.Context) error {
 }
 
 // Scan implements [store.Store].
-func (b *Store) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (b *Store) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	if err := b.Wait(ctx); err != nil {
 		return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, err) }
 	}
@@ -217,7 +224,7 @@ func (b *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.
 	return b.Store.Body(ctx, key, hash)
 }
 
-// searchBehind searches when all is written.
+// searchBehind searches once everything is written.
 type searchBehind struct {
 	b *Store
 	s store.Searcher
