@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -15,162 +16,107 @@ var errPattern = errors.New("the pattern is not well-formed")
 // maxPatterns bounds how many patterns without braces one pattern may expand to.
 const maxPatterns = 1000
 
+// token finds the parts of a pattern: an escaped character, a class, stars, any other
+// character.
+var token = regexp.MustCompile(`(?s)\\.|\[(?:[!^](?:\\.|[^\\\]])+|(?:\\.|[^\\\]!^])(?:\\.|[^\\\]])*)\]|\*+|.`)
+
 // Compile reads a pattern for paths: * and ? stand for characters of a name, ** for
 // any number of folders, [a-z] and [^a-z] for one character, {a,b} for either pattern, and
 // a backslash takes the next character as it is.
 func Compile(pattern string) (*regexp.Regexp, error) {
-	patterns, err := expandBraces(pattern, 0)
+	patterns, err := expandBraces(token.FindAllString(pattern, -1))
 	if err != nil {
 		return nil, err
 	}
+	alternatives := make([]string, len(patterns))
 	for i, p := range patterns {
-		if patterns[i], err = expression(p); err != nil {
-			return nil, err
-		}
+		alternatives[i] = expression(p)
 	}
-	return regexp.Compile(`(?s)^(?:` + strings.Join(patterns, "|") + `)$`)
-}
-
-// expandBraces expands the first braces at or after from, and those that follow.
-func expandBraces(p string, from int) ([]string, error) {
-	depth, open, start := 0, 0, 0
-	var parts []string
-	for i := from; i < len(p); i++ {
-		switch c := p[i]; {
-		case c == '\\':
-			i++
-		case c == '[':
-			i = classEnd(p, i)
-		case c == '{':
-			if depth++; depth == 1 {
-				open, start = i, i+1
-			}
-		case depth == 1 && (c == ',' || c == '}'):
-			parts = append(parts, p[start:i])
-			start = i + 1
-			if c == '}' {
-				return joinBraces(p[:open], parts, p[i+1:])
-			}
-		case c == '}':
-			depth--
-			if depth < 0 {
-				return nil, errPattern
-			}
-		}
-	}
-	if depth > 0 {
+	re, err := regexp.Compile(`(?s)^(?:` + strings.Join(alternatives, "|") + `)$`)
+	if err != nil {
 		return nil, errPattern
 	}
-	return []string{p}, nil
+	return re, nil
 }
 
-func joinBraces(before string, parts []string, after string) ([]string, error) {
-	if strings.HasSuffix(before, "*") {
-		before += "\x00" // this star and one in the braces are not **
+// expandBraces returns the patterns without braces that a pattern stands for.
+func expandBraces(p []string) (all [][]string, err error) {
+	end := slices.Index(p, "}")
+	if end < 0 {
+		if slices.ContainsFunc(p, func(t string) bool { return t == "{" || t == "[" || t == `\` }) {
+			return nil, errPattern
+		}
+		return [][]string{p}, nil
 	}
-	var all []string
-	for _, part := range parts {
-		more, err := expandBraces(before+part+after, len(before))
+	start := end
+	for start--; start >= 0 && p[start] != "{"; start-- {
+	}
+	if start < 0 {
+		return nil, errPattern
+	}
+	before := p[:start:start]
+	if start > 0 && strings.HasPrefix(p[start-1], "*") {
+		before = append(before, "") // a star before braces and one in them are not **
+	}
+	for inner := p[start+1 : end]; ; {
+		n := slices.Index(inner, ",")
+		if n < 0 {
+			n = len(inner)
+		}
+		more, err := expandBraces(slices.Concat(before, inner[:n], p[end+1:]))
 		if err != nil {
 			return nil, err
 		}
 		if all = append(all, more...); len(all) > maxPatterns {
 			return nil, errors.New("the pattern has too many alternatives")
 		}
-	}
-	return all, nil
-}
-
-// classEnd is the place of the bracket that ends the class that begins at i, or the end.
-func classEnd(p string, i int) int {
-	for i++; i < len(p) && p[i] != ']'; i++ {
-		if p[i] == '\\' {
-			i++
+		if n == len(inner) {
+			return all, nil
 		}
+		inner = inner[n+1:]
 	}
-	return i
 }
 
 // expression is the regular expression for a pattern without braces.
-func expression(p string) (string, error) {
+func expression(p []string) string {
 	var b strings.Builder
-	start := true // of a name
-	for p != "" {
-		rest := strings.TrimLeft(p, "*")
-		switch stars := len(p) - len(rest); {
-		case p[0] == 0: // see joinBraces
-			p = p[1:]
-			continue
-		case p == "/**/":
-			b.WriteString("(?:/.*/)?")
-			return b.String(), nil
-		case p == "/**":
-			b.WriteString("(?:/.*)?") // the folder itself too
-			return b.String(), nil
-		case stars == 2 && start && rest == "":
+	for i := 0; i < len(p); i++ {
+		rest := p[i+1:]
+		folders := p[i] == "**" && (i == 0 || p[i-1] == "/")
+		switch t := p[i]; {
+		case t == "/" && slices.Equal(rest, []string{"**", "/"}):
+			return b.String() + "(?:/.*/)?"
+		case t == "/" && slices.Equal(rest, []string{"**"}):
+			return b.String() + "(?:/.*)?" // the folder itself too
+		case folders && len(rest) == 0:
 			b.WriteString(".*")
-		case stars == 2 && start && rest[0] == '/':
+		case folders && rest[0] == "/":
 			b.WriteString("(?:[^/]*/)*")
-			p = rest[1:]
-			continue
-		case stars > 0:
+			i++
+		case strings.HasPrefix(t, "*"):
 			b.WriteString("[^/]*")
-		case p[0] == '?':
+		case t == "?":
 			b.WriteString("[^/]")
-			rest = p[1:]
-		case p[0] == '[':
-			end := classEnd(p, 0)
-			class, err := classExpression(p[1:min(end, len(p))])
-			if err != nil || end >= len(p) {
-				return "", errPattern
-			}
-			b.WriteString(class)
-			rest = p[end+1:]
+		case strings.HasPrefix(t, "["):
+			b.WriteString(class(t))
 		default:
-			var c string
-			if c, rest = cutChar(p); c == "" {
-				return "", errPattern
-			}
-			b.WriteString(regexp.QuoteMeta(c))
+			b.WriteString(regexp.QuoteMeta(strings.TrimPrefix(t, `\`)))
 		}
-		start = p[0] == '/'
-		p = rest
 	}
-	return b.String(), nil
+	return b.String()
 }
 
-// cutChar cuts off a character, without the backslash before it; "" if none is left.
-func cutChar(p string) (c, rest string) {
-	p = strings.TrimPrefix(p, `\`)
-	_, n := utf8.DecodeRuneInString(p)
-	return p[:n], p[n:]
-}
+// escape finds what has to be written differently in the class of a regular expression.
+var escape = regexp.MustCompile(`(?s)\\.|\[`)
 
-// classExpression is the regular expression for the class with this between its brackets.
-func classExpression(p string) (string, error) {
-	class := "["
-	if p != "" && (p[0] == '!' || p[0] == '^') {
-		class, p = "[^", p[1:]
+// class is the regular expression for a class of characters.
+func class(t string) string {
+	t = t[1 : len(t)-1]
+	if strings.HasPrefix(t, "!") {
+		t = "^" + t[1:]
 	}
-	if p == "" {
-		return "", errPattern
-	}
-	for p != "" {
-		lo, rest := cutChar(p)
-		hi := lo
-		if len(rest) > 1 && rest[0] == '-' {
-			hi, rest = cutChar(rest[1:])
-		}
-		if lo == "" || hi == "" {
-			return "", errPattern
-		}
-		from, _ := utf8.DecodeRuneInString(lo)
-		to, _ := utf8.DecodeRuneInString(hi)
-		if from > to {
-			return "", errPattern
-		}
-		class += fmt.Sprintf(`\x{%x}-\x{%x}`, from, to)
-		p = rest
-	}
-	return class + "]", nil
+	return "[" + escape.ReplaceAllStringFunc(t, func(c string) string {
+		r, _ := utf8.DecodeRuneInString(strings.TrimPrefix(c, `\`))
+		return fmt.Sprintf(`\x{%x}`, r)
+	}) + "]"
 }
