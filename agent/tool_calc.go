@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"go/ast"
-	"go/constant"
 	"go/parser"
 	"go/token"
 	"math"
@@ -31,23 +30,8 @@ func calc() Tool {
 	})
 }
 
-// calcError is why an expression has no value. The functions below panic with it and
-// evaluate returns it.
-type calcError struct{ error }
-
-func cannot(format string, args ...any) { panic(calcError{fmt.Errorf(format, args...)}) }
-
 // evaluate works out an expression. Sizes are bounded, so that no expression takes long.
-func evaluate(expr string) (result string, err error) {
-	defer func() {
-		switch p := recover().(type) {
-		case nil:
-		case calcError:
-			err = p.error
-		default:
-			panic(p)
-		}
-	}()
+func evaluate(expr string) (string, error) {
 	if len(expr) > 2_000 {
 		return "", errors.New("it is too long")
 	}
@@ -59,111 +43,107 @@ func evaluate(expr string) (result string, err error) {
 	if err != nil {
 		return "", errors.New("it is not an arithmetic expression")
 	}
-	return show(value(tree)), nil
+	v, err := value(tree)
+	if err != nil {
+		return "", err
+	}
+	if digits, exact := v.FloatPrec(); exact && digits <= 30 {
+		return v.FloatString(digits), nil
+	}
+	f, _ := v.Float64()
+	if math.IsInf(f, 0) {
+		return "", errors.New("the result is too large")
+	}
+	return fmt.Sprintf("%.17g", f), nil
 }
 
-// show writes a number: exactly if it is whole or a short decimal, else to 17 digits.
-func show(v constant.Value) string {
-	if i := constant.ToInt(v); i.Kind() == constant.Int {
-		return i.ExactString()
-	}
-	if r, ok := constant.Val(constant.ToFloat(v)).(*big.Rat); ok {
-		if digits, exact := r.FloatPrec(); exact && digits <= 30 {
-			return r.FloatString(digits)
-		}
-	}
-	f, _ := constant.Float64Val(v)
-	if math.IsInf(f, 0) || math.IsNaN(f) {
-		cannot("the result is too large")
-	}
-	return fmt.Sprintf("%.17g", f)
-}
-
-func value(e ast.Expr) constant.Value {
+// value works out part of an expression.
+func value(e ast.Expr) (v *big.Rat, err error) {
+	v = new(big.Rat)
 	switch e := e.(type) {
 	case *ast.ParenExpr:
 		return value(e.X)
 	case *ast.BasicLit:
-		if e.Kind == token.INT || e.Kind == token.FLOAT {
-			return bounded(constant.MakeFromLiteral(e.Value, e.Kind, 0))
+		if _, ok := v.SetString(e.Value); !ok || e.Kind != token.INT && e.Kind != token.FLOAT {
+			return nil, errors.New("a number cannot be read")
 		}
 	case *ast.UnaryExpr:
-		x := value(e.X)
-		if e.Op == token.SUB || e.Op == token.ADD {
-			return constant.UnaryOp(e.Op, x, 0)
+		if v, err = value(e.X); err == nil && e.Op == token.SUB {
+			return v.Neg(v), nil
+		}
+		if err == nil && e.Op != token.ADD {
+			return nil, fmt.Errorf("%s is not known", e.Op)
 		}
 	case *ast.BinaryExpr:
-		return binary(value(e.X), e.Op, value(e.Y))
+		x, err1 := value(e.X)
+		y, err2 := value(e.Y)
+		if err = errors.Join(err1, err2); err == nil {
+			v, err = binary(x, e.Op, y)
+		}
 	case *ast.CallExpr:
-		return function(e)
-	}
-	cannot("only numbers, + - * / %%, parentheses and functions are known")
-	return nil
-}
-
-// bounded refuses numbers that would take long to work with.
-func bounded(v constant.Value) constant.Value {
-	switch {
-	case v.Kind() == constant.Unknown:
-		cannot("a number cannot be read")
-	case v.Kind() == constant.Int && constant.BitLen(v) > 1<<16:
-		cannot("a number is too large")
-	}
-	return v
-}
-
-func binary(x constant.Value, op token.Token, y constant.Value) constant.Value {
-	switch op {
-	case token.ADD, token.SUB, token.MUL:
-	case token.QUO:
-		if constant.Sign(y) == 0 {
-			cannot("division by zero")
-		}
-		x, y = constant.ToFloat(x), constant.ToFloat(y)
-	case token.REM:
-		x, y = constant.ToInt(x), constant.ToInt(y)
-		if x.Kind() != constant.Int || y.Kind() != constant.Int || constant.Sign(y) == 0 {
-			cannot("%% needs whole numbers, the second not zero")
-		}
+		v, err = function(e)
 	default:
-		cannot("%s is not known", op)
+		return nil, errors.New("only numbers, + - * / %, parentheses and functions are known")
 	}
-	return bounded(constant.BinaryOp(x, op, y))
+	if err == nil && v.Num().BitLen()+v.Denom().BitLen() > 1<<16 { // it would take long to work with
+		return nil, errors.New("a number is too large")
+	}
+	return v, err
 }
 
-func function(e *ast.CallExpr) constant.Value {
-	id, ok := e.Fun.(*ast.Ident)
-	if !ok {
-		cannot("that is not a function")
-	}
-	args := make([]constant.Value, len(e.Args))
-	for i, a := range e.Args {
-		args[i] = value(a)
-	}
-	op := map[string]token.Token{"min": token.LSS, "max": token.GTR}[id.Name]
+func binary(x *big.Rat, op token.Token, y *big.Rat) (*big.Rat, error) {
 	switch {
-	case id.Name == "pow" && len(args) == 2:
+	case op == token.ADD:
+		return x.Add(x, y), nil
+	case op == token.SUB:
+		return x.Sub(x, y), nil
+	case op == token.MUL:
+		return x.Mul(x, y), nil
+	case op == token.QUO && y.Sign() == 0:
+		return nil, errors.New("division by zero")
+	case op == token.QUO:
+		return x.Quo(x, y), nil
+	case op == token.REM && x.IsInt() && y.IsInt() && y.Sign() != 0:
+		return new(big.Rat).SetInt(new(big.Int).Rem(x.Num(), y.Num())), nil
+	case op == token.REM:
+		return nil, errors.New("% needs whole numbers, the second not zero")
+	}
+	return nil, fmt.Errorf("%s is not known", op)
+}
+
+func function(e *ast.CallExpr) (*big.Rat, error) {
+	name := fmt.Sprint(e.Fun)
+	var args []*big.Rat
+	for _, a := range e.Args {
+		v, err := value(a)
+		if err != nil {
+			return nil, err
+		}
+		args = append(args, v)
+	}
+	better := map[string]int{"min": -1, "max": 1}[name]
+	if name == "pow" && len(args) == 2 {
 		return power(args[0], args[1])
-	case op == token.ILLEGAL || len(args) == 0:
-		cannot("there is no function %s of %d numbers", id.Name, len(args))
+	}
+	if better == 0 || len(args) == 0 {
+		return nil, fmt.Errorf("there is no function %s of %d numbers", name, len(args))
 	}
 	best := args[0]
 	for _, a := range args[1:] {
-		if constant.Compare(a, op, best) {
+		if a.Cmp(best) == better {
 			best = a
 		}
 	}
-	return best
+	return best, nil
 }
 
-func power(x, y constant.Value) constant.Value {
-	n, ok := constant.Int64Val(constant.ToInt(y))
-	if !ok || n < 0 || n > 4096 {
-		cannot("the exponent has to be a whole number up to 4096")
+func power(x, y *big.Rat) (*big.Rat, error) {
+	if !y.IsInt() || !y.Num().IsInt64() || y.Num().Int64() < 0 || y.Num().Int64() > 4096 {
+		return nil, errors.New("the exponent has to be a whole number up to 4096")
 	}
-	out := constant.MakeInt64(1)
-	for range n {
-		out = bounded(constant.BinaryOp(out, token.MUL, x))
+	if size := max(x.Num().BitLen(), x.Denom().BitLen()); int64(size)*y.Num().Int64() > 1<<17 {
+		return nil, errors.New("a number is too large")
 	}
-	return out
+	num, den := new(big.Int).Exp(x.Num(), y.Num(), nil), new(big.Int).Exp(x.Denom(), y.Num(), nil)
+	return new(big.Rat).SetFrac(num, den), nil
 }
