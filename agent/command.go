@@ -1,64 +1,47 @@
 package agent
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
-// commandParts takes a command line apart into simple commands, for rules to judge one by
-// one. ok is false if anything in it has an effect that its text does not show:
-// substitutions, variables, redirections into files, subshells, groups, background jobs,
-// several lines, comments, escapes outside of quotes. It errs on the side of false.
+var (
+	// plainText has no sign, outside of quotes, that makes a shell do something else.
+	plainText = regexp.MustCompile("^(?:'[^'\n\r]*'|\"[^\"$`\\\\!\n\r]*\"|[^'\";|&<>$`(){}\\\\\n\r#!~\\x00])+")
+	// harmlessRedirection writes no file.
+	harmlessRedirection = regexp.MustCompile(`^(>&[12]|>>?/dev/null|> /dev/null|< ?/dev/null)(?:[ ;|]|$)`)
+	// descriptor is the number of a file before a redirection, as a word of its own.
+	descriptor = regexp.MustCompile(` \d$`)
+	glued      = regexp.MustCompile(`[^ ]\d$`)
+	joint      = regexp.MustCompile(`^(?:&&|\|\||[;|])`)
+)
+
+// commandParts splits a command line into simple commands, for rules to judge one by one. ok
+// is false if anything in it has an effect that its text does not show: substitutions,
+// variables, redirections into files, subshells, groups, background jobs, several lines,
+// comments, escapes outside of quotes. It errs on the side of false.
 func commandParts(line string) (parts []string, ok bool) {
-	line = strings.TrimSpace(line)
-	var part []byte
-	flush := func() bool {
-		parts = append(parts, strings.TrimSpace(string(part)))
-		part = nil
-		return simple(parts[len(parts)-1])
-	}
-	for i := 0; i < len(line); {
-		switch c := line[i]; c {
-		case '\'', '"':
-			bad := "\n\r"
-			if c == '"' {
-				bad = "$`\\!\n\r"
-			}
-			end := strings.IndexByte(line[i+1:], c)
-			if end < 0 || strings.ContainsAny(line[i:i+end+1], bad) {
-				return nil, false
-			}
-			part = append(part, line[i:i+end+2]...)
-			i += end + 2
-		case ';', '|', '&':
-			n := 1
-			if i+1 < len(line) && line[i+1] == c && c != ';' {
-				n = 2
-			}
-			if c == '&' && n == 1 || i+n < len(line) && strings.IndexByte(";|&", line[i+n]) >= 0 {
-				return nil, false
-			}
-			if !flush() {
-				return nil, false
-			}
-			i += n
-		case '>', '<':
-			n := harmlessRedirection(line[i:], part)
-			if n == 0 {
-				return nil, false
-			}
-			if n := len(part); n > 1 && part[n-2] == ' ' && isDigit(part[n-1]) { // the number of a file descriptor
-				part = part[:n-2]
-			}
-			i += n
-		case '$', '`', '(', ')', '{', '}', '\\', '\n', '\r', '#', '!', '~', 0:
+	rest, part := strings.TrimSpace(line), ""
+	for rest != "" {
+		if text := plainText.FindString(rest); text != "" {
+			part, rest = part+text, rest[len(text):]
+			continue
+		}
+		if m := harmlessRedirection.FindStringSubmatch(rest); m != nil && !glued.MatchString(part) {
+			part, rest = descriptor.ReplaceAllString(part, ""), rest[len(m[1]):]
+			continue
+		}
+		sign := joint.FindString(rest)
+		rest = rest[len(sign):]
+		if part = strings.TrimSpace(part); sign == "" || strings.IndexAny(rest, ";|&") == 0 || !simple(part) {
 			return nil, false
-		default:
-			part = append(part, c)
-			i++
+		}
+		if parts, part = append(parts, part), ""; rest == "" && sign == ";" {
+			return parts, true
 		}
 	}
-	if strings.TrimSpace(string(part)) == "" && len(parts) > 0 && strings.HasSuffix(line, ";") {
-		return parts, true
-	}
-	return parts, flush()
+	part = strings.TrimSpace(part)
+	return append(parts, part), simple(part)
 }
 
 // simple reports whether a part is a command and its arguments: assignments before it
@@ -75,19 +58,3 @@ func simple(part string) bool {
 	}
 	return true
 }
-
-// harmlessRedirection is the length of a redirection that writes no file: 2>&1, >&2,
-// >/dev/null, </dev/null. 0: it is another one.
-func harmlessRedirection(rest string, before []byte) int {
-	if n := len(before); n > 1 && isDigit(before[n-1]) && before[n-2] != ' ' {
-		return 0 // a word that ends in a digit
-	}
-	for _, form := range []string{">&1", ">&2", ">/dev/null", "> /dev/null", ">>/dev/null", "</dev/null", "< /dev/null"} {
-		if after, ok := strings.CutPrefix(rest, form); ok && (after == "" || strings.IndexByte(" ;|", after[0]) >= 0) {
-			return len(form)
-		}
-	}
-	return 0
-}
-
-func isDigit(c byte) bool { return c >= '0' && c <= '9' }
