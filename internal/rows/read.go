@@ -114,11 +114,14 @@ func (c Calls) Find(ctx context.Context, tenant string, kind store.EntryKind, la
 	return found, nil
 }
 
-// ReadFound reads an ID, EntryColumns and the names of the session, and checks that the
-// entry is of that tenant and kind. Asked reports whether it has the right label.
-func (b *Base) ReadFound(row Scanner, tenant string, kind store.EntryKind, asked func(r *Record) bool) (found store.Found, err error) {
+// ReadFound reads an ID, EntryColumns, the names of the session and what more there is, and
+// checks that the entry is of that tenant and kind. Asked reports whether it has the right
+// label.
+func (b *Base) ReadFound(
+	row Scanner, tenant string, kind store.EntryKind, asked func(r *Record) bool, more ...any,
+) (found store.Found, err error) {
 	var keyTenant, keyName []byte
-	r, err := b.scanEntry(row, &keyTenant, &keyName)
+	r, err := b.scanEntry(row, append([]any{&keyTenant, &keyName}, more...)...)
 	found.Key = store.SessionKey{Tenant: string(keyTenant), Session: string(keyName)}
 	if err == nil {
 		err = r.check(found.Key)

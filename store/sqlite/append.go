@@ -14,7 +14,7 @@ import (
 
 func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (head uint64, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {
-		x, err := t.sessionForWriting(ctx, key)
+		x, err := t.session(ctx, t.write.session, key)
 		if err != nil {
 			return err
 		}
@@ -25,7 +25,7 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 			return err
 		}
 		if source != nil {
-			now, err := t.sessionForWriting(ctx, source.Key)
+			now, err := t.session(ctx, t.write.session, source.Key)
 			if err == nil {
 				err = source.Still(now)
 			}
@@ -54,25 +54,6 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 		return err
 	})
 	return head, err
-}
-
-// sessionForWriting finds the session inside the write transaction; nil if there is
-// none.
-func (s *Store) sessionForWriting(ctx context.Context, key store.SessionKey) (*rows.Session, error) {
-	x, err := s.base.ReadSessionOf(key, s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
-	if x != nil || err != nil {
-		return x, err
-	}
-	return nil, s.confirmNone(key, s.write.sessionByHash.QueryRowContext(ctx, rows.SessionHash(key)))
-}
-
-// confirmNone asks the second index whether a session really does not exist.
-func (s *Store) confirmNone(key store.SessionKey, row rows.Scanner) error {
-	x, err := s.base.ReadSessionOf(key, row)
-	if x != nil && err == nil {
-		err = s.base.Corrupt("session %q is missing in an index", key)
-	}
-	return err
 }
 
 // addEntry writes one entry, and the row of its session if it is new.

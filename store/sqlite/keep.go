@@ -52,18 +52,14 @@ func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 
 // forget runs in a write transaction.
 func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
-	// A damaged session can be forgotten too, if its row can be read at all.
-	x, _ := s.base.ReadSession(s.write.sessionByName.QueryRowContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session)))
-	var err error
-	if x == nil {
-		x, err = s.sessionForWriting(ctx, key)
+	x, err := s.session(ctx, s.write.session, key)
+	if x == nil && err == nil {
+		err = store.ErrNotFound
 	}
-	if err != nil {
+	if x == nil {
 		return err
 	}
-	if x == nil {
-		return store.ErrNotFound
-	}
+	err = nil // a damaged session can be forgotten too
 	exec := func(text string, args ...any) (deleted int64) {
 		if err == nil {
 			deleted, err = affected(s.conn.ExecContext(ctx, text, args...))

@@ -3,8 +3,8 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/rows"
@@ -17,22 +17,29 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (*rows.Sessio
 		return nil, err
 	}
 	defer t.base.Leave()
-	tenant, name := rows.Column(key.Tenant), rows.Column(key.Session)
-	x, err := t.base.ReadSessionOf(key, t.query.sessionByName.QueryRowContext(ctx, tenant, name))
-	if x != nil || err != nil {
-		return x, err
+	return t.session(ctx, t.query.session, key)
+}
+
+// session finds a session by both indexes, in one statement, which sees one moment: they must
+// agree. A session that fails its check is returned with the error, if it could be read.
+func (s *Store) session(ctx context.Context, find *sql.Stmt, key store.SessionKey) (x *rows.Session, err error) {
+	list, err := find.QueryContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session), rows.SessionHash(key))
+	n := 0
+	for row, err := range rows.Each(list, err) {
+		if err == nil {
+			x, err = s.base.ReadSession(row)
+		}
+		if err != nil {
+			return x, s.base.In(err, "session %q", key)
+		}
+		if n++; x.Key != key {
+			return nil, s.base.Corrupt("session %q: its index leads to session %q", key, x.Key)
+		}
 	}
-	// The second index confirms, in one transaction, that there is none.
-	tx, err := t.read.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, err
+	if n == 1 {
+		return x, s.base.Corrupt("session %q is missing in an index", key)
 	}
-	defer tx.Rollback()
-	x, err = t.base.ReadSessionOf(key, tx.QueryRowContext(ctx, selectSessionByName, tenant, name))
-	if x != nil || err != nil {
-		return x, err
-	}
-	return nil, t.confirmNone(key, tx.QueryRowContext(ctx, selectSessionByHash, rows.SessionHash(key)))
+	return x, nil
 }
 
 func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind) (page []*rows.Record, err error) {
@@ -113,83 +120,23 @@ func (s *Store) bodyByIndex(ctx context.Context, x *rows.Session, hash transcrip
 	return nil, store.ErrNotFound
 }
 
-// Find asks both indexes in one transaction. They must agree on which entries exist and
-// which is the newest.
+// Find asks both indexes in one statement. They must agree on which entry is the newest.
 func (t tables) Find(ctx context.Context, tenant string, kind store.EntryKind, labels []string) ([]store.Found, error) {
-	keys1, keys2 := make([]any, len(labels)), make([]any, len(labels))
+	keys := make([][2]int64, len(labels))
 	for i, label := range labels {
-		keys1[i], keys2[i] = findKeys(tenant, kind, label)
+		keys[i][0], keys[i][1] = findKeys(tenant, kind, label)
 	}
-	if len(labels) <= findFew { // a proxy asks about the newest messages, which are nearly always new
-		any, err := t.findsAny(ctx, keys1, keys2)
-		if err != nil || !any {
-			return nil, err
-		}
-	}
-	tx, err := t.read.BeginTx(ctx, nil)
+	list, err := json.Marshal(keys)
 	if err != nil {
 		return nil, err
 	}
-	defer tx.Rollback()
-	newest1, err := newestBy(ctx, tx, "find1", keys1)
-	if err != nil {
-		return nil, err
+	var label int
+	var second *int64 // what the second index leads to
+	asked := func(r *rows.Record) bool { return r.Label == labels[label] && second != nil && r.ID == *second }
+	read := func(row rows.Scanner) (store.Found, error) {
+		return t.base.ReadFound(row, tenant, kind, asked, &label, &second)
 	}
-	newest2, err := newestBy(ctx, tx, "find2", keys2)
-	if err != nil {
-		return nil, err
-	}
-	labelOf := make(map[int64]string, len(newest1))
-	var ids []any
-	for i, label := range labels {
-		id := newest1[keys1[i].(int64)]
-		if id != newest2[keys2[i].(int64)] {
-			return nil, t.base.Corrupt("the indexes disagree on the %s entry %q", kind, label)
-		}
-		if id != 0 {
-			labelOf[id] = label
-			ids = append(ids, id)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, nil
-	}
-	list := rows.Each(tx.QueryContext(ctx, "SELECT "+entryColumns+", s.tenant, s.name FROM entry e JOIN session s ON s.id = e.session WHERE e.id IN ("+
-		placeholders(len(ids))+")", ids...))
-	found, err := rows.Collect(list, func(row rows.Scanner) (store.Found, error) {
-		return t.base.ReadFound(row, tenant, kind, func(r *rows.Record) bool { return r.Label == labelOf[r.ID] })
-	})
-	if err == nil && len(found) != len(ids) {
-		err = t.base.Corrupt("%d of %d %s entries that an index knows are missing", len(ids)-len(found), len(ids), kind)
-	}
-	return found, err
-}
-
-// findsAny reports whether either index has one of a few keys.
-func (t tables) findsAny(ctx context.Context, keys1, keys2 []any) (found bool, err error) {
-	few := make([]any, 2*findFew)
-	for i := range findFew {
-		few[i], few[findFew+i] = keys1[i%len(keys1)], keys2[i%len(keys2)]
-	}
-	err = t.query.find.QueryRowContext(ctx, few...).Scan(&found)
-	return found, err
-}
-
-// newestBy returns the newest entry for each key that has one.
-func newestBy(ctx context.Context, tx *sql.Tx, field string, keys []any) (map[int64]int64, error) {
-	newest := make(map[int64]int64)
-	for row, err := range rows.Each(tx.QueryContext(ctx, fmt.Sprintf(
-		"SELECT %[1]s, max(id) FROM entry INDEXED BY entry_%[1]s WHERE %[1]s IN (%[2]s) GROUP BY %[1]s", field, placeholders(len(keys))), keys...)) {
-		if err != nil {
-			return nil, err
-		}
-		var key, id int64
-		if err := row.Scan(&key, &id); err != nil {
-			return nil, err
-		}
-		newest[key] = id
-	}
-	return newest, nil
+	return rows.Collect(rows.Each(t.query.find.QueryContext(ctx, string(list))), read)
 }
 
 func placeholders(n int) string { return "?" + strings.Repeat(", ?", n-1) }

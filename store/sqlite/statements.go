@@ -9,23 +9,24 @@ import (
 
 // statements are those of the writer's connection, prepared once.
 type statements struct {
-	sessionByName, sessionByHash, addSession, setSession *sql.Stmt
-	addEntry, addBlob, getBlob, setBlob                  *sql.Stmt
-	addText, copyText, addPending                        *sql.Stmt
-	getIndexed, setIndexed, addWords, addPlace           *sql.Stmt
-	setPending, endPending                               *sql.Stmt
+	session, addSession, setSession            *sql.Stmt
+	addEntry, addBlob, getBlob, setBlob        *sql.Stmt
+	addText, copyText, addPending              *sql.Stmt
+	getIndexed, setIndexed, addWords, addPlace *sql.Stmt
+	setPending, endPending                     *sql.Stmt
 }
 
 // queries are those of the readers.
 type queries struct {
-	sessionByName, entries, body, place, wordAt, find *sql.Stmt
+	session, entries, body, place, wordAt, find *sql.Stmt
 }
 
 const (
-	entryColumns        = "e.id, " + rows.EntryColumns
-	selectSessionByName = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ?"
-	selectSessionByHash = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
-	selectEntries       = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
+	entryColumns = "e.id, " + rows.EntryColumns
+	// A session by its names, and once more by the hash over them.
+	selectSession = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ? " +
+		"UNION ALL SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
+	selectEntries = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
 	// One statement sees one moment: the entry and its body, or neither.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
 		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? AND e.session = ? LIMIT 1"
@@ -33,13 +34,14 @@ const (
 		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"
 )
 
-// findFew is how many labels selectAny looks for.
-const findFew = 4
-
-// selectAny reports whether one of the two indexes has an entry for some labels. One statement
-// sees one moment.
-const selectAny = "SELECT EXISTS(SELECT 1 FROM entry INDEXED BY entry_find1 WHERE find1 IN (?, ?, ?, ?)) OR " +
-	"EXISTS(SELECT 1 FROM entry INDEXED BY entry_find2 WHERE find2 IN (?, ?, ?, ?))"
+// selectFound finds the newest entry for each pair of keys, by the first key, and what the
+// second key leads to.
+const selectFound = `WITH k(i, first, second) AS MATERIALIZED (SELECT key,
+		(SELECT max(id) FROM entry INDEXED BY entry_find1 WHERE find1 = value->>0),
+		(SELECT max(id) FROM entry INDEXED BY entry_find2 WHERE find2 = value->>1) FROM json_each(?))
+	SELECT ` + entryColumns + `, s.tenant, s.name, k.i, k.second FROM k
+	LEFT JOIN entry e ON e.id = k.first LEFT JOIN session s ON s.id = e.session
+	WHERE k.first IS NOT NULL OR k.second IS NOT NULL`
 
 // preparation is a statement to prepare.
 type preparation struct {
@@ -51,8 +53,7 @@ type preparation struct {
 func (s *Store) prepare(ctx context.Context) error {
 	w, q := &s.write, &s.query
 	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
-		{&w.sessionByName, selectSessionByName},
-		{&w.sessionByHash, selectSessionByHash},
+		{&w.session, selectSession},
 		{&w.addSession, "INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum) VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')"},
 		{&w.setSession, "UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ? WHERE id = ?"},
 		{&w.addEntry, "INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
@@ -73,11 +74,11 @@ func (s *Store) prepare(ctx context.Context) error {
 		return err
 	}
 	return s.prepareAll(ctx, s.read.PrepareContext, []preparation{
-		{&q.sessionByName, selectSessionByName},
+		{&q.session, selectSession},
 		{&q.entries, selectEntries + " ORDER BY e.seq LIMIT ?"},
 		{&q.body, selectBody},
 		{&q.place, "SELECT seq, line, lines, start, size FROM place WHERE id = ?"},
-		{&q.find, selectAny},
+		{&q.find, selectFound},
 		{&q.wordAt, "SELECT doc FROM word_at WHERE term = ? LIMIT ?"},
 	})
 }
