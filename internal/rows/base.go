@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -15,9 +16,8 @@ import (
 )
 
 // Tables is the part that differs between stores: the SQL, and what the errors of the
-// driver mean. Session and Page begin and end a call themselves; see [Base.Enter]. So do the
-// methods for Verify, unless the store's Verify does it for them. The others run within a
-// call.
+// driver mean. Session, Page, Read and CheckText begin and end a call themselves; see
+// [Base.Enter]. The others run within a call.
 type Tables interface {
 	// Misfit reports whether Scan failed because a value does not fit its Go type.
 	Misfit(err error) bool
@@ -51,17 +51,12 @@ type Tables interface {
 	TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error)
 	DropClaim(ctx context.Context, work, token []byte) error
 
-	// EachSession runs f for all sessions, with the error of one that fails its check.
-	EachSession(ctx context.Context, f func(x *Session, err error) error) error
-	// EachEntry runs f for the entries of a session in order, with the size of the body
-	// if it is stored, or with the error of an entry that fails its check.
-	EachEntry(ctx context.Context, x *Session, f func(r *Record, body *int64, err error) error) error
-	// CheckText reads the text of an entry.
+	// Read runs one of the [Pages]. It is a call of its own and may take long.
+	Read(ctx context.Context, read func(list iter.Seq2[Scanner, error]) error, query string, args ...any) error
+	// Owner is what stands for a tenant in the table of bodies.
+	Owner(tenant string) any
+	// CheckText reads the text of an entry, as a call of its own.
 	CheckText(ctx context.Context, x *Session, r *Record) error
-	// EachBody runs f for all bodies, with the error of a row that cannot be read.
-	EachBody(ctx context.Context, f func(tenant string, hash []byte, body Blob, err error) error) error
-	// EachOrphan runs f for the IDs of sessions that do not exist but have entries.
-	EachOrphan(ctx context.Context, f func(session, entries int64) error) error
 }
 
 // Base is a store over its tables, without the methods that only one kind of store has.
@@ -71,6 +66,7 @@ type Base struct {
 	ReadOnly bool
 	Quick    bool // compress for speed: a person waits for the store
 	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
+	Pages    Pages
 
 	tables Tables
 

@@ -160,6 +160,16 @@ func (c Calls) Sessions(ctx context.Context, tenant string) iter.Seq2[store.Sess
 	}
 }
 
+// Tenants lists the tenants that have sessions, in order of name. It is for the owner of the
+// store, who maintains all of it.
+func (c Calls) Tenants(ctx context.Context) (tenants []string, err error) {
+	err = c.b.tables.Read(ctx, func(list iter.Seq2[Scanner, error]) (err error) {
+		tenants, err = Collect(list, Text)
+		return err
+	}, c.b.Pages.Tenants)
+	return tenants, c.b.Fail(ctx, err, "list tenants")
+}
+
 // Forget implements [store.Keeper].
 func (c Calls) Forget(ctx context.Context, key store.SessionKey) error {
 	return c.b.doWriting(ctx, func() error { return c.b.tables.Forget(ctx, key) }, "forget session %q", key)

@@ -181,16 +181,24 @@ func (b *Base) scan(row Scanner, dest ...any) error {
 	return err
 }
 
+// ifDamaged returns what was read of a row that fails its check, along with the error.
+func ifDamaged[T any](v *T, err error) (*T, error) {
+	if _, ok := errors.AsType[damaged](err); !ok {
+		return nil, err
+	}
+	return v, err
+}
+
 // ReadSession reads SessionColumns. A session that fails its check is returned with the
-// error, if it could be read at all.
+// error.
 func (b *Base) ReadSession(row Scanner) (*Session, error) {
 	var x Session
 	var tenant, name, kinds, sum []byte
 	err := b.scan(row, &x.ID, &tenant, &name, &x.Head, &kinds, &x.Bytes, &x.First, &x.Last, &x.Newest, &sum)
-	if err != nil {
-		return nil, err
-	}
 	x.Key = store.SessionKey{Tenant: string(tenant), Session: string(name)}
+	if err != nil {
+		return ifDamaged(&x, err)
+	}
 	if x.Kinds, err = DecodeKinds(kinds); err != nil {
 		return &x, damaged(err.Error())
 	}
@@ -217,7 +225,7 @@ func (b *Base) ReadSessionOf(key store.SessionKey, row Scanner) (*Session, error
 }
 
 // ReadEntry reads an ID, EntryColumns, and more behind them, of a row of the session
-// with that key, and checks it.
+// with that key, and checks it. An entry that fails its check is returned with the error.
 func (b *Base) ReadEntry(row Scanner, key store.SessionKey, more ...any) (*Record, error) {
 	r, err := b.scanEntry(row, more...)
 	if err == nil {
@@ -233,13 +241,13 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	var millis int64
 	dest := append([]any{&r.ID, &r.Seq, &r.Prev, &kind, &label, &millis, &r.BodySize, &body, &text, &r.stored, &r.Data}, more...)
 	if err := b.scan(row, dest...); err != nil {
-		return nil, err
+		return ifDamaged(&r, err)
 	}
 	var err1, err2 error
 	label, err1 = b.Keys.plain(label, "label")
 	r.Data, err2 = b.Keys.plain(r.Data, "data")
 	if err := errors.Join(err1, err2); err != nil {
-		return nil, damaged(fmt.Sprintf("entry %d %v", r.Seq, err))
+		return &r, damaged(fmt.Sprintf("entry %d %v", r.Seq, err))
 	}
 	r.Kind, r.Label, r.Time = store.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
 	if len(r.Data) == 0 {

@@ -6,10 +6,68 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
+	"reflect"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
+
+// Pages are queries over a whole store. Verify reads page by page, so that the store can be in
+// use meanwhile: the last argument of each query, but for Tenants, is the number of rows.
+type Pages struct {
+	Sessions string // SessionColumns of the sessions with an ID above $1, in order
+	// Entries selects an ID, EntryColumns and the size of the body for the entries of session
+	// $1 with a number above $3, in order. $2 is the owner of the bodies.
+	Entries string
+	// Bodies selects two columns that the bodies are ordered by, then tenant, hash, size, codec
+	// and data, of the bodies after $1 and $2. FirstBody comes before all of them.
+	Bodies    string
+	FirstBody [2]any
+	Tenants   string // their names, in order
+	Orphans   string // IDs above $1 that entries have and no session, in order, and how many entries
+}
+
+// pageRows is the number of rows in a page: few, since rows can be large.
+const pageRows = 64
+
+// eachRow runs f for every row of a query, after the database is released. Read must not fail
+// for a row that is damaged: the others may still be read. After returns the arguments that
+// select the rows after one.
+func eachRow[T any](
+	v *Verifier, query string, last T, after func(last T) []any, read func(row Scanner) (T, error), f func(T) error,
+) error {
+	for {
+		var page []T
+		args := after(last)
+		err := v.b.tables.Read(v.ctx, func(list iter.Seq2[Scanner, error]) (err error) {
+			page, err = Collect(list, read)
+			return err
+		}, query, append(args, pageRows)...)
+		for _, last = range page { // also before an error
+			if err := f(last); err != nil {
+				return err
+			}
+		}
+		if err != nil || len(page) < pageRows || reflect.DeepEqual(after(last), args) {
+			return err
+		}
+	}
+}
+
+// examined is a row with the error of its check.
+type examined[T any] struct {
+	row *T
+	err error
+}
+
+// examine returns a row that can be read, perhaps damaged.
+func examine[T any](row *T, err error) (examined[T], error) {
+	if row != nil {
+		return examined[T]{row, err}, nil
+	}
+	return examined[T]{}, err
+}
 
 // Verifier reads everything and reports what is damaged.
 type Verifier struct {
@@ -21,7 +79,9 @@ type Verifier struct {
 
 // Verify is the Verify of the stores; see [store.Keeper]. The store's own steps come first.
 // An error that ends only one step is reported as damage: the others may still find more.
-func (b *Base) Verify(ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error) iter.Seq2[store.Damage, error] {
+func (b *Base) Verify(
+	ctx context.Context, onlyStep func(err error) bool, own ...func(v *Verifier) error,
+) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {
 		v := &Verifier{b: b, ctx: ctx, yield: yield}
 		for _, step := range append(own, (*Verifier).sessions, (*Verifier).bodies, (*Verifier).orphans) {
@@ -55,18 +115,16 @@ func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args 
 
 // sessions checks every session and its entries.
 func (v *Verifier) sessions() error {
-	return v.b.tables.EachSession(v.ctx, func(x *Session, err error) error {
-		if what, ok := errors.AsType[damaged](err); ok {
-			var key store.SessionKey
-			if x != nil {
-				key = x.Key
+	read := func(row Scanner) (examined[Session], error) { return examine(v.b.ReadSession(row)) }
+	after := func(last examined[Session]) []any { return []any{last.row.ID} }
+	first := examined[Session]{row: &Session{ID: math.MinInt64}}
+	return eachRow(v, v.b.Pages.Sessions, first, after, read, func(c examined[Session]) error {
+		if c.err != nil {
+			if err := v.Report(c.row.Key, 0, "%s", c.err); err != nil {
+				return err
 			}
-			err = v.Report(key, 0, "%s", what)
 		}
-		if err != nil || x == nil {
-			return err
-		}
-		return v.entries(x)
+		return v.entries(c.row)
 	})
 }
 
@@ -77,16 +135,21 @@ var errNewer = errors.New("newer")
 // that their bodies and texts are there.
 func (v *Verifier) entries(x *Session) error {
 	due := NewDue(x.Head, x.Kinds, 1, nil)
-	err := v.b.tables.EachEntry(v.ctx, x, func(r *Record, body *int64, err error) error {
-		if what, ok := errors.AsType[damaged](err); ok {
-			seq := uint64(0)
-			if r != nil {
-				seq, due.From = r.Seq, r.Seq+1
-			}
-			return v.Report(x.Key, seq, "%s", what)
-		}
-		if err != nil {
-			return err
+	type entry struct {
+		examined[Record]
+		body *int64
+	}
+	read := func(row Scanner) (e entry, err error) {
+		e.examined, err = examine(v.b.ReadEntry(row, x.Key, &e.body))
+		return e, err
+	}
+	after := func(last entry) []any { return []any{x.ID, v.b.tables.Owner(x.Key.Tenant), int64(last.row.Seq)} }
+	first := entry{examined: examined[Record]{row: &Record{}}}
+	err := eachRow(v, v.b.Pages.Entries, first, after, read, func(e entry) error {
+		r := e.row
+		if e.err != nil {
+			due.From = r.Seq + 1
+			return v.Report(x.Key, r.Seq, "%s", e.err)
 		}
 		if r.Seq > x.Head {
 			return errNewer
@@ -97,7 +160,7 @@ func (v *Verifier) entries(x *Session) error {
 				return err
 			}
 		}
-		if r.BodySize > 0 && (body == nil || *body != int64(r.BodySize)) {
+		if r.BodySize > 0 && (e.body == nil || *e.body != int64(r.BodySize)) {
 			if err := v.missing(x, r.Seq, fmt.Sprintf("body %v is missing", r.BodyHash)); err != nil {
 				return err
 			}
@@ -105,14 +168,7 @@ func (v *Verifier) entries(x *Session) error {
 		if !r.OwnText() { // one that is the body is checked with the bodies
 			return nil
 		}
-		err = v.b.tables.CheckText(v.ctx, x, r)
-		if errors.Is(err, store.ErrCorrupt) {
-			return v.missing(x, r.Seq, err.Error())
-		}
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil // forgotten meanwhile
-		}
-		return err
+		return v.text(x, r)
 	})
 	if err != nil && !errors.Is(err, errNewer) {
 		return err
@@ -121,6 +177,18 @@ func (v *Verifier) entries(x *Session) error {
 		return v.missing(x, 0, what)
 	}
 	return nil
+}
+
+// text checks the text of an entry.
+func (v *Verifier) text(x *Session, r *Record) error {
+	err := v.b.tables.CheckText(v.ctx, x, r)
+	if errors.Is(err, store.ErrCorrupt) {
+		return v.missing(x, r.Seq, err.Error())
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil // forgotten meanwhile
+	}
+	return err
 }
 
 // missing reports that something of a session is missing or damaged, unless the session
@@ -138,19 +206,30 @@ func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 
 // bodies checks every body against its hash.
 func (v *Verifier) bodies() error {
-	return v.b.tables.EachBody(v.ctx, func(tenant string, hash []byte, body Blob, err error) error {
-		key := store.SessionKey{Tenant: tenant}
+	type body struct {
+		at           [2]any
+		tenant, hash []byte
+		Blob
+		err error
+	}
+	read := func(row Scanner) (b body, err error) {
+		err = row.Scan(&b.at[0], &b.at[1], &b.tenant, &b.hash, &b.Size, &b.Codec, &b.Data)
 		if err != nil && v.b.tables.Misfit(err) {
-			return v.Report(key, 0, "a body: %v", err)
+			b.err, err = err, nil
 		}
-		if err != nil {
-			return err
-		}
+		return b, err
+	}
+	after := func(last body) []any { return []any{last.at[0], last.at[1]} }
+	return eachRow(v, v.b.Pages.Bodies, body{at: v.b.Pages.FirstBody}, after, read, func(b body) error {
+		key := store.SessionKey{Tenant: string(b.tenant)}
 		var h transcript.Hash
-		if !SetHash(&h, hash) || body.Size < 0 || body.Size > maxSize {
-			return v.Report(key, 0, "body %x has a damaged record", hash)
+		switch {
+		case b.err != nil:
+			return v.Report(key, 0, "a body: %v", b.err)
+		case !SetHash(&h, b.hash) || b.Size < 0 || b.Size > maxSize:
+			return v.Report(key, 0, "body %x has a damaged record", b.hash)
 		}
-		if _, err := v.b.Keys.Unpack(body, body.Size, h); err != nil {
+		if _, err := v.b.Keys.Unpack(b.Blob, b.Size, h); err != nil {
 			return v.Report(key, 0, "body %v %v", h, err)
 		}
 		return nil
@@ -159,7 +238,14 @@ func (v *Verifier) bodies() error {
 
 // orphans reports entries whose session is gone.
 func (v *Verifier) orphans() error {
-	return v.b.tables.EachOrphan(v.ctx, func(session, entries int64) error {
-		return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there", v.b.Name, entries, session)
+	type orphans struct{ session, entries int64 }
+	read := func(row Scanner) (o orphans, err error) {
+		err = row.Scan(&o.session, &o.entries)
+		return o, err
+	}
+	after := func(last orphans) []any { return []any{last.session} }
+	return eachRow(v, v.b.Pages.Orphans, orphans{session: math.MinInt64}, after, read, func(o orphans) error {
+		return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there",
+			v.b.Name, o.entries, o.session)
 	})
 }

@@ -18,13 +18,6 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 		ownerOf(tenant), rows.Column(tenant))
 }
 
-// Tenants lists the tenants that have sessions, in order of name. It is for the owner of
-// the database, who maintains all of it.
-func (s *Store) Tenants(ctx context.Context) ([]string, error) {
-	tenants, err := collect(ctx, s.read, rows.Text, "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant")
-	return tenants, s.base.Fail(ctx, err, "list tenants")
-}
-
 func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 	inDoubt := false
 	return t.retry(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {

@@ -33,16 +33,6 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 	return sessions, nil
 }
 
-// Tenants lists the tenants that have sessions, in order of name. It is for the owner of
-// the file, who maintains all of it.
-func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
-	err = s.base.Do(ctx, func() error {
-		tenants, err = rows.Collect(rows.Each(s.read.QueryContext(ctx, "SELECT DISTINCT tenant FROM session ORDER BY tenant")), rows.Text)
-		return err
-	}, "list tenants")
-	return tenants, err
-}
-
 func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
 	if err := t.update(ctx, func(ctx context.Context) error { return t.forget(ctx, key) }); err != nil {
 		return err

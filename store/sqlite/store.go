@@ -100,7 +100,9 @@ var (
 // [store.ErrSchema].
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
-	s.base = rows.Base{Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true}
+	s.base = rows.Base{
+		Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true, Pages: pages,
+	}
 	s.calls = s.base.Init(tables{s})
 	var err error
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {

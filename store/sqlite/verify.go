@@ -4,8 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"iter"
+	"math"
 
 	"github.com/pleat-dev/pleat/internal/rows"
 	"github.com/pleat-dev/pleat/store"
@@ -14,21 +14,18 @@ import (
 // Verify implements [store.Keeper]. It reads the whole file: SQLite's own check of all
 // pages and indexes, then every session, entry, body and text against their checksums.
 func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
-	return func(yield func(store.Damage, error) bool) {
-		if err := s.base.Enter(ctx); err != nil {
-			yield(store.Damage{}, fmt.Errorf("verify %s: %w", s.path, err))
-			return
-		}
-		defer s.base.Leave()
-		damaged := func(err error) bool { return code(err) != 0 && errors.Is(s.base.Explain(err), store.ErrCorrupt) }
-		s.base.Verify(ctx, damaged, func(v *rows.Verifier) error { return s.checkPages(ctx, v) })(yield)
-	}
+	damaged := func(err error) bool { return code(err) != 0 && errors.Is(s.base.Explain(err), store.ErrCorrupt) }
+	return s.base.Verify(ctx, damaged, func(v *rows.Verifier) error { return s.checkPages(ctx, v) })
 }
 
 // checkPages lets SQLite check its pages and indexes, including the search index. It uses
 // a connection of its own: on one that has searched before, FTS5 compares with a cached
 // state of the index, and takes what others have written since for damage.
 func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
+	if err := s.base.Enter(ctx); err != nil {
+		return err
+	}
+	defer s.base.Leave()
 	db, err := sql.Open("sqlite", s.source(append([]string{s.timeoutPragma()}, readerPragmas...)))
 	if err != nil {
 		return err
@@ -49,66 +46,34 @@ func (s *Store) checkPages(ctx context.Context, v *rows.Verifier) error {
 	return nil
 }
 
-// each runs f for every row of a query.
-func (t tables) each(ctx context.Context, f func(row rows.Scanner) error, query string, args ...any) error {
-	for row, err := range rows.Each(t.read.QueryContext(ctx, query, args...)) {
-		if err == nil {
-			err = f(row)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+// pages read the tables themselves where they can: checkPages compares them with the indexes.
+var pages = rows.Pages{
+	Sessions: "SELECT " + rows.SessionColumns + " FROM session s NOT INDEXED WHERE s.id > ? ORDER BY s.id LIMIT ?",
+	Entries: "SELECT " + entryColumns + `, b.size FROM entry e INDEXED BY entry_seq
+		LEFT JOIN blob b ON b.hash = e.body AND b.tenant = $2 WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
+	Bodies: "SELECT id, id, tenant, hash, size, codec, data FROM blob NOT INDEXED " +
+		"WHERE id > max($1, $2) ORDER BY id LIMIT $3",
+	Tenants:   "SELECT DISTINCT tenant FROM session ORDER BY tenant",
+	FirstBody: [2]any{math.MinInt64, math.MinInt64},
+	Orphans: `SELECT e.session, count(*) FROM entry e WHERE e.session > ?
+		AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT ?`,
 }
 
-func (t tables) EachSession(ctx context.Context, f func(x *rows.Session, err error) error) error {
-	type read struct {
-		x   *rows.Session
-		err error
+func (t tables) Read(ctx context.Context, read func(iter.Seq2[rows.Scanner, error]) error, query string, args ...any) error {
+	if err := t.base.Enter(ctx); err != nil {
+		return err
 	}
-	all, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, "SELECT "+rows.SessionColumns+" FROM session s NOT INDEXED")),
-		func(row rows.Scanner) (read, error) {
-			x, err := t.base.ReadSession(row)
-			return read{x, err}, nil
-		})
-	for _, r := range all { // also before an error
-		if err := f(r.x, r.err); err != nil {
-			return err
-		}
-	}
-	return err
+	defer t.base.Leave()
+	return read(rows.Each(t.read.QueryContext(ctx, query, args...)))
 }
 
-func (t tables) EachEntry(ctx context.Context, x *rows.Session, f func(r *rows.Record, body *int64, err error) error) error {
-	return t.each(ctx, func(row rows.Scanner) error {
-		var body *int64
-		r, err := t.base.ReadEntry(row, x.Key, &body)
-		return f(r, body, err)
-	}, "SELECT "+entryColumns+`, b.size FROM entry e INDEXED BY entry_seq
-		LEFT JOIN blob b ON b.hash = e.body AND b.tenant = ? WHERE e.session = ? ORDER BY e.seq`, rows.Column(x.Key.Tenant), x.ID)
-}
+func (t tables) Owner(tenant string) any { return rows.Column(tenant) }
 
 func (t tables) CheckText(ctx context.Context, _ *rows.Session, r *rows.Record) error {
+	if err := t.base.Enter(ctx); err != nil {
+		return err
+	}
+	defer t.base.Leave()
 	_, _, err := t.base.ReadText(t.read.QueryRowContext(ctx, selectText, r.ID))
 	return err
-}
-
-func (t tables) EachBody(ctx context.Context, f func(tenant string, hash []byte, body rows.Blob, err error) error) error {
-	return t.each(ctx, func(row rows.Scanner) error {
-		var tenant, hash []byte
-		var b rows.Blob
-		err := row.Scan(&tenant, &hash, &b.Size, &b.Codec, &b.Data)
-		return f(string(tenant), hash, b, err)
-	}, "SELECT tenant, hash, size, codec, data FROM blob NOT INDEXED")
-}
-
-func (t tables) EachOrphan(ctx context.Context, f func(session, entries int64) error) error {
-	return t.each(ctx, func(row rows.Scanner) error {
-		var session, entries int64
-		if err := row.Scan(&session, &entries); err != nil {
-			return err
-		}
-		return f(session, entries)
-	}, "SELECT e.session, count(*) FROM entry e WHERE NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session")
 }
