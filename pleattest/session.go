@@ -104,3 +104,23 @@ func Text(msgs []transcript.Message) string {
 	}
 	return b.String()
 }
+
+// Outline is a line for each message: its role, and the beginnings of its blocks.
+func Outline(msgs []transcript.Message) []string {
+	var out []string
+	for _, m := range msgs {
+		line := string(m.Role()) + ":"
+		for _, b := range m.Blocks().All() {
+			text := transcript.BlockText(b)
+			if i := strings.IndexByte(text, '\n'); i >= 0 {
+				text = text[:i] + "…"
+			}
+			if len(text) > 60 {
+				text = text[:60] + "…"
+			}
+			line += " " + text
+		}
+		out = append(out, line)
+	}
+	return out
+}

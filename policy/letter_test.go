@@ -1,4 +1,4 @@
-package pleat_test
+package policy_test
 
 import (
 	"context"

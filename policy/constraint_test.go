@@ -1,4 +1,4 @@
-package pleat_test
+package policy_test
 
 import (
 	"context"
@@ -51,7 +51,7 @@ var forgetful = model.GeneratorFunc(func(context.Context, *model.Request, func(m
 })
 
 func TestAnswerKeepsConstraint(t *testing.T) {
-	page, err := os.ReadFile("docs/sources.md")
+	page, err := os.ReadFile("../docs/sources.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,322 @@
+package policy_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// What these tests do most, by short names.
+var (
+	open    = pleattest.Open
+	work    = pleattest.Read
+	view    = pleattest.View
+	allText = pleattest.Text
+	outline = pleattest.Outline
+)
+
+func named(t testing.TB, name string) fold.Policy {
+	t.Helper()
+	p, err := policy.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// countWith counts the messages of an outline that have a text.
+func countWith(lines []string, text string) int {
+	n := 0
+	for _, l := range lines {
+		if strings.Contains(l, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestPolicyNames(t *testing.T) {
+	var names []string
+	for _, p := range policy.All() {
+		names = append(names, p.Name)
+		if p.Doc == "" {
+			t.Errorf("policy %s says nothing about itself", p.Name)
+		}
+	}
+	want := []string{"default", "book", "threshold", "three-layer", "four-lever", "four-layer", "truncate", "none"}
+	if d := diff.Values(want, names); d != "" {
+		t.Error(d)
+	}
+	if _, err := policy.ByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {
+		t.Errorf("unknown policy: %v", err)
+	}
+}
+
+// The book masks all but three results when red, and only summarizes when that is not
+// enough.
+func TestPolicyBook(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "book"), Budget: fold.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 6, 4_000)
+	got := outline(view(t, s))
+	if n := countWith(got, "[tool_result elided; call_id=call_0; original_tokens="); n != 1 {
+		t.Errorf("the oldest result is not elided:\n%s", strings.Join(got, "\n"))
+	}
+	if n := countWith(got, "[tool_result elided"); n != 3 {
+		t.Errorf("%d results elided, want all but 3 of 6", n)
+	}
+	if n := countWith(got, "[session summary"); n != 0 {
+		t.Error("summarized although masking was enough")
+	}
+	for i := 6; i < 150; i++ { // many small rounds: masking frees too little
+		work(t, s, i, 1, 500)
+	}
+	got = outline(view(t, s))
+	if n := countWith(got, "user: [session summary — "); n != 1 {
+		t.Errorf("no summary:\n%s", strings.Join(got, "\n"))
+	}
+	if got[0] != "user: Read the files." {
+		t.Errorf("the first message is %q", got[0])
+	}
+	if n := len(got); n != 2+6 {
+		t.Errorf("%d messages, want the first, the summary and the newest 6", n)
+	}
+}
+
+// threshold replaces all but the newest eight messages by a pair, at 75 % of 60,000.
+func TestPolicyThreshold(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "threshold")})
+	if l := s.Snapshot().Limits; l.Window != 60_000 || l.Red != 45_000 {
+		t.Errorf("limits = %+v", l)
+	}
+	if err := s.Append(t.Context(), transcript.User("Never touch legacy/.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 5_000)
+	msgs := view(t, s)
+	got := outline(msgs)
+	if !strings.HasPrefix(got[0], "user: <conversation_summary>") || got[1] != "assistant: Understood. Continuing from that summary." {
+		t.Errorf("no pair:\n%s", strings.Join(got[:2], "\n"))
+	}
+	if len(got) != 2+8 {
+		t.Errorf("%d messages, want the pair and 8", len(got))
+	}
+	if !strings.Contains(msgs[0].Text(), "Never touch legacy/.") {
+		t.Error("the rule is not in the summary")
+	}
+}
+
+func TestPolicyThreeLayer(t *testing.T) {
+	files := make(map[string]int)
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy:   named(t, "three-layer"),
+		Now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
+	})
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 5, 1_000)
+	got := outline(view(t, s))
+	if n := countWith(got, "[Previous: used read_file]"); n != 2 {
+		t.Errorf("%d placeholders before any threshold, want 2 of 5:\n%s", n, strings.Join(got, "\n"))
+	}
+	// 50,000 tokens by the rule of four characters each, in three results that stay.
+	work(t, s, 5, 3, 70_000)
+	msgs := view(t, s)
+	if len(msgs) != 3 || !strings.HasPrefix(msgs[0].Text(), "[Compressed]\n\n") || msgs[1].Text() != "Understood. Continuing." || msgs[2].Text() != "Continue." {
+		t.Errorf("no summary pair:\n%s", strings.Join(outline(msgs), "\n"))
+	}
+	if len(files) != 1 || files[".transcripts/transcript_1767323045.jsonl"] == 0 {
+		t.Errorf("transcripts kept: %v", files)
+	}
+	work(t, s, 8, 1, 100)
+	if got := outline(view(t, s)); len(got) != 5 {
+		t.Errorf("after the next round:\n%s", strings.Join(got, "\n"))
+	}
+}
+
+func TestPolicyFourLever(t *testing.T) {
+	files := make(map[string]int)
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy:   named(t, "four-lever"),
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
+	})
+	long := strings.Repeat("output\n", 5_000) // 35,000 characters
+	add := func(id, tool, text string) {
+		t.Helper()
+		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, tool, `{}`)), transcript.Results(transcript.Result(id, text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	add("a", "bash", long)
+	add("b", "read_file", long)
+	add("c", "grep", "found")
+	add("d", "grep", "found")
+	add("e", "grep", "found")
+	add("f", "grep", "found")
+	msgs := view(t, s)
+	bash := transcript.BlockText(msgs[2].Blocks().At(0))
+	if files[".task_outputs/tool-results/a.txt"] != len(long) {
+		t.Errorf("files kept: %v", files)
+	}
+	if bash != "[Previous: used bash]" {
+		t.Errorf("the old bash result is %.80q", bash)
+	}
+	if got := transcript.BlockText(msgs[4].Blocks().At(0)); got != long {
+		t.Errorf("the file that was read is not kept: %.60q", got)
+	}
+	f := s.Report().Folds
+	u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f[0].Handle})
+	if err != nil || u.Whole() != long {
+		t.Errorf("unfold: %v", err)
+	}
+}
+
+func TestSpillMarker(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-lever")})
+	long := strings.Repeat("x", 50_000)
+	err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{}`)), transcript.Results(transcript.Result("a", long)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Without a folder there is no file, and the marker names none.
+	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: handle " + s.Report().Folds[0].Handle + "\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
+	if got := transcript.BlockText(view(t, s)[2].Blocks().At(0)); got != want {
+		t.Errorf("marker:\n%.200s", got)
+	}
+}
+
+func TestPolicyFourLayer(t *testing.T) {
+	p := named(t, "four-layer")
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 100_000, Output: fold.Tokens(10_000)}})
+	if l := s.Snapshot().Limits; l.Red != 77_000 {
+		t.Errorf("red = %d, want window − output − 13,000", l.Red)
+	}
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 1_000) // 81 messages
+	got := outline(view(t, s))
+	if n := countWith(got, "messages from conversation middle]"); n != 1 {
+		t.Errorf("not snipped:\n%s", strings.Join(got, "\n"))
+	}
+	// 3 + 47 and the placeholder, shifted by at most one message at each end to keep rounds.
+	if n := len(got); n < 51 || n > 53 {
+		t.Errorf("%d messages after snipping", n)
+	}
+	if n := countWith(got, "[Earlier tool result compacted. Re-run if needed.]"); n == 0 {
+		t.Error("old results are not replaced")
+	}
+	child := open(t, store.NewMemory(), &pleat.Options{Policy: p, Child: true})
+	if err := child.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, child, 0, 40, 200)
+	if n := countWith(outline(view(t, child)), "snipped"); n != 0 {
+		t.Error("a sub-agent's conversation was snipped")
+	}
+}
+
+func TestPolicyFourLayerBudget(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
+	calls, results := []transcript.Block{}, []transcript.ToolResult{}
+	for i, n := range []int{90_000, 60_000, 80_000} {
+		id := fmt.Sprint("c", i)
+		calls = append(calls, transcript.Call(id, "read_file", `{}`))
+		results = append(results, transcript.Result(id, strings.Repeat("y", n)))
+	}
+	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
+		t.Fatal(err)
+	}
+	m := view(t, s)[2]
+	for i, spilled := range []bool{true, false, false} { // 230,000: the largest goes, 140,000 stay
+		if got := strings.HasPrefix(transcript.BlockText(m.Blocks().At(i)), "<persisted-output>"); got != spilled {
+			t.Errorf("result %d spilled: %v", i, got)
+		}
+	}
+}
+
+func TestPolicyIdle(t *testing.T) {
+	p := named(t, "four-layer")
+	p.EveryTurn = nil
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 6, 1_000)
+	for _, tt := range []struct {
+		idle time.Duration
+		want bool
+	}{{59 * time.Minute, true}, {time.Hour, false}} {
+		v, err := s.View(t.Context(), pleat.Turn{Idle: tt.idle})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.IsWhole(s.Len()); got != tt.want {
+			t.Errorf("after %s the view is whole: %v", tt.idle, got)
+		}
+	}
+}
+
+func TestPolicyTruncate(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "truncate"), Budget: fold.Budget{Window: 8_000}})
+	for i := range 20 {
+		if err := s.Append(t.Context(), transcript.User(fmt.Sprint("Question ", i))); err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, i, 1, 1_500)
+	}
+	msgs := view(t, s)
+	if msgs[0].Role() != transcript.RoleUser || !strings.HasPrefix(msgs[0].Text(), "Question") {
+		t.Errorf("the view begins with %s", outline(msgs)[0])
+	}
+	if snap := s.Snapshot(); snap.State == fold.Red {
+		t.Errorf("still red: %d tokens", snap.Tokens)
+	}
+}
+
+func TestPolicyNone(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "none"), Budget: fold.Budget{Window: 2_000}})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 20, 2_000)
+	v, err := s.View(t.Context(), pleat.Turn{})
+	if err != nil || !v.IsWhole(s.Len()) {
+		t.Errorf("none changed something: %v", err)
+	}
+}
+
+// A plain copy that cannot be written stops nothing: the stub names the handle.
+func TestPlainCopyCannotBeKept(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy:   named(t, "four-lever"),
+		KeepFile: func(string, []byte) (string, error) { return "", errors.New("no space left") },
+	})
+	long := strings.Repeat("output\n", 5_000)
+	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)), transcript.Results(transcript.Result("1", long))); err != nil {
+		t.Fatal(err)
+	}
+	folds := s.Folds()
+	if len(folds) != 1 || !strings.Contains(allText(view(t, s)), folds[0].Handle) {
+		t.Errorf("%d folds, view %s", len(folds), allText(view(t, s)))
+	}
+}
