@@ -50,8 +50,14 @@ func TestBash(t *testing.T) {
 	t.Parallel()
 	needShell(t)
 	b := shellBench(t, agent.BashOptions{})
-	r := b.do(t, call("", "bash", `{"command":"pwd; echo to-err >&2"}`), call("", "bash", `{"command":"echo before; exit 3"}`), call("", "bash", `{"command":" "}`),
-		call("", "bash", `{"command":"true"}`), call("", "bash", `{"command":"printf 'a\\377b'"}`))
+	r := b.do(
+		t,
+		call("", "bash", `{"command":"pwd; echo to-err >&2"}`),
+		call("", "bash", `{"command":"echo before; exit 3"}`),
+		call("", "bash", `{"command":" "}`),
+		call("", "bash", `{"command":"true"}`),
+		call("", "bash", `{"command":"printf 'a\\377b'"}`),
+	)
 	wants(t, r[0], false, filepath.Base(b.dir)+"\nto-err\n")
 	wants(t, r[1], true, "before\n[exit code: 3]")
 	wants(t, r[2], true, "a command is needed")
@@ -108,7 +114,10 @@ func TestBashKillsAllItStarted(t *testing.T) {
 	}
 	// The run is cancelled.
 	ctx, cancel := context.WithCancel(t.Context())
-	b.script.Steps = append(b.script.Steps, pleattest.Use(call("x", "bash", `{"command":"sleep 300 & echo $! > child3; echo ready; wait"}`)))
+	b.script.Steps = append(
+		b.script.Steps,
+		pleattest.Use(call("x", "bash", `{"command":"sleep 300 & echo $! > child3; echo ready; wait"}`)),
+	)
 	o := b.Agent
 	go func() {
 		for {

@@ -35,7 +35,11 @@ func TestDigestsAreSpent(t *testing.T) {
 	})
 	b := newBench(t, agent.Options{
 		Generator: asks, Limits: agent.Limits{Turns: 40, Tokens: 6_000},
-		Session: pleat.Options{Policy: policy.Threshold(), Budget: fold.Budget{Window: 8_000}, Digest: digest.Options{Generator: summarizer}},
+		Session: pleat.Options{
+			Policy: policy.Threshold(),
+			Budget: fold.Budget{Window: 8_000},
+			Digest: digest.Options{Generator: summarizer},
+		},
 	})
 	for i := range 40 {
 		b.file(t, fmt.Sprintf("f%d.txt", i+1), strings.Repeat("a line of the file\n", 200))
@@ -59,9 +63,16 @@ func TestDigestsAreSpent(t *testing.T) {
 func TestIdleAfterRestart(t *testing.T) {
 	t.Parallel()
 	st, now := store.NewMemory(), time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	p := fold.Policy{Name: "idle", WhenIdle: fold.Steps{lever.Mask{Keep: 1, All: true, Stub: "[cleared]"}}, IdleAfter: time.Hour}
+	p := fold.Policy{
+		Name:      "idle",
+		WhenIdle:  fold.Steps{lever.Mask{Keep: 1, All: true, Stub: "[cleared]"}},
+		IdleAfter: time.Hour,
+	}
 	run := func(steps ...pleattest.Step) []*model.Request {
-		b := newBench(t, agent.Options{Store: st, Session: pleat.Options{Policy: p}, Now: func() time.Time { return now }}, steps...)
+		b := newBench(
+			t,
+			agent.Options{Store: st, Session: pleat.Options{Policy: p}, Now: func() time.Time { return now }},
+			steps...)
 		b.file(t, "a.txt", strings.Repeat("something to forget\n", 100))
 		if _, err := b.Run(t.Context(), "Go on."); err != nil {
 			t.Fatal(err)

@@ -65,11 +65,12 @@ func Example() {
 // schema; the effect says whether permission is needed.
 func ExampleNewTool() {
 	type args struct{ Service string }
+	subject := func(in args) string { return in.Service }
 	status := agent.NewTool(model.Tool{
 		Name:        "status",
 		Description: "Says whether a service is up.",
 		Schema:      `{"type":"object","properties":{"service":{"type":"string"}},"required":["service"]}`,
-	}, agent.EffectNone, func(in args) string { return in.Service }, func(_ context.Context, _ agent.Call, in args) (string, error) {
+	}, agent.EffectNone, subject, func(_ context.Context, _ agent.Call, in args) (string, error) {
 		if in.Service != "checkout" {
 			return "", fmt.Errorf("there is no service %q", in.Service)
 		}
@@ -79,7 +80,10 @@ func ExampleNewTool() {
 	ctx := context.Background()
 	a, err := agent.New(ctx, agent.Options{
 		Generator: &pleattest.Script{Steps: []pleattest.Step{
-			pleattest.Use(transcript.Call("c1", "status", `{"service":"checkout"}`), transcript.Call("c2", "status", `{"service":"billing"}`)),
+			pleattest.Use(
+				transcript.Call("c1", "status", `{"service":"checkout"}`),
+				transcript.Call("c2", "status", `{"service":"billing"}`),
+			),
 			pleattest.Say("Checkout is up, and there is no service called billing."),
 		}},
 		Tools: []agent.Tool{status},

@@ -46,7 +46,9 @@ func TestPersistedOutputIsReadBack(t *testing.T) {
 			return pleattest.Use(call("same", "bash", `{"command":"seq %d %d"}`, first, first+5_000)).Reply, nil
 		case 3:
 			files = append(files, marker(req))
-			return pleattest.Use(call("read", "read_file", `{"path":%q,"offset":5000,"limit":1}`, files[len(files)-1])).Reply, nil
+			return pleattest.Use(
+				call("read", "read_file", `{"path":%q,"offset":5000,"limit":1}`, files[len(files)-1]),
+			).Reply, nil
 		case 5:
 			if got := fmt.Sprint(first + 4_999); !strings.Contains(requestText(req), got) {
 				t.Errorf("the file lacks line 5000, %s", got)
@@ -107,7 +109,9 @@ func TestSnipTool(t *testing.T) {
 		case n == 13:
 			return pleattest.Use(call("s", "snip", `{"keep":4}`)).Reply, nil
 		}
-		if got := requestText(req); !strings.Contains(got, "messages from conversation middle]") || !strings.Contains(got, "[snipped: ") || len(req.Messages) > 12 {
+		if got := requestText(req); !strings.Contains(got, "messages from conversation middle]") ||
+			!strings.Contains(got, "[snipped: ") ||
+			len(req.Messages) > 12 {
 			t.Errorf("after the snip the request has %d messages:\n%s", len(req.Messages), got)
 		}
 		return pleattest.Say("done").Reply, nil

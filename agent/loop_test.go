@@ -139,13 +139,19 @@ func TestParallelCallsKeepTheirOrder(t *testing.T) {
 
 func TestDeniedToolIsToldAndTheLoopGoesOn(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, agent.Options{
-		Permit: func(_ context.Context, c agent.Call) (agent.Decision, error) {
-			return agent.Decision{Allow: c.Name == "write_file", Reason: "not on a Sunday"}, nil
+	b := newBench(
+		t,
+		agent.Options{
+			Permit: func(_ context.Context, c agent.Call) (agent.Decision, error) {
+				return agent.Decision{Allow: c.Name == "write_file", Reason: "not on a Sunday"}, nil
+			},
 		},
-	},
-		pleattest.Use(call("1", "bash", `{"command":"touch made"}`), call("2", "write_file", `{"path":"b.txt","content":"b"}`)),
-		pleattest.Say("I could only write."))
+		pleattest.Use(
+			call("1", "bash", `{"command":"touch made"}`),
+			call("2", "write_file", `{"path":"b.txt","content":"b"}`),
+		),
+		pleattest.Say("I could only write."),
+	)
 	res, err := b.Run(t.Context(), "try")
 	if err != nil || res.Stop != agent.StopDone {
 		t.Fatalf("the run ended with %v, %v", res.Stop, err)
@@ -170,9 +176,16 @@ func TestDeniedToolIsToldAndTheLoopGoesOn(t *testing.T) {
 // A rule that denies holds for tools that need no permission, too.
 func TestDenyRules(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, agent.Options{Permit: agent.AllowAll, Deny: []string{"read_file(secret/**)", "glob"}},
-		pleattest.Use(call("1", "read_file", `{"path":"secret/key"}`), call("2", "glob", `{"pattern":"*"}`), call("3", "read_file", `{"path":"a.txt"}`)),
-		pleattest.Say("done"))
+	b := newBench(
+		t,
+		agent.Options{Permit: agent.AllowAll, Deny: []string{"read_file(secret/**)", "glob"}},
+		pleattest.Use(
+			call("1", "read_file", `{"path":"secret/key"}`),
+			call("2", "glob", `{"pattern":"*"}`),
+			call("3", "read_file", `{"path":"a.txt"}`),
+		),
+		pleattest.Say("done"),
+	)
 	if err := os.WriteFile(filepath.Join(b.dir, "a.txt"), []byte("a"), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -189,9 +202,16 @@ func TestDenyRules(t *testing.T) {
 // What a rule keeps from glob and grep they do not find in a folder above it either.
 func TestDenyRulesHoldForFinds(t *testing.T) {
 	t.Parallel()
-	b := newBench(t, agent.Options{Deny: []string{"grep(secret/**)", "glob(**/*.KEY)"}},
-		pleattest.Use(call("1", "grep", `{"pattern":"word"}`), call("2", "glob", `{"pattern":"**"}`), call("3", "grep", `{"pattern":"word","path":"SECRET/a"}`)),
-		pleattest.Say("done"))
+	b := newBench(
+		t,
+		agent.Options{Deny: []string{"grep(secret/**)", "glob(**/*.KEY)"}},
+		pleattest.Use(
+			call("1", "grep", `{"pattern":"word"}`),
+			call("2", "glob", `{"pattern":"**"}`),
+			call("3", "grep", `{"pattern":"word","path":"SECRET/a"}`),
+		),
+		pleattest.Say("done"),
+	)
 	for _, name := range []string{"secret/a", "secret/b.key", "open/a"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(b.dir, name)), 0o700); err != nil {
 			t.Fatal(err)
@@ -227,7 +247,8 @@ func TestHooks(t *testing.T) {
 				return agent.Verdict{Pins: []string{fmt.Sprint("after ", c.ID, " error ", r.Error)}}, nil
 			},
 		},
-	}, pleattest.Use(call("1", "calc", `{"expression":"1+1"}`)), pleattest.Use(call("2", "glob", `{"pattern":"*"}`)), pleattest.Say("ok"))
+	}, pleattest.Use(call("1", "calc", `{"expression":"1+1"}`)), pleattest.Use(call("2", "glob", `{"pattern":"*"}`)),
+		pleattest.Say("ok"))
 	if _, err := b.Run(t.Context(), "sum"); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +279,8 @@ func TestCancelLeavesNoCallUnanswered(t *testing.T) {
 		t.Fatalf("the run ended with %v, %v", res.Stop, err)
 	}
 	b.answered(t)
-	if text := b.results()[0].Text(); !strings.Contains(text, "half of it") || !strings.Contains(text, "may or may not have") {
+	if text := b.results()[0].Text(); !strings.Contains(text, "half of it") ||
+		!strings.Contains(text, "may or may not have") {
 		t.Errorf("the interrupted call was answered with %q", text)
 	}
 	// The run goes on where it was.
@@ -277,7 +299,12 @@ type lateStore struct {
 	late func()
 }
 
-func (s *lateStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (s *lateStore) Append(
+	ctx context.Context,
+	key store.SessionKey,
+	last uint64,
+	entries ...store.Entry,
+) (uint64, error) {
 	if late := s.late; late != nil {
 		s.late = nil
 		late()
@@ -404,7 +431,14 @@ func TestTimeLimit(t *testing.T) {
 
 func TestOverflowFoldsHarderAndRetriesOnce(t *testing.T) {
 	t.Parallel()
-	tooLong := model.ClassifyError(400, "", []byte(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 5000 maximum"}}`))
+	tooLong := model.ClassifyError(
+		400,
+		"",
+		[]byte(
+			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 9000 tokens > 5000 `+
+				`maximum"}}`,
+		),
+	)
 	steps := []pleattest.Step{}
 	for i := range 6 {
 		steps = append(steps, pleattest.Use(call(fmt.Sprint("c", i), "read_file", `{"path":"f%d.txt"}`, i)))
@@ -424,7 +458,10 @@ func TestOverflowFoldsHarderAndRetriesOnce(t *testing.T) {
 		t.Errorf("the retry has %d tokens, the refused request had %d", after, before)
 	}
 	// Refused twice is an error, not a loop.
-	b = newBench(t, agent.Options{}, append(steps[:6:6], pleattest.Fail(tooLong), pleattest.Fail(tooLong), pleattest.Say("never"))...)
+	b = newBench(
+		t,
+		agent.Options{},
+		append(steps[:6:6], pleattest.Fail(tooLong), pleattest.Fail(tooLong), pleattest.Say("never"))...)
 	for i := range 6 {
 		b.file(t, fmt.Sprintf("f%d.txt", i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 200))
 	}

@@ -34,7 +34,10 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		names = append(names, "zero")
 	}
 	for _, name := range names {
-		for tool, args := range map[string]string{"read_file": `{"path":%q}`, "write_file": `{"path":%q,"content":"x"}`, "edit_file": `{"path":%q,"old":"a","new":"b"}`} {
+		for tool, args := range map[string]string{
+			"read_file": `{"path":%q}`, "write_file": `{"path":%q,"content":"x"}`,
+			"edit_file": `{"path":%q,"old":"a","new":"b"}`,
+		} {
 			wants(t, b.do(t, call("", tool, args, name))[0], true, name+": it is not a regular file")
 		}
 		wants(t, b.do(t, call("", "grep", `{"pattern":".","path":%q}`, name))[0], false, "no line matches")
@@ -68,7 +71,8 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	pipe("slow/SKILL.md")
 	for _, tool := range agent.StandardTools(w, agent.ToolOptions{Skills: b.dir}) {
 		if tool.Definition.Name == "load_skill" {
-			if _, err := tool.Run(t.Context(), agent.Call{Name: "load_skill", Input: `{"name":"slow"}`}); err == nil || !strings.Contains(err.Error(), "no skill") {
+			if _, err := tool.Run(t.Context(), agent.Call{Name: "load_skill", Input: `{"name":"slow"}`}); err == nil ||
+				!strings.Contains(err.Error(), "no skill") {
 				t.Errorf("load_skill: %v", err)
 			}
 		}

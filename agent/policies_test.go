@@ -43,7 +43,10 @@ func runPolicy(t *testing.T, name string) *policyRun {
 		case n <= 35:
 			return pleattest.Use(call(fmt.Sprint("c", n), "read_file", `{"path":"f%d.txt"}`, n)).Reply, nil
 		case n == 36:
-			return pleattest.Use(call("k1", "compact", `{"focus":"the ports"}`), call("k2", "calc", `{"expression":"1+1"}`)).Reply, nil
+			return pleattest.Use(
+				call("k1", "compact", `{"focus":"the ports"}`),
+				call("k2", "calc", `{"expression":"1+1"}`),
+			).Reply, nil
 		}
 		return pleattest.Say("done").Reply, nil
 	})
@@ -60,7 +63,11 @@ func runPolicy(t *testing.T, name string) *policyRun {
 		},
 	})
 	for i := range 40 {
-		r.file(t, fmt.Sprintf("f%d.txt", i), strings.Repeat(fmt.Sprintf("file %d has a line about port %d\n", i, 8000+i), 300))
+		r.file(
+			t,
+			fmt.Sprintf("f%d.txt", i),
+			strings.Repeat(fmt.Sprintf("file %d has a line about port %d\n", i, 8000+i), 300),
+		)
 	}
 	res, err := r.Run(t.Context(), "Read all files. Never touch legacy/.")
 	if err != nil || res.Stop != agent.StopDone {

@@ -27,7 +27,11 @@ var secrets = []struct{ name, text, secret string }{
 	{"bearer header", "Authorization: Bearer %s\r\n", "abcdef0123456789"},
 	{"JSON header", `{"x-api-key": "%s"}`, "0123456789abcdef"},
 	{"URL", "postgres://bob:%s@db:5432/x", "hunter22"},
-	{"private key", "before\n%s\nafter", "-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPENSSH PRIVATE KEY-----"},
+	{
+		"private key",
+		"before\n%s\nafter",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\nb3BlbnNzaC1rZXk\nAAAA\n-----END OPENSSH PRIVATE KEY-----",
+	},
 	{"cut private key", "before\n%s", "-----BEGIN RSA PRIVATE KEY-----\nMIIEow\nAAAA\n"},
 }
 
@@ -50,7 +54,8 @@ func TestRedactSecrets(t *testing.T) {
 	for _, text := range []string{
 		"", "plain", "sk-learn is a library", "task-ant-hill", "the commit is 3f786850e387550fdab836ed7e6dc881de23001b",
 		"sha256 e3b0c44298fc1c149afbf4c8996fb924", "https://example.com:8443/x@y", "git@github.com:a/b", "bearer of bad news",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "Authorization: required", "risk-free-and-easy-to-understand-words",
+		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "Authorization: required",
+		"risk-free-and-easy-to-understand-words",
 	} {
 		if got := agent.RedactSecrets(text); got != text {
 			t.Errorf("%q became %q", text, got)

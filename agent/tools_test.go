@@ -91,14 +91,26 @@ func TestReadFile(t *testing.T) {
 	b.file(t, "empty.txt", "")
 	b.file(t, "bin", "a\x00b")
 	b.file(t, "no-end.txt", "one\ntwo")
-	r := b.do(t,
-		call("", "read_file", `{"path":"long.txt"}`), call("", "read_file", `{"path":"long.txt","offset":4999,"limit":10}`),
-		call("", "read_file", `{"path":"long.txt","offset":6000}`), call("", "read_file", `{"path":"empty.txt"}`),
-		call("", "read_file", `{"path":"bin"}`), call("", "read_file", `{"path":"missing.txt"}`), call("", "read_file", `{"path":"no-end.txt"}`),
-		call("", "read_file", `{"path":"."}`), call("", "read_file", `{"path":7}`))
+	r := b.do(
+		t,
+		call("", "read_file", `{"path":"long.txt"}`),
+		call("", "read_file", `{"path":"long.txt","offset":4999,"limit":10}`),
+		call("", "read_file", `{"path":"long.txt","offset":6000}`),
+		call("", "read_file", `{"path":"empty.txt"}`),
+		call(
+			"",
+			"read_file",
+			`{"path":"bin"}`,
+		),
+		call("", "read_file", `{"path":"missing.txt"}`),
+		call("", "read_file", `{"path":"no-end.txt"}`),
+		call("", "read_file", `{"path":"."}`),
+		call("", "read_file", `{"path":7}`),
+	)
 	wants(t, r[0], false, "lines 1-2000 of 5000;")
 	wants(t, r[0], false, "[more: offset 2001]")
-	if got := r[1].Text(); !strings.HasPrefix(got, "[read long.txt: lines 4999-5000 of 5000;") || !strings.HasSuffix(got, "]\nline 4999\nline 5000\n") {
+	if got := r[1].Text(); !strings.HasPrefix(got, "[read long.txt: lines 4999-5000 of 5000;") ||
+		!strings.HasSuffix(got, "]\nline 4999\nline 5000\n") {
 		t.Errorf("the end of the file came as %q", got)
 	}
 	wants(t, r[2], true, "there is no line 6000")
@@ -124,7 +136,8 @@ func TestReadAgainUnchanged(t *testing.T) {
 	// The handle in it leads to the content.
 	_, rest, _ := strings.Cut(again, `unfold("`)
 	handle, _, _ := strings.Cut(rest, `"`)
-	if u, err := b.Session().Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); err != nil || !strings.HasSuffix(u.Whole(), body) {
+	if u, err := b.Session().Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); err != nil ||
+		!strings.HasSuffix(u.Whole(), body) {
 		t.Errorf("unfold(%q) gave %q, %v", handle, u.Whole(), err)
 	}
 	// A part of it stands above as well; another file state does not.
@@ -167,9 +180,19 @@ func TestEditFile(t *testing.T) {
 	b.file(t, "a.go", "package other\n")
 	wants(t, b.do(t, edit("other", "mine", false))[0], true, "has changed since")
 	wants(t, b.do(t, call("", "write_file", `{"path":"a.go","content":"x"}`))[0], true, "has changed since")
-	wants(t, b.do(t, call("", "write_file", `{"path":"new/b.go","content":"package b\n"}`))[0], false, "[wrote new/b.go: 1 lines, 10 bytes;")
+	wants(
+		t,
+		b.do(t, call("", "write_file", `{"path":"new/b.go","content":"package b\n"}`))[0],
+		false,
+		"[wrote new/b.go: 1 lines, 10 bytes;",
+	)
 	// What it wrote itself it knows.
-	wants(t, b.do(t, call("", "edit_file", `{"path":"new/b.go","old":"package b","new":"package c"}`))[0], false, "[edited")
+	wants(
+		t,
+		b.do(t, call("", "edit_file", `{"path":"new/b.go","old":"package b","new":"package c"}`))[0],
+		false,
+		"[edited",
+	)
 }
 
 // That a file was read is known as long as the transcript is: after compaction, and in
@@ -192,7 +215,9 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 		}
 		return a
 	}
-	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\n"+strings.Repeat("filler of the file\n", 200)), 0o644); err != nil {
+	if err := os.WriteFile(
+		filepath.Join(dir, "a.txt"), []byte("one\n"+strings.Repeat("filler of the file\n", 200)), 0o644,
+	); err != nil {
 		t.Fatal(err)
 	}
 	a := open(pleattest.Use(call("1", "read_file", `{"path":"a.txt"}`)), pleattest.Say("read"))
@@ -227,11 +252,27 @@ func TestGlobAndGrep(t *testing.T) {
 	b.file(t, "sub/deep/c.txt", "alpha\n"+strings.Repeat("x", 3000)+"needle"+strings.Repeat("y", 3000)+"\n")
 	b.file(t, ".git/config", "alpha\n")
 	b.file(t, "bin", "alpha\x00\n")
-	r := b.do(t,
-		call("", "glob", `{"pattern":"**/*.go"}`), call("", "glob", `{"pattern":"*.go","path":"sub"}`), call("", "glob", `{"pattern":"*.rs"}`), call("", "glob", `{"pattern":"[a"}`),
-		call("", "grep", `{"pattern":"alpha"}`), call("", "grep", `{"pattern":"alpha","ignore_case":true,"glob":"*.go"}`),
-		call("", "grep", `{"pattern":"alpha","files_only":true,"path":"sub"}`), call("", "grep", `{"pattern":"needle"}`), call("", "grep", `{"pattern":"("}`),
-		call("", "grep", `{"pattern":"Beta","path":"sub/b.go"}`))
+	r := b.do(
+		t,
+		call(
+			"",
+			"glob",
+			`{"pattern":"**/*.go"}`,
+		),
+		call("", "glob", `{"pattern":"*.go","path":"sub"}`),
+		call("", "glob", `{"pattern":"*.rs"}`),
+		call("", "glob", `{"pattern":"[a"}`),
+		call("", "grep", `{"pattern":"alpha"}`),
+		call("", "grep", `{"pattern":"alpha","ignore_case":true,"glob":"*.go"}`),
+		call(
+			"",
+			"grep",
+			`{"pattern":"alpha","files_only":true,"path":"sub"}`,
+		),
+		call("", "grep", `{"pattern":"needle"}`),
+		call("", "grep", `{"pattern":"("}`),
+		call("", "grep", `{"pattern":"Beta","path":"sub/b.go"}`),
+	)
 	for i, want := range []struct {
 		failed bool
 		text   string
@@ -268,7 +309,11 @@ func TestCalc(t *testing.T) {
 	} {
 		wants(t, b.do(t, call("", "calc", `{"expression":%q}`, expr))[0], false, want+"\n")
 	}
-	for _, expr := range []string{"", "1/0", "x", "1 +", "2**3", "2^3", `"a"+"b"`, "os.Exit(1)", "1<<20", "func(){}()", "pow(9, 4000) * pow(9, 4000) * pow(9,4000)*pow(9,4000)*pow(9,4000)*pow(9,4000)", "sqrt(2)", "pow(2, 0.5)", "pow(2, -1)", "min()", "1e999999999", strings.Repeat("(", 3000)} {
+	for _, expr := range []string{
+		"", "1/0", "x", "1 +", "2**3", "2^3", `"a"+"b"`, "os.Exit(1)", "1<<20", "func(){}()",
+		"pow(9, 4000) * pow(9, 4000) * pow(9,4000)*pow(9,4000)*pow(9,4000)*pow(9,4000)", "sqrt(2)", "pow(2, 0.5)",
+		"pow(2, -1)", "min()", "1e999999999", strings.Repeat("(", 3000),
+	} {
 		if r := b.do(t, call("", "calc", `{"expression":%q}`, expr))[0]; !r.Error {
 			t.Errorf("%q gave %q", expr, r.Text())
 		}
@@ -278,13 +323,22 @@ func TestCalc(t *testing.T) {
 func TestTodoWrite(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, agent.Options{})
-	r := b.do(t, call("", "todo_write", `{"todos":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"},{"content":"test","status":"pending"}]}`))
+	r := b.do(
+		t,
+		call(
+			"",
+			"todo_write",
+			`{"todos":[{"content":"look","status":"completed"},{"content":"mend","status":"in_progress"},{"content":"test",`+
+				`"status":"pending"}]}`,
+		),
+	)
 	wants(t, r[0], false, "1 to do, 1 in progress, 1 completed")
 	_, tasks := b.Session().Words()
 	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != userwords.TaskInProgress {
 		t.Errorf("the session's tasks are %+v", tasks.Items)
 	}
-	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`))[0], true, "more than one")
+	two := call("", "todo_write", `{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`)
+	wants(t, b.do(t, two)[0], true, "more than one")
 	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"later"}]}`))[0], true, "later")
 }
 
@@ -308,10 +362,17 @@ func TestLoadSkill(t *testing.T) {
 	}
 	defer w.Close()
 	b := &bench{script: &pleattest.Script{}}
-	if b.Agent, err = agent.New(t.Context(), agent.Options{Generator: b.script, Tools: agent.StandardTools(w, agent.ToolOptions{Skills: filepath.Join(dir, "skills")})}); err != nil {
+	tools := agent.StandardTools(w, agent.ToolOptions{Skills: filepath.Join(dir, "skills")})
+	if b.Agent, err = agent.New(t.Context(), agent.Options{Generator: b.script, Tools: tools}); err != nil {
 		t.Fatal(err)
 	}
-	r := b.do(t, call("", "load_skill", `{}`), call("", "load_skill", `{"name":"release"}`), call("", "load_skill", `{"name":"../secret"}`), call("", "load_skill", `{"name":"none"}`))
+	r := b.do(
+		t,
+		call("", "load_skill", `{}`),
+		call("", "load_skill", `{"name":"release"}`),
+		call("", "load_skill", `{"name":"../secret"}`),
+		call("", "load_skill", `{"name":"none"}`),
+	)
 	wants(t, r[0], false, "plain: Plain words\nrelease: How releases are made.\n")
 	wants(t, r[1], false, "# Release\nTag it.\n")
 	wants(t, r[2], true, "not the name of a skill")
@@ -325,7 +386,10 @@ func TestTaskRunsASubAgent(t *testing.T) {
 		var step pleattest.Step
 		switch {
 		case last.Role() == transcript.RoleUser && first == "main":
-			step = pleattest.Use(call("t1", "task", `{"description":"count","prompt":"count the files"}`), call("t2", "task", `{"prompt":"never ends"}`))
+			step = pleattest.Use(
+				call("t1", "task", `{"description":"count","prompt":"count the files"}`),
+				call("t2", "task", `{"prompt":"never ends"}`),
+			)
 		case first == "main":
 			step = pleattest.Say("main is done")
 		case last.Role() == transcript.RoleUser && first == "count the files":
@@ -344,7 +408,10 @@ func TestTaskRunsASubAgent(t *testing.T) {
 		return step.Reply, nil
 	})
 	st := store.NewMemory()
-	b := newBench(t, agent.Options{Generator: gen, Store: st, Key: store.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}})
+	b := newBench(
+		t,
+		agent.Options{Generator: gen, Store: st, Key: store.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}},
+	)
 	b.file(t, "only.txt", "x")
 	res, err := b.Run(t.Context(), "main")
 	if err != nil || res.Text != "main is done" {
@@ -373,17 +440,32 @@ func TestTaskRunsASubAgent(t *testing.T) {
 
 func TestUnknownAndBrokenTools(t *testing.T) {
 	t.Parallel()
-	panics := agent.Tool{Definition: model.Tool{Name: "panics", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { panic("oh") }}
-	silent := agent.Tool{Definition: model.Tool{Name: "silent", Schema: `{"type":"object"}`}, Run: func(context.Context, agent.Call) (string, error) { return "", nil }}
+	panics := agent.Tool{
+		Definition: model.Tool{Name: "panics", Schema: `{"type":"object"}`},
+		Run:        func(context.Context, agent.Call) (string, error) { panic("oh") },
+	}
+	silent := agent.Tool{
+		Definition: model.Tool{Name: "silent", Schema: `{"type":"object"}`},
+		Run:        func(context.Context, agent.Call) (string, error) { return "", nil },
+	}
 	b := newBench(t, agent.Options{Tools: []agent.Tool{panics, silent}})
-	r := b.do(t, call("", "panics", "{}"), call("", "nonsense", "{}"), call("", "silent", "{}"), call("", "calc", `{"expression":`), call("", "unfold", `{"handle":"zzzzzzzz"}`))
+	r := b.do(
+		t,
+		call("", "panics", "{}"),
+		call("", "nonsense", "{}"),
+		call("", "silent", "{}"),
+		call("", "calc", `{"expression":`),
+		call("", "unfold", `{"handle":"zzzzzzzz"}`),
+	)
 	wants(t, r[0], true, "panics broke: oh")
 	wants(t, r[1], true, `there is no tool "nonsense"`)
 	wants(t, r[2], false, "(no output)")
 	wants(t, r[3], true, "read the arguments of calc")
 	wants(t, r[4], true, "no such handle")
 	b.answered(t)
-	if _, err := agent.New(t.Context(), agent.Options{Generator: b.script, Tools: []agent.Tool{panics, panics}}); err == nil {
+	if _, err := agent.New(
+		t.Context(), agent.Options{Generator: b.script, Tools: []agent.Tool{panics, panics}},
+	); err == nil {
 		t.Error("two tools of one name were taken")
 	}
 }
@@ -391,7 +473,12 @@ func TestUnknownAndBrokenTools(t *testing.T) {
 // A panic of the caller's own code comes out where the caller can recover, so that it can put
 // a terminal back.
 func TestPanickingHook(t *testing.T) {
-	b := newBench(t, agent.Options{Hooks: agent.Hooks{BeforeTool: func(context.Context, agent.Call) (agent.Verdict, error) { panic("the hook broke") }}})
+	b := newBench(
+		t,
+		agent.Options{
+			Hooks: agent.Hooks{BeforeTool: func(context.Context, agent.Call) (agent.Verdict, error) { panic("the hook broke") }},
+		},
+	)
 	defer func() {
 		if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "the hook broke\n") || !strings.Contains(p, "tools_test.go") {
 			t.Errorf("recovered %q", p)

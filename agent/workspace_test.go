@@ -42,8 +42,10 @@ func TestEscapesAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{
-		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link", "dir-link/secret.txt", "dir-link/new.txt",
-		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link", "in/../dir-link/secret.txt", "", "a\x00b",
+		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link",
+		"dir-link/secret.txt", "dir-link/new.txt",
+		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link", "in/../dir-link/secret.txt",
+		"", "a\x00b",
 	} {
 		for _, c := range []transcript.ToolCall{
 			call("", "read_file", `{"path":%q}`, path), call("", "write_file", `{"path":%q,"content":"x"}`, path),
@@ -55,13 +57,20 @@ func TestEscapesAreRefused(t *testing.T) {
 			}
 		}
 	}
-	wants(t, b.do(t, call("", "read_file", `{"path":"dir-link/secret.txt"}`))[0], true, "a symbolic link in it leads outside of the workspace")
+	wants(
+		t,
+		b.do(t, call("", "read_file", `{"path":"dir-link/secret.txt"}`))[0],
+		true,
+		"a symbolic link in it leads outside of the workspace",
+	)
 	wants(t, b.do(t, call("", "read_file", `{"path":"/etc/passwd"}`))[0], true, "outside of the workspace ("+b.dir)
 	wants(t, b.do(t, call("", "grep", `{"pattern":"secret"}`))[0], false, "no line matches")
 	wants(t, b.do(t, call("", "glob", `{"pattern":"**"}`))[0], false, "in/side.txt\n")
 	wants(t, b.do(t, call("", "grep", `{"pattern":"x","path":".."}`))[0], true, "outside of the workspace")
 	// What is inside may be reached by any name.
-	for _, path := range []string{"in/side.txt", "./in/../in/side.txt", filepath.Join(b.dir, "in/side.txt"), "absolute-but-inside/side.txt"} {
+	for _, path := range []string{
+		"in/side.txt", "./in/../in/side.txt", filepath.Join(b.dir, "in/side.txt"), "absolute-but-inside/side.txt",
+	} {
 		r := b.do(t, call("", "read_file", `{"path":%q}`, path))[0]
 		if r.Error || !strings.Contains(r.Text(), "in/side.txt") {
 			t.Errorf("%s was answered with %q", path, r.Text())
@@ -88,12 +97,21 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 	}
 	defer w.Close()
 	b := &bench{script: &pleattest.Script{}}
-	o := agent.Options{Generator: b.script, Tools: agent.StandardTools(w, agent.ToolOptions{}), Permit: agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil)}
+	o := agent.Options{
+		Generator: b.script,
+		Tools:     agent.StandardTools(w, agent.ToolOptions{}),
+		Permit:    agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil),
+	}
 	if b.Agent, err = agent.New(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, b.do(t, call("", "read_file", `{"path":%q}`, filepath.Join(other, "a.txt")))[0], false, "other\n")
-	wants(t, b.do(t, call("", "write_file", `{"path":%q,"content":"x"}`, filepath.Join(other, "b.txt")))[0], true, "[denied]")
+	wants(
+		t,
+		b.do(t, call("", "write_file", `{"path":%q,"content":"x"}`, filepath.Join(other, "b.txt")))[0],
+		true,
+		"[denied]",
+	)
 	wants(t, b.do(t, call("", "write_file", `{"path":"src/b.txt","content":"x"}`))[0], false, "[wrote src/b.txt")
 	if runtime.GOOS == "windows" {
 		return

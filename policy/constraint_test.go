@@ -21,7 +21,8 @@ import (
 // compaction follow, then something is asked for that it forbids. The scripted agent knows
 // only what its request shows, and its answer is judged.
 
-const rule = "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen until the audit is over."
+const rule = "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen until " +
+	"the audit is over."
 
 // obeys answers like an agent that keeps to what it sees.
 func obeys(req []transcript.Message) string {
@@ -32,18 +33,20 @@ func obeys(req []transcript.Message) string {
 }
 
 // literal summarizes what its prompt names and nothing else.
-var literal = model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
-	prompt := req.System
-	if len(req.Messages) > 1 {
-		prompt += allText(req.Messages[len(req.Messages)-1:])
-	}
-	for _, word := range []string{"constraint", "forbids"} {
-		if strings.Contains(prompt, word) {
-			return pleattest.Say("<summary>The user's rule: " + rule + "</summary>").Reply, nil
+var literal = model.GeneratorFunc(
+	func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
+		prompt := req.System
+		if len(req.Messages) > 1 {
+			prompt += allText(req.Messages[len(req.Messages)-1:])
 		}
-	}
-	return pleattest.Say("<summary>The invoices are being reworked; forty steps are done.</summary>").Reply, nil
-})
+		for _, word := range []string{"constraint", "forbids"} {
+			if strings.Contains(prompt, word) {
+				return pleattest.Say("<summary>The user's rule: " + rule + "</summary>").Reply, nil
+			}
+		}
+		return pleattest.Say("<summary>The invoices are being reworked; forty steps are done.</summary>").Reply, nil
+	},
+)
 
 // forgetful smooths the rule away whatever it is told.
 var forgetful = model.GeneratorFunc(func(context.Context, *model.Request, func(model.Delta)) (model.Reply, error) {
@@ -73,7 +76,8 @@ func TestAnswerKeepsConstraint(t *testing.T) {
 		if got[0] != want.code || got[1] != want.literal || got[2] != want.forgetful {
 			t.Errorf("%s: by code, by a literal and by a forgetful summarizer the rule is %v, want %+v", want.policy, got, want)
 		}
-		if row := fmt.Sprintf("| `%s` | %s | %s | %s |", want.policy, want.code, want.literal, want.forgetful); !strings.Contains(string(page), row) {
+		row := fmt.Sprintf("| `%s` | %s | %s | %s |", want.policy, want.code, want.literal, want.forgetful)
+		if !strings.Contains(string(page), row) {
 			t.Errorf("docs/sources.md lacks the row %s", row)
 		}
 	}
@@ -92,8 +96,12 @@ func kept(t *testing.T, p fold.Policy, summarizer model.Generator) string {
 	}
 	say(transcript.User(rule).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say("Noted.")))
 	for i := range 40 {
-		say(transcript.User(fmt.Sprintf("Step %d: rename the field.", i)).WithOrigin(transcript.OriginTyped),
-			transcript.Assistant(transcript.Say(strings.Repeat(fmt.Sprintf("Step %d changed the invoice table and its tests. ", i), 40))))
+		say(
+			transcript.User(fmt.Sprintf("Step %d: rename the field.", i)).WithOrigin(transcript.OriginTyped),
+			transcript.Assistant(
+				transcript.Say(strings.Repeat(fmt.Sprintf("Step %d changed the invoice table and its tests. ", i), 40)),
+			),
+		)
 	}
 	view(t, s)
 	if _, err := s.Compact(t.Context(), ""); err != nil {

@@ -87,7 +87,9 @@ func (every) Name() string                            { return "every" }
 func (every) Pull(context.Context, *fold.Draft) error { return nil }
 
 func TestParseOwnLever(t *testing.T) {
-	file := []byte(`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`)
+	file := []byte(
+		`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`,
+	)
 	got, err := policy.Parse(file, every{Nth: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,11 @@ func FuzzParse(f *testing.F) {
 		}
 		f.Add(data)
 	}
-	f.Add([]byte(`{"name": "a", "budget": {"red": "12.3456789%", "target": 0.5, "output": "1e3"}, "at_red": [{"lever": "mask"}]}`))
+	f.Add(
+		[]byte(
+			`{"name": "a", "budget": {"red": "12.3456789%", "target": 0.5, "output": "1e3"}, "at_red": [{"lever": "mask"}]}`,
+		),
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		p, err := policy.Parse(data)
 		if err != nil {

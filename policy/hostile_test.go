@@ -16,17 +16,23 @@ import (
 )
 
 // aSetting is a number or a level in a policy file, or the place for one in a lever or a budget.
-var aSetting = regexp.MustCompile(`: *(-?[0-9][0-9.e+]*|"[0-9]+%?")|("lever": "[a-z_]+"|"budget": \{|"restore": \{|"ask": \{|"tools": \{)()`)
+var aSetting = regexp.MustCompile(
+	`: *(-?[0-9][0-9.e+]*|"[0-9]+%?")|("lever": "[a-z_]+"|"budget": \{|"restore": \{|"ask": \{|"tools": \{)()`,
+)
 
 // hostilePolicy puts another number in place of one in a policy file, or adds one.
 func hostilePolicy(file string, r *rand.Rand) string {
 	numbers := []string{
-		"-1", "-9223372036854775808", "9223372036854775807", "4611686018427387904", "2147483648", "-2147483649", "0", "1", "7", "100", "99999",
+		"-1", "-9223372036854775808", "9223372036854775807", "4611686018427387904", "2147483648", "-2147483649", "0", "1",
+		"7", "100", "99999",
 		`"-1"`, `"NaN"`, `"NaN%"`, `"Inf"`, `"100%"`, `"0.0001%"`, `"1e18"`, `"9e9"`,
 	}
 	lever := strings.Fields("rounds keep tokens words min files typed injected above head tail chars message preview window")
 	names := map[string][]string{
-		"budget": strings.Fields("window output buffer yellow red target"), "restore": strings.Fields("files per_file total"), "ask": strings.Fields("source retries breaker"), "tools": {"read_file", "bash"},
+		"budget":  strings.Fields("window output buffer yellow red target"),
+		"restore": strings.Fields("files per_file total"),
+		"ask":     strings.Fields("source retries breaker"),
+		"tools":   {"read_file", "bash"},
 	}
 	for range 1 + r.IntN(3) {
 		at := aSetting.FindAllStringSubmatchIndex(file, -1)
@@ -49,7 +55,8 @@ func hostilePolicy(file string, r *rand.Rand) string {
 func drive(t testing.TB, p fold.Policy, window int) {
 	ctx := t.Context()
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "s"}, &pleat.Options{
-		Policy: p, Budget: fold.Budget{Window: window}, KeepFile: func(name string, _ []byte) (string, error) { return name, nil },
+		Policy: p, Budget: fold.Budget{Window: window},
+		KeepFile: func(name string, _ []byte) (string, error) { return name, nil },
 	})
 	if err != nil {
 		return
@@ -57,8 +64,11 @@ func drive(t testing.TB, p fold.Policy, window int) {
 	_ = s.Append(ctx, transcript.User("Find the limit in src/part1.go. Keep legacy/ as it is."))
 	for i := range 6 {
 		id := fmt.Sprint("c", i)
-		_ = s.Append(ctx, transcript.Assistant(transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/part%d.go"}`, i%3))),
-			transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of part %d\n", i), 100+300*(i%2)))))
+		_ = s.Append(
+			ctx,
+			transcript.Assistant(transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/part%d.go"}`, i%3))),
+			transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of part %d\n", i), 100+300*(i%2)))),
+		)
 		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 			break
 		}
@@ -114,12 +124,17 @@ func TestHostilePolicies(t *testing.T) {
 func TestPolicyNumbersOutOfRange(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []string{
-		`"budget": {"window": 4611686018427387904}`, `"budget": {"red": "NaN"}`, `"budget": {"red": "NaN%"}`, `"budget": {"output": "Inf"}`, `"budget": {"target": "1e300"}`, `"budget": {"window": -1}`,
-		`"chars_per_token": 2147483648`, `"retries": 9223372036854775807`, `"retries": -1`, `"every_turn": [{"lever": "mask", "keep": 9223372036854775807}]`, `"every_turn": [{"lever": "mask", "keep": -1}]`,
-		`"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": -1}}]`, `"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": 4611686018427387904}}]`,
-		`"every_turn": [{"lever": "digest", "restore": {"total": 4611686018427387904}}]`, `"every_turn": [{"lever": "digest", "ask": {"retries": 4611686018427387904}}]`,
+		`"budget": {"window": 4611686018427387904}`, `"budget": {"red": "NaN"}`, `"budget": {"red": "NaN%"}`,
+		`"budget": {"output": "Inf"}`, `"budget": {"target": "1e300"}`, `"budget": {"window": -1}`,
+		`"chars_per_token": 2147483648`, `"retries": 9223372036854775807`, `"retries": -1`,
+		`"every_turn": [{"lever": "mask", "keep": 9223372036854775807}]`, `"every_turn": [{"lever": "mask", "keep": -1}]`,
+		`"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": -1}}]`,
+		`"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": 4611686018427387904}}]`,
+		`"every_turn": [{"lever": "digest", "restore": {"total": 4611686018427387904}}]`,
+		`"every_turn": [{"lever": "digest", "ask": {"retries": 4611686018427387904}}]`,
 	} {
-		if _, err := policy.Parse([]byte(`{"name": "x", "at_red": [{"lever": "squeeze"}], ` + bad + `}`)); err == nil || strings.Contains(err.Error(), "unknown field") {
+		if _, err := policy.Parse([]byte(`{"name": "x", "at_red": [{"lever": "squeeze"}], ` + bad + `}`)); err == nil ||
+			strings.Contains(err.Error(), "unknown field") {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

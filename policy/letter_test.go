@@ -20,8 +20,14 @@ import (
 // Tests that the policies of published designs do what their texts say.
 
 func TestFourLayerThreshold(t *testing.T) {
-	for window, want := range map[int]int{8_000: 4_000, 16_000: 8_000, 40_000: 22_000, 200_000: 167_000, 1_000_000: 967_000} {
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: window}})
+	for window, want := range map[int]int{
+		8_000: 4_000, 16_000: 8_000, 40_000: 22_000, 200_000: 167_000, 1_000_000: 967_000,
+	} {
+		s := open(
+			t,
+			store.NewMemory(),
+			&pleat.Options{Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: window}},
+		)
 		if l := s.Snapshot().Limits; l.Red != want {
 			t.Errorf("in a window of %d red is %d, want %d", window, l.Red, want)
 		}
@@ -47,7 +53,12 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 			Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
 		})
 		todo := transcript.Call("todo", "todo_write", `{"todos":[{"content":"write the report","status":"in_progress"}]}`)
-		err := s.Append(t.Context(), transcript.User("Read the files."), transcript.Assistant(todo), transcript.Results(transcript.Result("todo", "1 in progress")))
+		err := s.Append(
+			t.Context(),
+			transcript.User("Read the files."),
+			transcript.Assistant(todo),
+			transcript.Results(transcript.Result("todo", "1 in progress")),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -72,19 +83,28 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 // A compact call's own round stays, so that its results are not hidden.
 func TestCompactKeepsItsRound(t *testing.T) {
 	for _, p := range []fold.Policy{policy.ThreeLayer(), policy.FourLever(), policy.FourLayer()} {
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All was read.")}})
+		s := open(
+			t,
+			store.NewMemory(),
+			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All was read.")}},
+		)
 		if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 			t.Fatal(err)
 		}
 		work(t, s, 0, 9, 8_000)
-		err := s.Append(t.Context(), transcript.Assistant(transcript.Call("a", "calc", "{}"), transcript.Call("b", "compact", "{}")))
+		err := s.Append(
+			t.Context(),
+			transcript.Assistant(transcript.Call("a", "calc", "{}"), transcript.Call("b", "compact", "{}")),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]"))); err != nil {
+		if err := s.Append(
+			t.Context(), transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]")),
+		); err != nil {
 			t.Fatal(err)
 		}
 		got := allText(view(t, s))
@@ -159,12 +179,17 @@ func TestZeroTemperature(t *testing.T) {
 		return pleattest.Say("A summary.").Reply, nil
 	})
 	unknown, _ := model.DefaultModels().Lookup("nobody-knows-it")
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.Threshold(), Model: unknown, Digest: digest.Options{Generator: m}})
+	s := open(
+		t,
+		store.NewMemory(),
+		&pleat.Options{Policy: policy.Threshold(), Model: unknown, Digest: digest.Options{Generator: m}},
+	)
 	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil || !strings.Contains(allText(view(t, s)), "A summary.") {
+	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil ||
+		!strings.Contains(allText(view(t, s)), "A summary.") {
 		t.Errorf("temperatures %v", sent)
 	}
 }
@@ -191,7 +216,8 @@ func TestBookStillRed(t *testing.T) {
 	}
 	work(t, s, 0, 8, 9_000)
 	got := allText(view(t, s))
-	if len(warnings) != 1 || !strings.Contains(warnings[0], "red") && !strings.Contains(warnings[0], "may be sent") || !strings.Contains(log.String(), warnings[0]) {
+	if len(warnings) != 1 || !strings.Contains(warnings[0], "red") && !strings.Contains(warnings[0], "may be sent") ||
+		!strings.Contains(log.String(), warnings[0]) {
 		t.Errorf("warnings %q, log %s", warnings, log.String())
 	}
 	if !strings.Contains(got, "A summary.") || !strings.Contains(got, "the service listens on 8081") {

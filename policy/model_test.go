@@ -40,7 +40,9 @@ func TestPoliciesWithModel(t *testing.T) {
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
-			if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, tt.want) || !strings.Contains(got, "The model's own words.") || strings.Contains(got, "[pleat:") {
+			if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, tt.want) ||
+				!strings.Contains(got, "The model's own words.") ||
+				strings.Contains(got, "[pleat:") {
 				t.Errorf("the view is\n%.400s", got)
 			}
 			req := m.Requests()

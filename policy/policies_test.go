@@ -108,7 +108,8 @@ func TestPolicyThreshold(t *testing.T) {
 	work(t, s, 0, 40, 5_000)
 	msgs := view(t, s)
 	got := outline(msgs)
-	if !strings.HasPrefix(got[0], "user: <conversation_summary>") || got[1] != "assistant: Understood. Continuing from that summary." {
+	if !strings.HasPrefix(got[0], "user: <conversation_summary>") ||
+		got[1] != "assistant: Understood. Continuing from that summary." {
 		t.Errorf("no pair:\n%s", strings.Join(got[:2], "\n"))
 	}
 	if len(got) != 2+8 {
@@ -137,7 +138,9 @@ func TestPolicyThreeLayer(t *testing.T) {
 	// 50,000 tokens by the rule of four characters each, in three results that stay.
 	work(t, s, 5, 3, 70_000)
 	msgs := view(t, s)
-	if len(msgs) != 3 || !strings.HasPrefix(msgs[0].Text(), "[Compressed]\n\n") || msgs[1].Text() != "Understood. Continuing." || msgs[2].Text() != "Continue." {
+	if len(msgs) != 3 || !strings.HasPrefix(msgs[0].Text(), "[Compressed]\n\n") ||
+		msgs[1].Text() != "Understood. Continuing." ||
+		msgs[2].Text() != "Continue." {
 		t.Errorf("no summary pair:\n%s", strings.Join(outline(msgs), "\n"))
 	}
 	if len(files) != 1 || files[".transcripts/transcript_1767323045.jsonl"] == 0 {
@@ -158,7 +161,11 @@ func TestPolicyFourLever(t *testing.T) {
 	long := strings.Repeat("output\n", 5_000) // 35,000 characters
 	add := func(id, tool, text string) {
 		t.Helper()
-		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, tool, `{}`)), transcript.Results(transcript.Result(id, text)))
+		err := s.Append(
+			t.Context(),
+			transcript.Assistant(transcript.Call(id, tool, `{}`)),
+			transcript.Results(transcript.Result(id, text)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,12 +200,18 @@ func TestPolicyFourLever(t *testing.T) {
 func TestSpillMarker(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-lever")})
 	long := strings.Repeat("x", 50_000)
-	err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{}`)), transcript.Results(transcript.Result("a", long)))
+	err := s.Append(
+		t.Context(),
+		transcript.User("Go."),
+		transcript.Assistant(transcript.Call("a", "bash", `{}`)),
+		transcript.Results(transcript.Result("a", long)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	// Without a folder there is no file, and the marker names none.
-	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: handle " + s.Report().Folds[0].Handle + "\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
+	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: handle " + s.Report().Folds[0].Handle +
+		"\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
 	if got := transcript.BlockText(view(t, s)[2].Blocks().At(0)); got != want {
 		t.Errorf("marker:\n%.200s", got)
 	}
@@ -206,7 +219,11 @@ func TestSpillMarker(t *testing.T) {
 
 func TestPolicyFourLayer(t *testing.T) {
 	p := named(t, "four-layer")
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 100_000, Output: fold.Tokens(10_000)}})
+	s := open(
+		t,
+		store.NewMemory(),
+		&pleat.Options{Policy: p, Budget: fold.Budget{Window: 100_000, Output: fold.Tokens(10_000)}},
+	)
 	if l := s.Snapshot().Limits; l.Red != 77_000 {
 		t.Errorf("red = %d, want window − output − 13,000", l.Red)
 	}
@@ -243,7 +260,9 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 		calls = append(calls, transcript.Call(id, "read_file", `{}`))
 		results = append(results, transcript.Result(id, strings.Repeat("y", n)))
 	}
-	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
+	if err := s.Append(
+		t.Context(), transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...),
+	); err != nil {
 		t.Fatal(err)
 	}
 	m := view(t, s)[2]
@@ -312,7 +331,10 @@ func TestPlainCopyCannotBeKept(t *testing.T) {
 		KeepFile: func(string, []byte) (string, error) { return "", errors.New("no space left") },
 	})
 	long := strings.Repeat("output\n", 5_000)
-	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)), transcript.Results(transcript.Result("1", long))); err != nil {
+	if err := s.Append(
+		t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)),
+		transcript.Results(transcript.Result("1", long)),
+	); err != nil {
 		t.Fatal(err)
 	}
 	folds := s.Folds()

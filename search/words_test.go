@@ -197,7 +197,10 @@ func TestBM25(t *testing.T) {
 }
 
 func BenchmarkWords(b *testing.B) {
-	text := strings.Repeat("func (s *Store) appendEntries(ctx context.Context, key pleat.SessionKey) error { // see docs/format.md\n", 1000)
+	text := strings.Repeat(
+		"func (s *Store) appendEntries(ctx context.Context, key pleat.SessionKey) error { // see docs/format.md\n",
+		1000,
+	)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

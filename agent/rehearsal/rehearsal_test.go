@@ -48,12 +48,16 @@ func TestRehearsal(t *testing.T) {
 	if took := time.Since(started); took > 20*time.Second {
 		t.Errorf("it took %s", took)
 	}
-	for _, fact := range []string{"02:51", "03:27", "Deploy 4821 by r.osei", "team-lantern", "818 orders", "11861 EUR", "refunded with 14.50 EUR, counted by whole orders, and Ines Okafor signs the sum.", "rehearsal"} {
+	for _, fact := range []string{
+		"02:51", "03:27", "Deploy 4821 by r.osei", "team-lantern", "818 orders", "11861 EUR",
+		"refunded with 14.50 EUR, counted by whole orders, and Ines Okafor signs the sum.", "rehearsal",
+	} {
 		if !strings.Contains(res.Text, fact) {
 			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
 		}
 	}
-	if report, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil || !strings.Contains(string(report), "11861 EUR") {
+	if report, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil ||
+		!strings.Contains(string(report), "11861 EUR") {
 		t.Errorf("the report is %q, %v", report, err)
 	}
 	var red, falls, digests, denied int
@@ -70,7 +74,8 @@ func TestRehearsal(t *testing.T) {
 			}
 		case agent.EventDigest:
 			digests++
-			byModel = byModel || strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub, "818 orders were lost")
+			byModel = byModel ||
+				strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub, "818 orders were lost")
 		case agent.EventToolCall:
 			if e.Call.Denied != "" {
 				denied++
@@ -123,11 +128,17 @@ func TestRehearsalReadsItsAnswer(t *testing.T) {
 	change("deploys.csv", "r.osei", "k.abara")
 	lost := 0
 	for at := 2*60 + 51; at <= 3*60+27; at++ {
-		change("metrics/orders.csv", fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3), fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60))
+		change(
+			"metrics/orders.csv",
+			fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3),
+			fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60),
+		)
 		lost += 27
 	}
 	res, _, _ := rehearse(t, dir)
-	for _, fact := range []string{"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR", "Tove Lund"} {
+	for _, fact := range []string{
+		"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR", "Tove Lund",
+	} {
 		if !strings.Contains(res.Text, fact) {
 			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
 		}

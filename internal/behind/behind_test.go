@@ -18,7 +18,12 @@ type counted struct {
 	behind int
 }
 
-func (c *counted) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (c *counted) Append(
+	ctx context.Context,
+	key store.SessionKey,
+	last uint64,
+	entries ...store.Entry,
+) (uint64, error) {
 	if !slices.ContainsFunc(entries, func(e store.Entry) bool { return !behind.Waits(e) }) {
 		c.behind++
 	}
@@ -65,7 +70,10 @@ func TestBatches(t *testing.T) {
 	if ahead, err := b.Ahead(); !ahead || err != nil {
 		t.Errorf("ahead %t, %v", ahead, err)
 	}
-	if _, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage}); !errors.Is(err, store.ErrConflict) {
+	if _, err := b.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryUsage}); !errors.Is(
+		err,
+		store.ErrConflict,
+	) {
 		t.Errorf("an entry in the place of another: %v, want a conflict", err)
 	}
 	if _, err := st.Store.Append(t.Context(), key, last-1, store.Entry{Kind: store.EntryFold}); err != nil {

@@ -148,14 +148,24 @@ type hooked struct {
 	finding   func() // between the steps of reading many rows
 }
 
-func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (h *hooked) Append(
+	ctx context.Context,
+	key store.SessionKey,
+	last uint64,
+	entries ...store.Entry,
+) (uint64, error) {
 	if h.appending != nil {
 		h.appending()
 	}
 	return h.Memory.Append(ctx, key, last, entries...)
 }
 
-func (h *hooked) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) (found []store.Found, err error) {
+func (h *hooked) Find(
+	ctx context.Context,
+	tenant string,
+	kind store.EntryKind,
+	labels ...string,
+) (found []store.Found, err error) {
 	if i := slices.Index(labels, all); i >= 0 { // the sum comes last
 		labels[i], labels[len(labels)-1] = labels[len(labels)-1], all
 	}

@@ -62,7 +62,9 @@ func TestCompile(t *testing.T) {
 			}
 		}
 	}
-	for _, pattern := range []string{"[", "[]", "[^]", "[a", `[a\`, "{a", "a}", "{a,{b}", `a\`, "[b-a]", strings.Repeat("{a,b}", 20)} {
+	for _, pattern := range []string{
+		"[", "[]", "[^]", "[a", `[a\`, "{a", "a}", "{a,{b}", `a\`, "[b-a]", strings.Repeat("{a,b}", 20),
+	} {
 		if g, err := Compile(pattern); err == nil {
 			t.Errorf("%q was read as %s", pattern, g)
 		}

@@ -10,7 +10,10 @@ import (
 )
 
 func TestPack(t *testing.T) {
-	for _, content := range []string{"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000), "\x00\xff" + strings.Repeat("x", 90)} {
+	for _, content := range []string{
+		"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000),
+		"\x00\xff" + strings.Repeat("x", 90),
+	} {
 		for _, b := range []rows.Blob{rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content))} {
 			got, err := b.Unpack(len(content), transcript.HashOf(content))
 			if err != nil || string(got) != content {

@@ -10,7 +10,8 @@ import (
 
 func TestPlaces(t *testing.T) {
 	const answer = `{"role":"assistant","content":[{"type":"thinking","thinking":"why\n\"so\"","signature":"c2ln"},` +
-		`{"type":"text","text":"text that is \u00e4 \ud83d\ude00"},{"type":"tool_use","id":"a","input":{"command": "ls\n", "n":[1, 2]}}]}`
+		`{"type":"text","text":"text that is \u00e4 \ud83d\ude00"},{"type":"tool_use","id":"a","input":{"command": "ls\n",` +
+		` "n":[1, 2]}}]}`
 	for name, c := range map[string]struct {
 		text, body string
 		in         bool

@@ -33,7 +33,13 @@ func TestSum(t *testing.T) {
 // A scan notices every entry that it does not meet.
 func TestDue(t *testing.T) {
 	// Kinds a b a b a, and for each the one of its kind before it.
-	entries := []store.Entry{{Seq: 1, Kind: "a"}, {Seq: 2, Kind: "b"}, {Seq: 3, Kind: "a"}, {Seq: 4, Kind: "b"}, {Seq: 5, Kind: "a"}}
+	entries := []store.Entry{
+		{Seq: 1, Kind: "a"},
+		{Seq: 2, Kind: "b"},
+		{Seq: 3, Kind: "a"},
+		{Seq: 4, Kind: "b"},
+		{Seq: 5, Kind: "a"},
+	}
 	prev := []uint64{0, 0, 1, 2, 3}
 	newest := map[store.EntryKind]uint64{"a": 5, "b": 4}
 	for _, kinds := range [][]store.EntryKind{nil, {"a"}, {"b"}, {"a", "b"}, {"c"}} {
@@ -41,7 +47,8 @@ func TestDue(t *testing.T) {
 			for lost := range uint64(6) { // 0: none
 				due, wanted, whole := NewDue(5, newest, from, kinds), false, true
 				for i, e := range entries {
-					ours := e.Seq >= from && (len(kinds) == 0 || slices.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
+					ours := e.Seq >= from &&
+						(len(kinds) == 0 || slices.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
 					if e.Seq == lost {
 						wanted = ours
 					} else if ours && whole {

@@ -23,7 +23,9 @@ import (
 
 // prose makes n bytes that compress about as tool output does.
 func prose(random *rand.Rand, n int) []byte {
-	words := strings.Fields("the error in internal/store/blob_test.go func parseHTTPRequest return nil ctx key session append line")
+	words := strings.Fields(
+		"the error in internal/store/blob_test.go func parseHTTPRequest return nil ctx key session append line",
+	)
 	var b []byte
 	for len(b) < n {
 		b = append(b, words[random.IntN(len(words))]...)
@@ -147,7 +149,9 @@ func BenchmarkSearch(b *testing.B) {
 			}
 		}
 	})
-	for name, query := range map[string]string{"rare": "needle123 needle777", "mixed": "needle123 session append", "miss": "nothing like it"} {
+	for name, query := range map[string]string{
+		"rare": "needle123 needle777", "mixed": "needle123 session append", "miss": "nothing like it",
+	} {
 		b.Run("query="+name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := st.Search(b.Context(), key, query, 10); err != nil {
@@ -190,7 +194,12 @@ func BenchmarkGrowth(b *testing.B) {
 		for i, st := range stores {
 			timed(b, times[i], "body", func() error { _, err := st.Body(b.Context(), key, transcript.HashOf(body)); return err })
 			timed(b, times[i], "scan", func() error { return scanFrom(b.Context(), st, key, last-min(last, 10)) })
-			timed(b, times[i], "find", func() error { _, err := st.Find(b.Context(), "t", store.EntryMessage, label, "none"); return err })
+			timed(
+				b,
+				times[i],
+				"find",
+				func() error { _, err := st.Find(b.Context(), "t", store.EntryMessage, label, "none"); return err },
+			)
 		}
 	}
 	conn, err := pgx.Connect(b.Context(), large)
@@ -237,8 +246,9 @@ func prefill(b *testing.B, url string, rows int) {
 		b.Fatal(err)
 	}
 	defer conn.Close(ctx)
-	if _, err := conn.Exec(ctx, `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
-		SELECT n, sha256(n::text::bytea), 100, 0, 0, 0, n, 't', n::text::bytea, '', '' FROM generate_series(1, $1::int) n`, (rows+99)/100); err != nil {
+	const sessions = `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
+		SELECT n, sha256(n::text::bytea), 100, 0, 0, 0, n, 't', n::text::bytea, '', '' FROM generate_series(1, $1::int) n`
+	if _, err := conn.Exec(ctx, sessions, (rows+99)/100); err != nil {
 		b.Fatal(err)
 	}
 	body := prose(rand.New(rand.NewPCG(5, 6)), 1200) // about what 4 KB compress to
@@ -248,16 +258,36 @@ func prefill(b *testing.B, url string, rows int) {
 		columns []string
 		row     func(i int) []any
 	}{
-		{"entry", []string{"session", "seq", "moment", "prev", "time", "size", "kind", "label", "body", "find", "sum", "data"}, func(i int) []any {
-			h := hash(i)
-			return []any{int64(i/100 + 1), int64(i%100 + 1), int64(i), int64(i % 100), int64(i), int64(4096), []byte("message"), []byte(fmt.Sprintf("%x", h)), h, h[16:], h, []byte(`{"role":"user"}`)}
-		}},
+		{
+			"entry",
+			[]string{"session", "seq", "moment", "prev", "time", "size", "kind", "label", "body", "find", "sum", "data"},
+			func(i int) []any {
+				h := hash(i)
+				return []any{
+					int64(i/100 + 1),
+					int64(i%100 + 1),
+					int64(i),
+					int64(i % 100),
+					int64(i),
+					int64(4096),
+					[]byte("message"),
+					[]byte(fmt.Sprintf("%x", h)),
+					h,
+					h[16:],
+					h,
+					[]byte(`{"role":"user"}`),
+				}
+			},
+		},
 		{"blob", []string{"owner", "hash", "size", "codec", "data"}, func(i int) []any {
 			return []any{int64(1), hash(i), int64(4096), int16(1), body}
 		}},
 	}
 	for _, c := range copies {
-		if _, err := conn.CopyFrom(ctx, pgx.Identifier{"pleat", c.table}, c.columns, pgx.CopyFromSlice(rows, func(i int) ([]any, error) { return c.row(i), nil })); err != nil {
+		if _, err := conn.CopyFrom(
+			ctx, pgx.Identifier{"pleat", c.table}, c.columns,
+			pgx.CopyFromSlice(rows, func(i int) ([]any, error) { return c.row(i), nil }),
+		); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -93,7 +93,12 @@ func compete(url, name, rounds string) error {
 	}
 	key := store.SessionKey{Tenant: "t", Session: "contest"}
 	for last := uint64(0); last < most; last++ {
-		now, err := st.Append(ctx, key, last, store.Entry{Kind: "k", Data: fmt.Append(nil, name, last+1), Body: fmt.Append(nil, "body", name, last+1)})
+		now, err := st.Append(
+			ctx,
+			key,
+			last,
+			store.Entry{Kind: "k", Data: fmt.Append(nil, name, last+1), Body: fmt.Append(nil, "body", name, last+1)},
+		)
 		if err == nil {
 			fmt.Println(now)
 		} else if !errors.Is(err, store.ErrConflict) {

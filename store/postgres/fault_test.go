@@ -210,8 +210,12 @@ func TestSlowServer(t *testing.T) {
 		t.Errorf("Append to a session that another holds: %v, want ErrBusy", err)
 	}
 	release()
-	run(t, url, `CREATE FUNCTION pleat.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(5); RETURN NEW; END';
-		CREATE TRIGGER slow BEFORE INSERT ON pleat.entry FOR EACH ROW EXECUTE FUNCTION pleat.slow()`)
+	run(
+		t,
+		url,
+		`CREATE FUNCTION pleat.slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(5); RETURN NEW; END';
+		CREATE TRIGGER slow BEFORE INSERT ON pleat.entry FOR EACH ROW EXECUTE FUNCTION pleat.slow()`,
+	)
 	if _, err := st.Append(t.Context(), key, 1, store.Entry{Kind: "k"}); !errors.Is(err, postgres.ErrBusy) {
 		t.Errorf("Append with a slow statement: %v, want ErrBusy", err)
 	}

@@ -49,7 +49,9 @@ func TestFull(t *testing.T) {
 	run(t, url, "VACUUM pleat.blob")
 	other := store.SessionKey{Session: "other"}
 	for i := range uint64(5) {
-		if _, err := st.Append(t.Context(), other, i, store.Entry{Kind: "k", Body: fmt.Appendf(make([]byte, 1<<20), "%d", i)}); err != nil {
+		if _, err := st.Append(
+			t.Context(), other, i, store.Entry{Kind: "k", Body: fmt.Appendf(make([]byte, 1<<20), "%d", i)},
+		); err != nil {
 			t.Errorf("Append with room again: %v", err)
 		}
 	}

@@ -53,7 +53,10 @@ func TestGrants(t *testing.T) {
 	if err := st.Forget(t.Context(), key); err != nil {
 		t.Error(err)
 	}
-	for _, text := range []string{"DROP TABLE pleat.entry", "DELETE FROM pleat.version", "CREATE TABLE pleat.mine(x int)", "ALTER TABLE pleat.blob ADD y int"} {
+	for _, text := range []string{
+		"DROP TABLE pleat.entry", "DELETE FROM pleat.version", "CREATE TABLE pleat.mine(x int)",
+		"ALTER TABLE pleat.blob ADD y int",
+	} {
 		if err := tryRun(t, url, text); err == nil {
 			t.Errorf("the role may %s", text)
 		}

@@ -87,7 +87,13 @@ func loadOptions() *pleat.Options {
 	}
 }
 
-func loadSession(ctx context.Context, store *postgres.Store, key store.SessionKey, next, end time.Time, pace time.Duration) (f loadFigures, err error) {
+func loadSession(
+	ctx context.Context,
+	store *postgres.Store,
+	key store.SessionKey,
+	next, end time.Time,
+	pace time.Duration,
+) (f loadFigures, err error) {
 	seed := transcript.HashOf(key.String())
 	random := rand.New(rand.NewPCG(1, binary.BigEndian.Uint64(seed[:])))
 	time.Sleep(time.Until(next))
@@ -102,7 +108,11 @@ func loadSession(ctx context.Context, store *postgres.Store, key store.SessionKe
 		time.Sleep(time.Until(next))
 		id := fmt.Sprintf("call_%d", turn)
 		before := time.Now()
-		err := s.Append(ctx, transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/`+id+`.go"}`)), transcript.Results(transcript.Result(id, string(prose(random, 4<<10)))))
+		err := s.Append(
+			ctx,
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/`+id+`.go"}`)),
+			transcript.Results(transcript.Result(id, string(prose(random, 4<<10)))),
+		)
 		if err == nil {
 			_, err = s.Mark(ctx, transcript.HashOf(fmt.Sprint(key, turn)).String(), nil)
 		}
@@ -157,7 +167,8 @@ func TestLoad(t *testing.T) {
 	go func() { wg.Wait(); close(done) }()
 	conns, most := 0, 0
 	for running := true; running; {
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()").Scan(&conns); err != nil {
+		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+		if err := conn.QueryRow(t.Context(), others).Scan(&conns); err != nil {
 			t.Fatal(err)
 		}
 		most = max(most, conns)
@@ -173,11 +184,16 @@ func TestLoad(t *testing.T) {
 		if err := json.Unmarshal(outputs[i].Bytes(), &one); err != nil {
 			t.Fatal(err)
 		}
-		all.Appends, all.Views, all.Entries = append(all.Appends, one.Appends...), append(all.Views, one.Views...), all.Entries+one.Entries
+		all.Appends, all.Views, all.Entries = append(
+			all.Appends,
+			one.Appends...), append(
+			all.Views,
+			one.Views...), all.Entries+one.Entries
 		all.Epochs += one.Epochs
 	}
 	var entries, size int64
-	if err := conn.QueryRow(t.Context(), "SELECT (SELECT count(*) FROM pleat.entry), pg_database_size(current_database())").Scan(&entries, &size); err != nil {
+	const sizes = "SELECT (SELECT count(*) FROM pleat.entry), pg_database_size(current_database())"
+	if err := conn.QueryRow(t.Context(), sizes).Scan(&entries, &size); err != nil {
 		t.Fatal(err)
 	}
 	logSizes(t, conn)
@@ -189,8 +205,24 @@ func TestLoad(t *testing.T) {
 	at := func(list []int64, p int) time.Duration {
 		return time.Duration(list[min(len(list)*p/100, len(list)-1)]) * time.Microsecond
 	}
-	t.Logf("%s s, a turn every %s ms, %d sessions: %d appends (p50 %v, p99 %v), %d views (p50 %v, p99 %v), %d epochs, %d connections, %d entries, %d MB; load average %s",
-		seconds, pace, sessions, len(all.Appends), at(all.Appends, 50), at(all.Appends, 99), len(all.Views), at(all.Views, 50), at(all.Views, 99), all.Epochs, most, entries, size>>20, loadAverage())
+	t.Logf(
+		"%s s, a turn every %s ms, %d sessions: %d appends (p50 %v, p99 %v), %d views (p50 %v, p99 %v), %d epochs, %d "+
+			"connections, %d entries, %d MB; load average %s",
+		seconds,
+		pace,
+		sessions,
+		len(all.Appends),
+		at(all.Appends, 50),
+		at(all.Appends, 99),
+		len(all.Views),
+		at(all.Views, 50),
+		at(all.Views, 99),
+		all.Epochs,
+		most,
+		entries,
+		size>>20,
+		loadAverage(),
+	)
 }
 
 // loadAverage says how busy the machine is: the figures mean little without it.

@@ -90,7 +90,8 @@ func (k *link) serve(client net.Conn) {
 			break
 		}
 		mode := k.mode.Load()
-		if mode != cutNothing && strings.Contains(string(buf[:n]), "entry for the link") && k.mode.CompareAndSwap(mode, cutNothing) {
+		if mode != cutNothing && strings.Contains(string(buf[:n]), "entry for the link") &&
+			k.mode.CompareAndSwap(mode, cutNothing) {
 			k.cuts.Add(1)
 			if mode == cutRequest {
 				break
@@ -133,7 +134,11 @@ func TestLostCommit(t *testing.T) {
 		return n
 	}
 	entry := func(n uint64) store.Entry {
-		return store.Entry{Kind: "k", Data: fmt.Appendf(nil, "entry for the link %d", n), Body: fmt.Appendf(nil, "body %d", n)}
+		return store.Entry{
+			Kind: "k",
+			Data: fmt.Appendf(nil, "entry for the link %d", n),
+			Body: fmt.Appendf(nil, "body %d", n),
+		}
 	}
 	for i := range 12 {
 		last := head()

@@ -35,7 +35,8 @@ func TestSealed(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	st := open(t, url, &postgres.Options{Keys: [][]byte{bytes.Repeat([]byte{1}, 32)}})
 	_, err := st.Append(t.Context(), store.SessionKey{Session: "s"}, 0, store.Entry{
-		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`), Body: []byte(strings.Repeat("the walrus ", 100)), Text: "walrus text",
+		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`),
+		Body: []byte(strings.Repeat("the walrus ", 100)), Text: "walrus text",
 	})
 	if err != nil {
 		t.Fatal(err)

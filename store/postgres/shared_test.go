@@ -84,7 +84,8 @@ func TestTwoStores(t *testing.T) {
 		if _, err := other.Append(t.Context(), key, last-1, numbered(key, 99)); !errors.Is(err, store.ErrConflict) {
 			t.Fatalf("Append after what another store appended: %v, want ErrConflict", err)
 		}
-		if hits, err := other.Search(t.Context(), key, fmt.Sprint("entry ", last), 1); err != nil || len(hits) != 1 || hits[0].Seq != last {
+		if hits, err := other.Search(t.Context(), key, fmt.Sprint("entry ", last), 1); err != nil || len(hits) != 1 ||
+			hits[0].Seq != last {
 			t.Fatalf("Search in the other store: %v, %v", hits, err)
 		}
 	}
@@ -161,7 +162,8 @@ func TestTenancy(t *testing.T) {
 		t.Fatal(err)
 	}
 	run(t, url, `DELETE FROM pleat.entry WHERE session = (SELECT id FROM pleat.session WHERE tenant = 'bob');
-		INSERT INTO pleat.entry SELECT (SELECT id FROM pleat.session WHERE tenant = 'bob'), seq, moment, prev, time, size, kind, label, body, text, find, sum, data
+		INSERT INTO pleat.entry SELECT (SELECT id FROM pleat.session WHERE tenant = 'bob'),
+			seq, moment, prev, time, size, kind, label, body, text, find, sum, data
 		FROM pleat.entry WHERE session = (SELECT id FROM pleat.session WHERE tenant = 'alice');`)
 	if _, err := st.Body(ctx, bob, hash); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("Body through a row put there by hand: %v, want ErrCorrupt", err)
@@ -189,7 +191,8 @@ func TestDamage(t *testing.T) {
 		"UPDATE pleat.session SET head = 2 WHERE id = $1",
 		"UPDATE pleat.session SET kinds = '' WHERE id = $1",
 		"DELETE FROM pleat.blob WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
-		"UPDATE pleat.blob SET data = set_byte(data, 9, 255 - get_byte(data, 9)) WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
+		"UPDATE pleat.blob SET data = set_byte(data, 9, 255 - get_byte(data, 9)) WHERE hash = (SELECT body FROM " +
+			"pleat.entry WHERE session = $1 AND seq = 2)",
 		"UPDATE pleat.blob SET size = 1 << 30 WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
 	} {
 		key := key(i)
@@ -252,7 +255,9 @@ func sessionID(t testing.TB, url string, key store.SessionKey) (id int64) {
 		t.Fatal(err)
 	}
 	defer conn.Close(t.Context())
-	if err := conn.QueryRow(t.Context(), "SELECT id FROM pleat.session WHERE tenant = $1 AND name = $2", []byte(key.Tenant), []byte(key.Session)).Scan(&id); err != nil {
+	if err := conn.QueryRow(
+		t.Context(), "SELECT id FROM pleat.session WHERE tenant = $1 AND name = $2", []byte(key.Tenant),
+		[]byte(key.Session)).Scan(&id); err != nil {
 		t.Fatal(err)
 	}
 	return id
@@ -271,20 +276,30 @@ func TestMakeTables(t *testing.T) {
 				return
 			}
 			defer st.Close()
-			if _, err := st.Append(t.Context(), store.SessionKey{Session: fmt.Sprint(i)}, 0, store.Entry{Kind: "k"}); err != nil {
+			if _, err := st.Append(
+				t.Context(), store.SessionKey{Session: fmt.Sprint(i)}, 0, store.Entry{Kind: "k"},
+			); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	wg.Wait()
-	run(t, url, "CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA pleat TO plain; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pleat TO plain; GRANT USAGE ON ALL SEQUENCES IN SCHEMA pleat TO plain")
+	run(
+		t,
+		url,
+		"CREATE ROLE plain LOGIN; GRANT USAGE ON SCHEMA pleat TO plain; GRANT SELECT, INSERT, UPDATE, DELETE ON ALL "+
+			"TABLES IN SCHEMA pleat TO plain; GRANT USAGE ON ALL SEQUENCES IN SCHEMA pleat TO plain",
+	)
 	plain := open(t, strings.Replace(url, "pleat@", "plain@", 1), nil) // no right to make tables
 	if _, err := plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k"}); err != nil {
 		t.Error(err)
 	}
-	for version, advice := range map[int]string{1: "export its sessions with the version of pleat that wrote it", 1000: "use a newer version"} {
+	for version, advice := range map[int]string{
+		1: "export its sessions with the version of pleat that wrote it", 1000: "use a newer version",
+	} {
 		run(t, url, fmt.Sprint("UPDATE pleat.version SET version = ", version))
-		if _, err := postgres.Open(t.Context(), url, nil); !errors.Is(err, store.ErrSchema) || !strings.Contains(err.Error(), advice) {
+		if _, err := postgres.Open(t.Context(), url, nil); !errors.Is(err, store.ErrSchema) ||
+			!strings.Contains(err.Error(), advice) {
 			t.Errorf("Open of schema version %d: %v, want ErrSchema and %s", version, err, advice)
 		}
 	}

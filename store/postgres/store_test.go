@@ -54,7 +54,9 @@ func TestIndexOnSearch(t *testing.T) {
 
 func TestTenants(t *testing.T) {
 	st := open(t, pgtest.Shared(t).Database(t), nil)
-	for _, key := range []store.SessionKey{{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"}} {
+	for _, key := range []store.SessionKey{
+		{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"},
+	} {
 		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
 			t.Fatal(err)
 		}
@@ -98,7 +100,9 @@ func TestReadOnly(t *testing.T) {
 	_, appended := st.Append(t.Context(), key, 1, numbered(key, 2))
 	_, searched := st.Search(t.Context(), key, "entry", 1)
 	_, _, claimed := st.Claim(t.Context(), key, "digest", time.Hour)
-	for name, err := range map[string]error{"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+	for name, err := range map[string]error{
+		"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed,
+	} {
 		if !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", name, err)
 		}

@@ -13,7 +13,9 @@ import (
 
 // prose makes n bytes that compress about as tool output does.
 func prose(random *rand.Rand, n int) []byte {
-	words := strings.Fields("the error in internal/store/blob_test.go func parseHTTPRequest return nil ctx key session append line")
+	words := strings.Fields(
+		"the error in internal/store/blob_test.go func parseHTTPRequest return nil ctx key session append line",
+	)
 	var b []byte
 	for len(b) < n {
 		b = append(b, words[random.IntN(len(words))]...)
@@ -147,7 +149,9 @@ func BenchmarkSearch(b *testing.B) {
 			}
 		}
 	})
-	for name, query := range map[string]string{"rare": "needle1234 needle777", "mixed": "needle1234 session append", "miss": "nothing like it"} {
+	for name, query := range map[string]string{
+		"rare": "needle1234 needle777", "mixed": "needle1234 session append", "miss": "nothing like it",
+	} {
 		b.Run("query="+name, func(b *testing.B) {
 			for b.Loop() {
 				if _, err := st.Search(b.Context(), key, query, 10); err != nil {

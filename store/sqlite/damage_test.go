@@ -54,7 +54,11 @@ func fill(t *testing.T, st *sqlite.Store) {
 	for n, key := range damageKeys() {
 		var entries []store.Entry
 		for i := range 12 {
-			e := store.Entry{Kind: store.EntryMessage, Time: time.UnixMilli(int64(1_700_000_000_000 + n*1000 + i)), Label: fmt.Sprintf("label %d of %d", i, n)}
+			e := store.Entry{
+				Kind:  store.EntryMessage,
+				Time:  time.UnixMilli(int64(1_700_000_000_000 + n*1000 + i)),
+				Label: fmt.Sprintf("label %d of %d", i, n),
+			}
 			if i%3 == 0 {
 				e.Kind = store.EntryFold
 			}
@@ -247,7 +251,14 @@ func TestBitFlips(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d flips in %d bytes: %d files refused, %d damages noticed, %d harmless", len(places), len(file), o.refused, o.noticed, o.harmless)
+	t.Logf(
+		"%d flips in %d bytes: %d files refused, %d damages noticed, %d harmless",
+		len(places),
+		len(file),
+		o.refused,
+		o.noticed,
+		o.harmless,
+	)
 }
 
 func TestTruncation(t *testing.T) {

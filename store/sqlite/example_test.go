@@ -27,7 +27,8 @@ func ExampleOpen() {
 
 	ctx, key := context.Background(), store.SessionKey{Tenant: "me", Session: "first"}
 	last, err := st.Append(ctx, key, 0, store.Entry{
-		Kind: store.EntryMessage, Body: []byte(`{"role":"user","content":"fix parseHTTPRequest"}`), Text: "fix parseHTTPRequest",
+		Kind: store.EntryMessage, Text: "fix parseHTTPRequest",
+		Body: []byte(`{"role":"user","content":"fix parseHTTPRequest"}`),
 	})
 	if err != nil {
 		fmt.Println(err)

@@ -30,7 +30,9 @@ func TestPermissions(t *testing.T) {
 	if _, err := st.Append(t.Context(), store.SessionKey{}, 0, store.Entry{Kind: "k"}); err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]os.FileMode{path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, dir: 0o700, filepath.Dir(dir): 0o700} {
+	for name, want := range map[string]os.FileMode{
+		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, dir: 0o700, filepath.Dir(dir): 0o700,
+	} {
 		info, err := os.Stat(name)
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +116,8 @@ func TestRefused(t *testing.T) {
 	const advice = "schema version 2, this program knows 3: store has another schema: " +
 		"export its sessions with the version of pleat that wrote it"
 	for _, readOnly := range []bool{false, true} {
-		if _, err := sqlite.Open(older, &sqlite.Options{ReadOnly: readOnly}); err == nil || !strings.Contains(err.Error(), advice) {
+		if _, err := sqlite.Open(older, &sqlite.Options{ReadOnly: readOnly}); err == nil ||
+			!strings.Contains(err.Error(), advice) {
 			t.Errorf("an older store (read-only %t): %v, want %s", readOnly, err, advice)
 		}
 	}
@@ -147,7 +150,9 @@ func TestReadOnly(t *testing.T) {
 	_, appended := st.Append(t.Context(), key, 1, crashEntry(key, 2))
 	_, searched := st.Search(t.Context(), key, "entry", 1)
 	_, _, claimed := st.Claim(t.Context(), key, "digest", time.Hour)
-	for name, err := range map[string]error{"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed} {
+	for name, err := range map[string]error{
+		"Append": appended, "Forget": st.Forget(t.Context(), key), "Search": searched, "Claim": claimed,
+	} {
 		if !errors.Is(err, store.ErrReadOnly) {
 			t.Errorf("%s: %v, want ErrReadOnly", name, err)
 		}
@@ -326,7 +331,9 @@ func TestLogDamage(t *testing.T) {
 	st := open(t, path)
 	key := store.SessionKey{Session: "a"}
 	for i := range 20 {
-		if _, err := st.Append(t.Context(), key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)}); err != nil {
+		if _, err := st.Append(
+			t.Context(), key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -24,7 +24,9 @@ func TestIndexLongText(t *testing.T) {
 	file := open(t, filepath.Join(t.TempDir(), "p.db"))
 	mem := store.NewMemory()
 	for _, st := range []store.Store{file, mem} {
-		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "a", Text: long.String()}, store.Entry{Kind: "a", Text: "behind number7"}); err != nil {
+		if _, err := st.Append(
+			t.Context(), key, 0, store.Entry{Kind: "a", Text: long.String()}, store.Entry{Kind: "a", Text: "behind number7"},
+		); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -15,7 +15,9 @@ func TestTenants(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer st.Close()
-	for _, key := range []store.SessionKey{{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"}} {
+	for _, key := range []store.SessionKey{
+		{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"},
+	} {
 		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
 			t.Fatal(err)
 		}

@@ -104,13 +104,15 @@ func TestSealed(t *testing.T) {
 	if err := read(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "open the store with its key") {
 		t.Errorf("without the key: %v", err)
 	}
-	if err := read(storeKey(2)); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "a key that is not given") {
+	if err := read(storeKey(2)); !errors.Is(err, store.ErrCorrupt) ||
+		!strings.Contains(err.Error(), "a key that is not given") {
 		t.Errorf("with another key: %v", err)
 	}
 	// Nobody without the key takes what is encrypted for damaged and mends it.
 	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
 		st := sealed(t, path, keys...)
-		if _, err := st.Append(t.Context(), store.SessionKey{Session: "other"}, 0, store.Entry{Kind: "k", Body: said.Body}); err == nil || !strings.Contains(err.Error(), "is encrypted") {
+		_, err := st.Append(t.Context(), store.SessionKey{Session: "other"}, 0, store.Entry{Kind: "k", Body: said.Body})
+		if err == nil || !strings.Contains(err.Error(), "is encrypted") {
 			t.Errorf("a body of another key was written over: %v", err)
 		}
 		st.Close()
@@ -118,7 +120,8 @@ func TestSealed(t *testing.T) {
 	if err := read(storeKey(2), storeKey(1)); err != nil {
 		t.Errorf("with both keys: %v", err)
 	}
-	if _, err := sqlite.Open(path, &sqlite.Options{Keys: [][]byte{[]byte("short")}}); err == nil || !strings.Contains(err.Error(), "want 32") {
+	if _, err := sqlite.Open(path, &sqlite.Options{Keys: [][]byte{[]byte("short")}}); err == nil ||
+		!strings.Contains(err.Error(), "want 32") {
 		t.Errorf("with a short key: %v", err)
 	}
 }
@@ -126,7 +129,9 @@ func TestSealed(t *testing.T) {
 // What looks encrypted is not stored: nobody could read it back.
 func TestLooksSealed(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "store.db"))
-	for _, e := range []store.Entry{{Kind: "k", Label: "\x00pleat-sealed\x00x"}, {Kind: "k", Data: []byte("\x00pleat-sealed\x00x")}} {
+	for _, e := range []store.Entry{
+		{Kind: "k", Label: "\x00pleat-sealed\x00x"}, {Kind: "k", Data: []byte("\x00pleat-sealed\x00x")},
+	} {
 		if _, err := st.Append(t.Context(), store.SessionKey{Session: "s"}, 0, e); err == nil {
 			t.Errorf("stored %+v", e)
 		}

@@ -29,7 +29,8 @@ type growing struct {
 	path string
 }
 
-const benchTail = `],"system":"You work.","tools":[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}],"max_tokens":1000,"stream":true}`
+const benchTail = `],"system":"You work.","tools":[{"name":"bash","description":"Run.",` +
+	`"input_schema":{"type":"object","properties":{"command":{"type":"string"}}}}],"max_tokens":1000,"stream":true}`
 
 func newGrowing(tokens int) *growing {
 	g := &growing{path: "/v1/messages"}
@@ -43,10 +44,22 @@ func newGrowing(tokens int) *growing {
 // round adds a call and its result.
 func (g *growing) round(size int) {
 	g.n++
-	fmt.Fprintf(&g.buf, `,{"role":"assistant","content":[{"type":"text","text":"Step."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test"}}]}`, g.n)
+	fmt.Fprintf(
+		&g.buf,
+		`,{"role":"assistant","content":[{"type":"text","text":"Step."},{"type":"tool_use","id":"toolu_%d","name":"bash",`+
+			`"input":{"command":"go test"}}]}`,
+		g.n,
+	)
 	fmt.Fprintf(&g.buf, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"`, g.n)
 	for i := 0; i*60 < size; i++ {
-		fmt.Fprintf(&g.buf, `--- PASS: Test%d_%d (0.%02ds) value %06d, as it was\n`, g.n, i, i%100, (g.n*7919+i*104729)%1000003)
+		fmt.Fprintf(
+			&g.buf,
+			`--- PASS: Test%d_%d (0.%02ds) value %06d, as it was\n`,
+			g.n,
+			i,
+			i%100,
+			(g.n*7919+i*104729)%1000003,
+		)
 	}
 	g.buf.WriteString(`"}]}`)
 }
@@ -55,14 +68,21 @@ func (g *growing) body() []byte {
 	return append(bytes.Clone(g.buf.Bytes()), benchTail...)
 }
 
-const benchReply = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":%d,\"output_tokens\":1}}}\n\n" +
-	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
-	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Step.\"}}\n\n" +
+const benchReply = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\"," +
+	"\"type\":\"message\",\"role\":\"assistant\",\"content\":[],\"usage\":{\"input_tokens\":%d," +
+	"\"output_tokens\":1}}}\n\n" +
+	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0," +
+	"\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n" +
+	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0," +
+	"\"delta\":{\"type\":\"text_delta\",\"text\":\"Step.\"}}\n\n" +
 	"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":0}\n\n" +
-	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%s\",\"name\":\"bash\",\"input\":{}}}\n\n" +
-	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\":\\\"go test\\\"}\"}}\n\n" +
+	"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":1," +
+	"\"content_block\":{\"type\":\"tool_use\",\"id\":\"toolu_%s\",\"name\":\"bash\",\"input\":{}}}\n\n" +
+	"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":1," +
+	"\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\":\\\"go test\\\"}\"}}\n\n" +
 	"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":1}\n\n" +
-	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":5}}\n\n" +
+	"event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"}," +
+	"\"usage\":{\"output_tokens\":5}}\n\n" +
 	"event: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
 
 const benchStep = "X-Step"

@@ -97,7 +97,13 @@ func testRecall(t *testing.T, dir string, floors bool) {
 				t.Errorf("%d of %d lines that were shown are exact", all.exact, all.lines)
 			}
 			if floors && (facts.share() < recallFloor || changes.share() < changeFloor) {
-				t.Errorf("%.3f of the facts and %.3f of the changes were found, the floors are %.2f and %.2f", facts.share(), changes.share(), recallFloor, changeFloor)
+				t.Errorf(
+					"%.3f of the facts and %.3f of the changes were found, the floors are %.2f and %.2f",
+					facts.share(),
+					changes.share(),
+					recallFloor,
+					changeFloor,
+				)
 			}
 		})
 	}
@@ -131,9 +137,16 @@ func (s recallScore) share() float64 { return float64(s.found) / float64(max(s.f
 
 func (s recallScore) String() string {
 	n := max(s.facts, 1)
-	return fmt.Sprintf("%4d facts, %.3f found, %.3f by the first hit, %4d tokens, %5d bytes and %s a search, exactness %.2f",
-		s.facts, s.share(), float64(s.first)/float64(n), s.tokens/n, s.bytes/n, (s.took / time.Duration(n)).Round(10*time.Microsecond),
-		float64(s.exact)/float64(max(s.lines, 1)))
+	return fmt.Sprintf(
+		"%4d facts, %.3f found, %.3f by the first hit, %4d tokens, %5d bytes and %s a search, exactness %.2f",
+		s.facts,
+		s.share(),
+		float64(s.first)/float64(n),
+		s.tokens/n,
+		s.bytes/n,
+		(s.took / time.Duration(n)).Round(10*time.Microsecond),
+		float64(s.exact)/float64(max(s.lines, 1)),
+	)
 }
 
 // measureRecall asks for every fact in a session of the messages before the cut.
@@ -185,7 +198,8 @@ func exactLines(t *testing.T, s *pleat.Session, hits []recall.SearchHit) (lines,
 		all := strings.Split(u.Content(), "\n")
 		for _, l := range h.Shown {
 			lines++
-			if rest := all[l.Number-1][l.Column-1:]; strings.HasPrefix(rest, l.Text) && (l.Size > len(l.Text) || rest == l.Text) {
+			if rest := all[l.Number-1][l.Column-1:]; strings.HasPrefix(rest, l.Text) &&
+				(l.Size > len(l.Text) || rest == l.Text) {
 				exact++
 			}
 		}
@@ -393,9 +407,11 @@ func writtenLines(args map[string]any) (path string, lines []string) {
 
 var (
 	factToken = regexp.MustCompile(`[A-Za-z0-9_.-]*[A-Za-z0-9_]`)
-	fileToken = regexp.MustCompile(`^[A-Za-z0-9_.-]+\.(go|md|ts|tsx|js|json|jsonl|py|rs|toml|ya?ml|sh|sql|txt|html|css|mod|sum|lock)$`)
-	shaToken  = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
-	camel     = regexp.MustCompile(`[a-z0-9][A-Z]`)
+	fileToken = regexp.MustCompile(
+		`^[A-Za-z0-9_.-]+\.(go|md|ts|tsx|js|json|jsonl|py|rs|toml|ya?ml|sh|sql|txt|html|css|mod|sum|lock)$`,
+	)
+	shaToken = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	camel    = regexp.MustCompile(`[a-z0-9][A-Z]`)
 )
 
 // namesOf yields the exact strings in a text that can be facts.
@@ -489,7 +505,10 @@ func queryFor(units []string, at int, target string) string {
 var (
 	tellingWord = regexp.MustCompile(`[\pL\pN_]{3,}`)
 	directories = regexp.MustCompile(`[\w.~-]*/[\w./-]*`)
-	smallWords  = strings.Fields("the and for with from this that its are was not let now all has have also check see look update need will can but into then these those first next")
+	smallWords  = strings.Fields(
+		"the and for with from this that its are was not let now all has have also check see look update need will can " +
+			"but into then these those first next",
+	)
 )
 
 // tellingWords counts the different words that tell something: a question of small words

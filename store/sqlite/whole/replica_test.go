@@ -45,7 +45,13 @@ func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) str
 	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		got, _ = io.ReadAll(r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprintf(w, `{"id":"msg_1","type":"message","role":"assistant","model":"small-model","content":%s,"stop_reason":"tool_use","usage":{"input_tokens":%d,"output_tokens":5}}`, proxyStep(rounds), len(got)/2)
+		fmt.Fprintf(
+			w,
+			`{"id":"msg_1","type":"message","role":"assistant","model":"small-model","content":%s,"stop_reason":"tool_use",`+
+				`"usage":{"input_tokens":%d,"output_tokens":5}}`,
+			proxyStep(rounds),
+			len(got)/2,
+		)
 	}))
 	defer provider.Close()
 	to, err := url.Parse(provider.URL)
@@ -64,7 +70,12 @@ func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) str
 		fronts = append(fronts, front.URL)
 	}
 	for rounds = first; rounds <= last; rounds++ {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, fronts[rounds%len(fronts)]+"/v1/messages", strings.NewReader(proxyRequest(rounds)))
+		req, err := http.NewRequestWithContext(
+			t.Context(),
+			http.MethodPost,
+			fronts[rounds%len(fronts)]+"/v1/messages",
+			strings.NewReader(proxyRequest(rounds)),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -86,7 +97,10 @@ func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) str
 
 func proxyRequest(rounds int) string {
 	var b strings.Builder
-	b.WriteString(`{"model":"small-model","max_tokens":500,"system":"You work.","messages":[{"role":"user","content":"Run the tests of every package. Never touch legacy/."}`)
+	b.WriteString(
+		`{"model":"small-model","max_tokens":500,"system":"You work.","messages":[{"role":"user","content":"Run the tests ` +
+			`of every package. Never touch legacy/."}`,
+	)
 	for n := range rounds {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":%s}`, proxyStep(n))
 		fmt.Fprintf(&b, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"`, n)
@@ -95,10 +109,19 @@ func proxyRequest(rounds int) string {
 		}
 		b.WriteString(`"}]}`)
 	}
-	b.WriteString(`],"tools":[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}]}`)
+	b.WriteString(
+		`],"tools":[{"name":"bash","description":"Run.","input_schema":{"type":"object",` +
+			`"properties":{"command":{"type":"string"}},"required":["command"]}}]}`,
+	)
 	return b.String()
 }
 
 func proxyStep(n int) string {
-	return fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test ./pkg%d"}}]`, n, n, n)
+	return fmt.Sprintf(
+		`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test `+
+			`./pkg%d"}}]`,
+		n,
+		n,
+		n,
+	)
 }

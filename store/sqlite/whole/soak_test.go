@@ -37,13 +37,26 @@ func produced(n int) string {
 	}
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
-		fmt.Fprintf(&b, "%06d call %d: value %x in src/mod%d/file_%d.go:%d\n", i, n, (i+1)*(n+7)*2654435761%4294967291, n%13, i%97, i*3+n)
+		fmt.Fprintf(
+			&b,
+			"%06d call %d: value %x in src/mod%d/file_%d.go:%d\n",
+			i,
+			n,
+			(i+1)*(n+7)*2654435761%4294967291,
+			n%13,
+			i%97,
+			i*3+n,
+		)
 	}
 	return b.String()
 }
 
 var produce = agent.Tool{
-	Definition: model.Tool{Name: "produce", Description: "Produces output.", Schema: `{"type":"object","properties":{"n":{"type":"integer"}}}`},
+	Definition: model.Tool{
+		Name:        "produce",
+		Description: "Produces output.",
+		Schema:      `{"type":"object","properties":{"n":{"type":"integer"}}}`,
+	},
 	Run: func(_ context.Context, c agent.Call) (string, error) {
 		var in struct{ N int }
 		err := c.Decode(&in)
@@ -180,8 +193,17 @@ func TestSoak(t *testing.T) {
 				t.Fatalf("the run ended with %v, %v", res.Stop, err)
 			}
 			bytes := s.recoverable(b)
-			t.Logf("%d turns, %d calls, %d bytes of output, %d epochs; largest request %d of %d tokens; heap every 50 turns, in MB: %v",
-				res.Turns, res.Calls, bytes, b.Session().Snapshot().Epoch, s.largest, s.max, megabytes(s.heap))
+			t.Logf(
+				"%d turns, %d calls, %d bytes of output, %d epochs; largest request %d of %d tokens; heap every 50 turns, in "+
+					"MB: %v",
+				res.Turns,
+				res.Calls,
+				bytes,
+				b.Session().Snapshot().Epoch,
+				s.largest,
+				s.max,
+				megabytes(s.heap),
+			)
 			if b.Session().Snapshot().Epoch == 0 {
 				t.Error("nothing was folded")
 			}
