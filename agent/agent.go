@@ -151,7 +151,8 @@ func (a *Agent) fill() error {
 		return errors.New("no generator: a model is needed")
 	}
 	if o.Limits.USD > 0 && len(o.Session.Model.Prices) == 0 {
-		return errors.New("the limit in USD cannot be kept: the prices of the model are not known (give Session.Model, or limit tokens)")
+		return errors.New("the limit in USD cannot be kept: the prices of the model are not known " +
+			"(give Session.Model, or limit tokens)")
 	}
 	if err := (Rules{Deny: o.Deny}).Check(); err != nil {
 		return err

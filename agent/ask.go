@@ -56,7 +56,8 @@ func (r *run) generate(ctx context.Context, view transcript.View) (model.Reply, 
 		}
 		if err == nil {
 			// No provider takes back a message without content.
-			reply.Messages = slices.DeleteFunc(slices.Clone(reply.Messages), func(m transcript.Message) bool { return m.Blocks().Len() == 0 })
+			empty := func(m transcript.Message) bool { return m.Blocks().Len() == 0 }
+			reply.Messages = slices.DeleteFunc(slices.Clone(reply.Messages), empty)
 			if len(reply.Messages) > 0 || reply.Stop == model.StopRefusal {
 				return reply, nil
 			}
@@ -134,8 +135,9 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 	if m.ID == "" && m.Window == 0 {
 		m = o.Model
 	}
-	o.Digest.Generator = model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-		reply, err := writer.Generate(ctx, req, sink)
+	type sink = func(model.Delta)
+	o.Digest.Generator = model.GeneratorFunc(func(ctx context.Context, req *model.Request, to sink) (model.Reply, error) {
+		reply, err := writer.Generate(ctx, req, to)
 		if u := reply.Usage; u != (model.Usage{}) {
 			usd, _ := m.Cost(u)
 			s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, usd}

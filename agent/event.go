@@ -74,9 +74,11 @@ func (s Spent) Tokens() int { return s.Input + s.CacheRead + s.CacheWrite + s.Ou
 func (a *Agent) spend(s Spent) Spent {
 	a.spentMu.Lock()
 	defer a.spentMu.Unlock()
-	a.spent = Spent{
-		a.spent.Input + s.Input, a.spent.CacheRead + s.CacheRead, a.spent.CacheWrite + s.CacheWrite, a.spent.Output + s.Output, a.spent.USD + s.USD,
-	}
+	a.spent.Input += s.Input
+	a.spent.CacheRead += s.CacheRead
+	a.spent.CacheWrite += s.CacheWrite
+	a.spent.Output += s.Output
+	a.spent.USD += s.USD
 	return a.spent
 }
 

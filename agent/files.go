@@ -38,7 +38,8 @@ func header(verb, name, what, sum string) string {
 	return fmt.Sprintf("[%s %s: %s; sha256 %s]", verb, quoteName(name), what, sum)
 }
 
-var headerLine = regexp.MustCompile(`^\[(read|wrote|edited) ("(?:[^"\\]|\\.)*"|[^\n]*?): (?:lines (\d+)-(\d+) of \d+|[^\n]*?); sha256 ([0-9a-f]{16})\]`)
+var headerLine = regexp.MustCompile(`^\[(read|wrote|edited) ("(?:[^"\\]|\\.)*"|[^\n]*?): ` +
+	`(?:lines (\d+)-(\d+) of \d+|[^\n]*?); sha256 ([0-9a-f]{16})\]`)
 
 // quoteName quotes names that the header could not be read with.
 func quoteName(name string) string {

@@ -191,7 +191,8 @@ func (r *run) closing(ctx context.Context, reply model.Reply) error {
 	return nil
 }
 
-const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. Go on exactly where it stopped; if there is much left, put it into a file with the tools.\n</system-reminder>"
+const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. Go on exactly where it stopped; " +
+	"if there is much left, put it into a file with the tools.\n</system-reminder>"
 
 // append records messages even if the run is being cancelled: cancelling must not lose
 // what was said and done.
@@ -226,10 +227,12 @@ func (a *Agent) repairs(ctx context.Context) ([]transcript.Message, error) {
 
 // interrupted tells the model about a call that started and has no result.
 func interrupted(name string, tool *Tool, why string) string {
+	advice := "It may or may not have taken effect, wholly or in part. " +
+		"Do not run it again blindly: look first what it did."
 	if tool != nil && tool.Effect == EffectNone {
-		return fmt.Sprintf("[interrupted] %s has no result: %s. It changes nothing: call it again if you still need it.", name, why)
+		advice = "It changes nothing: call it again if you still need it."
 	}
-	return fmt.Sprintf("[interrupted] %s has no result: %s. It may or may not have taken effect, wholly or in part. Do not run it again blindly: look first what it did.", name, why)
+	return fmt.Sprintf("[interrupted] %s has no result: %s. %s", name, why, advice)
 }
 
 // textOf joins the texts of messages with line feeds.

@@ -84,7 +84,8 @@ func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult
 // inOrder reports whether a call must wait for an earlier one of the same answer: when
 // both are about one file and one of them changes it.
 func inOrder(first, second Call) bool {
-	return first.Subject != "" && first.Subject == second.Subject && (first.Effect == EffectWrite || second.Effect == EffectWrite)
+	return first.Subject != "" && first.Subject == second.Subject &&
+		(first.Effect == EffectWrite || second.Effect == EffectWrite)
 }
 
 // call makes a call of what the model said.
@@ -153,7 +154,8 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 	deny := func(reason string) error {
 		reason = cmp.Or(reason, "permission was not given")
 		call.Denied = reason
-		return fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
+		return fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; "+
+			"go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
 	}
 	if d, denied := (Rules{Deny: r.o.Deny}).Decide(*call); denied && !d.Allow {
 		return deny(d.Reason)

@@ -101,7 +101,9 @@ func (rs Rules) Decide(c Call) (d Decision, known bool) {
 
 // Permit makes the rules an answer for [Options.Permit]. Calls that they say nothing about
 // go to next; nil: they are refused.
-func (rs Rules) Permit(next func(context.Context, Call) (Decision, error)) func(context.Context, Call) (Decision, error) {
+func (rs Rules) Permit(
+	next func(context.Context, Call) (Decision, error),
+) func(context.Context, Call) (Decision, error) {
 	return func(ctx context.Context, c Call) (Decision, error) {
 		if d, known := rs.Decide(c); known {
 			return d, nil

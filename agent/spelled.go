@@ -64,8 +64,9 @@ var (
 	number     = regexp.MustCompile(`^[0-9.]+[smhd]?$`)
 	quoted     = regexp.MustCompile("^('[^']*'|\"[^\"$`]*\")$")
 	// runners run the command in their arguments, or a text as a script.
-	runners = strings.Fields(`env command builtin exec eval trap alias time coproc nohup nice ionice setsid stdbuf timeout sudo doas su runuser chroot
-		unshare nsenter setpriv taskset chrt flock strace ltrace script watch parallel xargs busybox toybox ssh systemd-run fakeroot entr unbuffer start mapfile readarray compgen complete ` + shells)
+	runners = strings.Fields(`env command builtin exec eval trap alias time coproc nohup nice ionice setsid stdbuf timeout
+		sudo doas su runuser chroot unshare nsenter setpriv taskset chrt flock strace ltrace script watch parallel xargs
+		busybox toybox ssh systemd-run fakeroot entr unbuffer start mapfile readarray compgen complete ` + shells)
 	shells = `sh bash dash zsh ksh mksh ash fish rbash`
 )
 
@@ -81,7 +82,8 @@ func (s *spelled) command(words []shell.Word, stdin string, loose, run bool) {
 		return
 	}
 	first := words[0].Text
-	if (unknown(words[0]) || strings.HasSuffix(first, "@") || strings.HasSuffix(first, "+")) && first != "[" && first != "[[" {
+	pattern := unknown(words[0]) || strings.HasSuffix(first, "@") || strings.HasSuffix(first, "+")
+	if pattern && first != "[" && first != "[[" {
 		s.hides = s.hides || !loose
 		return
 	}
@@ -118,7 +120,8 @@ func (s *spelled) after(words []shell.Word, stdin string, loose bool, before ...
 // runner takes in a command that runs another one. Where that one begins depends on the
 // runner's options, so it may begin anywhere.
 func (s *spelled) runner(words []shell.Word, stdin string, loose bool) {
-	if at := slices.IndexFunc(words, func(w shell.Word) bool { return strings.HasSuffix(w.Text, "xargs") || w.Text == "parallel" }); at >= 0 {
+	reads := func(w shell.Word) bool { return strings.HasSuffix(w.Text, "xargs") || w.Text == "parallel" }
+	if at := slices.IndexFunc(words, reads); at >= 0 {
 		s.hides = s.hides || !loose && readsCommand(words[at+1:])
 		words = append(slices.Clip(words[:at+1]), replaced(words[at+1:])...)
 		words = append(words, shell.Word{Open: true}) // what it reads
@@ -222,7 +225,8 @@ func (s *spelled) text(name string, words []shell.Word, stdin string, loose bool
 		s.inner(stdin, loose)
 	case shell && !loose && !strings.HasPrefix(joined, " --version"):
 		// The line itself makes the script, or it comes from elsewhere.
-		s.hides = s.hides || file.Raw == "" || unknown(file) || strings.HasPrefix(file.Text, "/dev/") || strings.HasPrefix(file.Text, "/proc/")
+		s.hides = s.hides || file.Raw == "" || unknown(file) ||
+			strings.HasPrefix(file.Text, "/dev/") || strings.HasPrefix(file.Text, "/proc/")
 	}
 }
 

@@ -42,7 +42,9 @@ type Tool struct {
 
 // NewTool makes a tool. Args is a struct into which the arguments are decoded; subject
 // may be nil. See [Tool] for what the functions return.
-func NewTool[Args any](def model.Tool, effect Effect, subject func(Args) string, run func(context.Context, Call, Args) (string, error)) Tool {
+func NewTool[Args any](
+	def model.Tool, effect Effect, subject func(Args) string, run func(context.Context, Call, Args) (string, error),
+) Tool {
 	t := Tool{Definition: def, Effect: effect, Run: func(ctx context.Context, c Call) (string, error) {
 		var in Args
 		if err := c.Decode(&in); err != nil {
@@ -96,7 +98,8 @@ func (c Call) Decode(args any) error {
 		input = "{}"
 	}
 	if err := json.Unmarshal([]byte(input), args); err != nil {
-		return fmt.Errorf("read the arguments of %s: %w (they must be one JSON object as the tool's schema says)", c.Name, err)
+		return fmt.Errorf("read the arguments of %s: %w (they must be one JSON object as the tool's schema says)",
+			c.Name, err)
 	}
 	return nil
 }

@@ -36,20 +36,24 @@ type bashArgs struct {
 func (w *Workspace) bash(o BashOptions) Tool {
 	o.Output = cmp.Or(max(o.Output, 0), 1<<20)
 	shell := findShell()
+	subject := func(in bashArgs) string { return in.Command }
 	return NewTool(model.Tool{
 		Name: toolBash,
-		Description: "Runs a command in the workspace and returns its output, errors included. Each command starts in a fresh shell. " +
+		Description: "Runs a command in the workspace and returns its output, errors included. " +
+			"Each command starts in a fresh shell. " +
 			"When it ends, or when its time is up, everything that it started is killed.",
 		Schema: `{"type":"object","properties":{` +
 			`"command":{"type":"string"},` +
 			`"timeout":{"type":"integer","description":"Seconds; 120 if not given, at most 600."}},` +
 			`"required":["command"]}`,
-	}, EffectRun, func(in bashArgs) string { return in.Command }, func(ctx context.Context, c Call, in bashArgs) (string, error) {
+	}, EffectRun, subject, func(ctx context.Context, c Call, in bashArgs) (string, error) {
 		return w.runCommand(ctx, c, in, o, shell)
 	})
 }
 
-func (w *Workspace) runCommand(ctx context.Context, c Call, in bashArgs, o BashOptions, shell []string) (string, error) {
+func (w *Workspace) runCommand(
+	ctx context.Context, c Call, in bashArgs, o BashOptions, shell []string,
+) (string, error) {
 	if strings.TrimSpace(in.Command) == "" {
 		return "", errors.New("a command is needed")
 	}

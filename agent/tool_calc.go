@@ -16,12 +16,15 @@ import (
 
 func calc() Tool {
 	type args struct{ Expression string }
+	subject := func(in args) string { return in.Expression }
 	return NewTool(model.Tool{
 		Name: "calc",
-		Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, fractions, pow(a, n), min, max. " +
+		Description: "Works out an arithmetic expression exactly: + - * / % and parentheses, integers of any size, " +
+			"fractions, pow(a, n), min, max. " +
 			"Use it for sums, averages and unit conversions instead of reckoning in your head.",
-		Schema: `{"type":"object","properties":{"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
-	}, EffectNone, func(in args) string { return in.Expression }, func(_ context.Context, _ Call, in args) (string, error) {
+		Schema: `{"type":"object","properties":{` +
+			`"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
+	}, EffectNone, subject, func(_ context.Context, _ Call, in args) (string, error) {
 		v, err := evaluate(in.Expression)
 		if err != nil {
 			return "", fmt.Errorf("work out %q: %w", in.Expression, err)

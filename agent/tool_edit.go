@@ -23,7 +23,8 @@ type writeArgs struct {
 func (w *Workspace) writeFile() Tool {
 	return NewTool(model.Tool{
 		Name: toolWriteFile,
-		Description: "Writes a whole file, with its folders. A file that exists must have been read first, so that nothing is overwritten that you have not seen. " +
+		Description: "Writes a whole file, with its folders. A file that exists must have been read first, " +
+			"so that nothing is overwritten that you have not seen. " +
 			"To change a part of a file use edit_file.",
 		Schema: `{"type":"object","properties":{` +
 			`"path":{"type":"string","description":"Relative to the workspace."},` +
@@ -61,7 +62,8 @@ type editArgs struct {
 func (w *Workspace) editFile() Tool {
 	return NewTool(model.Tool{
 		Name: toolEditFile,
-		Description: "Replaces text in a file that you have read. old must be in the file exactly, with its spaces, and only once, unless all is true. " +
+		Description: "Replaces text in a file that you have read. old must be in the file exactly, with its spaces, " +
+			"and only once, unless all is true. " +
 			"If the file has changed since you read it, read it again first.",
 		Schema: `{"type":"object","properties":{` +
 			`"path":{"type":"string","description":"Relative to the workspace."},` +
@@ -98,7 +100,8 @@ func (w *Workspace) runEdit(_ context.Context, c Call, in editArgs) (string, err
 	what := fmt.Sprintf("line %d", 1+strings.Count(before, "\n"))
 	switch n := strings.Count(string(data), in.Old); {
 	case n == 0:
-		return "", fmt.Errorf("old is not in %s: it must match exactly, with spaces and line ends; read the place again", f.name)
+		return "", fmt.Errorf("old is not in %s: it must match exactly, with spaces and line ends; read the place again",
+			f.name)
 	case n > 1 && !in.All:
 		return "", fmt.Errorf("old is in %s %d times: give more of the text around the place, or set all", f.name, n)
 	case n > 1:

@@ -35,8 +35,9 @@ type globArgs struct{ Pattern, Path string }
 
 func (w *Workspace) glob() Tool {
 	return NewTool(model.Tool{
-		Name:        "glob",
-		Description: "Lists files by a pattern such as **/*.go or docs/*, sorted by name. ** stands for any number of folders. Folders of version control and node_modules are left out.",
+		Name: "glob",
+		Description: "Lists files by a pattern such as **/*.go or docs/*, sorted by name. " +
+			"** stands for any number of folders. Folders of version control and node_modules are left out.",
 		Schema: `{"type":"object","properties":{` +
 			`"pattern":{"type":"string"},` +
 			`"path":{"type":"string","description":"Folder to look in; the workspace if not given."}},` +
@@ -85,7 +86,9 @@ func (l *listing) text(none, hint string, err error) (string, error) {
 
 // walk visits the regular files in a folder, sorted by name: with their names as the
 // model knows them, below the folder, and in a root that cannot be left.
-func (w *Workspace) walk(ctx context.Context, dir string, visit func(name, below string, root *os.Root, file string)) error {
+func (w *Workspace) walk(
+	ctx context.Context, dir string, visit func(name, below string, root *os.Root, file string),
+) error {
 	p, err := w.resolve(cmp.Or(dir, "."))
 	if err != nil {
 		return err
@@ -119,8 +122,9 @@ type grepArgs struct {
 
 func (w *Workspace) grep() Tool {
 	return NewTool(model.Tool{
-		Name:        "grep",
-		Description: "Finds lines in files by a regular expression (RE2) and shows them as path:line:text. At most 200 lines are shown.",
+		Name: "grep",
+		Description: "Finds lines in files by a regular expression (RE2) and shows them as path:line:text. " +
+			"At most 200 lines are shown.",
 		Schema: `{"type":"object","properties":{` +
 			`"pattern":{"type":"string"},` +
 			`"path":{"type":"string","description":"File or folder to look in; the workspace if not given."},` +
@@ -206,5 +210,6 @@ func (g *grepper) clip(line string) string {
 	}
 	at := g.re.FindStringIndex(line)[0]
 	from := max(at-grepColumns/4, 0)
-	return fmt.Sprintf("[column %d of %d] %s…", from+1, len(line), strings.ToValidUTF8(line[from:min(from+grepColumns, len(line))], ""))
+	part := strings.ToValidUTF8(line[from:min(from+grepColumns, len(line))], "")
+	return fmt.Sprintf("[column %d of %d] %s…", from+1, len(line), part)
 }

@@ -26,8 +26,10 @@ type readArgs struct {
 func (w *Workspace) readFile() Tool {
 	return NewTool(model.Tool{
 		Name: toolReadFile,
-		Description: "Reads a text file. The first line of the answer says which lines these are and has the file's hash; the rest is the file, exactly. " +
-			"At most 2,000 lines or 256 KB come at once: ask for more with offset. A file that you have read already and that has not changed is answered by a note.",
+		Description: "Reads a text file. The first line of the answer says which lines these are and has the file's hash; " +
+			"the rest is the file, exactly. " +
+			"At most 2,000 lines or 256 KB come at once: ask for more with offset. " +
+			"A file that you have read already and that has not changed is answered by a note.",
 		Schema: `{"type":"object","properties":{` +
 			`"path":{"type":"string","description":"Relative to the workspace."},` +
 			`"offset":{"type":"integer","description":"First line, counted from 1."},` +

@@ -16,9 +16,10 @@ const maxSkill = 256 << 10
 func loadSkill(dir string) Tool {
 	type args struct{ Name string }
 	return NewTool(model.Tool{
-		Name:        "load_skill",
-		Description: "Loads a skill: instructions for a kind of work, written for this workspace. Without a name it lists the skills. Load the one that fits before you begin such work.",
-		Schema:      `{"type":"object","properties":{"name":{"type":"string"}}}`,
+		Name: "load_skill",
+		Description: "Loads a skill: instructions for a kind of work, written for this workspace. " +
+			"Without a name it lists the skills. Load the one that fits before you begin such work.",
+		Schema: `{"type":"object","properties":{"name":{"type":"string"}}}`,
 	}, EffectNone, func(in args) string { return in.Name }, func(_ context.Context, _ Call, in args) (string, error) {
 		if dir == "" {
 			return "there are no skills here\n", nil

@@ -24,9 +24,10 @@ func snip(s lever.Snip) Tool {
 	type args struct{ Keep int }
 	return NewTool(model.Tool{
 		Name: "snip",
-		Description: "Takes the middle of this conversation out of view: its first messages and the newest ones stay. Use it when older work no longer matters for what you do now. " +
-			"What is taken out stays on record.",
-		Schema: `{"type":"object","properties":{"keep":{"type":"integer","description":"How many of the newest messages stay; 10 if you do not say."}}}`,
+		Description: "Takes the middle of this conversation out of view: its first messages and the newest ones stay. " +
+			"Use it when older work no longer matters for what you do now. What is taken out stays on record.",
+		Schema: `{"type":"object","properties":{` +
+			`"keep":{"type":"integer","description":"How many of the newest messages stay; 10 if you do not say."}}}`,
 	}, EffectNone, nil, func(ctx context.Context, c Call, in args) (string, error) {
 		own := s
 		own.Tail = 10

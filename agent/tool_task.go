@@ -18,15 +18,18 @@ const taskTurns = 50
 type taskArgs struct{ Description, Prompt string }
 
 func taskTool() Tool {
+	subject := func(in taskArgs) string { return in.Description }
 	return NewTool(model.Tool{
 		Name: toolTask,
-		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. Good for searches and for work whose details you do not need. " +
-			"It knows nothing of this conversation: say everything that it needs, and what its report should contain. Several can work at the same time.",
+		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. " +
+			"Good for searches and for work whose details you do not need. " +
+			"It knows nothing of this conversation: say everything that it needs, and what its report should contain. " +
+			"Several can work at the same time.",
 		Schema: `{"type":"object","properties":{` +
 			`"description":{"type":"string","description":"The task in a few words."},` +
 			`"prompt":{"type":"string","description":"The task."}},` +
 			`"required":["prompt"]}`,
-	}, EffectDelegate, func(in taskArgs) string { return in.Description }, func(ctx context.Context, c Call, in taskArgs) (string, error) {
+	}, EffectDelegate, subject, func(ctx context.Context, c Call, in taskArgs) (string, error) {
 		if strings.TrimSpace(in.Prompt) == "" {
 			return "", errors.New("a prompt is needed")
 		}
@@ -43,7 +46,8 @@ func (a *Agent) delegate(ctx context.Context, call, prompt string) (string, erro
 	res, err := child.Run(ctx, prompt)
 	err = errors.Join(err, child.Close())
 	a.spend(res.Spent)
-	report := fmt.Sprintf("[report of sub-agent %s: %d requests, %d calls]\n%s\n", child.o.Key.Session, res.Turns, res.Calls, res.Text)
+	report := fmt.Sprintf("[report of sub-agent %s: %d requests, %d calls]\n%s\n",
+		child.o.Key.Session, res.Turns, res.Calls, res.Text)
 	if err == nil && res.Stop != StopDone {
 		err = fmt.Errorf("[the sub-agent was not done: its limit (%s) was reached]", res.Stop)
 	}

@@ -17,8 +17,9 @@ func todoWrite() Tool {
 	}
 	return NewTool(model.Tool{
 		Name: "todo_write",
-		Description: "Writes the list of what is to do, all of it each time. Use it for work of several steps: one item is in progress at a time, " +
-			"and an item is completed as soon as it is done. The list stays in view when older parts of the conversation are folded away.",
+		Description: "Writes the list of what is to do, all of it each time. Use it for work of several steps: " +
+			"one item is in progress at a time, and an item is completed as soon as it is done. " +
+			"The list stays in view when older parts of the conversation are folded away.",
 		Schema: `{"type":"object","properties":{` +
 			`"todos":{"type":"array","items":{"type":"object","properties":{` +
 			`"content":{"type":"string"},` +
@@ -39,6 +40,7 @@ func todoWrite() Tool {
 		if count["in_progress"] > 1 {
 			return "", errors.New("more than one item is in progress: choose one")
 		}
-		return fmt.Sprintf("%d to do, %d in progress, %d completed\n", count["pending"], count["in_progress"], count["completed"]), nil
+		return fmt.Sprintf("%d to do, %d in progress, %d completed\n",
+			count["pending"], count["in_progress"], count["completed"]), nil
 	})
 }

@@ -251,7 +251,8 @@ func (f file) read() ([]byte, error) {
 	case errors.Is(err, errFolder):
 		return nil, fmt.Errorf("%s is a folder: list it with glob", f.name)
 	case errors.As(err, &large):
-		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part", f.name, int64(large))
+		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part",
+			f.name, int64(large))
 	case err != nil:
 		return nil, plainError(f.name, err)
 	}

@@ -135,7 +135,9 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 }
 
 // Fork implements [Forker].
-func (m *Memory) Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) (err error) {
+func (m *Memory) Fork(
+	ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error),
+) (err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("fork session %q as %q: %w", from, to, err)

@@ -92,7 +92,8 @@ func (m *Memory) Verify(ctx context.Context) iter.Seq2[Damage, error] {
 		for key, s := range m.sessions {
 			for _, e := range s.entries {
 				if e.BodySize > 0 && transcript.HashOf(m.bodies[memBody{key.Tenant, e.BodyHash}]) != e.BodyHash {
-					damage = append(damage, Damage{Key: key, Seq: e.Seq, What: "body " + e.BodyHash.String() + " does not have its hash"})
+					what := fmt.Sprintf("body %v does not have its hash", e.BodyHash)
+					damage = append(damage, Damage{Key: key, Seq: e.Seq, What: what})
 				}
 			}
 		}
@@ -123,7 +124,9 @@ type (
 )
 
 // Claim implements [Claimer].
-func (m *Memory) Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (func(context.Context) error, bool, error) {
+func (m *Memory) Claim(
+	ctx context.Context, key SessionKey, what string, ttl time.Duration,
+) (func(context.Context) error, bool, error) {
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q: for %v, which is no time", what, key, ttl)
 	}

@@ -178,7 +178,9 @@ type Claimer interface {
 	//
 	// Release may be called more than once. It does nothing once somebody else has the
 	// claim.
-	Claim(ctx context.Context, key SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error)
+	Claim(
+		ctx context.Context, key SessionKey, what string, ttl time.Duration,
+	) (release func(context.Context) error, ok bool, err error)
 }
 
 // Forker is implemented by stores that can copy a session without reading its bodies.

@@ -261,7 +261,9 @@ func encode(r Row) []byte {
 
 // find returns the rows with what the store has of them, and the sum of all; and the bill's
 // session with the number of its newest entry.
-func (b *Book) find(ctx context.Context, some map[string]Row) (key store.SessionKey, last uint64, rows map[string]Row, err error) {
+func (b *Book) find(
+	ctx context.Context, some map[string]Row,
+) (key store.SessionKey, last uint64, rows map[string]Row, err error) {
 	rows = maps.Clone(some)
 	if rows == nil {
 		rows = make(map[string]Row)

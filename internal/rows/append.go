@@ -56,8 +56,9 @@ func (b *Base) NewDraft(e store.Entry) Draft {
 func (r *Record) OwnText() bool { return !r.TextHash.IsZero() && r.TextHash != r.BodyHash }
 
 // Append implements [store.Store].
-func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (head uint64, err error) {
-	err = c.b.doWriting(ctx, func() error {
+func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+	var head uint64
+	err := c.b.doWriting(ctx, func() (err error) {
 		drafts := make([]Draft, len(entries))
 		for i, e := range entries {
 			if e.Kind == "" {
@@ -79,7 +80,9 @@ func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, en
 
 // Fork implements [store.Forker]. The copies refer to the bodies of the
 // originals: a tenant has each body once.
-func (c Calls) Fork(ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error)) error {
+func (c Calls) Fork(
+	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error),
+) error {
 	return c.b.doWriting(ctx, func() error {
 		if from.Tenant != to.Tenant {
 			return errors.New("the new session belongs to another tenant")

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"log/slog"
 	"sync"
 	"time"
@@ -27,9 +26,9 @@ type Tables interface {
 	// the store and what to do about it.
 	Explain(err error) error
 
-	// Append adds drafts after entry number last. If source is not nil, they are copies of
+	// Append adds drafts after entry number last, and returns the newest number. If source is not nil, they are copies of
 	// its first entries: their bodies are there, their texts are copied.
-	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft, source *Session) (head uint64, err error)
+	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft, source *Session) (uint64, error)
 	// Session finds a session; nil if there is none.
 	Session(ctx context.Context, key store.SessionKey) (*Session, error)
 	// Sessions reads all sessions of a tenant, newest first.
@@ -52,7 +51,7 @@ type Tables interface {
 	DropClaim(ctx context.Context, work, token []byte) error
 
 	// Read runs one of the [Pages]. It is a call of its own and may take long.
-	Read(ctx context.Context, read func(list iter.Seq2[Scanner, error]) error, query string, args ...any) error
+	Read(ctx context.Context, read func(List) error, query string, args ...any) error
 	// Owner is what stands for a tenant in the table of bodies.
 	Owner(tenant string) any
 	// CheckText reads the text of an entry, as a call of its own.
@@ -153,7 +152,8 @@ func (b *Base) Fail(ctx context.Context, err error, format string, args ...any) 
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil && (b.tables.Interrupted(err) || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
+	cancelled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if ctx.Err() != nil && (cancelled || b.tables.Interrupted(err)) {
 		err = ctx.Err()
 	}
 	return fmt.Errorf(format+": %w", append(args, b.Explain(err))...)
@@ -174,14 +174,15 @@ func (b *Base) In(err error, format string, args ...any) error {
 
 // CheckVersion returns an error unless a store has the schema that the program knows.
 func CheckVersion(version, known int) error {
-	const advice = "export its sessions with the version of pleat that wrote it (pleat store export) and import them here (pleat store import)"
+	advice := "use a newer version of pleat"
 	switch {
+	case version == known:
+		return nil
 	case version < 1:
 		return fmt.Errorf("schema version %d: %w", version, store.ErrCorrupt)
 	case version < known:
-		return fmt.Errorf("schema version %d, this program knows %d: %w: %s", version, known, store.ErrSchema, advice)
-	case version > known:
-		return fmt.Errorf("schema version %d, this program knows %d: %w: use a newer version of pleat", version, known, store.ErrSchema)
+		advice = "export its sessions with the version of pleat that wrote it (pleat store export) " +
+			"and import them here (pleat store import)"
 	}
-	return nil
+	return fmt.Errorf("schema version %d, this program knows %d: %w: %s", version, known, store.ErrSchema, advice)
 }

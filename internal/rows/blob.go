@@ -43,7 +43,9 @@ var (
 
 func newEncoder(more ...zstd.EOption) *zstd.Encoder {
 	// The fastest level: half the time of the next one, for a tenth more space.
-	options := []zstd.EOption{zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1 << 20)}
+	options := []zstd.EOption{
+		zstd.WithEncoderCRC(false), zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(1 << 20),
+	}
 	e, err := zstd.NewWriter(nil, append(options, more...)...)
 	if err != nil {
 		panic(err) // options are constants

@@ -72,7 +72,10 @@ func (t *LongText) Close() {
 // Cut takes the next windows of the jobs' texts, about limit bytes of them, and returns the
 // jobs that got some. Open returns the text of a job; words writes the words of a window
 // as the store does. A text that cannot be read is skipped for good: Verify reports it.
-func (b *Base) Cut(ctx context.Context, jobs []Job, limit int, open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int)) ([]Job, error) {
+func (b *Base) Cut(
+	ctx context.Context, jobs []Job, limit int,
+	open func(job *Job) (*LongText, error), words func(prefix, text string) (string, int),
+) ([]Job, error) {
 	for i := range jobs {
 		job := &jobs[i]
 		if limit <= 0 || ctx.Err() != nil {
@@ -114,8 +117,9 @@ func (b *Base) index(ctx context.Context, x *Session) (err error) {
 }
 
 // Search implements [store.Searcher].
-func (c Calls) Search(ctx context.Context, key store.SessionKey, query string, limit int) (hits []store.Hit, err error) {
-	err = c.b.Do(ctx, func() error {
+func (c Calls) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
+	var hits []store.Hit
+	err := c.b.Do(ctx, func() error {
 		if c.b.ReadOnly { // it may have to index first
 			return store.ErrReadOnly
 		}

@@ -21,7 +21,9 @@ const (
 )
 
 // Scan implements [store.Store].
-func (c Calls) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (c Calls) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for r, err := range c.b.Records(ctx, key, from, kinds) {
 			if err != nil {
@@ -36,7 +38,9 @@ func (c Calls) Scan(ctx context.Context, key store.SessionKey, from uint64, kind
 }
 
 // Records yields checked records up to the entry that was the newest when it began.
-func (b *Base) Records(ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind) iter.Seq2[*Record, error] {
+func (b *Base) Records(
+	ctx context.Context, key store.SessionKey, from uint64, kinds []store.EntryKind,
+) iter.Seq2[*Record, error] {
 	return func(yield func(*Record, error) bool) {
 		x, err := b.tables.Session(ctx, key)
 		if err != nil {
@@ -97,8 +101,9 @@ func (b *Base) lost(ctx context.Context, x *Session, what string) error {
 const findBatch = 1000
 
 // Find implements [store.Store].
-func (c Calls) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) (found []store.Found, err error) {
-	err = c.b.Do(ctx, func() error {
+func (c Calls) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
+	var found []store.Found
+	err := c.b.Do(ctx, func() error {
 		for batch := range slices.Chunk(Distinct(labels), findBatch) {
 			some, err := c.b.tables.Find(ctx, tenant, kind, batch)
 			if err != nil {
@@ -163,7 +168,7 @@ func (c Calls) Sessions(ctx context.Context, tenant string) iter.Seq2[store.Sess
 // Tenants lists the tenants that have sessions, in order of name. It is for the owner of the
 // store, who maintains all of it.
 func (c Calls) Tenants(ctx context.Context) (tenants []string, err error) {
-	err = c.b.tables.Read(ctx, func(list iter.Seq2[Scanner, error]) (err error) {
+	err = c.b.tables.Read(ctx, func(list List) (err error) {
 		tenants, err = Collect(list, Text)
 		return err
 	}, c.b.Pages.Tenants)
@@ -176,7 +181,9 @@ func (c Calls) Forget(ctx context.Context, key store.SessionKey) error {
 }
 
 // Claim implements [store.Claimer].
-func (c Calls) Claim(ctx context.Context, key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool, err error) {
+func (c Calls) Claim(
+	ctx context.Context, key store.SessionKey, what string, ttl time.Duration,
+) (release func(context.Context) error, ok bool, err error) {
 	if ttl <= 0 {
 		return nil, false, fmt.Errorf("claim %s of session %q for %v: the time must be more than zero", what, key, ttl)
 	}
@@ -190,7 +197,8 @@ func (c Calls) Claim(ctx context.Context, key store.SessionKey, what string, ttl
 		return nil, false, err
 	}
 	return func(ctx context.Context) error {
-		return c.b.Do(ctx, func() error { return c.b.tables.DropClaim(ctx, work, token) }, "release %s of session %q", what, key)
+		drop := func() error { return c.b.tables.DropClaim(ctx, work, token) }
+		return c.b.Do(ctx, drop, "release %s of session %q", what, key)
 	}, true, nil
 }
 

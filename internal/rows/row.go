@@ -119,8 +119,11 @@ type Cursor interface {
 	Err() error
 }
 
+// List yields the rows of a query, or its error.
+type List = iter.Seq2[Scanner, error]
+
 // Each yields the rows of a query and closes the query.
-func Each[C Cursor](list C, err error) iter.Seq2[Scanner, error] {
+func Each[C Cursor](list C, err error) List {
 	return func(yield func(Scanner, error) bool) {
 		if err != nil {
 			yield(nil, err)
@@ -144,7 +147,7 @@ func Each[C Cursor](list C, err error) iter.Seq2[Scanner, error] {
 }
 
 // Collect reads every row. With an error it returns the values before it.
-func Collect[T any](list iter.Seq2[Scanner, error], read func(row Scanner) (T, error)) (all []T, err error) {
+func Collect[T any](list List, read func(row Scanner) (T, error)) (all []T, err error) {
 	for row, err := range list {
 		if err != nil {
 			return all, err
@@ -239,8 +242,8 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	var r Record
 	var kind, label, body, text []byte
 	var millis int64
-	dest := append([]any{&r.ID, &r.Seq, &r.Prev, &kind, &label, &millis, &r.BodySize, &body, &text, &r.stored, &r.Data}, more...)
-	if err := b.scan(row, dest...); err != nil {
+	dest := []any{&r.ID, &r.Seq, &r.Prev, &kind, &label, &millis, &r.BodySize, &body, &text, &r.stored, &r.Data}
+	if err := b.scan(row, append(dest, more...)...); err != nil {
 		return ifDamaged(&r, err)
 	}
 	var err1, err2 error
@@ -293,7 +296,8 @@ func ReadBody[D ~[]byte](b *Base, row Scanner, key store.SessionKey, hash transc
 
 // TextColumns are what ReadText reads behind the ID and EntryColumns: the names of the
 // session, and the rows of the text and of the body, if they are there.
-const TextColumns = "s.tenant, s.name, coalesce(t.size, 0), coalesce(t.codec, 0), t.data, coalesce(b.size, 0), coalesce(b.codec, 0), b.data"
+const TextColumns = "s.tenant, s.name, coalesce(t.size, 0), coalesce(t.codec, 0), t.data, " +
+	"coalesce(b.size, 0), coalesce(b.codec, 0), b.data"
 
 // maxSize bounds what a damaged size can make the decompressor allocate. No database
 // holds larger values.

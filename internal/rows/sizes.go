@@ -2,7 +2,6 @@ package rows
 
 import (
 	"cmp"
-	"iter"
 	"slices"
 	"strings"
 
@@ -19,7 +18,7 @@ func ReadTenantSize(row Scanner) (t store.TenantSize, err error) {
 
 // ReadTables reads the columns name, rows, data and indexes of tables. If rows is below
 // zero, count counts them. The largest table comes first.
-func ReadTables(list iter.Seq2[Scanner, error], count func(name string) Scanner) ([]store.TableSize, error) {
+func ReadTables(list List, count func(name string) Scanner) ([]store.TableSize, error) {
 	tables, err := Collect(list, func(row Scanner) (t store.TableSize, err error) {
 		err = row.Scan(&t.Name, &t.Rows, &t.Data, &t.Indexes)
 		return t, err

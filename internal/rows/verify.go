@@ -40,7 +40,7 @@ func eachRow[T any](
 	for {
 		var page []T
 		args := after(last)
-		err := v.b.tables.Read(v.ctx, func(list iter.Seq2[Scanner, error]) (err error) {
+		err := v.b.tables.Read(v.ctx, func(list List) (err error) {
 			page, err = Collect(list, read)
 			return err
 		}, query, append(args, pageRows)...)

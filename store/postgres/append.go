@@ -26,8 +26,13 @@ type appending struct {
 	head      uint64
 }
 
-func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (uint64, error) {
-	a := &appending{key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, source: source, bodies: make(map[transcript.Hash]*rows.Draft)}
+func (t tables) Append(
+	ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session,
+) (uint64, error) {
+	a := &appending{
+		key: key, owner: ownerOf(key.Tenant), last: last, drafts: drafts, source: source,
+		bodies: make(map[transcript.Hash]*rows.Draft),
+	}
 	for i := range drafts {
 		if d := &drafts[i]; d.Body.Size > 0 {
 			a.bodies[d.BodyHash] = d
@@ -105,7 +110,9 @@ func rollback(ctx context.Context, conn *pgxpool.Conn) error {
 //
 // The shared lock on the tenant keeps Forget from deleting a body that is about to be
 // used. The moment is taken under the session's lock, so moments grow within a session.
-func (s *Store) lockSession(ctx context.Context, conn *pgxpool.Conn, a *appending) (x *rows.Session, xid string, there map[transcript.Hash]bool, err error) {
+func (s *Store) lockSession(
+	ctx context.Context, conn *pgxpool.Conn, a *appending,
+) (x *rows.Session, xid string, there map[transcript.Hash]bool, err error) {
 	x, there = nil, make(map[transcript.Hash]bool)
 	var moment int64
 	batch := &pgx.Batch{}
@@ -197,8 +204,8 @@ func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appendin
 		return false, nil
 	}
 	n := 0
-	for row, err := range rows.Each(conn.Query(ctx, "SELECT seq, sum FROM pleat.entry WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq",
-		x.ID, a.last, a.last+uint64(len(a.drafts)))) {
+	const sums = "SELECT seq, sum FROM pleat.entry WHERE session = $1 AND seq > $2 AND seq <= $3 ORDER BY seq"
+	for row, err := range rows.Each(conn.Query(ctx, sums, x.ID, a.last, a.last+uint64(len(a.drafts)))) {
 		if err != nil {
 			return false, err
 		}
@@ -219,9 +226,9 @@ func (s *Store) wasAppended(ctx context.Context, conn *pgxpool.Conn, a *appendin
 // addSession inserts the row of a new session. If somebody else inserts the same one at the
 // same time, this waits for them, and if they succeed the attempt starts over.
 func (s *Store) addSession(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session) error {
-	err := conn.QueryRow(ctx, `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
-		VALUES($1, $2, 0, 0, 0, 0, 0, $3, $4, '', '') ON CONFLICT (hash) DO NOTHING RETURNING id`,
-		a.owner, rows.SessionHash(a.key), rows.Column(a.key.Tenant), rows.Column(a.key.Session)).Scan(&x.ID)
+	const insert = `INSERT INTO pleat.session(owner, hash, head, bytes, first, last, newest, tenant, name, kinds, sum)
+		VALUES($4, $1, 0, 0, 0, 0, 0, $2, $3, '', '') ON CONFLICT (hash) DO NOTHING RETURNING id`
+	err := conn.QueryRow(ctx, insert, sessionArgs(a.key, a.owner)...).Scan(&x.ID)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return errAgain
 	}

@@ -84,7 +84,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	}
 	defer conn.Release()
 	settings := make(map[string]string)
-	for _, name := range []string{"server_version_num", "server_encoding", "synchronous_commit", "fsync", "full_page_writes", "data_checksums"} {
+	for _, name := range []string{
+		"server_version_num", "server_encoding", "synchronous_commit", "fsync", "full_page_writes", "data_checksums",
+	} {
 		var value string
 		if err := conn.QueryRow(ctx, "SELECT current_setting($1)", name).Scan(&value); err != nil {
 			return err

@@ -111,15 +111,18 @@ func (t tables) Explain(err error) error {
 	case "3D000":
 		return fmt.Errorf("%s: there is no such database; create it with CREATE DATABASE: %w", t.name, err)
 	case "42501":
-		return fmt.Errorf("%s: %w by this role; the first Open needs CREATE on the database: %w", t.name, store.ErrReadOnly, err)
+		return fmt.Errorf("%s: %w by this role; the first Open needs CREATE on the database: %w",
+			t.name, store.ErrReadOnly, err)
 	}
 	for _, sign := range []string{"No space left on device", "File too large", "Disk quota exceeded"} {
 		if strings.Contains(err.Error(), sign) {
 			return t.full(err)
 		}
 	}
-	if lostConnection(err) && !errors.Is(err, ErrUncertain) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("%s: %w: is it running, and does the URL have the right host, port and sslmode? %v", t.name, ErrUnreachable, err)
+	cancelled := errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	if lostConnection(err) && !cancelled && !errors.Is(err, ErrUncertain) {
+		return fmt.Errorf("%s: %w: is it running, and does the URL have the right host, port and sslmode? %v",
+			t.name, ErrUnreachable, err)
 	}
 	return err
 }

@@ -25,8 +25,7 @@ const (
 func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err error) {
 	err = inTx(ctx, t.retry, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		more = false
-		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, "SELECT session, seq, done FROM pleat.pending WHERE session = $1 AND seq <= $2 ORDER BY seq LIMIT $3 FOR UPDATE",
-			x.ID, int64(x.Head), indexRows)), rows.ReadJob)
+		jobs, err := rows.Collect(rows.Each(tx.Query(ctx, selectJobs, x.ID, int64(x.Head), indexRows)), rows.ReadJob)
 		if err != nil || len(jobs) == 0 {
 			return err
 		}
@@ -69,8 +68,11 @@ func vector(prefix, text string) (words string, count int) {
 }
 
 const (
+	selectJobs = `SELECT session, seq, done FROM pleat.pending
+		WHERE session = $1 AND seq <= $2 ORDER BY seq LIMIT $3 FOR UPDATE`
 	insertPlaces = `INSERT INTO pleat.place(session, seq, start, size, line, lines, length, words)
-		SELECT $1, $2, a, b, c, d, e, f::tsvector FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[], $8::text[]) AS u(a, b, c, d, e, f)`
+		SELECT $1, $2, a, b, c, d, e, f::tsvector FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
+			$7::bigint[], $8::text[]) AS u(a, b, c, d, e, f)`
 	addIndexed = `INSERT INTO pleat.indexed(session, places, words) VALUES($1, $2, $3)
 		ON CONFLICT (session) DO UPDATE SET places = indexed.places + excluded.places, words = indexed.words + excluded.words`
 )
@@ -82,7 +84,8 @@ func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
 		if job.Finished {
 			batch.Queue("DELETE FROM pleat.pending WHERE session = $1 AND seq = $2", job.Session, job.Entry)
 		} else {
-			batch.Queue("UPDATE pleat.pending SET done = $3 WHERE session = $1 AND seq = $2", job.Session, job.Entry, job.Done+len(job.Places))
+			batch.Queue("UPDATE pleat.pending SET done = $3 WHERE session = $1 AND seq = $2",
+				job.Session, job.Entry, job.Done+len(job.Places))
 		}
 		places := table{insert: insertPlaces, fixed: []any{job.Session, job.Entry}}
 		count, words := 0, 0
@@ -90,7 +93,10 @@ func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
 			if p.Count == 0 {
 				continue
 			}
-			places.add(batch, []int64{int64(p.Start), int64(p.End - p.Start), int64(p.From), int64(p.To - p.From), int64(p.Count)}, []byte(p.Words))
+			numbers := []int64{
+				int64(p.Start), int64(p.End - p.Start), int64(p.From), int64(p.To - p.From), int64(p.Count),
+			}
+			places.add(batch, numbers, []byte(p.Words))
 			count++
 			words += p.Count
 		}

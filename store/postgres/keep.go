@@ -14,8 +14,8 @@ import (
 
 func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, error) {
 	return collect(ctx, t.retry, t.base.ReadSession,
-		"SELECT "+rows.SessionColumns+" FROM pleat.session s WHERE s.owner = $1 AND s.tenant = $2 ORDER BY s.newest DESC, s.id DESC",
-		ownerOf(tenant), rows.Column(tenant))
+		"SELECT "+rows.SessionColumns+` FROM pleat.session s WHERE s.owner = $1 AND s.tenant = $2
+		ORDER BY s.newest DESC, s.id DESC`, ownerOf(tenant), rows.Column(tenant))
 }
 
 func (t tables) Forget(ctx context.Context, key store.SessionKey) error {
@@ -51,7 +51,8 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 		return err
 	}
 	var id int64
-	err := tx.QueryRow(ctx, "SELECT s.id FROM pleat.session s WHERE "+sessionWhere+" FOR UPDATE", sessionArgs(key)...).Scan(&id)
+	const find = "SELECT s.id FROM pleat.session s WHERE " + sessionWhere + " FOR UPDATE"
+	err := tx.QueryRow(ctx, find, sessionArgs(key)...).Scan(&id)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return store.ErrNotFound
 	}
@@ -62,8 +63,10 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 	for _, table := range []string{"pending", "place", "indexed", "text"} { // pending first: it waits for indexers
 		batch.Queue("DELETE FROM pleat."+table+" WHERE session = $1", id)
 	}
-	batch.Queue(`DELETE FROM pleat.blob b WHERE b.owner = $2 AND b.hash IN (SELECT e.body FROM pleat.entry e WHERE e.session = $1 AND e.body IS NOT NULL)
-		AND NOT EXISTS (SELECT 1 FROM pleat.entry e JOIN pleat.session s ON s.id = e.session WHERE e.body = b.hash AND s.owner = b.owner AND s.id <> $1)`, id, owner)
+	batch.Queue(`DELETE FROM pleat.blob b WHERE b.owner = $2
+		AND b.hash IN (SELECT e.body FROM pleat.entry e WHERE e.session = $1 AND e.body IS NOT NULL)
+		AND NOT EXISTS (SELECT 1 FROM pleat.entry e JOIN pleat.session s ON s.id = e.session
+			WHERE e.body = b.hash AND s.owner = b.owner AND s.id <> $1)`, id, owner)
 	batch.Queue("DELETE FROM pleat.entry WHERE session = $1", id)
 	batch.Queue("DELETE FROM pleat.session WHERE id = $1", id)
 	return tx.SendBatch(ctx, batch).Close()
@@ -94,18 +97,21 @@ func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
 const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
 	FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
 		FROM pleat.session GROUP BY tenant, owner) s
-	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored FROM pleat.blob GROUP BY owner) b USING (owner)
+	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored
+		FROM pleat.blob GROUP BY owner) b USING (owner)
 	ORDER BY s.tenant`
 
 // selectTables asks the catalogue, which has the number of rows from the last VACUUM or
 // ANALYZE. After neither it is below zero, and the rows are counted.
 const selectTables = `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
-	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`
+	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`
 
 const (
 	// The same token gets the claim again: the first attempt may have succeeded before
 	// its connection was lost.
-	takeClaim = `INSERT INTO pleat.claim AS c(work, token, expires) VALUES($1, $2, clock_timestamp() + $3::bigint * interval '1 microsecond')
+	takeClaim = `INSERT INTO pleat.claim AS c(work, token, expires)
+		VALUES($1, $2, clock_timestamp() + $3::bigint * interval '1 microsecond')
 		ON CONFLICT (work) DO UPDATE SET token = excluded.token, expires = excluded.expires
 		WHERE c.expires <= clock_timestamp() OR c.token = excluded.token RETURNING true`
 	// Every claim deletes a few that expired long ago.

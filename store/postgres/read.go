@@ -23,7 +23,8 @@ const (
 		"JOIN pleat.entry e ON e.session = s.id AND e.body = $4 " +
 		"LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = s.owner WHERE " + sessionWhere + " LIMIT 1"
 	// The body is needed only for a text that is the body.
-	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns + ` FROM pleat.entry e JOIN pleat.session s ON s.id = e.session
+	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns + `
+		FROM pleat.entry e JOIN pleat.session s ON s.id = e.session
 		LEFT JOIN pleat.text t ON t.session = e.session AND t.seq = e.seq
 		LEFT JOIN pleat.blob b ON e.text = e.body AND b.hash = e.body AND b.owner = s.owner
 		WHERE e.session = $1 AND e.seq = $2`
@@ -47,7 +48,9 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (x *rows.Sess
 	return x, err
 }
 
-func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind) ([]*rows.Record, error) {
+func (t tables) Page(
+	ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind,
+) ([]*rows.Record, error) {
 	text, args := selectEntries+" ORDER BY e.seq LIMIT $3", []any{x.ID, int64(from), most}
 	if len(kinds) > 0 {
 		list := make([][]byte, len(kinds))
@@ -56,7 +59,8 @@ func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int
 		}
 		text, args = selectEntries+" AND e.kind = ANY($4) ORDER BY e.seq LIMIT $3", append(args, list)
 	}
-	return collect(ctx, t.read, func(row rows.Scanner) (*rows.Record, error) { return t.base.ReadEntry(row, x.Key) }, text, args...)
+	read := func(row rows.Scanner) (*rows.Record, error) { return t.base.ReadEntry(row, x.Key) }
+	return collect(ctx, t.read, read, text, args...)
 }
 
 // Body implements [store.Store].

@@ -34,7 +34,9 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 type runner func(ctx context.Context, f func(ctx context.Context, conn *pgxpool.Conn) error) error
 
 // collect reads the rows of a query. With an error it returns the rows before it.
-func collect[T any](ctx context.Context, run runner, read func(row rows.Scanner) (T, error), query string, args ...any) (all []T, err error) {
+func collect[T any](
+	ctx context.Context, run runner, read func(row rows.Scanner) (T, error), query string, args ...any,
+) (all []T, err error) {
 	err = run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		all, err = rows.Collect(rows.Each(conn.Query(ctx, query, args...)), read)
 		return err

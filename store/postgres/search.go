@@ -21,7 +21,8 @@ func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit
 			return nil
 		}
 		if err == nil {
-			err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
+			enough := func() bool { return len(r.scores) >= limit }
+			err = rows.AddWords(words, enough, func(word string, common bool) (bool, error) {
 				return r.add(ctx, tx, x.ID, word, common)
 			})
 		}
@@ -56,7 +57,8 @@ const placeWhere = "p.words @@ $2::text::tsquery AND p.session + 0 = $1"
 // that are everywhere, leaves it out.
 const (
 	placeColumns = "p.seq, p.start, p.size, p.line, p.lines, p.length"
-	selectPlaces = "SELECT " + placeColumns + ", (SELECT u.positions[1] FROM unnest(p.words) u WHERE u.lexeme = $3) FROM pleat.place p WHERE " + placeWhere
+	selectPlaces = "SELECT " + placeColumns + `, (SELECT u.positions[1] FROM unnest(p.words) u WHERE u.lexeme = $3)
+		FROM pleat.place p WHERE ` + placeWhere
 	selectCommon = "SELECT " + placeColumns + ", 1 FROM pleat.place p WHERE " + placeWhere
 )
 

@@ -20,7 +20,8 @@ func (s *Store) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 
 var pages = rows.Pages{
 	Sessions: "SELECT " + rows.SessionColumns + " FROM pleat.session s WHERE s.id > $1 ORDER BY s.id LIMIT $2",
-	Entries: "SELECT " + entryColumns + `, b.size FROM pleat.entry e LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = $2
+	Entries: "SELECT " + entryColumns + `, b.size FROM pleat.entry e
+		LEFT JOIN pleat.blob b ON b.hash = e.body AND b.owner = $2
 		WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
 	Bodies: `SELECT hash, owner, ''::bytea, hash, size, codec, data FROM pleat.blob
 		WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3`,
@@ -30,7 +31,7 @@ var pages = rows.Pages{
 		AND NOT EXISTS (SELECT 1 FROM pleat.session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT $2`,
 }
 
-func (t tables) Read(ctx context.Context, read func(iter.Seq2[rows.Scanner, error]) error, query string, args ...any) error {
+func (t tables) Read(ctx context.Context, read func(rows.List) error, query string, args ...any) error {
 	return inTx(ctx, t.read, pgx.TxOptions{}, func(tx pgx.Tx) error {
 		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0"); err != nil {
 			return err

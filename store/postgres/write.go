@@ -20,20 +20,24 @@ const (
 	insertBlobs = `INSERT INTO pleat.blob(owner, size, codec, hash, data)
 		SELECT $1, * FROM unnest($2::bigint[], $3::smallint[], $4::bytea[], $5::bytea[]) ON CONFLICT (hash, owner) DO `
 	mendBlobs     = insertBlobs + "UPDATE SET size = excluded.size, codec = excluded.codec, data = excluded.data"
-	insertEntries = `INSERT INTO pleat.entry(session, moment, seq, prev, time, size, kind, label, body, text, find, sum, data)
+	insertEntries = `INSERT INTO pleat.entry(
+			session, moment, seq, prev, time, size, kind, label, body, text, find, sum, data)
 		SELECT $1, $2, * FROM unnest($3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[],
 			$7::bytea[], $8::bytea[], $9::bytea[], $10::bytea[], $11::bytea[], $12::bytea[], $13::bytea[])`
 	insertTexts = `INSERT INTO pleat.text(session, seq, size, codec, data)
 		SELECT $1, * FROM unnest($2::bigint[], $3::bigint[], $4::smallint[], $5::bytea[])`
-	copyTexts     = "INSERT INTO pleat.text(session, seq, size, codec, data) SELECT $1, seq, size, codec, data FROM pleat.text WHERE session = $2 AND seq <= $3"
+	copyTexts = `INSERT INTO pleat.text(session, seq, size, codec, data)
+		SELECT $1, seq, size, codec, data FROM pleat.text WHERE session = $2 AND seq <= $3`
 	insertPending = "INSERT INTO pleat.pending(session, seq, done) SELECT $1, *, 0 FROM unnest($2::bigint[])"
-	updateSession = `UPDATE pleat.session SET head = $1, kinds = $2, bytes = $3, first = $4, last = $5, newest = $6, sum = $7
-		WHERE id = $8 AND head = $9`
+	updateSession = `UPDATE pleat.session
+		SET head = $1, kinds = $2, bytes = $3, first = $4, last = $5, newest = $6, sum = $7 WHERE id = $8 AND head = $9`
 )
 
 // writeEntries writes everything and commits, in one round trip. There has the bodies that
 // are stored already, with false for those that are damaged.
-func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session, there map[transcript.Hash]bool) error {
+func (s *Store) writeEntries(
+	ctx context.Context, conn *pgxpool.Conn, a *appending, x *rows.Session, there map[transcript.Hash]bool,
+) error {
 	batch := &pgx.Batch{}
 	fresh := table{insert: insertBlobs + "NOTHING", fixed: []any{a.owner}}
 	mended := table{insert: mendBlobs, fixed: []any{a.owner}}
@@ -57,7 +61,8 @@ func (s *Store) writeEntries(ctx context.Context, conn *pgxpool.Conn, a *appendi
 			find = rows.FindKey(x.Key.Tenant, d.Kind, d.Label)
 		}
 		entries.add(batch, []int64{int64(d.Seq), int64(d.Prev), d.Time.UnixMilli(), int64(d.BodySize)},
-			rows.Column(d.Kind), keys.Column([]byte(d.Label), "label"), rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find, d.Sum(x.Key), keys.Column(d.Data, "data"))
+			rows.Column(d.Kind), keys.Column([]byte(d.Label), "label"), rows.HashColumn(d.BodyHash),
+			rows.HashColumn(d.TextHash), find, d.Sum(x.Key), keys.Column(d.Data, "data"))
 		if !d.TextHash.IsZero() {
 			pending = append(pending, int64(d.Seq))
 		}

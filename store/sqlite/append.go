@@ -12,7 +12,9 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session) (head uint64, err error) {
+func (t tables) Append(
+	ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session,
+) (head uint64, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {
 		x, err := t.session(ctx, t.write.session, key)
 		if err != nil {
@@ -60,12 +62,13 @@ func (t tables) Append(ctx context.Context, key store.SessionKey, last uint64, d
 func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) error {
 	if x.ID == 0 {
 		var err error
-		if x.ID, err = lastID(s.write.addSession.ExecContext(ctx, rows.Column(x.Key.Tenant), rows.Column(x.Key.Session), rows.SessionHash(x.Key))); err != nil {
+		x.ID, err = lastID(s.write.addSession.ExecContext(ctx, sessionArgs(x.Key)...))
+		if err != nil {
 			return err
 		}
 	}
 	if d.Body.Size > 0 {
-		if err := s.addBlob(ctx, x.Key.Tenant, d); err != nil {
+		if err := s.addBlob(ctx, rows.Column(x.Key.Tenant), d); err != nil {
 			return err
 		}
 	}
@@ -74,8 +77,11 @@ func (s *Store) addEntry(ctx context.Context, x *rows.Session, d *rows.Draft) er
 		find1, find2 = findKeys(x.Key.Tenant, d.Kind, d.Label)
 	}
 	var err error
-	if x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), s.base.Keys.Column([]byte(d.Label), "label"), d.Time.UnixMilli(),
-		d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2, d.Sum(x.Key), s.base.Keys.Column(d.Data, "data"))); err != nil || !d.OwnText() {
+	label, data := s.base.Keys.Column([]byte(d.Label), "label"), s.base.Keys.Column(d.Data, "data")
+	x.Newest, err = lastID(s.write.addEntry.ExecContext(ctx, x.ID, d.Seq, d.Prev, rows.Column(d.Kind), label,
+		d.Time.UnixMilli(), d.BodySize, rows.HashColumn(d.BodyHash), rows.HashColumn(d.TextHash), find1, find2,
+		d.Sum(x.Key), data))
+	if err != nil || !d.OwnText() {
 		return err
 	}
 	if d.ID != 0 {
@@ -107,13 +113,14 @@ func (s *Store) addPending(ctx context.Context, x *rows.Session, entries []int64
 
 // addBlob stores a body unless the tenant has it already. If so, the stored one is checked:
 // an Append must not rely on damaged bytes, and can repair them.
-func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error {
-	n, err := affected(s.write.addBlob.ExecContext(ctx, rows.Column(tenant), d.BodyHash[:], d.Body.Size, d.Body.Codec, d.Body.Data))
+func (s *Store) addBlob(ctx context.Context, tenant []byte, d *rows.Draft) error {
+	hash, b := d.BodyHash[:], d.Body
+	n, err := affected(s.write.addBlob.ExecContext(ctx, tenant, hash, b.Size, b.Codec, b.Data))
 	if err != nil || n == 1 {
 		return err
 	}
 	var there rows.Blob
-	err = s.write.getBlob.QueryRowContext(ctx, d.BodyHash[:], rows.Column(tenant)).Scan(&there.Size, &there.Codec, &there.Data)
+	err = s.write.getBlob.QueryRowContext(ctx, hash, tenant).Scan(&there.Size, &there.Codec, &there.Data)
 	if err == nil {
 		if _, err = s.base.Keys.Unpack(there, d.BodySize, d.BodyHash); err == nil {
 			return nil
@@ -123,6 +130,6 @@ func (s *Store) addBlob(ctx context.Context, tenant string, d *rows.Draft) error
 		return err
 	}
 	s.base.Log.Warn("mended a damaged body", "hash", d.BodyHash)
-	_, err = s.write.setBlob.ExecContext(ctx, d.Body.Size, d.Body.Codec, d.Body.Data, d.BodyHash[:], rows.Column(tenant))
+	_, err = s.write.setBlob.ExecContext(ctx, b.Size, b.Codec, b.Data, hash, tenant)
 	return err
 }

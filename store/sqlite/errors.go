@@ -55,7 +55,8 @@ func (t tables) Explain(err error) error {
 }
 
 func (s *Store) full(cause error) error {
-	return fmt.Errorf("%s: %w: free space on its disk, or raise the limit of its size; nothing was written: %v", s.path, store.ErrFull, cause)
+	return fmt.Errorf("%s: %w: free space on its disk, or raise the limit of its size; nothing was written: %v",
+		s.path, store.ErrFull, cause)
 }
 
 // spaceProblem finds out why a write failed, which SQLite does not say: it writes as far

@@ -41,8 +41,8 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 		return false, err
 	}
 	defer func() { <-t.indexTurn }()
-	jobs, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64",
-		x.ID, x.Newest)), rows.ReadJob)
+	const pending = "SELECT session, entry, done FROM pending WHERE session = ? AND entry <= ? LIMIT 64"
+	jobs, err := rows.Collect(rows.Each(t.read.QueryContext(ctx, pending, x.ID, x.Newest)), rows.ReadJob)
 	if err != nil || len(jobs) == 0 {
 		return false, err
 	}
@@ -56,7 +56,8 @@ func (t tables) IndexSome(ctx context.Context, x *rows.Session) (more bool, err 
 		}
 		return string(buf), count
 	}
-	jobs, err = t.base.Cut(ctx, jobs, indexBytes, func(job *rows.Job) (*rows.LongText, error) { return t.textAt(ctx, job) }, words)
+	open := func(job *rows.Job) (*rows.LongText, error) { return t.textAt(ctx, job) }
+	jobs, err = t.base.Cut(ctx, jobs, indexBytes, open, words)
 	if err != nil {
 		return false, err
 	}

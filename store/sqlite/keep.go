@@ -17,12 +17,15 @@ func (t tables) Sessions(ctx context.Context, tenant string) ([]*rows.Session, e
 		return nil, err
 	}
 	defer tx.Rollback()
+	const (
+		count = "SELECT count(*) FROM session INDEXED BY session_name WHERE tenant = ?"
+		all   = "SELECT " + rows.SessionColumns + " FROM session s NOT INDEXED WHERE s.tenant = ?"
+	)
 	var want int
-	if err := tx.QueryRowContext(ctx, "SELECT count(*) FROM session INDEXED BY session_name WHERE tenant = ?", rows.Column(tenant)).Scan(&want); err != nil {
+	if err := tx.QueryRowContext(ctx, count, rows.Column(tenant)).Scan(&want); err != nil {
 		return nil, err
 	}
-	sessions, err := rows.Collect(rows.Each(tx.QueryContext(ctx, "SELECT "+rows.SessionColumns+" FROM session s NOT INDEXED WHERE s.tenant = ?",
-		rows.Column(tenant))), t.base.ReadSession)
+	sessions, err := rows.Collect(rows.Each(tx.QueryContext(ctx, all, rows.Column(tenant))), t.base.ReadSession)
 	if err != nil {
 		return nil, err
 	}
@@ -64,8 +67,10 @@ func (s *Store) forget(ctx context.Context, key store.SessionKey) error {
 	exec("DELETE FROM indexed WHERE session = ?", x.ID)
 	exec("DELETE FROM pending WHERE session = ?", x.ID)
 	exec("DELETE FROM text WHERE entry IN (SELECT id FROM entry WHERE session = ?)", x.ID)
-	exec(`DELETE FROM blob WHERE tenant = ? AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL) AND NOT EXISTS (
-		SELECT 1 FROM entry e JOIN session s ON s.id = e.session WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
+	exec(`DELETE FROM blob WHERE tenant = ?
+		AND hash IN (SELECT body FROM entry WHERE session = ? AND body IS NOT NULL)
+		AND NOT EXISTS (SELECT 1 FROM entry e JOIN session s ON s.id = e.session
+			WHERE e.body = blob.hash AND s.tenant = blob.tenant AND s.id <> ?)`,
 		rows.Column(key.Tenant), x.ID, x.ID)
 	exec("DELETE FROM entry WHERE session = ?", x.ID)
 	exec("DELETE FROM session WHERE id = ?", x.ID)
@@ -98,7 +103,8 @@ func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
 			return err
 		}
 		out.Bytes *= pageSize
-		if out.Tenants, err = rows.Collect(rows.Each(tx.QueryContext(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
+		out.Tenants, err = rows.Collect(rows.Each(tx.QueryContext(ctx, selectTenantSizes)), rows.ReadTenantSize)
+		if err != nil {
 			return err
 		}
 		out.Tables, err = rows.ReadTables(rows.Each(tx.QueryContext(ctx, selectTables)), func(name string) rows.Scanner {
@@ -114,7 +120,8 @@ func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
 
 const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
 	FROM (SELECT tenant, count(*) AS sessions, sum(head) AS entries, sum(bytes) AS bytes FROM session GROUP BY tenant) s
-	LEFT JOIN (SELECT tenant, count(*) AS bodies, sum(length(data)) AS stored FROM blob GROUP BY tenant) b ON b.tenant = s.tenant
+	LEFT JOIN (SELECT tenant, count(*) AS bodies, sum(length(data)) AS stored FROM blob GROUP BY tenant) b
+		ON b.tenant = s.tenant
 	ORDER BY s.tenant`
 
 // selectTables sums up the pages of each table and its indexes. The tables that the
@@ -131,8 +138,8 @@ func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Dura
 		if _, err := t.conn.ExecContext(ctx, "DELETE FROM claim WHERE expires <= ?", now.UnixMicro()); err != nil {
 			return err
 		}
-		n, err := affected(t.conn.ExecContext(ctx, "INSERT INTO claim(work, token, expires) VALUES(?, ?, ?) ON CONFLICT DO NOTHING",
-			work, token, now.Add(ttl).UnixMicro()))
+		const insert = "INSERT INTO claim(work, token, expires) VALUES(?, ?, ?) ON CONFLICT DO NOTHING"
+		n, err := affected(t.conn.ExecContext(ctx, insert, work, token, now.Add(ttl).UnixMicro()))
 		ok = n == 1
 		return err
 	})

@@ -23,7 +23,7 @@ func (t tables) Session(ctx context.Context, key store.SessionKey) (*rows.Sessio
 // session finds a session by both indexes, in one statement, which sees one moment: they must
 // agree. A session that fails its check is returned with the error, if it could be read.
 func (s *Store) session(ctx context.Context, find *sql.Stmt, key store.SessionKey) (x *rows.Session, err error) {
-	list, err := find.QueryContext(ctx, rows.Column(key.Tenant), rows.Column(key.Session), rows.SessionHash(key))
+	list, err := find.QueryContext(ctx, sessionArgs(key)...)
 	n := 0
 	for row, err := range rows.Each(list, err) {
 		if err == nil {
@@ -42,7 +42,13 @@ func (s *Store) session(ctx context.Context, find *sql.Stmt, key store.SessionKe
 	return x, nil
 }
 
-func (t tables) Page(ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind) (page []*rows.Record, err error) {
+func sessionArgs(key store.SessionKey) []any {
+	return []any{rows.Column(key.Tenant), rows.Column(key.Session), rows.SessionHash(key)}
+}
+
+func (t tables) Page(
+	ctx context.Context, x *rows.Session, from uint64, most int, kinds []store.EntryKind,
+) (page []*rows.Record, err error) {
 	if err := t.base.Enter(ctx); err != nil {
 		return nil, err
 	}

@@ -32,7 +32,8 @@ func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit
 		wordAt: tx.StmtContext(ctx, t.query.wordAt), average: float64(total) / float64(places), places: int(places),
 	}
 	prefix := rows.WordPrefix(x.ID)
-	err = rows.AddWords(words, func() bool { return len(r.scores) >= limit }, func(word string, common bool) (bool, error) {
+	enough := func() bool { return len(r.scores) >= limit }
+	err = rows.AddWords(words, enough, func(word string, common bool) (bool, error) {
 		most := commonWord
 		if common {
 			most = -1

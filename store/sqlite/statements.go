@@ -24,8 +24,9 @@ type queries struct {
 const (
 	entryColumns = "e.id, " + rows.EntryColumns
 	// A session by its names, and once more by the hash over them.
-	selectSession = "SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_name WHERE s.tenant = ? AND s.name = ? " +
-		"UNION ALL SELECT " + rows.SessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
+	selectSession = "SELECT " + rows.SessionColumns + ` FROM session s INDEXED BY session_name
+			WHERE s.tenant = ? AND s.name = ?
+		UNION ALL SELECT ` + rows.SessionColumns + " FROM session s INDEXED BY session_hash WHERE s.hash = ?"
 	selectEntries = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
 	// One statement sees one moment: the entry and its body, or neither.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
@@ -54,9 +55,12 @@ func (s *Store) prepare(ctx context.Context) error {
 	w, q := &s.write, &s.query
 	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
 		{&w.session, selectSession},
-		{&w.addSession, "INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum) VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')"},
-		{&w.setSession, "UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ? WHERE id = ?"},
-		{&w.addEntry, "INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"},
+		{&w.addSession, `INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum)
+			VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')`},
+		{&w.setSession, `UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ?
+			WHERE id = ?`},
+		{&w.addEntry, `INSERT INTO entry(session, seq, prev, kind, label, time, size, body, text, find1, find2, sum, data)
+			VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`},
 		{&w.addBlob, "INSERT INTO blob(tenant, hash, size, codec, data) VALUES(?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"},
 		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
 		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
@@ -83,7 +87,9 @@ func (s *Store) prepare(ctx context.Context) error {
 	})
 }
 
-func (s *Store) prepareAll(ctx context.Context, prepare func(context.Context, string) (*sql.Stmt, error), list []preparation) (err error) {
+func (s *Store) prepareAll(
+	ctx context.Context, prepare func(context.Context, string) (*sql.Stmt, error), list []preparation,
+) (err error) {
 	for _, p := range list {
 		if *p.stmt, err = prepare(ctx, p.text); err != nil {
 			return err

@@ -145,7 +145,8 @@ func (s *Store) open() error {
 		return err
 	}
 	if s.opts.MaxBytes > 0 {
-		if _, err := s.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", max(s.opts.MaxBytes/pageSize, 1))); err != nil {
+		most := fmt.Sprintf("PRAGMA max_page_count = %d", max(s.opts.MaxBytes/pageSize, 1))
+		if _, err := s.conn.ExecContext(ctx, most); err != nil {
 			return err
 		}
 	}
@@ -246,7 +247,9 @@ func (s *Store) begin(ctx context.Context) error {
 
 // whileBusy repeats try, which waits in short steps, so that it can be cancelled between
 // them.
-func (s *Store) whileBusy(ctx context.Context, try func(ctx context.Context) (busy bool, err error), format string, args ...any) error {
+func (s *Store) whileBusy(
+	ctx context.Context, try func(ctx context.Context) (busy bool, err error), format string, args ...any,
+) error {
 	deadline := time.Now().Add(s.opts.BusyTimeout)
 	for {
 		busy, err := try(context.WithoutCancel(ctx))

@@ -59,7 +59,7 @@ var pages = rows.Pages{
 		AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT ?`,
 }
 
-func (t tables) Read(ctx context.Context, read func(iter.Seq2[rows.Scanner, error]) error, query string, args ...any) error {
+func (t tables) Read(ctx context.Context, read func(rows.List) error, query string, args ...any) error {
 	if err := t.base.Enter(ctx); err != nil {
 		return err
 	}

@@ -65,7 +65,8 @@ func badFrame(log []byte) int64 {
 		if bad == 0 {
 			s0, s1 = walSum(order, s0, s1, frame[:8])
 			s0, s1 = walSum(order, s0, s1, frame[walFrameHeader:])
-			if string(frame[8:16]) == salt && s0 == binary.BigEndian.Uint32(frame[16:]) && s1 == binary.BigEndian.Uint32(frame[20:]) {
+			if string(frame[8:16]) == salt &&
+				s0 == binary.BigEndian.Uint32(frame[16:]) && s1 == binary.BigEndian.Uint32(frame[20:]) {
 				continue
 			}
 			bad = int64(at)
