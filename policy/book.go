@@ -17,11 +17,14 @@ import (
 // a summary replaces can be unfolded, and the agent's notes stand beside it.
 func Book() fold.Policy {
 	return fold.Policy{
-		Name:   "book",
-		Doc:    "when red, mask all but 3 results; still red, summarize all but 6 messages and the first; then give up with a warning",
+		Name: "book",
+		Doc: "when red, mask all but 3 results; still red, summarize all but 6 messages and the first; " +
+			"then give up with a warning",
 		Budget: fold.Budget{Yellow: fold.Share(0.60), Red: fold.Share(0.80)},
 		AtRed: fold.Steps{
-			lever.Mask{Keep: 3, All: true, Unseen: true, Stub: "[tool_result elided; call_id={call_id}; original_tokens={tokens}]"},
+			lever.Mask{
+				Keep: 3, All: true, Unseen: true, Stub: "[tool_result elided; call_id={call_id}; original_tokens={tokens}]",
+			},
 			lever.Summarize{
 				Keep: 6, Words: 1_000, Stub: "[session summary — {n} turns replaced]\n{summary}",
 				Restore: fold.Restore{State: true}, // the notes
@@ -31,7 +34,8 @@ func Book() fold.Policy {
 	}
 }
 
-const bookPrompt = `You condense turns of an agent's session. Your text takes their place in the agent's memory, so it has to be right and to lack nothing.
+const bookPrompt = "You condense turns of an agent's session. Your text takes their place in the agent's memory, " +
+	`so it has to be right and to lack nothing.
 
 Keep:
 - what was learned: files that were read, with their paths; values that were worked out; decisions that were taken
@@ -39,4 +43,5 @@ Keep:
 - every tool call in its order, on a line of its own, with its arguments and how it came out
 - what the user prefers and what the user forbids
 
-Do not leave out a tool call. Do not add anything that the turns do not say. Do not write more than 1,000 words. Write plain prose and call no tools.`
+Do not leave out a tool call. Do not add anything that the turns do not say. Do not write more than 1,000 words. ` +
+	"Write plain prose and call no tools."

@@ -30,7 +30,9 @@ import (
 // of the summary if there are any, as that program's session memory does.
 func FourLayer() fold.Policy {
 	snip := lever.Snip{Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true}
-	mask := lever.Mask{Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]"}
+	mask := lever.Mask{
+		Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]",
+	}
 	summarize := lever.Summarize{
 		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
@@ -42,8 +44,9 @@ func FourLayer() fold.Policy {
 	refused := summarize
 	refused.Whole, refused.Keep, refused.Stub = false, 5, "[Reactive compact]\n\n{summary}"
 	return fold.Policy{
-		Name:        "four-layer",
-		Doc:         "results of a message above 200,000 characters to files; above 50 messages the middle goes; placeholders for all but 3 results; then one summary, at window − output − 13,000",
+		Name: "four-layer",
+		Doc: "results of a message above 200,000 characters to files; above 50 messages the middle goes; " +
+			"placeholders for all but 3 results; then one summary, at window − output − 13,000",
 		Budget:      fold.Budget{Buffer: fold.Tokens(13_000)},
 		FoldHead:    true,
 		Transcripts: ".transcripts",
@@ -61,9 +64,11 @@ func FourLayer() fold.Policy {
 
 const fourLayerPrompt = `TEXT ONLY: a call of a tool is rejected, and the summary is lost with it.
 
-You are given a conversation between a user and an agent as JSON, one message a line. An agent will go on from your summary alone.
+You are given a conversation between a user and an agent as JSON, one message a line. ` +
+	`An agent will go on from your summary alone.
 
-Think first, inside <analysis> tags: go through the conversation in order and note what belongs below. That part is thrown away. Then write the summary inside <summary> tags, in nine sections:
+Think first, inside <analysis> tags: go through the conversation in order and note what belongs below. ` +
+	`That part is thrown away. Then write the summary inside <summary> tags, in nine sections:
 
 1. Goals: what the user asked for, and what they want now
 2. Subject: the technologies and ideas that the work is about

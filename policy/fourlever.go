@@ -5,7 +5,11 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-const persistedOutput = "<persisted-output>\nOutput too large ({size}). Full output saved to: {path}\nPreview (first 2.0KB):\n{preview}\n</persisted-output>"
+const persistedOutput = `<persisted-output>
+Output too large ({size}). Full output saved to: {path}
+Preview (first 2.0KB):
+{preview}
+</persisted-output>`
 
 // FourLever follows a lesson with four levers.
 //
@@ -22,8 +26,9 @@ const persistedOutput = "<persisted-output>\nOutput too large ({size}). Full out
 func FourLever() fold.Policy {
 	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"read_file"}, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
-		Name:          "four-lever",
-		Doc:           "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; at 50,000 tokens everything becomes one summary message",
+		Name: "four-lever",
+		Doc: "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; " +
+			"at 50,000 tokens everything becomes one summary message",
 		Budget:        fold.Budget{Window: 200_000, Red: fold.Tokens(50_000)},
 		CharsPerToken: 4,
 		FoldHead:      true,

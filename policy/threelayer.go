@@ -20,8 +20,9 @@ import (
 func ThreeLayer() fold.Policy {
 	mask := lever.Mask{Keep: 3, Min: 101, All: true, Unseen: true, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
-		Name:          "three-layer",
-		Doc:           "placeholders for all but 3 results every turn; at 50,000 tokens (characters / 4) everything becomes a summary pair; compact on request",
+		Name: "three-layer",
+		Doc: "placeholders for all but 3 results every turn; at 50,000 tokens (characters / 4) " +
+			"everything becomes a summary pair; compact on request",
 		Budget:        fold.Budget{Window: 200_000, Red: fold.Tokens(50_000)},
 		CharsPerToken: 4,
 		FoldHead:      true,
@@ -36,5 +37,7 @@ func ThreeLayer() fold.Policy {
 // continuity is how the summary is asked for here and in [FourLever].
 var continuity = fold.Ask{
 	Source: 80_000, JSON: true,
-	Prompt: "You are given a conversation as JSON, one message a line. Summarize it so that the work can go on from the summary alone: what was asked for, what was done, how things stand, what was decided, what comes next. Answer with text and call no tools.",
+	Prompt: "You are given a conversation as JSON, one message a line. " +
+		"Summarize it so that the work can go on from the summary alone: what was asked for, what was done, " +
+		"how things stand, what was decided, what comes next. Answer with text and call no tools.",
 }

@@ -40,7 +40,8 @@ func Played(open Open) bool {
 	if dir == "" {
 		return false
 	}
-	if err := playVictim(context.Background(), open, dir, os.Getenv("PLEAT_KILL_STORE"), os.Getenv("PLEAT_KILL_END") != ""); err != nil {
+	path, end := os.Getenv("PLEAT_KILL_STORE"), os.Getenv("PLEAT_KILL_END") != ""
+	if err := playVictim(context.Background(), open, dir, path, end); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -71,7 +72,8 @@ func counter(s func() *pleat.Session, end bool) model.GeneratorFunc {
 		}
 		step++
 		return pleattest.Use(
-			use(fmt.Sprintf("step-%d-effect", step), "bash", `{"command":"echo %d >> effects; seq %d %d"}`, step, step*100, step*100+300),
+			use(fmt.Sprintf("step-%d-effect", step), "bash", `{"command":"echo %d >> effects; seq %d %d"}`,
+				step, step*100, step*100+300),
 			use(fmt.Sprintf("step-%d-file", step), "write_file", `{"path":"f%d","content":"%d"}`, step, step),
 			use(fmt.Sprintf("step-%d-calc", step), "calc", `{"expression":"%d+1"}`, step),
 		).Reply, nil
@@ -91,7 +93,8 @@ func playVictim(ctx context.Context, open Open, dir, target string, end bool) er
 	defer w.Close()
 	var a *agent.Agent
 	a, err = agent.New(ctx, agent.Options{
-		Store: st, Key: store.SessionKey{Session: "victim"}, Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
+		Store: st, Key: store.SessionKey{Session: "victim"},
+		Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
 		Session:   pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		Generator: counter(func() *pleat.Session { return a.Session() }, end),
 	})

@@ -52,14 +52,17 @@ func Budget() fold.Budget {
 }
 
 // Task is the one task that the rehearsal can do.
-const Task = "The shop's checkout was down last night. Read README.md first, then what it names, and look at the machine you are on. " +
-	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, how many orders were lost and what that costs. " +
+const Task = "The shop's checkout was down last night. " +
+	"Read README.md first, then what it names, and look at the machine you are on. " +
+	"Then write report.md and tell me: which deploy broke it, who owns the service, how long it was down, " +
+	"how many orders were lost and what that costs. " +
 	"Quote the refund rule of the runbook word for word. Never restart a service."
 
 // Rules allow what the rehearsal does: harmless commands, and notes in its workspace.
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
-		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "bash(df -h)", "bash(head -c 40000 big/a.log)", "write_file(*.md)",
+		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "bash(df -h)",
+		"bash(head -c 40000 big/a.log)", "write_file(*.md)",
 	}}
 }
 
@@ -70,8 +73,9 @@ func Options(w *agent.Workspace) agent.Options {
 	return agent.Options{
 		Generator: m,
 		Request: model.Request{
-			Model:  "rehearsal",
-			System: "You investigate incidents of a small web shop. You read before you judge, and you say where each fact comes from.",
+			Model: "rehearsal",
+			System: "You investigate incidents of a small web shop. " +
+				"You read before you judge, and you say where each fact comes from.",
 		},
 		Session: pleat.Options{
 			Model: Row(), Budget: Budget(), KeepFile: w.Keep,
@@ -116,7 +120,8 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	for _, c := range calls {
 		blocks = append(blocks, c)
 	}
-	reply := model.Reply{Model: "rehearsal", Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopEnd}
+	said := []transcript.Message{transcript.Assistant(blocks...)}
+	reply := model.Reply{Model: "rehearsal", Messages: said, Stop: model.StopEnd}
 	if len(calls) > 0 {
 		reply.Stop = model.StopToolUse
 	}

@@ -27,11 +27,13 @@ func Scenarios() []Scenario {
 		{Name: "shop", Task: Task, Window: 8_000},
 		{
 			Name: "demo", Window: 8_000, Frames: true,
-			Task: "Look at this machine. Read etc/hosts, etc/shells, etc/passwd and etc/os-release, run df -h, uptime and ls -la, and tell me in 150 words what you learned.",
+			Task: "Look at this machine. Read etc/hosts, etc/shells, etc/passwd and etc/os-release, " +
+				"run df -h, uptime and ls -la, and tell me in 150 words what you learned.",
 		},
 		{
 			Name: "files", Window: 200_000,
-			Task: "Read the notes one by one, then a command's long output, then the three large files at once. Then make room with the tool compact and read one note more.",
+			Task: "Read the notes one by one, then a command's long output, then the three large files at once. " +
+				"Then make room with the tool compact and read one note more.",
 		},
 	}
 }

@@ -27,7 +27,9 @@ var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
 // scripts are those of the scenarios. They are part of the program, so they cannot be wrong.
 var scripts = sync.OnceValue(func() map[string]*script {
-	return map[string]*script{"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt")}
+	return map[string]*script{
+		"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt"),
+	}
 })
 
 func scriptOf(scenario string) *script { return cmp.Or(scripts()[scenario], scripts()["shop"]) }

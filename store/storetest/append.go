@@ -39,7 +39,9 @@ func (s *clause) appendAndScan() {
 func (s *clause) kinds() {
 	key := s.key("a")
 	var all []store.Entry
-	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryMessage, store.EntryFold, "a kind of its own"}
+	kinds := []store.EntryKind{
+		store.EntrySession, store.EntryMessage, store.EntryMessage, store.EntryFold, "a kind of its own",
+	}
 	for i := range 1000 {
 		e := message(i)
 		e.Kind = kinds[i*7%len(kinds)]
@@ -47,7 +49,9 @@ func (s *clause) kinds() {
 	}
 	s.append(key, 0, all[:10]...)
 	s.append(key, 10, all[10:]...)
-	for _, want := range [][]store.EntryKind{{store.EntryFold}, {store.EntryMessage, store.EntryFold}, {"a kind of its own", "none"}, {"none"}} {
+	for _, want := range [][]store.EntryKind{
+		{store.EntryFold}, {store.EntryMessage, store.EntryFold}, {"a kind of its own", "none"}, {"none"},
+	} {
 		for _, from := range []uint64{0, 3, 500, 999, 1000, 1001} {
 			var expect []store.Entry
 			for _, e := range asStored(all) {
@@ -139,9 +143,13 @@ func (s *clause) bigBody() {
 }
 
 func (s *clause) oddBytes() {
-	for i, odd := range []string{"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`} {
+	for i, odd := range []string{
+		"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`,
+	} {
 		key := store.SessionKey{Tenant: s.Name() + odd, Session: odd}
-		all := []store.Entry{{Kind: store.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: clock}}
+		all := []store.Entry{{
+			Kind: store.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: clock,
+		}}
 		s.append(key, 0, all...)
 		s.check(key, all)
 		if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
@@ -154,7 +162,8 @@ func (s *clause) oddBytes() {
 		}
 	}
 	// Names that would run together if they were only joined.
-	a, b := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}, store.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
+	a := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}
+	b := store.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
 	s.append(a, 0, message(1))
 	s.append(b, 0, message(2), message(3))
 	s.check(a, messages(1, 2))

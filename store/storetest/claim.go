@@ -16,7 +16,9 @@ func (s *clause) claimer() store.Claimer {
 }
 
 // take claims and says whether it was given.
-func (s *clause) take(key store.SessionKey, what string, ttl time.Duration) (release func(context.Context) error, ok bool) {
+func (s *clause) take(
+	key store.SessionKey, what string, ttl time.Duration,
+) (release func(context.Context) error, ok bool) {
 	s.Helper()
 	release, ok, err := s.claimer().Claim(s.Context(), key, what, ttl)
 	if err != nil {
@@ -42,7 +44,14 @@ func (s *clause) claim() {
 	for _, free := range []struct {
 		key  store.SessionKey
 		what string
-	}{{key, "index"}, {key, ""}, {key, "digest\x00"}, {s.key("b"), "digest"}, {other, "digest"}, {store.SessionKey{Tenant: key.Tenant, Session: key.Session + "digest"}, ""}} {
+	}{
+		{key, "index"},
+		{key, ""},
+		{key, "digest\x00"},
+		{s.key("b"), "digest"},
+		{other, "digest"},
+		{store.SessionKey{Tenant: key.Tenant, Session: key.Session + "digest"}, ""},
+	} {
 		r, ok := s.take(free.key, free.what, time.Hour)
 		if !ok {
 			s.Errorf("%q of %v is held by the claim for other work", free.what, free.key)

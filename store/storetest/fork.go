@@ -72,7 +72,9 @@ func (s *clause) fork() {
 	searched := func() {
 		s.Helper()
 		if canSearch {
-			s.expect(b, map[string][]uint64{"walrus": {301}, "narwhal": {302}, "dolphin": {303}, "porpoise": {305}, "entry7": {7}, "otter": {307}, "seal": {}})
+			s.expect(b, map[string][]uint64{
+				"walrus": {301}, "narwhal": {302}, "dolphin": {303}, "porpoise": {305}, "entry7": {7}, "otter": {307}, "seal": {},
+			})
 			s.expect(s.key("b301"), map[string][]uint64{"walrus": {301}, "narwhal": {}})
 		}
 	}

@@ -85,7 +85,8 @@ func (s *clause) forget() {
 
 func (s *clause) verify() {
 	keeper := optional[store.Keeper](s)
-	s.append(s.key("verify"), 0, append(messages(0, 50), store.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)})...)
+	entry := store.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)}
+	s.append(s.key("verify"), 0, append(messages(0, 50), entry)...)
 	for damage, err := range keeper.Verify(s.Context()) {
 		s.Errorf("Verify: %+v, %v", damage, err)
 	}

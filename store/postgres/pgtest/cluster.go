@@ -115,7 +115,8 @@ func binaries() (string, error) {
 		found = more
 	}
 	if len(found) == 0 {
-		return "", errors.New("there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin (on Debian: apt-get install postgresql)")
+		return "", errors.New("there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin " +
+			"(on Debian: apt-get install postgresql)")
 	}
 	slices.Sort(found)
 	return filepath.Dir(found[len(found)-1]), nil
@@ -143,7 +144,8 @@ func (c *Cluster) create() (err error) {
 	if c.port, err = FreePort(); err != nil {
 		return err
 	}
-	initdb := exec.Command(filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", "pleat", "-A", "trust", "-E", "UTF8", "--locale=C", "--data-checksums")
+	initdb := exec.Command(filepath.Join(c.bin, "initdb"), "-D", c.data(), "-U", "pleat", "-A", "trust", "-E", "UTF8",
+		"--locale=C", "--data-checksums")
 	initdb.SysProcAttr, initdb.Dir = c.cred, c.dir
 	if out, err := initdb.CombinedOutput(); err != nil {
 		return fmt.Errorf("initdb: %w\n%s", err, out)
@@ -188,7 +190,8 @@ func (c *Cluster) Start() error {
 	defer log.Close()
 	c.server = exec.Command(filepath.Join(c.bin, "postgres"), "-D", c.data())
 	if c.fileLimit > 0 { // the shell counts in blocks of 512 bytes
-		c.server = exec.Command("sh", "-c", `ulimit -f "$0" && exec "$@"`, strconv.Itoa(c.fileLimit/512), c.server.Path, "-D", c.data())
+		limit := strconv.Itoa(c.fileLimit / 512)
+		c.server = exec.Command("sh", "-c", `ulimit -f "$0" && exec "$@"`, limit, c.server.Path, "-D", c.data())
 	}
 	c.server.SysProcAttr, c.server.Dir = c.cred, c.dir
 	c.server.Stdout, c.server.Stderr = log, log
