@@ -105,16 +105,8 @@ type Book struct {
 
 	mu      sync.Mutex
 	pending map[string]Row // what is not written yet, by label
-	batch   *batch         // of what is pending; nil: no writer waits to write it
-	under   *batch         // being written
-	writing bool
-}
-
-// batch is what is written at once.
-type batch struct {
-	hurry   chan struct{} // closed when somebody waits for it
-	hurried bool
-	done    chan struct{} // closed when it is written, or could not be
+	due     *time.Timer    // writes it; nil: nothing is pending, or the store failed
+	writing sync.Mutex     // taken before mu
 }
 
 // Charge puts something on the bill.
@@ -130,68 +122,48 @@ func (b *Book) Charge(r Row) {
 	}
 	r.add(b.pending[r.label()].Tally)
 	b.pending[r.label()] = r
-	if b.batch == nil {
-		b.batch = &batch{hurry: make(chan struct{}), done: make(chan struct{})}
-	}
-	if !b.writing {
-		b.writing = true
-		go b.write()
+	if b.due == nil {
+		b.due = time.AfterFunc(pause, b.write)
 	}
 }
 
-// write writes what is pending until nothing is left, or the store fails.
+// write writes what is pending. If the store fails, it is pending again.
 func (b *Book) write() {
+	b.writing.Lock()
+	defer b.writing.Unlock()
+	b.mu.Lock()
+	some := b.pending
+	if b.due != nil {
+		b.due.Stop()
+	}
+	b.pending, b.due = nil, nil
+	b.mu.Unlock()
+	if len(some) == 0 {
+		return
+	}
+	err := b.store(context.Background(), some)
+	if err == nil {
+		return
+	}
+	b.Log.Warn("what requests cost could not be recorded; it is tried again with the next request", "err", err)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for b.batch != nil {
-		now := b.batch
-		b.mu.Unlock()
-		select {
-		case <-now.hurry:
-		case <-time.After(pause):
-		}
-		b.mu.Lock()
-		some := b.pending
-		b.pending, b.batch, b.under = nil, nil, now
-		b.mu.Unlock()
-		err := b.store(context.Background(), some)
-		b.mu.Lock()
-		if b.under = nil; err != nil {
-			b.Log.Warn("what requests cost could not be recorded; it is tried again with the next request", "err", err)
-			b.keep(some)
-		}
-		close(now.done)
-	}
-	b.writing = false
-}
-
-// keep puts rows that could not be written back to what is pending, for the next writer.
-func (b *Book) keep(some map[string]Row) {
 	for label, r := range b.pending {
 		r.add(some[label].Tally)
 		some[label] = r
 	}
 	b.pending = some
-	if b.batch != nil {
-		close(b.batch.done)
-		b.batch = nil
-	}
 }
 
 // Wait waits until everything that was charged before is written, or the store has failed.
 func (b *Book) Wait(ctx context.Context) error {
-	b.mu.Lock()
-	of := cmp.Or(b.batch, b.under)
-	if b.batch != nil && !of.hurried {
-		of.hurried = true
-		close(of.hurry)
-	}
-	b.mu.Unlock()
-	if of == nil {
-		return nil
-	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.write()
+	}()
 	select {
-	case <-of.done:
+	case <-done:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("write bill: %w", ctx.Err())
