@@ -237,7 +237,7 @@ func (f *File) Key() store.SessionKey {
 
 // AppendTo appends the file's messages, without the first from, to a session in batches.
 func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *term.Progress) error {
-	const most, bytes = 32, 256 << 10
+	const most, bytes = 1024, 1 << 20
 	batch := make([]transcript.Message, 0, most)
 	size, n := 0, 0
 	flush := func() error {

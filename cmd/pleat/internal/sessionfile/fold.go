@@ -54,8 +54,7 @@ type Folded struct {
 	view    transcript.View
 	Warning string // of the plan
 	format  Format
-	Report  pleat.Report                // see [ReportOf]
-	wait    func(context.Context) error // until the messages are stored
+	Report  pleat.Report // see [ReportOf]
 }
 
 // Write writes the view in the form that was asked for.
@@ -97,7 +96,6 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 			r.Warning = e.Plan.Warning
 		}
 	}
-	defer func() { _ = r.wait(ctx) }() // so that no writer is left running; its error is returned below
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
@@ -117,9 +115,6 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
 		}
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.Name, term.Thousands(r.budget), err)
-	}
-	if err := r.wait(ctx); err != nil { // nothing is shown before it is stored
-		return nil, err
 	}
 	r.Report = ReportOf(r.Session)
 	return r, nil
@@ -174,10 +169,8 @@ func CounterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
 func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
 	f, key := r.File, r.File.Key()
 	key.Tenant = r.tenant
-	batch := &batchStore{Store: store, key: key}
-	r.wait = batch.wait
 	var err error
-	if r.Session, err = pleat.OpenSession(ctx, batch, key, &opts); err != nil {
+	if r.Session, err = pleat.OpenSession(ctx, store, key, &opts); err != nil {
 		return err
 	}
 	have := r.Session.Len()
@@ -189,18 +182,10 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 			return err
 		}
 	}
-	batch.settle(ctx)
 	if have == 0 || len(r.Session.Report().Epochs) == 0 {
 		return nil
 	}
-	if err := batch.wait(ctx); err != nil {
-		return err
-	}
-	return r.unfoldAll(ctx)
-}
-
-// unfoldAll undoes the epochs and pins of earlier runs.
-func (r *Folded) unfoldAll(ctx context.Context) error {
+	// The epochs and pins of earlier runs are undone.
 	if err := r.Session.UndoAll(ctx); err != nil {
 		return err
 	}
