@@ -70,7 +70,6 @@ type benchFlags struct {
 	summarizer, answerer, grader, cache string
 
 	questions    int
-	atATime      int
 	answerBudget term.TokenCount
 	yes          bool
 }
@@ -92,7 +91,6 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
-	fs.IntVar(&b.atATime, "ask-at-a-time", 8, "ask the models `N` questions at the same time")
 	b.answerBudget = 8_000
 	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
 	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and models' answers in `FOLDER`; what is there is not asked again")
@@ -195,7 +193,7 @@ func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []ben
 		}
 		return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
 	}
-	a := &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: b.atATime}
+	a := &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: 8}
 	var err error
 	if a.Answerer, err = open(b.answerer); err != nil {
 		return nil, err

@@ -36,7 +36,12 @@ pleat browse run-20260102`,
 	store := stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
-			return browseStored(ctx, p, store, args[0], err)
+			s, end, failed := stores.OpenSession(ctx, p, store, args[0])
+			if failed != nil {
+				return fmt.Errorf("%w; and %w", err, failed)
+			}
+			defer end()
+			return browse.Show(ctx, p, s.Key().Session, "", s)
 		}
 		f, err := sessionfile.Read(ctx, p, args[0], src)
 		if err != nil {
@@ -57,21 +62,4 @@ pleat browse run-20260102`,
 		return browse.Show(ctx, p, term.FileName(args[0]), ", budget "+term.Short(r.Tokens().Budget), r.Session)
 	})
 	return c
-}
-
-func browseStored(ctx context.Context, p *term.Console, flags *stores.Flags, name string, noFile error) error {
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
-	if err != nil {
-		return fmt.Errorf("%w; and %w", noFile, err)
-	}
-	defer st.Close()
-	info, err := stores.Find(ctx, st, flags, name)
-	if err != nil {
-		return fmt.Errorf("%w; and %w", noFile, err)
-	}
-	s, err := stores.Reopen(ctx, st, info.Key)
-	if err != nil {
-		return err
-	}
-	return browse.Show(ctx, p, info.Key.Session, "", s)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -42,49 +41,37 @@ pleat unfold 12 --in session.jsonl
 # what a session of the store did
 pleat ledger --session run-20260102 --files`,
 	}
-	fs := c.Flags()
-	var choose ledgerFlags
-	on := declareFile(c)
+	l := &ledgerFlags{fileCommand: declareFile(c)}
 	c.Args = takes(0, 1, "one session file, - for standard input, or --session with the name of a stored one")
-	name := ""
-	session := fs.Lookup("session")
-	session.Value = sessionChoice{&on.Number, &name}
-	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
-	store := stores.Declare(fs)
-	choose.declare(fs)
-	files := fs.Bool("files", false, "list the changed files instead of the calls")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		filter, err := choose.filter()
+	l.declare(c.Flags())
+	c.RunE = runs(p, l.run)
+	return c
+}
+
+func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) error {
+	filter, err := l.filter()
+	if err != nil {
+		return err
+	}
+	result := func(src sessionfile.Source, all *ledger.Ledger, times []time.Time) *ledgerJSON {
+		return &ledgerJSON{
+			Format: "pleat/ledger/1", Source: src, Filter: filter, Counts: all.Counts(filter),
+			Entries: sessionfile.Entries(all.Select(filter), times),
+			Changed: keepPaths(all.Changed(), filter), ReadOnly: keepPaths(all.ReadOnly(), filter),
+			all: all.Len(), files: l.files,
+		}
+	}
+	if len(args) == 0 {
+		src, all, err := l.stored(ctx, p)
 		if err != nil {
 			return err
 		}
-		make := func(src sessionfile.Source, l *ledger.Ledger, times []time.Time) *ledgerJSON {
-			if (choose.since != "" || choose.until != "") && !slices.ContainsFunc(times, func(t time.Time) bool { return !t.IsZero() }) {
-				p.Note("pleat: nothing says when the calls of %s were made, so --since and --until leave none out\n", src.File)
-			}
-			filter := choose.between(filter, times)
-			return &ledgerJSON{
-				Format: "pleat/ledger/1", Source: src, Filter: filter, Entries: sessionfile.Entries(l.Select(filter), times),
-				Counts: l.Counts(filter), Changed: keepPaths(l.Changed(), filter), ReadOnly: keepPaths(l.ReadOnly(), filter),
-				all: l.Len(), files: *files,
-			}
-		}
-		if len(args) == 0 {
-			src, l, err := storedLedger(ctx, p, store, name)
-			if err != nil {
-				return err
-			}
-			return p.Output(on.json, make(src, l, nil))
-		}
-		return on.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
-			l, times, err := ledgerOf(f)
-			if err != nil {
-				return nil, err
-			}
-			return make(f.Source(), l, times), nil
-		})
+		return p.Output(l.json, result(src, all, nil))
+	}
+	return l.fileCommand.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
+		all, times, err := ledgerOf(f)
+		return result(f.Source(), all, times), err
 	})
-	return c
 }
 
 // sessionChoice is --session where it is the number of a session in a file, or the name of
@@ -103,33 +90,26 @@ func (s sessionChoice) Set(text string) error {
 	return nil
 }
 
-// storedLedger reads the calls of a stored session.
-func storedLedger(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (sessionfile.Source, *ledger.Ledger, error) {
-	if name == "" {
-		return sessionfile.Source{}, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one (\"pleat store list\" lists them)")
+// stored reads the calls of a stored session.
+func (l *ledgerFlags) stored(ctx context.Context, p *term.Console) (src sessionfile.Source, all *ledger.Ledger, err error) {
+	if l.name == "" {
+		return src, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one " +
+			"(\"pleat store list\" lists them)")
 	}
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+	s, end, err := stores.OpenSession(ctx, p, l.store, l.name)
 	if err != nil {
-		return sessionfile.Source{}, nil, err
+		return src, nil, err
 	}
-	defer st.Close()
-	info, err := stores.Find(ctx, st, flags, name)
-	if err != nil {
-		return sessionfile.Source{}, nil, err
-	}
-	s, err := stores.Reopen(ctx, st, info.Key)
-	if err != nil {
-		return sessionfile.Source{}, nil, err
-	}
-	l := &ledger.Ledger{}
+	defer end()
+	all = &ledger.Ledger{}
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
 		if err != nil {
-			return sessionfile.Source{}, nil, err
+			return src, nil, err
 		}
-		l.Add(i, m)
+		all.Add(i, m)
 	}
-	return sessionfile.Source{File: info.Key.Session, Format: "pleat"}, l, nil
+	return sessionfile.Source{File: s.Key().Session, Format: "pleat"}, all, nil
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
@@ -160,49 +140,45 @@ func ledgerOf(f *sessionfile.File) (*ledger.Ledger, []time.Time, error) {
 	return l, times, nil
 }
 
-// ledgerFlags select calls.
+// ledgerFlags are the flags of ledger.
 type ledgerFlags struct {
-	ledger.Filter
-	kind, outcome   string
-	failed, pending bool
-	since, until    string
-	first, end      time.Time // what since and until mean
+	*fileCommand
+	store         *stores.Flags
+	name          string // of a stored session
+	choice        ledger.Filter
+	kind, outcome string
+	failed, files bool
 }
 
-func (f *ledgerFlags) declare(fs *pflag.FlagSet) {
+func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
+	session := fs.Lookup("session")
+	session.Value = sessionChoice{&l.Number, &l.name}
+	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
+	l.store = stores.Declare(fs)
+	f := &l.choice
 	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
 	fs.StringVar(&f.Tool, "tool", "", "calls of the tool `NAME`")
-	fs.StringVar(&f.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
+	fs.StringVar(&l.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
 	fs.StringVar(&f.Text, "text", "", "calls with `TEXT` in their arguments or error line")
-	fs.StringVar(&f.outcome, "outcome", "", "calls that ended so: `OUTCOME[,OUTCOME]`")
-	fs.StringVar(&f.since, "since", "", "calls at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
-	fs.StringVar(&f.until, "until", "", "calls before `TIME`")
-	fs.BoolVar(&f.failed, "failed", false, "calls that failed")
-	fs.BoolVar(&f.pending, "unanswered", false, "calls without a result")
+	fs.StringVar(&l.outcome, "outcome", "", "calls that ended so: `OUTCOME[,OUTCOME]`")
+	fs.BoolVar(&l.failed, "failed", false, "calls that failed")
 	fs.BoolVar(&f.Effects, "changed", false, "calls that may have changed something")
 	fs.IntVar(&f.From, "from", 0, "from call number `N` on")
 	fs.IntVar(&f.To, "to", 0, "up to call number `N`")
+	fs.BoolVar(&l.files, "files", false, "list the changed files instead of the calls")
 }
 
-func (f *ledgerFlags) filter() (ledger.Filter, error) {
-	l := f.Filter
-	var err error
-	if l.Kinds, err = named(f.kind, (*toolcall.CallKind).UnmarshalText, "kind %q: want read, create, edit, delete, run, net or other"); err != nil {
-		return l, err
+func (l *ledgerFlags) filter() (f ledger.Filter, err error) {
+	f = l.choice
+	f.Kinds, err = named(l.kind, (*toolcall.CallKind).UnmarshalText, "kind %q: want read, create, edit, delete, run, net or other")
+	if err != nil {
+		return f, err
 	}
-	if l.Outcomes, err = named(f.outcome, (*toolcall.Outcome).UnmarshalText, "outcome %q: want ok, error, running or unanswered"); err != nil {
-		return l, err
+	f.Outcomes, err = named(l.outcome, (*toolcall.Outcome).UnmarshalText, "outcome %q: want ok, error, running or unanswered")
+	if l.failed {
+		f.Outcomes = append(f.Outcomes, toolcall.Failed)
 	}
-	if err := cmp.Or(parseTime(f.since, &f.first), parseTime(f.until, &f.end)); err != nil {
-		return l, err
-	}
-	if f.failed {
-		l.Outcomes = append(l.Outcomes, toolcall.Failed)
-	}
-	if f.pending {
-		l.Outcomes = append(l.Outcomes, toolcall.Unanswered)
-	}
-	return l, nil
+	return f, err
 }
 
 // named reads names that are separated by commas.
@@ -225,7 +201,7 @@ func parseTime(text string, at *time.Time) error {
 	if text == "" {
 		return nil
 	}
-	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04", time.DateOnly} {
+	for _, layout := range []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateOnly} {
 		t, err := time.ParseInLocation(layout, text, time.Local)
 		if err == nil {
 			*at = t
@@ -235,28 +211,11 @@ func parseTime(text string, at *time.Time) error {
 	return term.UsageError(fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339", text))
 }
 
-// between narrows a filter to the messages that were said between the moments asked for.
-// A message without a time belongs to the one before it.
-func (f *ledgerFlags) between(l ledger.Filter, times []time.Time) ledger.Filter {
-	from, to := 0, len(times)
-	for i, t := range times {
-		if !t.IsZero() && t.Before(f.first) {
-			from = i + 1
-		}
-		if !t.IsZero() && !f.end.IsZero() && !t.Before(f.end) {
-			to = min(to, i)
-		}
-	}
-	if l.FromMessage = from; to < len(times) || !f.end.IsZero() {
-		l.ToMessage = max(to, 1)
-	}
-	return l
-}
-
 // keepPaths keeps the files that may match the filter's path.
 func keepPaths(list []ledger.PathState, f ledger.Filter) []ledger.PathState {
 	part := strings.Trim(f.Path, "*/")
-	return append([]ledger.PathState{}, slices.DeleteFunc(list, func(s ledger.PathState) bool { return !strings.Contains(s.Path, part) })...)
+	list = slices.DeleteFunc(list, func(s ledger.PathState) bool { return !strings.Contains(s.Path, part) })
+	return append([]ledger.PathState{}, list...)
 }
 
 func (j *ledgerJSON) Print(p *term.Page) {
@@ -283,13 +242,17 @@ func (j *ledgerJSON) Print(p *term.Page) {
 	}
 	tool := min(max(term.Widest(j.Entries, func(e sessionfile.Entry) string { return e.Tool }), 4), most)
 	ends := max(term.Widest(j.Entries, func(e sessionfile.Entry) string { return outcome(e.ResultFacts) }), 7)
-	p.Line("%s", p.Dim(fmt.Sprintf("%5s%8s  %s%s  %s  %5s  what", "call", "message", kind("kind"), term.Pad("tool", tool), term.Pad("outcome", ends), "newer")))
+	row := func(call, message any, of, by, end, newer string) string {
+		by, end = term.Pad(p.Clip(by, tool), tool), term.Pad(end, ends)
+		return fmt.Sprintf("%5v%8v  %s%s  %s  %5s  ", call, message, kind(of), by, end, newer)
+	}
+	p.Line("%s", p.Dim(row("call", "message", "kind", "tool", "outcome", "newer")+"what"))
 	for _, e := range j.Entries {
 		newer := ""
 		if e.SupersededBy > 0 {
 			newer = fmt.Sprint(e.SupersededBy)
 		}
-		line := fmt.Sprintf("%5d%8d  %s%s  %s  %5s  ", e.Seq, e.Message, kind(e.Kind.String()), term.Pad(p.Clip(e.Tool, tool), tool), term.Pad(outcome(e.ResultFacts), ends), newer)
+		line := row(e.Seq, e.Message, e.Kind.String(), e.Tool, outcome(e.ResultFacts), newer)
 		clip := p.Clip
 		if e.Command == "" && len(e.Paths) > 0 { // the name of a file is at its end
 			clip = p.ClipMiddle
@@ -317,8 +280,10 @@ func (j *ledgerJSON) printFiles(p *term.Page) {
 	p.Line("")
 	p.Line("%s", p.Dim(fmt.Sprintf("  %-8s%7s%7s%7s  file", "now", "times", "first", "last")))
 	for _, f := range j.Changed {
-		state := map[toolcall.CallKind]string{toolcall.CallCreate: "created", toolcall.CallEdit: "edited", toolcall.CallDelete: "deleted"}[f.State]
-		if f.Created && f.State == toolcall.CallEdit {
+		state := "edited"
+		if f.State == toolcall.CallDelete {
+			state = "deleted"
+		} else if f.Created || f.State == toolcall.CallCreate {
 			state = "created"
 		}
 		line := fmt.Sprintf("  %-8s%7d%7d%7d  ", state, f.Count, f.First, f.Last)

@@ -74,7 +74,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
-	fs.Var(&f.hosts, "host", "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
+	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, because it shows every session")
@@ -110,7 +110,7 @@ type proxyFlags struct {
 	listen              string
 	tokenFile           string
 	drainFile           string
-	hosts               term.Texts
+	hosts               []string
 	open, quiet, asJSON bool
 	dash                bool
 	dashFile            string

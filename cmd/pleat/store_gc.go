@@ -41,8 +41,7 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
-	fs.BoolVar(&g.yes, "yes", false, "delete them")
-	fs.BoolVar(&g.dry, "dry-run", false, "only list them (this is what happens without --yes)")
+	fs.BoolVar(&g.yes, "yes", false, "delete them; else they are only listed")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
 		chosen, err := g.choice(time.Now())
@@ -82,7 +81,7 @@ type gcFlags struct {
 	*stores.Flags
 	before, older, name string
 	all                 bool
-	yes, dry, json      bool
+	yes, json           bool
 }
 
 // choice reports for each session whether the flags choose it.
@@ -94,8 +93,6 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 		return nil, errors.New("--before and --older-than cannot be used together")
 	case g.all && g.Tenant != "":
 		return nil, errors.New("--tenant and --all-tenants cannot be used together")
-	case g.yes && g.dry:
-		return nil, errors.New("--yes and --dry-run cannot be used together")
 	}
 	var limit time.Time
 	if err := parseTime(g.before, &limit); err != nil {

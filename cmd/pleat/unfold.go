@@ -24,9 +24,9 @@ import (
 // unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*stores.Flags
-	in, session, lines, bytes, grep string
-	around                          int
-	raw, numbered, json, diff       bool
+	in, session, lines, grep  string
+	around                    int
+	raw, numbered, json, diff bool
 }
 
 func unfoldCommand(p *term.Console) *cobra.Command {
@@ -67,41 +67,43 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.StringVar(&f.in, "in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
-	fs.StringVar(&f.bytes, "bytes", "", "only bytes `A:B`, counted from 0, B not included; A: and :B work too")
 	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
 	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
 	fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		req, err := f.request(args[0])
-		if err != nil {
-			return term.UsageError("unfold: " + err.Error())
-		}
-		if f.in != "" {
-			s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Number: 1})
-			if err != nil {
-				return err
-			}
-			u, err := s.Unfold(ctx, req)
-			if err != nil {
-				return nothingThere(err, req, "; longer stretches have handles after \"pleat compact FILE\", and \"pleat search WORDS --in FILE\" finds more")
-			}
-			return foundHandle{[]string{f.in}, u}.print(p, f)
-		}
-		store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
-		if err != nil {
-			return err
-		}
-		defer store.Close()
-		found, err := findHandle(ctx, p, store, f, req)
-		if err != nil {
-			return err
-		}
-		return found.print(p, f)
-	})
+	c.RunE = runs(p, f.run)
 	return c
+}
+
+func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) error {
+	req, err := f.request(args[0])
+	if err != nil {
+		return term.UsageError("unfold: " + err.Error())
+	}
+	if f.in != "" {
+		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Number: 1})
+		if err != nil {
+			return err
+		}
+		u, err := s.Unfold(ctx, req)
+		if err != nil {
+			return nothingThere(err, req, "; longer stretches have handles after \"pleat compact FILE\", "+
+				"and \"pleat search WORDS --in FILE\" finds more")
+		}
+		return foundHandle{[]string{f.in}, u}.print(p, f)
+	}
+	store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	found, err := findHandle(ctx, p, store, f, req)
+	if err != nil {
+		return err
+	}
+	return found.print(p, f)
 }
 
 // unfoldedJSON is what "pleat unfold --json" prints. Content that is not UTF-8 is in base64,
@@ -132,9 +134,6 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	if _, err := regexp.Compile(f.grep); err != nil {
 		return r, fmt.Errorf("--grep: %w", err)
 	}
-	if f.bytes != "" && (f.lines != "" || f.grep != "") {
-		return r, errors.New("--bytes does not go with --lines or --grep")
-	}
 	if f.lines != "" {
 		from, to, err := parseRange(f.lines)
 		if err == nil && (from == 0 || to == 0 || to > 0 && to < from) {
@@ -144,17 +143,6 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 			return r, fmt.Errorf("--lines %s: %w", f.lines, err)
 		}
 		r.From, r.To = max(from, 0), max(to, 0)
-	}
-	if f.bytes != "" {
-		from, to, err := parseRange(f.bytes)
-		if err == nil && (to >= 0 && to <= max(from, 0) || !strings.Contains(f.bytes, ":")) {
-			err = errors.New("want A:B with A less than B")
-		}
-		if err != nil {
-			return r, fmt.Errorf("--bytes %s: %w", f.bytes, err)
-		}
-		r.Offset = max(from, 0)
-		r.Length = max(to-r.Offset, 0) // 0: to the end
 	}
 	return r, nil
 }

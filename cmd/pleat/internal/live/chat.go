@@ -231,33 +231,9 @@ func (r *running) sessions(ctx context.Context, _ string) error {
 	return r.p.Output(false, stores.List{Sessions: stores.Describe(ctx, r.store, list)})
 }
 
-func (r *running) again(ctx context.Context, id string) error {
-	if id != "" && id != r.o.Key.Session {
-		return r.change(ctx, id)
-	}
+func (r *running) again(ctx context.Context, _ string) error {
 	r.say(ctx, r.agent.Resume)
 	return nil
-}
-
-// change continues another session.
-func (r *running) change(ctx context.Context, id string) error {
-	list, err := stores.OfTenant(ctx, r.store, r.f.store.Tenant)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(list, func(s store.SessionInfo) bool { return s.Key.Session == id }) {
-		return fmt.Errorf("there is no session %s; /sessions lists them", id)
-	}
-	o := r.o
-	o.Key, o.Request.SessionKey = r.f.store.Key(id), id
-	other, err := agent.New(ctx, o)
-	if err != nil {
-		return err
-	}
-	old := r.agent
-	r.agent, r.o = other, o
-	r.printf("this is session %s now, %s\n", id, term.Plural(other.Session().Len(), "message"))
-	return old.Close()
 }
 
 func (r *running) chatHelp(context.Context, string) error {

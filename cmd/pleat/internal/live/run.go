@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,12 +40,12 @@ type Flags struct {
 	window term.TokenCount
 
 	dir, system, skills  string
-	roots, allow, deny   term.Texts
+	roots, allow, deny   []string
 	yes, secrets, asJSON bool
 	noRecall             bool
 	session, resume      string
 	limits               agent.Limits
-	usd                  usdLimit
+	maxUSD               *pflag.Flag
 	rules                string
 	scenario             string
 	tokens               term.TokenCount
@@ -63,11 +62,11 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
-	fs.Var(&f.roots, "root", "let the file tools touch `FOLDER` too; may be given more than once")
+	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
-	fs.Var(&f.allow, "allow", "allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
-	fs.Var(&f.deny, "deny", "never allow calls that match `RULE`; may be given more than once")
+	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
+	fs.StringArrayVar(&f.deny, "deny", nil, "never allow calls that match `RULE`; may be given more than once")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
@@ -76,39 +75,25 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
 	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
-	fs.Var(&f.usd, "max-usd", "stop after `N` dollars; 0: no limit; else 10, where the model's prices are known")
+	fs.Float64Var(&f.limits.USD, "max-usd", 10, "stop after `N` dollars, where the model's prices are known; 0: no limit")
+	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 	f.hooks.declare(fs)
 	return f
 }
 
-// usdLimit is the limit in dollars. It can only be kept where the prices are known.
-type usdLimit struct {
-	usd   float64
-	given bool
-}
-
-const defaultUSD = 10
-
-func (d *usdLimit) String() string { return "" }
-
-func (d *usdLimit) Type() string { return "usd" }
-
-func (d *usdLimit) Set(s string) (err error) {
-	d.usd, err = strconv.ParseFloat(strings.TrimPrefix(s, "$"), 64)
-	d.given = true
-	return err
-}
-
-func (d *usdLimit) limit(m model.Model) (float64, error) {
-	switch known := len(m.Prices) > 0; {
-	case d.usd > 0 && !known:
-		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); use --max-tokens instead")
-	case !d.given && known:
-		return defaultUSD, nil
+// dollars is the limit in dollars, which can only be kept where the prices are known.
+func (f *Flags) dollars(m model.Model) (float64, error) {
+	known := len(m.Prices) > 0
+	if f.maxUSD.Changed && f.limits.USD > 0 && !known {
+		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); " +
+			"use --max-tokens instead")
 	}
-	return d.usd, nil
+	if !known {
+		return 0, nil
+	}
+	return f.limits.USD, nil
 }
 
 // running is a run in progress, or being set up.
@@ -262,7 +247,7 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)}})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
-	if r.o.Limits.USD, err = f.usd.limit(r.o.Session.Model); err != nil {
+	if r.o.Limits.USD, err = f.dollars(r.o.Session.Model); err != nil {
 		return err
 	}
 	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
@@ -288,7 +273,7 @@ func (r *running) make(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.ends = append(r.ends, func() error { return r.agent.Close() }) // the chat may have changed it
+	r.ends = append(r.ends, r.agent.Close)
 	if !f.asJSON {
 		r.p.Printf("%s, session %s, in %s\n", r.name, r.screen.s.Bold(key.Session), w.Dir())
 	}

@@ -29,7 +29,7 @@ type FoldFlags struct {
 	focus  string
 	Dir    string        // for the plain copies of policies that keep some; empty: none are kept
 	Writer models.Client // of digests; zero: code
-	pins   term.Texts
+	pins   []string
 
 	Format Format // of the result; zero: nothing is written
 	Tenant string
@@ -41,7 +41,7 @@ func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
 	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
 	fs.StringVar(&f.policy, "policy", "default", PolicyUsage)
 	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then always written")
-	fs.Var(&f.pins, "pin", "keep this `TEXT` verbatim in the result; may be given more than once")
+	fs.StringArrayVar(&f.pins, "pin", nil, "keep this `TEXT` verbatim in the result; may be given more than once")
 }
 
 // Folded is a session file and what folding made of it.

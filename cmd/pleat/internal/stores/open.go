@@ -231,3 +231,21 @@ func Choose(ctx context.Context, st Store, f *Flags, name string) ([]store.Sessi
 func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*pleat.Session, error) {
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
+
+// OpenSession opens a stored session, by its name or the beginning of it, to look something up
+// in it. The returned function closes the store.
+func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*pleat.Session, func() error, error) {
+	st, _, err := OpenAs(ctx, p, f, ReadOnly)
+	if err != nil {
+		return nil, nil, err
+	}
+	info, err := Find(ctx, st, f, name)
+	var s *pleat.Session
+	if err == nil {
+		s, err = Reopen(ctx, st, info.Key)
+	}
+	if err != nil {
+		return nil, nil, errors.Join(err, st.Close())
+	}
+	return s, st.Close, nil
+}

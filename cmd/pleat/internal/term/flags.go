@@ -36,10 +36,3 @@ func (t *TokenCount) Set(s string) error {
 	*t = TokenCount(f*factor + 0.5)
 	return nil
 }
-
-// Texts is a flag that may be given more than once.
-type Texts []string
-
-func (t *Texts) String() string     { return strings.Join(*t, ", ") }
-func (t *Texts) Set(s string) error { *t = append(*t, s); return nil }
-func (t *Texts) Type() string       { return "text" }
