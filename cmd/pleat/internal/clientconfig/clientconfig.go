@@ -156,11 +156,7 @@ func addTo(values map[string]any, k Key) (Key, error) {
 	if !ok {
 		return k, nil
 	}
-	var there any = values
-	for _, name := range k.Path {
-		object, _ := there.(map[string]any)
-		there = object[name]
-	}
+	there := get(values, k.Path)
 	list, ok := there.([]any)
 	if there != nil && !ok {
 		return k, fmt.Errorf("%s is not a list; add %s to it by hand", names([]Key{k}), strings.Join(more, ", "))

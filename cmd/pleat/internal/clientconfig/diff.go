@@ -1,96 +1,74 @@
 package clientconfig
 
 import (
-	"fmt"
-	"regexp"
+	"encoding/json"
+	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/pleat-dev/pleat/internal/secrets"
 )
 
-// Diff shows the lines that change, and of values only those that are set or replaced, because
-// the others may be keys and passwords. It is empty if nothing changes.
+// Diff shows the keys that change, with what they lose (-) and get (+), and nothing else of the
+// file, which may hold keys and passwords. It is empty if nothing changes.
 func (e *Edit) Diff() string {
-	old, new := strings.SplitAfter(string(e.Before), "\n"), strings.SplitAfter(string(e.After), "\n")
-	same := 0
-	for same < len(old) && same < len(new) && old[same] == new[same] {
-		same++
-	}
-	tail := 0
-	for tail < len(old)-same && tail < len(new)-same && old[len(old)-1-tail] == new[len(new)-1-tail] {
-		tail++
-	}
-	if same == len(old) && same == len(new) && (e.Before == nil) == (e.After == nil) {
+	s, err := syntaxOf(e.Path)
+	if e.replaces(e.After) || err != nil {
 		return ""
 	}
-	var b strings.Builder
-	name := func(mark string, text []byte) {
-		path := e.Path
-		if text == nil {
-			path += " (no such file)"
-		}
-		fmt.Fprintf(&b, "%s %s\n", mark, path)
+	about := ""
+	if e.Before == nil {
+		about = " (a new file)"
+	} else if e.After == nil {
+		about = " (to be deleted)"
 	}
-	name("---", e.Before)
-	name("+++", e.After)
-	own := e.shown()
-	print := func(mark string, lines []string) {
-		for _, l := range lines {
-			if l = strings.TrimRight(l, "\r\n"); l != "" || mark != " " {
-				fmt.Fprintf(&b, "%s%s\n", mark, hide(l, own))
-			}
+	lines := []string{e.Path + about}
+	before, _ := s.decode(e.Before) // both were read when the edit was planned
+	after, _ := s.decode(e.After)
+	for i, st := range e.steps {
+		again := func(x step) bool { return slices.Equal(x.Key, st.Key) }
+		old, new := get(before, st.Key), get(after, st.Key)
+		if st.Key == nil || same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
+			continue
+		}
+		name := strings.Join(st.Key, ".") + ": "
+		if old != nil {
+			lines = append(lines, "- "+name+shown(old, nil, ""))
+		}
+		if new != nil {
+			lines = append(lines, "+ "+name+shown(new, old, st.Value))
 		}
 	}
-	whole := func(lines []string) []string { // the text ends with a line feed
-		if n := len(lines); n > 0 && lines[n-1] == "" {
-			return lines[:n-1]
-		}
-		return lines
-	}
-	print(" ", old[max(0, same-2):same])
-	print("-", whole(old[same:len(old)-tail]))
-	print("+", whole(new[same:len(new)-tail]))
-	print(" ", old[len(old)-tail:min(len(old), len(old)-tail+2)])
-	return b.String()
+	return strings.Join(lines, "\n") + "\n"
 }
 
-var (
-	lead  = regexp.MustCompile(`^(?:\[\[?\w[\w.-]*\.?|\s*(?:export\s+)?[\w-]+(?:\s*=\s*|:\s+))`) // a table, or a name without quotes
-	token = regexp.MustCompile(`"(?:[^"\\]|\\.)*"(?:\s*[:=])?|["'](?:[^"'\\]|\\.)*["']?|[^\s"'{}\[\],]+`)
-	run   = regexp.MustCompile(`…(?: …)+`)
-)
-
-// shown are the values that an edit sets or replaces. A list or an object that is replaced
-// may hold anything and is not among them.
-func (e *Edit) shown() map[string]bool {
-	own := make(map[string]bool)
-	set := func(text string, show bool) {
-		for _, v := range token.FindAllString(text, -1) {
-			own[strings.Trim(v, `"'`)] = show
-		}
+// shown is a value as it is shown. Objects and lists may hold anything: of those only what is
+// set is shown, without what a list had before. An address may have a password in it.
+func shown(v, before any, set string) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
 	}
-	for _, st := range e.steps {
-		set(st.Value, true)
-		set(st.Old, st.Had && !strings.ContainsAny(st.Old, "{["))
-	}
-	return own
-}
-
-// hide leaves the names in a line and those values, and no other: a secret may stand
-// anywhere.
-func hide(line string, own map[string]bool) string {
-	head := lead.FindString(line)
-	rest := line[len(head):]
-	if rest == "" || rest[0] == '=' { // the end of something in base64
-		head, rest = "", line
-	}
-	rest = token.ReplaceAllStringFunc(rest, func(v string) string {
-		name := v[0] == '"' && strings.HasSuffix(strings.TrimRight(v, ":="), `"`) && strings.TrimRight(v, ":=") != v
-		if name || own[strings.Trim(v, `"'`)] || !strings.ContainsFunc(v, unicode.IsLetter) && !strings.ContainsFunc(v, unicode.IsDigit) {
-			return v
-		}
+	list, isList := v.([]any)
+	if _, object := v.(map[string]any); (object || isList) && !sameValue(string(text), set) {
 		return "…"
-	})
-	return secrets.Redact(head + run.ReplaceAllString(rest, "…"))
+	}
+	if had, _ := before.([]any); isList && len(had) > 0 {
+		more := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
+			return slices.ContainsFunc(had, func(x any) bool { return same(v, x) })
+		})
+		if text, err = json.Marshal(more); err != nil {
+			return err.Error()
+		}
+	}
+	return secrets.Redact(string(text))
+}
+
+// get finds a key in decoded values; nil: it is not there.
+func get(values map[string]any, key []string) any {
+	var there any = values
+	for _, name := range key {
+		object, _ := there.(map[string]any)
+		there = object[name]
+	}
+	return there
 }
