@@ -1,8 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,6 +14,8 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func compactCommand(p *term.Console) *cobra.Command {
@@ -85,4 +91,135 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 		return err
 	})
 	return c
+}
+
+func planCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "plan FILE",
+		Short: "say what compact would fold, and do nothing",
+		Long: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
+lever, why, and what each saves. Nothing is stored; the handles work after "pleat compact".`,
+		Example: `# what would be folded to get to 30,000 tokens?
+pleat plan session.jsonl --budget 30k
+# the same under another policy
+pleat plan session.jsonl --budget 30k --policy book`,
+	}
+	fs := c.Flags()
+	var fold sessionfile.FoldFlags
+	on := declareFile(c)
+	fold.Declare(fs)
+	all := fs.Bool("all", false, "list every fold, not only the largest")
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+			store, drop, err := f.Scratch(ctx)
+			if err != nil {
+				return nil, err
+			}
+			defer drop()
+			r, err := f.Fold(ctx, tell, store, fold)
+			if err != nil {
+				return nil, err
+			}
+			return planOf(r, *all), nil
+		})
+	})
+	return c
+}
+
+// planJSON is what "pleat plan --json" prints.
+type planJSON struct {
+	Format  string                   `json:"format"`
+	Source  sessionfile.Source       `json:"source"`
+	Policy  string                   `json:"policy"`
+	Tokens  sessionfile.Budget       `json:"tokens"`
+	Levers  []sessionfile.LeverShare `json:"levers"`
+	Folds   []sessionfile.Fold       `json:"folds"`
+	Cache   fold.CacheCost           `json:"cache"`
+	Warning string                   `json:"warning,omitempty"`
+
+	folds []*fold.Fold
+	whats map[transcript.BlockRef]string
+	all   bool // for people: list all folds
+}
+
+func planOf(r *sessionfile.Folded, all bool) *planJSON {
+	cache := r.Report.Cache // of the epoch; what was spilled before it is not sent either
+	if cache.Removed > 0 {
+		cache.Removed = r.Tokens().Before - r.Tokens().After
+	}
+	return &planJSON{
+		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(), Levers: sessionfile.ByLever(r.Report.Folds),
+		Folds: sessionfile.Folds(r.Report.Folds), Cache: cache, Warning: r.Warning,
+		folds: r.Report.Folds, whats: sessionfile.Whats(r.Session), all: all,
+	}
+}
+
+// notStored says what the handles of folds that were only tried are good for.
+const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches have handles after "pleat compact FILE".`
+
+// planRows is how many folds are listed without --all.
+const planRows = 20
+
+func (j *planJSON) Print(p *term.Page) {
+	p.Title(j.Source.File)
+	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before), term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
+	if len(j.folds) == 0 {
+		p.Line("nothing to fold: it fits")
+		return
+	}
+	if c := j.Cache; c.Removed > 0 {
+		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
+	}
+	if j.Warning != "" {
+		p.Hang("warning: ", j.Warning)
+	}
+	p.Hang("", notStored)
+	p.Head("By lever", "")
+	printLevers(p, j.Levers)
+	folds, note := j.folds, ""
+	if !j.all && len(folds) > planRows {
+		note = fmt.Sprintf("the %d that save most; %d more with --all", planRows, len(folds)-planRows)
+		folds = slices.Clone(folds)
+		slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
+		folds = folds[:planRows]
+	}
+	p.Head("Folds", note)
+	printFolds(p, folds, "", j.whats)
+}
+
+func printLevers(p *term.Page, shares []sessionfile.LeverShare) {
+	most := 1
+	for _, l := range shares {
+		most = max(most, l.Before)
+	}
+	room := p.Width - 2 - 10 - 8 - 11 - 11 - 2
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%8s%11s%11s", "lever", "folds", "before", "after")))
+	for _, l := range shares {
+		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After), strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
+	}
+}
+
+// printFolds prints a table of folds; whats describes single blocks.
+func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
+	width := max(term.Widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
+	p.Line("%s", p.Dim(p.Clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", term.Pad("handle", width)), p.Width)))
+	for _, f := range folds {
+		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
+		if f.Block >= 0 || f.End == f.Start+1 {
+			where = fmt.Sprint(f.Start + 1)
+		}
+		line := fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, f.Lever, term.Pad(where, 11), term.Thousands(f.Before), term.Thousands(f.After), term.Pad(f.Handle, width))
+		why := term.OneLine(f.Reason)
+		if what := term.OneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
+			if why += ": "; strings.HasPrefix(why, "old result") {
+				why = "" // the call says more
+			}
+			why += what
+		}
+		if !p.Whole && why != "" && p.Width-term.Columns(line) < 20 { // too little to say anything: below
+			p.Line("%s", p.Clip(strings.TrimRight(line, " "), p.Width))
+			line = indent + "    └ "
+		}
+		p.Line("%s%s", line, p.Clip(why, p.Width-term.Columns(line)))
+	}
 }

@@ -1,7 +1,7 @@
 // Pleat keeps LLM agents inside their context window. Run "pleat help" for its commands.
 //
-// A command is one file and one line. To add one, copy a short file such as policies.go,
-// rename its function, and add that to [root]. Help, completion, manual pages,
+// A command is one function and one line. To add one, copy a short function such as
+// policiesCommand, rename it, and add it to [root]. Help, completion, manual pages,
 // environment variables and pleat.toml follow from the flags that the command declares.
 // Commands that read a session file or the store find what they share in pipeline.go, and
 // everything that more than one command needs in the packages under internal.

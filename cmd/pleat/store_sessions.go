@@ -1,0 +1,236 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/store"
+)
+
+func listCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "list",
+		Args:  noArguments,
+		Short: "list the sessions in the store",
+		Long: `Lists the sessions in pleat's store, most recently used first: name, number of entries, size
+of what was said, date of the newest entry, and how the session begins.
+
+(The session files that agents keep themselves are listed by "pleat sessions".)`,
+		Example: `# what is in the store
+pleat store list
+# only the names, for scripts
+pleat store list --names`,
+	}
+	fs := c.Flags()
+	f := stores.Declare(fs)
+	names := fs.Bool("names", false, "print the names alone, one a line")
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
+		list, err := library.Stored(ctx, store, f.Tenant)
+		if err != nil {
+			return err
+		}
+		if f.Tenant == "" {
+			list = stores.WithoutBill(list)
+		}
+		if len(list) == 0 && !*names && !*asJSON {
+			p.Note("The store has no sessions.\n")
+			return nil
+		}
+		return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: stores.Describe(ctx, store, list), NamesOnly: *names})
+	}))
+	return c
+}
+
+func verifyCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "verify",
+		Args:  noArguments,
+		Short: "check every stored byte and every fold",
+		Long: `Reads the whole store. Every entry and every stored body is hashed again; then each session
+is opened, and each fold ever made in it is unfolded and compared with the hash it was made
+under. Nothing is changed. All tenants' sessions are opened unless --tenant names one.
+
+The exit code is 0 if everything is as it was stored. Otherwise it is 1, and the damage is
+listed.`,
+		Example: `pleat store verify
+pleat store verify --store backup.db --json`,
+	}
+	fs := c.Flags()
+	f := stores.Declare(fs)
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
+		v, err := stores.Verify(ctx, p, store, f.Tenant)
+		if err != nil {
+			return err
+		}
+		if err := p.Output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
+			return err
+		}
+		return v.Verdict()
+	}))
+	return c
+}
+
+// verifiedJSON is what "pleat store verify --json" prints.
+type verifiedJSON struct {
+	Format string `json:"format"`
+	*stores.Verified
+}
+
+func exportCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "export SESSION",
+		Args:  takes(1, 1, "one session"),
+		Short: "write a session with all its bytes to one file",
+		Long: `Writes a session of the store to a file or to standard output: every message as it came,
+every fold, note, pin and usage record. "pleat store import" puts it into another store, where
+every handle works and every view is the same bytes.
+
+The file has lines of JSON with a check on each; docs/format.md specifies it. It holds
+everything that was said in the session, so treat it like the session.`,
+		Example: `# to a file
+pleat store export file:3f9c20b17a44e05d -o session.jsonl
+# to another machine
+pleat store export file:3f9c | ssh host pleat store import -`,
+	}
+	fs := c.Flags()
+	f := stores.Declare(fs)
+	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
+	force := fs.Bool("force", false, "replace FILE if it exists")
+	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
+		info, err := stores.Find(ctx, store, f, args[0])
+		if err != nil {
+			return err
+		}
+		write := func(w io.Writer) error { return stores.Export(ctx, p, store, info, w) }
+		if *out == "" || *out == "-" {
+			err = write(p.Contents())
+		} else {
+			err = term.WriteNewFile(*out, *force, write)
+		}
+		if err != nil {
+			return fmt.Errorf("export session %s: %w", info.Key, err)
+		}
+		p.Note("Exported session %s: %s, %s.\n", info.Key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
+		return nil
+	}))
+	return c
+}
+
+func importCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "import FILE",
+		Args:  takes(1, 1, "one file, or - for standard input"),
+		Short: "bring an exported session into the store",
+		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its session into
+the store. The whole file is checked before anything is written; a damaged file is refused
+with the line that is damaged. Afterwards every fold of the session is unfolded once.
+
+Importing again changes nothing, and an import that was interrupted goes on where it
+stopped. Messages that are damaged in the store are repaired from the file. If the store has
+a session of the same name with other content, that one is left as it is; --as imports the
+file under another name.`,
+		Example: `pleat store import session.jsonl
+# beside a session of the same name
+pleat store import session.jsonl --as from-laptop`,
+	}
+	fs := c.Flags()
+	f := stores.Declare(fs)
+	as := fs.String("as", "", "store it under this `NAME`")
+	asJSON := fs.Bool("json", false, "print JSON")
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		file, name, err := openExport(p, args[0])
+		if err != nil {
+			return err
+		}
+		defer file.Close()
+		done, err := stores.Import(ctx, p, f, file, name, *as)
+		if err != nil {
+			return err
+		}
+		return p.Output(*asJSON, done)
+	})
+	return c
+}
+
+// openExport opens an export file. Standard input is copied to a temporary file that has
+// no name, because it is read twice.
+func openExport(p *term.Console, name string) (file *os.File, shown string, err error) {
+	if name != "-" {
+		file, err = os.Open(name)
+		return file, name, err
+	}
+	file, err = os.CreateTemp("", "pleat-import-*")
+	if err != nil {
+		return nil, "", fmt.Errorf("keep standard input: %w", err)
+	}
+	defer os.Remove(file.Name())
+	if _, err := io.Copy(file, p.Stdin); err != nil {
+		_ = file.Close()
+		return nil, "", fmt.Errorf("read standard input: %w", err)
+	}
+	return file, "standard input", nil
+}
+
+func forgetCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "forget SESSION",
+		Args:  takes(1, 1, "one session"),
+		Short: "delete a session from the store for good",
+		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
+sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
+file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
+be undone: run "pleat store export" first for what you may want back. The files of a rehearsal
+are deleted too.
+
+The name must be complete. On a terminal you are asked; elsewhere --yes is needed.`,
+		Example: `pleat store forget file:3f9c20b17a44e05d
+# without asking
+pleat store forget file:3f9c20b17a44e05d --yes`,
+	}
+	fs := c.Flags()
+	f := stores.Declare(fs)
+	yes := fs.Bool("yes", false, "do not ask")
+	c.RunE = runs(p, onStore(f, stores.MustExist, func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+		key := f.Key(args[0])
+		info, err := stores.Find(ctx, st, f, key.Session)
+		if errors.Is(err, store.ErrCorrupt) {
+			info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
+		} else if err != nil {
+			return err
+		}
+		if info.Key != key {
+			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
+		}
+		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
+		if err := p.Confirm(ctx, *yes, question); err != nil {
+			return fmt.Errorf("forget session %s: %w", key, err)
+		}
+		if err := st.Forget(ctx, key); err != nil {
+			return err
+		}
+		if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+			dir, err := live.RehearsalDir(p, key.Session)
+			if err == nil {
+				err = os.RemoveAll(dir)
+			}
+			if err != nil {
+				return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
+			}
+		}
+		p.Printf("Forgot session %s.\n", key.Session)
+		return nil
+	}))
+	return c
+}
