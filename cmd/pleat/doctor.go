@@ -26,8 +26,8 @@ func doctorCommand(p *term.Console) *cobra.Command {
 		Use:   "doctor",
 		Args:  noArguments,
 		Short: "check what pleat needs here, and say what to do",
-		Long: `Checks the version, the settings, the store, the clock, the proxy and its port, the keys in
-the environment (it names them and never shows them), model servers on this machine, and the
+		Long: `Checks the version, the settings, the store, the proxy and its port, the keys in the
+environment (it names them and never shows them), model servers on this machine, and the
 agents that are set up. Each line says what was found, and what to do if something is wrong.
 The exit code is 1 if something is.`,
 		Example: "pleat doctor\npleat doctor --json",
@@ -105,8 +105,7 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 			d.add("config", "ok", f.path, "")
 		}
 	}
-	newest := d.examineStore(ctx)
-	d.examineClock(time.Now(), newest)
+	d.examineStore(ctx)
 	running := d.examineProxy(ctx)
 	d.examineKeys()
 	for _, s := range localserver.Running(ctx, nil) {
@@ -115,8 +114,7 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 	d.examineAgents(running)
 }
 
-// examineStore returns when the store was last written.
-func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
+func (d *doctor) examineStore(ctx context.Context) {
 	store, path, err := stores.OpenAs(ctx, d.p, d.store, stores.MustExist)
 	switch {
 	case err == nil:
@@ -124,43 +122,19 @@ func (d *doctor) examineStore(ctx context.Context) (newest time.Time) {
 		list, err := stores.OfTenant(ctx, store, d.store.Tenant)
 		if err != nil {
 			d.add("store", "wrong", term.WithoutPassword(err.Error()), "look at it with \"pleat store verify\"")
-			return newest
-		}
-		for _, s := range list {
-			if s.Last.After(newest) {
-				newest = s.Last
-			}
+			return
 		}
 		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
-	case errors.Is(err, fs.ErrNotExist) || path != "" && Missing(path):
+	case path != "" && missing(path):
 		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
 		d.add("store", "wrong", term.WithoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
-	return newest
 }
 
-func Missing(path string) bool {
+func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist) && stores.Scheme(path) == ""
-}
-
-// examineClock compares the clock with times that must be past: cached prices, time limits
-// and the order of sessions go by it.
-func (d *doctor) examineClock(now, newest time.Time) {
-	built := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	if t, err := time.Parse(time.RFC3339, buildSetting("vcs.time")); err == nil {
-		built = t
-	}
-	text := now.Format(time.RFC3339)
-	switch {
-	case now.Before(built.Add(-24 * time.Hour)):
-		d.add("clock", "wrong", text+" is before this program was made", "set the clock")
-	case newest.After(now.Add(5 * time.Minute)):
-		d.add("clock", "wrong", text+" is before the newest session in the store, of "+newest.Format(time.RFC3339), "set the clock")
-	default:
-		d.add("clock", "ok", text, "")
-	}
 }
 
 // examineProxy reports whether a proxy of ours runs.
@@ -229,7 +203,7 @@ func (d *doctor) examineAgents(running bool) {
 			here = append(here, c.name)
 		}
 		undo, err := undoFile(d.p, c.name)
-		if err != nil || Missing(undo) {
+		if err != nil || missing(undo) {
 			continue
 		}
 		switch path := c.path(d.p.Getenv); {

@@ -8,16 +8,13 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"os/signal"
 	"regexp"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -82,26 +79,20 @@ func root(p *term.Console) *cobra.Command {
 	root.SetVersionTemplate("pleat {{.Version}}\n")
 	fitHelp(p, root)
 	root.SetFlagErrorFunc(flagError)
-	for _, g := range []struct {
-		id, title string
-		commands  []func(*term.Console) *cobra.Command
-	}{
-		{"work", "Keep an agent inside its window:", []func(*term.Console) *cobra.Command{runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand}},
-		{"files", "Session files:", []func(*term.Console) *cobra.Command{
-			sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand,
-		}},
-		{"store", "What was folded:", []func(*term.Console) *cobra.Command{unfoldCommand, searchCommand, storeCommand, dashCommand}},
-		{"other", "Other:", []func(*term.Console) *cobra.Command{
-			benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand, surroundings,
-		}},
-	} {
-		root.AddGroup(&cobra.Group{ID: g.id, Title: g.title})
-		for _, make := range g.commands {
+	group := func(id, title string, commands ...func(*term.Console) *cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, make := range commands {
 			c := make(p)
-			c.GroupID = g.id
+			c.GroupID = id
 			root.AddCommand(c)
 		}
 	}
+	group("work", "Keep an agent inside its window:",
+		runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand)
+	group("files", "Session files:",
+		sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand)
+	group("store", "What was folded:", unfoldCommand, searchCommand, storeCommand, dashCommand)
+	group("other", "Other:", benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand, surroundings)
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")
@@ -115,7 +106,8 @@ func fitHelp(p *term.Console, root *cobra.Command) {
 	if s := p.Screen(); !s.Whole && s.Width < width {
 		width, flags = s.Width, 0 // refill breaks their lines
 	}
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", flags)))
+	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", flags)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		var text strings.Builder
 		c.SetOut(&text)
@@ -129,21 +121,13 @@ func fitHelp(p *term.Console, root *cobra.Command) {
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "explain a command, with its flags and examples",
-		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (list []string, _ cobra.ShellCompDirective) {
-			of, _, _ := root.Find(args)
-			for _, c := range of.Commands() {
-				if !c.Hidden {
-					list = append(list, c.Name()+"\t"+c.Short)
-				}
-			}
-			return list, cobra.ShellCompDirectiveNoFileComp
-		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
 				var names []string
 				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
-				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), term.DidYouMean("", args[len(args)-1], names)))
+				hint := term.DidYouMean("", args[len(args)-1], names)
+				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
@@ -170,7 +154,8 @@ func runs(p *term.Console, run runFunc) func(*cobra.Command, []string) error {
 		}
 		for _, s := range settings {
 			if s.ignored != "" {
-				p.Note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n", s.name, s.ignored)
+				p.Note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n",
+					s.name, s.ignored)
 			}
 		}
 		return run(c.Context(), p, args)
@@ -181,7 +166,8 @@ func runs(p *term.Console, run runFunc) func(*cobra.Command, []string) error {
 func takes(least, most int, words string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {
-			return term.UsageError(fmt.Sprintf("%s takes %s; got %s", strings.TrimPrefix(c.CommandPath(), "pleat "), words, term.Plural(n, "argument")))
+			name := strings.TrimPrefix(c.CommandPath(), "pleat ")
+			return term.UsageError(fmt.Sprintf("%s takes %s; got %s", name, words, term.Plural(n, "argument")))
 		}
 		return nil
 	}
@@ -198,8 +184,7 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		hint := term.DidYouMean("--", e.GetSpecifiedName(), names)
-		msg += cmp.Or(hint, flagElsewhere(c, e.GetSpecifiedName()))
+		msg += term.DidYouMean("--", e.GetSpecifiedName(), names)
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		value, about := pflag.UnquoteUsage(e.GetFlag())
@@ -210,22 +195,4 @@ func flagError(c *cobra.Command, err error) error {
 		}
 	}
 	return term.UsageError(msg)
-}
-
-// flagElsewhere names a flag that is spelled like name, and the commands that have it.
-func flagElsewhere(c *cobra.Command, name string) string {
-	owners := make(map[string][]string)
-	each(c.Root(), func(c *cobra.Command) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			owners[f.Name] = append(owners[f.Name], strings.TrimPrefix(c.CommandPath(), "pleat "))
-		})
-	})
-	if owners[name] == nil {
-		close := term.SpelledLike(name, slices.Sorted(maps.Keys(owners)))
-		if len(close) == 0 {
-			return ""
-		}
-		name = close[0]
-	}
-	return fmt.Sprintf(" (--%s is a flag of %s)", name, strings.Join(owners[name], ", "))
 }

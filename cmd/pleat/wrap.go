@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
@@ -237,17 +238,8 @@ func opencodeConfig(old, base string) (string, error) {
 			return "", fmt.Errorf("read OPENCODE_CONFIG_CONTENT: %w", err)
 		}
 	}
-	child := func(m map[string]any, key string) map[string]any {
-		c, ok := m[key].(map[string]any)
-		if !ok {
-			c = make(map[string]any)
-			m[key] = c
-		}
-		return c
-	}
-	providers := child(config, "provider")
 	for _, name := range []string{"anthropic", "openai"} {
-		child(child(providers, name), "options")["baseURL"] = base + "/v1"
+		clientconfig.Put(config, clientconfig.Key{Path: []string{"provider", name, "options", "baseURL"}, Value: base + "/v1"})
 	}
 	out, err := json.Marshal(config)
 	return string(out), err

@@ -141,7 +141,7 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		}
 		text = splice(text, st.At, st.Old, st.New)
 		e.rec.Steps = append(e.rec.Steps, st)
-		put(want, k)
+		Put(want, k)
 	}
 	if got, err := s.decode(text); err != nil || !same(got, want) {
 		return nil, fmt.Errorf("edit %s: its form is not understood; set %s by hand", path, names(keys))
@@ -337,8 +337,8 @@ func names(keys []Key) string {
 	return strings.Join(list, ", ")
 }
 
-// put sets a key in decoded values.
-func put(values map[string]any, k Key) {
+// Put sets a key in decoded values.
+func Put(values map[string]any, k Key) {
 	for _, name := range k.Path[:len(k.Path)-1] {
 		child, ok := values[name].(map[string]any)
 		if !ok {
