@@ -76,24 +76,33 @@ type benchFlags struct {
 
 func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
-	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind with this many `TOKENS` (default 60k without --corpus)")
+	fs.Var(&b.synthetic, "synthetic",
+		"also make up one session of each kind with this many `TOKENS` (default 60k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
 	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
-	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions after one another, `N`s separated by commas")
+	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10",
+		"how many compactions after one another, `N`s separated by commas")
 	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
-	fs.BoolVar(&b.timings, "timings", false, "report time and memory too, also how they grow with the session; they differ from run to run")
-	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the made-up sessions that --timings compacts, separated by commas")
+	fs.BoolVar(&b.timings, "timings", false,
+		"report time and memory too, also how they grow with the session; they differ from run to run")
+	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M",
+		"the `TOKENS` of the made-up sessions that --timings compacts, separated by commas")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
-	fs.StringVar(&b.fetch, "fetch", "", "get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
-	fs.StringVar(&b.summarizer, "summarizer", "", "have this `MODEL` write the summaries of every arm that makes any (default: code does); without --yes it is only said what that would cost")
-	fs.StringVar(&b.answerer, "answerer", "", "also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
+	fs.StringVar(&b.fetch, "fetch", "",
+		"get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
+	fs.StringVar(&b.summarizer, "summarizer", "",
+		"have this `MODEL` write the summaries of every arm that makes any (default: code does); without --yes it is only "+
+			"said what that would cost")
+	fs.StringVar(&b.answerer, "answerer", "",
+		"also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
 	b.answerBudget = 8_000
 	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
-	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and models' answers in `FOLDER`; what is there is not asked again")
+	fs.StringVar(&b.cache, "cache", "pleat-bench",
+		"keep questions and models' answers in `FOLDER`; what is there is not asked again")
 	fs.BoolVar(&b.yes, "yes", false, "ask the models, whatever it costs")
 	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }
@@ -185,7 +194,9 @@ func armsOf(o bench.Options) []bench.Arm {
 
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
-func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm) (*bench.Asking, error) {
+func (b *benchFlags) asking(
+	ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm,
+) (*bench.Asking, error) {
 	open := func(spec string) (bench.Asked, error) {
 		m, err := models.Open(ctx, spec, p.Getenv)
 		if err != nil {
@@ -210,7 +221,9 @@ func (b *benchFlags) asking(ctx context.Context, p *term.Console, sessions []ben
 }
 
 // summaries opens the model that summarizes and says what that costs.
-func (b *benchFlags) summaries(ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options) (*bench.Summarizer, error) {
+func (b *benchFlags) summaries(
+	ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options,
+) (*bench.Summarizer, error) {
 	m, err := models.Open(ctx, b.summarizer, p.Getenv)
 	if err != nil {
 		return nil, err
@@ -244,12 +257,14 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 		if had {
 			state = "there"
 		}
-		p.Printf("%-8s %9s  %s  %s  (%s, %s)\n", state, term.ByteSize(file.Bytes), file.SHA256[:16], file.Path, file.Repository, file.Licence)
+		p.Printf("%-8s %9s  %s  %s  (%s, %s)\n", state, term.ByteSize(file.Bytes), file.SHA256[:16], file.Path,
+			file.Repository, file.Licence)
 	}}
 	if err := f.Fetch(ctx, dir, files); err != nil {
 		return err
 	}
-	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", term.Plural(len(files), "file"), dir, dir)
+	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", term.Plural(len(files), "file"), dir,
+		dir)
 	return nil
 }
 

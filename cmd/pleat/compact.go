@@ -50,11 +50,14 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	on := declareFile(c)
 	var fold sessionfile.FoldFlags
 	fold.Declare(fs)
-	fs.StringVar(&fold.Dir, "dir", ".", "write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
-	digests := fs.String("digest-model", "", "let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
+	fs.StringVar(&fold.Dir, "dir", ".",
+		"write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
+	digests := fs.String("digest-model", "",
+		"let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
 	store := stores.Declare(fs)
 	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
-	format := fs.String("format", "text", "form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
+	format := fs.String("format", "text",
+		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	quiet := fs.Bool("quiet", false, "no report on standard error")
 	fs.Lookup("json").Usage = "print one JSON object instead"
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -148,27 +151,31 @@ func planOf(r *sessionfile.Folded, all bool) *planJSON {
 		cache.Removed = r.Tokens().Before - r.Tokens().After
 	}
 	return &planJSON{
-		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(), Levers: sessionfile.ByLever(r.Report.Folds),
-		Folds: sessionfile.Folds(r.Report.Folds), Cache: cache, Warning: r.Warning,
+		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(),
+		Levers: sessionfile.ByLever(r.Report.Folds), Folds: sessionfile.Folds(r.Report.Folds),
+		Cache: cache, Warning: r.Warning,
 		folds: r.Report.Folds, whats: sessionfile.Whats(r.Session), all: all,
 	}
 }
 
 // notStored says what the handles of folds that were only tried are good for.
-const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches have handles after "pleat compact FILE".`
+const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches ` +
+	`have handles after "pleat compact FILE".`
 
 // planRows is how many folds are listed without --all.
 const planRows = 20
 
 func (j *planJSON) Print(p *term.Page) {
 	p.Title(j.Source.File)
-	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before), term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
+	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before),
+		term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
 	if len(j.folds) == 0 {
 		p.Line("nothing to fold: it fits")
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {
-		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
+		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", term.Thousands(c.Rewritten),
+			term.Thousands(c.Removed)))
 	}
 	if j.Warning != "" {
 		p.Hang("warning: ", j.Warning)
@@ -195,20 +202,25 @@ func printLevers(p *term.Page, shares []sessionfile.LeverShare) {
 	room := p.Width - 2 - 10 - 8 - 11 - 11 - 2
 	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%8s%11s%11s", "lever", "folds", "before", "after")))
 	for _, l := range shares {
-		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After), strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
+		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After),
+			strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
 	}
 }
 
 // printFolds prints a table of folds; whats describes single blocks.
 func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
 	width := max(term.Widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
-	p.Line("%s", p.Dim(p.Clip(fmt.Sprintf("%s  %-10s%-11s%9s%8s  %s  what", indent, "lever", "messages", "before", "after", term.Pad("handle", width)), p.Width)))
+	row := func(lever, where, before, after, handle string) string {
+		where, handle = term.Pad(where, 11), term.Pad(handle, width)
+		return fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, lever, where, before, after, handle)
+	}
+	p.Line("%s", p.Dim(p.Clip(row("lever", "messages", "before", "after", "handle")+"what", p.Width)))
 	for _, f := range folds {
 		where := fmt.Sprintf("%d–%d", f.Start+1, f.End)
 		if f.Block >= 0 || f.End == f.Start+1 {
 			where = fmt.Sprint(f.Start + 1)
 		}
-		line := fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, f.Lever, term.Pad(where, 11), term.Thousands(f.Before), term.Thousands(f.After), term.Pad(f.Handle, width))
+		line := row(f.Lever, where, term.Thousands(f.Before), term.Thousands(f.After), f.Handle)
 		why := term.OneLine(f.Reason)
 		if what := term.OneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
 			if why += ": "; strings.HasPrefix(why, "old result") {

@@ -58,7 +58,10 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			err = cmp.Or(err, e)
 			for _, s := range settings {
 				if len(args) > 0 || s.from != "default" || s.ignored != "" {
-					out.Settings = append(out.Settings, settingJSON{x.Name(), s.name, term.WithoutPassword(s.value), s.from, s.ignored})
+					out.Settings = append(out.Settings, settingJSON{
+						x.Name(), s.name, term.WithoutPassword(s.value), s.from,
+						s.ignored,
+					})
 				}
 			}
 		})
@@ -182,7 +185,8 @@ pleat prices us.anthropic.claude-opus-4-5`,
 		}
 		m, ok := table.Lookup(args[0])
 		if !ok {
-			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(), term.DidYouMean("", args[0], models.Names()), model.UnknownModel)
+			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(),
+				term.DidYouMean("", args[0], models.Names()), model.UnknownModel)
 		}
 		if meant := models.Meant(args[0]); meant != "" {
 			p.Note("pleat: the table has no model %q, only its family%s\n", args[0], meant)
@@ -215,7 +219,10 @@ func pricesOf(asOf string, models []model.Model) pricesJSON {
 	j := pricesJSON{"pleat/prices/1", asOf, []modelJSON{}}
 	for _, m := range models {
 		prices := append([]model.Price{}, m.Prices...)
-		j.Models = append(j.Models, modelJSON{m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding, m.Tokenizer.Ratio, prices, m.Retires})
+		j.Models = append(j.Models, modelJSON{
+			m.ID, m.Provider, m.Window, m.MaxInput, m.MaxOutput, m.Tokenizer.Encoding,
+			m.Tokenizer.Ratio, prices, m.Retires,
+		})
 	}
 	return j
 }
@@ -224,7 +231,8 @@ func (j pricesJSON) Print(p *term.Page) {
 	p.Line("USD for a million tokens, as of %s", j.AsOf)
 	p.Line("")
 	name := min(term.Widest(j.Models, func(m modelJSON) string { return m.ID }), p.Width-50)
-	p.Line("%s", p.Dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", term.Pad("model", name), "window", "input", "write", "read", "output")))
+	p.Line("%s", p.Dim(fmt.Sprintf("%s%8s%9s%9s%9s%9s", term.Pad("model", name), "window", "input", "write", "read",
+		"output")))
 	for _, m := range j.Models {
 		if len(m.Prices) == 0 {
 			p.Line("%s%8s%9s", term.Pad(p.Clip(m.ID, name), name), term.Short(m.Window), "–")
@@ -234,7 +242,8 @@ func (j pricesJSON) Print(p *term.Page) {
 			if i > 0 {
 				id, window = "  prompts above "+term.Short(t.Above), ""
 			}
-			p.Line("%s%8s%9s%9s%9s%9s", term.Pad(p.Clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite), usd(t.CacheRead), usd(t.Output))
+			p.Line("%s%8s%9s%9s%9s%9s", term.Pad(p.Clip(id, name), name), window, usd(t.Input), usd(t.CacheWrite),
+				usd(t.CacheRead), usd(t.Output))
 		}
 	}
 }

@@ -83,7 +83,9 @@ func serveDash(ctx context.Context, p *term.Console, st library.Store, tenant, l
 
 // dashboard makes a dashboard over a store and the folders of agents. The returned function
 // ends it.
-func dashboard(ctx context.Context, p *term.Console, st store.Store, tenant string, o dash.Options) (http.Handler, func() error, error) {
+func dashboard(
+	ctx context.Context, p *term.Console, st store.Store, tenant string, o dash.Options,
+) (http.Handler, func() error, error) {
 	keeper, ok := st.(library.Store)
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
@@ -100,7 +102,10 @@ func dashboard(ctx context.Context, p *term.Console, st store.Store, tenant stri
 // libraryIn makes the library of a store and of the folders of agents in a home folder: the
 // user's own, unless another is named.
 func libraryIn(p *term.Console, home string, st library.Store, tenant string, log *slog.Logger) *library.Library {
-	return library.New(library.Options{Home: cmp.Or(home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: tenant, Logger: log})
+	return library.New(library.Options{
+		Home: cmp.Or(home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st,
+		Tenant: tenant, Logger: log,
+	})
 }
 
 // openBrowser opens an address in the user's browser.

@@ -91,8 +91,13 @@ type epochJSON struct {
 }
 
 // replay sends a session through the engine as its agent would have.
-func replay(ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy, window int, folds bool) (*diffJSON, error) {
-	j := &diffJSON{Format: "pleat/diff/1", Source: f.Source(), Policy: policy.Name, Window: window, Epochs: []epochJSON{}, folds: folds}
+func replay(
+	ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy, window int, folds bool,
+) (*diffJSON, error) {
+	j := &diffJSON{
+		Format: "pleat/diff/1", Source: f.Source(), Policy: policy.Name, Window: window, Epochs: []epochJSON{},
+		folds: folds,
+	}
 	var before fold.Snapshot
 	at := 0
 	opts := f.Options()
@@ -161,7 +166,8 @@ func wholeParts(ctx context.Context, f *sessionfile.File, opts pleat.Options, te
 func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	j := epochJSON{
 		Epoch: e.Plan.Epoch, Message: at, Trigger: e.Plan.Trigger, Before: e.Plan.Before, After: e.Plan.After,
-		Levers: sessionfile.ByLever(e.Plan.Folds), Folds: sessionfile.Folds(e.Plan.Folds), Warning: e.Plan.Warning, folds: e.Plan.Folds,
+		Levers: sessionfile.ByLever(e.Plan.Folds), Folds: sessionfile.Folds(e.Plan.Folds),
+		Warning: e.Plan.Warning, folds: e.Plan.Folds,
 	}
 	if e.Snapshot != nil {
 		j.Removed = before.Parts.Sub(e.Snapshot.Parts)
@@ -171,7 +177,8 @@ func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 
 func (j *diffJSON) Print(p *term.Page) {
 	p.Title(j.Source.File)
-	p.Line("policy %s in a window of %s tokens: %s", j.Policy, term.Thousands(j.Window), term.Plural(len(j.Epochs), "epoch"))
+	p.Line("policy %s in a window of %s tokens: %s", j.Policy, term.Thousands(j.Window),
+		term.Plural(len(j.Epochs), "epoch"))
 	if len(j.Epochs) > 0 {
 		p.Hang("", notStored)
 	}
@@ -183,7 +190,8 @@ func (j *diffJSON) Print(p *term.Page) {
 		p.Line("%s", p.Dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
 	}
 	for _, e := range j.Epochs {
-		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, term.Thousands(e.Before), term.Thousands(e.After))
+		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, term.Thousands(e.Before),
+			term.Thousands(e.After))
 		p.Line("%s%s", line, p.Clip(removed(e.Removed), p.Width-term.Columns(line)))
 		if e.Warning != "" {
 			p.Line("       warning: %s", e.Warning)
@@ -231,14 +239,18 @@ func (j *diffJSON) printSides(p *term.Page) {
 	}
 	const name = 18
 	room := (p.Width - 2 - name - 2*11 - 1) / 2
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s%11s%s%11s", term.Pad("tokens", name), "before", strings.Repeat(" ", room+1), "after")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s%11s%s%11s", term.Pad("tokens", name), "before", strings.Repeat(" ", room+1),
+		"after")))
 	for i := range before {
 		if before[i].Tokens == 0 && after[i].Tokens == 0 {
 			continue
 		}
-		line := fmt.Sprintf("  %s%11s %s%11s %s", term.Pad(before[i].Name, name), term.Thousands(before[i].Tokens), term.Bar(before[i].Tokens, most, room), term.Thousands(after[i].Tokens), term.Bar(after[i].Tokens, most, room))
+		line := fmt.Sprintf("  %s%11s %s%11s %s", term.Pad(before[i].Name, name), term.Thousands(before[i].Tokens),
+			term.Bar(before[i].Tokens, most, room), term.Thousands(after[i].Tokens), term.Bar(after[i].Tokens, most, room))
 		p.Line("%s", strings.TrimRight(line, " "))
 	}
-	p.Line("  %s%11s%s%11s", term.Pad("all", name), term.Thousands(j.Before.Tokens), strings.Repeat(" ", room+1), term.Thousands(j.After.Tokens))
-	p.Line("  %s%11s%s%11s", term.Pad("messages", name), term.Thousands(j.Before.Messages), strings.Repeat(" ", room+1), term.Thousands(j.After.Messages))
+	p.Line("  %s%11s%s%11s", term.Pad("all", name), term.Thousands(j.Before.Tokens), strings.Repeat(" ", room+1),
+		term.Thousands(j.After.Tokens))
+	p.Line("  %s%11s%s%11s", term.Pad("messages", name), term.Thousands(j.Before.Messages), strings.Repeat(" ", room+1),
+		term.Thousands(j.After.Messages))
 }

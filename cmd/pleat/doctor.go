@@ -128,7 +128,8 @@ func (d *doctor) examineStore(ctx context.Context) {
 	case path != "" && missing(path):
 		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
-		d.add("store", "wrong", term.WithoutPassword(err.Error()), "name another with --store or PLEAT_STORE, or see to its permissions and its key")
+		d.add("store", "wrong", term.WithoutPassword(err.Error()),
+			"name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
 }
 
@@ -154,7 +155,8 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		if running = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized; running {
 			d.add("proxy", "ok", "answers at "+d.listen, "")
 		} else {
-			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, resp.Status), "end it, or use another port: pleat proxy --listen 127.0.0.1:4142")
+			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, resp.Status),
+				"end it, or use another port: pleat proxy --listen 127.0.0.1:4142")
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
@@ -165,7 +167,8 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	via := cmp.Or(d.p.Getenv("HTTP_PROXY"), d.p.Getenv("http_proxy"), d.p.Getenv("ALL_PROXY"), d.p.Getenv("all_proxy"))
 	direct := cmp.Or(d.p.Getenv("NO_PROXY"), d.p.Getenv("no_proxy"))
 	if via != "" && !strings.Contains(direct, "127.0.0.1") && direct != "*" {
-		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: agents may not reach pleat", "export NO_PROXY=127.0.0.1,localhost")
+		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: agents may not reach pleat",
+			"export NO_PROXY=127.0.0.1,localhost")
 	}
 	return running
 }
@@ -185,7 +188,9 @@ func (d *doctor) examineKeys() {
 	if len(set) > 0 {
 		d.add("keys", "ok", strings.Join(set, ", ")+" set", "")
 	} else {
-		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; agents may have logins of their own", "")
+		d.add("keys", "note",
+			"none in the environment; \"pleat run\" needs one, or a model server on this machine; agents may have logins of "+
+				"their own", "")
 	}
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
 		if base := d.p.Getenv(name); base != "" {
@@ -208,9 +213,11 @@ func (d *doctor) examineAgents(running bool) {
 		}
 		switch path := c.path(d.p.Getenv); {
 		case !d.pointsHere(path):
-			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen), "pleat setup "+c.name+", or --undo")
+			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen),
+				"pleat setup "+c.name+", or --undo")
 		case !running:
-			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen), "pleat proxy, or pleat setup "+c.name+" --undo")
+			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen),
+				"pleat proxy, or pleat setup "+c.name+" --undo")
 		default:
 			d.add("agents", "ok", c.title+" is set up", "")
 		}

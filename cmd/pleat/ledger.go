@@ -91,7 +91,9 @@ func (s sessionChoice) Set(text string) error {
 }
 
 // stored reads the calls of a stored session.
-func (l *ledgerFlags) stored(ctx context.Context, p *term.Console) (src sessionfile.Source, all *ledger.Ledger, err error) {
+func (l *ledgerFlags) stored(
+	ctx context.Context, p *term.Console,
+) (src sessionfile.Source, all *ledger.Ledger, err error) {
 	if l.name == "" {
 		return src, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one " +
 			"(\"pleat store list\" lists them)")
@@ -153,7 +155,8 @@ type ledgerFlags struct {
 func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
 	session := fs.Lookup("session")
 	session.Value = sessionChoice{&l.Number, &l.name}
-	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of it, from 1"
+	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of " +
+		"it, from 1"
 	l.store = stores.Declare(fs)
 	f := &l.choice
 	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
@@ -170,11 +173,13 @@ func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
 
 func (l *ledgerFlags) filter() (f ledger.Filter, err error) {
 	f = l.choice
-	f.Kinds, err = named(l.kind, (*toolcall.CallKind).UnmarshalText, "kind %q: want read, create, edit, delete, run, net or other")
+	f.Kinds, err = named(l.kind, (*toolcall.CallKind).UnmarshalText,
+		"kind %q: want read, create, edit, delete, run, net or other")
 	if err != nil {
 		return f, err
 	}
-	f.Outcomes, err = named(l.outcome, (*toolcall.Outcome).UnmarshalText, "outcome %q: want ok, error, running or unanswered")
+	f.Outcomes, err = named(l.outcome, (*toolcall.Outcome).UnmarshalText,
+		"outcome %q: want ok, error, running or unanswered")
 	if l.failed {
 		f.Outcomes = append(f.Outcomes, toolcall.Failed)
 	}

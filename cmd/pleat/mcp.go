@@ -177,14 +177,26 @@ func mcpClients(program string) []mcpClient {
 	}
 	local := map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}
 	return []mcpClient{
-		{client{name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", file: ".claude.json"}, []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}}},
+		{
+			client{name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", file: ".claude.json"},
+			[]clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}},
+		},
 		{client{name: "codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml"}, []clientconfig.Key{
 			{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
 			{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
 		}},
-		{client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"}, []clientconfig.Key{{Path: []string{"mcp", "pleat"}, Value: local}}},
-		{client{name: "cursor", folder: "~/.cursor", file: "mcp.json"}, []clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{})}}},
-		{client{name: "vscode", folder: "Code/User", file: "mcp.json"}, []clientconfig.Key{{Path: []string{"servers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}}},
+		{
+			client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"},
+			[]clientconfig.Key{{Path: []string{"mcp", "pleat"}, Value: local}},
+		},
+		{
+			client{name: "cursor", folder: "~/.cursor", file: "mcp.json"},
+			[]clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{})}},
+		},
+		{
+			client{name: "vscode", folder: "Code/User", file: "mcp.json"},
+			[]clientconfig.Key{{Path: []string{"servers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}},
+		},
 	}
 }
 

@@ -31,15 +31,19 @@ func declareFile(c *cobra.Command) *fileCommand {
 	return f
 }
 
+// fileResult makes a result of a session file.
+type fileResult func(f *sessionfile.File, tell *term.Progress) (term.Result, error)
+
 // run reads the file, and prints the result that find returns.
-func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, find func(f *sessionfile.File, tell *term.Progress) (term.Result, error)) error {
+func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, find fileResult) error {
 	f, err := sessionfile.Read(ctx, p, args[0], c.Flags)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	if c.Model != "" && len(f.Model.Prices) == 0 { // a row for a whole family, or for any model
-		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.Model, cmp.Or(f.Model.ID, model.UnknownModel), term.DidYouMean("", c.Model, models.Names()))
+		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.Model, cmp.Or(f.Model.ID, model.UnknownModel),
+			term.DidYouMean("", c.Model, models.Names()))
 	}
 	tell := p.Progress()
 	r, err := find(f, tell)
@@ -50,8 +54,11 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 	return p.Output(c.json, r)
 }
 
+// storeFunc runs a command on a store.
+type storeFunc func(ctx context.Context, p *term.Console, store stores.Store, args []string) error
+
 // onStore makes the function that runs a command on a store, which must exist.
-func onStore(f *stores.Flags, how stores.Access, do func(ctx context.Context, p *term.Console, store stores.Store, args []string) error) runFunc {
+func onStore(f *stores.Flags, how stores.Access, do storeFunc) runFunc {
 	return func(ctx context.Context, p *term.Console, args []string) error {
 		store, _, err := stores.OpenAs(ctx, p, f, how)
 		if err != nil {

@@ -73,11 +73,15 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	f.declare(fs)
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
-	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
-	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
+	fs.StringVar(&f.drainFile, "drain-token-file", "",
+		"require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
+	fs.StringArrayVar(&f.hosts, "host", nil,
+		"let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
-	fs.StringVar(&f.dashFile, "dash-token-file", "", "show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, because it shows every session")
+	fs.StringVar(&f.dashFile, "dash-token-file", "",
+		"show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, "+
+			"because it shows every session")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -118,20 +122,28 @@ type proxyFlags struct {
 
 func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
-	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`, which may be any server that speaks the format")
+	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com",
+		"forward OpenAI requests to `URL`, which may be any server that speaks the format")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
-	fs.Var(&f.window, "window", "the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
+	fs.Var(&f.window, "window",
+		"the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
-	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
-	fs.StringVar(&f.dir, "dir", "", "write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles instead of files")
-	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests, with a key of your own; none: code writes them")
+	fs.StringVar(&f.recallDir, "recall-dir", "",
+		"with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
+	fs.StringVar(&f.dir, "dir", "",
+		"write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles "+
+			"instead of files")
+	fs.StringVar(&f.digest, "digest-model", "",
+		"let `MODEL` write the digests, with a key of your own; none: code writes them")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
 
 // options makes the proxy's options, and a function that closes what they opened.
-func (f *proxyFlags) options(ctx context.Context, p *term.Console, log *slog.Logger, t *tally) (*proxy.Options, func() error, error) {
+func (f *proxyFlags) options(
+	ctx context.Context, p *term.Console, log *slog.Logger, t *tally,
+) (*proxy.Options, func() error, error) {
 	o := &proxy.Options{
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
 		Decoders: map[string]proxy.Decoder{"zstd": unzstd},
@@ -223,7 +235,9 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 
 // start makes the proxy and listens on an address. The returned function closes the proxy,
 // its store and its telemetry.
-func (f *proxyFlags) start(ctx context.Context, p *term.Console, log *slog.Logger, token, address string) (*front, net.Listener, func() error, error) {
+func (f *proxyFlags) start(
+	ctx context.Context, p *term.Console, log *slog.Logger, token, address string,
+) (*front, net.Listener, func() error, error) {
 	t := newTally()
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
@@ -259,7 +273,8 @@ func recallFolder(named string, getenv func(string) string) (string, error) {
 	if named == "" {
 		data := term.DataFolder(runtime.GOOS, getenv)
 		if data == "" {
-			return "", term.UsageError("--recall file: there is no home folder to keep the files in; name a folder with --recall-dir")
+			return "", term.UsageError("--recall file: there is no home folder to keep the files in; name a folder with " +
+				"--recall-dir")
 		}
 		named = filepath.Join(data, "pleat", "recall")
 	}
@@ -326,7 +341,8 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	case err != nil:
 		return err
 	case f.dash && token != "" && (dashToken == "" || dashToken == token):
-		return term.UsageError("--dash shows every session, and clients share the token in --token-file: require another with --dash-token-file")
+		return term.UsageError("--dash shows every session, and clients share the token in --token-file: require another " +
+			"with --dash-token-file")
 	case dashToken != "" && !f.dash:
 		return term.UsageError("--dash-token-file goes with --dash")
 	}
@@ -338,7 +354,8 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	front.drain = drain
 	p.Note("pleat: listening on http://%s\n", l.Addr())
 	if f.dash {
-		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant, dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
+		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant,
+			dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}
@@ -413,5 +430,6 @@ func mayListen(flag, address, token string, open bool, hint string) error {
 	if local.Name(host) || token != "" || open {
 		return nil
 	}
-	return term.UsageError(flag + " " + address + " can be reached from other machines: require a token with --token-file" + hint)
+	return term.UsageError(flag + " " + address +
+		" can be reached from other machines: require a token with --token-file" + hint)
 }

@@ -22,7 +22,9 @@ type front struct {
 	proxy *proxy.Handler
 	tally *tally
 	token string // empty: none is required
-	drain string // the token that draining requires; empty: only clients on this machine may drain, if no token is required
+	// the token that draining requires; empty: only clients on this machine may drain, if no token is
+	// required
+	drain string
 	store store.Store
 	dash  http.Handler // checks its clients itself; nil: there is none
 }
@@ -44,7 +46,9 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
-		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`)
+		_, _ = io.WriteString(w,
+			`{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN `+
+				`to its address, or send the header X-Pleat-Token"}}`)
 		return
 	}
 	if !f.proxy.Knows(r.Host) {
@@ -84,7 +88,9 @@ func (f *front) drained(w http.ResponseWriter, r *http.Request, given string) {
 	case new(http.CrossOriginProtection).Check(r) != nil,
 		f.drain == "" && (f.token != "" || !local.From(r)),
 		f.drain != "" && !sameToken(given, f.drain):
-		http.Error(w, "draining needs a token of its own: start the proxy with --drain-token-file, and name the file with drain", http.StatusForbidden)
+		http.Error(w,
+			"draining needs a token of its own: start the proxy with --drain-token-file, and name the file with "+
+				"drain", http.StatusForbidden)
 	default:
 		f.proxy.Drain()
 		_, _ = w.Write([]byte("draining\n"))

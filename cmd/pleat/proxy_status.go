@@ -43,7 +43,8 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("ask the proxy at %s: %s: %s", f.listen, resp.Status, term.Clip(term.OneLine(string(body)), 200))
+		return nil, fmt.Errorf("ask the proxy at %s: %s: %s", f.listen, resp.Status,
+			term.Clip(term.OneLine(string(body)), 200))
 	}
 	return body, nil
 }
@@ -72,7 +73,10 @@ func (s proxyStatus) Print(p *term.Page) {
 	if s.Draining {
 		p.Line("draining: new conversations pass unchanged")
 	}
-	rows := [][]string{{"SESSION", "MODEL", "REQUESTS", "CONTEXT", "FOLDS", "SENT", "GOT", "CACHE READ", "SPENT", "WITHOUT"}}
+	rows := [][]string{{
+		"SESSION", "MODEL", "REQUESTS", "CONTEXT", "FOLDS", "SENT", "GOT", "CACHE READ", "SPENT",
+		"WITHOUT",
+	}}
 	row := func(name, model, context string, folds string, t proxy.Tally) {
 		cached := "-"
 		if t.Prompt > 0 {
@@ -96,9 +100,11 @@ func (s proxyStatus) Print(p *term.Page) {
 		p.Line("no conversation has come through yet")
 	}
 	if s.All.Passed > 0 {
-		p.Line("%s passed on, not compacted: the proxy did not understand them; its log names the paths", term.Plural(s.All.Passed, "request"))
+		p.Line("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
+			term.Plural(s.All.Passed, "request"))
 	}
-	p.Line("SENT is what clients sent, GOT what providers got for it, hidden rounds included. WITHOUT is about what the clients' own requests would have cost. (none) are requests of no session, such as those for titles.")
+	p.Line("SENT is what clients sent, GOT what providers got for it, hidden rounds included. WITHOUT is about what the " +
+		"clients' own requests would have cost. (none) are requests of no session, such as those for titles.")
 }
 
 func dollars(usd float64) string {
@@ -132,12 +138,15 @@ func newTally() *tally {
 	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
 	}
-	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.", "wire", "status", "folded")
+	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.",
+		"wire", "status", "folded")
 	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
-	t.usd = vec("pleat_usd_total", "USD by the price table: spent, and about what the clients' own requests would have cost.", "kind")
+	t.usd = vec("pleat_usd_total",
+		"USD by the price table: spent, and about what the clients' own requests would have cost.", "kind")
 	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
 	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
-	t.retried = counter("pleat_overflows_total", "Requests that a provider refused as too long and that were folded harder.")
+	t.retried = counter("pleat_overflows_total",
+		"Requests that a provider refused as too long and that were folded harder.")
 	t.added = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "pleat_added_seconds", Help: "The proxy's own work before a request goes out.",
 		Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 5, 30},
@@ -158,7 +167,8 @@ func (t *tally) add(r proxy.Report) {
 		t.retried.Inc()
 	}
 	u := r.Usage
-	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite + u.CacheWrite1h, "output": u.Output} {
+	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite +
+		u.CacheWrite1h, "output": u.Output} {
 		t.tokens.WithLabelValues(kind).Add(float64(n))
 	}
 	t.usd.WithLabelValues("spent").Add(r.USD)
@@ -204,10 +214,16 @@ func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {
 	for _, s := range h.Sessions() {
 		inMemory[s.Key] = s
 	}
-	out := proxyStatus{Format: "pleat/proxy-status/1", Draining: h.Draining(), All: bill.All, Sessions: []proxySessionJSON{}}
+	out := proxyStatus{
+		Format: "pleat/proxy-status/1", Draining: h.Draining(), All: bill.All,
+		Sessions: []proxySessionJSON{},
+	}
 	for _, row := range bill.Rows {
 		s := inMemory[store.SessionKey{Tenant: row.Tenant, Session: row.Session}]
-		out.Sessions = append(out.Sessions, proxySessionJSON{BillRow: row, Messages: s.Messages, Folds: s.Folds, Snapshot: s.Snapshot})
+		out.Sessions = append(out.Sessions, proxySessionJSON{
+			BillRow: row, Messages: s.Messages, Folds: s.Folds,
+			Snapshot: s.Snapshot,
+		})
 	}
 	return out, nil
 }

@@ -115,7 +115,9 @@ func sessionIn(ctx context.Context, p *term.Console, name string, src sessionfil
 	return s, f.AppendTo(ctx, s, 0, p.Progress())
 }
 
-func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string, req recall.SearchRequest) error {
+func (j *searchJSON) inStore(
+	ctx context.Context, p *term.Console, flags *stores.Flags, name string, req recall.SearchRequest,
+) error {
 	st, err := stores.OpenToSearch(ctx, p, flags)
 	if err != nil {
 		return err
@@ -140,7 +142,8 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	var without []store.SessionInfo // they have none of the words
 	for i, info := range list {
 		tell.Share(i, len(list), "searching sessions")
-		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 && len(list) > 1 {
+		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 &&
+			len(list) > 1 {
 			without = append(without, info)
 			continue
 		}

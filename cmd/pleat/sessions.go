@@ -103,7 +103,8 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 	lib := library.New(library.Options{Home: o.home})
 	defer lib.Close()
 	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
-		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent, term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))
+		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
+			term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))
 	}
 	tell := p.Progress()
 	defer tell.Done()

@@ -58,7 +58,8 @@ type setting struct {
 // settingsFiles are the files in force, the one that wins first.
 func settingsFiles(p *term.Console, root *cobra.Command) (out []settingsFile, err error) {
 	user := ""
-	if dir := term.UserFolder(runtime.GOOS, p.Getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
+	if dir := term.UserFolder(runtime.GOOS, p.Getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME",
+		".config"); dir != "" {
 		user = filepath.Join(dir, "pleat", settingsName)
 	}
 	paths := []string{nearest(settingsName), user}
@@ -158,7 +159,8 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 // by its name, but not name a file.
 func (f settingsFile) may(name string, values []string) bool {
 	return f.trusted || slices.Contains(harmless, name) &&
-		(name != "policy" || !slices.ContainsFunc(values, func(v string) bool { return !slices.Contains(sessionfile.PolicyNames(), v) }))
+		(name != "policy" || !slices.ContainsFunc(values,
+			func(v string) bool { return !slices.Contains(sessionfile.PolicyNames(), v) }))
 }
 
 // settle sets the flags that the command line did not set, and returns where each value

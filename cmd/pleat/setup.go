@@ -72,9 +72,11 @@ func (f *setupFlags) run(ctx context.Context, p *term.Console, args []string) er
 		if err != nil {
 			return err
 		}
-		return takeBack(ctx, p, undo, f.show, f.yes, fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
+		return takeBack(ctx, p, undo, f.show, f.yes,
+			fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
 	}
-	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsAny(base, ", ") {
+	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
+		strings.ContainsAny(base, ", ") {
 		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url))
 	}
 	edit, err := agent.edit(p, base)
@@ -90,7 +92,9 @@ func (f *setupFlags) run(ctx context.Context, p *term.Console, args []string) er
 		p.Printf("%s", diff)
 		return nil
 	}
-	return applyEdit(ctx, p, edit, f.yes, "", fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\nTo take it back: pleat setup %s --undo", agent.title, base, agent.name))
+	done := "%s sends its requests to %s from now on. The proxy must run: pleat proxy\n" +
+		"To take it back: pleat setup %s --undo"
+	return applyEdit(ctx, p, edit, f.yes, "", fmt.Sprintf(done, agent.title, base, agent.name))
 }
 
 // takeBack takes a change of a client's configuration back. Without a record of one the error
@@ -178,8 +182,14 @@ type client struct {
 
 // clients are the agents that pleat knows. docs/proxy.md has the same list.
 var clients = []client{
-	{name: "claude", title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", file: "settings.json", keys: []string{"env/ANTHROPIC_BASE_URL=$URL"}},
-	{name: "codex", title: "Codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml", keys: []string{"openai_base_url=$URL/v1"}},
+	{
+		name: "claude", title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", file: "settings.json",
+		keys: []string{"env/ANTHROPIC_BASE_URL=$URL"},
+	},
+	{
+		name: "codex", title: "Codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml",
+		keys: []string{"openai_base_url=$URL/v1"},
+	},
 	{
 		name: "opencode", title: "opencode", folder: "~/.config/opencode", file: "opencode.json",
 		keys: []string{"provider/anthropic/options/baseURL=$URL/v1", "provider/openai/options/baseURL=$URL/v1"},
@@ -188,7 +198,10 @@ var clients = []client{
 		name: "pi", title: "pi", home: "PI_CODING_AGENT_DIR", folder: "~/.pi/agent", file: "models.json",
 		keys: []string{"providers/anthropic/baseUrl=$URL", "providers/openai/baseUrl=$URL/v1"},
 	},
-	{name: "gemini", title: "Gemini CLI", folder: "~/.gemini", file: ".env", keys: []string{"GOOGLE_GEMINI_BASE_URL=$URL"}},
+	{
+		name: "gemini", title: "Gemini CLI", folder: "~/.gemini", file: ".env",
+		keys: []string{"GOOGLE_GEMINI_BASE_URL=$URL"},
+	},
 	{name: "qwen", title: "Qwen Code", folder: "~/.qwen", file: ".env", keys: []string{"OPENAI_BASE_URL=$URL/v1"}},
 	{
 		name: "cline", title: "Cline", settings: true, folder: "~/.cline/data/settings", file: "providers.json",
@@ -204,17 +217,24 @@ var clients = []client{
 	},
 	{
 		name: "crush", title: "Crush", env: []string{"ANTHROPIC_API_ENDPOINT=$URL", "OPENAI_API_ENDPOINT=$URL/v1"},
-		folder: "crush", file: "crush.json", keys: []string{"providers/anthropic/base_url=$URL", "providers/openai/base_url=$URL/v1"},
+		folder: "crush", file: "crush.json", keys: []string{
+			"providers/anthropic/base_url=$URL",
+			"providers/openai/base_url=$URL/v1",
+		},
 	},
 	{
 		name: "copilot", title: "Copilot CLI",
-		hint: "it has no setting for it: with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 (without /v1 if COPILOT_PROVIDER_TYPE is anthropic); requests of a Copilot plan go to GitHub",
+		hint: "it has no setting for it: with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 (without /v1 if " +
+			"COPILOT_PROVIDER_TYPE is anthropic); requests of a Copilot plan go to GitHub",
 	},
 	{
 		name: "zed", title: "Zed", settings: true, folder: "zed", file: "settings.json",
 		keys: []string{"language_models/anthropic/api_url=$URL", "language_models/openai/api_url=$URL/v1"},
 	},
-	{name: "continue", title: "Continue", settings: true, hint: "give each model in ~/.continue/config.yaml its address: apiBase: $URL/v1"},
+	{
+		name: "continue", title: "Continue", settings: true,
+		hint: "give each model in ~/.continue/config.yaml its address: apiBase: $URL/v1",
+	},
 	{name: "cursor", title: "Cursor", why: "its requests come from Cursor's servers, which cannot reach this machine"},
 	{name: "amp", title: "Amp", why: "its requests go to Amp's server, which asks the models"},
 }
@@ -226,7 +246,8 @@ func findClient(name string) (client, error) {
 		}
 	}
 	names := clientNames()
-	return client{}, term.UsageError(fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "), term.DidYouMean("", name, names)))
+	return client{}, term.UsageError(fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "),
+		term.DidYouMean("", name, names)))
 }
 
 func clientNames() (names []string) {

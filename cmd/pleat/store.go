@@ -25,7 +25,8 @@ database that many share. Without --tenant these commands look at the sessions o
 			var names []string
 			each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 			if len(args) > 0 {
-				return term.UsageError(fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(), term.DidYouMean("", args[0], names)))
+				return term.UsageError(fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(),
+					term.DidYouMean("", args[0], names)))
 			}
 			return term.UsageError("store needs to know what to do: " + strings.Join(names, ", "))
 		},
@@ -111,7 +112,9 @@ type storeOptions struct {
 }
 
 // at opens the store, and says what the JSON calls it.
-func (o *storeOptions) at(ctx context.Context, p *term.Console, format string, how stores.Access) (stores.Store, storeJSON, error) {
+func (o *storeOptions) at(
+	ctx context.Context, p *term.Console, format string, how stores.Access,
+) (stores.Store, storeJSON, error) {
 	store, path, err := stores.OpenAs(ctx, p, o.Flags, how)
 	return store, storeJSON{format, stores.Title(path), stores.Kind(path)}, err
 }
@@ -155,9 +158,13 @@ func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string)
 		return fmt.Errorf("DST: %w", err)
 	}
 	defer dst.Close()
-	d := &stores.Copied{Format: "pleat/store-copy/1", From: stores.Title(args[0]), To: stores.Title(args[1]), Problems: []stores.Problem{}}
+	d := &stores.Copied{
+		Format: "pleat/store-copy/1", From: stores.Title(args[0]), To: stores.Title(args[1]),
+		Problems: []stores.Problem{},
+	}
 	if err := d.Copy(ctx, p, src, dst, o.Tenant, o.session); err != nil {
-		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", d.From, d.To, err, term.Plural(d.Copied+d.Same+d.Ahead, "session"))
+		return fmt.Errorf("copy %s to %s: %w (%s are there; run it again to go on)", d.From, d.To, err,
+			term.Plural(d.Copied+d.Same+d.Ahead, "session"))
 	}
 	if d.Mute > 0 && !o.json {
 		p.Note("%s cannot be read as text: copied, but search will not find them there\n", term.Plural(d.Mute, "message"))
@@ -216,8 +223,14 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 	if err != nil {
 		return err
 	}
-	tenants := slices.DeleteFunc(sizes.Tenants, func(t store.TenantSize) bool { return o.Tenant != "" && o.Tenant != t.Tenant })
-	return p.Output(o.json, &statsJSON{about, sizes.Bytes, append([]store.TenantSize{}, tenants...), append([]store.TableSize{}, sizes.Tables...)})
+	tenants := slices.DeleteFunc(sizes.Tenants, func(t store.TenantSize) bool {
+		return o.Tenant != "" &&
+			o.Tenant != t.Tenant
+	})
+	return p.Output(o.json, &statsJSON{
+		about, sizes.Bytes, append([]store.TenantSize{}, tenants...),
+		append([]store.TableSize{}, sizes.Tables...),
+	})
 }
 
 // print prints the tenants, their sum, and the tables.
@@ -227,7 +240,10 @@ func (s *statsJSON) Print(p *term.Page) {
 	rows := [][]string{{"TENANT", "SESSIONS", "ENTRIES", "SAID", "BODIES", "KEPT IN"}}
 	all := store.TenantSize{Tenant: "all"}
 	add := func(t store.TenantSize, name string) {
-		rows = append(rows, []string{name, term.Thousands(t.Sessions), term.Thousands(int(t.Entries)), term.ByteSize(t.BodyBytes), term.Thousands(int(t.Bodies)), term.ByteSize(t.Stored)})
+		rows = append(rows, []string{
+			name, term.Thousands(t.Sessions), term.Thousands(int(t.Entries)),
+			term.ByteSize(t.BodyBytes), term.Thousands(int(t.Bodies)), term.ByteSize(t.Stored),
+		})
 	}
 	for _, t := range s.Tenants {
 		add(t, cmp.Or(t.Tenant, "(none)"))

@@ -35,20 +35,24 @@ pleat store list --names`,
 	f := stores.Declare(fs)
 	names := fs.Bool("names", false, "print the names alone, one a line")
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
-		list, err := library.Stored(ctx, store, f.Tenant)
-		if err != nil {
-			return err
-		}
-		if f.Tenant == "" {
-			list = stores.WithoutBill(list)
-		}
-		if len(list) == 0 && !*names && !*asJSON {
-			p.Note("The store has no sessions.\n")
-			return nil
-		}
-		return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: stores.Describe(ctx, store, list), NamesOnly: *names})
-	}))
+	c.RunE = runs(p, onStore(f, stores.ReadOnly,
+		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
+			list, err := library.Stored(ctx, store, f.Tenant)
+			if err != nil {
+				return err
+			}
+			if f.Tenant == "" {
+				list = stores.WithoutBill(list)
+			}
+			if len(list) == 0 && !*names && !*asJSON {
+				p.Note("The store has no sessions.\n")
+				return nil
+			}
+			return p.Output(*asJSON, stores.List{
+				Format: "pleat/stored/1", Sessions: stores.Describe(ctx, store, list),
+				NamesOnly: *names,
+			})
+		}))
 	return c
 }
 
@@ -69,16 +73,17 @@ pleat store verify --store backup.db --json`,
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
-		v, err := stores.Verify(ctx, p, store, f.Tenant)
-		if err != nil {
-			return err
-		}
-		if err := p.Output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
-			return err
-		}
-		return v.Verdict()
-	}))
+	c.RunE = runs(p, onStore(f, stores.ReadOnly,
+		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
+			v, err := stores.Verify(ctx, p, store, f.Tenant)
+			if err != nil {
+				return err
+			}
+			if err := p.Output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
+				return err
+			}
+			return v.Verdict()
+		}))
 	return c
 }
 
@@ -108,23 +113,25 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 	f := stores.Declare(fs)
 	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
 	force := fs.Bool("force", false, "replace FILE if it exists")
-	c.RunE = runs(p, onStore(f, stores.ReadOnly, func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
-		info, err := stores.Find(ctx, store, f, args[0])
-		if err != nil {
-			return err
-		}
-		write := func(w io.Writer) error { return stores.Export(ctx, p, store, info, w) }
-		if *out == "" || *out == "-" {
-			err = write(p.Contents())
-		} else {
-			err = term.WriteNewFile(*out, *force, write)
-		}
-		if err != nil {
-			return fmt.Errorf("export session %s: %w", info.Key, err)
-		}
-		p.Note("Exported session %s: %s, %s.\n", info.Key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
-		return nil
-	}))
+	c.RunE = runs(p, onStore(f, stores.ReadOnly,
+		func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
+			info, err := stores.Find(ctx, store, f, args[0])
+			if err != nil {
+				return err
+			}
+			write := func(w io.Writer) error { return stores.Export(ctx, p, store, info, w) }
+			if *out == "" || *out == "-" {
+				err = write(p.Contents())
+			} else {
+				err = term.WriteNewFile(*out, *force, write)
+			}
+			if err != nil {
+				return fmt.Errorf("export session %s: %w", info.Key, err)
+			}
+			p.Note("Exported session %s: %s, %s.\n", info.Key.Session, stores.EntryCount(info.Entries),
+				term.ByteSize(info.BodyBytes))
+			return nil
+		}))
 	return c
 }
 
@@ -202,35 +209,38 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	yes := fs.Bool("yes", false, "do not ask")
-	c.RunE = runs(p, onStore(f, stores.MustExist, func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
-		key := f.Key(args[0])
-		info, err := stores.Find(ctx, st, f, key.Session)
-		if errors.Is(err, store.ErrCorrupt) {
-			info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
-		} else if err != nil {
-			return err
-		}
-		if info.Key != key {
-			return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound, info.Key.Session)
-		}
-		question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, stores.EntryCount(info.Entries), term.ByteSize(info.BodyBytes))
-		if err := p.Confirm(ctx, *yes, question); err != nil {
-			return fmt.Errorf("forget session %s: %w", key, err)
-		}
-		if err := st.Forget(ctx, key); err != nil {
-			return err
-		}
-		if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
-			dir, err := live.RehearsalDir(p, key.Session)
-			if err == nil {
-				err = os.RemoveAll(dir)
+	c.RunE = runs(p, onStore(f, stores.MustExist,
+		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+			key := f.Key(args[0])
+			info, err := stores.Find(ctx, st, f, key.Session)
+			if errors.Is(err, store.ErrCorrupt) {
+				info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
+			} else if err != nil {
+				return err
 			}
-			if err != nil {
-				return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
+			if info.Key != key {
+				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound,
+					info.Key.Session)
 			}
-		}
-		p.Printf("Forgot session %s.\n", key.Session)
-		return nil
-	}))
+			question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, stores.EntryCount(info.Entries),
+				term.ByteSize(info.BodyBytes))
+			if err := p.Confirm(ctx, *yes, question); err != nil {
+				return fmt.Errorf("forget session %s: %w", key, err)
+			}
+			if err := st.Forget(ctx, key); err != nil {
+				return err
+			}
+			if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+				dir, err := live.RehearsalDir(p, key.Session)
+				if err == nil {
+					err = os.RemoveAll(dir)
+				}
+				if err != nil {
+					return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
+				}
+			}
+			p.Printf("Forgot session %s.\n", key.Session)
+			return nil
+		}))
 	return c
 }

@@ -175,7 +175,9 @@ type foundHandle struct {
 
 // findHandle looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func findHandle(ctx context.Context, p *term.Console, st stores.Store, f *unfoldFlags, req recall.UnfoldRequest) (foundHandle, error) {
+func findHandle(
+	ctx context.Context, p *term.Console, st stores.Store, f *unfoldFlags, req recall.UnfoldRequest,
+) (foundHandle, error) {
 	all, err := stores.Choose(ctx, st, f.Flags, f.session)
 	if err != nil {
 		return foundHandle{}, err
@@ -198,7 +200,8 @@ func findHandle(ctx context.Context, p *term.Console, st stores.Store, f *unfold
 	found, err := askSessions(ctx, p, st, all, req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
-		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks in a session file"
+		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks in a " +
+			"session file"
 		err = nothingThere(err, req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
@@ -210,7 +213,8 @@ func nothingThere(err error, req recall.UnfoldRequest, hint string) error {
 		return err
 	}
 	msg := strings.TrimSuffix(err.Error(), ": "+store.ErrNotFound.Error()) // it says so already
-	if _, number := strconv.Atoi(strings.TrimPrefix(req.Handle, "#")); number == nil || strings.HasPrefix(req.Handle, recall.PathPrefix) || strings.Contains(msg, "did you mean") {
+	if _, number := strconv.Atoi(strings.TrimPrefix(req.Handle, "#")); number == nil ||
+		strings.HasPrefix(req.Handle, recall.PathPrefix) || strings.Contains(msg, "did you mean") {
 		return errors.New(msg)
 	}
 	return errors.New(msg + hint)
@@ -233,7 +237,9 @@ var handleMember = regexp.MustCompile(`"handle":"([a-z0-9]+)"`)
 
 // askSessions unfolds the handle in every session of the list that has it. All must have
 // the same content under it.
-func askSessions(ctx context.Context, p *term.Console, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest) (foundHandle, error) {
+func askSessions(
+	ctx context.Context, p *term.Console, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest,
+) (foundHandle, error) {
 	var found foundHandle
 	var missing, broken error
 	tell := p.Progress()
@@ -253,7 +259,8 @@ func askSessions(ctx context.Context, p *term.Console, st store.Store, list []st
 			missing = err
 			continue
 		case errors.Is(err, store.ErrCorrupt):
-			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat store verify" lists what is damaged)`, req.Handle, info.Key, store.ErrCorrupt)
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat store verify" lists what is damaged)`, req.Handle, info.Key,
+				store.ErrCorrupt)
 			continue
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)
@@ -267,7 +274,8 @@ func askSessions(ctx context.Context, p *term.Console, st store.Store, list []st
 	}
 	switch {
 	case differ:
-		return found, fmt.Errorf("several sessions have different content under the handle %q: %s (choose one with --session)",
+		return found, fmt.Errorf("several sessions have different content under the handle %q: %s (choose one with "+
+			"--session)",
 			req.Handle, strings.Join(found.sessions, ", "))
 	case len(found.sessions) > 0:
 		return found, nil
@@ -276,7 +284,8 @@ func askSessions(ctx context.Context, p *term.Console, st store.Store, list []st
 	case len(list) == 1:
 		return found, missing
 	}
-	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, term.Plural(len(list), "session"), store.ErrNotFound)
+	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, term.Plural(len(list), "session"),
+		store.ErrNotFound)
 }
 
 func (u foundHandle) print(p *term.Console, f *unfoldFlags) error {

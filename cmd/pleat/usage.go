@@ -143,7 +143,8 @@ func (s spending) list() []spendJSON {
 func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, error) {
 	tables := []string{"day", "project", "model", "agent"}
 	if o.by != "" && !slices.Contains(tables, o.by) {
-		return nil, term.UsageError(fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by, term.DidYouMean("", o.by, tables)))
+		return nil, term.UsageError(fmt.Sprintf("--by %s: want day, project, model or agent%s", o.by,
+			term.DidYouMean("", o.by, tables)))
 	}
 	var first, end time.Time
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
@@ -172,7 +173,8 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 			tell.Share(at-1, n, "reading sessions")
 			counted := make(map[library.Request]bool)
 			_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
-				if !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) || !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end)) {
+				if !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) || !end.IsZero() &&
+					(r.Time.IsZero() || !r.Time.Before(end)) {
 					return
 				}
 				seen[r] = true
@@ -238,7 +240,8 @@ func (j *usageJSON) Print(p *term.Page) {
 		p.Line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
 		return
 	}
-	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"), p.Bold(term.Cents(j.All.USD)))
+	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"),
+		p.Bold(term.Cents(j.All.USD)))
 	if j.All.Unpriced > 0 {
 		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
 	}
@@ -253,7 +256,8 @@ func (j *usageJSON) Print(p *term.Page) {
 	}
 	if b := j.Proxy; b != nil && j.by == "" {
 		p.Head("Through the proxy", "")
-		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), term.Cents(b.USD), term.Cents(b.Without))
+		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), term.Cents(b.USD),
+			term.Cents(b.Without))
 	}
 	if j.Saved != nil && j.by == "" {
 		j.Saved.Print(p)
@@ -284,9 +288,11 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 		title = min(title, max(min(p.Width-2-numbers-10, 34), min(p.Width-2-numbers, 20)))
 	}
 	room := p.Width - 2 - title - numbers - 2
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output", "USD")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output",
+		"USD")))
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests), term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
+		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests),
+			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
 		if room >= 6 && top > 0 {
 			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
 		}

@@ -32,7 +32,9 @@ type replayedJSON struct {
 // sent is priced as read from the cache, which is the least that it can have cost, and what an
 // epoch changes as written to it once more. Only the requests in counted, without a model's
 // name, are added up.
-func addSaved(ctx context.Context, p *term.Console, j *usageJSON, file string, window int, counted map[library.Request]bool) error {
+func addSaved(
+	ctx context.Context, p *term.Console, j *usageJSON, file string, window int, counted map[library.Request]bool,
+) error {
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
@@ -104,7 +106,8 @@ func (j *replayedJSON) Print(p *term.Page) {
 	if j.Would > j.Sent {
 		change = term.Percent(j.Would-j.Sent, j.Sent) + " more"
 	}
-	p.Hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", term.Plural(j.Requests, "request"), term.Plural(j.Sessions, "session"), term.Short(j.Would), term.Short(j.Sent), change))
+	p.Hang("  ", fmt.Sprintf("%s of %s: %s prompt tokens instead of %s (%s)", term.Plural(j.Requests, "request"),
+		term.Plural(j.Sessions, "session"), term.Short(j.Would), term.Short(j.Sent), change))
 	word, usd := "saved", j.USD
 	if usd < 0 {
 		word, usd = "lost", -usd

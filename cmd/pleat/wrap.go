@@ -75,9 +75,11 @@ func wrappable(program string, getenv func(string) string) (client, error) {
 	case c.why != "":
 		return c, fmt.Errorf("%s cannot be used with pleat: %s", c.title, c.why)
 	case c.settings:
-		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: see \"pleat setup %s\"", c.title, c.name)
+		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: see \"pleat "+
+			"setup %s\"", c.title, c.name)
 	case c.name == "copilot" && getenv("COPILOT_PROVIDER_BASE_URL") == "":
-		return c, fmt.Errorf("requests of a Copilot plan go to GitHub; with a key of your own, set COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL (\"copilot help providers\")")
+		return c, fmt.Errorf("requests of a Copilot plan go to GitHub; with a key of your own, set " +
+			"COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL (\"copilot help providers\")")
 	}
 	return c, nil
 }
@@ -127,7 +129,10 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 		came.Add(1)
 		front.ServeHTTP(w, r)
 	})
-	server := &http.Server{Handler: counted, ReadHeaderTimeout: 20 * time.Second, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	server := &http.Server{
+		Handler: counted, ReadHeaderTimeout: 20 * time.Second,
+		ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -153,7 +158,9 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 
 // runClient runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
-func runClient(ctx context.Context, p *term.Console, c client, base string, args []string, signals <-chan os.Signal) error {
+func runClient(
+	ctx context.Context, p *term.Console, c client, base string, args []string, signals <-chan os.Signal,
+) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
 	for _, v := range c.env {
@@ -189,7 +196,8 @@ func runClient(ctx context.Context, p *term.Console, c client, base string, args
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Env = append(stores.ChildEnv(), extra...)
 	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound, term.DidYouMean("", name, clientNames()))
+		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound,
+			term.DidYouMean("", name, clientNames()))
 	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
@@ -239,7 +247,8 @@ func opencodeConfig(old, base string) (string, error) {
 		}
 	}
 	for _, name := range []string{"anthropic", "openai"} {
-		clientconfig.Put(config, clientconfig.Key{Path: []string{"provider", name, "options", "baseURL"}, Value: base + "/v1"})
+		clientconfig.Put(config, clientconfig.Key{Path: []string{"provider", name, "options", "baseURL"}, Value: base +
+			"/v1"})
 	}
 	out, err := json.Marshal(config)
 	return string(out), err

@@ -23,7 +23,8 @@ import (
 func Show(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
 	report := sessionfile.ReportOf(s)
-	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens), term.Short(report.Whole), budget)
+	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens),
+		term.Short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}
@@ -31,7 +32,8 @@ func Show(ctx context.Context, p *term.Console, name, budget string, s *pleat.Se
 		return p.Output(false, b)
 	}
 	b.tree.kids[len(b.tree.kids)-1].open = true
-	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin), tea.WithOutput(p.Stdout), tea.WithEnvironment(stores.ChildEnv())).Run()
+	_, err := tea.NewProgram(&browseView{browser: b}, tea.WithContext(ctx), tea.WithInput(p.Stdin),
+		tea.WithOutput(p.Stdout), tea.WithEnvironment(stores.ChildEnv())).Run()
 	return err
 }
 
@@ -84,7 +86,11 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 				kind = string(m.Role()) // who said it
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
-			kid := &branch{depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref), what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text), "(no text)")))}
+			kid := &branch{
+				depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref),
+				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
+					"(no text)"))),
+			}
 			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
 			turn.kids = append(turn.kids, kid)
 		}

@@ -116,12 +116,14 @@ func (v *browseView) View() tea.View {
 			if v.seen {
 				side = "u the original, not what the model sees"
 			}
-			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, term.Thousands(f.Before), term.Thousands(f.After), f.Handle)
+			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, term.Thousands(f.Before),
+				term.Thousands(f.After), f.Handle)
 		}
 	} else {
 		body = v.list(room)
 	}
-	view := tea.NewView(ansi.Truncate(string(v.Bold(head)), v.width, "…") + "\n" + body + "\n" + ansi.Truncate(string(v.Dim(foot)), v.width, "…"))
+	view := tea.NewView(ansi.Truncate(string(v.Bold(head)), v.width, "…") + "\n" + body + "\n" +
+		ansi.Truncate(string(v.Dim(foot)), v.width, "…"))
 	view.AltScreen = true
 	return view
 }

@@ -1,7 +1,8 @@
 // Package clientconfig sets a few keys in the configuration file of another program, leaves
 // the rest of the file as it is, byte for byte, and takes the change back.
 //
-//	edit, err := clientconfig.Set(path, undo, clientconfig.Key{Path: []string{"env", "URL"}, Value: "http://127.0.0.1:4141"})
+//	key := clientconfig.Key{Path: []string{"env", "URL"}, Value: "http://127.0.0.1:4141"}
+//	edit, err := clientconfig.Set(path, undo, key)
 //	fmt.Print(edit.Diff())
 //	err = edit.Write()
 //	edit, err = clientconfig.Undo(undo)

@@ -143,7 +143,9 @@ func (r *running) context(_ context.Context, _ string) error {
 			r.printf("  %-20s %9s  %s\n", part.Name, term.Thousands(n), term.Bar(n, s.Parts.Total(), 30))
 		}
 	}
-	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n", term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red), term.Thousands(s.Limits.Target), term.Thousands(s.Limits.Max))
+	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n",
+		term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red),
+		term.Thousands(s.Limits.Target), term.Thousands(s.Limits.Max))
 	return nil
 }
 
@@ -240,7 +242,8 @@ func (r *running) chatHelp(context.Context, string) error {
 	for _, c := range chatCommands() {
 		r.printf("  %-18s %s\n", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
-	r.printf("Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
+	r.printf("Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at " +
+		"the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
 	return nil
 }
 
@@ -254,7 +257,8 @@ func (r *running) interrupt() {
 // askPerson asks whether a call may run. Of an edit it shows what would change.
 func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	r.screen.settle()
-	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect], "run")
+	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect],
+		"run")
 	r.p.Printf("%s wants to %s:\n%s\n", r.screen.s.Bold(c.Name), doing, term.IndentBy("  ", cmp.Or(c.Subject, c.Input)))
 	for _, l := range r.changes(c) {
 		r.p.Printf("%s\n", l)

@@ -40,7 +40,8 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	if err != nil {
 		return term.UsageError(err.Error())
 	}
-	r.p.Printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n", why)
+	r.p.Printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n",
+		why)
 	dir, err := r.stage(ctx, play)
 	if err != nil {
 		return err
@@ -132,6 +133,7 @@ func (p *playing) without() string {
 	if p.over == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: the provider would have refused it, and the run would have ended there.\n",
+	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: the "+
+		"provider would have refused it, and the run would have ended there.\n",
 		p.over, term.Thousands(p.whole), term.Thousands(p.window))
 }

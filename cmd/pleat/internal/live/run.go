@@ -57,20 +57,24 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{store: stores.Declare(fs)}
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
 	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
-	fs.StringVar(&f.digest, "digest-model", "", "let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
-	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
+	fs.StringVar(&f.digest, "digest-model", "",
+		"let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
+	fs.StringVar(&f.rules, "digest-rules", "",
+		"your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
 	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
-	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
+	fs.StringArrayVar(&f.allow, "allow", nil,
+		"allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
 	fs.StringArrayVar(&f.deny, "deny", nil, "never allow calls that match `RULE`; may be given more than once")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
-	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
+	fs.BoolVar(&f.noRecall, "no-recall", false,
+		"give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
 	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
 	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
@@ -87,7 +91,8 @@ func Declare(fs *pflag.FlagSet) *Flags {
 func (f *Flags) dollars(m model.Model) (float64, error) {
 	known := len(m.Prices) > 0
 	if f.maxUSD.Changed && f.limits.USD > 0 && !known {
-		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that are); " +
+		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that " +
+			"are); " +
 			"use --max-tokens instead")
 	}
 	if !known {
@@ -121,7 +126,10 @@ type running struct {
 
 // Run runs the agent on the task in args, or chats if there is none.
 func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err error) {
-	r := &running{p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "), always: map[[2]string]bool{}, events: p.Contents()}
+	r := &running{
+		p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "),
+		always: map[[2]string]bool{}, events: p.Contents(),
+	}
 	if f.asJSON { // standard output has the events alone
 		r.p = &term.Console{Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr, Getenv: p.Getenv}
 	}
@@ -173,7 +181,8 @@ func (r *running) setup(ctx context.Context) error {
 	return r.make(ctx)
 }
 
-var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or name one with --model. ` +
+var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or ` +
+	`name one with --model. ` +
 	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
 	`"pleat run --model rehearsal" shows a run without a model`)
 
@@ -205,7 +214,8 @@ func (r *running) choose(ctx context.Context) error {
 			return errNoModel
 		}
 		if !ok && err == nil {
-			return r.rehearse(ctx, "there is no model to ask (set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY), so this is a rehearsal")
+			return r.rehearse(ctx,
+				"there is no model to ask (set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY), so this is a rehearsal")
 		}
 	}
 	if err != nil {
@@ -244,7 +254,10 @@ func (r *running) make(ctx context.Context) error {
 		}
 	}
 	r.o.Request.SessionKey = key.Session
-	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{Skills: f.skills, Bash: agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)}})
+	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{
+		Skills: f.skills,
+		Bash:   agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)},
+	})
 	r.o.Limits = f.limits
 	r.o.Limits.Tokens = int(f.tokens)
 	if r.o.Limits.USD, err = f.dollars(r.o.Session.Model); err != nil {
@@ -305,7 +318,8 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		for _, s := range list { // newest first
 			name := s.Key.Session
-			if strings.HasPrefix(name, "run-") && f.model != "rehearsal" || IsRehearsal(name) && (f.model == "" || f.model == "rehearsal") {
+			if strings.HasPrefix(name, "run-") && f.model != "rehearsal" || IsRehearsal(name) &&
+				(f.model == "" || f.model == "rehearsal") {
 				return s.Key, nil
 			}
 		}
@@ -356,7 +370,8 @@ func stopped(s agent.Stop) string {
 // closing reports what the run used.
 func (r *running) closing(res agent.Result) {
 	rep := r.agent.Session().Report()
-	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"), term.Thousands(res.Spent.Tokens()))
+	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"),
+		term.Thousands(res.Spent.Tokens()))
 	if res.Spent.USD > 0 {
 		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
 	}
@@ -371,7 +386,8 @@ func (r *running) closing(res agent.Result) {
 		}
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
-		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled", term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
+		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled",
+			term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
@@ -415,7 +431,8 @@ Find out before you act: read what is there, search, run what shows the state of
 needs. Check your work by running it. Say plainly what you did, what you did not do, and what you could not check.
 
 Keep to what the user said, also what they said long ago. Older parts of this conversation may be folded away to keep it
-within its window: a stub or a page stands for them then. Nothing is lost. unfold brings back the exact text for a handle,
-search finds it by words, ledger lists what was done. Ask them instead of guessing, and instead of running a command with
+within its window: a stub or a page stands for them then. Nothing is lost. ` +
+	"unfold brings back the exact text for a handle,\nsearch finds it by words, ledger lists what was done. " +
+	`Ask them instead of guessing, and instead of running a command with
 side effects a second time only to see its output. note and pin keep what must stay in view.
 `

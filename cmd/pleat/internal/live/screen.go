@@ -80,7 +80,8 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(l)
 		}
 		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
-		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d", term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
+		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
+			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
 		if p.Warning != "" {
 			r.line(indent + r.s.Style("31", "  ! "+p.Warning))
 		}
@@ -160,7 +161,8 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	if f.Handle != "" {
 		back = ", back with " + fold.UnfoldCall(f.Handle)
 	}
-	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After), back)
+	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After),
+		back)
 }
 
 // text takes the model's text as it comes. Whole lines go up; the rest is shown on the way.
@@ -220,7 +222,8 @@ func (r *runScreen) meter(s fold.Snapshot) {
 func (r *runScreen) frame(s fold.Snapshot) term.Styled {
 	const cells = 40
 	full := min(int(s.Utilization*cells), cells)
-	return r.s.Style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full), strings.Repeat("░", cells-full), s.Utilization*100, s.State))
+	return r.s.Style(stateColours[s.State], fmt.Sprintf("[ctx %s%s] %5.1f%% %s", strings.Repeat("█", full),
+		strings.Repeat("░", cells-full), s.Utilization*100, s.State))
 }
 
 var stateColours = map[fold.State]string{fold.Green: "32", fold.Yellow: "33", fold.Red: "31"}
@@ -278,7 +281,8 @@ func (r *runScreen) markdown(line string) term.Styled {
 	}
 	line = listItem.ReplaceAllString(line, "$1• ")
 	line = boldText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.Bold(m[2 : len(m)-2])) })
-	return term.Styled(codeText.ReplaceAllStringFunc(line, func(m string) string { return string(r.s.Style("36", m[1:len(m)-1])) }))
+	return term.Styled(codeText.ReplaceAllStringFunc(line,
+		func(m string) string { return string(r.s.Style("36", m[1:len(m)-1])) }))
 }
 
 // jsonObserver writes one event a line.

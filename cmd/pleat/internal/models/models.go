@@ -133,12 +133,14 @@ func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
-		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id, term.DidYouMean("", id, Names()), namedHint)
+		return p, fmt.Errorf("model %q is neither in the table nor on this machine%s [hint: %s]", id,
+			term.DidYouMean("", id, Names()), namedHint)
 	}
 	return p, nil
 }
 
-const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, gemini:ID, local:NAME or http://HOST:PORT/v1#NAME"
+const namedHint = "name the wire as well, as in anthropic:ID, openai:ID, gemini:ID, local:NAME or " +
+	"http://HOST:PORT/v1#NAME"
 
 // canAsk is an error if something is missing to ask a model: its name, or a key or address.
 func canAsk(id, access, example, variable string) error {
@@ -146,7 +148,8 @@ func canAsk(id, access, example, variable string) error {
 	case id == "":
 		return fmt.Errorf("no model is named [hint: as in %s]", example)
 	case access == "":
-		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id, Meant(id), variable)
+		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id,
+			Meant(id), variable)
 	}
 	return nil
 }
@@ -161,7 +164,10 @@ func (ps *finder) anthropic(id string) (Client, error) {
 		return Client{}, err
 	}
 	m := tableModel(id)
-	client := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Bearer: bearer, DropThinking: true}
+	client := &anthropic.Client{
+		ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http},
+		Bearer:        bearer, DropThinking: true,
+	}
 	return Client{
 		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
 		Format: transcript.FormatAnthropic, Check: anthropic.Checker(m),
@@ -198,7 +204,8 @@ func (ps *finder) gemini(id string) (Client, error) {
 	}
 	m := tableModel(id)
 	return Client{
-		Generator: &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Model: m, Name: id + place(base, gemini.DefaultBaseURL),
+		Generator: &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Model: m, Name: id +
+			place(base, gemini.DefaultBaseURL),
 		Format: transcript.FormatGemini, Check: gemini.Checker(m),
 	}, nil
 }
@@ -217,11 +224,13 @@ func (ps *finder) named(ctx context.Context, name string) (Client, error) {
 	}
 	switch {
 	case len(servers) == 0:
-		return Client{}, fmt.Errorf("no model server runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
+		return Client{}, fmt.Errorf("no model server runs on this machine [hint: start Ollama, llama.cpp, vLLM or LM " +
+			"Studio, or name its address: http://127.0.0.1:PORT/v1#NAME]")
 	case len(have) > 10:
 		have = append(have[:10], "…")
 	}
-	return Client{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name, strings.Join(have, ", "))
+	return Client{}, fmt.Errorf("no server on this machine has the model %q [hint: there are %s]", name,
+		strings.Join(have, ", "))
 }
 
 // address finds a model of the server at an address.

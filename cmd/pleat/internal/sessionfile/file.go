@@ -176,7 +176,8 @@ func (f *File) explain(err error) error {
 		return fmt.Errorf("%s:%d: %w", f.Name, d.Line, d.Err)
 	}
 	if errors.Is(err, sessionlog.ErrFormat) {
-		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.Name, err)
+		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, "+
+			"Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.Name, err)
 	}
 	return fmt.Errorf("read %s: %w", f.Name, err)
 }
@@ -280,7 +281,10 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 
 // Options are the options of sessions with this file's messages.
 func (f *File) Options() pleat.Options {
-	return pleat.Options{Model: f.Model, System: f.Info.System, Tools: f.Info.Tools, Codecs: library.Codecs(), Recall: func(handle string) string { return "pleat unfold " + handle }}
+	return pleat.Options{
+		Model: f.Model, System: f.Info.System, Tools: f.Info.Tools, Codecs: library.Codecs(),
+		Recall: func(handle string) string { return "pleat unfold " + handle },
+	}
 }
 
 // Source says which session an object is about.

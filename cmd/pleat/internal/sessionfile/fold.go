@@ -175,7 +175,8 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 	}
 	have := r.Session.Len()
 	if have > f.Count {
-		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags (name another store with --store)", key, have, f.Name, f.Count)
+		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags (name "+
+			"another store with --store)", key, have, f.Name, f.Count)
 	}
 	if have < f.Count {
 		if err := f.AppendTo(ctx, r.Session, have, tell); err != nil {
@@ -201,12 +202,14 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 func (r *Folded) Tell(p *term.Console) {
 	rep := r.Report
 	p.Note("%s: %s → %s tokens (budget %s), %s → %s\n", term.FileName(r.File.Name), term.Thousands(rep.Whole),
-		term.Thousands(rep.Snapshot.Tokens), term.Thousands(r.budget), term.Thousands(rep.Messages), term.Plural(len(r.view.Messages), "message"))
+		term.Thousands(rep.Snapshot.Tokens), term.Thousands(r.budget), term.Thousands(rep.Messages),
+		term.Plural(len(r.view.Messages), "message"))
 	if len(rep.Folds) == 0 {
 		p.Note("nothing was folded: it fits\n")
 	}
 	for _, l := range ByLever(rep.Folds) {
-		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before), term.Thousands(l.After))
+		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),
+			term.Thousands(l.After))
 	}
 	if r.Warning != "" {
 		p.Note("warning: %s\n", r.Warning)
@@ -216,6 +219,7 @@ func (r *Folded) Tell(p *term.Console) {
 	}
 	if len(rep.Folds) > 0 {
 		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })
-		p.Note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n", r.Session.Key(), largest.Handle)
+		p.Note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n",
+			r.Session.Key(), largest.Handle)
 	}
 }

@@ -61,17 +61,20 @@ func FormatNamed(name string, asJSON bool) (Format, error) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.name == name })
 	switch {
 	case i < 0:
-		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, openai-chat, openai-responses, gemini", name))
+		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, "+
+			"openai-chat, openai-responses, gemini", name))
 	case asJSON:
 		return Format{write: writeViewJSON}, nil
 	}
 	return formats[i], nil
 }
 
+type writeFunc func(w io.Writer, p *term.Console, r *Folded) error
+
 // Format is a form of the result.
 type Format struct {
 	name    string
-	write   func(io.Writer, *term.Console, *Folded) error
+	write   writeFunc
 	request bool // a request body
 }
 

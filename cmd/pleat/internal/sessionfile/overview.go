@@ -20,7 +20,10 @@ import (
 // Overview reads a session once and adds up what show prints.
 func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	b := overviewBuilder{
-		o:      &overviewJSON{Format: "pleat/show/1", Source: f.Source(), Compactions: []compactionJSON{}, Largest: []blockShare{}, Tools: []toolShare{}},
+		o: &overviewJSON{
+			Format: "pleat/show/1", Source: f.Source(), Compactions: []compactionJSON{},
+			Largest: []blockShare{}, Tools: []toolShare{},
+		},
 		count:  tokens.NewTokenizer(f.Model, nil),
 		kinds:  make(map[string]*Share),
 		tools:  make(map[string]*toolShare),
@@ -161,7 +164,8 @@ func (b *overviewBuilder) windowSize() int {
 	switch {
 	case i.Window > 0:
 		return i.Window
-	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.Model.Window > sessionlog.ClaudeWindow && b.o.Window.Largest <= sessionlog.ClaudeWindow:
+	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.Model.Window > sessionlog.ClaudeWindow &&
+		b.o.Window.Largest <= sessionlog.ClaudeWindow:
 		return 0
 	}
 	return b.f.Model.Window
@@ -184,7 +188,10 @@ func (b *overviewBuilder) times(t time.Time) {
 func (b *overviewBuilder) compactions(i int) {
 	for list := b.f.Info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
 		c := list[b.next]
-		j := compactionJSON{Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial, Opaque: c.Opaque}
+		j := compactionJSON{
+			Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial,
+			Opaque: c.Opaque,
+		}
 		if c.Summary != "" {
 			j.Summary = b.count.CountText(c.Summary)
 		}

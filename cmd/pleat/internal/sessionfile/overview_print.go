@@ -22,8 +22,8 @@ type overviewJSON struct {
 	Largest     []blockShare     `json:"largest"`
 	Compactions []compactionJSON `json:"compactions"`
 	Window      windowJSON       `json:"window"`
-	USD         float64          `json:"usd,omitempty"`          // what the requests cost, where usage and prices are known
-	Recorded    float64          `json:"usd_recorded,omitempty"` // with the output that the log counts: usage and sessions say this
+	USD         float64          `json:"usd,omitempty"`          // by usage and prices, where they are known
+	Recorded    float64          `json:"usd_recorded,omitempty"` // the same with the output that the log counts
 
 	toolCount int // of all tools
 }
@@ -177,7 +177,8 @@ func (o *overviewJSON) printKinds(p *term.Page) {
 	const name, number = 16, 10
 	room := p.Width - 2 - name - 1 - number - 6
 	for _, k := range o.Tokens.ByKind {
-		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name), term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room), term.PadLeft(term.Thousands(k.Tokens), number), term.PadLeft(term.Percent(k.Tokens, o.Tokens.All), 4))
+		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name), term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room),
+			term.PadLeft(term.Thousands(k.Tokens), number), term.PadLeft(term.Percent(k.Tokens, o.Tokens.All), 4))
 	}
 }
 
@@ -192,13 +193,15 @@ func (o *overviewJSON) printTools(p *term.Page) {
 	p.Head("Tokens by tool", note)
 	name := min(max(term.Widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
 	room := p.Width - 2 - name - 1 - 7 - 8 - 11 - 6
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed", strings.Repeat(" ", room+1), "tokens")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed", strings.Repeat(" ", room+1),
+		"tokens")))
 	for _, t := range o.Tools {
 		failed := ""
 		if t.Failed > 0 {
 			failed = term.Thousands(t.Failed)
 		}
-		p.Line("  %s %7s%8s %s%11s %s", term.Pad(p.Clip(t.Name, name), name), term.Thousands(t.Calls), failed, term.Bar(t.Tokens, o.Tools[0].Tokens, room), term.Thousands(t.Tokens), term.PadLeft(term.Percent(t.Tokens, o.Tokens.All), 4))
+		p.Line("  %s %7s%8s %s%11s %4s", term.Pad(p.Clip(t.Name, name), name), term.Thousands(t.Calls), failed,
+			term.Bar(t.Tokens, o.Tools[0].Tokens, room), term.Thousands(t.Tokens), term.Percent(t.Tokens, o.Tokens.All))
 	}
 }
 
@@ -211,9 +214,11 @@ func (o *overviewJSON) printLargest(p *term.Page) {
 	for _, b := range o.Largest {
 		what := b.Kind
 		if b.What != "" {
-			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images", "image", "messages", "message").Replace(b.Kind) + ": " + b.What
+			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images",
+				"image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
-		p.Line("%9s%9s%9s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), term.Thousands(b.Line), p.Clip(what, p.Width-29))
+		p.Line("%9s%9s%9s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), term.Thousands(b.Line),
+			p.Clip(what, p.Width-29))
 	}
 }
 
@@ -235,7 +240,8 @@ func (o *overviewJSON) printCompactions(p *term.Page) {
 		case c.Summary > 0:
 			about += " to a summary of " + term.Thousands(c.Summary)
 		}
-		p.Line("  %s", p.Clip(fmt.Sprintf("before message %s, line %s: %s", term.Thousands(c.Before), term.Thousands(c.Line), strings.TrimSpace(about)), p.Width-2))
+		where := fmt.Sprintf("before message %s, line %s: ", term.Thousands(c.Before), term.Thousands(c.Line))
+		p.Line("  %s", p.Clip(where+strings.TrimSpace(about), p.Width-2))
 	}
 }
 

@@ -24,7 +24,8 @@ func sendable(msgs []transcript.Message) []transcript.Message {
 			out = append(out, m)
 		}
 	}
-	return transcript.Repair(out, func(transcript.ToolCall) string { return "There is no result: the call was broken off." })
+	return transcript.Repair(out,
+		func(transcript.ToolCall) string { return "There is no result: the call was broken off." })
 }
 
 // resultsFirst moves the results that follow an answer before everything else that follows it.
@@ -39,8 +40,10 @@ func resultsFirst(msgs []transcript.Message) []transcript.Message {
 			end++
 		}
 		rest := slices.Clone(msgs[i+1 : end])
-		plain := slices.DeleteFunc(slices.Clone(rest), func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindToolResult) })
-		results := slices.DeleteFunc(rest, func(m transcript.Message) bool { return !m.Blocks().Has(transcript.KindToolResult) })
+		plain := slices.DeleteFunc(slices.Clone(rest),
+			func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindToolResult) })
+		results := slices.DeleteFunc(rest,
+			func(m transcript.Message) bool { return !m.Blocks().Has(transcript.KindToolResult) })
 		copy(msgs[i+1:], slices.Concat(results, plain))
 	}
 	return msgs

@@ -23,9 +23,13 @@ func writeViewJSON(w io.Writer, _ *term.Console, r *Folded) error {
 		return err
 	}
 	c := compactJSON{
-		Format: "pleat/compact/1", Source: r.File.Source(), Session: r.Session.Key().Session, Policy: r.Policy, Tokens: r.Tokens(),
+		Format: "pleat/compact/1", Source: r.File.Source(), Session: r.Session.Key().Session,
+		Policy: r.Policy, Tokens: r.Tokens(),
 		Messages: view, Folds: Folds(rep.Folds), Ledger: Entries(r.Session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
-		Report: reportJSON{rep.Messages, len(r.view.Messages), ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, r.Warning},
+		Report: reportJSON{
+			rep.Messages, len(r.view.Messages), ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache,
+			r.Warning,
+		},
 	}
 	for _, text := range r.Session.Pins() {
 		c.Pins = append(c.Pins, pinJSON{text, "pin"})
@@ -165,7 +169,8 @@ func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
 
 func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 	title := cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name))
-	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens), term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
+	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens),
+		term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
 	view, err := r.viewJSON()
 	if err != nil {
 		return err
@@ -241,14 +246,17 @@ func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
 // interrupted session may not be fit to send.
 func requestBody[R interface {
 	Check(model.Model) []transcript.Violation
-}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) func(io.Writer, *term.Console, *Folded) error {
+}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) writeFunc {
 	return func(w io.Writer, p *term.Console, r *Folded) error {
 		msgs, err := r.Session.Resolve(context.Background(), r.view)
 		if err != nil {
 			return fmt.Errorf("apply the folds: %w", err)
 		}
 		info := r.File.Info
-		body, err := encode(&model.Request{Model: cmp.Or(info.Model, r.File.Model.ID), System: info.System, Tools: info.Tools, Messages: sendable(msgs)})
+		body, err := encode(&model.Request{
+			Model: cmp.Or(info.Model, r.File.Model.ID), System: info.System, Tools: info.Tools,
+			Messages: sendable(msgs),
+		})
 		if err != nil {
 			return fmt.Errorf("write request: %w", err)
 		}

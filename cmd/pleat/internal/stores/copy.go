@@ -24,7 +24,8 @@ func (d *Copied) Print(p *term.Page) {
 	if d.Ahead > 0 {
 		ahead = fmt.Sprintf(", %d have gone on there", d.Ahead)
 	}
-	p.Line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.", term.Plural(d.Sessions, "session"),
+	p.Line("%s: %d copied, %d there already%s; %s and %s brought over, %s read again and compared.",
+		term.Plural(d.Sessions, "session"),
 		d.Copied, d.Same, ahead, EntryCount(d.Entries), term.ByteSize(d.Bytes), EntryCount(d.Compared))
 }
 
@@ -76,7 +77,8 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 
 // onlyThis reports whether an error is about one session, so that others may still be copied.
 func onlyThis(err error) bool {
-	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNotFound)
+	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt) ||
+		errors.Is(err, store.ErrNotFound)
 }
 
 var errOtherContent = errors.New("DST has a session of that name with other content")
@@ -111,7 +113,9 @@ func (c *copying) session(ctx context.Context, info store.SessionInfo, doing str
 // compare compares the entries that DST has of a session with those of SRC. With bodies it
 // also reads every body from DST, which checks it against its hash. It returns how many
 // entries DST has.
-func (c *copying) compare(ctx context.Context, info store.SessionInfo, doing string, bodies bool) (n uint64, err error) {
+func (c *copying) compare(
+	ctx context.Context, info store.SessionInfo, doing string, bodies bool,
+) (n uint64, err error) {
 	next, stop := iter.Pull2(c.src.Scan(ctx, info.Key, 1))
 	defer stop()
 	for there, err := range c.dst.Scan(ctx, info.Key, 1) {
@@ -148,7 +152,9 @@ func equalEntries(a, b store.Entry) bool {
 }
 
 // add appends the entries of SRC after number last.
-func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64, doing string) (added uint64, err error) {
+func (c *copying) add(
+	ctx context.Context, info store.SessionInfo, last uint64, doing string,
+) (added uint64, err error) {
 	w := entryWriter{store: c.dst, key: info.Key, last: last}
 	defer func() {
 		added = w.added

@@ -135,7 +135,8 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" for the session files of agents)`, name)
+		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" `+
+			`for the session files of agents)`, name)
 	}
 	if err := x.line(&x.header); err != nil {
 		return nil, err
@@ -144,7 +145,8 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		return nil, x.damaged("not the header of an export file")
 	}
 	if x.header.Version != exportVersion {
-		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d (use a newer pleat)", name, x.header.Version, exportVersion)
+		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d (use a "+
+			"newer pleat)", name, x.header.Version, exportVersion)
 	}
 	return x, nil
 }
@@ -165,7 +167,10 @@ func (x *exportReader) next() (store.Entry, error) {
 	if x.seq++; v.Seq != x.seq || x.seq > x.header.Entries {
 		return store.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq, x.seq, x.header.Entries))
 	}
-	e := store.Entry{Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data, Body: v.Body}
+	e := store.Entry{
+		Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data,
+		Body: v.Body,
+	}
 	if e.BodySize = len(e.Body); e.BodySize > 0 {
 		e.BodyHash = transcript.HashOf(e.Body)
 	}
@@ -216,7 +221,8 @@ func (x *exportReader) bytes() ([]byte, error) {
 			x.number++
 			return line[:len(line)-1], nil
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("read %s: it is cut off in line %d, after %d of %d entries", x.name, x.number+1, x.seq, x.header.Entries)
+			return nil, fmt.Errorf("read %s: it is cut off in line %d, after %d of %d entries", x.name, x.number+1, x.seq,
+				x.header.Entries)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, fmt.Errorf("read %s: %w", x.name, err)
 		case len(line) > maxLine:

@@ -90,9 +90,11 @@ func (d Imported) Print(p *term.Page) {
 	session, folds := d.Session, term.Plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
-		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session, EntryCount(d.Added), folds)
+		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session,
+			EntryCount(d.Added), folds)
 	case d.Added > 0 && d.Added < d.Entries:
-		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", EntryCount(d.Added), session, d.Stored, folds)
+		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", EntryCount(d.Added), session, d.Stored,
+			folds)
 	case d.Added > 0:
 		p.Line("Imported session %s: %s; %s checked.", session, EntryCount(d.Added), folds)
 	case d.Stored > d.Entries:
@@ -156,7 +158,8 @@ func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
 			return more(w.add(ctx, e))
 		}
 		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
+			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it "+
+				"was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
 		}
 		mended, err := i.mend(ctx, e)
 		done.Mended += mended
@@ -177,7 +180,8 @@ func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
 	case err != nil:
 		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
 	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, term.Plural(len(problems), "fold"), problems[0])
+		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, term.Plural(len(problems), "fold"),
+			problems[0])
 	}
 	return done, nil
 }

@@ -18,7 +18,10 @@ func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) 
 	out := make([]Session, 0, len(list))
 	for _, info := range list {
 		begins, _ := library.Begins(ctx, store, info.Key) // a name alone will do
-		out = append(out, Session{info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last, term.OneLine(begins)})
+		out = append(out, Session{
+			info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last,
+			term.OneLine(begins),
+		})
 	}
 	return out
 }
@@ -77,7 +80,8 @@ func printSessions(p *term.Page, list []Session) {
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
-		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(p.ClipMiddle(session, name), name), entries, size, last, begins)
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(p.ClipMiddle(session, name), name), entries, size, last,
+			begins)
 		p.Line("%s", strings.TrimRight(p.Clip(line, p.Width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")

@@ -35,9 +35,13 @@ type Flags struct {
 // Declare declares --store, --store-key-file and --tenant.
 func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{}
-	fs.StringVar(&f.Path, "store", "", "the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
-	fs.StringVar(&f.KeyFile, "store-key-file", "", "encrypt the store with the first key in `FILE` and read it with all of them; else with those in $PLEAT_STORE_KEY; none: not encrypted")
-	fs.StringVar(&f.Tenant, "tenant", "", "use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
+	fs.StringVar(&f.Path, "store", "",
+		"the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
+	fs.StringVar(&f.KeyFile, "store-key-file", "",
+		"encrypt the store with the first key in `FILE` and read it with all of them; else with those in $PLEAT_STORE_KEY; "+
+			"none: not encrypted")
+	fs.StringVar(&f.Tenant, "tenant", "",
+		"use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
 	return f
 }
 
@@ -144,15 +148,21 @@ const (
 func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st Store, err error) {
 	switch scheme := Scheme(path); {
 	case scheme == "postgres" || scheme == "postgresql":
-		st, err = postgres.Open(ctx, path, &postgres.Options{Keys: keys, MustExist: how != MakeMissing, ReadOnly: how == ReadOnly})
+		st, err = postgres.Open(ctx, path, &postgres.Options{
+			Keys: keys, MustExist: how != MakeMissing,
+			ReadOnly: how == ReadOnly,
+		})
 		if errors.Is(err, store.ErrNotFound) {
-			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or PLEAT_STORE)`, err)
+			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or `+
+				`PLEAT_STORE)`, err)
 		}
 	case scheme != "": // without the rest of the URL, which may have a password
-		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want postgres://user:password@host:5432/database, or the path of a file)", scheme)
+		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want "+
+			"postgres://user:password@host:5432/database, or the path of a file)", scheme)
 	default:
 		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
-			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or PLEAT_STORE)`, path, store.ErrNotFound)
+			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or `+
+				`PLEAT_STORE)`, path, store.ErrNotFound)
 		}
 		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly})
 	}

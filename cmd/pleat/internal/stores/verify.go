@@ -81,7 +81,9 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 			continue
 		}
 		if _, err := store.Body(ctx, key, e.BodyHash); err != nil {
-			list = append(list, Damage{key.String(), e.Seq, fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, term.ByteSize(int64(e.BodySize)), e.BodyHash)})
+			size := term.ByteSize(int64(e.BodySize))
+			what := fmt.Sprintf("%s of %s cannot be read: its body %s is damaged", e.Kind, size, e.BodyHash)
+			list = append(list, Damage{key.String(), e.Seq, what})
 		}
 	}
 	if len(list) == 0 && opening != nil {
@@ -92,7 +94,9 @@ func unreadable(ctx context.Context, store store.Store, key store.SessionKey, op
 
 // checkSession opens a session and unfolds every fold ever made in it. It returns how many
 // came back exactly, and what is wrong with the others.
-func checkSession(ctx context.Context, store store.Store, key store.SessionKey, tell *term.Progress) (folds int, problems []string, err error) {
+func checkSession(
+	ctx context.Context, store store.Store, key store.SessionKey, tell *term.Progress,
+) (folds int, problems []string, err error) {
 	s, err := Reopen(ctx, store, key)
 	if err != nil {
 		return 0, nil, err
@@ -121,13 +125,15 @@ func (v *Verified) Print(p *term.Page) {
 	for _, d := range v.Damage {
 		p.Line("%s", d)
 	}
-	p.Line("%s, %s, %s hashed; %s unfolded exactly.", term.Plural(v.Sessions, "session"), EntryCount(v.Entries), term.ByteSize(v.Bytes), term.Plural(v.Folds, "fold"))
+	p.Line("%s, %s, %s hashed; %s unfolded exactly.", term.Plural(v.Sessions, "session"), EntryCount(v.Entries),
+		term.ByteSize(v.Bytes), term.Plural(v.Folds, "fold"))
 }
 
 // Verdict is an error if anything is damaged.
 func (v *Verified) Verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a session)", term.Verb(n, "thing", "is", "are"))
+		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a "+
+			"session)", term.Verb(n, "thing", "is", "are"))
 	}
 	return nil
 }

@@ -35,7 +35,8 @@ type Telemetry struct {
 }
 
 // Usage is the help of --otel.
-const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
+const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else " +
+	"$OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
 // Start starts the exporter. Without an endpoint nothing is sent and nothing runs.
 func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, error) {
@@ -67,7 +68,9 @@ func (t *Telemetry) Close() error {
 }
 
 // chat begins the span of a model call.
-func (t *Telemetry) chat(ctx context.Context, provider, mdl, session string, o ...trace.SpanStartOption) (context.Context, trace.Span) {
+func (t *Telemetry) chat(
+	ctx context.Context, provider, mdl, session string, o ...trace.SpanStartOption,
+) (context.Context, trace.Span) {
 	return t.tracer.Start(ctx, "chat "+mdl, append(o, trace.WithSpanKind(trace.SpanKindClient), trace.WithAttributes(
 		attribute.String("gen_ai.operation.name", "chat"),
 		attribute.String("gen_ai.provider.name", provider),
@@ -108,7 +111,8 @@ func (t *Telemetry) Session(ctx context.Context, session string) func(pleat.Even
 
 // mark sends a span without length: there need not be one that it is an event of.
 func (t *Telemetry) mark(ctx context.Context, session, name string, about ...attribute.KeyValue) {
-	_, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(about, attribute.String("gen_ai.conversation.id", session))...))
+	_, span := t.tracer.Start(ctx, name, trace.WithAttributes(append(about,
+		attribute.String("gen_ai.conversation.id", session))...))
 	span.End()
 }
 

@@ -29,7 +29,8 @@ func (p *Console) Screen() Screen { return p.screenOf(p.Stdout) }
 
 func (p *Console) screenOf(w io.Writer) Screen {
 	f, terminal := terminalFile(w)
-	s := Screen{Width: DefaultWidth, Whole: !terminal, colour: terminal && p.Getenv("NO_COLOR") == "" && p.Getenv("TERM") != "dumb"}
+	s := Screen{Width: DefaultWidth, Whole: !terminal, colour: terminal && p.Getenv("NO_COLOR") == "" &&
+		p.Getenv("TERM") != "dumb"}
 	if n, err := strconv.Atoi(p.Getenv("COLUMNS")); err == nil && n > 0 {
 		s.Width, s.Whole = n, false
 	} else if terminal {
