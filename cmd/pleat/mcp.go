@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -128,10 +125,8 @@ pleat mcp install codex --print
 # take it out again
 pleat mcp install codex --undo`,
 	}
-	fs := c.Flags()
-	print := fs.Bool("print", false, "only say what to put where, or with --undo what would change")
-	yes := fs.Bool("yes", false, "do not ask")
-	undo := fs.Bool("undo", false, "take out what an earlier install added")
+	edit := editFlags{done: "Restart the client to use it."}
+	edit.declare(c.Flags())
 	c.ValidArgs = mcpClientNames()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		program, err := os.Executable()
@@ -142,23 +137,8 @@ pleat mcp install codex --undo`,
 		if i < 0 {
 			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], strings.Join(mcpClientNames(), ", ")))
 		}
-		data, client := term.DataFolder(runtime.GOOS, p.Getenv), mcpClients(program)[i]
-		file := client.path(p.Getenv)
-		if data == "" || file == "" {
-			return errors.New("there is no home folder")
-		}
-		record := filepath.Join(data, "pleat", "mcp-"+args[0]+".json")
-		if *undo {
-			return takeBack(ctx, p, record, *print, *yes, "nothing to undo: pleat was not set up there by \"pleat mcp install\"")
-		}
-		if *print {
-			return printByHand(p, file, client.set)
-		}
-		edit, err := clientconfig.Set(file, record, client.set...)
-		if err != nil {
-			return err
-		}
-		return applyEdit(ctx, p, edit, *yes, "pleat is set up already in "+file, "Restart the client to use it.")
+		client := mcpClients(program)[i]
+		return edit.run(ctx, p, client.client, "mcp-"+args[0], client.set)
 	})
 	return c
 }
@@ -171,32 +151,25 @@ type mcpClient struct {
 
 // mcpClients are the clients that can be set up to run a program.
 func mcpClients(program string) []mcpClient {
-	run := func(more map[string]any) map[string]any {
-		maps.Copy(more, map[string]any{"command": program, "args": []any{"mcp"}})
-		return more
+	one := func(value map[string]any, path ...string) []clientconfig.Key {
+		return []clientconfig.Key{{Path: path, Value: value}}
 	}
+	stdio := map[string]any{"type": "stdio", "command": program, "args": []any{"mcp"}}
+	plain := map[string]any{"command": program, "args": []any{"mcp"}}
 	local := map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}
+	codex := []clientconfig.Key{
+		{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
+		{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
+	}
 	return []mcpClient{
 		{
 			client{name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", file: ".claude.json"},
-			[]clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}},
+			one(stdio, "mcpServers", "pleat"),
 		},
-		{client{name: "codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml"}, []clientconfig.Key{
-			{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
-			{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
-		}},
-		{
-			client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"},
-			[]clientconfig.Key{{Path: []string{"mcp", "pleat"}, Value: local}},
-		},
-		{
-			client{name: "cursor", folder: "~/.cursor", file: "mcp.json"},
-			[]clientconfig.Key{{Path: []string{"mcpServers", "pleat"}, Value: run(map[string]any{})}},
-		},
-		{
-			client{name: "vscode", folder: "Code/User", file: "mcp.json"},
-			[]clientconfig.Key{{Path: []string{"servers", "pleat"}, Value: run(map[string]any{"type": "stdio"})}},
-		},
+		{client{name: "codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml"}, codex},
+		{client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"}, one(local, "mcp", "pleat")},
+		{client{name: "cursor", folder: "~/.cursor", file: "mcp.json"}, one(plain, "mcpServers", "pleat")},
+		{client{name: "vscode", folder: "Code/User", file: "mcp.json"}, one(stdio, "servers", "pleat")},
 	}
 }
 
@@ -205,39 +178,4 @@ func mcpClientNames() (names []string) {
 		names = append(names, c.name)
 	}
 	return names
-}
-
-// printByHand says what to put where.
-func printByHand(p *term.Console, file string, keys []clientconfig.Key) error {
-	dir, err := os.MkdirTemp("", "pleat-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(dir)
-	edit, err := clientconfig.Set(filepath.Join(dir, filepath.Base(file)), filepath.Join(dir, "undo"), keys...)
-	if err != nil {
-		return err
-	}
-	p.Note("In %s:\n", file)
-	p.Printf("%s", string(edit.After))
-	return nil
-}
-
-// applyEdit shows a change, asks, and makes it.
-func applyEdit(ctx context.Context, p *term.Console, edit *clientconfig.Edit, yes bool, same, done string) error {
-	diff := edit.Diff()
-	if diff == "" {
-		p.Printf("%s\n", same)
-		return edit.Write()
-	}
-	p.Printf("%s", diff)
-	err := p.Confirm(ctx, yes, "Change "+edit.Path+"?")
-	if err == nil {
-		err = edit.Write()
-	}
-	if err != nil {
-		return err
-	}
-	p.Printf("%s\n", done)
-	return nil
 }

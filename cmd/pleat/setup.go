@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -37,84 +39,98 @@ pleat setup codex --print
 # as it was before
 pleat setup claude --undo`,
 	}
-	fs := c.Flags()
-	f := new(setupFlags)
-	fs.StringVar(&f.url, "url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
-	fs.BoolVar(&f.show, "print", false, "show the change and write nothing")
-	fs.BoolVar(&f.yes, "yes", false, "do not ask")
-	fs.BoolVar(&f.undo, "undo", false, "take the change back")
+	var edit editFlags
+	edit.declare(c.Flags())
+	address := c.Flags().String("url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
 	c.ValidArgs = clientNames()
-	c.RunE = runs(p, f.run)
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		if len(args) == 0 {
+			return p.Output(false, agentList{p})
+		}
+		agent, err := findClient(args[0])
+		base := strings.TrimRight(*address, "/")
+		u, wrong := url.Parse(base)
+		switch {
+		case err != nil:
+			return err
+		case agent.why != "":
+			return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
+		case agent.file == "":
+			return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
+		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
+			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
+		}
+		edit.done = fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\n", agent.title, base) +
+			"To take it back: pleat setup " + agent.name + " --undo"
+		return edit.run(ctx, p, agent, agent.name, agent.pointTo(base))
+	})
 	return c
 }
 
-type setupFlags struct {
-	url             string
+// editFlags are the flags of the commands that change the configuration of a client.
+type editFlags struct {
 	show, yes, undo bool
+	done            string // is said when the change is made
 }
 
-func (f *setupFlags) run(ctx context.Context, p *term.Console, args []string) error {
-	if len(args) == 0 {
-		return p.Output(false, agentList{p})
-	}
-	agent, err := findClient(args[0])
-	base := strings.TrimRight(f.url, "/")
-	switch {
-	case err != nil:
-		return err
-	case agent.why != "":
-		return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
-	case agent.file == "":
-		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
+func (f *editFlags) declare(fs *pflag.FlagSet) {
+	fs.BoolVar(&f.show, "print", false, "show the change and write nothing")
+	fs.BoolVar(&f.yes, "yes", false, "do not ask")
+	fs.BoolVar(&f.undo, "undo", false, "take the change back")
+}
+
+// run sets keys in the configuration of a client, or takes that back. record is the name under
+// which it is remembered what was there before.
+func (f *editFlags) run(ctx context.Context, p *term.Console, c client, record string, keys []clientconfig.Key) error {
+	file := c.path(p.Getenv)
+	undo, err := undoFile(p, record)
+	if err != nil || file == "" {
+		return cmp.Or(err, errors.New("there is no home folder"))
 	}
 	if f.undo {
-		undo, err := undoFile(p, agent.name)
-		if err != nil {
-			return err
-		}
-		return takeBack(ctx, p, undo, f.show, f.yes,
-			fmt.Sprintf("\"pleat setup %s\" has changed nothing here that could be taken back", agent.name))
+		return f.takeBack(ctx, p, undo)
 	}
-	if u, err := url.Parse(base); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" ||
-		strings.ContainsAny(base, ", ") {
-		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", f.url))
-	}
-	edit, err := agent.edit(p, base)
+	edit, err := clientconfig.Set(file, undo, keys...)
 	if err != nil {
 		return err
 	}
 	diff := edit.Diff()
-	if diff == "" {
-		p.Printf("%s is set up already: %s\n", agent.title, edit.Path)
-		return nil
+	if p.Printf("%s", diff); diff == "" {
+		p.Printf("it is set up already: %s\n", file)
 	}
 	if f.show {
-		p.Printf("%s", diff)
 		return nil
 	}
-	done := "%s sends its requests to %s from now on. The proxy must run: pleat proxy\n" +
-		"To take it back: pleat setup %s --undo"
-	return applyEdit(ctx, p, edit, f.yes, "", fmt.Sprintf(done, agent.title, base, agent.name))
+	if err := f.write(ctx, p, edit, diff); err != nil {
+		return err
+	}
+	if diff != "" {
+		p.Printf("%s\n", f.done)
+	}
+	return nil
 }
 
-// takeBack takes a change of a client's configuration back. Without a record of one the error
-// is none.
-func takeBack(ctx context.Context, p *term.Console, record string, show, yes bool, none string) error {
-	edit, err := clientconfig.Undo(record)
+// write asks, and makes a change.
+func (f *editFlags) write(ctx context.Context, p *term.Console, edit *clientconfig.Edit, diff string) error {
+	if err := p.Confirm(ctx, f.yes || diff == "", "Change "+edit.Path+"?"); err != nil {
+		return err
+	}
+	return edit.Write()
+}
+
+// takeBack takes a change back.
+func (f *editFlags) takeBack(ctx context.Context, p *term.Console, undo string) error {
+	edit, err := clientconfig.Undo(undo)
 	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New(none)
+		return errors.New("nothing to undo: pleat has changed nothing here that could be taken back")
 	}
 	if err != nil {
 		return err
 	}
 	diff := edit.Diff()
 	p.Printf("%s", diff)
-	if !show {
-		err := p.Confirm(ctx, yes || diff == "", "Change "+edit.Path+"?")
-		if err == nil {
-			err = edit.Write()
-		}
-		if err != nil {
+	if !f.show {
+		if err := f.write(ctx, p, edit, diff); err != nil {
 			return err
 		}
 	}
@@ -123,7 +139,7 @@ func takeBack(ctx context.Context, p *term.Console, record string, show, yes boo
 		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
 	case diff == "":
 		p.Printf("%s has nothing of it any more.\n", edit.Path)
-	case show:
+	case f.show:
 	case edit.Exact:
 		p.Printf("%s is as it was before.\n", edit.Path)
 	default:
@@ -298,17 +314,8 @@ func (c client) path(getenv func(string) string) string {
 	return path
 }
 
-// edit plans to point the client to a proxy.
-func (c client) edit(p *term.Console, base string) (*clientconfig.Edit, error) {
-	path := c.path(p.Getenv)
-	if path == "" {
-		return nil, fmt.Errorf("set up %s: there is no home folder", c.title)
-	}
-	undo, err := undoFile(p, c.name)
-	if err != nil {
-		return nil, err
-	}
-	var keys []clientconfig.Key
+// pointTo are the keys that point the client to a proxy.
+func (c client) pointTo(base string) (keys []clientconfig.Key) {
 	for _, k := range c.keys {
 		name, value, _ := strings.Cut(k, "=")
 		value = strings.ReplaceAll(value, "$URL", base)
@@ -318,10 +325,10 @@ func (c client) edit(p *term.Console, base string) (*clientconfig.Edit, error) {
 		}
 		keys = append(keys, key)
 	}
-	return clientconfig.Set(path, undo, keys...)
+	return keys
 }
 
-// undoFile is where it is kept what "pleat setup" changed for an agent.
+// undoFile is where it is kept what was changed in the configuration of an agent.
 func undoFile(p *term.Console, agent string) (string, error) {
 	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err
