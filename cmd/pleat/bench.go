@@ -192,27 +192,23 @@ func armsOf(o bench.Options) []bench.Arm {
 	return o.Arms
 }
 
+// open makes a client for a model.
+func open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
+	m, err := models.Open(ctx, spec, p.Getenv)
+	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, err
+}
+
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
 func (b *benchFlags) asking(
 	ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm,
-) (*bench.Asking, error) {
-	open := func(spec string) (bench.Asked, error) {
-		m, err := models.Open(ctx, spec, p.Getenv)
-		if err != nil {
-			return bench.Asked{}, err
-		}
-		return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, nil
+) (a *bench.Asking, err error) {
+	a = &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: 8}
+	if a.Answerer, err = open(ctx, p, b.answerer); err == nil && b.grader != "" {
+		a.Grader, err = open(ctx, p, b.grader)
 	}
-	a := &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: 8}
-	var err error
-	if a.Answerer, err = open(b.answerer); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	if b.grader != "" {
-		if a.Grader, err = open(b.grader); err != nil {
-			return nil, err
-		}
 	}
 	if b.sayCost(p, "asking", a.Estimate(sessions, arms)); !b.yes {
 		return nil, nil
@@ -223,12 +219,11 @@ func (b *benchFlags) asking(
 // summaries opens the model that summarizes and says what that costs.
 func (b *benchFlags) summaries(
 	ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options,
-) (*bench.Summarizer, error) {
-	m, err := models.Open(ctx, b.summarizer, p.Getenv)
-	if err != nil {
+) (s *bench.Summarizer, err error) {
+	s = &bench.Summarizer{Dir: b.cache}
+	if s.Asked, err = open(ctx, p, b.summarizer); err != nil {
 		return nil, err
 	}
-	s := &bench.Summarizer{Asked: bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, Dir: b.cache}
 	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
 		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
 	}

@@ -106,32 +106,6 @@ pleat man --dir /usr/local/share/man/man1`,
 	return c
 }
 
-// surroundings is a page of help, no command.
-func surroundings(*term.Console) *cobra.Command {
-	return &cobra.Command{
-		Use:   "environment",
-		Short: "variables, files and exit codes",
-		Long: `PLEAT_STORE      the store's file, or the URL postgres://… of its database, where --store does
-                 not name one
-PLEAT_STORE_KEY  the keys that encrypt the store, 64 hexadecimal digits each, the newest first
-PLEAT_FLAG       any flag of any command, where the command line does not give it:
-                 --max-turns is PLEAT_MAX_TURNS
-PLEAT_CONFIG     the settings file to use instead of those that are looked for
-PGPASSWORD       the password of a database, where the URL has none
-XDG_DATA_HOME    the data folder, else ~/.local/share; on macOS it is ~/Library/Application
-                 Support, on Windows %LocalAppData%
-NO_COLOR         if set, output has no colours
-COLUMNS          how wide output may be, where it is no terminal
-
-~/.local/share/pleat/pleat.db   the store; only its owner can read it
-pleat.toml                      settings, in this folder or the nearest above it, and in
-                                ~/.config/pleat; see "pleat help config"
-
-Exit codes: 0: done. 1: it could not be done, or what was looked for is not there, or
-something is damaged. 2: the command line was not understood.`,
-	}
-}
-
 func versionCommand(p *term.Console) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",

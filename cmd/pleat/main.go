@@ -92,8 +92,7 @@ func root(p *term.Console) *cobra.Command {
 	group("files", "Session files:",
 		sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand)
 	group("store", "What was folded:", unfoldCommand, searchCommand, storeCommand, dashCommand)
-	group("other", "Other:", benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand,
-		surroundings)
+	group("other", "Other:", benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand)
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
 	root.SetCompletionCommandGroupID("other")

@@ -73,24 +73,15 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	return nil
 }
 
-// stage opens the store and prepares the folder that is worked in. Where neither a store nor
-// a folder can be had, as without a home, the rehearsal plays in a temporary folder.
-func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, error) {
-	dir := r.f.dir
-	err := r.open(ctx, "rehearsal-"+play.Name)
-	if err == nil && dir == "." {
+// stage opens the store and prepares the folder that is worked in.
+func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (dir string, err error) {
+	err = r.open(ctx, "rehearsal-"+play.Name)
+	if dir = r.f.dir; err == nil && dir == "." {
 		dir, err = RehearsalDir(r.p, r.key.Session)
 	}
 	folder := filepath.Join(dir, play.Name)
 	if err == nil {
 		err = os.MkdirAll(folder, 0o700)
-	}
-	if err != nil && r.f.store.Path == "" && r.f.dir == "." && r.f.resume == "" {
-		r.p.Note("pleat: this rehearsal is not kept: %v\n", err)
-		if dir, err = r.temporary(ctx); err == nil {
-			folder = filepath.Join(dir, play.Name)
-			err = os.Mkdir(folder, 0o700)
-		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("prepare the rehearsal: %w", err)
@@ -105,17 +96,6 @@ func (r *running) stage(ctx context.Context, play rehearsal.Scenario) (string, e
 func RehearsalDir(p *term.Console, session string) (string, error) {
 	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
-}
-
-// temporary makes a folder, with a store in it, that is deleted after the run.
-func (r *running) temporary(ctx context.Context) (string, error) {
-	store, dir, drop, err := stores.Temporary(ctx)
-	if err != nil {
-		return "", err
-	}
-	r.store, r.key = store, r.f.store.Key("unkept")
-	r.ends = append(r.ends, drop)
-	return dir, nil
 }
 
 // watch notes when the whole conversation would have outgrown the window.

@@ -117,6 +117,5 @@ func (f *File) Scratch(ctx context.Context) (st store.Store, drop func() error, 
 	if f.size <= keptFile {
 		return store.NewMemory(), func() error { return nil }, nil
 	}
-	st, _, drop, err = stores.Temporary(ctx)
-	return st, drop, err
+	return stores.Temporary(ctx)
 }

@@ -72,7 +72,7 @@ func (i *importing) open() (*exportReader, error) {
 func (i *importing) try(ctx context.Context) error {
 	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
 	_, _ = rand.Read(key)
-	st, _, drop, err := Temporary(ctx, key)
+	st, drop, err := Temporary(ctx, key)
 	if err != nil {
 		return fmt.Errorf("check the file: %w", err)
 	}

@@ -173,14 +173,15 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 }
 
 // Temporary makes a store in a new folder. Drop closes it and deletes the folder.
-func Temporary(ctx context.Context, keys ...[]byte) (st Store, dir string, drop func() error, err error) {
-	if dir, err = os.MkdirTemp("", "pleat-*"); err == nil { // which nobody else can read
+func Temporary(ctx context.Context, keys ...[]byte) (st Store, drop func() error, err error) {
+	dir, err := os.MkdirTemp("", "pleat-*") // which nobody else can read
+	if err == nil {
 		if st, err = OpenAt(ctx, filepath.Join(dir, "pleat.db"), MakeMissing, keys...); err == nil {
-			return st, dir, func() error { return errors.Join(st.Close(), os.RemoveAll(dir)) }, nil
+			return st, func() error { return errors.Join(st.Close(), os.RemoveAll(dir)) }, nil
 		}
 		_ = os.RemoveAll(dir)
 	}
-	return nil, "", nil, fmt.Errorf("make a temporary store: %w", err)
+	return nil, nil, fmt.Errorf("make a temporary store: %w", err)
 }
 
 // Title is the name of a store in messages: where it is, without its password.
