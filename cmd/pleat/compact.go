@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -46,54 +47,64 @@ pleat compact session.jsonl --budget 60k --format anthropic -o request.json
 # what was folded, and how to get it back
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	}
-	fs := c.Flags()
-	on := declareFile(c)
-	var fold sessionfile.FoldFlags
-	fold.Declare(fs)
-	fs.StringVar(&fold.Dir, "dir", ".",
-		"write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
-	digests := fs.String("digest-model", "",
-		"let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
-	store := stores.Declare(fs)
-	out := fs.StringP("output", "o", "", "write the result to `OUT` instead of standard output")
-	format := fs.String("format", "text",
-		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
-	quiet := fs.Bool("quiet", false, "no report on standard error")
-	fs.Lookup("json").Usage = "print one JSON object instead"
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		var err error
-		if fold.Format, err = sessionfile.FormatNamed(*format, on.json); err != nil {
-			return err
-		}
-		f, err := sessionfile.Read(ctx, p, args[0], on.Flags)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		if *digests != "" && *digests != "none" {
-			if fold.Writer, err = models.Open(ctx, *digests, p.Getenv); err != nil {
-				return err
-			}
-		}
-		db, err := stores.Open(ctx, p, store)
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		tell := p.Progress()
-		fold.Tenant = store.Tenant
-		r, err := f.Fold(ctx, tell, db, fold)
-		tell.Done()
-		if err != nil {
-			return err
-		}
-		err = p.WriteTo(*out, func(w io.Writer) error { return r.Write(w, p) })
-		if err == nil && !*quiet {
-			r.Tell(p)
-		}
-		return err
-	})
+	f := &compactFlags{fileCommand: declareFile(c), store: stores.Declare(c.Flags())}
+	f.declare(c.Flags())
+	c.RunE = runs(p, f.run)
 	return c
+}
+
+type compactFlags struct {
+	*fileCommand
+	store                *stores.Flags
+	fold                 sessionfile.FoldFlags
+	digests, out, format string
+	quiet                bool
+}
+
+func (c *compactFlags) declare(fs *pflag.FlagSet) {
+	c.fold.Declare(fs)
+	fs.StringVar(&c.fold.Dir, "dir", ".",
+		"write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
+	fs.StringVar(&c.digests, "digest-model", "",
+		"let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
+	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
+	fs.StringVar(&c.format, "format", "text",
+		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
+	fs.BoolVar(&c.quiet, "quiet", false, "no report on standard error")
+	fs.Lookup("json").Usage = "print one JSON object instead"
+}
+
+func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) (err error) {
+	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
+		return err
+	}
+	f, err := sessionfile.Read(ctx, p, args[0], c.Flags)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if c.digests != "" && c.digests != "none" {
+		if c.fold.Writer, err = models.Open(ctx, c.digests, p.Getenv); err != nil {
+			return err
+		}
+	}
+	db, err := stores.Open(ctx, p, c.store)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	tell := p.Progress()
+	c.fold.Tenant = c.store.Tenant
+	r, err := f.Fold(ctx, tell, db, c.fold)
+	tell.Done()
+	if err != nil {
+		return err
+	}
+	err = p.WriteTo(c.out, func(w io.Writer) error { return r.Write(w, p) })
+	if err == nil && !c.quiet {
+		r.Tell(p)
+	}
+	return err
 }
 
 func planCommand(p *term.Console) *cobra.Command {

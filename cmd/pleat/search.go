@@ -43,7 +43,7 @@ pleat search "migration failed" --hits 3
 pleat search "upload limit" --session file:27a33e9`,
 	}
 	fs := c.Flags()
-	var src sessionfile.Flags
+	src := sessionfile.Flags{Number: 1}
 	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
 	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
@@ -66,18 +66,15 @@ pleat search "upload limit" --session file:27a33e9`,
 		}
 		req.Queries = []string{query}
 		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
-		look := func() error { return j.inStore(ctx, p, store, *session, req) }
-		if *file != "" {
-			src.Number = 1
-			look = func() error {
-				s, err := sessionIn(ctx, p, *file, src)
-				if err != nil {
-					return err
-				}
-				return j.inSession(ctx, s, foundJSON{File: *file}, req)
-			}
+		var err error
+		if *file == "" {
+			err = j.inStore(ctx, p, store, *session, req)
+		} else if s, failed := sessionIn(ctx, p, *file, src); failed == nil {
+			err = j.inSession(ctx, s, foundJSON{File: *file}, req)
+		} else {
+			err = failed
 		}
-		if err := look(); err != nil {
+		if err != nil {
 			return err
 		}
 		return p.Output(*asJSON, &j)

@@ -70,7 +70,16 @@ type agentJSON struct {
 	Sessions []foundSession `json:"sessions"` // newest first
 }
 
+// all are the sessions of all agents.
+func (j *sessionsJSON) all() (list []foundSession) {
+	for _, a := range j.Agents {
+		list = append(list, a.Sessions...)
+	}
+	return list
+}
+
 type foundSession struct {
+	agent    string
 	File     string    `json:"file"`
 	Modified time.Time `json:"modified"`
 	Bytes    int64     `json:"bytes"`
@@ -120,7 +129,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
 			f := foundSession{
-				File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens, Counted: s.Counted, Messages: s.Messages,
+				agent: string(agent), File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens, Counted: s.Counted, Messages: s.Messages,
 				Title: s.Title, Project: s.Project, Model: s.Model, Problem: s.Problem,
 			}
 			if agent == sessionlog.OpenCode {
@@ -174,41 +183,10 @@ func (j *sessionsJSON) Print(p *term.Page) {
 			note += fmt.Sprintf(", the newest %d", len(a.Sessions))
 		}
 		p.Line("%s  %s", p.Bold(a.Agent), p.Dim(note))
-		const columnsOf = "  %-16s%9s%8s%9s  "
-		p.Line("%s", p.Dim(fmt.Sprintf(columnsOf, "changed", "size", "tokens", "cost")))
+		p.Line("%s", p.Dim(fmt.Sprintf(foundColumns, "changed", "size", "tokens", "cost")))
 		for _, f := range a.Sessions {
-			tokens := "~" + term.Short(f.Tokens)
-			if f.Counted {
-				tokens = term.Short(f.Tokens)
-			}
 			estimated = estimated || !f.Counted
-			spent := "–"
-			if f.USD > 0 {
-				spent = term.Cents(f.USD)
-			}
-			line := fmt.Sprintf(columnsOf, f.Modified.Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
-			title := cmp.Or(term.OneLine(f.Title), "(no title)")
-			if f.Problem != "" {
-				title = "(" + term.OneLine(f.Problem) + ")"
-			}
-			if room := p.Width - term.Columns(line); p.Whole || room >= 30 {
-				p.Line("%s%s", line, p.Clip(title, room))
-			} else { // a narrow terminal
-				p.Line("%s", line)
-				p.Line("      %s", p.Clip(title, p.Width-6))
-			}
-			where := strings.Replace(f.File, j.home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
-			if f.ID != "" {
-				where = "opencode export " + f.ID
-			}
-			about := f.Project
-			if f.Compacts > 0 {
-				about = strings.TrimPrefix(about+", compacted "+term.Plural(f.Compacts, "time"), ", ")
-			}
-			if about != "" {
-				p.Line("      %s", p.Dim(p.ClipMiddle(about, p.Width-6)))
-			}
-			p.Line("      %s", p.Dim(p.ClipMiddle(where, p.Width-6)))
+			f.print(p, j.home)
 		}
 	}
 	if p.Whole || j.paths || len(j.Agents) == 0 {
@@ -219,4 +197,39 @@ func (j *sessionsJSON) Print(p *term.Page) {
 		p.Hang("", "~ is estimated from the size of the file; --count counts.")
 	}
 	p.Hang("", "\"pleat show FILE\" says what fills a session, \"pleat plan FILE\" what would be folded.")
+}
+
+const foundColumns = "  %-16s%9s%8s%9s  "
+
+func (f foundSession) print(p *term.Page, home string) {
+	tokens, spent := "~"+term.Short(f.Tokens), "–"
+	if f.Counted {
+		tokens = term.Short(f.Tokens)
+	}
+	if f.USD > 0 {
+		spent = term.Cents(f.USD)
+	}
+	line := fmt.Sprintf(foundColumns, f.Modified.Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
+	title := cmp.Or(term.OneLine(f.Title), "(no title)")
+	if f.Problem != "" {
+		title = "(" + term.OneLine(f.Problem) + ")"
+	}
+	if room := p.Width - term.Columns(line); p.Whole || room >= 30 {
+		p.Line("%s%s", line, p.Clip(title, room))
+	} else { // a narrow terminal
+		p.Line("%s", line)
+		p.Line("      %s", p.Clip(title, p.Width-6))
+	}
+	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
+	if f.ID != "" {
+		where = "opencode export " + f.ID
+	}
+	about := f.Project
+	if f.Compacts > 0 {
+		about = strings.TrimPrefix(about+", compacted "+term.Plural(f.Compacts, "time"), ", ")
+	}
+	if about != "" {
+		p.Line("      %s", p.Dim(p.ClipMiddle(about, p.Width-6)))
+	}
+	p.Line("      %s", p.Dim(p.ClipMiddle(where, p.Width-6)))
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -159,51 +158,37 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	seen := make(map[library.Request]bool)
 	tell := p.Progress()
 	defer tell.Done()
-	n := 0
-	for _, a := range found.Agents {
-		n += len(a.Sessions)
-	}
-	at := 0
-	for _, a := range found.Agents {
-		for _, s := range a.Sessions {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+	for i, s := range found.all() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		tell.Share(i, len(found.all()), "reading sessions")
+		counted := make(map[library.Request]bool)
+		_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
+			late := !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end))
+			if late || !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) {
+				return
 			}
-			at++
-			tell.Share(at-1, n, "reading sessions")
-			counted := make(map[library.Request]bool)
-			_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
-				if !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) || !end.IsZero() &&
-					(r.Time.IsZero() || !r.Time.Before(end)) {
-					return
-				}
-				seen[r] = true
-				counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
-				m, _ := model.DefaultModels().Lookup(r.Model)
-				day := "(not known)"
-				if !r.Time.IsZero() {
-					day = r.Time.Local().Format(time.DateOnly)
-				}
-				j.All.add(m, r.Usage)
-				days.add(day, m, r.Usage)
-				projects.add(cmp.Or(dir, "(not known)"), m, r.Usage)
-				models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
-				agents.add(a.Agent, m, r.Usage)
-			})
-			if len(counted) > 0 {
-				j.Sessions++
-				if o.saved > 0 {
-					if err := addSaved(ctx, p, j, s.File, int(o.saved), counted); err != nil {
-						return nil, err
-					}
-				}
+			seen[r] = true
+			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
+			m, _ := model.DefaultModels().Lookup(r.Model)
+			day := "(not known)"
+			if !r.Time.IsZero() {
+				day = r.Time.Local().Format(time.DateOnly)
 			}
+			j.All.add(m, r.Usage)
+			days.add(day, m, r.Usage)
+			projects.add(cmp.Or(dir, "(not known)"), m, r.Usage)
+			models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
+			agents.add(s.agent, m, r.Usage)
+		})
+		if err := j.replay(ctx, p, s.File, int(o.saved), counted); err != nil {
+			return nil, err
 		}
 	}
-	j.Days, j.Projects, j.Models, j.Agents = []spendJSON{}, projects.list(), models.list(), agents.list()
-	for _, name := range slices.Sorted(maps.Keys(days)) {
-		j.Days = append(j.Days, *days[name])
-	}
+	j.Projects, j.Models, j.Agents = projects.list(), models.list(), agents.list()
+	j.Days = days.list()
+	slices.SortFunc(j.Days, func(a, b spendJSON) int { return strings.Compare(a.Name, b.Name) })
 	j.Proxy, err = readProxyBill(ctx, p, o.store)
 	return j, err
 }

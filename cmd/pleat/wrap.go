@@ -201,6 +201,11 @@ func runClient(
 	} else if err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
+	return await(cmd, name, signals)
+}
+
+// await waits for a program to end.
+func await(cmd *exec.Cmd, name string, signals <-chan os.Signal) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	for {
