@@ -38,7 +38,10 @@ func TestClientsDirect(t *testing.T) {
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			out, err := c.Run(ctx, upstream.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: "Work through the steps."})
+			out, err := c.Run(ctx, upstream.Drive{
+				Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000,
+				Prompt: "Work through the steps.",
+			})
 			if err != nil || !strings.Contains(out, "All 3 steps are done") {
 				t.Errorf("%v: %q", err, out) // on one line, as .ci/clients shows only those
 			}

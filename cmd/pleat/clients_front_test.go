@@ -40,7 +40,8 @@ func newProxies(t *testing.T, d drive, n int) *proxies {
 	server := httptest.NewServer(d.server)
 	t.Cleanup(server.Close)
 	p := &proxies{t: t, pick: func() int { return 0 }, answered: func() {}, args: []string{
-		"proxy", "--listen", "127.0.0.1:0", "--quiet", "--store", filepath.Join(t.TempDir(), "pleat.db"), "--window", strconv.Itoa(d.window),
+		"proxy", "--listen", "127.0.0.1:0", "--quiet", "--store", filepath.Join(t.TempDir(),
+			"pleat.db"), "--window", strconv.Itoa(d.window),
 		"--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL,
 	}}
 	for range n {

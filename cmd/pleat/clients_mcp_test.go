@@ -39,7 +39,10 @@ func TestClientsMCP(t *testing.T) {
 			if name == "codex" {
 				o.Config = installed
 			}
-			s := newUpstream(upstream.Options{Calls: 6, Server: "pleat", Tool: "search", Input: `{"queries":["upload_limit_bytes"],"project":"/home/dev/shop"}`})
+			s := newUpstream(upstream.Options{
+				Calls: 6, Server: "pleat", Tool: "search",
+				Input: `{"queries":["upload_limit_bytes"],"project":"/home/dev/shop"}`,
+			})
 			server := httptest.NewServer(s)
 			defer server.Close()
 			o.Base = server.URL

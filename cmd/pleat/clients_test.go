@@ -33,7 +33,8 @@ type clientScenario struct {
 
 var clientScenarios = []clientScenario{
 	{
-		name: "60k", what: "10 calls of 24 KB, window 60,000; the model recalls a result, beside a call of the client's tool", any: true, short: true,
+		name: "60k", what: "10 calls of 24 KB, window 60,000; the model recalls a result, beside a call of the client's " +
+			"tool", any: true, short: true,
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Beside: true}, window: 60_000, most: 11,
 	},
 	{
@@ -53,7 +54,8 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 8, Bytes: 24_000, FailAt: 4, Fail: "400"}, most: 9, fails: 1,
 	},
 	{
-		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by itself; then the model searches for a result that is lost to it", any: true,
+		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by " +
+			"itself; then the model searches for a result that is lost to it", any: true,
 		script: upstream.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstream.Compact,
 	},
 	{
@@ -61,15 +63,21 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 8, Bytes: 24_000, AgentAt: 3}, window: 60_000, needs: upstream.Agent,
 	},
 	{
-		name: "continue", what: "10 calls of 24 KB, window 60,000; after the 5th the client ends, and is started with --continue; then the model recalls a result",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, PauseAt: 5, RecallAt: 7}, window: 60_000, most: 12, needs: upstream.Continue,
+		name: "continue", what: "10 calls of 24 KB, window 60,000; after the 5th the client ends, and is started with " +
+			"--continue; then the model recalls a result",
+		script: upstream.Options{
+			Calls: 10, Bytes: 24_000, PauseAt: 5,
+			RecallAt: 7,
+		}, window: 60_000, most: 12, needs: upstream.Continue,
 	},
 	{
-		name: "killed", what: "10 calls of 24 KB, window 60,000; the proxy gets kill -9 during a request and after an answer, and is started anew; then the model recalls a result", short: true,
+		name: "killed", what: "10 calls of 24 KB, window 60,000; the proxy gets kill -9 during a request and after an " +
+			"answer, and is started anew; then the model recalls a result", short: true,
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 9}, window: 60_000, most: 12, front: killedFront,
 	},
 	{
-		name: "two-proxies", what: "10 calls of 24 KB, window 60,000; two proxies on one store answer in turn; the model recalls a result",
+		name: "two-proxies", what: "10 calls of 24 KB, window 60,000; two proxies on one store answer in turn; the model " +
+			"recalls a result",
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7}, window: 60_000, most: 11, front: turnFront,
 	},
 }
@@ -116,7 +124,8 @@ func steady(c upstream.Client) bool { return c.Name != "qwen" }
 // inShort reports whether a client is driven through the scenario in short. Those that take
 // long to start only recall.
 func (sc *clientScenario) inShort(c upstream.Client) bool {
-	slow := !slices.ContainsFunc([]string{"claude", "codex", "gemini", "sdk-", "pi-"}, func(name string) bool { return strings.HasPrefix(c.Name, name) })
+	slow := !slices.ContainsFunc([]string{"claude", "codex", "gemini", "sdk-", "pi-"},
+		func(name string) bool { return strings.HasPrefix(c.Name, name) })
 	return sc.short && steady(c) && (!slow || sc.name == "60k")
 }
 
@@ -150,7 +159,9 @@ func (sc *clientScenario) drive(t *testing.T, d drive) {
 	sc.checkKind(t, d.Client, log)
 	if t.Failed() {
 		for i, x := range log {
-			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, folded %v, recalled %.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded, x.Recalled)
+			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, "+
+				"folded %v, recalled "+
+				"%.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded, x.Recalled)
 		}
 	}
 }

@@ -80,7 +80,10 @@ func BenchmarkCompact(b *testing.B) {
 			b.Fatal(err)
 		}
 		var told bytes.Buffer
-		p := &term.Console{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &told, Getenv: func(k string) string { return env[k] }}
+		p := &term.Console{
+			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &told,
+			Getenv: func(k string) string { return env[k] },
+		}
 		compact.add(func() {
 			if code := execute(b.Context(), p, []string{"compact", file, "--budget", "60k"}); code != 0 {
 				b.Fatal(told.String())

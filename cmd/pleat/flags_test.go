@@ -32,7 +32,8 @@ func TestParseFlags(t *testing.T) {
 		x.SetFlagErrorFunc(flagError)
 		x.SetArgs(strings.Fields(c.args))
 		err := x.Execute()
-		if got := strings.Join(rest, " "); got != c.rest || (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), c.err) {
+		if got := strings.Join(rest, " "); got != c.rest || (err == nil) != (c.err == "") || err != nil &&
+			!strings.HasPrefix(err.Error(), c.err) {
 			t.Errorf("%q: %q, %v; want %q, %q", c.args, got, err, c.rest, c.err)
 		}
 	}

@@ -54,7 +54,10 @@ func storeHostile(t *testing.T, path, name string, good []store.Entry, r *rand.R
 	}
 	if at := anyValue.FindAllIndex(e.Data, -1); len(at) > 0 {
 		m := at[r.IntN(len(at))]
-		values := []string{"-1", "0", "1", "4611686018427387904", "-4611686018427387904", "99999", "null", `""`, `"x"`, "[]", "[null]", "{}", "true"}
+		values := []string{
+			"-1", "0", "1", "4611686018427387904", "-4611686018427387904", "99999", "null", `""`, `"x"`, "[]",
+			"[null]", "{}", "true",
+		}
 		e.Data = []byte(string(e.Data[:m[0]+1]) + values[r.IntN(len(values))] + string(e.Data[m[1]:]))
 	}
 	st := openTest(t, path)
@@ -120,7 +123,10 @@ func TestHostileStore(t *testing.T) {
 			t.Fatal(err)
 		}
 		storeHostile(t, path, "bad", good, rand.New(rand.NewPCG(seed, 4)))
-		for _, args := range []string{"store list", "store verify", "store export bad", "search limit", "search --session bad limit", "store check", "store stats", "unfold --session bad result:1"} {
+		for _, args := range []string{
+			"store list", "store verify", "store export bad", "search limit",
+			"search --session bad limit", "store check", "store stats", "unfold --session bad result:1",
+		} {
 			_, stderr, _ := cli(t, path, strings.Fields(args)...)
 			if strings.Contains(stderr, "panic") {
 				t.Errorf("seed %d: %s: %s", seed, args, stderr)

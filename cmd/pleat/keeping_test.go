@@ -69,7 +69,8 @@ func damageStore() {
 func spoilStore() {
 	db, err := sql.Open("sqlite", os.Args[1])
 	if err == nil {
-		_, err = db.Exec("UPDATE entry SET sum = zeroblob(length(sum)) WHERE seq = 2 AND session = (SELECT max(id) FROM session)")
+		_, err = db.Exec("UPDATE entry SET sum = zeroblob(length(sum)) WHERE seq = 2 AND session = (SELECT max(id) FROM " +
+			"session)")
 		err = errors.Join(err, db.Close())
 	}
 	if err != nil {
@@ -109,7 +110,8 @@ func fillStore(ctx context.Context, path string) error {
 		err = s.Append(ctx, transcript.User("Find the limit. Never touch legacy/."))
 		for i := 0; i < 10 && err == nil; i++ {
 			id, file := fmt.Sprintf("call_%d", i+1), fmt.Sprintf("src/part%d.go", i)
-			err = s.Append(ctx, transcript.Assistant(transcript.Call(id, "read_file", `{"path":"`+file+`"}`)), transcript.Results(transcript.Result(id, lines(file, 60))))
+			err = s.Append(ctx, transcript.Assistant(transcript.Call(id, "read_file", `{"path":"`+file+`"}`)),
+				transcript.Results(transcript.Result(id, lines(file, 60))))
 			if err == nil {
 				_, err = s.View(ctx, pleat.Turn{})
 			}
@@ -236,9 +238,15 @@ func TestExportImportRoundTrip(t *testing.T) {
 		seeds = 2
 	}
 	folds, handles := 0, 0
-	for _, format := range []transcript.Format{transcript.FormatNone, transcript.FormatAnthropic, transcript.FormatChat, transcript.FormatResponses} {
+	for _, format := range []transcript.Format{
+		transcript.FormatNone, transcript.FormatAnthropic, transcript.FormatChat,
+		transcript.FormatResponses,
+	} {
 		for seed := range seeds {
-			o := pleattest.Transcripts{Turns: 8, Huge: 6_000, Legal: format != transcript.FormatNone, NoThink: format != transcript.FormatNone}
+			o := pleattest.Transcripts{
+				Turns: 8, Huge: 6_000, Legal: format != transcript.FormatNone,
+				NoThink: format != transcript.FormatNone,
+			}
 			key := store.SessionKey{Session: fmt.Sprintf("s \xff%s-%d", format, seed)}
 			func() {
 				store := openTest(t, from)
@@ -246,7 +254,11 @@ func TestExportImportRoundTrip(t *testing.T) {
 				liveThrough(t, store, key, onWire(t, format, o.Make(seed)), seed)
 			}()
 			file := filepath.Join(dir, fmt.Sprintf("%s-%d.jsonl", format, seed))
-			for _, step := range [][]string{{from, "store", "export", key.Session, "-o", file}, {to, "store", "import", file}, {to, "store", "import", file}} {
+			for _, step := range [][]string{
+				{from, "store", "export", key.Session, "-o", file},
+				{to, "store", "import", file},
+				{to, "store", "import", file},
+			} {
 				if _, stderr, code := cli(t, step[0], step[1:]...); code != 0 {
 					t.Fatalf("%v: exit %d: %s", step, code, stderr)
 				}
@@ -311,9 +323,13 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 		}
 		return string(out)
 	}
-	st := sessionState{Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{}, folds: len(s.Folds())}
+	st := sessionState{
+		Pins: s.Pins(), Notes: s.Notes(), Spent: s.Spent(), Content: map[string]string{},
+		folds: len(s.Folds()),
+	}
 	msgs, err := s.Resolve(ctx, transcript.Whole(s.Len()))
-	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(), nil), asJSON(s.Ledger(ledger.Filter{}), nil), asJSON(s.Report(), nil)
+	st.Messages, st.Folds, st.Ledger, st.Report = asJSON(msgs, err), asJSON(s.Folds(),
+		nil), asJSON(s.Ledger(ledger.Filter{}), nil), asJSON(s.Report(), nil)
 	v, err := s.View(ctx, pleat.Turn{})
 	if err == nil {
 		msgs, err = s.Resolve(ctx, v)

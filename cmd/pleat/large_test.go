@@ -52,7 +52,8 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 	huge := size > 400<<20
 	for i := 0; written < size && failed == nil; i++ {
 		if i%25 == 0 {
-			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i, i/25%200)))
+			add("user", strconv.Quote(fmt.Sprintf("Now fix part %d of the upload. Never touch legacy/part%d: it is frozen.", i,
+				i/25%200)))
 		}
 		file := fmt.Sprintf("/home/dev/shop/src/part%04d.go", r.IntN(4000))
 		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`, file), []string{quoted(500 + r.IntN(12_000))}
@@ -61,16 +62,20 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 			huge = false
 			call = `"name":"Bash","input":{"command":"cat everything.log"}`
 			some := strings.Repeat("one more line of the log that never ends\\n", 1000)
-			result = slices.Concat([]string{`"`}, slices.Repeat([]string{some}, 100<<20/len(some)), []string{`"`}) // never whole in this process
+			// never whole in this process
+			result = slices.Concat([]string{`"`}, slices.Repeat([]string{some}, 100<<20/len(some)), []string{`"`})
 		case i%5 == 2:
-			call = fmt.Sprintf(`"name":"Edit","input":{"file_path":%q,"old_string":%s,"new_string":%s}`, file, quoted(300), quoted(400))
+			call = fmt.Sprintf(`"name":"Edit","input":{"file_path":%q,"old_string":%s,"new_string":%s}`, file, quoted(300),
+				quoted(400))
 			result = []string{`"The file has been updated."`}
 		case i%5 == 4:
 			call = fmt.Sprintf(`"name":"Bash","input":{"command":"go test ./src/part%d/..."}`, r.IntN(400))
 			result = []string{quoted(2_000)}
 		}
-		add("assistant", fmt.Sprintf(`[{"type":"text","text":%s},{"type":"tool_use","id":"toolu_%d",%s}]`, quoted(120), i, call))
-		add("user", slices.Concat([]string{fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":`, i)}, result, []string{`}]`})...)
+		add("assistant", fmt.Sprintf(`[{"type":"text","text":%s},{"type":"tool_use","id":"toolu_%d",%s}]`, quoted(120), i,
+			call))
+		add("user", slices.Concat([]string{fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":`, i)},
+			result, []string{`}]`})...)
 	}
 	add("assistant", `[{"type":"text","text":"Done: the limit was 1 MB; it is 10 MB now."}]`)
 	return n, longest, failed
@@ -78,13 +83,15 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 
 // sourceText is text that looks like code.
 func sourceText(r *rand.Rand, size int) string {
-	words := strings.Fields("parse token session store fold view ledger budget line handle retry wire upload limit error result")
+	words := strings.Fields("parse token session store fold view ledger budget line handle retry wire upload limit " +
+		"error result")
 	name := func() string {
 		return fmt.Sprintf("%s%s%d", words[r.IntN(len(words))], "Of"+words[r.IntN(len(words))], r.IntN(900))
 	}
 	var b strings.Builder
 	for b.Len() < size {
-		fmt.Fprintf(&b, "\tif %s, err := %s(ctx, %s); err != nil {\n\t\treturn fmt.Errorf(\"%s %s: %%w\", err)\n\t}\n", name(), name(), name(), words[r.IntN(len(words))], name())
+		fmt.Fprintf(&b, "\tif %s, err := %s(ctx, %s); err != nil {\n\t\treturn fmt.Errorf(\"%s %s: %%w\", err)\n\t}\n",
+			name(), name(), name(), words[r.IntN(len(words))], name())
 	}
 	return b.String()
 }
@@ -150,7 +157,10 @@ func runPleat(t *testing.T, dir string, args ...string) usedBy {
 	if out.Len() == 0 {
 		t.Errorf("pleat %s said nothing", args[0])
 	}
-	u := usedBy{cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), cmp.Or(toldPeak(filepath.Join(dir, "peak")), peakMemory(cmd.ProcessState))}
+	u := usedBy{
+		cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(),
+		cmp.Or(toldPeak(filepath.Join(dir, "peak")), peakMemory(cmd.ProcessState)),
+	}
 	t.Logf("pleat %s %s: %.1f s, %.1f s of processor time, peak memory %d MB", args[0], strings.Join(args[2:], " "),
 		time.Since(start).Seconds(), u.cpu.Seconds(), u.peak>>20)
 	return u
@@ -184,13 +194,19 @@ func TestLargeSession(t *testing.T) {
 	if longest > 4<<20 { // it is stored on its own
 		limit += 4 * longest
 	}
-	for _, args := range [][]string{{"show", file}, {"plan", file}, {"compact", file, "--budget", "60k"}, {"compact", file, "--budget", "30k"}} {
+	for _, args := range [][]string{
+		{"show", file},
+		{"plan", file},
+		{"compact", file, "--budget", "60k"},
+		{"compact", file, "--budget", "30k"},
+	} {
 		used := runPleat(t, dir, args...)
 		if used.peak > limit {
 			t.Errorf("pleat %s took %d MB of memory, want at most %d", strings.Join(args, " "), used.peak>>20, limit>>20)
 		}
 		if most := 3 * perMB * time.Duration(size); perMB > 0 && used.cpu > most {
-			t.Errorf("pleat %s took %v of processor time, want at most %v: three times as long for each megabyte as a smaller file", strings.Join(args, " "), used.cpu, most)
+			t.Errorf("pleat %s took %v of processor time, want at most %v: three times as long for each megabyte as a smaller "+
+				"file", strings.Join(args, " "), used.cpu, most)
 		}
 	}
 }

@@ -121,6 +121,13 @@ func fitHelp(p *term.Console, root *cobra.Command) {
 func helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use: "help [COMMAND]", Short: "explain a command, with its flags and examples",
+		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) (list []string, _ cobra.ShellCompDirective) {
+			of, _, _ := root.Find(args)
+			for _, c := range of.Commands() {
+				list = append(list, c.Name()+"\t"+c.Short)
+			}
+			return list, cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {

@@ -55,7 +55,8 @@ func TestMCPStops(t *testing.T) {
 		}
 		return resp
 	}
-	resp := ask("POST", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, "")
+	resp := ask("POST",
+		`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`, "")
 	_, _ = io.Copy(io.Discard, resp.Body)
 	session := resp.Header.Get("Mcp-Session-Id")
 	ask("POST", `{"jsonrpc":"2.0","method":"notifications/initialized"}`, session)

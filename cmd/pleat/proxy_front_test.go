@@ -98,7 +98,8 @@ func TestFrontWithDashboard(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		f.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
-		if asked := strings.Contains(w.Body.String(), "This dashboard asks for its token"); w.Code != want || asked != (want == 401 && dash.Has(strings.SplitN(path, "?", 2)[0])) {
+		if asked := strings.Contains(w.Body.String(), "This dashboard asks for its token"); w.Code != want ||
+			asked != (want == 401 && dash.Has(strings.SplitN(path, "?", 2)[0])) {
 			t.Errorf("%s: status %d, want %d: %.80s", path, w.Code, want, w.Body)
 		}
 	}
@@ -108,7 +109,10 @@ func TestFrontWithDashboard(t *testing.T) {
 func TestProxyReadsZstd(t *testing.T) {
 	up := httptest.NewServer(newUpstream(upstream.Options{}))
 	defer up.Close()
-	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off", openai: up.URL}
+	f := &proxyFlags{
+		store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off",
+		openai: up.URL,
+	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
 	if err != nil {

@@ -21,7 +21,10 @@ func TestStatusAfterRestart(t *testing.T) {
 	script := newUpstream(upstream.Options{})
 	up := httptest.NewServer(script)
 	defer up.Close()
-	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "tools", openai: up.URL}
+	f := &proxyFlags{
+		store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default",
+		recall: "tools", openai: up.URL,
+	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	var seen []proxyStatus
 	for i := range 2 {
@@ -37,7 +40,8 @@ func TestStatusAfterRestart(t *testing.T) {
 			if i > 0 {
 				break
 			}
-			r := httptest.NewRequest(http.MethodPost, "/v1/responses", strings.NewReader(`{"model":"gpt-6.1-sol","input":[{"role":"user","content":"Hello."}]`+tools+`}`))
+			r := httptest.NewRequest(http.MethodPost, "/v1/responses",
+				strings.NewReader(`{"model":"gpt-6.1-sol","input":[{"role":"user","content":"Hello."}]`+tools+`}`))
 			r.Host = "localhost"
 			h.ServeHTTP(httptest.NewRecorder(), r)
 		}
@@ -57,7 +61,8 @@ func TestStatusAfterRestart(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 || a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
+	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 ||
+		a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
 		t.Errorf("before %+v, after %+v; %d sessions", a, b, len(seen[1].Sessions))
 	}
 }

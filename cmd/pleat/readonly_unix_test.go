@@ -55,7 +55,10 @@ func TestReadOnlyCopies(t *testing.T) {
 	}
 	dir := t.TempDir()
 	run := asReader(t, dir)
-	for name, modes := range map[string][2]os.FileMode{"file": {0o444, 0o777}, "folder": {0o644, 0o555}, "both": {0o444, 0o555}} {
+	for name, modes := range map[string][2]os.FileMode{
+		"file": {0o444, 0o777}, "folder": {0o644, 0o555},
+		"both": {0o444, 0o555},
+	} {
 		folder := filepath.Join(dir, name)
 		store := filepath.Join(folder, "pleat.db")
 		if err := os.Mkdir(folder, 0o755); err != nil {

@@ -25,12 +25,15 @@ func longSession(rounds int) []byte {
 	var b bytes.Buffer
 	parent := "null"
 	add := func(id, kind, content string) {
-		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent, kind, map[string]string{"assistant": `"id":"m` + id + `","model":"claude-opus-4-5-20251101",`}[kind], kind, content, id)
+		fmt.Fprintf(&b,
+			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
+			parent, kind, map[string]string{"assistant": `"id":"m` + id +
+				`","model":"claude-opus-4-5-20251101",`}[kind], kind, content, id)
 		parent = strconv.Quote(id)
 	}
 	quote := func(s string) string { q, _ := json.Marshal(s); return string(q) }
-	add("u0", "user", quote("Uploads fail with 413. Find out why. Never change anything under legacy/: it is frozen for the audit."))
+	add("u0", "user",
+		quote("Uploads fail with 413. Find out why. Never change anything under legacy/: it is frozen for the audit."))
 	for i := range rounds {
 		id, call, result := fmt.Sprint(i+1), fmt.Sprintf(`"name":"Read","input":{"file_path":"/home/dev/shop/src/part%03d.go"}`, i), ""
 		for line := range 20 {
@@ -46,7 +49,8 @@ func longSession(rounds int) []byte {
 			call = `"name":"Edit","input":{"file_path":"/home/dev/shop/config/server.toml","old_string":"1048576","new_string":"10485760"}`
 			result = "The file has been updated."
 		}
-		add("a"+id, "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d",%s}]`, i, i, call))
+		add("a"+id, "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d",%s}]`, i, i,
+			call))
 		add("u"+id, "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quote(result)))
 	}
 	add("end", "assistant", `[{"type":"text","text":"The limit was 1 MB; it is 10 MB now."}]`)
@@ -89,12 +93,14 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 		}
 		Ledger, Pins, Anchors []any
 	}
-	ts.Check(json.Unmarshal(run("compact", ts.MkAbs(args[0]), "--budget", args[1], "--pin", "the port is 8081", "--json"), &c))
+	ts.Check(json.Unmarshal(run("compact", ts.MkAbs(args[0]), "--budget", args[1], "--pin", "the port is 8081", "--json"),
+		&c))
 	if c.Tokens.After > c.Tokens.Budget || c.Tokens.Before <= c.Tokens.Budget {
 		ts.Fatalf("tokens %+v", c.Tokens)
 	}
 	if len(c.Folds) == 0 || len(c.Ledger) == 0 || len(c.Anchors) == 0 || len(c.Pins) != 1 {
-		ts.Fatalf("%d folds, %d ledger entries, %d anchors, %d pins", len(c.Folds), len(c.Ledger), len(c.Anchors), len(c.Pins))
+		ts.Fatalf("%d folds, %d ledger entries, %d anchors, %d pins", len(c.Folds), len(c.Ledger), len(c.Anchors),
+			len(c.Pins))
 	}
 	for i := 0; i < len(c.Folds); i += 1 + len(c.Folds)/5 { // some of them: each opens the store
 		f := c.Folds[i]
@@ -151,7 +157,10 @@ func TestShapes(t *testing.T) {
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			var out, told bytes.Buffer
-			p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told, Getenv: func(k string) string { return env[k] }}
+			p := &term.Console{
+				Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told,
+				Getenv: func(k string) string { return env[k] },
+			}
 			if code := execute(t.Context(), p, append(args, "--json")); code != 0 {
 				t.Fatalf("code %d: %s", code, told.String())
 			}
@@ -170,7 +179,8 @@ func checkShape(t *testing.T, name string, data []byte) {
 	shape("", v, members)
 	golden := filepath.Join("testdata", "shapes", name)
 	if os.Getenv("PLEAT_UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(strings.Join(slices.Sorted(maps.Keys(members)), "\n")+"\n"), 0o644); err != nil {
+		if err := os.WriteFile(golden, []byte(strings.Join(slices.Sorted(maps.Keys(members)), "\n")+"\n"),
+			0o644); err != nil {
 			t.Fatal(err)
 		}
 	}

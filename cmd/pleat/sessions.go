@@ -129,7 +129,8 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
 			f := foundSession{
-				agent: string(agent), File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens, Counted: s.Counted, Messages: s.Messages,
+				agent: string(agent), File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens,
+				Counted: s.Counted, Messages: s.Messages,
 				Title: s.Title, Project: s.Project, Model: s.Model, Problem: s.Problem,
 			}
 			if agent == sessionlog.OpenCode {

@@ -64,7 +64,8 @@ func TestSessionsJSON(t *testing.T) {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 	one := list("--agent", "claude-code", "--limit", "1")
-	if len(one.Agents) != 1 || one.Agents[0].Found != 2 || len(one.Agents[0].Sessions) != 1 || one.Agents[0].Sessions[0].File != newer.File {
+	if len(one.Agents) != 1 || one.Agents[0].Found != 2 || len(one.Agents[0].Sessions) != 1 ||
+		one.Agents[0].Sessions[0].File != newer.File {
 		t.Errorf("the newest of one agent: %+v", one)
 	}
 	if s := one.Agents[0].Sessions[0]; s.Counted || s.Tokens <= 0 {

@@ -16,8 +16,12 @@ import (
 // sets nothing but what cannot harm.
 func FuzzSettings(f *testing.F) {
 	for _, text := range []string{
-		"budget = \"60%\"\n[compact]\no = \"/etc/passwd\"\n", "[run]\ndir = \"/\"\nmax-turns = 3\nallow = [\"bash(*)\", 1, [2], {a = 3}]\n",
-		"policy = \"default\"\njson = true\n", "policy = [\"default\", \"p.json\"]", "[proxy]\nwindow = 1e400", "window = 1979-05-27T07:32:00Z", "[[run]]\ntop = 1", "run = 1", "= \"", "\x00", "",
+		"budget = \"60%\"\n[compact]\no = \"/etc/passwd\"\n", "[run]\ndir = \"/\"\nmax-turns = 3\nallow = [\"bash(*)\", 1, " +
+			"[2], {a = 3}]\n",
+		"policy = \"default\"\njson = " +
+			"true\n", "policy = [\"default\", " +
+			"\"p.json\"]", "[proxy]\nwindow = 1e400", "window = " +
+			"1979-05-27T07:32:00Z", "[[run]]\ntop = 1", "run = 1", "= \"", "\x00", "",
 	} {
 		f.Add([]byte(text))
 	}

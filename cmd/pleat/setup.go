@@ -60,7 +60,7 @@ pleat setup claude --undo`,
 		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
 			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
 		}
-		edit.done = fmt.Sprintf("%s sends its requests to %s from now on. The proxy must run: pleat proxy\n", agent.title, base) +
+		edit.done = agent.title + " sends its requests to " + base + " from now on. The proxy must run: pleat proxy\n" +
 			"To take it back: pleat setup " + agent.name + " --undo"
 		return edit.run(ctx, p, agent, agent.name, agent.pointTo(base))
 	})

@@ -75,7 +75,8 @@ func TestUnreadableIsNotStored(t *testing.T) {
 	line("session_meta", `"id":"a","cwd":"/home/dev/shop","cli_version":"0.50.0"`)
 	line("turn_context", `"model":"gpt-5"`)
 	for i := range 400 {
-		line("response_item", fmt.Sprintf(`"type":"message","role":"user","content":[{"type":"input_text","text":"Word %d."}]`, i))
+		line("response_item",
+			fmt.Sprintf(`"type":"message","role":"user","content":[{"type":"input_text","text":"Word %d."}]`, i))
 	}
 	text.WriteString("{\"damaged\n")
 	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
@@ -92,7 +93,8 @@ func TestUnreadableIsNotStored(t *testing.T) {
 	} {
 		var told bytes.Buffer
 		p := &term.Console{Stdout: &told, Stderr: &told, Getenv: func(string) string { return "" }}
-		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != 1 || !strings.Contains(told.String(), c.want) {
+		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != 1 ||
+			!strings.Contains(told.String(), c.want) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}
 	}

@@ -27,11 +27,11 @@ type replayedJSON struct {
 	Failed   int     `json:"failed"`             // sessions that could not be replayed
 }
 
-// replay counts a session that has requests, and replays it if there is a window. A request of the agent had the prompt that its provider
-// reported; pleat's has the same without what is folded. What is not
-// sent is priced as read from the cache, which is the least that it can have cost, and what an
-// epoch changes as written to it once more. Only the requests in counted, without a model's
-// name, are added up.
+// replay counts a session that has requests, and replays it if there is a window. A request of
+// the agent had the prompt that its provider reported; pleat's has the same without what is
+// folded. What is not sent is priced as read from the cache, which is the least that it can have
+// cost, and what an epoch changes as written to it once more. Only the requests in counted,
+// without a model's name, are added up.
 func (j *usageJSON) replay(
 	ctx context.Context, p *term.Console, file string, window int, counted map[library.Request]bool,
 ) error {

@@ -28,8 +28,14 @@ type wrapped struct {
 
 var wrappedClients = map[string]wrapped{
 	"claude": {
-		client: "claude", name: "claude", args: []string{"-p", "Work.", "--allowedTools", "Bash", "--model", "claude-sonnet-4-5"},
-		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"},
+		client: "claude", name: "claude", args: []string{
+			"-p", "Work.", "--allowedTools", "Bash", "--model",
+			"claude-sonnet-4-5",
+		},
+		env: map[string]string{
+			"ANTHROPIC_API_KEY": wrapKey, "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+			"DISABLE_AUTOUPDATER": "1",
+		},
 	},
 	"codex": {
 		client: "codex", name: "codex", args: codexWork,
@@ -43,7 +49,10 @@ var wrappedClients = map[string]wrapped{
 		},
 	},
 	"pi": {
-		client: "pi-messages", name: "pi", args: []string{"--offline", "--provider", "anthropic", "--model", "claude-sonnet-4-5", "-p", "Work."},
+		client: "pi-messages", name: "pi", args: []string{
+			"--offline", "--provider", "anthropic", "--model",
+			"claude-sonnet-4-5", "-p", "Work.",
+		},
 		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "PI_OFFLINE": "1"},
 	},
 	"gemini": {
@@ -100,7 +109,10 @@ func TestWrapClients(t *testing.T) {
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
 		p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errs, Getenv: os.Getenv}
-		args := []string{"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic", server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, w.name, "--"}
+		args := []string{
+			"wrap", "--store", filepath.Join(home, "pleat.db"), "--window", "60k", "--upstream-anthropic",
+			server.URL, "--upstream-openai", server.URL, "--upstream-gemini", server.URL, w.name, "--",
+		}
 		if code := execute(t.Context(), p, append(args, w.args...)); code != 0 {
 			t.Fatalf("exit code %d:\n%s%s", code, tail(out.String(), 2000), tail(errs.String(), 2000))
 		}
@@ -176,7 +188,10 @@ func wrapHome(t *testing.T, w wrapped, program string) string {
 	t.Setenv("HOME", home)
 	t.Setenv("CODEX_HOME", filepath.Join(home, ".codex"))
 	t.Setenv("TMPDIR", home)
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR"} {
+	for _, name := range []string{
+		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL",
+		"GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR",
+	} {
 		t.Setenv(name, "")
 		if err := os.Unsetenv(name); err != nil { // some clients take an empty one for set
 			t.Fatal(err)

@@ -14,7 +14,10 @@ import (
 // A branch opens, what is behind a folded line is shown as the model sees it and as it was,
 // and q goes back and out.
 func TestBrowse(t *testing.T) {
-	folded := &branch{depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it", fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"}}
+	folded := &branch{
+		depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it",
+		fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"},
+	}
 	b := &browser{name: "a session", tree: &branch{kids: []*branch{
 		{what: "first words", kids: []*branch{{depth: 1, what: "1 text", text: "first words"}}},
 		{what: "second words", kids: []*branch{folded}},
@@ -23,7 +26,10 @@ func TestBrowse(t *testing.T) {
 	press := func(names ...string) (cmd tea.Cmd) {
 		for _, name := range names {
 			k := tea.KeyPressMsg{Text: name}
-			for code, special := range map[rune]string{tea.KeyDown: "down", tea.KeyRight: "right", tea.KeyEnter: "enter", tea.KeyLeft: "left"} {
+			for code, special := range map[rune]string{
+				tea.KeyDown: "down", tea.KeyRight: "right", tea.KeyEnter: "enter",
+				tea.KeyLeft: "left",
+			} {
 				if name == special {
 					k = tea.KeyPressMsg{Code: code}
 				}

@@ -14,7 +14,10 @@ const url = "http://127.0.0.1:4141"
 func TestSetAndUndo(t *testing.T) {
 	env := Key{[]string{"env", "ANTHROPIC_BASE_URL"}, url}
 	top := Key{[]string{"base_url"}, url}
-	server := []Key{{[]string{"mcp_servers", "pleat", "command"}, "pleat"}, {[]string{"mcp_servers", "pleat", "args"}, []string{"mcp"}}}
+	server := []Key{
+		{[]string{"mcp_servers", "pleat", "command"}, "pleat"},
+		{[]string{"mcp_servers", "pleat", "args"}, []string{"mcp"}},
+	}
 	for _, tt := range []struct {
 		name, file, before, after string
 		keys                      []Key
@@ -290,14 +293,18 @@ func TestKept(t *testing.T) {
 	}
 	l, err1 := os.Lstat(link)
 	info, err2 := os.Stat(path)
-	if err := errors.Join(err1, err2); err != nil || l.Mode()&fs.ModeSymlink == 0 || info.Mode().Perm() != 0o640 || info.Size() < 5 {
+	if err := errors.Join(err1, err2); err != nil || l.Mode()&fs.ModeSymlink == 0 || info.Mode().Perm() != 0o640 ||
+		info.Size() < 5 {
 		t.Errorf("%v: link %v, file %v", err, l.Mode(), info.Mode())
 	}
 }
 
 // FuzzSetAndUndo: whatever can be set can be taken back exactly.
 func FuzzSetAndUndo(f *testing.F) {
-	for _, seed := range []string{"{}", "{\"a\": 1, // c\n}", "a = 1\n[env]\nX = 2\n", "a: 1\n", "A=1", "{\"env\":{}}", "", "\ufeff{}", "{\"a\":[{\"env\":1}]}"} {
+	for _, seed := range []string{
+		"{}", "{\"a\": 1, // c\n}", "a = 1\n[env]\nX = 2\n", "a: 1\n", "A=1", "{\"env\":{}}", "",
+		"\ufeff{}", "{\"a\":[{\"env\":1}]}",
+	} {
 		for i := range 4 {
 			f.Add(seed, i)
 		}

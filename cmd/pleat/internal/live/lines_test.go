@@ -41,7 +41,10 @@ func TestTypedLines(t *testing.T) {
 	u := newUI(in, log, func() {}, tea.WithWindowSize(60, 20))
 	var got []string
 	err := u.run(t.Context(), func(context.Context) error {
-		for _, typed := range []string{"one\r", "half\x03", "two\\\rlines\r", "\x1b[200~three\nfour\x1b[201~\r", "\x04", strings.Repeat("\x1b[A", 5) + "\r", "a b c\x17d\x01e\r"} {
+		for _, typed := range []string{
+			"one\r", "half\x03", "two\\\rlines\r", "\x1b[200~three\nfour\x1b[201~\r", "\x04",
+			strings.Repeat("\x1b[A", 5) + "\r", "a b c\x17d\x01e\r",
+		} {
 			reply := u.ask("› ", false)
 			if _, err := io.WriteString(keys, typed); err != nil {
 				return err

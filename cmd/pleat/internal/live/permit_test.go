@@ -35,7 +35,8 @@ func TestPermission(t *testing.T) {
 	if strings.ContainsAny(out.String(), "\x1b\r") || !strings.Contains(out.String(), `*.go\u001b[2K\u000dls`) {
 		t.Errorf("the question is %q", out.String())
 	}
-	for subject, want := range map[string]bool{call.Subject: true, "find . -name x.go\x1b[2K\rls": false, call.Subject + " -delete": false} {
+	for subject, want := range map[string]bool{call.Subject: true, "find . -name x.go\x1b[2K\rls": false, call.Subject +
+		" -delete": false} {
 		d, err := r.permit(t.Context(), agent.Call{Name: "bash", Subject: subject})
 		if err != nil || d.Allow != want {
 			t.Errorf("%q: %+v, %v", subject, d, err)

@@ -171,12 +171,14 @@ func TestProviderKey(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		reply, err := p.Generator.Generate(t.Context(), &model.Request{Messages: []transcript.Message{transcript.User("hello")}}, nil)
+		reply, err := p.Generator.Generate(t.Context(),
+			&model.Request{Messages: []transcript.Message{transcript.User("hello")}}, nil)
 		if err != nil || reply.Messages[0].Text() != "hi" || got != tt.want {
 			t.Errorf("base %q: got %q, %v; sent %q, want %q", tt.base, reply.Messages, err, got, tt.want)
 		}
 	}
-	if _, ok, err := Find(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok || err == nil {
+	if _, ok, err := Find(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok ||
+		err == nil {
 		t.Errorf("find at a gateway with any number of models: %t, %v", ok, err)
 	}
 	if _, ok, err := Find(t.Context(), envOf("ANTHROPIC_API_KEY", "a")); !ok || err != nil {

@@ -117,6 +117,7 @@ func saidByCodex(t *testing.T, data []byte) (requests, window int, usd float64) 
 	}
 	m, _ := model.DefaultModels().Lookup(name)
 	price, _ := m.PriceAt(1) // no prompt of the corpus reaches the price tier of long ones
-	usd = float64(total.Input-total.Cached)*price.Input + float64(total.Cached)*price.CacheRead + float64(total.Output)*price.Output
+	usd = float64(total.Input-total.Cached)*price.Input + float64(total.Cached)*price.CacheRead +
+		float64(total.Output)*price.Output
 	return requests, window, usd / 1e6
 }

@@ -18,7 +18,8 @@ func TestSendable(t *testing.T) {
 		transcript.Assistant(transcript.Call("a", "read", `{}`), transcript.Call(long, "read", `{}`)),
 		transcript.User("typed meanwhile"),
 		transcript.Results(transcript.Result("a", "one"), transcript.Result(long, "two")),
-		transcript.Assistant(transcript.Call("a", "read", `{}`), transcript.Call("cut", "read", `{}`)), // the id comes again; one is broken off
+		// the id comes again; one is broken off
+		transcript.Assistant(transcript.Call("a", "read", `{}`), transcript.Call("cut", "read", `{}`)),
 		transcript.Results(transcript.Result("a", "three")),
 		transcript.Assistant(transcript.Say(" \n"), transcript.Call("last", "read", `{}`)),
 	}

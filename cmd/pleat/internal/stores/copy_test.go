@@ -20,7 +20,9 @@ type failingStore struct {
 	left int
 }
 
-func (s *failingStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (s *failingStore) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	if s.left--; s.left < 0 {
 		return 0, store.ErrFull
 	}
@@ -40,7 +42,10 @@ func TestCopyResumes(t *testing.T) {
 		for _, key := range keys {
 			var list []store.Entry
 			for i := range entries {
-				list = append(list, store.Entry{Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff}, Body: fmt.Appendf(nil, "%v body %d", key, i/2)})
+				list = append(list, store.Entry{
+					Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff},
+					Body: fmt.Appendf(nil, "%v body %d", key, i/2),
+				})
 			}
 			if _, err := st.Append(t.Context(), key, 0, list...); err != nil {
 				t.Fatal(err)

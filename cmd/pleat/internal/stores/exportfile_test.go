@@ -25,7 +25,10 @@ func exportedHere(t *testing.T) []byte {
 	key := store.SessionKey{Session: "work"}
 	var list []store.Entry
 	for i := range 40 {
-		list = append(list, store.Entry{Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff}, Body: fmt.Appendf(nil, "body %d: %q", i, strings.Repeat("é\n", i))})
+		list = append(list, store.Entry{
+			Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff},
+			Body: fmt.Appendf(nil, "body %d: %q", i, strings.Repeat("é\n", i)),
+		})
 	}
 	var out bytes.Buffer
 	if _, err = st.Append(t.Context(), key, 0, list...); err == nil {
@@ -120,7 +123,11 @@ func TestDamagedExport(t *testing.T) {
 func FuzzReadExport(f *testing.F) {
 	var b bytes.Buffer
 	w := newExportWriter(&b)
-	for _, v := range []any{exportHeader{"export", 1, anyBytes("s"), 1}, exportEntry{Seq: 1, Kind: "note", Body: anyBytes("\xff")}, exportEnd{true, 1}} {
+	for _, v := range []any{
+		exportHeader{"export", 1, anyBytes("s"), 1},
+		exportEntry{Seq: 1, Kind: "note", Body: anyBytes("\xff")},
+		exportEnd{true, 1},
+	} {
 		if err := w.line(v); err != nil {
 			f.Fatal(err)
 		}

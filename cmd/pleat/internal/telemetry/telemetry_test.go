@@ -22,28 +22,43 @@ import (
 func TestTelemetrySpans(t *testing.T) {
 	kept := tracetest.NewInMemoryExporter()
 	tel := newTelemetry(sdktrace.NewSimpleSpanProcessor(kept))
-	asked := tel.Generator(model.GeneratorFunc(func(ctx context.Context, _ *model.Request, _ func(model.Delta)) (model.Reply, error) {
+	asked := tel.Generator(model.GeneratorFunc(func(ctx context.Context, _ *model.Request,
+		_ func(model.Delta),
+	) (model.Reply, error) {
 		observe := tel.Session(ctx, "work")
-		observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 900, After: 400, Folds: make([]*fold.Fold, 3)}})
+		observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{
+			Epoch: 2, Trigger: fold.TriggerRed, Before: 900,
+			After: 400, Folds: make([]*fold.Fold, 3),
+		}})
 		observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
-		return model.Reply{Usage: model.Usage{Input: 10, CacheRead: 90, Output: 7}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"}
+		return model.Reply{Usage: model.Usage{
+			Input: 10, CacheRead: 90,
+			Output: 7,
+		}}, &model.APIError{Kind: model.ErrorOverloaded, Message: "secret words"}
 	}), "anthropic", "work")
 	if _, err := asked.Generate(t.Context(), &model.Request{Model: "claude-opus-5-5"}, nil); err == nil {
 		t.Error("the error of the call is lost")
 	}
 
 	spans := kept.GetSpans()
-	if len(spans) != 3 || spans[0].Name != "pleat.epoch" || spans[1].Name != "pleat.recall" || spans[2].Name != "chat claude-opus-5-5" {
+	if len(spans) != 3 || spans[0].Name != "pleat.epoch" || spans[1].Name != "pleat.recall" ||
+		spans[2].Name != "chat claude-opus-5-5" {
 		t.Fatalf("spans: %v", spans)
 	}
 	if spans[0].Parent.SpanID() != spans[2].SpanContext.SpanID() {
 		t.Error("the epoch is not inside the call")
 	}
-	want := map[string]string{"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red", "pleat.folds": "3", "gen_ai.conversation.id": "work"}
+	want := map[string]string{
+		"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red",
+		"pleat.folds": "3", "gen_ai.conversation.id": "work",
+	}
 	if d := diff.Values(want, pick(spans[0].Attributes, want)); d != "" {
 		t.Error(d)
 	}
-	want = map[string]string{"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7", "gen_ai.provider.name": "anthropic", "error.type": "overloaded"}
+	want = map[string]string{
+		"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7",
+		"gen_ai.provider.name": "anthropic", "error.type": "overloaded",
+	}
 	if d := diff.Values(want, pick(spans[2].Attributes, want)); d != "" {
 		t.Error(d)
 	}

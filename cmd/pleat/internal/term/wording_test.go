@@ -54,9 +54,11 @@ func TestLinesFit(t *testing.T) {
 	fits := func(s string, width uint8) bool {
 		n := int(width)%100 + 12
 		line := OneLine(s)
-		return Columns(Clip(line, n)) <= n && !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b })
+		return Columns(Clip(line, n)) <= n && !strings.ContainsFunc(line,
+			func(r rune) bool { return r < ' ' || r == 0x7f || r == 0x9b })
 	}
-	for _, s := range []string{"", "plain", "a\x1b[2Jb\nc\td", "日本語のセッション記録です", "é" + strings.Repeat("e\u0301", 40), strings.Repeat("x", 5_000)} {
+	for _, s := range []string{"", "plain", "a\x1b[2Jb\nc\td", "日本語のセッション記録です", "é" +
+		strings.Repeat("e\u0301", 40), strings.Repeat("x", 5_000)} {
 		for n := range 100 {
 			if !fits(s, uint8(n)) {
 				t.Errorf("%q does not fit", s)
