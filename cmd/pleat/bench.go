@@ -76,33 +76,24 @@ type benchFlags struct {
 
 func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
-	fs.Var(&b.synthetic, "synthetic",
-		"also make up one session of each kind with this many `TOKENS` (default 60k without --corpus)")
+	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (60k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
 	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
-	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10",
-		"how many compactions after one another, `N`s separated by commas")
+	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions in a row, `N`s separated by commas")
 	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
-	fs.BoolVar(&b.timings, "timings", false,
-		"report time and memory too, also how they grow with the session; they differ from run to run")
-	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M",
-		"the `TOKENS` of the made-up sessions that --timings compacts, separated by commas")
+	fs.BoolVar(&b.timings, "timings", false, "also report time and memory, which differ from run to run")
+	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the sessions that --timings makes up")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
-	fs.StringVar(&b.fetch, "fetch", "",
-		"get the public sessions that the published figures are from into `FOLDER`, check them, and do nothing else")
-	fs.StringVar(&b.summarizer, "summarizer", "",
-		"have this `MODEL` write the summaries of every arm that makes any (default: code does); without --yes it is only "+
-			"said what that would cost")
-	fs.StringVar(&b.answerer, "answerer", "",
-		"also have this `MODEL` answer questions from the views; without --yes it is only said what that would cost")
+	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
+	fs.StringVar(&b.summarizer, "summarizer", "", "let `MODEL` write every summary; without --yes only the cost is said")
+	fs.StringVar(&b.answerer, "answerer", "", "let `MODEL` answer questions; without --yes only the cost is said")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
 	b.answerBudget = 8_000
 	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
-	fs.StringVar(&b.cache, "cache", "pleat-bench",
-		"keep questions and models' answers in `FOLDER`; what is there is not asked again")
+	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and answers in `FOLDER`, so as not to ask again")
 	fs.BoolVar(&b.yes, "yes", false, "ask the models, whatever it costs")
 	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }

@@ -63,10 +63,8 @@ type compactFlags struct {
 
 func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	c.fold.Declare(fs)
-	fs.StringVar(&c.fold.Dir, "dir", ".",
-		"write plain copies into `FOLDER`, where the policy keeps some: .task_outputs, .transcripts")
-	fs.StringVar(&c.digests, "digest-model", "",
-		"let `MODEL` write the digests, as with \"pleat run\"; none: code writes them")
+	fs.StringVar(&c.fold.Dir, "dir", ".", "write the plain copies that some policies keep into `FOLDER`")
+	fs.StringVar(&c.digests, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
 	fs.StringVar(&c.format, "format", "text",
 		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")

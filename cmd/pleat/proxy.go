@@ -73,15 +73,11 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	f.declare(fs)
 	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
-	fs.StringVar(&f.drainFile, "drain-token-file", "",
-		"require the token in `FILE` to drain; none: with --token-file or from other machines nobody can")
-	fs.StringArrayVar(&f.hosts, "host", nil,
-		"let clients call the proxy by `NAME` too, besides addresses and localhost; with a token any name will do")
+	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
+	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
-	fs.StringVar(&f.dashFile, "dash-token-file", "",
-		"show the dashboard to whoever types in the token in `FILE`, from anywhere; it is another than the clients' token, "+
-			"because it shows every session")
+	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, another than clients'")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -122,20 +118,14 @@ type proxyFlags struct {
 
 func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.anthropic, "upstream-anthropic", "https://api.anthropic.com", "forward Anthropic requests to `URL`")
-	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com",
-		"forward OpenAI requests to `URL`, which may be any server that speaks the format")
+	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
-	fs.Var(&f.window, "window",
-		"the window, in `N` tokens, of models that the table does not have, and a limit for those it has")
+	fs.Var(&f.window, "window", "the window, `N` tokens, of models that the table lacks; a limit for the others")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
-	fs.StringVar(&f.recallDir, "recall-dir", "",
-		"with --recall file: write the files under `FOLDER`; none: \"recall\" beside the default store")
-	fs.StringVar(&f.dir, "dir", "",
-		"write the plain copies that a policy keeps into `FOLDER`, where the agent works; none: markers name handles "+
-			"instead of files")
-	fs.StringVar(&f.digest, "digest-model", "",
-		"let `MODEL` write the digests, with a key of your own; none: code writes them")
+	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
+	fs.StringVar(&f.dir, "dir", "", "write the plain copies that some policies keep into `FOLDER`; none: no files")
+	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }

@@ -37,9 +37,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	}
 	fs := c.Flags()
 	g := &gcFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&g.before, "before", "",
-		"sessions whose newest entry is older than `DATE`: 2026-01-31, or with a time as 2026-01-31T12:00:00Z")
-	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
+	fs.StringVar(&g.before, "before", "", "sessions last used before `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
+	fs.StringVar(&g.older, "older-than", "", "sessions last used longer ago than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.yes, "yes", false, "delete them; else they are only listed")

@@ -57,24 +57,20 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{store: stores.Declare(fs)}
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
 	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
-	fs.StringVar(&f.digest, "digest-model", "",
-		"let another, cheaper `MODEL` write the digests, or \"none\": code writes them; else the model itself does")
-	fs.StringVar(&f.rules, "digest-rules", "",
-		"your own `RULES` for digests, such as \"preserve every numerical value verbatim\"")
+	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
+	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
 	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
 	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
-	fs.StringArrayVar(&f.allow, "allow", nil,
-		"allow calls that match `RULE`, such as 'bash(git status*)' or 'write_file(src/**)'; may be given more than once")
+	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)'; repeatable")
 	fs.StringArrayVar(&f.deny, "deny", nil, "never allow calls that match `RULE`; may be given more than once")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
-	fs.BoolVar(&f.noRecall, "no-recall", false,
-		"give the model no recall tools: for a policy that folds nothing, or behind a proxy that has its own")
+	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
 	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
 	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
 	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")

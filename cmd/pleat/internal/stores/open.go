@@ -35,13 +35,9 @@ type Flags struct {
 // Declare declares --store, --store-key-file and --tenant.
 func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{}
-	fs.StringVar(&f.Path, "store", "",
-		"the store: a `FILE`, or the URL postgres://… of a database; else $PLEAT_STORE, else pleat.db in your data folder")
-	fs.StringVar(&f.KeyFile, "store-key-file", "",
-		"encrypt the store with the first key in `FILE` and read it with all of them; else with those in $PLEAT_STORE_KEY; "+
-			"none: not encrypted")
-	fs.StringVar(&f.Tenant, "tenant", "",
-		"use only the sessions of tenant `NAME`; without it commands look at all tenants, and new sessions have none")
+	fs.StringVar(&f.Path, "store", "", "the store: a `FILE` or postgres://…; else $PLEAT_STORE, else in your data folder")
+	fs.StringVar(&f.KeyFile, "store-key-file", "", "encrypt it with the first key in `FILE`, else in $PLEAT_STORE_KEY")
+	fs.StringVar(&f.Tenant, "tenant", "", "use only the sessions of tenant `NAME`; new sessions get it")
 	return f
 }
 
