@@ -222,7 +222,7 @@ func (b *benchFlags) summaries(
 	return s, nil
 }
 
-// sayCost says what a model will be asked at most, and that it is not yet.
+// sayCost says how much a model will be asked at most, and without --yes that nothing was asked.
 func (b *benchFlags) sayCost(p *term.Console, what string, e bench.Estimate) {
 	price := "the table has no price for it"
 	if e.Known {
@@ -254,7 +254,7 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	return nil
 }
 
-// options turns the flags into those of the bench.
+// options makes the bench's options from the flags.
 func (b *benchFlags) options() (bench.Options, error) {
 	o := bench.Options{Workers: b.workers, NoMoney: b.noMoney, Timings: b.timings}
 	if b.arms != "" {
@@ -294,7 +294,7 @@ func tokenList(flag, list string) ([]int, error) {
 	return out, nil
 }
 
-// sessions are what is measured on.
+// sessions returns the sessions to measure on.
 func (b *benchFlags) sessions(ctx context.Context) ([]bench.Session, error) {
 	var list []bench.Session
 	tokens := int(b.synthetic)

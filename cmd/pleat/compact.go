@@ -167,11 +167,11 @@ func planOf(r *sessionfile.Folded, all bool) *planJSON {
 	}
 }
 
-// notStored says what the handles of folds that were only tried are good for.
+// notStored says what can be done with the handles of folds that were not stored.
 const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches ` +
 	`have handles after "pleat compact FILE".`
 
-// planRows is how many folds are listed without --all.
+// planRows is the number of folds listed without --all.
 const planRows = 20
 
 func (j *planJSON) Print(p *term.Page) {
@@ -237,7 +237,7 @@ func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[trans
 			}
 			why += what
 		}
-		if !p.Whole && why != "" && p.Width-term.Columns(line) < 20 { // too little to say anything: below
+		if !p.Whole && why != "" && p.Width-term.Columns(line) < 20 { // too narrow: on a line of its own
 			p.Line("%s", p.Clip(strings.TrimRight(line, " "), p.Width))
 			line = indent + "    └ "
 		}

@@ -204,7 +204,7 @@ func (d *doctor) examineKeys() {
 func (d *doctor) examineAgents(running bool) {
 	var here []string
 	for _, c := range clients {
-		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // a word of the shell
+		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // "continue" is also a builtin of shells
 			here = append(here, c.name)
 		}
 		undo, err := undoFile(d.p, c.name)

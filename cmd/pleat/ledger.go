@@ -201,7 +201,7 @@ func named[T any](list string, read func(*T, []byte) error, unknown string) (out
 	return out, nil
 }
 
-// parseTime reads a moment, in local time unless it says otherwise. No text is no moment.
+// parseTime reads a time, in the local zone unless it names another. An empty text sets nothing.
 func parseTime(text string, at *time.Time) error {
 	if text == "" {
 		return nil
@@ -242,7 +242,7 @@ func (j *ledgerJSON) Print(p *term.Page) {
 	}
 	p.Line("")
 	most, kind := 16, func(name string) string { return term.Pad(name, 8) }
-	if !p.Whole && p.Width < 72 { // the room is for what was called
+	if !p.Whole && p.Width < 72 { // leave the room to the call itself
 		most, kind = 10, func(string) string { return "" }
 	}
 	tool := min(max(term.Widest(j.Entries, func(e sessionfile.Entry) string { return e.Tool }), 4), most)

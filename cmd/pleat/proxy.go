@@ -77,7 +77,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
 	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
-	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, another than clients'")
+	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {

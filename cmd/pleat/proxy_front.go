@@ -80,7 +80,7 @@ func (f *front) status(w http.ResponseWriter, r *http.Request) {
 }
 
 // drained begins to drain, for those who may: with the token for it, or without any on this
-// machine. A token that clients share is none of an operator.
+// machine. The token that clients share does not make anybody an operator.
 func (f *front) drained(w http.ResponseWriter, r *http.Request, given string) {
 	switch {
 	case r.Method != http.MethodPost:

@@ -62,7 +62,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		case req.Around < 0:
 			return term.UsageError("--around is a number of lines")
 		case req.Around == 0:
-			req.Around = -1 // the engine's zero means two
+			req.Around = -1 // the engine takes 0 for its default
 		}
 		req.Queries = []string{query}
 		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}

@@ -79,8 +79,8 @@ func (f *editFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 }
 
-// run sets keys in the configuration of a client, or takes that back. record is the name under
-// which it is remembered what was there before.
+// run sets keys in the configuration of a client, or takes that back. record names the file that
+// keeps what was there before.
 func (f *editFlags) run(ctx context.Context, p *term.Console, c client, record string, keys []clientconfig.Key) error {
 	file := c.path(p.Getenv)
 	undo, err := undoFile(p, record)
@@ -328,7 +328,7 @@ func (c client) pointTo(base string) (keys []clientconfig.Key) {
 	return keys
 }
 
-// undoFile is where it is kept what was changed in the configuration of an agent.
+// undoFile is the file that records what was changed in the configuration of an agent.
 func undoFile(p *term.Console, agent string) (string, error) {
 	path, err := stores.Path(p, "")
 	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err

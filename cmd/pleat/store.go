@@ -76,7 +76,7 @@ pleat store copy postgres://pleat@db/pleat one.db --session work`,
 
 var byStoreFlag = takes(0, 0, "no arguments, --store names the store")
 
-// storeJSON says which store an object is about.
+// storeJSON identifies the store that a JSON object is about.
 type storeJSON struct {
 	Format string `json:"format"`
 	Store  string `json:"store"`
@@ -111,7 +111,7 @@ type storeOptions struct {
 	json    bool
 }
 
-// at opens the store, and says what the JSON calls it.
+// at opens the store and describes it for the JSON output.
 func (o *storeOptions) at(
 	ctx context.Context, p *term.Console, format string, how stores.Access,
 ) (stores.Store, storeJSON, error) {
@@ -233,7 +233,7 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 	})
 }
 
-// print prints the tenants, their sum, and the tables.
+// Print implements [term.Result]: the tenants, their sum, and the tables.
 func (s *statsJSON) Print(p *term.Page) {
 	p.Line("%s (%s): %s", s.Store, s.Kind, term.ByteSize(s.Bytes))
 	p.Line("")

@@ -157,7 +157,7 @@ func forgetAll(ctx context.Context, p *term.Console, st store.Keeper, list []sto
 	for i, info := range list {
 		tell.Share(i, len(list), "deleting sessions")
 		err := st.Forget(ctx, info.Key)
-		if err != nil && !errors.Is(err, store.ErrNotFound) { // somebody else was faster
+		if err != nil && !errors.Is(err, store.ErrNotFound) { // another process has deleted it
 			return fmt.Errorf("after %s: %w", term.Plural(i, "deleted session"), err)
 		}
 	}

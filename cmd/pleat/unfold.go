@@ -126,7 +126,7 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 		return r, errors.New("--in and --session cannot be used together")
 	}
 	if f.around == 0 {
-		r.Around = -1 // none; the engine's zero means two
+		r.Around = -1 // none; the engine takes 0 for its default
 	}
 	if f.around < 0 || f.around > 0 && f.grep == "" {
 		return r, errors.New("--around is a number of lines, and goes with --grep")

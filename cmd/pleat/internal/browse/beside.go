@@ -121,7 +121,7 @@ func printBesideRow(p *term.Page, r SideRow) {
 // spaced makes a text fit for columns: it has no tabs and nothing that moves the cursor.
 func spaced(s string) string { return strings.ReplaceAll(term.Visible(s), "\t", "    ") }
 
-// nth is line i, or nothing if there are not as many.
+// nth is line i, or "" if there are fewer lines.
 func nth(lines []string, i int) string {
 	if i < len(lines) {
 		return lines[i]
@@ -129,7 +129,7 @@ func nth(lines []string, i int) string {
 	return ""
 }
 
-// middle leaves lines in the middle out, so that n are left.
+// middle cuts lines out of the middle, so that n are left.
 func middle(lines []string, n int) []string {
 	if len(lines) <= n {
 		return lines

@@ -44,7 +44,7 @@ type browser struct {
 	tree        *branch
 }
 
-// title gives the numbers the room that they need, and the name the rest.
+// title shortens the name so that the numbers fit.
 func (b *browser) title(width int) string {
 	return b.ClipMiddle(b.name, width-term.Columns(b.about)) + b.about
 }
@@ -61,7 +61,7 @@ type branch struct {
 	text   string     // what was said
 }
 
-// grow makes the tree. Everything before a person speaks belongs to the turn before.
+// grow makes the tree. A turn begins where a person speaks.
 func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
 	calls := sessionfile.Whats(s)
 	var turn *branch
@@ -111,7 +111,7 @@ func hiding(folds []*fold.Fold, ref transcript.BlockRef) *fold.Fold {
 	return nil
 }
 
-// line is a branch as one line of so many columns.
+// line is a branch as one line of at most width columns.
 func (b *browser) line(x *branch, width int) string {
 	mark := "  "
 	if len(x.kids) > 0 {
@@ -128,7 +128,7 @@ func (b *browser) line(x *branch, width int) string {
 	return line + b.Clip(x.what, max(width-term.Columns(line)-term.Columns(note), 12)) + note
 }
 
-// print writes the whole tree.
+// Print implements [term.Result]: it writes the whole tree.
 func (b *browser) Print(p *term.Page) {
 	p.Line("%s", p.Bold(b.title(p.Width)))
 	for _, turn := range b.tree.kids {

@@ -9,7 +9,7 @@
 //
 // The file's name says what it is: .json and .jsonc may have comments; .toml; .yaml, .yml
 // and .env, where only keys at the top can be set. An edit is checked before it can be
-// written: the program that owns the file reads the same from it as before, and the keys.
+// written: decoded again, the file must have the same values as before, and the keys.
 //
 // The file at undo remembers what was replaced, and nothing else of the configuration,
 // which may hold keys and passwords.
@@ -46,7 +46,7 @@ type Edit struct {
 	Path          string
 	Before, After []byte // nil: there is no such file
 
-	// Of an edit that takes a change back: Exact, if the file will be as it was before; Left are
+	// Of an edit that takes a change back: Exact if the file will be as it was before; Left are
 	// the keys that have been changed since, which stay as they are and in the record.
 	Exact bool
 	Left  []string
@@ -270,7 +270,7 @@ func (e *Edit) Write() error {
 	return nil
 }
 
-// replaces reports whether the file that is changed has this text.
+// replaces reports whether text is what the file has now.
 func (e *Edit) replaces(text []byte) bool {
 	return bytes.Equal(e.Before, text) && (e.Before == nil) == (text == nil)
 }

@@ -66,7 +66,7 @@ func (r *running) turn(ctx context.Context, text string) (over bool) {
 	return false
 }
 
-// say lets the model work.
+// say runs the model and says how it stopped.
 func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
 	res, err := run(ctx)
 	switch {
@@ -271,7 +271,7 @@ func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 		r.interrupt()
 		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
-	// Only the whole answer allows: "a test fails" is no "always".
+	// Only the whole answer counts: "a test fails" does not mean "always".
 	answer = strings.TrimSpace(answer)
 	word, reason, _ := strings.Cut(answer, " ")
 	switch strings.ToLower(answer) {
@@ -288,7 +288,7 @@ func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	return agent.Decision{Reason: "the user said: " + answer}
 }
 
-// changes shows what a call would change in a file: the lines that go, and those that come.
+// changes shows what a call would change in a file: the lines removed, and those added.
 func (r *running) changes(c agent.Call) []term.Styled {
 	if r.work == nil {
 		return nil
@@ -307,7 +307,7 @@ func (r *running) changes(c agent.Call) []term.Styled {
 // diffLines is how many lines of each side a diff shows.
 const diffLines = 30
 
-// lineDiff shows two texts without the lines that they begin and end with alike.
+// lineDiff shows two texts without their common first and last lines.
 func lineDiff(s term.Screen, before, after string) (out []term.Styled) {
 	a, b := lineList(before), lineList(after)
 	for len(a) > 0 && len(b) > 0 && a[0] == b[0] {

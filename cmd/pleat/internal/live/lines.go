@@ -63,7 +63,7 @@ func (l *lineReader) line(ctx context.Context, prompt string, fresh bool) (strin
 	if l.ui != nil {
 		return l.ui.read(ctx, prompt, fresh)
 	}
-	if l.terminal { // one that cannot be drawn on
+	if l.terminal { // a dumb terminal
 		fmt.Fprint(l.out, prompt)
 	}
 	if l.coming == nil {

@@ -18,7 +18,7 @@ import (
 // pace is the pause after each word of the rehearsal on a terminal.
 const pace = 12 * time.Millisecond
 
-// playing is a rehearsal that plays: a program in the place of the model.
+// playing is a rehearsal in progress: a program plays the model.
 type playing struct {
 	rehearsal.Scenario
 	window      int

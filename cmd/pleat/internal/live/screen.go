@@ -26,14 +26,14 @@ type runScreen struct {
 	w        io.Writer
 	s        term.Screen
 	live     bool // there is a terminal to draw on
-	ui       *ui  // it, while something runs
+	ui       *ui  // the terminal, while something runs
 	frames   bool // every reading of the meter gets a line
 	mu       sync.Mutex
 	snap     fold.Snapshot
 	known    bool
 	usd      float64
 	tokens   int
-	last     *agent.Call              // its line was the last
+	last     *agent.Call              // the call whose line was written last
 	partial  string                   // the line of the model's text that has not ended
 	code     bool                     // that line is in a block of code
 	folds    map[string][]term.Styled // of the epochs that are being told, by session
@@ -74,7 +74,7 @@ func (r *runScreen) observe(e agent.Event) {
 	case agent.EventEpoch:
 		p, folds := e.Plan, r.folds[e.Session]
 		if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
-			return // what a policy does before every request it does silently
+			return // a policy that folds before every request does it silently
 		}
 		for _, l := range folds {
 			r.line(l)
@@ -165,7 +165,7 @@ func (r *runScreen) fold(f *fold.Fold) string {
 		back)
 }
 
-// text takes the model's text as it comes. Whole lines go up; the rest is shown on the way.
+// text takes the model's text as it comes. Whole lines are written; the rest is shown below them.
 func (r *runScreen) text(t string) {
 	lines := strings.Split(r.partial+term.Visible(t), "\n")
 	last := len(lines) - 1

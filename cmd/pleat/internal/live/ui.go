@@ -111,7 +111,7 @@ func (u *ui) flush() {
 func (u *ui) read(ctx context.Context, prompt string, fresh bool) (string, error) {
 	select {
 	case a := <-u.ask(prompt, fresh):
-		u.println(prompt + term.Visible(a.text)) // here, so that it comes before what it leads to
+		u.println(prompt + term.Visible(a.text)) // here, so that it is shown before what it causes
 		return a.text, a.err
 	case <-ctx.Done():
 		u.prog.Send(question{})
@@ -301,7 +301,7 @@ func (r *running) live(ctx context.Context, work func(context.Context) error) er
 		return work(ctx)
 	}
 	u := newUI(r.p.Stdin, r.p.Stdout, r.interrupt, tea.WithEnvironment(stores.ChildEnv()))
-	u.width.Store(int64(r.screen.s.Width)) // until the terminal tells
+	u.width.Store(int64(r.screen.s.Width)) // until the terminal reports its size
 	r.lines.ui, r.screen.ui, r.screen.w = u, u, u
 	r.p = &term.Console{Stdin: r.p.Stdin, Stdout: u, Stderr: u, Getenv: r.p.Getenv}
 	return u.run(ctx, work)

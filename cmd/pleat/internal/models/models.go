@@ -43,7 +43,7 @@ that speaks the OpenAI format: http://HOST:PORT/v1#NAME. Keys and other addresse
 ANTHROPIC_API_KEY, ANTHROPIC_BASE_URL, OPENAI_API_KEY, OPENAI_BASE_URL, GEMINI_API_KEY and
 GOOGLE_GEMINI_BASE_URL.`
 
-// Open makes a client for the model of a name.
+// Open makes a client for a model by its name.
 func Open(ctx context.Context, spec string, env func(string) string) (Client, error) {
 	return (&finder{env: env}).open(ctx, spec)
 }
@@ -180,7 +180,7 @@ func (ps *finder) openai(ctx context.Context, id string, format transcript.Forma
 		return Client{}, err
 	}
 	m := tableModel(id)
-	if isLoopback(base) { // it knows its windows better than the table
+	if isLoopback(base) { // the server knows its windows better than the table does
 		if s, err := localserver.Discover(ctx, base, ps.http); err == nil {
 			if own, ok := s.Find(id); ok {
 				m = own
@@ -236,7 +236,7 @@ func (ps *finder) named(ctx context.Context, name string) (Client, error) {
 // address finds a model of the server at an address.
 func (ps *finder) address(ctx context.Context, spec string) (Client, error) {
 	base, name, _ := strings.Cut(spec, "#")
-	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // only the root
+	if u, err := url.Parse(base); err == nil && strings.Trim(u.Path, "/") == "" { // the address has no path
 		base = strings.TrimRight(base, "/") + "/v1"
 	}
 	key := ""
@@ -297,7 +297,7 @@ func sameHost(a, b string) bool {
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// Meant names models that may be meant by one of which the table has only the family.
+// Meant suggests models for a name of which the table knows only the family.
 func Meant(id string) string {
 	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
 		return ""

@@ -255,7 +255,7 @@ func (f *File) AppendTo(ctx context.Context, s *pleat.Session, from int, tell *t
 			continue
 		}
 		bytesHere := rec.Message.Weight()
-		if bytesHere > longMessage && f.kept == nil { // alone, so that nothing here holds it while it is stored
+		if bytesHere > longMessage && f.kept == nil { // on its own, so that it is freed once it is stored
 			err := flush()
 			if err == nil {
 				err = s.Append(ctx, rec.Message)
@@ -287,7 +287,7 @@ func (f *File) Options() pleat.Options {
 	}
 }
 
-// Source says which session an object is about.
+// Source identifies the session that a JSON object is about.
 type Source struct {
 	File    string `json:"file"`
 	Format  string `json:"format"` // of the file
@@ -300,7 +300,7 @@ type Source struct {
 	Damaged int    `json:"damaged_lines"`
 }
 
-// Source says which session this is.
+// Source identifies this session.
 func (f *File) Source() Source {
 	i := f.Info
 	return Source{

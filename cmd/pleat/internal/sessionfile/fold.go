@@ -44,7 +44,7 @@ func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
 	fs.StringArrayVar(&f.pins, "pin", nil, "keep this `TEXT` verbatim in the result; may be given more than once")
 }
 
-// Folded is a session file and what folding made of it.
+// Folded is a session file and the result of folding it.
 type Folded struct {
 	File    *File
 	Session *pleat.Session
@@ -60,7 +60,7 @@ type Folded struct {
 // Write writes the view in the form that was asked for.
 func (r *Folded) Write(w io.Writer, p *term.Console) error { return r.format.write(w, p, r) }
 
-// Tokens are the sizes of the session, of the view, and of what was allowed.
+// Tokens returns the sizes of the session and of the view, and the budget.
 func (r *Folded) Tokens() Budget {
 	return Budget{r.Report.Whole, r.Report.Snapshot.Tokens, r.budget}
 }

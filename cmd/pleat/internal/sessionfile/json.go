@@ -99,7 +99,7 @@ func Entries(entries []ledger.Entry, times []time.Time) []Entry {
 	return list
 }
 
-// Budget is the size of a session, of its view, and of what was allowed, in tokens.
+// Budget has the sizes of a session and of its view, and the budget, in tokens.
 type Budget struct {
 	Before int `json:"before"`
 	After  int `json:"after"`
@@ -146,7 +146,7 @@ func PartNames(p fold.Parts) []Share {
 	}
 }
 
-// Triggers are the reasons of epochs for people.
+// Triggers explains why epochs open, for people.
 var Triggers = map[fold.Trigger]string{
 	fold.TriggerRed:     "the window is nearly full",
 	fold.TriggerAsked:   "asked for",

@@ -91,7 +91,7 @@ var formats = []Format{
 // longMessage is the size above which a message is stored on its own.
 const longMessage = 4 << 20
 
-// collectFor sets up garbage collection for a session of so many bytes, unless the user did.
+// collectFor sets up garbage collection for a session of size bytes, unless the user did.
 // A short command with a small session may leave four times as much garbage as it uses.
 func collectFor(p *term.Console, size int64) {
 	percent := 400

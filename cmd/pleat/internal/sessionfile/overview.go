@@ -72,7 +72,7 @@ type overviewBuilder struct {
 	answered int   // tokens of the model's answers since the last report
 }
 
-// named returns what a map has under a name, and adds it if there is nothing.
+// named returns the value under a name, and adds one if there is none.
 func named[T any](m map[string]*T, name string) *T {
 	if m[name] == nil {
 		m[name] = new(T)
@@ -158,7 +158,7 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	b.thought, b.answered = 0, 0
 }
 
-// windowSize is the window that the session ran in, 0 if nobody can tell.
+// windowSize is the window that the session ran in, 0 if it is not known.
 func (b *overviewBuilder) windowSize() int {
 	i := b.f.Info
 	switch {
