@@ -53,15 +53,13 @@ pleat bench --fetch data`,
 
 // benchFlags are the flags of bench.
 type benchFlags struct {
+	bench.Options
 	corpus    string
 	synthetic term.TokenCount
 	seed      uint64
 	arms      string
 	budgets   string
 	chains    string
-	workers   int
-	noMoney   bool
-	timings   bool
 	sizes     string
 	jsonOut   string
 	htmlOut   string
@@ -81,9 +79,9 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
 	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
 	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions in a row, `N`s separated by commas")
-	fs.IntVar(&b.workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
-	fs.BoolVar(&b.noMoney, "no-money", false, "leave the cost simulation out")
-	fs.BoolVar(&b.timings, "timings", false, "also report time and memory, which differ from run to run")
+	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
+	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
+	fs.BoolVar(&b.Timings, "timings", false, "also report time and memory, which differ from run to run")
 	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the sessions that --timings makes up")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
@@ -256,7 +254,7 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 
 // options makes the bench's options from the flags.
 func (b *benchFlags) options() (bench.Options, error) {
-	o := bench.Options{Workers: b.workers, NoMoney: b.noMoney, Timings: b.timings}
+	o := b.Options
 	if b.arms != "" {
 		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -74,31 +73,15 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 	})
 }
 
-// sessionChoice is --session where it is the number of a session in a file, or the name of
-// a stored one.
-type sessionChoice struct {
-	number *int
-	name   *string
-}
-
-func (s sessionChoice) String() string { return "" }
-func (s sessionChoice) Type() string   { return "string" }
-
-func (s sessionChoice) Set(text string) error {
-	*s.number, _ = strconv.Atoi(text) // 0 is no number of a session
-	*s.name = text
-	return nil
-}
-
 // stored reads the calls of a stored session.
 func (l *ledgerFlags) stored(
 	ctx context.Context, p *term.Console,
 ) (src sessionfile.Source, all *ledger.Ledger, err error) {
-	if l.name == "" {
+	if l.Session == "" {
 		return src, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one " +
 			"(\"pleat store list\" lists them)")
 	}
-	s, end, err := stores.OpenSession(ctx, p, l.store, l.name)
+	s, end, err := stores.OpenSession(ctx, p, l.store, l.Session)
 	if err != nil {
 		return src, nil, err
 	}
@@ -146,17 +129,13 @@ func ledgerOf(f *sessionfile.File) (*ledger.Ledger, []time.Time, error) {
 type ledgerFlags struct {
 	*fileCommand
 	store         *stores.Flags
-	name          string // of a stored session
 	choice        ledger.Filter
 	kind, outcome string
 	failed, files bool
 }
 
 func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
-	session := fs.Lookup("session")
-	session.Value = sessionChoice{&l.Number, &l.name}
-	session.Usage = "without FILE: the stored session `NAME`, or the beginning of its name; with FILE: which session of " +
-		"it, from 1"
+	fs.Lookup("session").Usage = "without FILE: the stored session of this `NAME`, or its beginning; with FILE: its number"
 	l.store = stores.Declare(fs)
 	f := &l.choice
 	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")

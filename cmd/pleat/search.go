@@ -43,7 +43,7 @@ pleat search "migration failed" --hits 3
 pleat search "upload limit" --session file:27a33e9`,
 	}
 	fs := c.Flags()
-	src := sessionfile.Flags{Number: 1}
+	var src sessionfile.Flags
 	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
 	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")

@@ -83,7 +83,7 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
-		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Number: 1})
+		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{})
 		if err != nil {
 			return err
 		}
@@ -134,37 +134,24 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	if _, err := regexp.Compile(f.grep); err != nil {
 		return r, fmt.Errorf("--grep: %w", err)
 	}
-	if f.lines != "" {
-		from, to, err := parseRange(f.lines)
-		if err == nil && (from == 0 || to == 0 || to > 0 && to < from) {
-			err = errors.New("lines count from 1, and A must not be greater than B")
-		}
-		if err != nil {
-			return r, fmt.Errorf("--lines %s: %w", f.lines, err)
-		}
-		r.From, r.To = max(from, 0), max(to, 0)
+	a, b, two := strings.Cut(f.lines, ":")
+	if !two {
+		b = a // one line
+	}
+	var err1, err2 error
+	if a != "" {
+		r.From, err1 = strconv.Atoi(a)
+	}
+	if b != "" {
+		r.To, err2 = strconv.Atoi(b)
+	}
+	switch {
+	case err1 != nil || err2 != nil:
+		return r, fmt.Errorf("--lines %s: want A:B with numbers", f.lines)
+	case a != "" && r.From < 1 || b != "" && r.To < max(r.From, 1):
+		return r, fmt.Errorf("--lines %s: lines count from 1, and A must not be greater than B", f.lines)
 	}
 	return r, nil
-}
-
-// parseRange reads "A:B", "A:", ":B" and "A", which means "A:A". An open end is -1.
-func parseRange(s string) (from, to int, err error) {
-	a, b, two := strings.Cut(s, ":")
-	if !two {
-		b = a
-	}
-	read := func(s string) int {
-		if s == "" && two {
-			return -1
-		}
-		n, e := strconv.ParseUint(s, 10, 31)
-		if e != nil {
-			err = errors.New("want A:B with numbers")
-		}
-		return int(n)
-	}
-	from, to = read(a), read(b)
-	return from, to, err
 }
 
 // foundHandle is the content of a handle, and the sessions that have it.

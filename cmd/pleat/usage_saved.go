@@ -44,7 +44,7 @@ func (j *usageJSON) replay(
 	if j.Saved == nil {
 		j.Saved = &replayedJSON{Window: window}
 	}
-	f, err := sessionfile.Read(ctx, p, file, sessionfile.Flags{Number: 1})
+	f, err := sessionfile.Read(ctx, p, file, sessionfile.Flags{})
 	if err == nil {
 		defer f.Close()
 		err = j.Saved.add(ctx, f, counted)

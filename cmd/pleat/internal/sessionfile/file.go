@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"strconv"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -29,7 +30,7 @@ import (
 type Flags struct {
 	Strict     bool
 	sidechains bool
-	Number     int
+	Session    string // the number of the session in the file; "": 1
 	Model      string
 }
 
@@ -37,7 +38,7 @@ type Flags struct {
 func (f *Flags) Declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.Strict, "strict", false, "a damaged line is an error; otherwise it is reported and skipped")
 	fs.BoolVar(&f.sidechains, "sidechains", false, "read the messages of sub-agents too, where they are in the file")
-	fs.IntVar(&f.Number, "session", 1, "which session of a file that holds several, `N` from 1")
+	fs.StringVar(&f.Session, "session", "", "which session of a file that holds several, `N` from 1")
 	fs.StringVar(&f.Model, "model", "", "count tokens as this `MODEL` does (default: the one the file names)")
 }
 
@@ -68,14 +69,15 @@ const maxDamage = 20
 // it has, and the messages themselves unless the file is large. Damaged lines are
 // reported on standard error.
 func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File, error) {
-	if flags.Number < 1 {
+	number, err := strconv.Atoi(cmp.Or(flags.Session, "1"))
+	if err != nil || number < 1 {
 		return nil, term.UsageError("--session counts from 1")
 	}
 	in, err := openInput(p, name)
 	if err != nil {
 		return nil, err
 	}
-	f := &File{Name: name, number: flags.Number, input: in, hash: sha256.New()}
+	f := &File{Name: name, number: number, input: in, hash: sha256.New()}
 	if err := f.read(ctx, p, in, flags); err != nil {
 		f.Close()
 		return nil, err
@@ -94,7 +96,7 @@ func (f *File) read(ctx context.Context, p *term.Console, in io.Reader, flags Fl
 	}
 	skipped, told := 0, false
 	f.log, err = sessionlog.Open(src, &sessionlog.Options{
-		Session: flags.Number - 1, Strict: flags.Strict, Sidechains: flags.sidechains,
+		Session: f.number - 1, Strict: flags.Strict, Sidechains: flags.sidechains,
 		OnDamage: func(d sessionlog.Damage) {
 			if skipped++; skipped <= maxDamage && !flags.Strict && !told {
 				p.Note("pleat: %s:%d: skipped: %v\n", f.Name, d.Line, d.Err)

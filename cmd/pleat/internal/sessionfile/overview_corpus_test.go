@@ -36,7 +36,7 @@ func TestCorpusShow(t *testing.T) {
 		}
 		files++
 		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-		f, err := Read(t.Context(), p, path, Flags{Number: 1})
+		f, err := Read(t.Context(), p, path, Flags{})
 		if err != nil {
 			t.Fatal(err)
 		}
