@@ -24,7 +24,6 @@ type Client struct {
 	Generator model.Generator
 	Model     model.Model
 	Name      string // for people: the model and where it is
-	Format    transcript.Format
 	Check     func(transcript.View, *transcript.Transcript) error
 }
 
@@ -106,9 +105,9 @@ func (ps *finder) open(ctx context.Context, spec string) (Client, error) {
 	case colon && wire == "anthropic":
 		return ps.anthropic(id)
 	case colon && wire == "openai":
-		return ps.openai(ctx, id, transcript.FormatChat)
+		return ps.openai(ctx, id, false)
 	case colon && wire == "responses":
-		return ps.openai(ctx, id, transcript.FormatResponses)
+		return ps.openai(ctx, id, true)
 	case colon && wire == "gemini":
 		return ps.gemini(id)
 	case colon && wire == "local":
@@ -129,7 +128,7 @@ func (ps *finder) bare(ctx context.Context, id string) (Client, error) {
 	case known && m.Provider == "google" && ps.get("GEMINI_API_KEY")+ps.get("GOOGLE_GEMINI_BASE_URL") != "":
 		return ps.gemini(id)
 	case known && m.Provider == "openai" || ps.get("OPENAI_BASE_URL") != "":
-		return ps.openai(ctx, id, transcript.FormatChat)
+		return ps.openai(ctx, id, false)
 	}
 	p, err := ps.named(ctx, id)
 	if err != nil {
@@ -168,13 +167,10 @@ func (ps *finder) anthropic(id string) (Client, error) {
 		ClientOptions: model.ClientOptions{BaseURL: base, Key: key, Model: m, HTTP: ps.http},
 		Bearer:        bearer, DropThinking: true,
 	}
-	return Client{
-		Generator: client, Model: m, Name: id + place(base, anthropic.DefaultBaseURL),
-		Format: transcript.FormatAnthropic, Check: anthropic.Checker(m),
-	}, nil
+	return Client{client, m, id + place(base, anthropic.DefaultBaseURL), anthropic.Checker(m)}, nil
 }
 
-func (ps *finder) openai(ctx context.Context, id string, format transcript.Format) (Client, error) {
+func (ps *finder) openai(ctx context.Context, id string, responses bool) (Client, error) {
 	base, key := ps.get("OPENAI_BASE_URL"), ps.get("OPENAI_API_KEY")
 	if err := canAsk(id, base+key, "openai:"+defaultOpenAI, "OPENAI_API_KEY"); err != nil {
 		return Client{}, err
@@ -187,12 +183,9 @@ func (ps *finder) openai(ctx context.Context, id string, format transcript.Forma
 			}
 		}
 	}
-	if format == transcript.FormatResponses {
-		o := openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-		return Client{
-			Generator: &o, Model: m, Name: m.ID + place(base, openai.DefaultBaseURL),
-			Format: format, Check: openai.ResponsesChecker(m),
-		}, nil
+	if responses {
+		client := &openai.ResponsesClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
+		return Client{client, m, m.ID + place(base, openai.DefaultBaseURL), openai.ResponsesChecker(m)}, nil
 	}
 	return ps.chat(base, key, m, ""), nil
 }
@@ -203,11 +196,8 @@ func (ps *finder) gemini(id string) (Client, error) {
 		return Client{}, err
 	}
 	m := tableModel(id)
-	return Client{
-		Generator: &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}, Model: m, Name: id +
-			place(base, gemini.DefaultBaseURL),
-		Format: transcript.FormatGemini, Check: gemini.Checker(m),
-	}, nil
+	client := &gemini.Client{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
+	return Client{client, m, id + place(base, gemini.DefaultBaseURL), gemini.Checker(m)}, nil
 }
 
 // named finds a model of a server on this machine.
@@ -267,7 +257,7 @@ func (ps *finder) chat(base, key string, m model.Model, kind string) Client {
 		name += " (" + kind + ")"
 	}
 	client := &openai.ChatClient{BaseURL: base, Key: key, Model: m, HTTP: ps.http}
-	return Client{Generator: client, Model: m, Name: name, Format: transcript.FormatChat, Check: openai.ChatChecker(m)}
+	return Client{client, m, name, openai.ChatChecker(m)}
 }
 
 // tableModel is the table's row for a model, under the id that was asked for.

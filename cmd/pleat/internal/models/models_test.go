@@ -53,6 +53,12 @@ func modelServer(t *testing.T) *httptest.Server {
 	return s
 }
 
+// wires are the formats that the clients speak.
+var wires = map[string]transcript.Format{
+	"*anthropic.Client": transcript.FormatAnthropic, "*openai.ChatClient": transcript.FormatChat,
+	"*openai.ResponsesClient": transcript.FormatResponses, "*gemini.Client": transcript.FormatGemini,
+}
+
 func TestOpenProvider(t *testing.T) {
 	server := modelServer(t)
 	host := strings.TrimPrefix(server.URL, "http://")
@@ -113,7 +119,7 @@ func TestOpenProvider(t *testing.T) {
 			if p.Check == nil {
 				t.Errorf("the check is missing: %v", p)
 			}
-			got := []any{p.Name, fmt.Sprint(p.Generator), p.Format, p.Model.Window}
+			got := []any{p.Name, fmt.Sprint(p.Generator), wires[fmt.Sprintf("%T", p.Generator)], p.Model.Window}
 			if d := diff.Values([]any{tt.name, tt.client, tt.format, tt.window}, got); d != "" {
 				t.Error(d)
 			}

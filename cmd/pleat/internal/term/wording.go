@@ -168,24 +168,19 @@ func IndentBy(prefix, text string) string {
 	return prefix + strings.ReplaceAll(strings.Trim(text, "\n"), "\n", "\n"+prefix)
 }
 
-// DidYouMean names those of a list that are spelled much like a word.
+// DidYouMean names those of a list that differ from a word by little of its length.
 func DidYouMean(prefix, word string, names []string) string {
-	close := SpelledLike(word, names)
-	if len(close) == 0 {
-		return ""
-	}
-	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
-}
-
-// SpelledLike lists the names that differ from a word by little of its length.
-func SpelledLike(word string, names []string) []string {
 	c := &cobra.Command{SuggestionsMinimumDistance: min(len(word)/2, 2)} // cobra compares the names of commands
 	for _, name := range names {
 		if name != word {
 			c.AddCommand(&cobra.Command{Use: name, Run: func(*cobra.Command, []string) {}})
 		}
 	}
-	return c.SuggestionsFor(word)
+	close := c.SuggestionsFor(word)
+	if len(close) == 0 {
+		return ""
+	}
+	return " (did you mean " + prefix + strings.Join(close, " or "+prefix) + "?)"
 }
 
 // Passwords in a text: in the address of a server, whatever characters the password has,
