@@ -60,7 +60,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	x.on, x.from.scope.tenant = on, rw.o.Principal(r, x.raw)
+	x.on = on
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
 	x.report = Report{Format: on.format, Began: began}
@@ -136,6 +136,7 @@ func (x *exchange) cause(err error) error {
 func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	o := &x.rw.o
 	body, err := o.decompress(x.in.Header.Get("Content-Encoding"), x.raw, x.take)
+	x.from.scope.tenant = o.Principal(x.in, body)
 	switch {
 	case errors.Is(err, errTooLarge), errors.Is(err, errMemory):
 		return x.refuse(tooMuch(on, err)), nil
@@ -147,7 +148,7 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 		return x.notRead("they cannot be decompressed") // the provider says what is wrong with it
 	}
 	x.report.BytesIn = len(body)
-	id, _ := hint(x.in.Header)
+	id, child := hint(x.in.Header)
 	if x.req, err = x.rw.read(on, id, body); err != nil {
 		return x.notRead("they cannot be read")
 	}
@@ -156,7 +157,7 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	if x.req.partial || len(x.req.messages) == 0 {
 		return x.notRead("the provider holds their conversation")
 	}
-	x.from = x.rw.caller(x.in, x.req)
+	x.from = caller{scope{x.from.scope.tenant, x.in.URL.Host, on.format}, id, child}
 	from, begin := x.from, true
 	if at.counts || !x.req.hasTools() { // titles, summaries and suggestions have no tools
 		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, from)
@@ -178,13 +179,6 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 		return x.pass()
 	}
 	return x.exchange()
-}
-
-// caller says who sends a request.
-func (rw *rewriter) caller(r *http.Request, req *request) caller {
-	id, child := hint(r.Header)
-	s := scope{tenant: rw.o.Principal(r, req.body), upstream: r.URL.Host, format: req.on.format}
-	return caller{s, id, child}
 }
 
 // answered reports whether a request has an answer of the model in it, so that it is not
