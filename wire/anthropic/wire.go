@@ -1,8 +1,6 @@
 package anthropic
 
 import (
-	"encoding/json"
-
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,31 +21,4 @@ func Checker(m model.Model) func(transcript.View, *transcript.Transcript) error 
 // wire. It keeps nothing of raw.
 func DecodeMessage(raw []byte) (transcript.Message, error) {
 	return wire.DecodeOne("messages", raw, Decode, func(r *Request) []transcript.Message { return r.Messages })
-}
-
-// ClearingBeta is the value of anthropic-beta that [Clearing] needs.
-const ClearingBeta = "context-management-2025-06-27"
-
-// Clearing is the context_management value for a policy that leaves old results to the
-// provider. Above trigger tokens of prompt the provider itself clears all but the newest
-// keep results, apart from those of the exempt tools. The messages of the request stay as
-// they are.
-func Clearing(trigger, keep int, exempt ...string) []byte {
-	type amount struct {
-		Type  string `json:"type"`
-		Value int    `json:"value"`
-	}
-	type edit struct {
-		Type    string   `json:"type"`
-		Trigger amount   `json:"trigger"`
-		Keep    amount   `json:"keep"`
-		Exclude []string `json:"exclude_tools,omitempty"`
-	}
-	out, _ := json.Marshal(map[string][]edit{"edits": {{ // strings and numbers cannot fail
-		Type:    "clear_tool_uses_20250919",
-		Trigger: amount{"input_tokens", trigger},
-		Keep:    amount{"tool_uses", keep},
-		Exclude: exempt,
-	}}})
-	return out
 }

@@ -2,18 +2,12 @@ package anthropic_test
 
 import (
 	"errors"
-	"fmt"
 	"testing"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
-
-func ExampleClearing() {
-	fmt.Println(string(anthropic.Clearing(100_000, 3, "memory")))
-	// Output: {"edits":[{"type":"clear_tool_uses_20250919","trigger":{"type":"input_tokens","value":100000},"keep":{"type":"tool_uses","value":3},"exclude_tools":["memory"]}]}
-}
 
 func TestDecodeMessage(t *testing.T) {
 	raw := `{"role":"user","content":[{"type":"text","text":"a","x":1.0}]}`
