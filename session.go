@@ -130,7 +130,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	s.o.fill()
 	s.dig.guard = digest.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.cal = tokens.NewCalibration(s.o.Model)
+	s.cal = new(tokens.Calibration)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
 	s.pages = page.NewWriter(c)
 	s.st = epoch.New(c, s.o.headParts())

@@ -1,79 +1,60 @@
 package tokens
 
 import (
+	"hash/maphash"
 	"sync"
-
-	"github.com/pleat-dev/pleat/transcript"
 )
 
-// countCache remembers counts by content hash, a bounded number of them. Shards keep
-// sessions from waiting for one another. Each forgets with the clock algorithm, which
-// unlike a list of recent uses needs no writing but one bit on a hit.
+// countCache remembers counts by a hash of the text, a bounded number of them. It has two
+// generations: what is asked for moves to the young one, and when that is full, it becomes the
+// old one and what was there is forgotten.
 type countCache struct {
-	shards [16]cacheShard
+	seed       maphash.Seed
+	generation int // entries in each
+
+	mu         sync.Mutex
+	young, old map[countKey]int
 }
 
-type cacheShard struct {
-	mu      sync.Mutex
-	index   map[transcript.Hash]int32 // places in entries
-	entries []cacheEntry
-	limit   int
-	hand    int // where forgetting goes on
-}
-
-type cacheEntry struct {
-	key   transcript.Hash
-	count int32
-	used  bool // since the hand last passed
+// countKey stands for a text. Two texts of one length get the same hash once in 2^64 times, and
+// then one of them the other's estimate.
+type countKey struct {
+	hash uint64
+	size int
+	as   reading
 }
 
 func newCountCache(size int) *countCache {
-	c := new(countCache)
-	for i := range c.shards {
-		c.shards[i].limit = (size + len(c.shards) - 1) / len(c.shards)
-	}
-	return c
+	return &countCache{seed: maphash.MakeSeed(), generation: (size + 1) / 2, young: make(map[countKey]int)}
 }
 
-// shard uses a byte of the hash other than the one that [reading] changes.
-func (c *countCache) shard(key transcript.Hash) *cacheShard {
-	return &c.shards[int(key[1])%len(c.shards)]
+func (c *countCache) key(as reading, s string) countKey {
+	return countKey{maphash.String(c.seed, s), len(s), as}
 }
 
-func (c *countCache) get(key transcript.Hash) (int, bool) {
-	s := c.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.index[key]
-	if !ok {
-		return 0, false
+func (c *countCache) get(key countKey) (int, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if n, ok := c.young[key]; ok {
+		return n, true
 	}
-	s.entries[at].used = true
-	return int(s.entries[at].count), true
+	n, ok := c.old[key]
+	if ok {
+		c.add(key, n)
+	}
+	return n, ok
 }
 
-func (c *countCache) put(key transcript.Hash, count int) {
-	s := c.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.index[key]; ok {
-		return // somebody else counted it meanwhile
+func (c *countCache) put(key countKey, count int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.add(key, count)
+}
+
+// add is put for a caller that holds the lock.
+func (c *countCache) add(key countKey, count int) {
+	if len(c.young) >= c.generation {
+		c.young, c.old = make(map[countKey]int), c.young
 	}
-	e := cacheEntry{key: key, count: int32(min(count, 1<<31-1))}
-	if s.index == nil {
-		s.index = make(map[transcript.Hash]int32)
-	}
-	if len(s.entries) < s.limit {
-		s.index[key] = int32(len(s.entries))
-		s.entries = append(s.entries, e)
-		return
-	}
-	for s.entries[s.hand].used {
-		s.entries[s.hand].used = false
-		s.hand = (s.hand + 1) % len(s.entries)
-	}
-	delete(s.index, s.entries[s.hand].key)
-	s.entries[s.hand] = e
-	s.index[key] = int32(s.hand)
-	s.hand = (s.hand + 1) % len(s.entries)
+	c.young[key] = count
 }

@@ -87,8 +87,8 @@ type MessageCounter interface {
 //     PDFs are counted by their own rules, everything else as ciphertext. As text a blob
 //     would count five times what it costs.
 //
-// Counts of longer texts are cached by content hash, so counting a conversation again
-// costs a hash. It is safe for concurrent use.
+// Counts of longer texts are cached by a hash, so counting a conversation again costs a
+// hash. It is safe for concurrent use.
 type Tokenizer struct {
 	counter Counter
 	ratio   float64
@@ -247,8 +247,7 @@ func (t *Tokenizer) count(as reading, s string) int {
 	if t.cache == nil || len(s) < minCached {
 		return t.compute(as, s)
 	}
-	key := transcript.HashOf(s)
-	key[0] ^= byte(as)
+	key := t.cache.key(as, s)
 	if n, ok := t.cache.get(key); ok {
 		return n
 	}
