@@ -32,16 +32,12 @@ type Model struct {
 
 	// What the model answers with an error although others of its provider accept it.
 	Refuses struct {
-		Temperature      bool `json:"temperature"`        // any temperature, top_p or top_k but the default
-		ForcedToolChoice bool `json:"forced_tool_choice"` // a tool_choice that demands a tool
-		Prefill          bool `json:"prefill"`            // a conversation that ends with an assistant message
+		Temperature bool `json:"temperature"` // any temperature, top_p or top_k but the default
+		Prefill     bool `json:"prefill"`     // a conversation that ends with an assistant message
 	} `json:"refuses"`
 	// What the model accepts although others of its provider refuse it.
 	Accepts struct {
-		SystemMessages      bool `json:"system_messages"`      // messages of role system among the others
-		WindowStop          bool `json:"window_stop"`          // prompt and reserve beyond the window: the answer ends at it
-		CompactionThreshold bool `json:"compaction_threshold"` // the provider's compaction above a threshold
-		CompactionOnDemand  bool `json:"compaction_on_demand"` // the provider's compaction by request, with a signed block
+		SystemMessages bool `json:"system_messages"` // messages of role system among the others
 	} `json:"accepts"`
 
 	Retires string `json:"retires"` // the day the provider turns it off, as 2006-01-02; empty: not announced
@@ -58,11 +54,10 @@ type Price struct {
 }
 
 // TokenRule says how a model's tokens are estimated: with a public encoding, times a
-// ratio, and how far off that usually is before calibration.
+// ratio.
 type TokenRule struct {
 	Encoding string  `json:"encoding"` // "o200k_base", "cl100k_base" or "chars/N" with a number N
 	Ratio    float64 `json:"ratio"`    // the model's tokens for each of the encoding's
-	Error    float64 `json:"error"`    // usual relative error of the estimate
 }
 
 // CacheRule says what a provider's prompt cache needs.
@@ -73,29 +68,18 @@ type CacheRule struct {
 
 // ThinkingRule says what happens to a model's thinking in the history.
 type ThinkingRule struct {
-	// Keep says which thinking of earlier turns the model is shown, and billed for:
-	// [KeepAll] or [KeepLastTurn]. Empty: the provider does not take it back.
-	Keep string `json:"keep"`
 	// Bound: a thinking block is valid only behind exactly the bytes it was made behind;
 	// any change before it makes it and all later ones invalid.
 	Bound bool `json:"bound"`
 	// Signed: in the current turn, the first call of each answer must come back with the
 	// signature that the provider gave it.
 	Signed bool `json:"signed"`
-	// AccountBound: thinking made under one account is dropped under another.
-	AccountBound bool `json:"account_bound"`
 	// First: a turn with open tool calls must begin with thinking. It is not of the model but
 	// of a conversation with it: whoever asks for thinking of a fixed size sets it.
 	First bool `json:"-"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.
 	Modes []string `json:"modes"`
 }
-
-// The values of [ThinkingRule.Keep].
-const (
-	KeepAll      = "all"
-	KeepLastTurn = "last-turn"
-)
 
 // PriceAt returns the price of a request whose prompt has that many tokens.
 func (m Model) PriceAt(prompt int) (Price, bool) {
@@ -210,8 +194,7 @@ func (ms *Models) Lookup(id string) (Model, bool) {
 // lastResort stands in when a table of the user's own has no row for unknown models.
 var lastResort = Model{
 	ID: UnknownModel, Window: 128_000, MaxOutput: 4096,
-	Tokenizer: TokenRule{Encoding: "o200k_base", Ratio: 1.2, Error: 0.3},
-	Thinking:  ThinkingRule{Keep: KeepAll},
+	Tokenizer: TokenRule{Encoding: "o200k_base", Ratio: 1.2},
 }
 
 // normalModel removes what comes before a model's own name.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,24 +15,21 @@ import (
 	"time"
 )
 
-// A modelRow is a row of the table as JSON members. Rows are merged in this form, so
-// that a field which is absent differs from one which is zero, and only the result is
-// checked and decoded.
-type modelRow map[string]any
-
 // modelFile is the table's file. Unknown members are errors: a misspelt price would
 // otherwise silently be the old one.
 type modelFile struct {
-	AsOf    string     `json:"as_of"`
-	Comment any        `json:"comment"`
-	Sources any        `json:"sources"`
-	Models  []modelRow `json:"models"`
+	AsOf    string            `json:"as_of"`
+	Comment any               `json:"comment"`
+	Sources any               `json:"sources"`
+	Models  []json.RawMessage `json:"models"`
 }
 
-// modelJSON is a merged row.
-type modelJSON struct {
+// modelRow is a row of the table. Rows are merged in this form: a row of a file is decoded
+// over the one it changes, and only the result is checked.
+type modelRow struct {
 	Model
-	Price *priceJSON `json:"price"`
+	Like  string              `json:"like"`
+	Price map[string]*float64 `json:"price"` // by the names in priceNames; nil: as if it were absent
 	Tiers []struct {
 		Above  int     `json:"above"`
 		Input  float64 `json:"input_times"`
@@ -44,12 +42,13 @@ type modelJSON struct {
 	Comment any `json:"comment"`
 }
 
-type priceJSON struct {
-	Input        *float64 `json:"input"`
-	CacheWrite   *float64 `json:"cache_write"`
-	CacheWrite1h *float64 `json:"cache_write_1h"`
-	CacheRead    *float64 `json:"cache_read"`
-	Output       *float64 `json:"output"`
+var priceNames = []string{"input", "cache_write", "cache_write_1h", "cache_read", "output"}
+
+// clone returns a row that can be decoded over without changing this one.
+func (r modelRow) clone() modelRow {
+	r.Aliases, r.Thinking.Modes, r.Tiers = slices.Clone(r.Aliases), slices.Clone(r.Thinking.Modes), slices.Clone(r.Tiers)
+	r.Price, r.Cache.TTL = maps.Clone(r.Price), slices.Clone(r.Cache.TTL)
+	return r
 }
 
 // ParseModels reads a table of models. The file models.json, which is the default
@@ -57,104 +56,91 @@ type priceJSON struct {
 func ParseModels(r io.Reader) (*Models, error) { return (&Models{}).With(r) }
 
 // With returns the table with the rows of a file of the same format laid over it. A row
-// for an id that is there changes only the members it names, as a JSON merge patch
-// (RFC 7396) does: null removes, arrays are replaced whole. Other rows are added. A row
-// with "like", for an old id or a new one, begins as a copy of the row it names, without
-// its aliases. The file's as_of, if it has one, becomes the table's.
+// for an id that is there changes only the members it names; arrays are replaced whole.
+// Other rows are added. A row with "like", for an old id or a new one, begins as a copy of
+// the row it names, without its aliases. The file's as_of, if it has one, becomes the
+// table's.
 func (ms *Models) With(r io.Reader) (*Models, error) {
-	dec := json.NewDecoder(r)
-	dec.DisallowUnknownFields()
-	dec.UseNumber()
-	var file modelFile
-	if err := dec.Decode(&file); err != nil {
+	out, err := ms.with(r)
+	if err != nil {
 		return nil, fmt.Errorf("parse model table: %w", err)
 	}
+	return out, nil
+}
+
+func (ms *Models) with(r io.Reader) (*Models, error) {
+	dec := json.NewDecoder(r)
+	dec.DisallowUnknownFields()
+	var file modelFile
+	if err := dec.Decode(&file); err != nil {
+		return nil, err
+	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("parse model table: there is more text after the table")
+		return nil, errors.New("there is more text after the table")
 	}
-	out := &Models{asOf: ms.asOf, raw: slices.Clone(ms.raw), index: make(map[string]int)}
-	if file.AsOf != "" {
-		if _, err := time.Parse(time.DateOnly, file.AsOf); err != nil {
-			return nil, fmt.Errorf("parse model table: as_of %q is not a day such as 2026-11-15", file.AsOf)
-		}
-		out.asOf = file.AsOf
+	if _, err := time.Parse(time.DateOnly, file.AsOf); err != nil && file.AsOf != "" {
+		return nil, fmt.Errorf("as_of %q is not a day such as 2026-11-15", file.AsOf)
 	}
+	out := &Models{asOf: cmp.Or(file.AsOf, ms.asOf), raw: slices.Clone(ms.raw), index: make(map[string]int)}
 	seen := make(map[string]bool)
 	for i, row := range file.Models {
-		id, _ := row["id"].(string)
-		if id == "" {
-			return nil, fmt.Errorf("parse model table: row %d has no id", i)
+		var head struct{ ID, Like string }
+		_ = json.Unmarshal(row, &head) // decoding the row says what is wrong
+		switch {
+		case head.ID == "":
+			return nil, fmt.Errorf("row %d has no id", i)
+		case seen[head.ID]:
+			return nil, fmt.Errorf("model %q is listed twice", head.ID)
 		}
-		if seen[id] {
-			return nil, fmt.Errorf("parse model table: model %q is listed twice", id)
-		}
-		seen[id] = true
-		if err := out.overlay(id, row); err != nil {
-			return nil, fmt.Errorf("parse model table: model %q: %w", id, err)
+		seen[head.ID] = true
+		if err := out.overlay(head.ID, head.Like, row); err != nil {
+			return nil, fmt.Errorf("model %q: %w", head.ID, err)
 		}
 	}
 	return out, out.build()
 }
 
-// overlay merges one row of a file into the raw rows.
-func (ms *Models) overlay(id string, patch modelRow) error {
-	at := slices.IndexFunc(ms.raw, func(r modelRow) bool { return r["id"] == id })
-	base := modelRow{}
-	if at >= 0 {
-		base = ms.raw[at]
+// overlay merges one row of a file into the rows.
+func (ms *Models) overlay(id, like string, patch []byte) error {
+	find := func(id string) int { return slices.IndexFunc(ms.raw, func(r modelRow) bool { return r.ID == id }) }
+	at, from := find(id), find(cmp.Or(like, id))
+	row := modelRow{}
+	switch {
+	case from >= 0:
+		row = ms.raw[from].clone()
+	case like != "":
+		return fmt.Errorf("like %s: no such model above it", like)
 	}
-	if like, ok := patch["like"]; ok {
-		from := slices.IndexFunc(ms.raw, func(r modelRow) bool { return r["id"] == like })
-		if from < 0 {
-			return fmt.Errorf("like %v: no such model above it", like)
-		}
-		base = maps.Clone(ms.raw[from])
-		delete(base, "aliases")
+	if like != "" {
+		row.Aliases = nil
 	}
-	row := mergePatch(base, patch)
-	delete(row, "like")
-	if at >= 0 {
-		ms.raw[at] = row
-	} else {
+	dec := json.NewDecoder(bytes.NewReader(patch))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&row); err != nil {
+		return errors.New(strings.TrimPrefix(err.Error(), "json: "))
+	}
+	if at < 0 {
 		ms.raw = append(ms.raw, row)
+	} else {
+		ms.raw[at] = row
 	}
 	return nil
 }
 
-// mergePatch applies RFC 7396. It shares what it does not change and changes neither.
-func mergePatch(base, patch map[string]any) map[string]any {
-	out := maps.Clone(base)
-	if out == nil {
-		out = make(map[string]any)
-	}
-	for k, v := range patch {
-		switch v := v.(type) {
-		case nil:
-			delete(out, k)
-		case map[string]any:
-			inner, _ := out[k].(map[string]any)
-			out[k] = mergePatch(inner, v)
-		default:
-			out[k] = v
-		}
-	}
-	return out
-}
-
-// build decodes and checks the merged rows.
+// build checks the merged rows and makes the models of them.
 func (ms *Models) build() error {
-	for i, raw := range ms.raw {
-		m, err := decodeModel(raw)
+	for i, row := range ms.raw {
+		m, err := row.model()
 		if err != nil {
-			return fmt.Errorf("parse model table: model %q: %w", raw["id"], err)
+			return fmt.Errorf("model %q: %w", row.ID, err)
 		}
 		ms.rows = append(ms.rows, m)
 		for _, name := range append([]string{m.ID}, m.Aliases...) {
 			if name != normalModel(name) || name == "" {
-				return fmt.Errorf("parse model table: model %q: name %q must be lower case, without provider", m.ID, name)
+				return fmt.Errorf("model %q: name %q must be lower case, without provider", m.ID, name)
 			}
 			if other, ok := ms.index[name]; ok {
-				return fmt.Errorf("parse model table: model %q: name %q is taken by %q", m.ID, name, ms.rows[other].ID)
+				return fmt.Errorf("model %q: name %q is taken by %q", m.ID, name, ms.rows[other].ID)
 			}
 			ms.index[name] = i
 		}
@@ -162,55 +148,45 @@ func (ms *Models) build() error {
 	return nil
 }
 
-func decodeModel(raw modelRow) (Model, error) {
-	text, err := json.Marshal(raw)
-	if err != nil {
-		return Model{}, err
-	}
-	dec := json.NewDecoder(bytes.NewReader(text))
-	dec.DisallowUnknownFields()
-	var j modelJSON
-	if err := dec.Decode(&j); err != nil {
-		return Model{}, errors.New(strings.TrimPrefix(err.Error(), "json: "))
-	}
-	m := j.Model
-	m.Cache.Minimum = j.Cache.Minimum
-	for _, ttl := range j.Cache.TTL {
+func (r *modelRow) model() (m Model, err error) {
+	m = r.Model
+	m.Cache.Minimum = r.Cache.Minimum
+	for _, ttl := range r.Cache.TTL {
 		d, err := time.ParseDuration(ttl)
 		if err != nil || d <= 0 {
 			return Model{}, fmt.Errorf("cache ttl %q is not a duration such as 5m", ttl)
 		}
 		m.Cache.TTL = append(m.Cache.TTL, d)
 	}
-	if m.Prices, err = j.prices(); err != nil {
+	if m.Prices, err = r.prices(); err != nil {
 		return Model{}, err
 	}
 	return m, m.check()
 }
 
 // prices makes the list of prices: the base price, then one for each tier.
-func (j *modelJSON) prices() ([]Price, error) {
-	if j.Price == nil {
+func (r *modelRow) prices() ([]Price, error) {
+	if r.Price == nil {
 		return nil, nil // tiers without a price mean nothing
 	}
-	if j.Price.Input == nil || j.Price.Output == nil {
+	for name := range r.Price {
+		if !slices.Contains(priceNames, name) {
+			return nil, fmt.Errorf("unknown field %q in price", name)
+		}
+	}
+	if r.Price["input"] == nil || r.Price["output"] == nil {
 		return nil, errors.New("price needs input and output")
 	}
-	or := func(v *float64, other float64) float64 {
-		if v == nil {
-			return other
-		}
-		return *v
-	}
-	p := Price{Input: *j.Price.Input, Output: *j.Price.Output}
-	p.CacheWrite = or(j.Price.CacheWrite, p.Input)
-	p.CacheWrite1h = or(j.Price.CacheWrite1h, p.CacheWrite)
-	p.CacheRead = or(j.Price.CacheRead, p.Input)
+	or := func(name string, other float64) float64 { return *cmp.Or(r.Price[name], &other) }
+	p := Price{Input: or("input", 0), Output: or("output", 0)}
+	p.CacheWrite = or("cache_write", p.Input)
+	p.CacheWrite1h = or("cache_write_1h", p.CacheWrite)
+	p.CacheRead = or("cache_read", p.Input)
 	if min(p.Input, p.CacheWrite, p.CacheWrite1h, p.CacheRead, p.Output) < 0 {
 		return nil, errors.New("price is negative")
 	}
 	list := []Price{p}
-	for _, t := range j.Tiers {
+	for _, t := range r.Tiers {
 		if t.Above <= list[len(list)-1].Above {
 			return nil, fmt.Errorf("tier above %d: thresholds must be positive and ascending", t.Above)
 		}
@@ -251,10 +227,6 @@ func (m Model) check() error {
 		return errors.New("cache minimum is negative")
 	case m.Tokenizer.Ratio < 0.1 || m.Tokenizer.Ratio > 10:
 		return fmt.Errorf("tokenizer ratio %v is not between 0.1 and 10", m.Tokenizer.Ratio)
-	case m.Tokenizer.Error < 0 || m.Tokenizer.Error > 1:
-		return fmt.Errorf("tokenizer error %v is not between 0 and 1", m.Tokenizer.Error)
-	case m.Thinking.Keep != "" && m.Thinking.Keep != KeepAll && m.Thinking.Keep != KeepLastTurn:
-		return fmt.Errorf("thinking keep %q is neither %q nor %q", m.Thinking.Keep, KeepAll, KeepLastTurn)
 	}
 	if !knownEncoding(m.Tokenizer.Encoding) {
 		return fmt.Errorf("tokenizer encoding %q is not o200k_base, cl100k_base or chars/N", m.Tokenizer.Encoding)

@@ -119,7 +119,7 @@ func localModel(kind, id string, window int) model.Model {
 	m, _ := model.DefaultModels().Lookup(model.UnknownModel)
 	m.ID, m.Provider, m.Aliases = id, kind, nil
 	m.Window, m.MaxOutput = window, 0
-	m.Refuses.Temperature, m.Refuses.ForcedToolChoice, m.Refuses.Prefill = false, false, false
+	m.Refuses.Temperature, m.Refuses.Prefill = false, false
 	return m
 }
 
