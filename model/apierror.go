@@ -13,52 +13,41 @@ type ErrorKind uint8
 
 // The kinds of error. The comment says what helps.
 const (
-	ErrorUnknown           ErrorKind = iota // nothing known fits
-	ErrorTooLong                            // the prompt has too many tokens: fold, then send again
-	ErrorTooLarge                           // the request has too many bytes: fold images and documents first
-	ErrorRateLimited                        // wait, then send the same bytes
-	ErrorOverloaded                         // wait, then send the same bytes
-	ErrorServer                             // the provider failed: send the same bytes
-	ErrorTimeout                            // the provider gave up waiting: send the same bytes
-	ErrorAuth                               // the key or token is wrong
-	ErrorPermission                         // the key is right and may not do this
-	ErrorBilling                            // no credit, or a spending limit was reached
-	ErrorNotFound                           // the model or endpoint does not exist
-	ErrorRefused                            // a content filter refused the prompt
-	ErrorThinkingBinding                    // the prefix before the thinking changed: drop the thinking, or restore the prefix
-	ErrorThinkingModified                   // the newest answer's thinking was changed: restore its bytes
-	ErrorThinkingSignature                  // a signature does not verify by itself: remove the thinking
-	ErrorThinkingMissing                    // a tool call lacks the signature it came with
-	ErrorReasoningPairing                   // reasoning and the item it belongs to were separated
-	ErrorEncryptedContent                   // encrypted reasoning of another account or model: remove it
-	ErrorPreviousResponse                   // the server does not know the response referred to: send everything
-	ErrorToolPairing                        // calls and results do not match
-	ErrorInvalid                            // the request is malformed in another way
+	ErrorUnknown         ErrorKind = iota // nothing known fits
+	ErrorTooLong                          // the prompt has too many tokens: fold, then send again
+	ErrorTooLarge                         // the request has too many bytes: fold images and documents first
+	ErrorRateLimited                      // wait, then send the same bytes
+	ErrorOverloaded                       // wait, then send the same bytes
+	ErrorServer                           // the provider failed: send the same bytes
+	ErrorTimeout                          // the provider gave up waiting: send the same bytes
+	ErrorAuth                             // the key or token is wrong
+	ErrorPermission                       // the key is right and may not do this
+	ErrorBilling                          // no credit, or a spending limit was reached
+	ErrorNotFound                         // the model or endpoint does not exist
+	ErrorRefused                          // a content filter refused the prompt
+	ErrorThinkingBinding                  // the prefix before the thinking changed: drop the thinking, or restore the prefix
+	ErrorInvalid                          // the request is malformed in another way
 )
 
 // errorKinds has the kinds' names and what helps.
 var errorKinds = [...]struct{ name, hint string }{
-	ErrorUnknown:           {"unknown", ""},
-	ErrorTooLong:           {"too_long", "fold more of the conversation and send it again"},
-	ErrorTooLarge:          {"too_large", "fold images and documents first, they are most of the bytes"},
-	ErrorRateLimited:       {"rate_limited", "wait and send the same request again"},
-	ErrorOverloaded:        {"overloaded", "wait and send the same request again"},
-	ErrorServer:            {"server", "the provider failed; send the same request again"},
-	ErrorTimeout:           {"timeout", "the provider gave up waiting; send the same request again"},
-	ErrorAuth:              {"auth", "check the API key and which provider it is for"},
-	ErrorPermission:        {"permission", "the key is not allowed to do this; check its workspace and the model's availability"},
-	ErrorBilling:           {"billing", "check the account's credit and spending limits"},
-	ErrorNotFound:          {"not_found", "check the model's name and the base URL"},
-	ErrorRefused:           {"refused", "a content filter of the provider refused the prompt"},
-	ErrorThinkingBinding:   {"thinking_binding", "something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block"},
-	ErrorThinkingModified:  {"thinking_modified", "send the newest answer's thinking exactly as it came, or remove all of it"},
-	ErrorThinkingSignature: {"thinking_signature", "the signature is not the provider's own; remove the thinking block"},
-	ErrorThinkingMissing:   {"thinking_missing", "send tool calls back with the signature they came with"},
-	ErrorReasoningPairing:  {"reasoning_pairing", "keep a reasoning item with the item after it, or drop it together with that item's id"},
-	ErrorEncryptedContent:  {"encrypted_content", "remove reasoning and compaction items made under another account or model"},
-	ErrorPreviousResponse:  {"previous_response", "send the whole input instead of referring to an earlier response"},
-	ErrorToolPairing:       {"tool_pairing", "every tool call needs exactly one result, in its place"},
-	ErrorInvalid:           {"invalid", ""},
+	ErrorUnknown:     {"unknown", ""},
+	ErrorTooLong:     {"too_long", "fold more of the conversation and send it again"},
+	ErrorTooLarge:    {"too_large", "fold images and documents first, they are most of the bytes"},
+	ErrorRateLimited: {"rate_limited", "wait and send the same request again"},
+	ErrorOverloaded:  {"overloaded", "wait and send the same request again"},
+	ErrorServer:      {"server", "the provider failed; send the same request again"},
+	ErrorTimeout:     {"timeout", "the provider gave up waiting; send the same request again"},
+	ErrorAuth:        {"auth", "check the API key and which provider it is for"},
+	ErrorPermission:  {"permission", "the key is not allowed to do this; check its workspace and the model's availability"},
+	ErrorBilling:     {"billing", "check the account's credit and spending limits"},
+	ErrorNotFound:    {"not_found", "check the model's name and the base URL"},
+	ErrorRefused:     {"refused", "a content filter of the provider refused the prompt"},
+	ErrorThinkingBinding: {
+		"thinking_binding",
+		"something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block",
+	},
+	ErrorInvalid: {"invalid", ""},
 }
 
 // String returns the kind's name as it appears in logs and metrics.
@@ -71,26 +60,19 @@ func (k ErrorKind) String() string {
 
 // APIError is an error that a provider answered with, by status or inside a stream.
 // [ClassifyError] makes one. Code should decide by Kind, [APIError.Overflow] and
-// [APIError.Retryable]; the other fields are what the provider said, for people and for
-// repairs that need to know the place.
+// [APIError.Retryable]; the other fields are what the provider said, for people.
 type APIError struct {
 	Kind    ErrorKind
 	Status  int    // HTTP status; 200 or 0 when the error came inside a stream
 	Message string // the provider's words
 	Type    string // the provider's type, such as "invalid_request_error"; may be empty
 	Code    string // the provider's code, such as "context_length_exceeded"; may be empty
-	Param   string // the request field it complains about; may be empty
 
 	// Tokens, where the provider gives them, else 0. Used is the prompt as the provider
 	// counts it, and so the best calibration there is; Output is what was reserved for
 	// the answer; Limit bounds prompt and answer together, or the prompt alone where the
 	// provider limits that alone; Over is by how much the request was too long.
 	Used, Output, Limit, Over int
-
-	// Path is the place in the request that the message begins with, such as
-	// "messages.1.content.0". ChangedAt is, for [ErrorThinkingBinding], the first
-	// place that has changed since the thinking was made.
-	Path, ChangedAt string
 
 	// RetryAfter is how long the provider asks to wait, where it gave a duration;
 	// RetryAt is until when, where it gave a date. See [APIError.Wait].

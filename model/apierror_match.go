@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -20,18 +21,15 @@ const maxTokens = 1 << 40
 // function has no clock; where there is no header, a delay named in the body counts.
 //
 // It never returns nil and never fails. It looks, by codes and by wording, first for
-// billing, throttling and outages, then for requests that are too long or that a change can
-// repair. What is still not recognised is classified by the provider's type, and at last by
+// billing, throttling and outages, then for thinking that does not verify and for requests
+// that are too long. What is still not recognised is classified by the provider's type, and at last by
 // status. Throttling comes before anything that looks like overflow, because "too many
 // tokens, please wait" is not about the prompt's length.
 func ClassifyError(status int, retryAfter string, body []byte) *APIError {
 	eb := parseErrorBody(body)
 	e := &APIError{
-		Status: status, Message: eb.message, Type: eb.typ, Code: eb.code, Param: eb.param,
+		Status: status, Message: eb.message, Type: cmp.Or(eb.typ, eb.status), Code: eb.code,
 		RequestID: eb.request, Body: body,
-	}
-	if e.Type == "" {
-		e.Type = eb.status
 	}
 	e.retry(retryAfter, eb)
 	words := e.Message
@@ -43,7 +41,6 @@ func ClassifyError(status int, retryAfter string, body []byte) *APIError {
 	}
 	e.Kind = e.classify(eb, words)
 	e.numbers(eb, words)
-	e.places(words)
 	return e
 }
 
@@ -61,13 +58,10 @@ func (e *APIError) classify(eb errorBody, words string) ErrorKind {
 		return ErrorServer
 	case has("context_length_exceeded"), has("exceed_context_size"), has("contextwindowexceeded"),
 		has("model_context_window_exceeded"), e.Code == "1261",
-		e.Type == "BadRequestError" && (e.Param == "input_tokens" || e.Param == "input_text"): // vLLM
+		e.Type == "BadRequestError" && (eb.param == "input_tokens" || eb.param == "input_text"): // vLLM
 		return ErrorTooLong
-	}
-	if k := p.repairable(words, e); k != ErrorUnknown {
-		return k
-	}
-	switch {
+	case p.binding.MatchString(words):
+		return ErrorThinkingBinding
 	case p.image.MatchString(words), has("request_too_large"), has("request_entity_too_large"):
 		return ErrorTooLarge
 	case p.tooLong(words):
@@ -165,18 +159,6 @@ func tokenNumber(s string) int {
 		return 0
 	}
 	return int(n)
-}
-
-// places finds the paths a message names.
-func (e *APIError) places(words string) {
-	if m := apiErrorPatterns().path.FindStringSubmatch(words); m != nil {
-		e.Path = m[1]
-	}
-	if e.Kind == ErrorThinkingBinding {
-		if m := apiErrorPatterns().changed.FindStringSubmatch(words); m != nil {
-			e.ChangedAt = m[1]
-		}
-	}
 }
 
 // maxRetryAfter bounds what is believed: nobody waits longer than a day.

@@ -156,37 +156,38 @@ func TestClassifyNotOverflow(t *testing.T) {
 	})
 }
 
-func TestClassifyRepairable(t *testing.T) {
+// What is malformed is not taken for anything that waiting or folding would mend.
+func TestClassifyMalformed(t *testing.T) {
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
 	checkErrors(t, []errorCase{
 		{"binding", 400, inv(bindingText), model.ErrorThinkingBinding, [4]int{}},
-		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."), model.ErrorThinkingModified, [4]int{}},
-		{"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block"), model.ErrorThinkingSignature, [4]int{}},
-		{"gemini invalid signature", 400, `{"error":{"code":400,"message":"Invalid thought signature","status":"INVALID_ARGUMENT"}}`, model.ErrorThinkingSignature, [4]int{}},
-		{"gemini corrupted signature", 400, `{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`, model.ErrorThinkingSignature, [4]int{}},
-		{"gemini missing signature", 400, `{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call ` + "`default_api:X`" + `, position 2.","status":"INVALID_ARGUMENT"}}`, model.ErrorThinkingMissing, [4]int{}},
-		{"encrypted", 400, `{"error":{"code":"invalid_encrypted_content","message":"The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed."}}`, model.ErrorEncryptedContent, [4]int{}},
-		{"previous response", 400, openaiError("Previous response with id 'resp_1' not found.", "previous_response_id", `"previous_response_not_found"`), model.ErrorPreviousResponse, [4]int{}},
-		{"previous response on a socket", 200, `{"type":"error","status":400,"error":{"code":"previous_response_not_found"}}`, model.ErrorPreviousResponse, [4]int{}},
-		{"reasoning alone", 400, openaiError("Item 'rs_1' of type 'reasoning' was provided without its required following item.", "input", "null"), model.ErrorReasoningPairing, [4]int{}},
-		{"call without reasoning", 400, openaiError("Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.", "input", "null"), model.ErrorReasoningPairing, [4]int{}},
-		{"message without reasoning", 400, openaiError("Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.", "input", "null"), model.ErrorReasoningPairing, [4]int{}},
-		{"not persisted", 404, openaiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", "input", "null"), model.ErrorReasoningPairing, [4]int{}},
+		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."), model.ErrorInvalid, [4]int{}},
+		{"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block"), model.ErrorInvalid, [4]int{}},
+		{"gemini invalid signature", 400, `{"error":{"code":400,"message":"Invalid thought signature","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini corrupted signature", 400, `{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini missing signature", 400, `{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call ` + "`default_api:X`" + `, position 2.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"encrypted", 400, `{"error":{"code":"invalid_encrypted_content","message":"The encrypted content gAAA could not be verified. Reason: Encrypted content could not be decrypted or parsed."}}`, model.ErrorInvalid, [4]int{}},
+		{"previous response", 400, openaiError("Previous response with id 'resp_1' not found.", "previous_response_id", `"previous_response_not_found"`), model.ErrorNotFound, [4]int{}},
+		{"previous response on a socket", 200, `{"type":"error","status":400,"error":{"code":"previous_response_not_found"}}`, model.ErrorNotFound, [4]int{}},
+		{"reasoning alone", 400, openaiError("Item 'rs_1' of type 'reasoning' was provided without its required following item.", "input", "null"), model.ErrorInvalid, [4]int{}},
+		{"call without reasoning", 400, openaiError("Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.", "input", "null"), model.ErrorInvalid, [4]int{}},
+		{"message without reasoning", 400, openaiError("Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.", "input", "null"), model.ErrorInvalid, [4]int{}},
+		{"not persisted", 404, openaiError("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", "input", "null"), model.ErrorNotFound, [4]int{}},
 
-		{"missing result", 400, inv("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."), model.ErrorToolPairing, [4]int{}},
-		{"orphan result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."), model.ErrorToolPairing, [4]int{}},
-		{"double result", 400, inv("messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1"), model.ErrorToolPairing, [4]int{}},
-		{"double id", 400, inv("messages.2.content.1: `tool_use` ids must be unique"), model.ErrorToolPairing, [4]int{}},
-		{"orphan server result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_1. Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it."), model.ErrorToolPairing, [4]int{}},
-		{"open server tool", 400, inv("`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block"), model.ErrorToolPairing, [4]int{}},
-		{"chat missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1", "messages.[6].role", "null"), model.ErrorToolPairing, [4]int{}},
-		{"deepseek missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)", "", "null"), model.ErrorToolPairing, [4]int{}},
-		{"chat orphan", 400, openaiError("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", "messages.[3].role", "null"), model.ErrorToolPairing, [4]int{}},
-		{"responses missing", 400, openaiError("No tool output found for function call call_1.", "input", "null"), model.ErrorToolPairing, [4]int{}},
-		{"responses orphan", 400, openaiError("No tool call found for function call output with call_id call_1.", "input", "null"), model.ErrorToolPairing, [4]int{}},
-		{"gemini call", 400, `{"error":{"code":400,"message":"Please ensure that function call turn comes immediately after a user turn or after a function response turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorToolPairing, [4]int{}},
-		{"gemini response", 400, `{"error":{"code":400,"message":"Please ensure that function response turn comes immediately after a function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorToolPairing, [4]int{}},
-		{"gemini parts", 400, `{"error":{"code":400,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorToolPairing, [4]int{}},
+		{"missing result", 400, inv("messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message."), model.ErrorInvalid, [4]int{}},
+		{"orphan result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."), model.ErrorInvalid, [4]int{}},
+		{"double result", 400, inv("messages.2.content.1: each tool_use must have a single result. Found multiple `tool_result` blocks with id: toolu_1"), model.ErrorInvalid, [4]int{}},
+		{"double id", 400, inv("messages.2.content.1: `tool_use` ids must be unique"), model.ErrorInvalid, [4]int{}},
+		{"orphan server result", 400, inv("messages.2.content.0: unexpected `tool_use_id` found in `advisor_tool_result` blocks: srvtoolu_1. Each `advisor_tool_result` block must have a corresponding `server_tool_use` block before it."), model.ErrorInvalid, [4]int{}},
+		{"open server tool", 400, inv("`web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block"), model.ErrorInvalid, [4]int{}},
+		{"chat missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1", "messages.[6].role", "null"), model.ErrorInvalid, [4]int{}},
+		{"deepseek missing", 400, openaiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. (insufficient tool messages following tool_calls message)", "", "null"), model.ErrorInvalid, [4]int{}},
+		{"chat orphan", 400, openaiError("Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", "messages.[3].role", "null"), model.ErrorInvalid, [4]int{}},
+		{"responses missing", 400, openaiError("No tool output found for function call call_1.", "input", "null"), model.ErrorInvalid, [4]int{}},
+		{"responses orphan", 400, openaiError("No tool call found for function call output with call_id call_1.", "input", "null"), model.ErrorInvalid, [4]int{}},
+		{"gemini call", 400, `{"error":{"code":400,"message":"Please ensure that function call turn comes immediately after a user turn or after a function response turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini response", 400, `{"error":{"code":400,"message":"Please ensure that function response turn comes immediately after a function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
+		{"gemini parts", 400, `{"error":{"code":400,"message":"Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
 	})
 }
 
@@ -242,19 +243,18 @@ func TestClassifyFields(t *testing.T) {
 	}{
 		{"binding", anthropicError("invalid_request_error", bindingText), model.APIError{
 			Kind: model.ErrorThinkingBinding, Type: "invalid_request_error", RequestID: "req_7",
-			Path: "messages.1.content.0", ChangedAt: "messages.0.content.0",
 		}},
 		{"compaction", `{"type":"error","error":{"type":"invalid_request_error","message":"m","details":{"error_code":"compaction_signature_invalid"}}}`, model.APIError{
 			Kind: model.ErrorInvalid, Type: "invalid_request_error", Code: "compaction_signature_invalid",
 		}},
 		{"vllm", `{"error":{"message":"m","type":"BadRequestError","param":"input_tokens","code":400}}`, model.APIError{
-			Kind: model.ErrorTooLong, Type: "BadRequestError", Param: "input_tokens", Code: "400",
+			Kind: model.ErrorTooLong, Type: "BadRequestError", Code: "400",
 		}},
 		{"gemini", `{"error":{"code":400,"message":"m","status":"INVALID_ARGUMENT"}}`, model.APIError{
 			Kind: model.ErrorInvalid, Type: "INVALID_ARGUMENT", Code: "400",
 		}},
 		{"chat path", openaiError("messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.", "messages.[3].role", "null"), model.APIError{
-			Kind: model.ErrorToolPairing, Type: "invalid_request_error", Param: "messages.[3].role",
+			Kind: model.ErrorInvalid, Type: "invalid_request_error",
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
