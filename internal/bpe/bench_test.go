@@ -70,16 +70,6 @@ func BenchmarkSplit(b *testing.B) {
 	}
 }
 
-func BenchmarkAppendTokens(b *testing.B) {
-	text := bpetest.Mixed(benchSize)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	var tokens []uint32
-	for b.Loop() {
-		tokens = O200k().AppendTokens(tokens[:0], text)
-	}
-}
-
 // BenchmarkShort counts a text of the size of a short message.
 func BenchmarkShort(b *testing.B) {
 	benchmarkCount(b, O200k(), "Please read the file and tell me what it does.")

@@ -64,5 +64,5 @@ func (s *scratch) countUncached(v *vocabulary, b []byte, i, j int) int {
 	if suitsScan(b, i, j) {
 		return v.mergeScan(&s.parts, b, i, j)
 	}
-	return s.long.count(v, b[i:j], windowSize, nil)
+	return s.long.count(v, b[i:j], windowSize)
 }

@@ -3,8 +3,6 @@
 //
 //	n := bpe.O200k().Count(text)
 //
-// [Encoding.AppendTokens] gives the ids as well.
-//
 // # How a text becomes tokens
 //
 // First a splitter cuts the text into pieces: a word with the space before it, up
@@ -27,7 +25,7 @@
 //
 // # Promises
 //
-// Counts and ids equal those of OpenAI's own encoders for any valid UTF-8. The
+// Counts equal those of OpenAI's own encoders for any valid UTF-8. The
 // test vectors come from there. One thing can change that: the splitters ask the
 // standard library which characters are letters, marks, numbers and white space,
 // so a character that Unicode assigned after the release known to the Go
@@ -40,8 +38,7 @@
 // part of a valid character counts as one symbol character of its own. Every byte
 // of the input ends up in exactly one token.
 //
-// Nothing here allocates once it is warm, except to grow a caller's slice. An
-// Encoding is safe for concurrent use.
+// Nothing here allocates once it is warm. An Encoding is safe for concurrent use.
 //
 // # Cost
 //

@@ -37,29 +37,22 @@ type seam struct {
 	after  int // length of the token after it, as the earlier window had it
 }
 
-// count returns the number of tokens in a piece, and appends them to *dst unless
-// dst is nil. It begins with windows of the given size.
-func (m *windowMerge) count(v *vocabulary, piece []byte, size int, dst *[]uint32) int {
+// count returns the number of tokens in a piece. It begins with windows of the given
+// size.
+func (m *windowMerge) count(v *vocabulary, piece []byte, size int) int {
 	for {
-		var kept int
-		if dst != nil {
-			kept = len(*dst)
-		}
-		if tokens, ok := m.countBy(v, piece, size, dst); ok {
+		if tokens, ok := m.countBy(v, piece, size); ok {
 			return tokens
 		}
 		// Larger windows, more room between seam and border, and in the end a
 		// single window. Not met in practice, but a text could be made for it.
 		size *= 8
-		if dst != nil {
-			*dst = (*dst)[:kept]
-		}
 	}
 }
 
 // countBy is count with windows of one size. It fails where it finds no seam,
 // or one whose tokens do not tolerate each other.
-func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int, dst *[]uint32) (tokens int, ok bool) {
+func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int) (tokens int, ok bool) {
 	var s seam
 	var merged []byte
 	for {
@@ -73,17 +66,11 @@ func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int, dst *[]uint
 			return 0, false
 		}
 		if s.at+len(window) == len(piece) {
-			if dst != nil {
-				*dst = m.heap.appendTokens(*dst, v, window, len(window))
-			}
 			return s.tokens + m.heap.count(), true
 		}
 		next := m.heap.lastSeam(size - size/8)
 		if next.at == 0 {
 			return 0, false // one token is as long as the window
-		}
-		if dst != nil {
-			*dst = m.heap.appendTokens(*dst, v, window, next.at)
 		}
 		s = seam{s.at + next.at, s.tokens + next.tokens, next.before, next.after}
 	}
@@ -111,14 +98,4 @@ func (m *heapMerge) lastSeam(limit int) seam {
 		}
 		s = seam{at: end, tokens: s.tokens + 1, before: end - s.at}
 	}
-}
-
-// appendTokens appends the tokens of the piece merged last, up to a border.
-func (m *heapMerge) appendTokens(dst []uint32, v *vocabulary, piece []byte, end int) []uint32 {
-	for at := 0; at < end; {
-		next := int(m.next[at])
-		dst = append(dst, v.rank(piece, at, next))
-		at = next
-	}
-	return dst
 }
