@@ -56,7 +56,7 @@ type Price struct {
 // TokenRule says how a model's tokens are estimated: with a public encoding, times a
 // ratio.
 type TokenRule struct {
-	Encoding string  `json:"encoding"` // "o200k_base", "cl100k_base" or "chars/N" with a number N
+	Encoding string  `json:"encoding"` // "o200k_base", or "chars/N" with a number N
 	Ratio    float64 `json:"ratio"`    // the model's tokens for each of the encoding's
 }
 

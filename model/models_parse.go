@@ -211,7 +211,7 @@ func knownEncoding(name string) bool {
 		f, err := strconv.ParseFloat(n, 64)
 		return err == nil && f >= 0.1 && f <= 100
 	}
-	return name == "o200k_base" || name == "cl100k_base"
+	return name == "o200k_base"
 }
 
 // check reports values that no model can have.
@@ -229,7 +229,7 @@ func (m Model) check() error {
 		return fmt.Errorf("tokenizer ratio %v is not between 0.1 and 10", m.Tokenizer.Ratio)
 	}
 	if !knownEncoding(m.Tokenizer.Encoding) {
-		return fmt.Errorf("tokenizer encoding %q is not o200k_base, cl100k_base or chars/N", m.Tokenizer.Encoding)
+		return fmt.Errorf("tokenizer encoding %q is neither o200k_base nor chars/N", m.Tokenizer.Encoding)
 	}
 	if m.Retires != "" {
 		if _, err := time.Parse(time.DateOnly, m.Retires); err != nil {

@@ -266,7 +266,7 @@ func TestParseModelsErrors(t *testing.T) {
 		{row(`,"max_output":5000`), `model "m": max_output 5000 is not within the window of 1000`},
 		{row(`,"max_input":5000`), `model "m": max_input 5000 is not within the window of 1000`},
 		{row(`,"cache":{"ttl":["5"]}`), `model "m": cache ttl "5" is not a duration`},
-		{row(`,"tokenizer":{"encoding":"x","ratio":1}`), `model "m": tokenizer encoding "x" is not`},
+		{row(`,"tokenizer":{"encoding":"x","ratio":1}`), `model "m": tokenizer encoding "x" is neither`},
 		{row(`,"tokenizer":{"encoding":"o200k_base","ratio":50}`), `model "m": tokenizer ratio 50 is not between`},
 		{row(`,"images":"x"`), `model "m": images "x"`},
 		{row(`,"retires":"soon"`), `model "m": retires "soon"`},

@@ -26,14 +26,11 @@ type Counter interface {
 
 // O200k counts exactly with OpenAI's encoding o200k_base: GPT-4o and all that came
 // after. The vocabulary is loaded by the first count. Counting does not allocate.
-func O200k() Counter { return encoding(bpe.O200k) }
+func O200k() Counter { return o200k{} }
 
-// CL100k counts exactly with OpenAI's encoding cl100k_base: GPT-4 and GPT-3.5.
-func CL100k() Counter { return encoding(bpe.CL100k) }
+type o200k struct{}
 
-type encoding func() *bpe.Encoding
-
-func (e encoding) Count(text string) int { return e().Count(text) }
+func (o200k) Count(text string) int { return bpe.O200k().Count(text) }
 
 // CharsPerToken estimates one token for so many characters, the rule of thumb of many
 // agents with a value of 4. On source code it is off by up to a third either way.
@@ -49,18 +46,15 @@ func (c CharsPerToken) Count(text string) int {
 
 // counterFor returns the counter a [model.TokenRule] names.
 func counterFor(name string) (Counter, error) {
-	switch name {
-	case "o200k_base":
+	if name == "o200k_base" {
 		return O200k(), nil
-	case "cl100k_base":
-		return CL100k(), nil
 	}
 	if n, ok := strings.CutPrefix(name, "chars/"); ok {
 		if f, err := strconv.ParseFloat(n, 64); err == nil && f >= 0.1 && f <= 100 {
 			return CharsPerToken(f), nil
 		}
 	}
-	return nil, fmt.Errorf("tokenizer encoding %q is not o200k_base, cl100k_base or chars/N", name)
+	return nil, fmt.Errorf("tokenizer encoding %q is neither o200k_base nor chars/N", name)
 }
 
 // MessageCounter counts the parts of a conversation. [Tokenizer] is one. Counting never

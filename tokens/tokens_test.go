@@ -39,7 +39,6 @@ func TestCounters(t *testing.T) {
 	}{
 		{"o200k", tokens.O200k(), "hello world", 2},
 		{"o200k", tokens.O200k(), "", 0},
-		{"cl100k", tokens.CL100k(), "hello world", 2},
 		{"chars", tokens.CharsPerToken(4), "", 0},
 		{"chars", tokens.CharsPerToken(4), "a", 1},
 		{"chars", tokens.CharsPerToken(4), "abcd", 1},

@@ -112,13 +112,11 @@ func timed(count func(string) int, text string) time.Duration {
 
 // TestSameCounts compares counts with a library that is slow and exact.
 func TestSameCounts(t *testing.T) {
-	for _, e := range []*bpe.Encoding{bpe.O200k(), bpe.CL100k()} {
-		oracle := pkoukkEncoding(t, e.String())
-		for _, tt := range texts {
-			text := strings.ToValidUTF8(tt.make(120_000), "") // the oracle alters invalid bytes
-			if got, want := e.Count(text), len(oracle.EncodeOrdinary(text)); got != want {
-				t.Errorf("%v: Count(%s) = %d, want %d", e, tt.name, got, want)
-			}
+	oracle := pkoukkEncoding(t, "o200k_base")
+	for _, tt := range texts {
+		text := strings.ToValidUTF8(tt.make(120_000), "") // the oracle alters invalid bytes
+		if got, want := bpe.O200k().Count(text), len(oracle.EncodeOrdinary(text)); got != want {
+			t.Errorf("Count(%s) = %d, want %d", tt.name, got, want)
 		}
 	}
 }

@@ -1,5 +1,5 @@
-// Package bpe counts tokens exactly as the o200k_base and cl100k_base encodings
-// do, fast enough to be asked on every request.
+// Package bpe counts tokens exactly as the encoding o200k_base does, fast enough to be
+// asked on every request.
 //
 //	n := bpe.O200k().Count(text)
 //
@@ -7,9 +7,9 @@
 //
 // First a splitter cuts the text into pieces: a word with the space before it, up
 // to three digits, a run of punctuation, a run of white space. No token ever
-// crosses the border of a piece. The encodings define the pieces by a regular
-// expression each; here they are two hand-written functions (split_o200k.go,
-// split_cl100k.go), because running the expression would take most of the time.
+// crosses the border of a piece. The encoding defines the pieces by a regular
+// expression; here they are found by hand-written functions (split_word.go), because
+// running the expression would take most of the time.
 //
 // Then each piece is turned into tokens. About nine pieces in ten are in the
 // vocabulary as they stand and are one token. The others start as single bytes,
@@ -26,7 +26,7 @@
 // # Promises
 //
 // Counts equal those of OpenAI's own encoders for any valid UTF-8. The
-// test vectors come from there. One thing can change that: the splitters ask the
+// test vectors come from there. One thing can change that: the splitter asks the
 // standard library which characters are letters, marks, numbers and white space,
 // so a character that Unicode assigned after the release known to the Go
 // toolchain counts as a symbol.
@@ -42,8 +42,7 @@
 //
 // # Cost
 //
-// An encoding is loaded at its first use, in some tens of milliseconds, and then
-// holds about 10 MB (o200k_base) or 4 MB (cl100k_base) for the life of the
-// process. Each goroutine that is counting has some 400 KB of scratch memory, which
-// is pooled.
+// The vocabulary is loaded at its first use, in some tens of milliseconds, and then
+// takes about 10 MB for the life of the process. Each goroutine that is counting has
+// some 400 KB of scratch memory, which is pooled.
 package bpe

@@ -1,63 +1,40 @@
 package bpe
 
 import (
-	_ "embed" // for the vocabularies
+	_ "embed" // for the vocabulary
 	"sync"
 	"unsafe"
 )
 
 //go:generate env GOWORK=off go run -C gen . -out ../vocab
 
-var (
-	//go:embed vocab/o200k_base.bin
-	packedO200k string
-	//go:embed vocab/cl100k_base.bin
-	packedCL100k string
-)
+//go:embed vocab/o200k_base.bin
+var packedO200k string
 
 // O200k returns the encoding o200k_base. The first call loads it.
 func O200k() *Encoding { return loadO200k() }
 
-// CL100k returns the encoding cl100k_base. The first call loads it.
-func CL100k() *Encoding { return loadCL100k() }
-
-var (
-	loadO200k = sync.OnceValue(func() *Encoding {
-		return newEncoding("o200k_base", packedO200k, splitO200k)
-	})
-	loadCL100k = sync.OnceValue(func() *Encoding {
-		return newEncoding("cl100k_base", packedCL100k, splitCL100k)
-	})
-)
+var loadO200k = sync.OnceValue(func() *Encoding {
+	return &Encoding{
+		classes: loadClasses(),
+		vocab:   newVocabulary(packedO200k),
+		memory:  sync.Pool{New: func() any { return new(scratch) }},
+	}
+})
 
 // An Encoding turns text into tokens. It is safe for concurrent use.
 type Encoding struct {
-	name    string
-	split   splitter
 	classes *classTable
 	vocab   *vocabulary
 	memory  sync.Pool // of *scratch
 }
-
-func newEncoding(name, packed string, split splitter) *Encoding {
-	return &Encoding{
-		name:    name,
-		split:   split,
-		classes: loadClasses(),
-		vocab:   newVocabulary(packed),
-		memory:  sync.Pool{New: func() any { return new(scratch) }},
-	}
-}
-
-// String returns the name of the encoding, such as "o200k_base".
-func (e *Encoding) String() string { return e.name }
 
 // Count returns the number of tokens in text.
 func (e *Encoding) Count(text string) int {
 	s, b := e.memory.Get().(*scratch), bytesOf(text)
 	tokens := 0
 	for i := 0; i < len(b); {
-		j := e.split(e.classes, b, i)
+		j := split(e.classes, b, i)
 		tokens += s.count(e.vocab, b, i, j)
 		i = j
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/bpe/bpetest"
 )
 
-var encodings = []*Encoding{O200k(), CL100k()}
+var e = O200k()
 
 // alphabet has characters of every class, incomplete and invalid ones, and all
 // that the patterns name.
@@ -39,7 +39,7 @@ func randomText(rng *rand.Rand, n int) string {
 }
 
 // decode returns the text that tokens stand for.
-func decode(e *Encoding, tokens []uint32) string {
+func decode(tokens []uint32) string {
 	var b strings.Builder
 	for _, id := range tokens {
 		b.WriteString(e.vocab.token(id))
@@ -48,21 +48,21 @@ func decode(e *Encoding, tokens []uint32) string {
 }
 
 // checkText checks what must hold for any text whatever.
-func checkText(tb testing.TB, e *Encoding, text string) {
+func checkText(tb testing.TB, text string) {
 	tb.Helper()
 	for i, b := 0, []byte(text); i < len(b); {
-		j := e.split(e.classes, b, i)
+		j := split(e.classes, b, i)
 		if j <= i || j > len(b) {
-			tb.Fatalf("%v: piece at %d of %q ends at %d", e, i, text, j)
+			tb.Fatalf("piece at %d of %q ends at %d", i, text, j)
 		}
 		i = j
 	}
-	tokens := tokensOf(e, text)
-	if got := decode(e, tokens); got != text {
-		tb.Fatalf("%v: tokens of %q decode to %q", e, text, got)
+	tokens := tokensOf(text)
+	if got := decode(tokens); got != text {
+		tb.Fatalf("tokens of %q decode to %q", text, got)
 	}
 	if got, want := e.Count(text), len(tokens); got != want {
-		tb.Fatalf("%v: Count(%q) = %d, want %d", e, text, got, want)
+		tb.Fatalf("Count(%q) = %d, want %d", text, got, want)
 	}
 }
 
@@ -70,9 +70,7 @@ func TestRandomTexts(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range rounds(20_000) {
 		text := randomText(rng, 12)
-		for _, e := range encodings {
-			checkText(t, e, text)
-		}
+		checkText(t, text)
 	}
 }
 
@@ -82,9 +80,7 @@ func TestCorpora(t *testing.T) {
 	texts["cjk"] = bpetest.CJK(40_000)
 	for name, text := range texts {
 		t.Run(name, func(t *testing.T) {
-			for _, e := range encodings {
-				checkText(t, e, text)
-			}
+			checkText(t, text)
 		})
 	}
 }
@@ -99,40 +95,33 @@ func TestFastPath(t *testing.T) {
 			continue
 		}
 		classes := loadClasses()
-		if got, want := splitO200k(classes, text, 0), o200kAny(classes, text, 0); got != want {
-			t.Fatalf("splitO200k(%q) = %d, want %d", text, got, want)
-		}
-		if got, want := splitCL100k(classes, text, 0), cl100kAny(classes, text, 0); got != want {
-			t.Fatalf("splitCL100k(%q) = %d, want %d", text, got, want)
+		if got, want := split(classes, text, 0), splitAny(classes, text, 0); got != want {
+			t.Fatalf("split(%q) = %d, want %d", text, got, want)
 		}
 	}
 }
 
 // TestSpecialTokensAreText checks that no spelling yields a special token.
 func TestSpecialTokensAreText(t *testing.T) {
-	for _, e := range encodings {
-		for _, text := range []string{"<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>"} {
-			if n := e.Count(text); n < 2 {
-				t.Errorf("%v: Count(%q) = %d, want several", e, text, n)
-			}
+	for _, text := range []string{"<|endoftext|>", "<|fim_prefix|>", "<|endofprompt|>"} {
+		if n := e.Count(text); n < 2 {
+			t.Errorf("Count(%q) = %d, want several", text, n)
 		}
 	}
 }
 
 func TestConcurrentUse(t *testing.T) {
 	text := bpetest.Mixed(30_000) + strings.Repeat("z", 5000)
-	for _, e := range encodings {
-		want := e.Count(text)
-		var wg sync.WaitGroup
-		for range 8 {
-			wg.Go(func() {
-				if got := e.Count(text); got != want {
-					t.Errorf("%v: Count = %d, want %d", e, got, want)
-				}
-			})
-		}
-		wg.Wait()
+	want := e.Count(text)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			if got := e.Count(text); got != want {
+				t.Errorf("Count = %d, want %d", got, want)
+			}
+		})
 	}
+	wg.Wait()
 }
 
 func TestNoAllocations(t *testing.T) {
@@ -145,10 +134,8 @@ func TestNoAllocations(t *testing.T) {
 	texts["empty"] = ""
 	for _, name := range slices.Sorted(maps.Keys(texts)) {
 		text := texts[name]
-		for _, e := range encodings {
-			if n := testing.AllocsPerRun(5, func() { e.Count(text) }); n != 0 {
-				t.Errorf("%v: Count of %s makes %v allocations", e, name, n)
-			}
+		if n := testing.AllocsPerRun(5, func() { e.Count(text) }); n != 0 {
+			t.Errorf("Count of %s makes %v allocations", name, n)
 		}
 	}
 }
@@ -169,8 +156,6 @@ func FuzzCount(f *testing.F) {
 	f.Add("a'll \u0301AB ªAB 中文\xe2\x82")
 	f.Add(strings.Repeat("-=", 300))
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, e := range encodings {
-			checkText(t, e, text)
-		}
+		checkText(t, text)
 	})
 }

@@ -57,11 +57,11 @@ func (m *heapMerge) appendTokens(dst []uint32, v *vocabulary, piece []byte) []ui
 }
 
 // tokensOf returns the tokens of a text.
-func tokensOf(e *Encoding, text string) []uint32 {
+func tokensOf(text string) []uint32 {
 	var tokens []uint32
 	var m heapMerge
 	for i, b := 0, []byte(text); i < len(b); {
-		j := e.split(e.classes, b, i)
+		j := split(e.classes, b, i)
 		if rank := e.vocab.rank(b, i, j); rank != noRank {
 			tokens = append(tokens, rank)
 		} else {
@@ -77,7 +77,7 @@ func TestMerges(t *testing.T) {
 	rng := rand.New(rand.NewPCG(9, 10))
 	for range rounds(2000) {
 		piece := randomPiece(rng, 2+rng.IntN(150))
-		v := encodings[rng.IntN(2)].vocab
+		v := e.vocab
 		want := mergePlain(v, piece)
 		if len(piece) <= scanLimit {
 			if got := v.mergeScan(new(scanParts), piece, 0, len(piece)); got != len(want) {
@@ -99,7 +99,7 @@ func TestWindows(t *testing.T) {
 	succeeded, failed := 0, 0
 	for range 3000 {
 		piece := randomPiece(rng, 20+rng.IntN(400))
-		v := encodings[rng.IntN(2)].vocab
+		v := e.vocab
 		var whole heapMerge
 		whole.merge(v, piece, 0, len(piece))
 		want := whole.count()

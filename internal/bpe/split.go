@@ -5,13 +5,9 @@ import (
 	"math/bits"
 )
 
-// A splitter finds the end of the piece that starts at b[i]. It looks at nothing
-// before i, always moves ahead, and ends on the border of a character.
-type splitter func(t *classTable, b []byte, i int) int
-
 // A kind is the class of one byte, coarse enough to switch on. Text is mostly
 // ASCII, and the kinds of two neighbouring bytes then decide which alternative of
-// a pattern applies.
+// the pattern applies.
 type kind uint8
 
 const (
@@ -48,7 +44,7 @@ var kinds = func() (table [256]kind) {
 }()
 
 // A plan says how to find the end of a piece of ASCII text. It follows from the
-// kinds of its first two bytes, in the same way for both patterns. Looking it up
+// kinds of its first two bytes. Looking it up
 // takes one branch where testing the cases would take several, none of which can
 // be predicted.
 type plan uint8

@@ -1,6 +1,6 @@
-// Command gen builds the packed vocabularies that package bpe embeds.
+// Command gen builds the packed vocabulary that package bpe embeds.
 //
-// It lives in a module of its own so that the source of the vocabularies never
+// It lives in a module of its own so that the source of the vocabulary never
 // becomes a dependency of the library. Run it with "go generate" in the parent
 // folder.
 package main
@@ -21,50 +21,41 @@ import (
 	"github.com/pkoukk/tiktoken-go-loader/assets"
 )
 
-// A source is one published rank file and the digest it must have. A new
-// release of the module that carries it can therefore not change a token count
-// without someone editing this table.
-type source struct {
-	name   string
-	sha256 string
-	tokens int
-}
-
-var sources = []source{
-	{"o200k_base", "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d", 199998},
-	{"cl100k_base", "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7", 100256},
-}
+// The published rank file and the digest it must have. A new release of the module that
+// carries it can therefore not change a token count without someone editing this.
+const (
+	name        = "o200k_base"
+	wantDigest  = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+	wantEntries = 199998
+)
 
 func main() {
 	log.SetFlags(0)
 	log.SetPrefix("gen: ")
-	out := flag.String("out", "../vocab", "folder that receives the packed vocabularies")
+	out := flag.String("out", "../vocab", "folder that receives the packed vocabulary")
 	flag.Parse()
-
-	for _, src := range sources {
-		if err := src.write(*out); err != nil {
-			log.Fatal(err)
-		}
+	if err := write(*out); err != nil {
+		log.Fatal(err)
 	}
 }
 
-func (src source) write(folder string) error {
-	ranked, err := assets.Assets.ReadFile(src.name + ".tiktoken")
+func write(folder string) error {
+	ranked, err := assets.Assets.ReadFile(name + ".tiktoken")
 	if err != nil {
 		return fmt.Errorf("read ranks: %w", err)
 	}
 	digest := sha256.Sum256(ranked)
-	if got := hex.EncodeToString(digest[:]); got != src.sha256 {
-		return fmt.Errorf("check %s: SHA-256 is %s, want %s", src.name, got, src.sha256)
+	if got := hex.EncodeToString(digest[:]); got != wantDigest {
+		return fmt.Errorf("check %s: SHA-256 is %s, want %s", name, got, wantDigest)
 	}
 	packed, tokens, err := pack(ranked)
 	if err != nil {
-		return fmt.Errorf("pack %s: %w", src.name, err)
+		return fmt.Errorf("pack %s: %w", name, err)
 	}
-	if tokens != src.tokens {
-		return fmt.Errorf("pack %s: %d tokens, want %d", src.name, tokens, src.tokens)
+	if tokens != wantEntries {
+		return fmt.Errorf("pack %s: %d tokens, want %d", name, tokens, wantEntries)
 	}
-	return os.WriteFile(filepath.Join(folder, src.name+".bin"), packed, 0o644)
+	return os.WriteFile(filepath.Join(folder, name+".bin"), packed, 0o644)
 }
 
 // pack turns lines of "base64(token) rank" into the form that package bpe

@@ -1,7 +1,8 @@
 package bpe
 
-// splitO200k is the splitter of o200k_base, whose pattern is, in order of
-// preference:
+// split finds the end of the piece that starts at b[i]. It looks at nothing before i,
+// always moves ahead, and ends on the border of a character. The pattern of
+// o200k_base is, in order of preference:
 //
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?
 //	[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?
@@ -11,18 +12,18 @@ package bpe
 //	\s+(?!\S)
 //	\s+
 //
-// This function does pieces of plain ASCII and leaves all else to o200kAny.
-func splitO200k(t *classTable, b []byte, i int) int {
+// This function does pieces of plain ASCII and leaves all else to splitAny.
+func split(t *classTable, b []byte, i int) int {
 	if i+1 >= len(b) {
 		return len(b)
 	}
 	switch p := plans[kinds[b[i]]][kinds[b[i+1]]]; p {
 	case planWord, planWordAfter:
-		return o200kASCIIWord(t, b, i, i+int(p-planWord))
+		return asciiWord(t, b, i, i+int(p-planWord))
 	case planSymbols:
-		return o200kSymbols(t, b, i)
+		return symbols(t, b, i)
 	case planSymbolsAfter:
-		return o200kSymbols(t, b, i+1)
+		return symbols(t, b, i+1)
 	case planNumbers:
 		return upToThreeNumbers(t, b, i+1)
 	case planSpaces:
@@ -30,14 +31,14 @@ func splitO200k(t *classTable, b []byte, i int) int {
 	case planOne:
 		return i + 1
 	default:
-		return o200kAny(t, b, i)
+		return splitAny(t, b, i)
 	}
 }
 
-// o200kASCIIWord returns the end of the piece that starts at b[start:] and whose
+// asciiWord returns the end of the piece that starts at b[start:] and whose
 // first letter, an ASCII one, is at i. Among ASCII letters both word alternatives
 // come to the same: upper case, then lower case, either of which may be missing.
-func o200kASCIIWord(t *classTable, b []byte, start, i int) int {
+func asciiWord(t *classTable, b []byte, start, i int) int {
 	if kinds[b[i]] == kindUpper {
 		for i++; i < len(b) && kinds[b[i]] == kindUpper; i++ {
 		}
@@ -49,37 +50,37 @@ func o200kASCIIWord(t *classTable, b []byte, start, i int) int {
 	case b[i] == '\'':
 		return contraction(b, i)
 	case b[i] >= 0x80: // may be a letter or mark, and change what came before
-		return o200kAny(t, b, start)
+		return splitAny(t, b, start)
 	}
 	return i
 }
 
-// o200kAny is splitO200k for any text: the pattern, alternative by alternative.
-func o200kAny(t *classTable, b []byte, i int) int {
+// splitAny is split for any text: the pattern, alternative by alternative.
+func splitAny(t *classTable, b []byte, i int) int {
 	c, size := t.at(b, i)
-	if end := o200kWord(t, b, i, c, size); end > i {
+	if end := word(t, b, i, c, size); end > i {
 		return contraction(b, end)
 	}
 	switch {
 	case c&number != 0:
 		return upToThreeNumbers(t, b, i+size)
 	case c.isSymbol():
-		return o200kSymbols(t, b, i)
+		return symbols(t, b, i)
 	case b[i] == ' ':
 		if next, _ := t.at(b, i+1); next.isSymbol() {
-			return o200kSymbols(t, b, i+1)
+			return symbols(t, b, i+1)
 		}
 	}
 	return spaceRun(t, b, i)
 }
 
-// o200kWord returns the end of the letters of a word at b[i:], or i if the
+// word returns the end of the letters of a word at b[i:], or i if the
 // pattern finds no word there. The character at i has class c.
 //
 // The order of the four attempts matters: a mark can be both the character before
 // a word and part of one, and the alternative that wants lower case comes first
 // even where the other would match more.
-func o200kWord(t *classTable, b []byte, i int, c class, size int) int {
+func word(t *classTable, b []byte, i int, c class, size int) int {
 	if c.startsWord() {
 		if end := mixedCase(t, b, i+size); end > i+size {
 			return end
@@ -135,9 +136,9 @@ func headRun(t *classTable, b []byte, i int) int {
 	}
 }
 
-// o200kSymbols returns the end of [^\s\p{L}\p{N}]+[\r\n/]* at b[i:], where a
+// symbols returns the end of [^\s\p{L}\p{N}]+[\r\n/]* at b[i:], where a
 // symbol is known to be.
-func o200kSymbols(t *classTable, b []byte, i int) int {
+func symbols(t *classTable, b []byte, i int) int {
 	i = symbolRun(t, b, i)
 	for i < len(b) && (b[i] == '\n' || b[i] == '\r' || b[i] == '/') {
 		i++
