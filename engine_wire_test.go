@@ -24,32 +24,36 @@ type wireFormat struct {
 	encode func(*model.Request) ([]byte, error)
 	decode func([]byte) (wireRequest, error)
 	codec  transcript.Codec
+	hash   func(raw []byte) transcript.Hash
 	check  func(transcript.View, *transcript.Transcript) error
 }
 
 type wireRequest interface {
 	Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	Check(model.Model) []transcript.Violation
-	Hashes() []transcript.Hash
 }
 
 func wireFormats() []wireFormat {
 	return []wireFormat{
 		{
 			transcript.FormatAnthropic, anthropic.Encode,
-			func(b []byte) (wireRequest, error) { return anthropic.Decode(b) }, anthropic.DecodeMessage, anthropic.Checker(model.Model{}),
+			func(b []byte) (wireRequest, error) { return anthropic.Decode(b) }, anthropic.DecodeMessage,
+			anthropic.MessageHash, anthropic.Checker(model.Model{}),
 		},
 		{
 			transcript.FormatChat, openai.EncodeChat,
-			func(b []byte) (wireRequest, error) { return openai.DecodeChat(b) }, openai.DecodeChatMessage, openai.ChatChecker(model.Model{}),
+			func(b []byte) (wireRequest, error) { return openai.DecodeChat(b) }, openai.DecodeChatMessage,
+			openai.ChatMessageHash, openai.ChatChecker(model.Model{}),
 		},
 		{
 			transcript.FormatResponses, openai.EncodeResponses,
-			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem, openai.ResponsesChecker(model.Model{}),
+			func(b []byte) (wireRequest, error) { return openai.DecodeResponses(b) }, openai.DecodeItem,
+			openai.ItemHash, openai.ResponsesChecker(model.Model{}),
 		},
 		{
 			transcript.FormatGemini, gemini.Encode,
-			func(b []byte) (wireRequest, error) { return gemini.Decode(b) }, gemini.DecodeMessage, gemini.Checker(model.Model{}),
+			func(b []byte) (wireRequest, error) { return gemini.Decode(b) }, gemini.DecodeMessage,
+			gemini.MessageHash, gemini.Checker(model.Model{}),
 		},
 	}
 }
@@ -139,7 +143,10 @@ func wireCase(t *testing.T, w wireFormat, seed uint64) {
 		if bad := transcript.NewViolations(req.Check(model.Model{}), sent.Check(model.Model{})); len(bad) > 0 {
 			t.Fatalf("seed %d: illegal: %v", seed, bad)
 		}
-		hashes := sent.Hashes()
+		var hashes []transcript.Hash
+		for _, m := range messagesOf(sent) {
+			hashes = append(hashes, w.hash([]byte(m.Raw())))
+		}
 		if now := s.Snapshot().Epoch; now == epoch {
 			if err := prefixOf(before, hashes); err != nil {
 				t.Fatalf("seed %d, epoch %d: %v", seed, epoch, err)

@@ -27,7 +27,8 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 		t.Fatal(err)
 	}
 	prefixes := []transcript.Hash{transcript.HashOf(fmt.Sprint(len(r.System), len(r.Tools)))} // the head of a test does not change otherwise
-	for _, h := range r.Hashes() {
+	for _, m := range r.Messages {
+		h := anthropic.MessageHash([]byte(m.Raw()))
 		prefixes = append(prefixes, transcript.HashOf(prefixes[len(prefixes)-1].String()+h.String()))
 	}
 	var places []int

@@ -191,7 +191,11 @@ func isPrefix(a, b []transcript.Hash) bool {
 // messages.
 func movedThinking(before, now *anthropic.Request) bool {
 	behind := func(r *anthropic.Request) map[string]transcript.Hash {
-		out, chain := make(map[string]transcript.Hash), transcript.Chain(r.Hashes())
+		var hashes []transcript.Hash
+		for _, m := range r.Messages {
+			hashes = append(hashes, anthropic.MessageHash([]byte(m.Raw())))
+		}
+		out, chain := make(map[string]transcript.Hash), transcript.Chain(hashes)
 		for i, m := range r.Messages {
 			for _, b := range m.Blocks().All() {
 				if t, ok := b.(transcript.Thinking); ok && i > 0 {

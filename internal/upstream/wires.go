@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -88,7 +89,7 @@ func decodeMessages(body []byte, m model.Model) (*request, error) {
 	}
 	_ = json.Unmarshal(body, &o) // it was decoded once already
 	return &request{
-		model: r.Model, stream: r.Stream, tools: r.Tools, messages: r.Messages,
+		model: r.Model, stream: streams(body), tools: r.Tools, messages: r.Messages,
 		thinks: o.Thinking.Type != "" && o.Thinking.Type != "disabled",
 		body:   string(body), violations: texts(r.Check(m)),
 	}, nil
@@ -172,6 +173,9 @@ func breakMessage(s *stream, _ answer, text string) {
 	s.send("error", messageFailure("invalid_request_error", text))
 }
 
+// streams reports whether a request asks for a stream.
+func streams(body []byte) bool { return jsonspan.Value(body).Get("stream").Kind() == jsonspan.True }
+
 func decodeChat(body []byte, m model.Model) (*request, error) {
 	r, err := openai.DecodeChat(body)
 	if err != nil {
@@ -184,7 +188,7 @@ func decodeChat(body []byte, m model.Model) (*request, error) {
 	}
 	_ = json.Unmarshal(body, &o) // it was decoded once already
 	return &request{
-		model: r.Model, stream: r.Stream, usage: o.StreamOptions.IncludeUsage, tools: r.Tools, messages: r.Messages,
+		model: r.Model, stream: streams(body), usage: o.StreamOptions.IncludeUsage, tools: r.Tools, messages: r.Messages,
 		body: string(body), violations: texts(r.Check(m)),
 	}, nil
 }

@@ -77,7 +77,7 @@ func decodeResponses(body []byte, m model.Model) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		model: r.Model, stream: r.Stream, tools: append(slices.Clip(r.Tools), r.InputTools()...), messages: r.Messages,
+		model: r.Model, stream: streams(body), tools: append(slices.Clip(r.Tools), r.InputTools()...), messages: r.Messages,
 		body: string(body), violations: texts(r.Check(m)),
 	}, nil
 }

@@ -7,17 +7,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Hashes returns the hash of every element's normal form: see [AppendNormal].
-func (b *Body) Hashes() []transcript.Hash {
-	out := make([]transcript.Hash, len(b.Elements))
-	var buf []byte
-	for i, e := range b.Elements {
-		buf = AppendNormal(buf[:0], e.Span.Of(b.Data))
-		out[i] = sha256.Sum256(buf)
-	}
-	return out
-}
-
 // Hash is the hash of one element's normal form.
 func Hash(element []byte) transcript.Hash { return sha256.Sum256(AppendNormal(nil, element)) }
 

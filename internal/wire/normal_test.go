@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestAppendNormal(t *testing.T) {
@@ -39,13 +40,10 @@ func TestAppendNormal(t *testing.T) {
 
 func TestHashes(t *testing.T) {
 	const data = `[{"role":"user","content":"a"},{"role":"user","content":[{"type":"text","text":"a"}]},{"role":"user","content":"b"}]`
-	b := &Body{Data: []byte(data)}
-	c := jsonspan.New(b.Data)
-	c.Array()
-	for c.NextElem() {
-		b.Elements = append(b.Elements, Element{Span: c.Skip()})
+	var h []transcript.Hash
+	for e := range jsonspan.Value(data).Elements() {
+		h = append(h, Hash(e.Of([]byte(data))))
 	}
-	h := b.Hashes()
 	if h[0] != h[1] || h[0] == h[2] {
 		t.Errorf("hashes are %v, want the first two equal and the third another", h)
 	}

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/call"
@@ -34,7 +33,6 @@ type Client struct {
 	// of refusing the request, on models that check it. Conversations with folds need it: see
 	// [transcript.View].
 	DropThinking bool
-	Betas        []string // values of anthropic-beta
 }
 
 var _ model.Generator = (*Client)(nil)
@@ -59,16 +57,14 @@ func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	if err != nil {
 		return call.Post{}, err
 	}
-	betas := c.Betas
+	h := c.header()
 	if c.DropThinking && facts.Thinking.Bound && jsonspan.Value(c.Extra).Get("thinking") == nil { // else the caller decides
 		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
 			return call.Post{}, err
 		}
-		if !slices.Contains(betas, BindingBeta) {
-			betas = append(slices.Clone(betas), BindingBeta)
-		}
+		h.Set("Anthropic-Beta", strings.Join(append(h.Values("Anthropic-Beta"), BindingBeta), ","))
 	}
-	return call.Post{URL: c.url(), Header: c.header(betas), Body: body}, nil
+	return call.Post{URL: c.url(), Header: h, Body: body}, nil
 }
 
 // dropThinking is the member that makes the provider drop thinking that does not verify. It
@@ -89,12 +85,9 @@ func (c *Client) url() string {
 	return strings.TrimSuffix(base, "/v1") + "/v1/messages"
 }
 
-func (c *Client) header(betas []string) http.Header {
+func (c *Client) header() http.Header {
 	h := call.Header(c.Header)
 	h.Set("Anthropic-Version", "2023-06-01")
-	if len(betas) > 0 {
-		h.Set("Anthropic-Beta", strings.Join(append(h.Values("Anthropic-Beta"), betas...), ","))
-	}
 	switch {
 	case c.Key != "" && c.Bearer:
 		h.Set("Authorization", "Bearer "+c.Key)

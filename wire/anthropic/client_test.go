@@ -51,7 +51,6 @@ func TestClientRequest(t *testing.T) {
 		{name: "token", client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}, Bearer: true}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
 		{name: "no key", req: model.Request{Model: "m"}, header: "X-Api-Key: "},
 		{name: "version", req: model.Request{Model: "m"}, header: "Anthropic-Version: 2023-06-01"},
-		{name: "betas", client: anthropic.Client{ClientOptions: model.ClientOptions{Header: http.Header{"anthropic-beta": {"c"}}}, Betas: []string{"a", "b"}}, req: model.Request{Model: "m"}, header: "Anthropic-Beta: c,a,b"},
 		{name: "base with version", client: anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "/v1/"}}, req: model.Request{Model: "m"}},
 		{name: "client's model", client: anthropic.Client{ClientOptions: model.ClientOptions{Model: model.Model{ID: "own"}}}, has: `"model":"own"`},
 		{name: "streams", req: model.Request{Model: "m"}, has: `"stream":true`},

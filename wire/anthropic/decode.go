@@ -106,13 +106,6 @@ func (d *decoder) member(name string) {
 		if kind == jsonspan.String {
 			d.req.Model = d.Text(value)
 		}
-	case "stream":
-		d.req.Stream = kind == jsonspan.True
-	case "max_tokens":
-		d.req.MaxTokens = 0
-		if kind == jsonspan.Number {
-			d.req.MaxTokens = jsonspan.Value(value.Of(d.Data)).Int()
-		}
 	case "thinking":
 		top.thinking = value
 	case "compaction":

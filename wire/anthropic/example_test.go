@@ -23,14 +23,14 @@ func ExampleDecode() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Model, r.MaxTokens)
+	fmt.Println(r.Model)
 	for i, m := range r.Messages {
 		for _, b := range m.Blocks().All() {
 			fmt.Println(i, m.Role(), b.Kind())
 		}
 	}
 	// Output:
-	// claude-opus-5-5 1000
+	// claude-opus-5-5
 	// 0 user text
 	// 1 assistant tool_call
 	// 2 user tool_result
@@ -73,16 +73,14 @@ func ExampleRequest_Check() {
 	// tool-result-unexpected at messages.1.content.0
 }
 
-func ExampleRequest_Hashes() {
+func ExampleMessageHash() {
 	r, _ := anthropic.Decode([]byte(conversation))
 	marked := strings.Replace(conversation, `"What is in notes.txt?"`,
 		`[{"type":"text","text":"What is in notes.txt?","cache_control":{"type":"ephemeral"}}]`, 1)
 	again, _ := anthropic.Decode([]byte(marked))
-	fmt.Println(r.Hashes()[0] == again.Hashes()[0])
-	fmt.Println(transcript.Chain(r.Hashes())[2] == transcript.Chain(again.Hashes())[2])
-	// Output:
-	// true
-	// true
+	hash := func(m transcript.Message) transcript.Hash { return anthropic.MessageHash([]byte(m.Raw())) }
+	fmt.Println(hash(r.Messages[0]) == hash(again.Messages[0]))
+	// Output: true
 }
 
 func ExampleRequest_Markers() {

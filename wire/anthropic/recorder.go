@@ -2,7 +2,6 @@ package anthropic
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -10,15 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
-)
-
-// Errors of an answer that did not come through as it should. [Recorder.Reply] wraps
-// them.
-var (
-	// ErrIncomplete: the stream ended before the provider said that it was over.
-	ErrIncomplete = errors.New("answer is incomplete")
-	// ErrTooLarge: the answer is larger than Recorder.Limit.
-	ErrTooLarge = wire.ErrTooLarge
 )
 
 // Recorder assembles an answer from the bytes of its event stream while they pass by on
@@ -37,12 +27,11 @@ type Recorder struct {
 	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
 	Limit int
 
-	stream  wire.Stream
-	reply   model.Reply
-	meter   meter
-	blocks  []*streamBlock // in the order of their start
-	started bool
-	done    bool
+	stream wire.Stream
+	reply  model.Reply
+	meter  meter
+	blocks []*streamBlock // in the order of their start
+	done   bool
 }
 
 // Write takes the next bytes of the stream. It always reports success.
@@ -56,7 +45,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // Reply.Messages has one message, whose Raw is the element to send back in the next
 // request: the blocks in the order of the stream, each with the members it began with
 // and the deltas filled in. If the stream is incomplete, it has the complete blocks and the
-// text of an incomplete one, and the error wraps [ErrIncomplete]. An error that the
+// text of an incomplete one, and the error wraps [io.ErrUnexpectedEOF]. An error that the
 // provider sent inside the stream is Reply.Err; Reply then returns a nil error.
 //
 // A tool call whose input is not a JSON object (the answer was cut off, or the provider did
@@ -73,15 +62,7 @@ func (r *Recorder) Reply() (model.Reply, error) {
 		}
 	}
 	reply.Messages = assistant(blocks)
-	switch {
-	case r.stream.Err != nil:
-		return reply, fmt.Errorf("record answer: %w", r.stream.Err)
-	case r.done || reply.Err != nil:
-		return reply, nil
-	case !r.started:
-		return reply, fmt.Errorf("record answer: %w: no message began", ErrIncomplete)
-	}
-	return reply, fmt.Errorf("record answer: %w: %d blocks, no message_stop", ErrIncomplete, len(r.blocks))
+	return r.stream.Finish(reply, r.done)
 }
 
 // Done reports whether the answer is over: the provider has ended it or sent an error.
@@ -126,7 +107,6 @@ func (r *Recorder) event(raw, data []byte) {
 }
 
 func (r *Recorder) start(message jsonspan.Value) {
-	r.started = true
 	if id := message.Get("id"); id != nil && r.reply.ID == "" {
 		r.reply.ID = id.Text()
 	}

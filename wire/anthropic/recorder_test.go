@@ -4,11 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -198,16 +200,16 @@ func TestRecorderEnds(t *testing.T) {
 
 	t.Run("cut off", func(t *testing.T) {
 		reply, err := record(t, 50, stream(cut...), &Recorder{})
-		if !errors.Is(err, ErrIncomplete) {
-			t.Errorf("error is %v, want ErrIncomplete", err)
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("error is %v, want an unexpected end", err)
 		}
 		if got := reply.Messages[0].Text(); got != "whole\nhalf" || reply.Messages[0].Blocks().Len() != 2 {
 			t.Errorf("collected %q", got)
 		}
 	})
 	t.Run("nothing came", func(t *testing.T) {
-		if _, err := new(Recorder).Reply(); !errors.Is(err, ErrIncomplete) {
-			t.Errorf("error is %v, want ErrIncomplete", err)
+		if _, err := new(Recorder).Reply(); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("error is %v, want an unexpected end", err)
 		}
 	})
 	t.Run("without the last empty line", func(t *testing.T) {
@@ -229,8 +231,8 @@ func TestRecorderEnds(t *testing.T) {
 	t.Run("too large", func(t *testing.T) {
 		big := blockEvents(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+strings.Repeat("x", 500)+`"}`)
 		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...), &Recorder{Limit: 400})
-		if !errors.Is(err, ErrTooLarge) {
-			t.Errorf("error is %v, want ErrTooLarge", err)
+		if !errors.Is(err, wire.ErrTooLarge) {
+			t.Errorf("error is %v, want wire.ErrTooLarge", err)
 		}
 	})
 	t.Run("not JSON", func(t *testing.T) {

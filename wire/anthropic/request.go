@@ -14,12 +14,10 @@ import (
 //
 // A Request is not changed after [Decode]; any number of goroutines may use it.
 type Request struct {
-	Model     string
-	Stream    bool
-	MaxTokens int // 0 when absent or not a number
-	System    []transcript.Block
-	Tools     []model.Tool
-	Messages  []transcript.Message
+	Model    string
+	System   []transcript.Block
+	Tools    []model.Tool
+	Messages []transcript.Message
 
 	body       wire.Body
 	top        topLevel
@@ -47,9 +45,6 @@ func (r *Request) Earlier() *Request {
 
 // Matches returns how many of the request's messages a body begins with, at the same places.
 func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
-
-// Body returns the bytes that the request was decoded from.
-func (r *Request) Body() []byte { return r.body.Data }
 
 // Splice applies a view of r.Messages to the body. Everything that the view leaves
 // alone stays byte for byte, and the whole view returns the body itself.
@@ -122,8 +117,10 @@ func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Da
 // with open tool calls must begin with thinking; see [model.ThinkingRule].First.
 func (r *Request) ManualThinking() bool { return r.thinking().Get("type").Text() == "enabled" }
 
-// MessageHash returns the hash that [Request.Hashes] gives an element of a messages array.
-// The element must be valid JSON.
+// MessageHash returns the hash of an element of a messages array in its normal form: without
+// space between tokens, without cache markers, and with string content as one text block. A
+// client that sends a conversation again sends messages with the same hashes. The element
+// must be valid JSON.
 func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
 func (r *Request) keepReferences(v transcript.View) error {
@@ -139,8 +136,3 @@ func (r *Request) keepReferences(v transcript.View) error {
 	}
 	return nil
 }
-
-// Hashes returns the hash of every message in its normal form: without space between
-// tokens, without cache markers, and with string content as one text block. A client
-// that resends a conversation resends messages with the same hashes.
-func (r *Request) Hashes() []transcript.Hash { return r.body.Hashes() }

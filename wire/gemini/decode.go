@@ -52,13 +52,6 @@ func (d *decoder) member(name string) {
 		}
 	case "cachedContent":
 		r.cached = d.C.Kind() == jsonspan.String && d.C.Skip().Len() > len(`""`)
-	case "generationConfig":
-		r.MaxTokens = 0
-		for name := range d.C.Fields {
-			if camel(name) == "maxOutputTokens" {
-				r.MaxTokens = jsonspan.Value(d.C.Skip().Of(d.Data)).Int()
-			}
-		}
 	}
 }
 

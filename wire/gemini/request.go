@@ -15,10 +15,9 @@ import (
 // Request is a decoded request. Which model is asked, and whether the answer is streamed,
 // is in the URL and not here. Changing the fields changes no bytes.
 type Request struct {
-	System    []transcript.Block // systemInstruction
-	Tools     []model.Tool       // function declarations, and the provider's own tools by their names
-	MaxTokens int                // generationConfig.maxOutputTokens; 0: none was given
-	Messages  []transcript.Message
+	System   []transcript.Block // systemInstruction
+	Tools    []model.Tool       // function declarations, and the provider's own tools by their names
+	Messages []transcript.Message
 
 	body         wire.Body
 	system       jsonspan.Span
@@ -68,9 +67,6 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 
 // Declares reports whether the request has function declarations, which others can be added to.
 func (r *Request) Declares() bool { return !r.declarations.IsZero() }
-
-// Body returns the bytes that were decoded.
-func (r *Request) Body() []byte { return r.body.Data }
 
 // Partial reports whether the provider holds what comes before the contents: the request
 // names cached content. It should pass untouched.
@@ -197,19 +193,10 @@ func withID(raw string, id jsonspan.Value) []byte {
 	return part
 }
 
-// Hashes returns a hash of each message that stays the same when the client sends the
-// message again: space does not count, and neither does the word for a signature that is
-// missing, which Gemini CLI adds to the calls of the current turn and then leaves out.
-func (r *Request) Hashes() []transcript.Hash {
-	out := make([]transcript.Hash, len(r.Messages))
-	for i, e := range r.body.Elements {
-		out[i] = MessageHash(e.Span.Of(r.body.Data))
-	}
-	return out
-}
-
-// MessageHash returns the hash that [Request.Hashes] gives an element of a contents array.
-// The element must be valid JSON.
+// MessageHash returns a hash of an element of a contents array that stays the same when the
+// client sends the message again: space does not count, and neither does the word for a
+// signature that is missing, which Gemini CLI adds to the calls of the current turn and then
+// leaves out. The element must be valid JSON.
 func MessageHash(raw []byte) transcript.Hash {
 	if !bytes.Contains(raw, []byte(unsigned)) {
 		return wire.Hash(raw)

@@ -35,7 +35,7 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	if earlier != nil {
 		before = &earlier.Request
 	}
-	s, err := r.decode(before, body, func(s *scanner, key string) bool {
+	err := r.decode(before, body, func(s *scanner, key string) bool {
 		if key == "messages" {
 			s.chatMessages()
 		}
@@ -46,10 +46,6 @@ func DecodeChatAfter(earlier *ChatRequest, body []byte) (*ChatRequest, error) {
 	}
 	if err != nil {
 		return nil, fmt.Errorf("decode chat request: %w", err)
-	}
-	r.MaxTokens = s.number(r.p.maxTokens)
-	if r.p.maxCompletion.given() {
-		r.MaxTokens = s.number(r.p.maxCompletion)
 	}
 	return r, nil
 }
@@ -82,13 +78,9 @@ func (r *ChatRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, er
 // Earlier returns what [DecodeChatAfter] needs of the request, without its body.
 func (r *ChatRequest) Earlier() *ChatRequest { return &ChatRequest{r.after()} }
 
-// Hashes returns a hash of each message that stays the same when the client sends the
-// message again: cache markers and space do not count, and content that is a string counts
-// as one text part.
-func (r *ChatRequest) Hashes() []transcript.Hash { return r.body.Hashes() }
-
-// ChatMessageHash returns the hash that [ChatRequest.Hashes] gives an element of a messages
-// array. The element must be valid JSON.
+// ChatMessageHash returns a hash of an element of a messages array that stays the same when
+// the client sends the message again: cache markers and space do not count, and content that
+// is a string counts as one text part. The element must be valid JSON.
 func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
 // chatMessage is what the scanner notes about a message.

@@ -12,12 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// DefaultLimit is how many bytes of an answer a recorder keeps unless its Limit is set.
-const DefaultLimit = wire.DefaultLimit
-
-// ErrTooLarge reports an answer above a recorder's limit.
-var ErrTooLarge = wire.ErrTooLarge
-
 // ChatRecorder collects the answer of a streaming Chat Completions request from the bytes
 // that pass by. Write it the response body as it comes, in pieces of any size. Write never
 // returns an error, so the recorder can be part of an [io.MultiWriter] or [io.TeeReader].
@@ -29,7 +23,7 @@ type ChatRecorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. A character
 	// that the server cut in two is whole in the reply but not in the deltas.
 	OnDelta func(model.Delta)
-	// Limit bounds the memory for the answer; zero means [DefaultLimit].
+	// Limit bounds the memory for the answer in bytes; zero means 64 MiB.
 	Limit int
 
 	stream   wire.Stream

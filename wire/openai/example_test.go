@@ -88,15 +88,6 @@ func ExampleDecodeResponses() {
 	// Output: user Hello true
 }
 
-func ExampleResponsesRequest_CheckAgainst() {
-	before, _ := openai.DecodeResponses([]byte(`{"input":[{"type":"reasoning","id":"rs_1","summary":[]},{"type":"message","id":"msg_1","role":"assistant","content":"x"}]}`))
-	after, _ := openai.DecodeResponses([]byte(`{"input":[{"type":"message","id":"msg_1","role":"assistant","content":"x"}]}`))
-	for _, v := range after.CheckAgainst(before, model.Model{}) {
-		fmt.Println(v.Message)
-	}
-	// Output: Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.
-}
-
 func ExampleEncodeChat() {
 	body, err := openai.EncodeChat(&model.Request{
 		Model:  "gpt-x",

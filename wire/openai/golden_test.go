@@ -59,9 +59,9 @@ func TestRequests(t *testing.T) {
 		}
 		c := r.common()
 		var sb strings.Builder
-		fmt.Fprintf(&sb, "model %s, stream %v, max tokens %d\n", c.Model, c.Stream, c.MaxTokens)
+		fmt.Fprintf(&sb, "model %s\n", c.Model)
 		if rr, ok := r.(*ResponsesRequest); ok {
-			fmt.Fprintf(&sb, "store %v, previous %q, system %d\n", rr.Store, rr.PreviousResponseID, len(rr.System))
+			fmt.Fprintf(&sb, "partial %v, system %d\n", rr.Partial(), len(rr.System))
 		}
 		for _, tool := range c.Tools {
 			fmt.Fprintf(&sb, "tool %s: %q %q\n", tool.Name, tool.Description, tool.Schema)

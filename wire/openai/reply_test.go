@@ -188,14 +188,14 @@ func TestRecorderLimits(t *testing.T) {
 		}
 	}
 	reply, err := r.Reply()
-	if !errors.Is(err, ErrTooLarge) || len(reply.Messages) != 1 || len(reply.Messages[0].Raw()) > 1100 {
+	if !errors.Is(err, wire.ErrTooLarge) || len(reply.Messages) != 1 || len(reply.Messages[0].Raw()) > 1100 {
 		t.Errorf("got %v, %d messages", err, len(reply.Messages))
 	}
 	q := &ResponsesRecorder{Limit: 1000}
 	io.WriteString(q, `data: {"type":"response.output_item.done","item":{"x":"`+strings.Repeat("x", 2000)+`"}}`)
 	io.WriteString(q, "\n\n")
-	if _, err := q.Reply(); !errors.Is(err, ErrTooLarge) {
-		t.Errorf("got %v, want %v", err, ErrTooLarge)
+	if _, err := q.Reply(); !errors.Is(err, wire.ErrTooLarge) {
+		t.Errorf("got %v, want %v", err, wire.ErrTooLarge)
 	}
 }
 

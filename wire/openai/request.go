@@ -14,11 +14,9 @@ import (
 // Request is what decoded requests of both formats have in common. Changing its fields
 // changes no bytes.
 type Request struct {
-	Model     string
-	Stream    bool
-	MaxTokens int // the limit of the answer; 0: none was given
-	Tools     []model.Tool
-	Messages  []transcript.Message
+	Model    string
+	Tools    []model.Tool
+	Messages []transcript.Message
 
 	body wire.Body
 	p    params
@@ -32,12 +30,9 @@ func (r *Request) after() Request {
 // Matches returns how many of the request's messages a body begins with, at the same places.
 func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, body) }
 
-// Body returns the bytes that were decoded.
-func (r *Request) Body() []byte { return r.body.Data }
-
 // decode walks the top level of a body, after an earlier request if there is one. The
 // function member reads what the formats do not have in common and reports whether it did.
-func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, key string) bool) (*scanner, error) {
+func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, key string) bool) error {
 	s := scan(body)
 	if earlier != nil {
 		s.After(earlier.Messages, earlier.body)
@@ -51,13 +46,13 @@ func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, 
 	r.Messages, r.body = s.Messages, s.Body
 	switch err := s.C.End(); {
 	case err == nil:
-		return s, nil
+		return nil
 	case at == "messages" || at == "input":
-		return nil, fmt.Errorf("%s[%d]: %w", at, len(r.Messages), err)
+		return fmt.Errorf("%s[%d]: %w", at, len(r.Messages), err)
 	case at != "":
-		return nil, fmt.Errorf("%s: %w", at, err)
+		return fmt.Errorf("%s: %w", at, err)
 	default:
-		return nil, err
+		return err
 	}
 }
 
@@ -72,13 +67,10 @@ func (s *scanner) array(read func(), same func(i int)) {
 // params are top-level members that are read or changed later.
 type params struct {
 	tools                                   value
-	maxTokens, maxCompletion, maxOutput     value
 	store, previous, conversation, template value
 }
 
-var paramNotes = []string{
-	"max_tokens", "max_completion_tokens", "max_output_tokens", "store", "previous_response_id", "conversation", "prompt",
-}
+var paramNotes = []string{"store", "previous_response_id", "conversation", "prompt"}
 
 // member reads a top-level member that both formats have, or passes over it.
 func (r *Request) member(s *scanner, key string) {
@@ -86,14 +78,12 @@ func (r *Request) member(s *scanner, key string) {
 	switch key {
 	case "model":
 		r.Model = s.text(s.value())
-	case "stream":
-		r.Stream = s.value().kind == jsonspan.True
 	case "tools":
 		p.tools, r.Tools = s.tools(r.Tools[:0])
 	case "functions":
 		_, r.Tools = s.tools(r.Tools[:0])
 	default:
-		s.note(key, paramNotes, &p.maxTokens, &p.maxCompletion, &p.maxOutput, &p.store, &p.previous, &p.conversation, &p.template)
+		s.note(key, paramNotes, &p.store, &p.previous, &p.conversation, &p.template)
 	}
 }
 

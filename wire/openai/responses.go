@@ -15,14 +15,6 @@ type ResponsesRequest struct {
 	Request
 	System []transcript.Block // the instructions: none or one text block
 
-	// Store tells whether the provider keeps the response; it does unless told not to.
-	Store bool
-	// PreviousResponseID and Conversation name history that the provider holds. Such a
-	// request shows only the newest part of its conversation: pass it on as it is. See
-	// [ResponsesRequest.Partial].
-	PreviousResponseID string
-	Conversation       string
-
 	items    []itemNote
 	isString bool // input is a string rather than items
 	hasInput bool
@@ -56,7 +48,7 @@ func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesReq
 	if earlier != nil {
 		before = &earlier.Request
 	}
-	s, err := r.decode(before, body, func(s *scanner, key string) bool {
+	err := r.decode(before, body, func(s *scanner, key string) bool {
 		switch key {
 		case "input":
 			r.input(s, earlier)
@@ -73,17 +65,11 @@ func DecodeResponsesAfter(earlier *ResponsesRequest, body []byte) (*ResponsesReq
 	if err != nil {
 		return nil, fmt.Errorf("decode responses request: %w", err)
 	}
-	r.MaxTokens = s.number(r.p.maxOutput)
-	r.Store = r.p.store.kind != jsonspan.False
-	r.PreviousResponseID = s.text(r.p.previous)
-	if r.Conversation = s.text(r.p.conversation); r.p.conversation.kind == jsonspan.Object {
-		r.Conversation = jsonspan.Value(r.p.conversation.Of(body)).Get("id").Text()
-	}
 	return r, nil
 }
 
 // Partial reports whether the provider holds part of the conversation, where no view can
-// reach it.
+// reach it: the request names an earlier response or a conversation. Pass it on as it is.
 func (r *ResponsesRequest) Partial() bool {
 	return r.p.previous.given() || r.p.conversation.given()
 }
@@ -148,19 +134,10 @@ func (r *ResponsesRequest) Earlier() *ResponsesRequest {
 	return &ResponsesRequest{Request: r.after(), items: r.items}
 }
 
-// Hashes returns a hash of each item that stays the same when the client sends the item
+// ItemHash returns a hash of an item that stays the same when the client sends the item
 // again: cache markers and space do not count, and content that is a string counts as one
-// part of type text.
-func (r *ResponsesRequest) Hashes() []transcript.Hash {
-	if !r.isString {
-		return r.body.Hashes()
-	}
-	// The next request has to show this as an item.
-	return []transcript.Hash{ItemHash(r.body.Elements[0].Span.Of(r.body.Data))}
-}
-
-// ItemHash returns the hash that [ResponsesRequest.Hashes] gives an item. The item must be
-// valid JSON; a string counts as the user message that it stands for.
+// part of type text. The item must be valid JSON; a string counts as the user message that
+// it stands for.
 func ItemHash(raw []byte) transcript.Hash {
 	if len(raw) > 0 && raw[0] == '"' {
 		raw = append(append([]byte(`{"role":"user","content":`), raw...), '}')

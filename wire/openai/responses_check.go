@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -29,30 +30,6 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 	}
 	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
 		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
-	}
-	return c.found
-}
-
-// CheckAgainst is Check for a request that was made from another one by leaving out items.
-// It also finds items that followed a reasoning item in before and have lost it, which the
-// provider notices by their ids.
-func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model) []transcript.Violation {
-	c := checker{found: r.Check(m)}
-	here := make(map[string]bool, len(r.items))
-	for _, n := range r.items {
-		here[n.id] = true
-	}
-	reasoned := before.reasonedBy()
-	for i, n := range before.items {
-		if n.id == "" || !here[n.id] {
-			continue
-		}
-		for _, at := range reasoned[i] {
-			if rs := before.items[at].id; rs != "" && !here[rs] {
-				c.report("reasoning-missing", "input",
-					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", n.id, n.typ, rs)
-			}
-		}
 	}
 	return c.found
 }
@@ -149,7 +126,7 @@ func (c *itemChecker) unanswered() {
 // stored checks that nothing refers to an item that the provider has not stored.
 func (c *itemChecker) stored(typ string, it *item) {
 	id := c.text(it.id)
-	if c.r.Store || id == "" {
+	if c.r.p.store.kind != jsonspan.False || id == "" {
 		return
 	}
 	bare := typ == "reasoning" && (!it.encrypted.isString() || it.encrypted.Len() <= len(`""`)) && strings.HasPrefix(id, "rs_")

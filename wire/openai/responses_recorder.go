@@ -21,7 +21,7 @@ type ResponsesRecorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. Its index is
 	// that of the item.
 	OnDelta func(model.Delta)
-	// Limit bounds the memory for the answer; zero means [DefaultLimit].
+	// Limit bounds the memory for the answer in bytes; zero means 64 MiB.
 	Limit int
 
 	stream wire.Stream

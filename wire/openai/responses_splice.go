@@ -19,7 +19,7 @@ import (
 // provider knows items by their id, and refuses one that followed a reasoning item if that
 // reasoning item is missing. So where a view leaves out a reasoning item, the items that it
 // shows of the same answer lose their ids, as if the client had written them. Types that
-// need their id keep it; [ResponsesRequest.CheckAgainst] says when that is illegal.
+// need their id keep it, which the provider may refuse.
 //
 // The reverse, a reasoning item whose following item is left out, is not repaired;
 // [ResponsesRequest.Check] finds it.
