@@ -1,8 +1,10 @@
 package wire
 
 import (
+	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -75,4 +77,52 @@ func SplitSystem(req *model.Request) (string, []transcript.Message) {
 		msgs = msgs[1:]
 	}
 	return strings.Join(parts, "\n\n"), msgs
+}
+
+// Input is a call's input as a JSON object; empty: it has none. Free text, the input of a
+// custom tool, becomes the member input.
+func Input(c transcript.ToolCall) string {
+	text := c.Input.String()
+	switch {
+	case jsonspan.Value(text).Valid(jsonspan.Object) == nil:
+		return text
+	case strings.TrimSpace(text) == "":
+		return ""
+	}
+	return `{"input":` + c.Input.Literal() + `}`
+}
+
+// Tools writes tool definitions with commas between them. One whose bytes are of the format
+// goes in as it came. The schema's member has the given name; a tool without a schema gets
+// the one given, if any.
+func Tools(tools []model.Tool, isOwn func(raw string) bool, schemaName, noSchema string) ([]byte, error) {
+	var out []byte
+	for i, t := range tools {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		if isOwn(t.Raw) {
+			out = append(out, t.Raw...)
+			continue
+		}
+		if t.Name == "" {
+			return nil, fmt.Errorf("tool %d: it has no name", i)
+		}
+		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
+		if t.Description != "" {
+			out = jsonspan.AppendQuote(append(out, `,"description":`...), t.Description)
+		}
+		schema := t.Schema
+		if strings.TrimSpace(schema) == "" {
+			schema = noSchema
+		}
+		if schema != "" {
+			if jsonspan.Value(schema).Valid(jsonspan.Object) != nil {
+				return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
+			}
+			out = append(append(out, `,"`+schemaName+`":`...), schema...)
+		}
+		out = append(out, '}')
+	}
+	return out, nil
 }

@@ -55,6 +55,14 @@ func Checker[R interface {
 	}
 }
 
+// Violations collects the rules that a request breaks.
+type Violations []transcript.Violation
+
+// Add adds one.
+func (v *Violations) Add(rule, path, format string, args ...any) {
+	*v = append(*v, transcript.Violation{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+}
+
 // DecodeOne reads one element of the array that the member of a request's body holds, with
 // the format's own way to decode a body. It keeps nothing of raw.
 func DecodeOne[R any](member string, raw []byte, decode func(body []byte) (R, error), messages func(R) []transcript.Message) (transcript.Message, error) {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -31,17 +32,13 @@ func (r *Request) Check(m model.Model) []transcript.Violation {
 	c.servers()
 	c.compactions()
 	c.openThinking()
-	return c.out
+	return c.Violations
 }
 
 type checker struct {
-	r   *Request
-	m   model.Model
-	out []transcript.Violation
-}
-
-func (c *checker) add(rule, path, format string, args ...any) {
-	c.out = append(c.out, transcript.Violation{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+	wire.Violations
+	r *Request
+	m model.Model
 }
 
 func messagePath(i int) string  { return fmt.Sprintf("messages.%d", i) }
@@ -98,7 +95,7 @@ func (c *checker) tools() {
 	seen := make(map[string]bool, len(c.r.Tools))
 	for _, t := range c.r.Tools {
 		if t.Name != "" && seen[t.Name] {
-			c.add("tool-name-duplicate", "tools", "Tool names must be unique.")
+			c.Add("tool-name-duplicate", "tools", "Tool names must be unique.")
 		}
 		seen[t.Name] = true
 	}
@@ -108,7 +105,7 @@ func (c *checker) tools() {
 func (c *checker) caching() {
 	markers := c.r.Markers()
 	if len(markers) > maxMarkers {
-		c.add("cache-markers", "cache_control", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
+		c.Add("cache-markers", "cache_control", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
 	}
 	short := false
 	for _, m := range markers {
@@ -121,7 +118,7 @@ func (c *checker) caching() {
 			short = short || m.Path != "" // the automatic marker comes last whatever it says
 		case "1h":
 			if short && m.Path != "" {
-				c.add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
+				c.Add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
 					"cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
 			}
 		}
@@ -138,14 +135,14 @@ func (c *checker) marked(path string, b transcript.Block) {
 	switch b := b.(type) {
 	case transcript.Text:
 		if b.Text.IsEmpty() {
-			c.add("cache-empty-text", path+".text", "cache_control cannot be set for empty text blocks")
+			c.Add("cache-empty-text", path+".text", "cache_control cannot be set for empty text blocks")
 		}
 	case transcript.Thinking:
 		typ := "thinking"
 		if b.Redacted {
 			typ = "redacted_thinking"
 		}
-		c.add("cache-thinking", path+"."+typ+".cache_control", "Extra inputs are not permitted")
+		c.Add("cache-thinking", path+"."+typ+".cache_control", "Extra inputs are not permitted")
 	}
 }
 
@@ -165,9 +162,9 @@ func (c *checker) compactions() {
 				continue
 			}
 			if n++; n > 1 {
-				c.add("compaction-duplicate", blockPath(i, j), "only one `compaction` block may be provided")
+				c.Add("compaction-duplicate", blockPath(i, j), "only one `compaction` block may be provided")
 			} else if i > 0 || j > 0 {
-				c.add("compaction-misplaced", blockPath(i, j), "compaction_block_misplaced: `compaction` must be the first block of the first message")
+				c.Add("compaction-misplaced", blockPath(i, j), "compaction_block_misplaced: `compaction` must be the first block of the first message")
 			}
 		}
 	}
@@ -203,7 +200,7 @@ func (c *checker) openThinking() {
 		return
 	}
 	if blocks[0].block.Kind() != transcript.KindThinking {
-		c.add("thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+		c.Add("thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
 			"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
 			"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
 			"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",

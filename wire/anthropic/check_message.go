@@ -11,16 +11,16 @@ import (
 func (c *checker) roles() {
 	turns := c.turns()
 	if len(turns) == 0 {
-		c.add("messages-empty", "messages", "at least one message is required")
+		c.Add("messages-empty", "messages", "at least one message is required")
 		return
 	}
 	for i, m := range c.r.Messages {
 		if m.Role() == transcript.RoleSystem && c.m.ID != "" && !c.m.Accepts.SystemMessages {
-			c.add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
+			c.Add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
 		}
 	}
 	if first := turns[0]; first.role == transcript.RoleAssistant && !c.startsWithCompaction() {
-		c.add("first-role", "messages", `first message must use the "user" role`)
+		c.Add("first-role", "messages", `first message must use the "user" role`)
 	}
 	for k, t := range turns {
 		if t.role == transcript.RoleSystem {
@@ -46,14 +46,14 @@ func (c *checker) startsWithCompaction() bool {
 func (c *checker) systemPlace(turns []wireTurn, k int) {
 	path := messagePath(turns[k].start)
 	if k == 0 {
-		c.add("system-role-place", path, "a message with role 'system' cannot be the first message")
+		c.Add("system-role-place", path, "a message with role 'system' cannot be the first message")
 		return
 	}
 	if before := turns[k-1]; before.role == transcript.RoleAssistant && !c.endsInServerResult(before) {
-		c.add("system-role-place", path, "a message with role 'system' must follow a user message")
+		c.Add("system-role-place", path, "a message with role 'system' must follow a user message")
 	}
 	if k+1 < len(turns) && turns[k+1].role != transcript.RoleAssistant {
-		c.add("system-role-place", path, "a message with role 'system' must be last or be followed by an assistant message")
+		c.Add("system-role-place", path, "a message with role 'system' must be last or be followed by an assistant message")
 	}
 }
 
@@ -79,7 +79,7 @@ func (c *checker) lastAssistant(t wireTurn) {
 		return
 	}
 	if c.m.Refuses.Prefill {
-		c.add("prefill-refused", messagePath(t.end-1),
+		c.Add("prefill-refused", messagePath(t.end-1),
 			"This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
 	if len(blocks) == 0 {
@@ -87,7 +87,7 @@ func (c *checker) lastAssistant(t wireTurn) {
 	}
 	if last, ok := blocks[len(blocks)-1].block.(transcript.Text); ok {
 		if s := last.Text.String(); !blank(last.Text.Literal()) && strings.TrimRight(s, " \t\r\n") != s {
-			c.add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
+			c.Add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
 		}
 	}
 }
@@ -105,14 +105,14 @@ func (c *checker) message(i int) {
 	case shape.content == jsonspan.String:
 		t, _ := m.Blocks().At(0).(transcript.Text)
 		if empty = t.Text.IsEmpty(); !empty && blank(t.Text.Literal()) {
-			c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
+			c.Add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 		}
 	case shape.content != jsonspan.Array:
 		return
 	}
 	if empty {
 		if !c.effortOnly(i) && !(last && m.Role() == transcript.RoleAssistant) {
-			c.add("message-empty", messagePath(i),
+			c.Add("message-empty", messagePath(i),
 				"all messages must have non-empty content except for the optional final assistant message")
 		}
 		return
@@ -131,12 +131,12 @@ func (c *checker) block(path string, b transcript.Block) {
 		c.words(b)
 	case transcript.ToolCall:
 		if input := b.Input.String(); input != "" && input[0] != '{' {
-			c.add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
+			c.Add("tool-use-input", path+".tool_use.input", "Input should be a valid dictionary")
 		}
 	case transcript.ToolResult:
 		for _, p := range b.Parts.All() {
 			if t, ok := p.(transcript.Text); ok && t.Raw != "" && t.Text.IsEmpty() {
-				c.add("text-empty", "messages", "text content blocks must be non-empty")
+				c.Add("text-empty", "messages", "text content blocks must be non-empty")
 			}
 		}
 	}
@@ -145,8 +145,8 @@ func (c *checker) block(path string, b transcript.Block) {
 func (c *checker) words(b transcript.Text) {
 	switch {
 	case b.Text.IsEmpty():
-		c.add("text-empty", "messages", "text content blocks must be non-empty")
+		c.Add("text-empty", "messages", "text content blocks must be non-empty")
 	case blank(b.Text.Literal()):
-		c.add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
+		c.Add("text-whitespace", "messages", "text content blocks must contain non-whitespace text")
 	}
 }

@@ -46,7 +46,7 @@ func (c *checker) calls(t wireTurn, seen map[string]bool) {
 	for _, p := range c.blocks(t) {
 		if call, ok := p.block.(transcript.ToolCall); ok {
 			if seen[call.ID] {
-				c.add("tool-use-id-duplicate", p.path(), "`tool_use` ids must be unique")
+				c.Add("tool-use-id-duplicate", p.path(), "`tool_use` ids must be unique")
 			}
 			seen[call.ID] = true
 		}
@@ -67,7 +67,7 @@ func (c *checker) answered(t, next wireTurn) {
 	}
 	for _, p := range c.blocks(t) {
 		if call, ok := p.block.(transcript.ToolCall); ok && !results[call.ID] {
-			c.add("tool-result-missing", messagePath(p.Message), textMissing, call.ID)
+			c.Add("tool-result-missing", messagePath(p.Message), textMissing, call.ID)
 		}
 	}
 }
@@ -89,11 +89,11 @@ func (c *checker) results(t wireTurn, before []placed) {
 		}
 		switch {
 		case !calls[r.CallID]:
-			c.add("tool-result-unexpected", p.path(), textUnexpected, r.CallID)
+			c.Add("tool-result-unexpected", p.path(), textUnexpected, r.CallID)
 		case answered[r.CallID]:
-			c.add("tool-result-duplicate", p.path(), textDuplicate, r.CallID)
+			c.Add("tool-result-duplicate", p.path(), textDuplicate, r.CallID)
 		case other: // the provider sees the call unanswered
-			c.add("tool-results-first", messagePath(before[len(before)-1].Message), textMissing, r.CallID)
+			c.Add("tool-results-first", messagePath(before[len(before)-1].Message), textMissing, r.CallID)
 		}
 		answered[r.CallID] = true
 	}
@@ -146,7 +146,7 @@ func (c *checker) serverBlock(p placed, b transcript.Opaque, open []serverCall, 
 		}
 		id := raw.Get("tool_use_id").Text()
 		if !used[want][id] {
-			c.add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
+			c.Add("server-tool-result-unexpected", p.path(), textServerPair, b.Type, id, b.Type, want)
 		}
 		for k, call := range open {
 			if call.id == id {
@@ -160,7 +160,7 @@ func (c *checker) serverBlock(p placed, b transcript.Opaque, open []serverCall, 
 // abandoned reports calls of server tools that are still open when the user says something.
 func (c *checker) abandoned(p placed, open []serverCall) []serverCall {
 	for _, call := range open {
-		c.add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)
+		c.Add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)
 	}
 	return nil
 }

@@ -126,34 +126,8 @@ func markedTool(tools []model.Tool) bool {
 	return false
 }
 
-// encodeTools writes the definitions. One that came off this wire goes in as it came.
 func encodeTools(tools []model.Tool) ([]byte, error) {
-	var out []byte
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if ownTool(t.Raw) {
-			out = append(out, t.Raw...)
-			continue
-		}
-		if t.Name == "" {
-			return nil, fmt.Errorf("tool %d: it has no name", i)
-		}
-		schema := t.Schema
-		if strings.TrimSpace(schema) == "" {
-			schema = `{"type":"object"}`
-		}
-		if jsonspan.Value(schema).Valid(jsonspan.Object) != nil {
-			return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
-		}
-		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
-		if t.Description != "" {
-			out = jsonspan.AppendQuote(append(out, `,"description":`...), t.Description)
-		}
-		out = append(append(append(out, `,"input_schema":`...), schema...), '}')
-	}
-	return out, nil
+	return wire.Tools(tools, ownTool, "input_schema", `{"type":"object"}`)
 }
 
 // ownTool reports whether a definition's bytes are of this wire: it has the schema

@@ -169,15 +169,7 @@ func appendCall(dst []byte, b transcript.ToolCall) ([]byte, error) {
 	}
 	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_use","id":`...), callID(b.ID))
 	dst = jsonspan.AppendQuote(append(dst, `,"name":`...), b.Name)
-	dst = append(dst, `,"input":`...)
-	switch input := jsonspan.Value(b.Input.String()); {
-	case input.Valid(jsonspan.Object) == nil:
-		dst = append(dst, input...)
-	case len(strings.TrimSpace(string(input))) == 0:
-		dst = append(dst, "{}"...)
-	default: // the free text of a custom tool
-		dst = append(append(append(dst, `{"input":`...), b.Input.Literal()...), '}')
-	}
+	dst = append(append(dst, `,"input":`...), cmp.Or(wire.Input(b), "{}")...)
 	return append(dst, '}'), nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -16,29 +17,25 @@ import (
 func (r *Request) Check(m model.Model) []transcript.Violation {
 	c := checker{r: r}
 	if len(r.Messages) == 0 {
-		c.add("contents-empty", "contents", "* GenerateContentRequest.contents: contents is not specified")
-		return c.out
+		c.Add("contents-empty", "contents", "* GenerateContentRequest.contents: contents is not specified")
+		return c.Violations
 	}
 	for i := range r.Messages {
 		c.content(i)
 		c.pairs(i)
 	}
 	if last := len(r.Messages) - 1; r.Messages[last].Role() == transcript.RoleAssistant {
-		c.add("last-role", path(last), "Please ensure that multiturn requests end with a user role or a function response.")
+		c.Add("last-role", path(last), "Please ensure that multiturn requests end with a user role or a function response.")
 	}
 	if m.Thinking.Signed && m.ID != model.UnknownModel {
 		c.signatures()
 	}
-	return c.out
+	return c.Violations
 }
 
 type checker struct {
-	r   *Request
-	out []transcript.Violation
-}
-
-func (c *checker) add(rule, path, format string, args ...any) {
-	c.out = append(c.out, transcript.Violation{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+	wire.Violations
+	r *Request
 }
 
 func path(i int) string        { return fmt.Sprintf("contents[%d]", i) }
@@ -48,11 +45,11 @@ func partPath(i, j int) string { return fmt.Sprintf("contents[%d].parts[%d]", i,
 func (c *checker) content(i int) {
 	m := c.r.Messages[i]
 	if m.Blocks().Len() == 0 {
-		c.add("parts-empty", path(i), "* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
+		c.Add("parts-empty", path(i), "* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
 	}
 	for j, b := range m.Blocks().All() {
 		if t, ok := b.(transcript.Text); ok && t.Text.IsEmpty() {
-			c.add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try again.")
+			c.Add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try again.")
 		}
 	}
 }
@@ -79,10 +76,10 @@ func (c *checker) pairs(i int) {
 	before, _ := c.ids(i - 1)
 	if len(calls) > 0 {
 		if i == 0 || c.r.Messages[i-1].Role() == transcript.RoleAssistant {
-			c.add("call-place", path(i), "Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+			c.Add("call-place", path(i), "Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
 		}
 		if _, next := c.ids(i + 1); i+1 < len(c.r.Messages) && len(next) != len(calls) {
-			c.add("response-count", path(i), "Please ensure that the number of function response parts is equal to "+
+			c.Add("response-count", path(i), "Please ensure that the number of function response parts is equal to "+
 				"the number of function call parts of the function call turn.")
 		}
 	}
@@ -90,13 +87,13 @@ func (c *checker) pairs(i int) {
 		return
 	}
 	if len(before) == 0 {
-		c.add("response-place", path(i), "Please ensure that function response turn comes immediately after a function call turn.")
+		c.Add("response-place", path(i), "Please ensure that function response turn comes immediately after a function call turn.")
 		return
 	}
 	for _, id := range results {
 		at := slices.Index(before, id)
 		if at < 0 {
-			c.add("response-unknown", path(i), "The function response %q answers no function call of the turn before it.", id)
+			c.Add("response-unknown", path(i), "The function response %q answers no function call of the turn before it.", id)
 			continue
 		}
 		before = slices.Delete(before, at, at+1)
@@ -117,7 +114,7 @@ func (c *checker) signatures() {
 				continue
 			}
 			if raw := jsonspan.Value(call.Raw); raw.Get("thoughtSignature").Text() == "" && raw.Get("thought_signature").Text() == "" {
-				c.add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in functionCall parts. "+
+				c.Add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in functionCall parts. "+
 					"This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. "+
 					"Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
 			}

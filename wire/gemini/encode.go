@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -103,32 +102,12 @@ func appendOptions(out []byte, req *model.Request) ([]byte, error) {
 
 // declare writes function declarations. One that came off this wire goes in as it came.
 func declare(tools []model.Tool) ([]byte, error) {
-	var out []byte
-	for i, t := range tools {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		if own := jsonspan.Value(t.Raw); own.Valid(jsonspan.Object) == nil && own.Get("name") != nil &&
-			(own.Get("parameters") != nil || own.Get("parametersJsonSchema") != nil) && own.Get("type") == nil {
-			out = append(out, t.Raw...)
-			continue
-		}
-		if t.Name == "" {
-			return nil, fmt.Errorf("tool %d: it has no name", i)
-		}
-		out = jsonspan.AppendQuote(append(out, `{"name":`...), t.Name)
-		if t.Description != "" {
-			out = jsonspan.AppendQuote(append(out, `,"description":`...), t.Description)
-		}
-		if strings.TrimSpace(t.Schema) != "" {
-			if jsonspan.Value(t.Schema).Valid(jsonspan.Object) != nil {
-				return nil, fmt.Errorf("tool %q: its schema is no JSON object", t.Name)
-			}
-			out = append(append(out, `,"parametersJsonSchema":`...), t.Schema...)
-		}
-		out = append(out, '}')
+	isOwn := func(raw string) bool {
+		v := jsonspan.Value(raw)
+		return v.Valid(jsonspan.Object) == nil && v.Get("name") != nil && v.Get("type") == nil &&
+			(v.Get("parameters") != nil || v.Get("parametersJsonSchema") != nil)
 	}
-	return out, nil
+	return wire.Tools(tools, isOwn, "parametersJsonSchema", "")
 }
 
 // EncodeMessage returns a message as an element of the contents array. A message that came

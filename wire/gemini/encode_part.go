@@ -86,11 +86,8 @@ func (e *encoder) call(b transcript.ToolCall, sign bool) ([]byte, error) {
 		return nil, fmt.Errorf("tool call %q: it has no name", b.ID)
 	}
 	out := jsonspan.AppendQuote(append(function("functionCall", b.ID, b.Name), `"name":`...), b.Name)
-	switch input := jsonspan.Value(b.Input.String()); {
-	case input.Valid(jsonspan.Object) == nil:
+	if input := wire.Input(b); input != "" {
 		out = append(append(out, `,"args":`...), input...)
-	case len(strings.TrimSpace(string(input))) > 0: // the free text of a custom tool
-		out = append(append(append(out, `,"args":{"input":`...), b.Input.Literal()...), '}')
 	}
 	out = append(out, '}')
 	if sign {

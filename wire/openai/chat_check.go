@@ -20,15 +20,11 @@ import (
 // members of items are left to the provider.
 type checker struct {
 	scanner
-	found []transcript.Violation
-}
-
-func (c *checker) report(rule, path, format string, args ...any) {
-	c.found = append(c.found, transcript.Violation{Rule: rule, Path: path, Message: fmt.Sprintf(format, args...)})
+	wire.Violations
 }
 
 func (c *checker) emptyArray(path string) {
-	c.report("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
+	c.Violations.Add("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
 }
 
 // maxCall is how many characters the id of a call may have, and on the Chat wire its name.
@@ -36,7 +32,7 @@ const maxCall = 64
 
 func (c *checker) atMost(path string, v value) {
 	if n := utf8.RuneCountInString(c.text(v)); n > maxCall {
-		c.report("string-too-long", path,
+		c.Violations.Add("string-too-long", path,
 			"Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", path, maxCall, n)
 	}
 }
@@ -44,7 +40,7 @@ func (c *checker) atMost(path string, v value) {
 // name checks the name of a function.
 func (c *checker) name(path string, v value) {
 	if v.isString() && !wire.IsName(c.text(v)) {
-		c.report("name-pattern", path,
+		c.Violations.Add("name-pattern", path,
 			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
 	}
 }
@@ -66,7 +62,7 @@ func (r *ChatRequest) Check(model.Model) []transcript.Violation {
 		c.pairing(i, &msg)
 	}
 	c.unanswered(len(r.body.Elements) - 1)
-	return c.found
+	return c.Violations
 }
 
 type chatChecker struct {
@@ -92,7 +88,7 @@ func (c *chatChecker) content(i int, m *chatMessage, needed bool) {
 	case m.content.kind == jsonspan.Array && len(m.parts) == 0:
 		c.emptyArray(fmt.Sprintf("messages[%d].content", i))
 	case !m.content.given() && needed: // a missing member reads as null
-		c.report("content-null", fmt.Sprintf("messages.[%d].content", i), "Invalid value for 'content': expected a string, got null.")
+		c.Violations.Add("content-null", fmt.Sprintf("messages.[%d].content", i), "Invalid value for 'content': expected a string, got null.")
 	}
 }
 
@@ -126,7 +122,7 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	}
 	id := c.text(m.toolCallID)
 	if len(c.order) == 0 {
-		c.report("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
+		c.Violations.Add("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
 			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
 		return
 	}
@@ -135,10 +131,10 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	switch {
 	case !m.toolCallID.isString(): // the provider says so
 	case !called:
-		c.report("tool-result-unknown", path,
+		c.Violations.Add("tool-result-unknown", path,
 			"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", id)
 	case left == 0:
-		c.report("tool-result-duplicate", path,
+		c.Violations.Add("tool-result-duplicate", path,
 			"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in messages[%d] and messages[%d].", id, c.since[id], i)
 	default:
 		c.waiting[id], c.since[id] = left-1, i
@@ -162,7 +158,7 @@ func (c *chatChecker) unanswered(i int) {
 		}
 	}
 	if len(ids) > 0 {
-		c.report("tool-result-missing", fmt.Sprintf("messages.[%d].role", i),
+		c.Violations.Add("tool-result-missing", fmt.Sprintf("messages.[%d].role", i),
 			"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
 				"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
 	}

@@ -26,7 +26,7 @@ func hashesOf(r *Request, hash func([]byte) transcript.Hash) []transcript.Hash {
 // It also finds items that followed a reasoning item in before and have lost it, which the
 // provider notices by their ids.
 func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model) []transcript.Violation {
-	c := checker{found: r.Check(m)}
+	c := checker{Violations: r.Check(m)}
 	here := make(map[string]bool, len(r.items))
 	for _, n := range r.items {
 		here[n.id] = true
@@ -38,10 +38,10 @@ func (r *ResponsesRequest) CheckAgainst(before *ResponsesRequest, m model.Model)
 		}
 		for _, at := range reasoned[i] {
 			if rs := before.items[at].id; rs != "" && !here[rs] {
-				c.report("reasoning-missing", "input",
+				c.Violations.Add("reasoning-missing", "input",
 					"Item '%s' of type '%s' was provided without its required 'reasoning' item: '%s'.", n.id, n.typ, rs)
 			}
 		}
 	}
-	return c.found
+	return c.Violations
 }

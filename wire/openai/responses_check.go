@@ -29,9 +29,9 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 		c.reasoning()
 	}
 	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
-		c.report("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
+		c.Violations.Add("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
 	}
-	return c.found
+	return c.Violations
 }
 
 type itemChecker struct {
@@ -57,7 +57,7 @@ func (c *itemChecker) item(i int, it *item) {
 		c.output(typ, it)
 	}
 	if typ == "compaction_trigger" && i != len(c.r.items)-1 {
-		c.report("compaction-trigger-last", path, "The 'compaction_trigger' item must be the final input item.")
+		c.Violations.Add("compaction-trigger-last", path, "The 'compaction_trigger' item must be the final input item.")
 	}
 	c.stored(typ, it)
 }
@@ -68,7 +68,7 @@ func (c *itemChecker) id(typ string, it *item) {
 		return
 	}
 	if c.ids[id] {
-		c.report("item-duplicate", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
+		c.Violations.Add("item-duplicate", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
 	}
 	c.ids[id] = true
 }
@@ -105,9 +105,9 @@ func (c *itemChecker) output(typ string, it *item) {
 	case id == "":
 	case n == nil && c.r.Partial():
 	case n == nil || n.typ+"_output" != typ:
-		c.report("tool-result-orphan", "input", "No tool call found for %s with call_id %s.", spoken(typ), id)
+		c.Violations.Add("tool-result-orphan", "input", "No tool call found for %s with call_id %s.", spoken(typ), id)
 	case n.open == 0:
-		c.report("tool-result-duplicate", "input",
+		c.Violations.Add("tool-result-duplicate", "input",
 			"Duplicate %s for call_id '%s'. Each %s must have exactly one matching %[1]s", typ, id, n.typ)
 	default:
 		n.open--
@@ -118,7 +118,7 @@ func (c *itemChecker) output(typ string, it *item) {
 func (c *itemChecker) unanswered() {
 	for _, n := range c.order {
 		if n.open > 0 {
-			c.report("tool-result-missing", "input", "No tool output found for %s %s.", spoken(n.typ), n.id)
+			c.Violations.Add("tool-result-missing", "input", "No tool output found for %s %s.", spoken(n.typ), n.id)
 		}
 	}
 }
@@ -131,7 +131,7 @@ func (c *itemChecker) stored(typ string, it *item) {
 	}
 	bare := typ == "reasoning" && (!it.encrypted.isString() || it.encrypted.Len() <= len(`""`)) && strings.HasPrefix(id, "rs_")
 	if bare || typ == "item_reference" {
-		c.report("item-not-stored", "input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. "+
+		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. "+
 			"Try again with `store` set to true, or remove this item from your input.", id)
 	}
 }
@@ -143,7 +143,7 @@ func (c *itemChecker) reasoning() {
 			continue
 		}
 		if i+1 == len(c.r.items) || c.r.Messages[i+1].Role() != transcript.RoleAssistant {
-			c.report("reasoning-unfollowed", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
+			c.Violations.Add("reasoning-unfollowed", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
 		}
 	}
 }
