@@ -13,7 +13,7 @@ import (
 //
 // The request follows the model's row in the table: no temperature where the model refuses
 // it, and no longer answer than it can give. The answer is streamed, because that shows that
-// the server is alive, unless Whole is set.
+// the server is alive.
 //
 // Failures that may pass are tried again after the time that the server asks for, else after
 // one second, two, four and so on. An answer that breaks off is tried again only if the sink
@@ -35,9 +35,8 @@ type ClientOptions struct {
 
 	HTTP    *http.Client  // nil: http.DefaultClient. A Timeout there bounds whole answers
 	Retries int           // tries after the first; 0: 2, negative: none
-	Idle    time.Duration // how long the server may be silent; 0: 5 minutes, twice that where the answer is not streamed
+	Idle    time.Duration // how long the server may be silent; 0: 5 minutes
 	Limit   int           // bytes of an answer; 0: 64 MiB
-	Whole   bool          // ask for answers in one piece, for servers that stream badly
 	Logger  *slog.Logger  // logs when a request is tried again; nil: nothing is logged
 }
 

@@ -39,9 +39,9 @@ const (
 	whole
 )
 
-// form says how the answer comes. Some servers that were asked for a stream send one piece,
-// and some send the wrong content type for either.
-func (a *answer) form(asked bool) form {
+// form says how the answer comes. Some servers send one piece although they were asked for a
+// stream, and some send the wrong content type for either.
+func (a *answer) form() form {
 	typ, _, _ := mime.ParseMediaType(a.resp.Header.Get("Content-Type"))
 	switch {
 	case typ == "text/event-stream":
@@ -50,8 +50,6 @@ func (a *answer) form(asked bool) form {
 		return whole
 	case typ == "text/html", strings.HasPrefix(typ, "image/"):
 		return unknown
-	case !asked:
-		return whole
 	}
 	if first, err := a.body.Peek(1); err == nil && first[0] == '{' {
 		return whole

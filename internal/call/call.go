@@ -50,8 +50,7 @@ type caller model.ClientOptions
 type Post struct {
 	URL    string
 	Header http.Header
-	Body   []byte
-	Stream bool // the body asks for a stream
+	Body   []byte // asks for a stream
 }
 
 // Wire reads the answers of a wire format.
@@ -83,7 +82,7 @@ func Ask(ctx context.Context, o *model.ClientOptions, req *model.Request, w Wire
 	if err != nil {
 		return model.Reply{}, fmt.Errorf("ask a model: %w", err)
 	}
-	r.Stream = !o.Whole
+	r.Stream = true
 	post, err := write(r, facts)
 	if err != nil {
 		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
@@ -91,7 +90,6 @@ func Ask(ctx context.Context, o *model.ClientOptions, req *model.Request, w Wire
 	if post.Body, err = WithMembers(post.Body, o.Extra); err != nil {
 		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
 	}
-	post.Stream = !o.Whole
 	reply, err := (*caller)(o).do(ctx, post, w, sink)
 	if err != nil {
 		err = fmt.Errorf("ask %s: %w", r.Model, err)
@@ -170,7 +168,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, *failure) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	idle := c.idle(p.Stream)
+	idle := cmp.Or(max(c.Idle, 0), defaultIdle)
 	timer := time.AfterFunc(idle, func() { cancel(silence(idle)) })
 	defer timer.Stop()
 
@@ -198,7 +196,7 @@ func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 	case resp.StatusCode >= 300:
 		return model.Reply{}, a.redirect()
 	}
-	switch a.form(p.Stream) {
+	switch a.form() {
 	case streamed:
 		return a.stream(ctx, watched, timer, sink)
 	case whole:
@@ -213,14 +211,6 @@ func noRedirects(hc *http.Client) *http.Client {
 	own := *cmp.Or(hc, http.DefaultClient)
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &own
-}
-
-func (c *caller) idle(stream bool) time.Duration {
-	idle := 2 * defaultIdle
-	if stream {
-		idle = defaultIdle
-	}
-	return cmp.Or(max(c.Idle, 0), idle)
 }
 
 func (c *caller) limit() int { return cmp.Or(max(c.Limit, 0), wire.DefaultLimit) }

@@ -119,7 +119,6 @@ func TestLlama(t *testing.T) {
 		})
 	}
 	t.Run("one piece", func(t *testing.T) {
-		llamaStreams(t, &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl, Whole: true})
 	})
 	t.Run("reactive", func(t *testing.T) { reactive(t, clients["chat"], mdl) })
 }

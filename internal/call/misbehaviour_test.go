@@ -24,7 +24,6 @@ func TestMisbehaviour(t *testing.T) {
 			{name: "stream", answers: list(good), text: "Hello", shown: "Hello"},
 			{name: "one piece although a stream was asked for", answers: list(status(200, w.whole)), text: "Hello", shown: "Hello"},
 			{name: "one piece of no type", answers: list(status(200, w.whole, "Content-Type", "")), text: "Hello", shown: "Hello"},
-			{name: "one piece as asked for", tuning: tuning{whole: true}, answers: list(status(200, w.whole)), text: "Hello", shown: "Hello"},
 			{name: "stream of a wrong type", answers: list(mistyped(good)), text: "Hello", shown: "Hello"},
 			{name: "stream that stays open", answers: list(then(good, hang)), text: "Hello", shown: "Hello", takes: time.Second},
 

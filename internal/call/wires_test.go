@@ -36,14 +36,13 @@ type tuning struct {
 	retries int
 	idle    time.Duration
 	limit   int
-	whole   bool
 }
 
 var wires = []wire{
 	{
 		name: "anthropic", model: "claude-opus-4-5",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}}
+			return &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}}
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
@@ -61,7 +60,7 @@ var wires = []wire{
 	{
 		name: "chat", model: "gpt-4o",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &openai.ChatClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
+			return &openai.ChatClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}
 		},
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
 		stream: []string{
@@ -77,7 +76,7 @@ var wires = []wire{
 	{
 		name: "responses", model: "gpt-5.4",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &openai.ResponsesClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
+			return &openai.ResponsesClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}
 		},
 		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item + `],"usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
@@ -93,7 +92,7 @@ var wires = []wire{
 	{
 		name: "gemini", model: "gemini-2.5-pro",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &gemini.Client{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit, Whole: o.whole}
+			return &gemini.Client{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}
 		},
 		whole: `{"candidates":[{"content":{"parts":[{"text":"Hello"}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":1}}`,
 		stream: []string{

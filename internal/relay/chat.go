@@ -28,12 +28,7 @@ func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 	}
 }
 
-type chatStream struct {
-	joined
-	any bool // content went to the client
-}
-
-func (s *chatStream) Begun() bool { return s.any || s.answer > 0 }
+type chatStream struct{ joined }
 
 func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	done := bytes.Equal(bytes.TrimSpace(data), []byte("[DONE]"))
@@ -57,9 +52,8 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	case empty:
 		return nil, false
 	}
-	if c := get(changed, "choices", 0, "delta", "content"); len(c) > 2 && c[0] == '"' || s.count > 0 {
-		s.any = true
-	}
+	c := get(changed, "choices", 0, "delta", "content")
+	s.begun = s.begun || len(c) > 2 && c[0] == '"'
 	return raw, false
 }
 

@@ -33,13 +33,10 @@ func refuseGemini(kind, text string) []byte {
 
 type geminiStream struct {
 	joined
-	any    bool // parts went to the client
 	signed bool // a call of ours, after which none went to the client, had a signature
 }
 
-func (s *geminiStream) Begun() bool { return s.any || s.answer > 0 }
-
-// event takes a chunk. The last one has the reason for stopping; the stream's end ends the
+// Event takes a chunk. The last one has the reason for stopping; the stream's end ends the
 // answer.
 func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 	if len(data) == 0 || data[0] != '{' {
@@ -72,7 +69,7 @@ func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 	case len(kept) == 0 && len(parts) > 0:
 		return nil, false
 	}
-	s.any = s.any || len(kept) > 0
+	s.begun = s.begun || len(kept) > 0
 	return raw, false
 }
 

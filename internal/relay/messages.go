@@ -68,7 +68,7 @@ func (s *messagesStream) numbered(raw, data []byte, n int) []byte {
 	return withData(raw, set(data, digits(n), "index"))
 }
 
-// end sends the usage of the last request with all output tokens: clients decide about
+// End sends the usage of the last request with all output tokens: clients decide about
 // their own compaction from it.
 func (s *messagesStream) End() []byte {
 	return s.release(func(data []byte) []byte {

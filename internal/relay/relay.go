@@ -65,6 +65,7 @@ type joined struct {
 	id     []byte      // of the first answer
 	output int         // tokens of the answers before
 	tokens int         // of this answer
+	begun  bool        // content went to the client
 	held   [][]byte    // the events that end the answer
 }
 
@@ -86,7 +87,7 @@ func (j *joined) number(at int, call bool, name string) int {
 		j.parts = make(map[int]int)
 	}
 	j.parts[at] = n
-	j.count = max(j.count, n+1)
+	j.count, j.begun = max(j.count, n+1), j.begun || n >= 0
 	if call && n >= 0 {
 		j.calls++
 	}
@@ -111,7 +112,7 @@ func (j *joined) Next() {
 	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held = nil, true, 0, false, 0, nil
 }
 
-func (j *joined) Begun() bool { return j.count > 0 || j.answer > 0 }
+func (j *joined) Begun() bool { return j.begun || j.answer > 0 }
 
 // unanswerable reports whether all calls of the answer are hidden. Its stop reason must
 // not be that of an answer with calls then: nobody answers a call that the client does

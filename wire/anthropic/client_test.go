@@ -54,7 +54,6 @@ func TestClientRequest(t *testing.T) {
 		{name: "base with version", client: anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "/v1/"}}, req: model.Request{Model: "m"}},
 		{name: "client's model", client: anthropic.Client{ClientOptions: model.ClientOptions{Model: model.Model{ID: "own"}}}, has: `"model":"own"`},
 		{name: "streams", req: model.Request{Model: "m"}, has: `"stream":true`},
-		{name: "does not stream", client: anthropic.Client{ClientOptions: model.ClientOptions{Whole: true}}, req: model.Request{Model: "m", Stream: true}, lack: `"stream"`},
 		{name: "temperature taken", req: model.Request{Model: "claude-opus-4-5", Temperature: &half}, has: `"temperature":0.5`},
 		{name: "temperature refused", req: model.Request{Model: "claude-opus-5-5", Temperature: &half}, lack: "temperature"},
 		{name: "answer as long as it gets", req: model.Request{Model: "claude-opus-4-5", MaxTokens: 1 << 20}, has: `"max_tokens":64000`},

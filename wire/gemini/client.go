@@ -36,10 +36,7 @@ var clientWire = call.Wire{
 
 func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	body, err := encode(r, facts.Thinking.Signed)
-	method := ":generateContent"
-	if r.Stream {
-		method = ":streamGenerateContent?alt=sse"
-	}
+	const method = ":streamGenerateContent?alt=sse"
 	h := call.Header(c.Header)
 	if c.Key != "" {
 		h.Set("X-Goog-Api-Key", c.Key)

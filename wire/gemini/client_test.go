@@ -24,7 +24,6 @@ func TestClientRequests(t *testing.T) {
 		has    string
 	}{
 		{"streams", gemini.Client{}, model.Request{Model: "m"}, "/v1beta/models/m:streamGenerateContent?alt=sse", `"contents"`},
-		{"whole", gemini.Client{Whole: true}, model.Request{Model: "models/m"}, "/v1beta/models/m:generateContent", `"contents"`},
 		{"client's model", gemini.Client{BaseURL: "/v1beta/", Model: model.Model{ID: "own"}}, model.Request{}, "/v1beta/models/own:streamGenerateContent?alt=sse", ""},
 		{"no way out of the path", gemini.Client{}, model.Request{Model: "../x?y"}, "/v1beta/models/..%2Fx%3Fy:streamGenerateContent?alt=sse", ""},
 		{"answer as long as it gets", gemini.Client{}, model.Request{Model: "gemini-2.5-pro", MaxTokens: 1 << 20}, "", `"maxOutputTokens":65536`},

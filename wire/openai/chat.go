@@ -85,12 +85,11 @@ func ChatMessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
 
 // chatMessage is what the scanner notes about a message.
 type chatMessage struct {
-	whole, role, content, name          value
+	whole, role, content                value
 	refusal, thinking, thought, audio   value
 	toolCalls, toolCallID, functionCall value
 	parts                               []part
 	calls                               []toolCall
-	legacy                              toolCall // of functionCall
 }
 
 // toolCall is what it notes about an element of tool_calls.
@@ -101,7 +100,9 @@ type toolCall struct {
 	name, input      value // of whichever of the two is there
 }
 
-var messageNotes = []string{"role", "name", "refusal", "reasoning_content", "reasoning", "audio", "tool_call_id"}
+var messageNotes = []string{
+	"role", "refusal", "reasoning_content", "reasoning", "audio", "tool_call_id", "function_call",
+}
 
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
@@ -117,13 +118,8 @@ func (s *scanner) chatMessage(m *chatMessage) {
 				m.calls = append(m.calls, s.toolCall())
 			}
 			m.toolCalls = s.since(at, kind)
-		case "function_call":
-			at, kind := s.C.Pos(), s.C.Kind()
-			m.legacy = toolCall{}
-			s.function(&m.legacy)
-			m.functionCall = s.since(at, kind)
 		default:
-			s.note(key, messageNotes, &m.role, &m.name, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID)
+			s.note(key, messageNotes, &m.role, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID, &m.functionCall)
 		}
 	}
 	m.whole = s.since(start, kind)
@@ -161,12 +157,8 @@ func (b *builder) chatMessage(m *chatMessage) {
 	b.Clear()
 	role := transcript.Role(b.text(m.role))
 	switch role {
-	case transcript.RoleTool, "function":
-		id := m.toolCallID
-		if role == "function" { // calls and results of this older form belong together by name
-			role, id = transcript.RoleTool, m.name
-		}
-		b.Add(b.result(b.text(id), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
+	case transcript.RoleTool:
+		b.Add(b.result(b.text(m.toolCallID), m.content, m.parts, m.whole), wire.Place{Content: contentSpan(m.content)})
 	case transcript.RoleAssistant:
 		b.assistant(m)
 	default:
@@ -201,10 +193,8 @@ func (b *builder) assistant(m *chatMessage) {
 	for i := range m.calls {
 		b.toolCall(&m.calls[i])
 	}
-	if m.functionCall.kind == jsonspan.Object {
-		name := b.text(m.legacy.name)
-		b.Add(transcript.ToolCall{ID: name, Name: name, Input: b.scanner.content(m.legacy.input), Raw: b.raw(m.functionCall)},
-			stringPlace(m.legacy.input))
+	if m.functionCall.given() { // the form before tools
+		b.Add(transcript.Opaque{Type: "function_call", Raw: b.raw(m.functionCall)}, wire.Place{})
 	}
 }
 

@@ -38,7 +38,6 @@ type ChatRecorder struct {
 	thinking piece // reasoning_content
 	thought  piece // reasoning
 	calls    []*streamedCall
-	legacy   streamedCall // of function_call, the form before tools
 	extra    []member
 	next     int // index of the next new block for deltas
 }
@@ -153,9 +152,6 @@ func (r *ChatRecorder) delta(m *chatMessage) {
 	}
 	for i := range m.calls {
 		r.call(&m.calls[i])
-	}
-	if m.functionCall.kind == jsonspan.Object {
-		r.input(&r.legacy, &m.legacy, r.legacy.name == "")
 	}
 	r.extra = r.keepUnknown(r.extra, m.whole, deltaMembers)
 }
@@ -276,7 +272,7 @@ func (r *ChatRecorder) keepUnknown(list []member, whole value, known []string) [
 func (r *ChatRecorder) message() (transcript.Message, bool) {
 	var w writer
 	w.raw("{").key("role").str("assistant").key("content")
-	if len(r.content.lit) == 0 && (len(r.calls) > 0 || r.legacy.name != "" || len(r.refusal.lit) > 0) {
+	if len(r.content.lit) == 0 && (len(r.calls) > 0 || len(r.refusal.lit) > 0) {
 		w.raw("null")
 	} else {
 		w.literal(r.content)
@@ -295,9 +291,6 @@ func (r *ChatRecorder) message() (transcript.Message, bool) {
 			w.streamedCall(c)
 		}
 		w.end("]")
-	}
-	if r.legacy.name != "" {
-		w.key("function_call").raw("{").key("name").str(r.legacy.name).key("arguments").literal(r.legacy.input).end("}")
 	}
 	for _, m := range r.extra {
 		w.key(m.key).raw(string(m.raw))

@@ -62,7 +62,6 @@ func TestClientRequest(t *testing.T) {
 		{name: "no key", req: model.Request{Model: "m"}, header: "Authorization: "},
 		{name: "header", options: model.ClientOptions{Header: http.Header{"openai-organization": {"o"}}}, req: model.Request{Model: "m"}, header: "Openai-Organization: o"},
 		{name: "streams", req: model.Request{Model: "m"}, chat: `"stream":true,"stream_options":{"include_usage":true}`, responses: `"stream":true`},
-		{name: "does not stream", options: model.ClientOptions{Whole: true}, req: model.Request{Model: "m", Stream: true}, chat: `!"stream"`, responses: `!"stream"`},
 		{name: "client's model", options: model.ClientOptions{Model: model.Model{ID: "own"}}, chat: `"model":"own"`, responses: `"model":"own"`},
 		{name: "provider's word for the limit", req: model.Request{Model: "gpt-5.4", MaxTokens: 9}, chat: `"max_completion_tokens":9`, responses: `"max_output_tokens":9`},
 		{name: "others' word for the limit", req: model.Request{Model: "deepseek-flash", MaxTokens: 9}, chat: `"max_tokens":9`, responses: `"max_output_tokens":9`},

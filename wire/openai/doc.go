@@ -33,9 +33,8 @@
 //
 // Each element of messages is a message. An assistant message holds, in this order,
 // thinking (reasoning_content or reasoning, which some servers send and want back), its
-// content, its refusal and its tool calls. A tool message is one tool result. Calls and
-// results of the form before tools, function_call and role function, have the
-// function's name for an id.
+// content, its refusal and its tool calls. A tool message is one tool result. A call of the
+// form before tools, function_call, is opaque.
 //
 // An assistant message with calls must be followed by a tool message for each of them and
 // nothing else.

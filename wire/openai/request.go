@@ -80,8 +80,6 @@ func (r *Request) member(s *scanner, key string) {
 		r.Model = s.text(s.value())
 	case "tools":
 		p.tools, r.Tools = s.tools(r.Tools[:0])
-	case "functions":
-		_, r.Tools = s.tools(r.Tools[:0])
 	default:
 		s.note(key, paramNotes, &p.store, &p.previous, &p.conversation, &p.template)
 	}
