@@ -9,6 +9,6 @@
 // on the same store, sends the same bytes.
 //
 // The wires are Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Gemini's
-// generateContent (wires.go). Requests to other paths pass through unchanged,
+// generateContent. Requests to other paths pass through unchanged,
 // to the provider that their key belongs to.
 package proxy

@@ -3,6 +3,12 @@
 // sent. It has values and rules for them, and decides nothing.
 package transcript
 
+import (
+	"io"
+	"slices"
+	"strconv"
+)
+
 // Role says who speaks.
 type Role string
 
@@ -129,4 +135,98 @@ func (m Message) Weight() int {
 type Note struct {
 	Key  string `json:"key"`
 	Text string `json:"text"` // empty: the note was removed
+}
+
+// RenderMessage writes message i as text: what unfolding a stretch of messages shows.
+func RenderMessage(w io.StringWriter, i int, m Message) {
+	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
+	for _, blk := range m.Blocks().All() {
+		RenderBlock(w, blk)
+	}
+}
+
+// RenderBlock writes a block as text.
+func RenderBlock(b io.StringWriter, blk Block) {
+	switch blk := blk.(type) {
+	case Text:
+		b.WriteString(blk.Text.String())
+	case Thinking:
+		if blk.Text.IsEmpty() {
+			return
+		}
+		b.WriteString("(thinking) ")
+		b.WriteString(blk.Text.String())
+	case ToolCall:
+		b.WriteString("(call " + blk.ID + ") " + blk.Name + " ")
+		b.WriteString(blk.Input.String())
+	case ToolResult:
+		word := "result"
+		if blk.Error {
+			word = "error"
+		}
+		b.WriteString("(" + word + " of " + blk.CallID + ")\n")
+		b.WriteString(blk.Text())
+		for _, p := range blk.Parts.All() {
+			if p.Kind() != KindText {
+				b.WriteString("\n(" + p.Kind().String() + ")")
+			}
+		}
+	case Image:
+		b.WriteString("(image " + blk.MediaType + ")")
+	case Opaque:
+		b.WriteString("(" + blk.Type + ") ")
+		b.WriteString(blk.Raw)
+	}
+	b.WriteString("\n")
+}
+
+// Unanswered returns the tool calls in a conversation that have no result, in the order
+// in which they were made. Given the messages of a single reply, it returns all calls in
+// them.
+func Unanswered(msgs ...Message) []ToolCall {
+	var calls []ToolCall
+	unanswered(msgs, func(_ int, c ToolCall) { calls = append(calls, c) })
+	return calls
+}
+
+// Repair answers the tool calls that have no result, as after a crash or a cancelled run:
+// providers refuse a conversation with such a call in it. Each gets an error result with
+// the text that text returns for it, which is what the model is told about the call. The
+// results of one answer are one new message right after it, so a conversation that ends
+// with calls gets its results at the end. The given messages stay as they are, and a
+// conversation without such calls is returned as it is.
+func Repair(msgs []Message, text func(ToolCall) string) []Message {
+	results := make(map[int][]ToolResult) // by the message they go before
+	unanswered(msgs, func(end int, c ToolCall) { results[end] = append(results[end], ErrorResult(c.ID, text(c))) })
+	if len(results) == 0 {
+		return msgs
+	}
+	repaired := make([]Message, 0, len(msgs)+len(results))
+	for i := range len(msgs) + 1 {
+		if results[i] != nil {
+			repaired = append(repaired, Results(results[i]...))
+		}
+		if i < len(msgs) {
+			repaired = append(repaired, msgs[i])
+		}
+	}
+	return repaired
+}
+
+// unanswered calls visit for each call without a result, with the end of its answer.
+func unanswered(msgs []Message, visit func(end int, c ToolCall)) {
+	t := NewTranscript(msgs...)
+	for _, r := range t.rounds {
+		end := r.Calls[len(r.Calls)-1].Call.Message + 1
+		if n := slices.IndexFunc(msgs[end:], func(m Message) bool { return m.role != RoleAssistant }); n >= 0 {
+			end += n
+		} else {
+			end = len(msgs)
+		}
+		for _, c := range r.Calls {
+			if !c.Answered {
+				visit(end, t.Block(c.Call).(ToolCall))
+			}
+		}
+	}
 }

@@ -19,9 +19,9 @@
 //
 //   - merge_scan.go looks through all pairs each time: quadratic, but the fastest
 //     for words;
-//   - merge_heap.go keeps the pairs in a heap;
-//   - merge_window.go cuts a very long piece into overlapping windows, so that a
-//     megabyte of one letter costs neither quadratic time nor much memory.
+//   - merge_heap.go keeps the pairs in a heap, and cuts a very long piece into
+//     overlapping windows, so that a megabyte of one letter costs neither quadratic
+//     time nor much memory.
 //
 // # Promises
 //

@@ -61,3 +61,70 @@ type scratch struct {
 func bytesOf(s string) []byte {
 	return unsafe.Slice(unsafe.StringData(s), len(s))
 }
+
+// A countCache remembers how many tokens a piece has. It stands before the
+// vocabulary for two reasons. A text repeats its names and identifiers, and
+// merging these is by far the dearest step. And the few thousand pieces that make
+// up most of a text fit into the processor's own cache here, while the vocabulary
+// does not.
+//
+// It is exact, since an entry holds the piece itself, and direct-mapped: a new
+// piece replaces the one in its slot.
+type countCache [1 << cacheBits]cachedCount
+
+const (
+	cacheBits  = 14
+	cacheLimit = 16 // the longest piece that is remembered
+)
+
+// A cachedCount holds a piece padded with zero bytes. The size is 0 in an entry
+// never used.
+type cachedCount struct {
+	low, high   uint64
+	size, count uint32
+}
+
+// cacheMasks cuts two words down to a piece of a given size. Words of all lengths
+// take the same path through the cache that way: a branch on the length could not
+// be predicted.
+var cacheMasks = func() (masks [cacheLimit + 1]struct{ low, high uint64 }) {
+	for size := range masks {
+		masks[size].low = ^uint64(0) >> (64 - 8*min(size, 8))
+		masks[size].high = ^uint64(0) >> (64 - 8*max(size-8, 0))
+	}
+	return masks
+}()
+
+// count returns the number of tokens in the piece b[i:j].
+func (s *scratch) count(v *vocabulary, b []byte, i, j int) int {
+	size := j - i
+	if size > cacheLimit {
+		return s.countUncached(v, b, i, j)
+	}
+	var low, high uint64
+	if i+cacheLimit <= len(b) {
+		masks := &cacheMasks[size]
+		low, high = load8(b, i)&masks.low, load8(b, i+8)&masks.high
+	} else {
+		low = loadUpTo8(b, i, min(size, 8))
+		if size > 8 {
+			high = loadUpTo8(b, i+8, size-8)
+		}
+	}
+	e := &s.cache[(low*multiplier1^high*multiplier2)>>(64-cacheBits)]
+	if e.low != low || e.high != high || e.size != uint32(size) {
+		*e = cachedCount{low, high, uint32(size), uint32(s.countUncached(v, b, i, j))}
+	}
+	return int(e.count)
+}
+
+// countUncached returns the number of tokens in the piece b[i:j].
+func (s *scratch) countUncached(v *vocabulary, b []byte, i, j int) int {
+	if v.rank(b, i, j) != noRank {
+		return 1
+	}
+	if suitsScan(b, i, j) {
+		return v.mergeScan(&s.parts, b, i, j)
+	}
+	return s.long.count(v, b[i:j], windowSize)
+}

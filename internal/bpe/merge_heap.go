@@ -1,5 +1,9 @@
 package bpe
 
+import (
+	"bytes"
+)
+
 // A heapMerge merges pieces in n log n steps. Its slices are scratch memory,
 // used again for the next piece.
 //
@@ -111,4 +115,102 @@ func (m *heapMerge) count() int {
 		n++
 	}
 	return n
+}
+
+// windowSize is how much of a very long piece is merged at once. It is small
+// enough for the heap to stay in the fastest cache, and an eighth of it, which is
+// merged twice, is as long as the longest token.
+const windowSize = 1024
+
+// A windowMerge merges pieces of any length, window by window.
+//
+// It rests on this: a sequence of tokens is the encoding of its bytes exactly if
+// each two neighbours are the encoding of theirs. Merging the whole sequence and
+// merging two neighbours apart from the rest take the same steps in the same
+// order, up to the first step that joins bytes from both sides of a border. So if
+// no two neighbours allow such a step, there is none; and if the whole has none,
+// neither has any part of it.
+//
+// Hence the tokens of a window are right as long as the window next to it begins
+// at one of their borders and the two tokens that meet there tolerate each other.
+// The border is taken well before the end of the window, where what lies beyond
+// no longer has an influence, and the next window begins with the same token
+// again. Where it does not, the two tokens are tested.
+type windowMerge struct {
+	heap heapMerge // the window
+	test heapMerge // two tokens that meet at a seam
+	scan scanParts
+}
+
+// A seam is a border between two tokens inside a piece. Everything before it is
+// final as long as the tokens at its sides tolerate each other. The zero seam is
+// the start of a piece.
+type seam struct {
+	at     int // offset in the piece
+	tokens int // number of tokens before it
+	before int // length of the token before it
+	after  int // length of the token after it, as the earlier window had it
+}
+
+// count returns the number of tokens in a piece. It begins with windows of the given
+// size.
+func (m *windowMerge) count(v *vocabulary, piece []byte, size int) int {
+	for {
+		if tokens, ok := m.countBy(v, piece, size); ok {
+			return tokens
+		}
+		// Larger windows, more room between seam and border, and in the end a
+		// single window. Not met in practice, but a text could be made for it.
+		size *= 8
+	}
+}
+
+// countBy is count with windows of one size. It fails where it finds no seam,
+// or one whose tokens do not tolerate each other.
+func (m *windowMerge) countBy(v *vocabulary, piece []byte, size int) (tokens int, ok bool) {
+	var s seam
+	var merged []byte
+	for {
+		window := piece[s.at:min(s.at+size, len(piece))]
+		if !bytes.Equal(window, merged) { // a run of one letter is merged once
+			m.heap.merge(v, piece, s.at, s.at+len(window))
+			merged = window
+		}
+		first := int(m.heap.next[0])
+		if s.at > 0 && first != s.after && !m.tolerate(v, piece, s.at-s.before, s.at, s.at+first) {
+			return 0, false
+		}
+		if s.at+len(window) == len(piece) {
+			return s.tokens + m.heap.count(), true
+		}
+		next := m.heap.lastSeam(size - size/8)
+		if next.at == 0 {
+			return 0, false // one token is as long as the window
+		}
+		s = seam{s.at + next.at, s.tokens + next.tokens, next.before, next.after}
+	}
+}
+
+// tolerate reports whether b[i:j] and b[j:k], each of them a token, stay apart
+// when their bytes are merged together.
+func (m *windowMerge) tolerate(v *vocabulary, b []byte, i, j, k int) bool {
+	if k-i <= scanLimit {
+		return v.mergeScan(&m.scan, b, i, k) == 2 && m.scan[1].start() == j-i
+	}
+	m.test.merge(v, b, i, k)
+	return m.test.count() == 2 && int(m.test.next[0]) == j-i
+}
+
+// lastSeam returns the last border between tokens at or before the given offset
+// of the piece merged last, which is longer. It is the start if there is no other.
+func (m *heapMerge) lastSeam(limit int) seam {
+	var s seam
+	for {
+		end := int(m.next[s.at])
+		if end > limit {
+			s.after = end - s.at
+			return s
+		}
+		s = seam{at: end, tokens: s.tokens + 1, before: end - s.at}
+	}
 }

@@ -9,7 +9,9 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/call"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // DefaultBaseURL is the provider's own server.
@@ -102,3 +104,20 @@ func (c Client) String() string { return "anthropic client for " + c.url() }
 
 // GoString is String, so that no way of printing shows the key.
 func (c Client) GoString() string { return c.String() }
+
+// Messages returns what a session needs to talk to the model over this wire.
+func Messages(m model.Model) model.Wire {
+	return model.Wire{Model: m, Format: transcript.FormatAnthropic, Codec: DecodeMessage, Check: Checker(m)}
+}
+
+// Checker returns the check of [Messages]: it refuses views that this wire would refuse for
+// the model. With the zero Model it has only the rules that hold for all models.
+func Checker(m model.Model) func(transcript.View, *transcript.Transcript) error {
+	return wire.Checker(m, encodeAsIs, Decode)
+}
+
+// DecodeMessage reads one element of a messages array: it is the [transcript.Codec] of this
+// wire. It keeps nothing of raw.
+func DecodeMessage(raw []byte) (transcript.Message, error) {
+	return wire.DecodeOne("messages", raw, Decode, func(r *Request) []transcript.Message { return r.Messages })
+}
