@@ -25,7 +25,7 @@ const (
 	ErrorBilling                          // no credit, or a spending limit was reached
 	ErrorNotFound                         // the model or endpoint does not exist
 	ErrorRefused                          // a content filter refused the prompt
-	ErrorThinkingBinding                  // the prefix before the thinking changed: drop the thinking, or restore the prefix
+	ErrorThinkingBinding                  // what comes before the thinking changed: drop the thinking, or restore it
 	ErrorInvalid                          // the request is malformed in another way
 )
 
@@ -39,10 +39,12 @@ var errorKinds = [...]struct{ name, hint string }{
 	ErrorServer:      {"server", "the provider failed; send the same request again"},
 	ErrorTimeout:     {"timeout", "the provider gave up waiting; send the same request again"},
 	ErrorAuth:        {"auth", "check the API key and which provider it is for"},
-	ErrorPermission:  {"permission", "the key is not allowed to do this; check its workspace and the model's availability"},
-	ErrorBilling:     {"billing", "check the account's credit and spending limits"},
-	ErrorNotFound:    {"not_found", "check the model's name and the base URL"},
-	ErrorRefused:     {"refused", "a content filter of the provider refused the prompt"},
+	ErrorPermission: {
+		"permission", "the key is not allowed to do this; check its workspace and the model's availability",
+	},
+	ErrorBilling:  {"billing", "check the account's credit and spending limits"},
+	ErrorNotFound: {"not_found", "check the model's name and the base URL"},
+	ErrorRefused:  {"refused", "a content filter of the provider refused the prompt"},
 	ErrorThinkingBinding: {
 		"thinking_binding",
 		"something before the thinking changed; send the earlier bytes unchanged, or have the provider drop the block",

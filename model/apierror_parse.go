@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -164,14 +165,8 @@ func (eb *errorBody) wrapped(raw string, depth int) {
 	}
 	var inner errorBody
 	inner.read(v, depth+1)
-	if inner.message != "" {
-		eb.message = inner.message
-	}
-	for _, f := range [...]struct{ to, from *string }{{&eb.typ, &inner.typ}, {&eb.code, &inner.code}, {&eb.param, &inner.param}} {
-		if *f.from != "" {
-			*f.to = *f.from
-		}
-	}
+	eb.message = cmp.Or(inner.message, eb.message)
+	eb.typ, eb.code, eb.param = cmp.Or(inner.typ, eb.typ), cmp.Or(inner.code, eb.code), cmp.Or(inner.param, eb.param)
 }
 
 // firstOf gives a field its first non-empty value.

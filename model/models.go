@@ -166,7 +166,8 @@ const UnknownModel = "unknown"
 //
 // For all others it reports false and returns the row [UnknownModel]: a window of 128,000
 // tokens, the smallest that hosted models have today, no price, and no feature that some
-// model refuses, except a temperature: whoever sets one means it. A local server's window is often smaller; ask the server.
+// model refuses, except a temperature: whoever sets one means it. A local server's window is
+// often smaller; ask the server.
 func (ms *Models) Lookup(id string) (Model, bool) {
 	name := normalModel(id)
 	if i, ok := ms.index[name]; ok && name != UnknownModel {

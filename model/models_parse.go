@@ -194,8 +194,9 @@ func (r *modelRow) prices() ([]Price, error) {
 			return nil, fmt.Errorf("tier above %d: input_times and output_times must be positive", t.Above)
 		}
 		list = append(list, Price{
-			Above: t.Above, Input: times(p.Input, t.Input), CacheWrite: times(p.CacheWrite, t.Input),
-			CacheWrite1h: times(p.CacheWrite1h, t.Input), CacheRead: times(p.CacheRead, t.Input), Output: times(p.Output, t.Output),
+			Above: t.Above, Input: times(p.Input, t.Input), Output: times(p.Output, t.Output),
+			CacheWrite: times(p.CacheWrite, t.Input), CacheWrite1h: times(p.CacheWrite1h, t.Input),
+			CacheRead: times(p.CacheRead, t.Input),
 		})
 	}
 	return list, nil

@@ -81,7 +81,8 @@ func (o *Options) decoder(encoding string, body io.ReadCloser) (io.ReadCloser, e
 	}
 	decode, ok := o.Decoders[name]
 	if !ok {
-		return nil, fmt.Errorf("%w %q (Options.Decoders has %s)", errEncoding, encoding, strings.Join(slices.Sorted(maps.Keys(o.Decoders)), ", "))
+		have := strings.Join(slices.Sorted(maps.Keys(o.Decoders)), ", ")
+		return nil, fmt.Errorf("%w %q (Options.Decoders has %s)", errEncoding, encoding, have)
 	}
 	r, err := decode(body)
 	if err != nil {

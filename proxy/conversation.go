@@ -66,7 +66,7 @@ type setup struct {
 // first request.
 type mode struct {
 	Recall RecallMode `json:"recall"`
-	Prefix string     `json:"prefix,omitempty"` // before the names of our tools, where the client has tools of the same names
+	Prefix string     `json:"prefix,omitempty"` // of our tools' names, where the client has tools of the same names
 }
 
 // mark is the data of a prefix entry: a request of the client, or an answer with hidden
@@ -181,7 +181,9 @@ func (c *conversation) load(ctx context.Context, upTo uint64) error {
 }
 
 // record stores a mark, after the messages that are new, and adds it.
-func (c *conversation) record(ctx context.Context, labels []string, m *mark, at time.Time, news ...transcript.Message) error {
+func (c *conversation) record(
+	ctx context.Context, labels []string, m *mark, at time.Time, news ...transcript.Message,
+) error {
 	last := c.sess.Last()
 	seq, err := c.sess.MarkAs(ctx, labels, m.encode(), news...)
 	if err != nil {
@@ -370,7 +372,9 @@ func saidHash(list []transcript.Message, own func(name string) bool) string {
 
 // view turns a view of the transcript into one of the request's messages. Messages that
 // the client does not have are included whole.
-func (c *conversation) view(ctx context.Context, v transcript.View, req *request, client []int) (transcript.View, error) {
+func (c *conversation) view(
+	ctx context.Context, v transcript.View, req *request, client []int,
+) (transcript.View, error) {
 	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
 	hidden := make(map[int]transcript.Message)
 	for i, vm := range v.Messages {

@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
@@ -141,7 +140,8 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	case errors.Is(err, errTooLarge), errors.Is(err, errMemory):
 		return x.refuse(tooMuch(on, err)), nil
 	case errors.Is(err, errEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
-		resp := x.refuse(http.StatusUnsupportedMediaType, on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error()))
+		body := on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error())
+		resp := x.refuse(http.StatusUnsupportedMediaType, body)
 		resp.Header["Accept-Encoding"] = slices.Sorted(maps.Keys(o.Decoders))
 		return resp, nil
 	case err != nil:
@@ -183,9 +183,7 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 
 // answered reports whether a request has an answer of the model in it, so that it is not
 // the first of its conversation.
-func answered(req *request) bool {
-	return slices.ContainsFunc(req.messages, func(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant })
-}
+func answered(req *request) bool { return slices.ContainsFunc(req.messages, isAnswer) }
 
 // pass sends the request unchanged and passes the reply on as it comes.
 func (x *exchange) pass() (*http.Response, error) {
@@ -297,7 +295,8 @@ func (x *exchange) refused(e *model.APIError) (again bool) {
 	if e.Overflow() && e.Used == 0 && e.Limit == 0 && e.Over == 0 {
 		most = max(most, 2)
 	}
-	if x.retried >= most || x.rw.o.ObserveOnly || !e.Overflow() && e.Kind != model.ErrorThinkingBinding || x.turn.conv == nil {
+	canMend := e.Overflow() || e.Kind == model.ErrorThinkingBinding
+	if x.retried >= most || x.rw.o.ObserveOnly || !canMend || x.turn.conv == nil {
 		return false
 	}
 	x.retried++

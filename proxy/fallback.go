@@ -19,7 +19,9 @@ import (
 // force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
-func (rw *rewriter) beside(ctx context.Context, req *request, from caller) (t *turn, near *conversation, begin bool, err error) {
+func (rw *rewriter) beside(
+	ctx context.Context, req *request, from caller,
+) (t *turn, near *conversation, begin bool, err error) {
 	key, known, err := rw.locate(ctx, from, req)
 	if err != nil || !known {
 		return nil, nil, answered(req), err

@@ -93,7 +93,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "pleat forwards to its own upstreams only", http.StatusForbidden)
 		return
 	case !h.Knows(r.Host):
-		http.Error(w, "pleat does not know the host name "+strconv.Quote(r.Host)+": call it by its address, or tell it the name (pleat proxy --host NAME)", http.StatusForbidden)
+		http.Error(w, "pleat does not know the host name "+strconv.Quote(r.Host)+
+			": call it by its address, or tell it the name (pleat proxy --host NAME)", http.StatusForbidden)
 		return
 	case !slices.Contains(h.rw.o.Hosts, "*") && new(http.CrossOriginProtection).Check(r) != nil:
 		http.Error(w, "pleat takes no requests of web pages from elsewhere", http.StatusForbidden)
@@ -105,7 +106,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case h.upstream(r) == nil:
 		h.rw.once("a request was refused: no upstream is set up for it", r.URL.Path)
-		http.Error(w, "pleat has no upstream for this request: none is set up for its wire, or its path and its key do not say whose it is", http.StatusNotFound)
+		http.Error(w, "pleat has no upstream for this request: none is set up for its wire, "+
+			"or its path and its key do not say whose it is", http.StatusNotFound)
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {

@@ -108,8 +108,9 @@ func (r *request) comesAgain() []transcript.Hash {
 		return out
 	}
 	m := r.messages[last]
+	blocks := m.Blocks()
 	var drop []transcript.BlockEdit
-	for b := m.Blocks().Len() - 1; b > 0 && len(drop) < maxTransient && m.Blocks().At(b).Kind() == transcript.KindText; b-- {
+	for b := blocks.Len() - 1; b > 0 && len(drop) < maxTransient && blocks.At(b).Kind() == transcript.KindText; b-- {
 		drop = slices.Insert(drop, 0, transcript.BlockEdit{Block: b, Drop: true})
 		less, err := r.on.edited(m, drop)
 		if err != nil {

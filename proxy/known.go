@@ -143,7 +143,7 @@ func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 		switch {
 		case i < d.leading:
 			d.hashes[i] = transcript.HashOf("leading " + m.Role())
-		case i >= before.leading && i < len(before.messages) && before.messages[i].Raw() == m.Raw(): // the same memory, where it was not decoded again
+		case i >= before.leading && i < len(before.messages) && before.messages[i].Raw() == m.Raw():
 			d.hashes[i] = before.hashes[i]
 		default:
 			d.hashes[i] = on.hash(transcript.StringBytes(m.Raw()))
@@ -156,6 +156,7 @@ func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 		d.prefixes = transcript.Chain(d.hashes)
 		return false
 	}
-	d.prefixes = append(before.prefixes[:shared:shared], transcript.ChainAfter(before.prefixes[shared-1], d.hashes[shared:])...)
+	rest := transcript.ChainAfter(before.prefixes[shared-1], d.hashes[shared:])
+	d.prefixes = append(before.prefixes[:shared:shared], rest...)
 	return true
 }

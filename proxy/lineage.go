@@ -135,8 +135,8 @@ func openingText(req *request) string {
 func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *request) bool {
 	kept := make(map[string]bool)
 	for _, m := range req.messages {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok && m.Role() == transcript.RoleAssistant && len(c.ID) >= proofID && c.ID != c.Name {
+		for _, c := range m.Calls() {
+			if isAnswer(m) && len(c.ID) >= proofID && c.ID != c.Name {
 				kept[c.ID+"\x00"+c.Input.String()] = true
 			}
 		}
@@ -154,8 +154,8 @@ func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *reques
 		if err != nil {
 			return false
 		}
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok && kept[c.ID+"\x00"+c.Input.String()] {
+		for _, c := range m.Calls() {
+			if kept[c.ID+"\x00"+c.Input.String()] {
 				return true
 			}
 		}
@@ -164,7 +164,9 @@ func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *reques
 }
 
 // reopen opens a session to read it. One that was deleted stays so.
-func (rw *rewriter) reopen(ctx context.Context, key store.SessionKey, req *request, prefix string) (*pleat.Session, error) {
+func (rw *rewriter) reopen(
+	ctx context.Context, key store.SessionKey, req *request, prefix string,
+) (*pleat.Session, error) {
 	if _, err := rw.beforeOf(ctx, key); err != nil {
 		return nil, err
 	}

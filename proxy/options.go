@@ -73,8 +73,11 @@ type Options struct {
 	// Conversations in other encodings are refused with status 415.
 	Decoders map[string]Decoder
 
+	// Memory is how many bytes the bodies of all requests under way may take together; 0: 1
+	// GiB. Beyond it requests are refused with status 503. What is kept of earlier requests
+	// takes at most an eighth of it.
+	Memory   int64
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
-	Memory   int64         // what the bodies of all requests under way may take together in bytes; 0: 1 GiB. Beyond it requests are refused with status 503; what is kept of earlier requests takes at most an eighth of it
 	MaxEvent int           // largest event of a stream in bytes; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
 	Rounds   int           // most hidden rounds for one request of the client; 0: 8

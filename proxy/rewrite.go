@@ -153,7 +153,8 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	model.Thinking.First = req.manual
 	system, tools := req.head()
 	o := &pleat.Options{
-		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window}, System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child,
+		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
+		System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
 	}
@@ -318,7 +319,9 @@ func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 
 // holder returns the session that has the client's next answer with hidden rounds, if it is
 // another one.
-func (rw *rewriter) holder(ctx context.Context, c *conversation, p position, s scope) (key store.SessionKey, err error) {
+func (rw *rewriter) holder(
+	ctx context.Context, c *conversation, p position, s scope,
+) (key store.SessionKey, err error) {
 	prefix, err := transcript.ParseHash(p.mark.Hash)
 	if err != nil || p.said == "" {
 		return key, nil
@@ -337,12 +340,15 @@ func (rw *rewriter) holder(ctx context.Context, c *conversation, p position, s s
 // found in: the same up to the last request that they share, or to the answer to it, if it
 // has hidden rounds. Its name is derived from where they part, so that all replicas choose
 // the same.
-func (rw *rewriter) fork(ctx context.Context, c *conversation, p position, req *request, s scope) (store.SessionKey, error) {
+func (rw *rewriter) fork(
+	ctx context.Context, c *conversation, p position, req *request, s scope,
+) (store.SessionKey, error) {
 	next := "again"
 	if p.mark.Client < len(req.prefixes) {
 		next = s.label(req.prefixes[p.mark.Client])
 	}
-	key := store.SessionKey{Tenant: c.key.Tenant, Session: family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, p.seq, next))}
+	name := family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, p.seq, next))
+	key := store.SessionKey{Tenant: c.key.Tenant, Session: name}
 	if p.seq == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}

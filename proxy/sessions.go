@@ -32,7 +32,9 @@ func (rw *rewriter) lookup(s scope, prefixes []transcript.Hash) (key store.Sessi
 // locate finds the session with the longest prefix of the conversation, or names a new
 // one. The store may know a longer prefix than the sessions in memory: from a session that
 // is no longer there, or from another replica.
-func (rw *rewriter) locate(ctx context.Context, from caller, req *request) (key store.SessionKey, known bool, err error) {
+func (rw *rewriter) locate(
+	ctx context.Context, from caller, req *request,
+) (key store.SessionKey, known bool, err error) {
 	prefixes := req.prefixes
 	if err := rw.written(ctx, false); err != nil {
 		return key, false, err
@@ -65,7 +67,8 @@ func (rw *rewriter) locate(ctx context.Context, from caller, req *request) (key 
 	if least > 0 {
 		return inMemory, true, nil
 	}
-	return store.SessionKey{Tenant: from.scope.tenant, Session: short(from.scope.label(prefixes[len(prefixes)-1]))}, false, nil
+	name := short(from.scope.label(prefixes[len(prefixes)-1]))
+	return store.SessionKey{Tenant: from.scope.tenant, Session: name}, false, nil
 }
 
 // follows reports whether a request, of which the conversation in memory knows size messages,
@@ -130,9 +133,13 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		}
 		rw.lost(c)
 	}
-	c := &conversation{key: key, marks: make(map[transcript.Hash]mark), replies: make(map[int]reply), hidden: make(map[int]transcript.Message)}
+	c := &conversation{
+		key: key, marks: make(map[transcript.Hash]mark),
+		replies: make(map[int]reply), hidden: make(map[int]transcript.Message),
+	}
 	c.behind = behind.New(rw.o.Store, rw.closing.Go, func(err error) {
-		rw.o.Logger.Warn("what a client sent could not be stored; it is read again with its next request", "session", key.String(), "err", err)
+		const text = "what a client sent could not be stored; it is read again with its next request"
+		rw.o.Logger.Warn(text, "session", key.String(), "err", err)
 	})
 	if err := c.load(ctx, math.MaxUint64); err != nil {
 		return nil, fmt.Errorf("open conversation: %w", err)

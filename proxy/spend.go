@@ -140,7 +140,8 @@ func (x *exchange) bill() {
 	row.Tally = Tally{
 		Requests: 1, Sent: r.Sent, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried), Passed: one(r.Passed),
 		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
-		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead), CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
+		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
+		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without,
 	}
 	x.rw.book.Charge(row)

@@ -40,7 +40,8 @@ type sent struct {
 
 // stream prepares a streamed reply.
 func (x *exchange) stream(resp *http.Response) *http.Response {
-	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10), split: sse.Splitter{Limit: x.rw.o.MaxEvent}}
+	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10)}
+	s.split.Limit = x.rw.o.MaxEvent
 	s.relayed = x.req.on.Stream(x.own())
 	resp.Body, resp.ContentLength = s, -1
 	resp.Header.Del("Content-Length")

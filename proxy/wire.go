@@ -16,7 +16,7 @@ import (
 type protocol struct {
 	*relay.Wire
 	format  transcript.Format
-	route   func(path string) (address, bool)                  // tells its requests by their path, without a slash at the end
+	route   func(path string) (address, bool)                  // tells its requests by their path, less a final slash
 	array   string                                             // the member that holds the messages
 	decode  func(after earlier, body []byte) (*request, error) // after may be nil
 	codec   transcript.Codec
@@ -105,7 +105,10 @@ func (r *request) hasTools() bool { return len(r.tools)+len(r.inInput) > 0 && !r
 // own, because the request's is as large as the conversation.
 func (r *request) head() (system string, tools []model.Tool) {
 	for _, t := range r.tools {
-		tools = append(tools, model.Tool{Name: strings.Clone(t.Name), Description: strings.Clone(t.Description), Schema: strings.Clone(t.Schema), Raw: strings.Clone(t.Raw)})
+		tools = append(tools, model.Tool{
+			Name: strings.Clone(t.Name), Description: strings.Clone(t.Description),
+			Schema: strings.Clone(t.Schema), Raw: strings.Clone(t.Raw),
+		})
 	}
 	return strings.Clone(r.system), tools
 }
@@ -185,7 +188,10 @@ var messages = &protocol{
 	Wire:   relay.Messages,
 	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
 	decode: decoding(anthropic.DecodeAfter, func(r *anthropic.Request) request {
-		return request{model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages, manual: r.ManualThinking()}
+		return request{
+			model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages,
+			manual: r.ManualThinking(),
+		}
 	}),
 	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
 	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
@@ -194,7 +200,11 @@ var messages = &protocol{
 
 func routeMessages(path string) (address, bool) {
 	before, counts := strings.CutSuffix(path, "/count_tokens")
-	return address{counts: counts}, strings.HasSuffix(before, "/messages") && (counts || strings.HasSuffix(before, "/v1/messages"))
+	suffix := "/v1/messages"
+	if counts {
+		suffix = "/messages"
+	}
+	return address{counts: counts}, strings.HasSuffix(before, suffix)
 }
 
 // messageResults makes the message that answers our calls: all results are in one.
@@ -222,7 +232,9 @@ var chat = &protocol{
 }
 
 // eachResult makes one message for each result, as the OpenAI wires have it.
-func eachResult(rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec) ([]transcript.Message, error) {
+func eachResult(
+	rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec,
+) ([]transcript.Message, error) {
 	var out []transcript.Message
 	for _, r := range rs {
 		elements, err := encode(transcript.Results(r))
@@ -245,7 +257,10 @@ var responses = &protocol{
 	Wire:   relay.Responses,
 	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",
 	decode: decoding(openai.DecodeResponsesAfter, func(r *openai.ResponsesRequest) request {
-		return request{model: r.Model, partial: r.Partial(), system: textOf(r.System), tools: r.Tools, inInput: r.InputTools(), messages: r.Messages}
+		return request{
+			model: r.Model, partial: r.Partial(), system: textOf(r.System),
+			tools: r.Tools, inInput: r.InputTools(), messages: r.Messages,
+		}
 	}),
 	codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
 	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
@@ -261,7 +276,10 @@ var generate = &protocol{
 	Wire:   relay.Gemini,
 	format: transcript.FormatGemini, route: routeGemini, array: "contents",
 	decode: decoding(gemini.DecodeAfter, func(r *gemini.Request) request {
-		return request{partial: r.Partial(), system: textOf(r.System), tools: r.Tools, closed: !r.Declares(), messages: r.Messages}
+		return request{
+			partial: r.Partial(), system: textOf(r.System),
+			tools: r.Tools, closed: !r.Declares(), messages: r.Messages,
+		}
 	}),
 	codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
 	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },

@@ -78,7 +78,8 @@ func pdfPages(data string) int {
 
 // isPicture recognises PNG, JPEG, GIF and RIFF by the base64 of their first bytes.
 func isPicture(data string) bool {
-	return slices.ContainsFunc([]string{"iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"}, func(magic string) bool { return strings.HasPrefix(data, magic) })
+	begins := func(magic string) bool { return strings.HasPrefix(data, magic) }
+	return slices.ContainsFunc([]string{"iVBORw0KGgo", "/9j/", "R0lGOD", "UklGR"}, begins)
 }
 
 // dataURL returns the data of a data URL; any other string as it is.
@@ -123,7 +124,8 @@ func (t *Tokenizer) referenced(b transcript.Opaque) int {
 	default:
 		return 0
 	}
-	if len(b.Raw) < 4096 && (strings.Contains(b.Raw, `"file_id"`) || strings.Contains(b.Raw, `"url"`) || strings.Contains(b.Raw, `"file_url"`)) {
+	names := func(member string) bool { return strings.Contains(b.Raw, member) }
+	if len(b.Raw) < 4096 && slices.ContainsFunc([]string{`"file_id"`, `"url"`, `"file_url"`}, names) {
 		return referencedTokens
 	}
 	return 0

@@ -111,7 +111,8 @@ func toNeutral(b Blocks) []neutralBlock {
 		case ToolResult:
 			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), toNeutral(b.Parts)
 		case Image:
-			n.MediaType, n.Text, n.URL, n.Detail, n.Raw = b.MediaType, exact(b.Data.String()), exact(b.URL), b.Detail, exact(b.Raw)
+			n.MediaType, n.Text, n.URL = b.MediaType, exact(b.Data.String()), exact(b.URL)
+			n.Detail, n.Raw = b.Detail, exact(b.Raw)
 		case Opaque:
 			n.Name, n.Raw = exact(b.Type), exact(b.Raw)
 		}
@@ -123,23 +124,24 @@ func toNeutral(b Blocks) []neutralBlock {
 func fromNeutral(list []neutralBlock) (Blocks, error) {
 	out := make([]Block, 0, len(list))
 	for i, n := range list {
+		text, raw := Plain(string(n.Text)), string(n.Raw)
 		switch n.Kind {
 		case "text":
-			out = append(out, Text{Text: Plain(string(n.Text)), Raw: string(n.Raw)})
+			out = append(out, Text{Text: text, Raw: raw})
 		case "thinking":
-			out = append(out, Thinking{Text: Plain(string(n.Text)), Signature: string(n.Signature), Redacted: n.Redacted, Raw: string(n.Raw)})
+			out = append(out, Thinking{Text: text, Signature: string(n.Signature), Redacted: n.Redacted, Raw: raw})
 		case "tool_call":
-			out = append(out, ToolCall{ID: string(n.ID), Name: string(n.Name), Input: Plain(string(n.Text)), Raw: string(n.Raw)})
+			out = append(out, ToolCall{ID: string(n.ID), Name: string(n.Name), Input: text, Raw: raw})
 		case "tool_result":
 			parts, err := fromNeutral(n.Parts)
 			if err != nil {
 				return Blocks{}, fmt.Errorf("block %d: %w", i, err)
 			}
-			out = append(out, ToolResult{CallID: string(n.ID), Error: n.Error, Parts: parts, Raw: string(n.Raw)})
+			out = append(out, ToolResult{CallID: string(n.ID), Error: n.Error, Parts: parts, Raw: raw})
 		case "image":
-			out = append(out, Image{MediaType: n.MediaType, Data: Plain(string(n.Text)), URL: string(n.URL), Detail: n.Detail, Raw: string(n.Raw)})
+			out = append(out, Image{MediaType: n.MediaType, Data: text, URL: string(n.URL), Detail: n.Detail, Raw: raw})
 		case "opaque":
-			out = append(out, Opaque{Type: string(n.Name), Raw: string(n.Raw)})
+			out = append(out, Opaque{Type: string(n.Name), Raw: raw})
 		default:
 			return Blocks{}, fmt.Errorf("block %d: unknown kind %q", i, n.Kind)
 		}

@@ -58,7 +58,9 @@ func (a *answer) form() form {
 }
 
 // stream reads the answer through a recorder.
-func (a *answer) stream(ctx, watched context.Context, timer *time.Timer, sink func(model.Delta)) (model.Reply, *failure) {
+func (a *answer) stream(
+	ctx, watched context.Context, timer *time.Timer, sink func(model.Delta),
+) (model.Reply, *failure) {
 	rec := a.wire.Record(sink, a.c.limit())
 	buf := make([]byte, 32<<10)
 	left := overhead * int64(a.c.limit())
@@ -160,13 +162,14 @@ func (a *answer) redirect() *failure {
 	if u, err := a.resp.Location(); err == nil {
 		where = "to " + (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
 	}
-	return &failure{err: fmt.Errorf("status %d: the server at %s sends on %s, which is not followed [hint: if that is right, set the base URL to it]",
+	return &failure{err: fmt.Errorf("status %d: the server at %s sends on %s, "+
+		"which is not followed [hint: if that is right, set the base URL to it]",
 		a.resp.StatusCode, a.resp.Request.URL.Host, where)}
 }
 
 func (a *answer) notAnAnswer() *failure {
-	return &failure{err: fmt.Errorf("the server at %s answered with %s instead of a model's answer [hint: check the base URL]",
-		a.resp.Request.URL.Host, a.resp.Header.Get("Content-Type"))}
+	return &failure{err: fmt.Errorf("the server at %s answered with %s instead of a model's answer "+
+		"[hint: check the base URL]", a.resp.Request.URL.Host, a.resp.Header.Get("Content-Type"))}
 }
 
 // ended is the failure of a context that is over: by the caller, or by silence of the server.

@@ -214,10 +214,11 @@ func (c *Cursor) Skip() Span {
 // was walked before, and reports whether they are. It compares bytes instead of walking
 // them, which is several times faster.
 func (c *Cursor) SkipKnown(known string) bool {
-	if c.Kind() != Object || known == "" || known[0] != '{' || len(c.data)-c.pos < len(known) || string(c.data[c.pos:c.pos+len(known)]) != known {
+	end := c.pos + len(known)
+	if c.Kind() != Object || known == "" || known[0] != '{' || end > len(c.data) || string(c.data[c.pos:end]) != known {
 		return false
 	}
-	c.pos += len(known)
+	c.pos = end
 	c.closeValue()
 	return true
 }

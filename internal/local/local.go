@@ -37,5 +37,6 @@ func SameOrigin(r *http.Request) bool {
 	case "", "none", "same-origin":
 		return true
 	}
-	return r.Method == http.MethodGet && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
+	return r.Method == http.MethodGet && navigates
 }

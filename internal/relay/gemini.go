@@ -12,10 +12,12 @@ var Gemini = &Wire{
 	Join:   joinGemini,
 	Refuse: refuseGemini,
 	TooLong: func(tokens, limit int) []byte {
-		return refuseGemini("invalid_request_error", fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, limit))
+		const text = "The input token count (%d) exceeds the maximum number of tokens allowed (%d)."
+		return refuseGemini("invalid_request_error", fmt.Sprintf(text, tokens, limit))
 	},
-	failure: func(body []byte) []byte { return append(bytes.Clone(body), "\n\n"...) }, // as the provider: not as an event
-	Ping:    "\n\n",                                                                   // Google's libraries stop at comments
+	// As the provider does it: not as an event.
+	failure: func(body []byte) []byte { return append(bytes.Clone(body), "\n\n"...) },
+	Ping:    "\n\n", // Google's libraries stop at comments
 }
 
 func refuseGemini(kind, text string) []byte {

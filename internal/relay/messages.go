@@ -13,7 +13,8 @@ var Messages = &Wire{
 	Join:   joinMessages,
 	Refuse: refuseMessages,
 	TooLong: func(tokens, limit int) []byte {
-		return refuseMessages("invalid_request_error", fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, limit))
+		text := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, limit)
+		return refuseMessages("invalid_request_error", text)
 	},
 	failure: func(body []byte) []byte { return sse.AppendEvent(nil, "error", body) },
 	Ping:    "event: ping\ndata: {\"type\": \"ping\"}\n\n",

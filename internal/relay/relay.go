@@ -124,10 +124,10 @@ func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
 // same reports whether two slices are the same memory.
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
-// joinBlocks returns the last answer with what all of them have in a member, but our calls
-// and reasoning items that nothing else followed, and with the first one's id; the number of calls left in it; and the output
-// tokens of all. If there is only one answer and nothing is hidden in it, it is returned
-// as it is.
+// joinBlocks returns the last answer with what all of them have in a member, except our calls
+// and reasoning items that nothing else followed, and with the first one's id; the number of
+// calls left in it; and the output tokens of all. If there is only one answer and nothing is
+// hidden in it, it is returned as it is.
 func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
 	var kept [][]byte
 	hid := false

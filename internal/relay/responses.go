@@ -19,8 +19,8 @@ var Responses = &Wire{
 		if e == nil {
 			e = []byte(`{"code":"server_error","message":"the provider failed"}`)
 		}
-		const kind = "response.failed"
-		return sse.AppendEvent(nil, kind, slices.Concat([]byte(`{"type":"`+kind+`","response":{"status":"failed","error":`), e, []byte("}}")))
+		const kind, open = "response.failed", `{"type":"response.failed","response":{"status":"failed","error":`
+		return sse.AppendEvent(nil, kind, slices.Concat([]byte(open), e, []byte("}}")))
 	},
 	Ping: ": keep-alive\n\n",
 }

@@ -62,7 +62,9 @@ func (b *Body) Matches(messages []transcript.Message, data []byte) int {
 // Splice applies a view to the body. Everything that the view does not change stays byte for
 // byte. The function made encodes messages that the view adds; more are edits outside of the
 // message array.
-func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, error), more ...jsonspan.Edit) ([]byte, error) {
+func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, error),
+	more ...jsonspan.Edit,
+) ([]byte, error) {
 	var edits []jsonspan.Edit
 	if !v.IsWhole(len(b.Elements)) {
 		var err error

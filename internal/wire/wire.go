@@ -23,7 +23,8 @@ import (
 // view breaks a rule.
 func Checker[R interface {
 	Check(model.Model) []transcript.Violation
-}](m model.Model, encode func(*model.Request) ([]byte, error), decode func(body []byte) (R, error)) func(transcript.View, *transcript.Transcript) error {
+}](m model.Model, encode func(*model.Request) ([]byte, error), decode func(body []byte) (R, error),
+) func(transcript.View, *transcript.Transcript) error {
 	run := func(v transcript.View, t *transcript.Transcript) ([]transcript.Violation, error) {
 		msgs, err := v.Resolve(t.At)
 		if err != nil {
@@ -67,7 +68,9 @@ func (v *Violations) Add(rule, path, format string, args ...any) {
 
 // DecodeOne reads one element of the array that the member of a request's body holds, with
 // the format's own way to decode a body. It keeps nothing of raw.
-func DecodeOne[R any](member string, raw []byte, decode func(body []byte) (R, error), messages func(R) []transcript.Message) (transcript.Message, error) {
+func DecodeOne[R any](member string, raw []byte,
+	decode func(body []byte) (R, error), messages func(R) []transcript.Message,
+) (transcript.Message, error) {
 	r, err := decode(slices.Concat([]byte(`{"`+member+`":[`), raw, []byte(`]}`)))
 	if err != nil {
 		return transcript.Message{}, fmt.Errorf("decode message: %w", err)

@@ -105,7 +105,8 @@ func (c *checker) tools() {
 func (c *checker) caching() {
 	markers := c.r.Markers()
 	if len(markers) > maxMarkers {
-		c.Add("cache-markers", "cache_control", "A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
+		c.Add("cache-markers", "cache_control",
+			"A maximum of %d blocks with cache_control may be provided. Found %d.", maxMarkers, len(markers))
 	}
 	short := false
 	for _, m := range markers {
@@ -164,7 +165,8 @@ func (c *checker) compactions() {
 			if n++; n > 1 {
 				c.Add("compaction-duplicate", blockPath(i, j), "only one `compaction` block may be provided")
 			} else if i > 0 || j > 0 {
-				c.Add("compaction-misplaced", blockPath(i, j), "compaction_block_misplaced: `compaction` must be the first block of the first message")
+				c.Add("compaction-misplaced", blockPath(i, j),
+					"compaction_block_misplaced: `compaction` must be the first block of the first message")
 			}
 		}
 	}

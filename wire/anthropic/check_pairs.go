@@ -130,7 +130,9 @@ func (c *checker) servers() {
 	}
 }
 
-func (c *checker) serverBlock(p placed, b transcript.Opaque, open []serverCall, used map[string]map[string]bool) []serverCall {
+func (c *checker) serverBlock(
+	p placed, b transcript.Opaque, open []serverCall, used map[string]map[string]bool,
+) []serverCall {
 	raw := jsonspan.Value(b.Raw)
 	switch {
 	case b.Type == "server_tool_use" || b.Type == "mcp_tool_use":

@@ -60,7 +60,8 @@ func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 		return call.Post{}, err
 	}
 	h := c.header()
-	if c.DropThinking && facts.Thinking.Bound && jsonspan.Value(c.Extra).Get("thinking") == nil { // else the caller decides
+	callerDecides := jsonspan.Value(c.Extra).Get("thinking") != nil
+	if c.DropThinking && facts.Thinking.Bound && !callerDecides {
 		if body, err = call.WithMembers(body, dropThinking(facts)); err != nil {
 			return call.Post{}, err
 		}

@@ -49,7 +49,8 @@ func (c *checker) content(i int) {
 	}
 	for j, b := range m.Blocks().All() {
 		if t, ok := b.(transcript.Text); ok && t.Text.IsEmpty() {
-			c.Add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. Add a value to the parameter and try again.")
+			c.Add("text-empty", partPath(i, j), "Unable to submit request because it has an empty text parameter. "+
+				"Add a value to the parameter and try again.")
 		}
 	}
 }
@@ -76,7 +77,8 @@ func (c *checker) pairs(i int) {
 	before, _ := c.ids(i - 1)
 	if len(calls) > 0 {
 		if i == 0 || c.r.Messages[i-1].Role() == transcript.RoleAssistant {
-			c.Add("call-place", path(i), "Please ensure that function call turn comes immediately after a user turn or after a function response turn.")
+			c.Add("call-place", path(i), "Please ensure that function call turn comes immediately after a user turn "+
+				"or after a function response turn.")
 		}
 		if _, next := c.ids(i + 1); i+1 < len(c.r.Messages) && len(next) != len(calls) {
 			c.Add("response-count", path(i), "Please ensure that the number of function response parts is equal to "+
@@ -87,7 +89,8 @@ func (c *checker) pairs(i int) {
 		return
 	}
 	if len(before) == 0 {
-		c.Add("response-place", path(i), "Please ensure that function response turn comes immediately after a function call turn.")
+		c.Add("response-place", path(i),
+			"Please ensure that function response turn comes immediately after a function call turn.")
 		return
 	}
 	for _, id := range results {
@@ -104,8 +107,11 @@ func (c *checker) pairs(i int) {
 // answer has its signature.
 func (c *checker) signatures() {
 	start := len(c.r.Messages)
-	for start > 0 && (c.r.Messages[start-1].Role() == transcript.RoleAssistant || c.r.Messages[start-1].Blocks().Has(transcript.KindToolResult)) {
-		start--
+	for ; start > 0; start-- {
+		m := c.r.Messages[start-1]
+		if m.Role() != transcript.RoleAssistant && !m.Blocks().Has(transcript.KindToolResult) {
+			break
+		}
 	}
 	for i := start; i < len(c.r.Messages); i++ {
 		for j, b := range c.r.Messages[i].Blocks().All() {
@@ -113,10 +119,11 @@ func (c *checker) signatures() {
 			if !ok {
 				continue
 			}
-			if raw := jsonspan.Value(call.Raw); raw.Get("thoughtSignature").Text() == "" && raw.Get("thought_signature").Text() == "" {
+			raw := jsonspan.Value(call.Raw)
+			if raw.Get("thoughtSignature").Text() == "" && raw.Get("thought_signature").Text() == "" {
 				c.Add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in functionCall parts. "+
-					"This is required for tools to work correctly, and missing thought_signature may lead to degraded model performance. "+
-					"Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
+					"This is required for tools to work correctly, and missing thought_signature may lead to degraded model "+
+					"performance. Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
 			}
 			break
 		}

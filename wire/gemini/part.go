@@ -35,7 +35,8 @@ type response struct {
 
 // dataNames are the members that hold a part's data. A part has one of them.
 var dataNames = []string{
-	"text", "inlineData", "fileData", "functionCall", "functionResponse", "executableCode", "codeExecutionResult", "toolCall", "toolResponse",
+	"text", "inlineData", "fileData", "functionCall", "functionResponse",
+	"executableCode", "codeExecutionResult", "toolCall", "toolResponse",
 }
 
 // part consumes one element of parts.
@@ -155,7 +156,9 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 func (d *decoder) callID(p *part) string {
 	id, name := d.Text(p.id), d.Text(p.name)
 	if own, ok := strings.CutPrefix(id, name+"__"); ok {
-		if id = own; strings.HasPrefix(id, "synth_") || strings.HasPrefix(id, name+"_") && strings.Trim(id[len(name):], "_0123456789") == "" {
+		id = own
+		rest, numbered := strings.CutPrefix(id, name+"_")
+		if strings.HasPrefix(id, "synth_") || numbered && strings.Trim(rest, "_0123456789") == "" {
 			return name
 		}
 	}

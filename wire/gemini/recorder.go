@@ -97,7 +97,8 @@ func (r *Recorder) Reply() (model.Reply, error) {
 // but as JSON by itself.
 func (r *Recorder) bareError() {
 	if at := bytes.LastIndex(r.tail, []byte("\n{")) + 1; !r.done && r.reply.Err == nil && at < len(r.tail) {
-		if body := jsonspan.Value(r.tail[at:]); body.Get("error").Kind() == jsonspan.Object && body.Valid(jsonspan.Object) == nil {
+		body := jsonspan.Value(r.tail[at:])
+		if body.Get("error").Kind() == jsonspan.Object && body.Valid(jsonspan.Object) == nil {
 			r.reply.Err = model.ClassifyError(0, "", bytes.Clone(body))
 		}
 	}
@@ -227,7 +228,8 @@ func stopReason(word string, called bool) model.StopReason {
 		return model.StopEnd
 	case "MAX_TOKENS":
 		return model.StopMaxTokens
-	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
+	case "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII",
+		"IMAGE_SAFETY", "IMAGE_PROHIBITED_CONTENT":
 		return model.StopRefusal
 	}
 	return model.StopUnknown
@@ -236,9 +238,11 @@ func stopReason(word string, called bool) model.StopReason {
 // usage reads what a request cost. The provider counts cached tokens as part of the prompt,
 // and thoughts apart from the answer.
 func usage(v jsonspan.Value) model.Usage {
-	prompt, cached := v.Get("promptTokenCount").Int()+v.Get("toolUsePromptTokenCount").Int(), v.Get("cachedContentTokenCount").Int()
-	thoughts := v.Get("thoughtsTokenCount").Int()
+	count := func(name string) int { return v.Get(name).Int() }
+	prompt, cached := count("promptTokenCount")+count("toolUsePromptTokenCount"), count("cachedContentTokenCount")
+	thoughts := count("thoughtsTokenCount")
 	return model.Usage{
-		Input: max(prompt-cached, 0), CacheRead: cached, Output: v.Get("candidatesTokenCount").Int() + thoughts, Reasoning: thoughts,
+		Input: max(prompt-cached, 0), CacheRead: cached,
+		Output: count("candidatesTokenCount") + thoughts, Reasoning: thoughts,
 	}
 }

@@ -95,7 +95,8 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	}
 	out, err := r.body.Splice(v, EncodeMessage, more...)
 	if err == nil && slices.ContainsFunc(v.Messages, func(m transcript.ViewMessage) bool {
-		return m.Source < 0 && (m.Made.Blocks().Has(transcript.KindToolCall) || m.Made.Blocks().Has(transcript.KindToolResult))
+		blocks := m.Made.Blocks()
+		return m.Source < 0 && (blocks.Has(transcript.KindToolCall) || blocks.Has(transcript.KindToolResult))
 	}) {
 		if out, err = joinResponses(out); err == nil {
 			out, err = alignIDs(out)
@@ -152,7 +153,9 @@ func alignIDs(body []byte) ([]byte, error) {
 			}
 			want, have := wireID(calls[at].Raw), wireID(res.Raw)
 			if calls = slices.Delete(calls, at, at+1); string(want) != string(have) {
-				edits = append(edits, jsonspan.Edit{Span: r.body.Elements[i].Places[j].Whole.Move(r.body.Elements[i].Span.Start), With: withID(res.Raw, want)})
+				e := r.body.Elements[i]
+				whole := e.Places[j].Whole.Move(e.Span.Start)
+				edits = append(edits, jsonspan.Edit{Span: whole, With: withID(res.Raw, want)})
 			}
 		}
 		calls = m.Calls()
@@ -201,5 +204,6 @@ func MessageHash(raw []byte) transcript.Hash {
 	if !bytes.Contains(raw, []byte(unsigned)) {
 		return wire.Hash(raw)
 	}
-	return transcript.HashOf(bytes.ReplaceAll(wire.AppendNormal(nil, raw), []byte(`,"thoughtSignature":"`+unsigned+`"`), nil))
+	word := []byte(`,"thoughtSignature":"` + unsigned + `"`)
+	return transcript.HashOf(bytes.ReplaceAll(wire.AppendNormal(nil, raw), word, nil))
 }

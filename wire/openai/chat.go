@@ -206,7 +206,9 @@ func (b *builder) toolCall(t *toolCall) {
 		b.Add(transcript.Opaque{Type: b.text(t.typ), Raw: b.raw(t.whole)}, place)
 		return
 	}
-	b.Add(transcript.ToolCall{ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole)}, place)
+	b.Add(transcript.ToolCall{
+		ID: b.text(t.id), Name: b.text(t.name), Input: b.scanner.content(t.input), Raw: b.raw(t.whole),
+	}, place)
 }
 
 // stringPlace is the place of a value that may be edited if it is a string.

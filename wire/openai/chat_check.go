@@ -24,7 +24,8 @@ type checker struct {
 }
 
 func (c *checker) emptyArray(path string) {
-	c.Violations.Add("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, but got an empty array instead.", path)
+	c.Violations.Add("array-empty", path, "Invalid '%s': empty array. Expected an array with minimum length 1, "+
+		"but got an empty array instead.", path)
 }
 
 // maxCall is how many characters the id of a call may have, and on the Chat wire its name.
@@ -32,8 +33,8 @@ const maxCall = 64
 
 func (c *checker) atMost(path string, v value) {
 	if n := utf8.RuneCountInString(c.text(v)); n > maxCall {
-		c.Violations.Add("string-too-long", path,
-			"Invalid '%s': string too long. Expected a string with maximum length %d, but got a string with length %d instead.", path, maxCall, n)
+		c.Violations.Add("string-too-long", path, "Invalid '%s': string too long. Expected a string with maximum length %d, "+
+			"but got a string with length %d instead.", path, maxCall, n)
 	}
 }
 
@@ -88,7 +89,8 @@ func (c *chatChecker) content(i int, m *chatMessage, needed bool) {
 	case m.content.kind == jsonspan.Array && len(m.parts) == 0:
 		c.emptyArray(fmt.Sprintf("messages[%d].content", i))
 	case !m.content.given() && needed: // a missing member reads as null
-		c.Violations.Add("content-null", fmt.Sprintf("messages.[%d].content", i), "Invalid value for 'content': expected a string, got null.")
+		c.Violations.Add("content-null", fmt.Sprintf("messages.[%d].content", i),
+			"Invalid value for 'content': expected a string, got null.")
 	}
 }
 
@@ -135,7 +137,8 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 			"Invalid parameter: 'tool_call_id' of '%s' not found in 'tool_calls' of previous message.", id)
 	case left == 0:
 		c.Violations.Add("tool-result-duplicate", path,
-			"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in messages[%d] and messages[%d].", id, c.since[id], i)
+			"Invalid parameter: Duplicate value for 'tool_call_id' of '%s', in messages[%d] and messages[%d].",
+			id, c.since[id], i)
 	default:
 		c.waiting[id], c.since[id] = left-1, i
 	}

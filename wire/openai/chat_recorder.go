@@ -224,7 +224,8 @@ func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 		index = r.s.number(t.index)
 	}
 	for _, c := range slices.Backward(r.calls) {
-		if c.index == index && (id == "" || c.id == "" || c.id == id) || id != "" && c.id == id && t.index.kind != jsonspan.Number {
+		byIndex := c.index == index && (id == "" || c.id == "" || c.id == id)
+		if byIndex || id != "" && c.id == id && t.index.kind != jsonspan.Number {
 			if c.id == "" {
 				c.id = strings.Clone(id)
 			}
@@ -240,8 +241,10 @@ func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 }
 
 var (
-	deltaMembers = []string{"role", "content", "refusal", "reasoning_content", "reasoning", "tool_calls", "function_call", "audio"}
-	callMembers  = []string{"index", "id", "type", "function", "custom"}
+	deltaMembers = []string{
+		"role", "content", "refusal", "reasoning_content", "reasoning", "tool_calls", "function_call", "audio",
+	}
+	callMembers = []string{"index", "id", "type", "function", "custom"}
 )
 
 // keepUnknown keeps unknown members: servers sign calls in members of their own and want

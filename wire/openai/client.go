@@ -47,7 +47,9 @@ func (c *ChatClient) Generate(ctx context.Context, req *model.Request, sink func
 }
 
 // Generate implements [model.Generator].
-func (c *ResponsesClient) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
+func (c *ResponsesClient) Generate(
+	ctx context.Context, req *model.Request, sink func(model.Delta),
+) (model.Reply, error) {
 	encode := func(r *model.Request, facts model.Model) ([]byte, error) {
 		// The provider's models that take a temperature are those that do not reason.
 		return encodeResponses(r, facts.Provider != provider || facts.Refuses.Temperature)
@@ -129,5 +131,6 @@ func DecodeChatMessage(raw []byte) (transcript.Message, error) {
 // DecodeItem reads one item of a Responses input: it is the [transcript.Codec] of that
 // wire. It keeps nothing of raw.
 func DecodeItem(raw []byte) (transcript.Message, error) {
-	return wire.DecodeOne("input", raw, DecodeResponses, func(r *ResponsesRequest) []transcript.Message { return r.Messages })
+	messages := func(r *ResponsesRequest) []transcript.Message { return r.Messages }
+	return wire.DecodeOne("input", raw, DecodeResponses, messages)
 }

@@ -123,7 +123,8 @@ func (s *scanner) toolMembers(t *toolScan, outer bool) {
 		case (key == "function" || key == "custom") && outer:
 			s.toolMembers(t, false)
 		default:
-			s.note(key, []string{"name", "description", "parameters", "server_label"}, &t.name, &t.description, &t.schema, &t.label)
+			s.note(key, []string{"name", "description", "parameters", "server_label"},
+				&t.name, &t.description, &t.schema, &t.label)
 		}
 	}
 }

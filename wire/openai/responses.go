@@ -112,7 +112,8 @@ func (r *ResponsesRequest) instructions(s *scanner) {
 
 func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 	kind := s.C.Kind()
-	r.items, r.isString, r.hasInput = r.items[:0], kind == jsonspan.String, kind == jsonspan.String || kind == jsonspan.Array
+	r.items, r.isString = r.items[:0], kind == jsonspan.String
+	r.hasInput = r.isString || kind == jsonspan.Array
 	b := builder{s}
 	var it item
 	s.array(func() {

@@ -29,7 +29,8 @@ func (r *ResponsesRequest) Check(model.Model) []transcript.Violation {
 		c.reasoning()
 	}
 	if len(r.items) == 0 && !r.Partial() && !r.p.template.given() {
-		c.Violations.Add("input-empty", "input", "One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation_id' must be provided.")
+		c.Violations.Add("input-empty", "input",
+			`One of "input" or "previous_response_id" or 'prompt' or 'conversation_id' must be provided.`)
 	}
 	return c.Violations
 }
@@ -68,7 +69,8 @@ func (c *itemChecker) id(typ string, it *item) {
 		return
 	}
 	if c.ids[id] {
-		c.Violations.Add("item-duplicate", "input", "Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
+		c.Violations.Add("item-duplicate", "input",
+			"Duplicate item found with id %s. Remove duplicate items from your input and try again.", id)
 	}
 	c.ids[id] = true
 }
@@ -129,10 +131,11 @@ func (c *itemChecker) stored(typ string, it *item) {
 	if c.r.p.store.kind != jsonspan.False || id == "" {
 		return
 	}
-	bare := typ == "reasoning" && (!it.encrypted.isString() || it.encrypted.Len() <= len(`""`)) && strings.HasPrefix(id, "rs_")
+	sealed := it.encrypted.isString() && it.encrypted.Len() > len(`""`)
+	bare := typ == "reasoning" && !sealed && strings.HasPrefix(id, "rs_")
 	if bare || typ == "item_reference" {
-		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. Items are not persisted when `store` is set to false. "+
-			"Try again with `store` set to true, or remove this item from your input.", id)
+		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. "+
+			"Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)
 	}
 }
 
@@ -143,7 +146,8 @@ func (c *itemChecker) reasoning() {
 			continue
 		}
 		if i+1 == len(c.r.items) || c.r.Messages[i+1].Role() != transcript.RoleAssistant {
-			c.Violations.Add("reasoning-unfollowed", "input", "Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
+			c.Violations.Add("reasoning-unfollowed", "input",
+				"Item '%s' of type 'reasoning' was provided without its required following item.", n.id)
 		}
 	}
 }

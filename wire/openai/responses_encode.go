@@ -104,7 +104,8 @@ func (e *itemEncoder) message(m transcript.Message) error {
 		return nil
 	}
 	switch m.Role() {
-	case transcript.RoleAssistant, transcript.RoleUser, transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleTool:
+	case transcript.RoleAssistant, transcript.RoleUser, transcript.RoleSystem, transcript.RoleDeveloper,
+		transcript.RoleTool:
 	default:
 		return fmt.Errorf("role %q is none of this wire", m.Role())
 	}
@@ -169,7 +170,8 @@ func (e *itemEncoder) raw(m transcript.Message) {
 func rawItemType(raw string) string {
 	item := jsonspan.Value(raw)
 	typ := item.Get("type").Text()
-	if itemTypes[typ] == itemOpaque || item.Get("call_id") == nil && typ != "reasoning" || item.Valid(jsonspan.Object) != nil {
+	isItem := itemTypes[typ] != itemOpaque && (item.Get("call_id") != nil || typ == "reasoning")
+	if !isItem || item.Valid(jsonspan.Object) != nil {
 		return ""
 	}
 	return typ

@@ -134,7 +134,8 @@ func (r *ResponsesRecorder) added(event jsonspan.Value) {
 		return
 	}
 	if c, ok := msgs[0].Blocks().At(0).(transcript.ToolCall); ok {
-		r.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: event.Get("output_index").Int(), CallID: c.ID, Name: c.Name})
+		index := event.Get("output_index").Int()
+		r.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
 	}
 }
 

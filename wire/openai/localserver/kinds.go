@@ -17,7 +17,8 @@ func (p *prober) llama(ctx context.Context, l modelList) []model.Model {
 		} `json:"default_generation_settings"`
 	}
 	out := l.models(LlamaCpp)
-	if p.ask(ctx, "/props", nil, &props) == nil && props.Settings.NCtx > 0 && len(out) == 1 { // with several it does not say whose it is
+	// With several models it does not say whose window it is.
+	if p.ask(ctx, "/props", nil, &props) == nil && props.Settings.NCtx > 0 && len(out) == 1 {
 		out[0].Window = props.Settings.NCtx
 	}
 	return out
