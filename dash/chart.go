@@ -61,31 +61,27 @@ const steps = 500
 
 // polyline draws values that belong to the places 0 to n of the x axis.
 func polyline(values []point, n, top int, class string, fill bool) line2 {
+	across := func(x int) float64 { return float64(x) * plotWidth / float64(max(n, 1)) }
 	var b strings.Builder
-	for _, p := range thin(values) {
-		fmt.Fprintf(&b, "%.1f,%.1f ", float64(p.x)*plotWidth/float64(max(n, 1)), plotHeight-float64(p.y)*plotHeight/float64(max(top, 1)))
+	for _, p := range thin(values, steps) {
+		fmt.Fprintf(&b, "%.1f,%.1f ", across(p.x), plotHeight-float64(p.y)*plotHeight/float64(max(top, 1)))
 	}
 	l := line2{Class: class, Points: strings.TrimSpace(b.String())}
 	if fill && len(values) > 0 {
-		first, last := values[0].x, values[len(values)-1].x
-		l.Area = fmt.Sprintf("%.1f,%d %s %.1f,%d", float64(first)*plotWidth/float64(max(n, 1)), plotHeight, l.Points, float64(last)*plotWidth/float64(max(n, 1)), plotHeight)
+		first, last := across(values[0].x), across(values[len(values)-1].x)
+		l.Area = fmt.Sprintf("%.1f,%d %s %.1f,%d", first, plotHeight, l.Points, last, plotHeight)
 	}
 	return l
 }
 
 type point struct{ x, y int }
 
-// thin leaves out points that are too close to be told apart, but no step down.
-func thin(points []point) []point {
-	if len(points) <= steps {
-		return points
-	}
-	every := len(points)/steps + 1
-	var out []point
+// thin leaves out points until there are about so many, but the points around a step down stay.
+func thin(points []point, about int) (out []point) {
+	every := len(points)/about + 1
 	for i, p := range points {
-		drop := i > 0 && p.y < points[i-1].y
-		before := i+1 < len(points) && points[i+1].y < p.y
-		if i%every == 0 || i == len(points)-1 || drop || before {
+		drop := i > 0 && p.y < points[i-1].y || i+1 < len(points) && points[i+1].y < p.y
+		if i%every == 0 || i == len(points)-1 || drop {
 			out = append(out, p)
 		}
 	}

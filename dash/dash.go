@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -101,7 +102,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"overview", "session", "fold", "plan", "compare", "ledger", "search", "problem", "login"} {
+	for _, name := range strings.Fields("overview session fold plan compare ledger search problem login") {
 		if h.pages[name], err = template.Must(layout.Clone()).ParseFS(assets, "assets/"+name+".html"); err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func (h *Handler) routes() {
 
 // Has reports whether a path is the dashboard's.
 func Has(path string) bool {
-	return path == "/" || len(path) >= 6 && path[:6] == "/dash/"
+	return path == "/" || strings.HasPrefix(path, "/dash/")
 }
 
 // ServeHTTP implements [http.Handler].

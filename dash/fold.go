@@ -84,7 +84,8 @@ func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
 		}
 	}
 	if found != nil {
-		p.Fold = &foldRows([]*fold.Fold{found}, s.Ledger(ledger.Filter{FromMessage: max(found.Start-50, 0), ToMessage: found.End + 1}))[0]
+		near := s.Ledger(ledger.Filter{FromMessage: max(found.Start-50, 0), ToMessage: found.End + 1})
+		p.Fold = &foldRows([]*fold.Fold{found}, near)[0]
 	}
 }
 

@@ -99,7 +99,8 @@ func (s *sums) chart() plot {
 		}
 	}
 	p := s.days("days", "Tokens per day", roomAbove(most))
-	p.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; at most %s on a day.", days, busy, short(most))
+	p.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; "+
+		"at most %s on a day.", days, busy, short(most))
 	for i, d := range s.Days {
 		p.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+short(d.Tokens)+" tokens")
 	}
@@ -114,7 +115,8 @@ func (s *sums) money() plot {
 	}
 	p := s.days("money", "Spent per day", roomAbove(int(most*1000)))
 	p.TopName, p.HalfName = dollars(float64(p.Top)/1000), dollars(float64(p.Top)/2000)
-	p.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.", days, dollars(all), dollars(most))
+	p.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.",
+		days, dollars(all), dollars(most))
 	for i, d := range s.Days {
 		p.bar("day", i, 0.06, 0.42, d.Own()*1000, d.Name+": "+dollars(d.Own())+" by agents' files")
 		p.bar("through", i, 0.52, 0.42, d.Through*1000, d.Name+": "+dollars(d.Through)+" with pleat")

@@ -73,10 +73,12 @@ func askedOf(r *http.Request, rep pleat.Report) (asked, planPage) {
 	p.Least = (1000 + p.Step - 1) / p.Step * p.Step // the slider goes in steps from here
 	a := asked{Budget: number(q.Get("budget")), Policy: q.Get("policy"), Other: q.Get("other")}
 	start := lim.Red
-	if p.Begins = fmt.Sprintf("It begins where the session's window of %s tokens forces folding.", short(lim.Window)); whole <= start {
+	why := "It begins where the session's window of %s tokens forces folding."
+	if whole <= start {
 		start = whole / 2
-		p.Begins = fmt.Sprintf("It begins at half of the session, since all of it fits into its window of %s tokens.", short(lim.Window))
+		why = "It begins at half of the session, since all of it fits into its window of %s tokens."
 	}
+	p.Begins = fmt.Sprintf(why, short(lim.Window))
 	if a.Budget <= 0 {
 		a.Budget = start
 	}
@@ -140,7 +142,8 @@ func (c comparison) Verdict() string {
 	if float64(a.Kept)*float64(b.Before) < float64(b.Kept)*float64(a.Before) {
 		a, b = b, a
 	}
-	keeps := fmt.Sprintf("%s keeps more: %s of the session word for word, %s %s.", a.Policy, percent(a.Kept, a.Before), b.Policy, percent(b.Kept, b.Before))
+	keeps := fmt.Sprintf("%s keeps more: %s of the session word for word, %s %s.",
+		a.Policy, percent(a.Kept, a.Before), b.Policy, percent(b.Kept, b.Before))
 	if a.Policy == b.Policy || a.Kept*b.Before == b.Kept*a.Before {
 		keeps = fmt.Sprintf("Both keep the same share of the session word for word: %s.", percent(a.Kept, a.Before))
 	}
@@ -183,7 +186,9 @@ func sideBySide(a, b []share, budget int) []compareRow {
 }
 
 // outcome folds a copy of the session to a budget.
-func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Session, name string, budget int) (outcome, error) {
+func (h *Handler) outcome(
+	ctx context.Context, info *library.Info, s *pleat.Session, name string, budget int,
+) (outcome, error) {
 	pol, err := policy.ByName(name)
 	if err != nil {
 		return outcome{}, err

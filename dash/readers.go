@@ -44,7 +44,9 @@ func (l *readers) count(m model.Model) *tokens.Tokenizer {
 const mostReaders, readerMemory = 8, 2 << 20
 
 // open opens a session, with all that the store has of it.
-func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey, m model.Model) (*pleat.Session, error) {
+func (l *readers) open(
+	ctx context.Context, st store.Store, key store.SessionKey, m model.Model,
+) (*pleat.Session, error) {
 	l.mu.Lock()
 	var old reader
 	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.model == m.ID }); i >= 0 {
@@ -55,7 +57,9 @@ func (l *readers) open(ctx context.Context, st store.Store, key store.SessionKey
 	if old.Session != nil {
 		return old.Session, old.Refresh(ctx)
 	}
-	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{Codecs: library.Codecs(), Memory: readerMemory, Model: m, Tokens: l.count(m)})
+	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{
+		Codecs: library.Codecs(), Memory: readerMemory, Model: m, Tokens: l.count(m),
+	})
 	if err != nil {
 		return nil, err
 	}

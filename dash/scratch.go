@@ -33,7 +33,10 @@ type scratch struct {
 const mostScratch, scratchMemory = 4, 4 << 20
 
 // use calls f with a copy of a session under a policy, which counts tokens as count does.
-func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, count *tokens.Tokenizer, pol fold.Policy, f func(*pleat.Session) error) error {
+func (l *scratches) use(
+	ctx context.Context, st store.Store, of *pleat.Session, count *tokens.Tokenizer, pol fold.Policy,
+	f func(*pleat.Session) error,
+) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if err := ctx.Err(); err != nil { // it waited, and nobody wants it any more
@@ -48,7 +51,8 @@ func (l *scratches) use(ctx context.Context, st store.Store, of *pleat.Session, 
 		}
 		c := scratch{key: key, last: last, policy: pol.Name}
 		var err error
-		c.s, err = pleat.OpenSession(ctx, &overlay{Store: st, key: key, base: last, added: store.NewMemory()}, key, &pleat.Options{
+		over := &overlay{Store: st, key: key, base: last, added: store.NewMemory()}
+		c.s, err = pleat.OpenSession(ctx, over, key, &pleat.Options{
 			Policy: planning(pol), Budget: library.Fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
 		})
 		if err != nil {
@@ -75,7 +79,9 @@ type overlay struct {
 }
 
 // Append implements [store.Store].
-func (o *overlay) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (o *overlay) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	switch {
 	case key != o.key:
 		return 0, store.ErrReadOnly
@@ -87,7 +93,9 @@ func (o *overlay) Append(ctx context.Context, key store.SessionKey, last uint64,
 }
 
 // Scan implements [store.Store].
-func (o *overlay) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (o *overlay) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for e, err := range o.Store.Scan(ctx, key, from, kinds...) {
 			if err == nil && key == o.key && e.Seq > o.base { // written since

@@ -108,7 +108,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		if f.Item, p.Most = &info, searchHitsIn; f.Query == "" {
 			return nil
 		}
-		found, err := s.Search(r.Context(), recall.SearchRequest{Queries: []string{f.Query}, Hits: p.Most, Budget: -1})
+		found, err := s.Search(r.Context(), p.request(f.Query))
 		p.add(info, found, len(s.Report().Folds) > 0)
 		return err
 	}
@@ -118,7 +118,7 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	ctx, stop := context.WithTimeout(r.Context(), searchTime)
 	defer stop()
 	from := max(number(q.Get("from")), 0)
-	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, recall.SearchRequest{Queries: []string{f.Query}, Hits: p.Most, Budget: -1})
+	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, p.request(f.Query))
 	if err != nil && (r.Context().Err() != nil || ctx.Err() == nil) {
 		return err
 	}
@@ -131,6 +131,10 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		p.Older = link("search", "q", f.Query, "from", from+done)
 	}
 	return nil
+}
+
+func (p *searchPage) request(query string) recall.SearchRequest {
+	return recall.SearchRequest{Queries: []string{query}, Hits: p.Most, Budget: -1}
 }
 
 // add adds what was found in a session, and says of places whether they are folded if any is.

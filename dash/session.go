@@ -155,27 +155,27 @@ func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
 		top = max(top, all)
 	}
 	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
-	p := plot{ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2), From: "message 1", To: fmt.Sprintf("message %d", rep.Messages)}
+	p := plot{
+		ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2),
+		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
+	}
 	if len(rep.Epochs) > 0 {
 		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
 	}
 	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
 	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
 	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
-	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s now, %s at most, where the whole session would take %s. %d epochs folded something.",
+	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s now, %s at most, "+
+		"where the whole session would take %s. %d epochs folded something.",
 		rep.Messages, short(now), short(most), short(all), len(rep.Epochs))
 	return p, tableOver(shown, whole)
 }
 
-// tableOver picks rows for the table: about twenty, and at every step the ones around it.
-func tableOver(shown, whole []point) []overTime {
-	var rows []overTime
-	every := max(len(shown)/20, 1)
-	for i, p := range shown {
-		drop := i > 0 && p.y < shown[i-1].y || i+1 < len(shown) && shown[i+1].y < p.y
-		if (i%every == 0 || i == len(shown)-1 || drop) && len(rows) < 200 {
-			rows = append(rows, overTime{p.x, p.y, whole[p.x].y})
-		}
+// tableOver picks rows for the table: about twenty, and those around every step.
+func tableOver(shown, whole []point) (rows []overTime) {
+	points := thin(shown, 20)
+	for _, p := range points[:min(len(points), 200)] {
+		rows = append(rows, overTime{p.x, p.y, whole[p.x].y})
 	}
 	return rows
 }
@@ -264,7 +264,8 @@ func hiddenBy(folds []*fold.Fold) func(transcript.BlockRef) bool {
 		}
 	}
 	return func(ref transcript.BlockRef) bool {
-		return blocks[ref] || slices.ContainsFunc(spans, func(f *fold.Fold) bool { return f.Start <= ref.Message && ref.Message < f.End })
+		hides := func(f *fold.Fold) bool { return f.Start <= ref.Message && ref.Message < f.End }
+		return blocks[ref] || slices.ContainsFunc(spans, hides)
 	}
 }
 

@@ -207,7 +207,8 @@ func (s sum) Own() float64 { return s.USD - s.Through }
 
 // largest lists the sums with the most tokens first. A bar is measured by all tokens.
 func (g group) largest(all int) (list []sum) {
-	for _, s := range slices.SortedFunc(maps.Values(g), func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }) {
+	order := func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }
+	for _, s := range slices.SortedFunc(maps.Values(g), order) {
 		s.share = all
 		list = append(list, *s)
 	}

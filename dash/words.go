@@ -42,14 +42,16 @@ var funcs = template.FuncMap{
 }
 
 var triggers = map[fold.Trigger]string{
-	fold.TriggerRed: "the window was full", fold.TriggerAsked: "somebody asked", fold.TriggerRefused: "the provider refused it as too long",
-	fold.TriggerPays: "it saves money", fold.TriggerIdle: "the cache was cold", fold.TriggerCliff: "a price tier was near",
+	fold.TriggerRed: "the window was full", fold.TriggerAsked: "somebody asked",
+	fold.TriggerRefused: "the provider refused it as too long", fold.TriggerPays: "it saves money",
+	fold.TriggerIdle: "the cache was cold", fold.TriggerCliff: "a price tier was near",
 	fold.TriggerTurn: "before every request", fold.TriggerIllegal: "the window was no longer legal",
 }
 
 var levers = map[string]string{
-	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated", "collapse": "finished stretch of work",
-	"mask": "old result", "snip": "middle of the session", "digest": "old turns as a page", "summarize": "old turns as a summary",
+	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated",
+	"collapse": "finished stretch of work", "mask": "old result", "snip": "middle of the session",
+	"digest": "old turns as a page", "summarize": "old turns as a summary",
 	"squeeze": "last resort, to fit", "truncate": "oldest half dropped",
 }
 

@@ -71,7 +71,8 @@ func (l *Library) openRoots(agent sessionlog.Format) (list []root) {
 			problem = err.Error()
 		}
 		if problem != "" && problem != r.problem {
-			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out", "agent", r.agent.Format, "error", problem)
+			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out",
+				"agent", r.agent.Format, "error", problem)
 		}
 		if r.problem = problem; r.Root != nil {
 			list = append(list, *r)
@@ -114,7 +115,8 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 	if !info.Mode().IsRegular() {
 		return file{}, errors.New("not a regular file")
 	}
-	f := file{id: fileID(r.agent.Format, path.Base(filepath.ToSlash(r.Name()))+"/"+name), root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
+	f := file{root: r, name: name, size: info.Size(), modified: info.ModTime().UTC()}
+	f.id = fileID(r.agent.Format, path.Base(filepath.ToSlash(r.Name()))+"/"+name)
 	f.addParts(2) // the last question and its answer
 	return f, nil
 }

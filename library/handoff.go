@@ -100,8 +100,8 @@ func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) er
 // Fit is the budget of a session that may use all of so many tokens: it expects no answer,
 // and is folded only once.
 func Fit(tokens int) fold.Budget {
-	all := fold.Share(1)
-	return fold.Budget{Window: tokens + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
+	one, all := fold.Tokens(1), fold.Share(1)
+	return fold.Budget{Window: tokens + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
 }
 
 // fit folds until the text fits: what a message takes as text is not what it takes on a wire.

@@ -80,7 +80,8 @@ func New(o Options) *Library {
 	}
 	for _, a := range sessionlog.Agents() {
 		for folder, patterns := range a.Folders {
-			l.roots = append(l.roots, root{folder: filepath.Join(o.Home, filepath.FromSlash(folder)), agent: a, patterns: patterns})
+			folder = filepath.Join(o.Home, filepath.FromSlash(folder))
+			l.roots = append(l.roots, root{folder: folder, agent: a, patterns: patterns})
 		}
 	}
 	return l

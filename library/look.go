@@ -167,7 +167,8 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 	before := *s
 	var failed error // not remembered: it may be gone next time
 	s.Title, failed = Begins(ctx, l.o.Store, s.Key)
-	for e, err := range l.o.Store.Scan(ctx, s.Key, 1, store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix) {
+	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix}
+	for e, err := range l.o.Store.Scan(ctx, s.Key, 1, kinds...) {
 		if err != nil {
 			s.Problem, failed = err.Error(), err
 			break

@@ -130,9 +130,12 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 	}
 }
 
+var storeErrors = []error{
+	store.ErrConflict, store.ErrCorrupt, store.ErrFull, store.ErrClosed, store.ErrReadOnly, store.ErrSchema,
+}
+
 func isStoreError(err error) bool {
-	return slices.ContainsFunc([]error{store.ErrConflict, store.ErrCorrupt, store.ErrFull, store.ErrClosed, store.ErrReadOnly, store.ErrSchema},
-		func(e error) bool { return errors.Is(err, e) })
+	return slices.ContainsFunc(storeErrors, func(e error) bool { return errors.Is(err, e) })
 }
 
 // bringing is one reading of a file.

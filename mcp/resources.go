@@ -55,7 +55,8 @@ func (s server) resources(ctx context.Context) ([]*sdk.Resource, error) {
 	out := []*sdk.Resource{}
 	for _, i := range p.Sessions {
 		_, title, _ := strings.Cut(about(i), "\n  ")
-		out = append(out, &sdk.Resource{URI: sessionURI + url.PathEscape(i.ID), Name: i.ID, Title: title, MIMEType: "text/plain"})
+		uri := sessionURI + url.PathEscape(i.ID)
+		out = append(out, &sdk.Resource{URI: uri, Name: i.ID, Title: title, MIMEType: "text/plain"})
 	}
 	return out, err
 }
@@ -89,8 +90,13 @@ func (s server) read(ctx context.Context, r *sdk.ReadResourceRequest) (*sdk.Read
 	if !utf8.ValidString(c.Text) { // JSON cannot hold it
 		c.Blob, c.Text, c.MIMEType = []byte(c.Text), "", "application/octet-stream"
 	}
-	return &sdk.ReadResourceResult{Cacheable: sdk.Cacheable{CacheScope: private}, Contents: []*sdk.ResourceContents{c}}, nil
+	result := &sdk.ReadResourceResult{Contents: []*sdk.ResourceContents{c}}
+	result.CacheScope = private
+	return result, nil
 }
+
+const goOn = "\nGo on from where it ended. " +
+	"If the last request was fulfilled, say so in a sentence and wait for the next one.\n"
 
 func (s server) addPrompts(srv *sdk.Server) {
 	srv.AddPrompt(&sdk.Prompt{
@@ -112,7 +118,8 @@ func (s server) addPrompts(srv *sdk.Server) {
 		if err != nil {
 			return nil, err
 		}
-		text += "\nGo on from where it ended. If the last request was fulfilled, say so in a sentence and wait for the next one.\n"
-		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{{Role: "user", Content: &sdk.TextContent{Text: text}}}}, nil
+		text += goOn
+		message := &sdk.PromptMessage{Role: "user", Content: &sdk.TextContent{Text: text}}
+		return &sdk.GetPromptResult{Messages: []*sdk.PromptMessage{message}}, nil
 	})
 }

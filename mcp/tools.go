@@ -26,8 +26,9 @@ const sessionProperty = `"session":{"type":"string","description":"ID of a sessi
 
 var tools = []tool{
 	{
-		name:  "sessions",
-		about: "Lists the sessions that coding agents left on this machine, newest first: ID, date, size, cost, folder and title.",
+		name: "sessions",
+		about: "Lists the sessions that coding agents left on this machine, newest first: " +
+			"ID, date, size, cost, folder and title.",
 		properties: `"project":{"type":"string","description":"only sessions in this folder or below it"},` +
 			`"agent":{"type":"string","description":"only sessions of this agent, as claude-code or codex"},` +
 			`"limit":{"type":"integer","description":"20 unless given, at most 100"},` +
@@ -35,27 +36,33 @@ var tools = []tool{
 	},
 	{
 		name: recall.ToolSearch,
-		about: "Finds lines in all that was said and done in a session, or, without one, in the newest sessions of a project. " +
-			"Give words that stand near the answer; file:a.go tool:bash by:user narrow.",
-		properties: `"session":{"type":"string","description":"ID of a session, or the beginning of it; none: the newest sessions"},` +
+		about: "Finds lines in all that was said and done in a session, or, without one, " +
+			"in the newest sessions of a project. Give words that stand near the answer; file:a.go tool:bash by:user narrow.",
+		properties: `"session":{"type":"string",` +
+			`"description":"ID of a session, or the beginning of it; none: the newest sessions"},` +
 			`"project":{"type":"string","description":"without a session: only those in this folder or below it"},` +
 			`"limit":{"type":"integer","description":"without a session: how many to search; 20 unless given, at most 200"},` +
 			`"offset":{"type":"integer","description":"without a session: how many of the newest to leave out"}`,
 	},
 	{
-		name:       recall.ToolUnfold,
-		about:      "Shows something from a session exactly, by its handle in a handoff, search or ledger; #12 is what call 12 did, path:FILE a file as the session left it.",
+		name: recall.ToolUnfold,
+		about: "Shows something from a session exactly, by its handle in a handoff, search or ledger; " +
+			"#12 is what call 12 did, path:FILE a file as the session left it.",
 		properties: sessionProperty, required: `"session"`,
 	},
 	{
-		name:       recall.ToolLedger,
-		about:      "Lists the tool calls of a session: what each touched, how it ended, its handle. files=true lists the files it changed.",
+		name: recall.ToolLedger,
+		about: "Lists the tool calls of a session: what each touched, how it ended, its handle. " +
+			"files=true lists the files it changed.",
 		properties: sessionProperty, required: `"session"`,
 	},
 	{
-		name:       "handoff",
-		about:      "A compact view of a session as text, to go on from where it ended: what the user said, what was done and found out, the newest turns word for word.",
-		properties: sessionProperty + `,"budget":{"type":"integer","description":"most tokens of the text; 8000 unless given, at least 2000"}`, required: `"session"`,
+		name: "handoff",
+		about: "A compact view of a session as text, to go on from where it ended: " +
+			"what the user said, what was done and found out, the newest turns word for word.",
+		properties: sessionProperty + `,"budget":{"type":"integer",` +
+			`"description":"most tokens of the text; 8000 unless given, at least 2000"}`,
+		required: `"session"`,
 	},
 	{
 		name:       recall.ToolNote,
@@ -91,8 +98,14 @@ func (t tool) schema() string {
 	return s
 }
 
+// filter chooses what the arguments name: 20 sessions unless they say how many, at most most.
+func (a arguments) filter(most int) library.Filter {
+	limit := min(cmp.Or(max(a.Limit, 0), 20), most)
+	return library.Filter{Agent: a.Agent, Project: a.Project, Offset: max(a.Offset, 0), Limit: limit}
+}
+
 func (s server) sessions(ctx context.Context, a arguments) (string, error) {
-	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: max(a.Offset, 0), Limit: min(cmp.Or(max(a.Limit, 0), 20), 100)}
+	f := a.filter(100)
 	p, err := s.lib.List(ctx, f)
 	if err != nil {
 		return "", err
@@ -155,7 +168,7 @@ func (s server) searchAll(ctx context.Context, a arguments) (string, error) {
 	if len(a.Queries) == 0 {
 		return "", errors.New("search needs queries: words to look for")
 	}
-	f := library.Filter{Agent: a.Agent, Project: a.Project, Offset: max(a.Offset, 0), Limit: min(cmp.Or(max(a.Limit, 0), 20), 200)}
+	f := a.filter(200)
 	r, err := s.lib.Search(ctx, f, recall.SearchRequest{Queries: a.Queries, Hits: 4, Budget: foundTokens})
 	if err != nil {
 		return "", err

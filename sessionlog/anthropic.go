@@ -17,6 +17,9 @@ var anthropicFormat = format{
 	read:     readAnthropic,
 }
 
+// chatRoles are roles that Anthropic Messages do not have.
+var chatRoles = []string{"tool", "system", "developer", "function"}
+
 // isAnthropic tells Anthropic Messages from Chat Completions. Both are lists of roles and
 // contents; what only one of them has decides.
 func isAnthropic(doc value) bool {
@@ -25,7 +28,7 @@ func isAnthropic(doc value) bool {
 		list = body.get("messages")
 	}
 	for m := range list.elems() {
-		chat := m.get("tool_calls").exists() || slices.Contains([]string{"tool", "system", "developer", "function"}, m.get("role").str())
+		chat := m.get("tool_calls").exists() || slices.Contains(chatRoles, m.get("role").str())
 		for b := range m.get("content").elems() {
 			switch b.get("type").str() {
 			case "tool_use", "tool_result", "thinking", "redacted_thinking", "image", "document", "server_tool_use":
@@ -42,8 +45,11 @@ func isAnthropic(doc value) bool {
 		}
 	}
 	tool := body.get("tools").at(0)
-	return body.get("system").exists() || body.get("anthropic_version").exists() || tool.get("input_schema").exists() ||
-		!tool.get("function").exists() && strings.Contains(body.get("model").str(), "claude") && body.get("max_tokens").exists()
+	if body.get("system").exists() || body.get("anthropic_version").exists() || tool.get("input_schema").exists() {
+		return true
+	}
+	claude := strings.Contains(body.get("model").str(), "claude") && body.get("max_tokens").exists()
+	return claude && !tool.get("function").exists()
 }
 
 // readAnthropic reads a Messages request body, or a bare list of messages.

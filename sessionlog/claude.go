@@ -146,7 +146,8 @@ func (r *claudeReader) mark(n node) error {
 	if partial {
 		meta = v.get("microcompactMetadata")
 	}
-	c := Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), PreTokens: meta.get("preTokens").num(), Partial: partial}
+	c := Compaction{Line: int(n.num), Trigger: meta.get("trigger").str(), Partial: partial}
+	c.PreTokens = meta.get("preTokens").num()
 	if c.Trigger == "auto" && !partial && c.PreTokens > 0 && c.PreTokens <= ClaudeWindow {
 		r.log.info.Window = ClaudeWindow // it was full
 	}
@@ -290,8 +291,10 @@ type queuedText struct {
 
 func indexClaude(l *Log) (*claudeIndex, error) {
 	x := &claudeIndex{
-		tree: newTree(), log: l, answers: make(map[string][]int), calls: make(map[string]int), results: make(map[int][]string),
-		about: make(map[int]string), queued: make(map[int]string), logged: make(map[string]bool), titles: make(map[string]string),
+		tree: newTree(), log: l,
+		answers: make(map[string][]int), calls: make(map[string]int), results: make(map[int][]string),
+		about: make(map[int]string), queued: make(map[int]string),
+		logged: make(map[string]bool), titles: make(map[string]string),
 	}
 	if err := l.lines(x.line); err != nil {
 		return nil, err
@@ -317,7 +320,8 @@ func (x *claudeIndex) line(ln line, e value) error {
 	}
 	info := &x.log.info
 	info.SessionID = cmp.Or(info.SessionID, e.get("sessionId").str(), e.get("session_id").str())
-	n := node{off: ln.off, size: ln.size, num: int32(ln.num), side: e.get("isSidechain").isTrue() || e.get("parent_tool_use_id").isString()}
+	n := node{off: ln.off, size: ln.size, num: int32(ln.num)}
+	n.side = e.get("isSidechain").isTrue() || e.get("parent_tool_use_id").isString()
 	switch typ := e.get("type").str(); typ {
 	case "user", "assistant":
 		if !e.get("message").isObject() {

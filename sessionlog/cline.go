@@ -49,7 +49,8 @@ func readCline(l *Log, s *sink) error {
 	l.info.System = l.doc.get("system_prompt").str()
 	return l.each(clineMessages(l.doc), func(e value, num int) error {
 		m := e.keep()
-		rec := Record{Line: num, Time: m.get("ts").time(), Model: cmp.Or(m.get("modelInfo", "id").str(), m.get("modelInfo", "modelId").str())}
+		rec := Record{Line: num, Time: m.get("ts").time()}
+		rec.Model = cmp.Or(m.get("modelInfo", "id").str(), m.get("modelInfo", "modelId").str())
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":

@@ -23,10 +23,15 @@ var codexFormat = format{
 	bytesPerToken: 9,
 	line: func(e value) bool {
 		typ := e.get("type").str()
-		return typ != "" && e.get("payload").isObject() ||
-			slices.Contains(codexItems, typ) && (e.get("role").isString() || e.get("call_id").isString() || e.get("summary").isArray()) &&
-				!e.get("message").isObject() ||
-			e.get("record_type").isString() && typ == ""
+		switch {
+		case typ == "":
+			return e.get("record_type").isString()
+		case e.get("payload").isObject():
+			return true
+		case !slices.Contains(codexItems, typ) || e.get("message").isObject():
+			return false
+		}
+		return e.get("role").isString() || e.get("call_id").isString() || e.get("summary").isArray()
 	},
 	read: readCodex,
 }

@@ -69,15 +69,16 @@ func readContinue(l *Log, s *sink) error {
 func continueAnswer(s *sink, rec Record, item value, blocks []transcript.Block) error {
 	m := item.get("message")
 	rec.Model = item.get("promptLogs").at(0).get("modelTitle").str()
-	rec.Usage = m.get("usage").usageOf("promptTokens", "promptTokensDetails.cachedTokens", "promptTokensDetails.cacheWriteTokens", "completionTokens")
+	rec.Usage = m.get("usage").usageOf("promptTokens",
+		"promptTokensDetails.cachedTokens", "promptTokensDetails.cacheWriteTokens", "completionTokens")
 	var results []transcript.ToolResult
 	for state := range item.get("toolCallStates").elems() {
-		call := state.get("toolCall", "function")
-		id := state.get("toolCallId").str()
-		blocks = append(blocks, transcript.ToolCall{ID: id, Name: call.get("name").str(), Input: arguments(call.get("arguments"))})
+		f := state.get("toolCall", "function")
+		call := callOf(state.get("toolCallId"), f.get("name"), f.get("arguments"))
+		blocks = append(blocks, call)
 		switch status := state.get("status").str(); status {
 		case "done", "errored", "canceled":
-			res := transcript.ToolResult{CallID: id, Error: status != "done"}
+			res := transcript.ToolResult{CallID: call.ID, Error: status != "done"}
 			res.Parts = transcript.BlocksOf(continueTexts(state.get("output"))...)
 			results = append(results, res)
 		}

@@ -2,7 +2,6 @@ package sessionlog
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
@@ -33,7 +32,7 @@ func (r copilotReader) line(ln line, e value) error {
 		return errShape
 	}
 	rec := Record{Time: e.get("timestamp").time(), Line: ln.num, Sidechain: data.get("parentToolCallId").isString()}
-	if rec.Sidechain && slices.Contains([]string{"user.message", "assistant.message", "tool.execution_complete"}, typ.str()) {
+	if rec.Sidechain && (typ.is("user.message") || typ.is("assistant.message") || typ.is("tool.execution_complete")) {
 		r.log.info.Sidechain++
 		if !r.log.opts.Sidechains {
 			return nil
@@ -61,7 +60,8 @@ func (r copilotReader) line(ln line, e value) error {
 	case "tool.execution_complete":
 		return r.result(rec, data)
 	case "session.compaction_complete":
-		return r.sink.compacted(rec, Compaction{PreTokens: data.get("preCompactionTokens").num(), Summary: data.get("summaryContent").str()})
+		c := Compaction{PreTokens: data.get("preCompactionTokens").num(), Summary: data.get("summaryContent").str()}
+		return r.sink.compacted(rec, c)
 	}
 	return nil
 }
@@ -101,9 +101,7 @@ func (r copilotReader) assistant(rec Record, data value) error {
 		blocks = append(blocks, transcript.Text{Text: text})
 	}
 	for call := range data.get("toolRequests").elems() {
-		blocks = append(blocks, transcript.ToolCall{
-			ID: call.get("toolCallId").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments")),
-		})
+		blocks = append(blocks, callOf(call.get("toolCallId"), call.get("name"), call.get("arguments")))
 	}
 	rec.Model = cmp.Or(data.get("model").str(), r.log.info.Model)
 	if n := data.get("outputTokens").num(); n > 0 {

@@ -58,7 +58,7 @@ func geminiAnswer(s *sink, rec Record, m value) error {
 	blocks = append(blocks, geminiParts(m.get("content"))...)
 	var results []transcript.ToolResult
 	for c := range m.get("toolCalls").elems() {
-		call := transcript.ToolCall{ID: c.get("id").str(), Name: c.get("name").str(), Input: arguments(c.get("args"))}
+		call := callOf(c.get("id"), c.get("name"), c.get("args"))
 		blocks = append(blocks, call)
 		if res := c.get("result"); res.exists() {
 			results = append(results, geminiResult(call.ID, c.get("status").str(), res))

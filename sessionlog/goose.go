@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -15,7 +16,8 @@ var gooseFormat = format{
 	agent:   "goose",
 	folders: map[string][]string{".local/share/goose/sessions": {"*.jsonl"}},
 	line: func(e value) bool {
-		return e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists() || gooseMessage(e)
+		head := e.get("working_dir").isString() && !e.get("role").exists() && !e.get("conversation").exists()
+		return head || gooseMessage(e)
 	},
 	read: readGooseLines,
 }
@@ -53,10 +55,9 @@ func readGooseLines(l *Log, s *sink) error {
 }
 
 func gooseInfo(l *Log, e value) {
-	l.info.SessionID, l.info.Dir, l.info.Model = e.get("id").str(), e.get("working_dir").str(), e.get("model_config", "model_name").str()
-	if l.info.Title = e.get("name").str(); l.info.Title == "" {
-		l.info.Title = e.get("description").str()
-	}
+	l.info.SessionID, l.info.Dir = e.get("id").str(), e.get("working_dir").str()
+	l.info.Model = e.get("model_config", "model_name").str()
+	l.info.Title = cmp.Or(e.get("name").str(), e.get("description").str())
 }
 
 // gooseRecord reads a message. Results come in messages of the user.
@@ -69,7 +70,7 @@ func gooseRecord(s *sink, rec Record, m value) error {
 		switch b.get("type").str() {
 		case "toolRequest":
 			call := b.get("toolCall", "value")
-			blocks = append(blocks, transcript.ToolCall{ID: b.get("id").str(), Name: call.get("name").str(), Input: arguments(call.get("arguments"))})
+			blocks = append(blocks, callOf(b.get("id"), call.get("name"), call.get("arguments")))
 		case "toolResponse":
 			if err := s.result(rec, gooseResult(b)); err != nil {
 				return err
@@ -93,7 +94,8 @@ func gooseRecord(s *sink, rec Record, m value) error {
 
 func gooseResult(b value) transcript.ToolResult {
 	result := b.get("toolResult")
-	res := transcript.ToolResult{CallID: b.get("id").str(), Error: result.get("status").is("error") || result.get("value", "isError").isTrue()}
+	res := transcript.ToolResult{CallID: b.get("id").str()}
+	res.Error = result.get("status").is("error") || result.get("value", "isError").isTrue()
 	content := result.get("value")
 	if content.isObject() {
 		content = content.get("content")

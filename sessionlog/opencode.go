@@ -241,7 +241,7 @@ func (r openCodeReader) assistant(rec Record, info value, parts value) error {
 			}
 		case "tool":
 			state := p.get("state")
-			call := transcript.ToolCall{ID: p.get("callID").str(), Name: p.get("tool").str(), Input: arguments(state.get("input"))}
+			call := callOf(p.get("callID"), p.get("tool"), state.get("input"))
 			blocks = append(blocks, call)
 			if res, ok := openCodeResult(call.ID, state); ok {
 				results = append(results, res)

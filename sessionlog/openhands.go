@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -81,7 +82,7 @@ func (r *openHandsReader) event(elem value, num int) error {
 		return r.call(rec, e)
 	case action == "message":
 		return r.message(rec, e)
-	case e.get("source").is("agent") && (action == "run" || action == "run_ipython" || action == "finish" || action == "think"):
+	case e.get("source").is("agent") && slices.Contains([]string{"run", "run_ipython", "finish", "think"}, action):
 		// An agent without function calling: its words are in the thought.
 		return r.sink.answer(rec, textBlocks(e.get("args", "thought"), e.get("args", "command"), e.get("args", "code")))
 	}
@@ -115,15 +116,16 @@ func (r *openHandsReader) call(rec Record, e value) error {
 	known := false
 	for call := range msg.get("tool_calls").elems() {
 		f := call.get("function")
-		c := transcript.ToolCall{ID: call.get("id").str(), Name: f.get("name").str(), Input: arguments(f.get("arguments"))}
+		c := callOf(call.get("id"), f.get("name"), f.get("arguments"))
 		known = known || c.ID == id
 		blocks = append(blocks, c)
 	}
 	if !known {
-		blocks = append(blocks, transcript.ToolCall{ID: id, Name: meta.get("function_name").str(), Input: arguments(e.get("args"))})
+		blocks = append(blocks, callOf(meta.get("tool_call_id"), meta.get("function_name"), e.get("args")))
 	}
 	rec.Model = response.get("model").str()
-	rec.Usage = response.get("usage").usageOf("prompt_tokens", "prompt_tokens_details.cached_tokens", "", "completion_tokens")
+	u := response.get("usage")
+	rec.Usage = u.usageOf("prompt_tokens", "prompt_tokens_details.cached_tokens", "", "completion_tokens")
 	return r.sink.answer(rec, blocks)
 }
 

@@ -39,6 +39,11 @@ func wireMessage(e value, decode transcript.Codec) (transcript.Message, error) {
 	return msg, err
 }
 
+// callOf makes a call of its id, its name and its input.
+func callOf(id, name, input value) transcript.ToolCall {
+	return transcript.ToolCall{ID: id.str(), Name: name.str(), Input: arguments(input)}
+}
+
 // arguments decodes a call's input: a string that holds JSON, or JSON itself.
 func arguments(v value) transcript.Content {
 	if v.isString() {
@@ -90,11 +95,16 @@ func plainBlock(b value) transcript.Block {
 	case "text":
 		return transcript.Text{Text: b.get("text").content()}
 	case "thinking":
-		return transcript.Thinking{Text: b.get("thinking").content(), Signature: first("signature", "thinkingSignature").str(), Redacted: b.get("redacted").isTrue()}
+		return transcript.Thinking{
+			Text:      b.get("thinking").content(),
+			Signature: first("signature", "thinkingSignature").str(),
+			Redacted:  b.get("redacted").isTrue(),
+		}
 	case "tool_use", "toolCall":
-		return transcript.ToolCall{ID: b.get("id").str(), Name: b.get("name").str(), Input: arguments(first("input", "arguments"))}
+		return callOf(b.get("id"), b.get("name"), first("input", "arguments"))
 	case "image":
-		return transcript.Image{MediaType: first("mimeType", "source", "media_type").str(), Data: first("data", "source", "data").content()}
+		mime := first("mimeType", "source", "media_type").str()
+		return transcript.Image{MediaType: mime, Data: first("data", "source", "data").content()}
 	default:
 		return transcript.Opaque{Type: typ, Raw: b.raw()}
 	}

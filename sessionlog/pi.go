@@ -67,7 +67,9 @@ func piMessage(s *sink, rec Record, m value) error {
 		rec.Usage = m.get("usage").usage("input", "cacheRead", "cacheWrite", "output")
 		return s.answer(rec, blocks)
 	case "toolResult":
-		return s.result(rec, transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue(), Parts: transcript.BlocksOf(blocks...)})
+		res := transcript.ToolResult{CallID: m.get("toolCallId").str(), Error: m.get("isError").isTrue()}
+		res.Parts = transcript.BlocksOf(blocks...)
+		return s.result(rec, res)
 	case "bashExecution": // the person ran a command beside the conversation
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
 		return s.user(rec, transcript.OriginInjected, transcript.Say(text))

@@ -1,6 +1,8 @@
 package sessionlog
 
 import (
+	"cmp"
+
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -37,14 +39,11 @@ func readQwen(l *Log, s *sink) error {
 func qwenLine(l *Log, s *sink, rec Record, v value) error {
 	e := v.keep()
 	rec.Time = e.get("timestamp").time()
-	for at, name := range map[*string]string{&l.info.SessionID: "sessionId", &l.info.Version: "version", &l.info.Dir: "cwd"} {
-		if text := e.get(name).str(); text != "" {
-			*at = text
-		}
-	}
-	if n := e.get("contextWindowSize").num(); n > 0 {
-		l.info.Window = n
-	}
+	info := &l.info
+	info.SessionID = cmp.Or(e.get("sessionId").str(), info.SessionID)
+	info.Version = cmp.Or(e.get("version").str(), info.Version)
+	info.Dir = cmp.Or(e.get("cwd").str(), info.Dir)
+	info.Window = cmp.Or(max(e.get("contextWindowSize").num(), 0), info.Window)
 	switch parts := e.get("message", "parts"); e.get("type").str() {
 	case "user":
 		blocks := geminiParts(parts)
@@ -83,9 +82,10 @@ func qwenAnswer(parts value) (blocks []transcript.Block) {
 	for p := range parts.elems() {
 		switch call := p.get("functionCall"); {
 		case call.isObject():
-			blocks = append(blocks, transcript.ToolCall{ID: call.get("id").str(), Name: call.get("name").str(), Input: arguments(call.get("args"))})
+			blocks = append(blocks, callOf(call.get("id"), call.get("name"), call.get("args")))
 		case p.get("thought").isTrue():
-			blocks = append(blocks, transcript.Thinking{Text: p.get("text").content(), Signature: p.get("thoughtSignature").str()})
+			signed := p.get("thoughtSignature").str()
+			blocks = append(blocks, transcript.Thinking{Text: p.get("text").content(), Signature: signed})
 		default:
 			blocks = append(blocks, geminiPart(p)...)
 		}

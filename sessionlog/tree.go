@@ -110,7 +110,9 @@ func (t *tree) leaf() int {
 // readTree reads a log whose lines name themselves and their parents, in two passes: an index
 // of the lines by what kind says of them, then the lines on the way to the last leaf. If no
 // line names a parent, the log is no tree, and all lines are read.
-func (l *Log) readTree(s *sink, id, parent string, kind func(value) (nodeKind, error), read func(*Log, *sink, Record, value) error) error {
+func (l *Log) readTree(
+	s *sink, id, parent string, kind func(value) (nodeKind, error), read func(*Log, *sink, Record, value) error,
+) error {
 	t, linear := newTree(), true
 	err := l.lines(func(ln line, e value) error {
 		k, err := kind(e)
