@@ -22,7 +22,9 @@ func TestAsking(t *testing.T) {
 		}
 		switch {
 		case strings.HasPrefix(req.System, "Below is the beginning"):
-			return say(`Here: [{"type":"fact","question":"Which port?","answer":"8081"},{"type":"state","question":"Do the tests pass?","answer":"yes"},{"type":"odd","question":"?","answer":"!"}]`)
+			return say(
+				`Here: [{"type":"fact","question":"Which port?","answer":"8081"},{"type":"state","question":"Do the tests pass?","answer":"yes"},{"type":"odd","question":"?","answer":"!"}]`,
+			)
 		case strings.HasPrefix(req.System, "Grade"):
 			if strings.Contains(text, "Answer to grade: yes") || strings.Contains(text, "Answer to grade:  8081") {
 				return say(`{"score": 2, "wrong": false}`)
@@ -68,11 +70,13 @@ func TestAsking(t *testing.T) {
 			asked = n
 		}
 	}
-	if data, err := os.ReadFile(filepath.Join(a.Dir, "questions.json")); err != nil || !strings.Contains(string(data), "Which port?") {
+	if data, err := os.ReadFile(filepath.Join(a.Dir, "questions.json")); err != nil ||
+		!strings.Contains(string(data), "Which port?") {
 		t.Errorf("the questions were not kept: %q, %v", data, err)
 	}
 	for _, r := range model.Requests() {
-		if strings.HasPrefix(r.System, "Grade") && (strings.Contains(r.Messages[0].Text(), "default") || strings.Contains(r.Messages[0].Text(), "tail")) {
+		if strings.HasPrefix(r.System, "Grade") &&
+			(strings.Contains(r.Messages[0].Text(), "default") || strings.Contains(r.Messages[0].Text(), "tail")) {
 			t.Error("the grader can tell whose answer it is")
 		}
 	}

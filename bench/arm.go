@@ -69,14 +69,33 @@ func Arms() []Arm {
 	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
 		arms = append(arms, policyArm(name, false))
 	}
-	return append(arms,
+	return append(
+		arms,
 		policyArm("truncate", false),
 		Arm{Name: "tail", Doc: "the newest messages that fit", Open: openRule(tail)},
-		Arm{Name: "clear-3", Doc: "above half of the window (100,000 of 200,000 tokens) all but the newest 3 results become \"[cleared]\": the rule of the Anthropic API and of LangChain", Open: openRule(clear3)},
-		Arm{Name: "mask-10", Doc: "results before the newest 10 become one line, always: observation masking as JetBrains measured it", Open: openRule(mask10)},
-		Arm{Name: "summarize-85", Doc: "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents", Summarizes: true, Open: openSummarize},
+		Arm{
+			Name: "clear-3",
+			Doc:  "above half of the window (100,000 of 200,000 tokens) all but the newest 3 results become \"[cleared]\": the rule of the Anthropic API and of LangChain",
+			Open: openRule(clear3),
+		},
+		Arm{
+			Name: "mask-10",
+			Doc:  "results before the newest 10 become one line, always: observation masking as JetBrains measured it",
+			Open: openRule(mask10),
+		},
+		Arm{
+			Name:       "summarize-85",
+			Doc:        "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents",
+			Summarizes: true,
+			Open:       openSummarize,
+		},
 		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openOwn},
-		Arm{Name: "none", Doc: "everything, whatever the budget: what there is to be had", Unbounded: true, Open: openRule(none)},
+		Arm{
+			Name:      "none",
+			Doc:       "everything, whatever the budget: what there is to be had",
+			Unbounded: true,
+			Open:      openRule(none),
+		},
 	)
 }
 

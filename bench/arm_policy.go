@@ -30,9 +30,15 @@ func policyArm(name string, recall bool) Arm {
 	if err != nil {
 		panic(err) // the names are those of this module
 	}
-	return Arm{Name: name, Doc: p.Doc, Weighs: p.Fits(), Summarizes: slices.ContainsFunc(p.AtRed, func(l fold.Lever) bool { _, ok := l.(fold.Asker); return ok }), Open: func(ctx context.Context, o Setup) (Method, error) {
-		return openPolicy(ctx, p, recall, o)
-	}}
+	return Arm{
+		Name:       name,
+		Doc:        p.Doc,
+		Weighs:     p.Fits(),
+		Summarizes: slices.ContainsFunc(p.AtRed, func(l fold.Lever) bool { _, ok := l.(fold.Asker); return ok }),
+		Open: func(ctx context.Context, o Setup) (Method, error) {
+			return openPolicy(ctx, p, recall, o)
+		},
+	}
 }
 
 var codecs = map[transcript.Format]transcript.Codec{
@@ -63,9 +69,11 @@ func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Metho
 	} else {
 		e.budget = o.Budget
 		all := fold.Share(1)
-		opts.Budget = fold.Budget{Window: o.Budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all}
+		one := fold.Tokens(1)
+		opts.Budget = fold.Budget{Window: o.Budget + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
 		p.Budget.Window = 0
-		p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 }) // the budget is not the window in which results were born
+		// The budget is not the window in which results were born.
+		p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
 		p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Tokens = min(s.Tokens, o.Budget/2) })
 	}
 	opts.Policy = p

@@ -52,7 +52,11 @@ func (r *Report) cheapest(of string) string {
 		return "Nothing can be said about cost: it was not simulated on any long session."
 	}
 	best := costs.best(cmp.Compare[float64])[0]
-	line := fmt.Sprintf("%s is the cheapest: long sessions cost %.2f of what they cost without compaction", best, costs.mean(best))
+	line := fmt.Sprintf(
+		"%s is the cheapest: long sessions cost %.2f of what they cost without compaction",
+		best,
+		costs.mean(best),
+	)
 	if best != of {
 		line += fmt.Sprintf("; %s: %.2f", of, costs.mean(of))
 	}
@@ -80,7 +84,15 @@ func (r *Report) behind(of string) string {
 			}
 			if gap > most {
 				most = gap
-				where = fmt.Sprintf("%s, views of %s tokens, %s: %.2f, %s %.2f", f.head(), thousands(g[i].Budget), times(g[i].Chain), mine.Score, best.Arm, best.Means[f].Score)
+				where = fmt.Sprintf(
+					"%s, views of %s tokens, %s: %.2f, %s %.2f",
+					f.head(),
+					thousands(g[i].Budget),
+					times(g[i].Chain),
+					mine.Score,
+					best.Arm,
+					best.Means[f].Score,
+				)
 			}
 		}
 	}

@@ -9,7 +9,13 @@ import (
 // Each statement of the conclusion is one of figures that are written down here.
 func TestConclusion(t *testing.T) {
 	cell := func(arm string, budget int, files, words float64) Cell {
-		return Cell{Arm: arm, Budget: budget, Chain: 1, Views: 1, Means: map[Family]Shares{Artifacts: {Score: files}, HumanWords: {Score: words}}}
+		return Cell{
+			Arm:    arm,
+			Budget: budget,
+			Chain:  1,
+			Views:  1,
+			Means:  map[Family]Shares{Artifacts: {Score: files}, HumanWords: {Score: words}},
+		}
 	}
 	r := &Report{
 		Cells: []Cell{

@@ -56,7 +56,9 @@ func (r *recalling) prove(ctx context.Context) (proof, error) {
 func (r *recalling) strangers(ctx context.Context) ([]*pleat.Session, error) {
 	mine := r.s.Key()
 	var out []*pleat.Session
-	for _, key := range []store.SessionKey{{Tenant: mine.Tenant, Session: mine.Session + "-other"}, {Tenant: mine.Tenant + "other", Session: mine.Session}} {
+	for _, key := range []store.SessionKey{
+		{Tenant: mine.Tenant, Session: mine.Session + "-other"}, {Tenant: mine.Tenant + "other", Session: mine.Session},
+	} {
 		s, err := pleat.OpenSession(ctx, r.store, key, &pleat.Options{Tokens: r.tokens})
 		if err == nil && s.Len() == 0 {
 			err = s.Append(ctx, transcript.User("Another conversation."))

@@ -47,7 +47,12 @@ func TestProve(t *testing.T) {
 	// of this one's messages would answer for them.
 	leaky := &recalling{r.engine}
 	leaky.store = store.NewMemory()
-	s, err := pleat.OpenSession(ctx, leaky.store, store.SessionKey{Tenant: "other", Session: "bench"}, &pleat.Options{Tokens: r.tokens})
+	s, err := pleat.OpenSession(
+		ctx,
+		leaky.store,
+		store.SessionKey{Tenant: "other", Session: "bench"},
+		&pleat.Options{Tokens: r.tokens},
+	)
 	if err == nil {
 		err = s.Append(ctx, msgs...)
 	}

@@ -20,7 +20,12 @@ func TestGate(t *testing.T) {
 		t.Skip("long: deterministic, and run without -short by go test work")
 	}
 	sessions := SynthSessions(11, 32_000)
-	gate(t, "figures.json", sessions, Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]})
+	gate(
+		t,
+		"figures.json",
+		sessions,
+		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
+	)
 }
 
 // TestGateCorpus does the same on real sessions.
@@ -30,7 +35,12 @@ func TestGateCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gate(t, "figures-corpus.json", sessions, Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]})
+	gate(
+		t,
+		"figures-corpus.json",
+		sessions,
+		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
+	)
 }
 
 func gate(t *testing.T, name string, sessions []Session, o Options) {
@@ -50,7 +60,11 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 	}
 	file := filepath.Join("testdata", name)
 	if *record {
-		data, err := json.MarshalIndent(FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ")
+		data, err := json.MarshalIndent(
+			FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"),
+			"",
+			"  ",
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +87,14 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 
 // TestGateFails shows the gate what it must not let through.
 func TestGateFails(t *testing.T) {
-	good := Cell{Arm: "default", Budget: 8_000, Chain: 1, Stated: 10, Right: 10, Means: map[Family]Shares{Artifacts: {Context: 1, Recall: 1}}}
+	good := Cell{
+		Arm:    "default",
+		Budget: 8_000,
+		Chain:  1,
+		Stated: 10,
+		Right:  10,
+		Means:  map[Family]Shares{Artifacts: {Context: 1, Recall: 1}},
+	}
 	recorded := FiguresOf(&Report{Cells: []Cell{good}}, "")
 	for _, tc := range []struct {
 		name   string

@@ -36,15 +36,31 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 		Plots    []plot
 	}{About: about, Sessions: len(r.Sessions), Tokens: thousands(r.tokens())}
 	for _, g := range groups(r.Cells) {
-		data.Tables = append(data.Tables, tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g))
+		data.Tables = append(
+			data.Tables,
+			tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g),
+		)
 	}
 	for _, g := range groups(r.Own) {
-		data.Tables = append(data.Tables, tableOf(fmt.Sprintf("Where the real agents compacted, against their own summaries: views of %s tokens", thousands(g[0].Budget)), g))
+		data.Tables = append(
+			data.Tables,
+			tableOf(
+				fmt.Sprintf(
+					"Where the real agents compacted, against their own summaries: views of %s tokens",
+					thousands(g[0].Budget),
+				),
+				g,
+			),
+		)
 	}
 	data.Tables = append(data.Tables, moneyTables(r.Money)...)
 	if len(r.Answers) > 0 {
 		rows := answerRows(r.Answers)
-		data.Tables = slices.Insert(data.Tables, 0, htmlTable{Title: answerTitle(r.Answers[0]), Head: rows[0], Rows: rows[1:]})
+		data.Tables = slices.Insert(
+			data.Tables,
+			0,
+			htmlTable{Title: answerTitle(r.Answers[0]), Head: rows[0], Rows: rows[1:]},
+		)
 	}
 	if len(r.Scaling) > 0 {
 		rows := scaleRows(r.Scaling)
@@ -127,7 +143,14 @@ func (r *Report) keptPlot() plot {
 			list = put(list, c.Arm, float64(c.Tokens), c.Means[FutureUse].Context)
 		}
 	}
-	return drawn(plot{Title: "What was used later and is in context, against the tokens kept", X: "tokens of the view", Y: "share", Series: list})
+	return drawn(
+		plot{
+			Title:  "What was used later and is in context, against the tokens kept",
+			X:      "tokens of the view",
+			Y:      "share",
+			Series: list,
+		},
+	)
 }
 
 func (r *Report) moneyPlot() plot {
@@ -144,7 +167,14 @@ func (r *Report) moneyPlot() plot {
 			}
 		}
 	}
-	return drawn(plot{Title: "The mean mark of all families, against the cost of whole sessions", X: "cost, no compaction = 1", Y: "mark, 0 to 5", Series: list})
+	return drawn(
+		plot{
+			Title:  "The mean mark of all families, against the cost of whole sessions",
+			X:      "cost, no compaction = 1",
+			Y:      "mark, 0 to 5",
+			Series: list,
+		},
+	)
 }
 
 func (r *Report) decayPlot() plot {
@@ -160,7 +190,14 @@ func (r *Report) decayPlot() plot {
 			list = put(list, c.Arm, float64(c.Chain), c.Score())
 		}
 	}
-	return drawn(plot{Title: fmt.Sprintf("The mean mark after several compactions, views of %s tokens", thousands(budget)), X: "compactions", Y: "mark, 0 to 5", Series: list})
+	return drawn(
+		plot{
+			Title:  fmt.Sprintf("The mean mark after several compactions, views of %s tokens", thousands(budget)),
+			X:      "compactions",
+			Y:      "mark, 0 to 5",
+			Series: list,
+		},
+	)
 }
 
 func put(list []series, name string, x, y float64) []series {
@@ -181,7 +218,20 @@ func put(list []series, name string, x, y float64) []series {
 	return list
 }
 
-var colours = []string{"#c2410c", "#1d4ed8", "#15803d", "#7e22ce", "#0e7490", "#a16207", "#be123c", "#4b5563", "#4d7c0f", "#a78bfa", "#f59e0b", "#64748b"}
+var colours = []string{
+	"#c2410c",
+	"#1d4ed8",
+	"#15803d",
+	"#7e22ce",
+	"#0e7490",
+	"#a16207",
+	"#be123c",
+	"#4b5563",
+	"#4d7c0f",
+	"#a78bfa",
+	"#f59e0b",
+	"#64748b",
+}
 
 // drawn is the plot with its picture. Names stand below it, where a narrow screen has
 // room for them.
@@ -202,9 +252,25 @@ func drawn(p plot) plot {
 	x := func(v float64) float64 { return left + (v-minX)/(maxX-minX)*(width-left-right) }
 	y := func(v float64) float64 { return height - bottom - v/maxY*(height-top-bottom) }
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, width, height, template.HTMLEscapeString(p.Title))
+	fmt.Fprintf(
+		&b,
+		`<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`,
+		width,
+		height,
+		template.HTMLEscapeString(p.Title),
+	)
 	for _, v := range up {
-		fmt.Fprintf(&b, `<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`, left, width-right, y(v), y(v), left-8, y(v)+5, label(v))
+		fmt.Fprintf(
+			&b,
+			`<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
+			left,
+			width-right,
+			y(v),
+			y(v),
+			left-8,
+			y(v)+5,
+			label(v),
+		)
 	}
 	for _, v := range across {
 		fmt.Fprintf(&b, `<text x="%.1f" y="%.1f" text-anchor="middle">%s</text>`, x(v), height-bottom+28, label(v))
@@ -215,7 +281,16 @@ func drawn(p plot) plot {
 		var path []string
 		for _, pt := range s.Points {
 			path = append(path, fmt.Sprintf("%.1f,%.1f", x(pt[0]), y(pt[1])))
-			fmt.Fprintf(&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]), y(pt[1]), c, template.HTMLEscapeString(s.Name), label(pt[0]), pt[1])
+			fmt.Fprintf(
+				&b,
+				`<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`,
+				x(pt[0]),
+				y(pt[1]),
+				c,
+				template.HTMLEscapeString(s.Name),
+				label(pt[0]),
+				pt[1],
+			)
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`, strings.Join(path, " "), c)
 	}

@@ -111,7 +111,9 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 		total += float64(cached)*price.CacheRead + float64(prompt-cached)*price.CacheWrite
 		if recalls && s.recall {
 			stays := min(recallStays, len(steps)-1-i)
-			total += float64(prompt)*price.CacheRead + recallCall*price.Output + recallAnswer*(price.CacheWrite+float64(stays)*price.CacheRead)
+			total += float64(
+				prompt,
+			)*price.CacheRead + recallCall*price.Output + recallAnswer*(price.CacheWrite+float64(stays)*price.CacheRead)
 		}
 	}
 	return total / 1e6
@@ -224,7 +226,11 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 		t.noteFirst(vm.Source, n, t.s.Messages[vm.Source])
 		return n, nil
 	}
-	msgs, err := transcript.View{Messages: []transcript.ViewMessage{vm}}.Resolve(func(i int) transcript.Message { return t.s.Messages[i] })
+	msgs, err := transcript.View{
+		Messages: []transcript.ViewMessage{vm},
+	}.Resolve(
+		func(i int) transcript.Message { return t.s.Messages[i] },
+	)
 	if err != nil {
 		return 0, fmt.Errorf("count view: %w", err)
 	}

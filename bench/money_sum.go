@@ -175,7 +175,17 @@ func (p *printer) money(list []Money) {
 	}
 }
 
-var moneyHead = []string{"arm", "total", "with recalls", "bound", "worst", "short", "epochs/100", "recalls/100", "unchanged"}
+var moneyHead = []string{
+	"arm",
+	"total",
+	"with recalls",
+	"bound",
+	"worst",
+	"short",
+	"epochs/100",
+	"recalls/100",
+	"unchanged",
+}
 
 func (m Money) row() []string {
 	bound := "–"
@@ -184,7 +194,10 @@ func (m Money) row() []string {
 	}
 	return []string{
 		m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
-		fmt.Sprintf("%.3f", m.ShortWorst), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
+		fmt.Sprintf(
+			"%.3f",
+			m.ShortWorst,
+		), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
 	}
 }
 

@@ -52,7 +52,16 @@ func (t trail) note(p string, op ChangeOp) {
 }
 
 var (
-	editTools  = []string{"edit", "multiedit", "str_replace", "replace", "edit_file", "str_replace_editor", "str_replace_based_edit_tool", "notebookedit"}
+	editTools = []string{
+		"edit",
+		"multiedit",
+		"str_replace",
+		"replace",
+		"edit_file",
+		"str_replace_editor",
+		"str_replace_based_edit_tool",
+		"notebookedit",
+	}
 	writeTools = []string{"write", "create", "write_file", "create_file"}
 	patchFile  = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
 )
@@ -230,8 +239,12 @@ func samePath(a, b string) bool {
 var (
 	// statement is a line that says of files what was done to them, whoever writes it:
 	// "Edited: a.go, b.go", "- Created `a.go`", "#12 edit a.go: ok", "a.go (modified)".
-	statement = regexp.MustCompile(`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`)
-	behind    = regexp.MustCompile("(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))")
+	statement = regexp.MustCompile(
+		`(?i)^\s*(?:[-*+]\s+|\d+[.)]\s+|\*\*)*(?:#\d+\s+(create|edit|delete)|(created and deleted again|created|wrote|added|edited|modified|changed|updated|deleted|removed))\b(.*)$`,
+	)
+	behind = regexp.MustCompile(
+		"(?i)([\\w@.+~/-]+\\.\\w{1,5})[`*]*\\s*[(:–—-]+\\s*(?:(created|added|edited|modified|changed|updated|deleted|removed)\\b|(new)(?: file\\b|[),;.:]|$))",
+	)
 	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)*$`) // how often, and the calls that did it
 	failure   = regexp.MustCompile(`: failed\b`)
 	pathToken = regexp.MustCompile(`(?:\b[A-Za-z]:)?(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
@@ -289,7 +302,7 @@ func opOf(verb string) ChangeOp {
 	switch verb = strings.ToLower(verb); {
 	case strings.Contains(verb, "delet") || strings.HasPrefix(verb, "remov"):
 		return Deleted
-	case strings.HasPrefix(verb, "creat") || strings.HasPrefix(verb, "add") || strings.HasPrefix(verb, "new") || strings.HasPrefix(verb, "wr"):
+	case slices.ContainsFunc([]string{"creat", "add", "new", "wr"}, func(s string) bool { return strings.HasPrefix(verb, s) }):
 		return Created
 	}
 	return Edited

@@ -54,9 +54,11 @@ func futureUse(s *Session, sp span) []probe {
 
 var (
 	nameToken = regexp.MustCompile(`[A-Za-z0-9_.-]*[A-Za-z0-9_]`)
-	fileToken = regexp.MustCompile(`^[A-Za-z0-9_.-]+\.(go|md|ts|tsx|js|json|jsonl|py|rs|toml|ya?ml|sh|sql|txt|html|css|mod|sum|lock)$`)
-	shaToken  = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
-	camel     = regexp.MustCompile(`[a-z0-9][A-Z]`)
+	fileToken = regexp.MustCompile(
+		`^[A-Za-z0-9_.-]+\.(go|md|ts|tsx|js|json|jsonl|py|rs|toml|ya?ml|sh|sql|txt|html|css|mod|sum|lock)$`,
+	)
+	shaToken = regexp.MustCompile(`^[0-9a-f]{7,40}$`)
+	camel    = regexp.MustCompile(`[a-z0-9][A-Z]`)
 )
 
 // names yields the exact strings in a text that can be facts: file names, digests,
@@ -140,7 +142,9 @@ func queryFor(units []string, at int, target string) string {
 var (
 	tellingWord = regexp.MustCompile(`[\pL\pN_]{3,}`)
 	directories = regexp.MustCompile(`[\w.~-]*/[\w./-]*`)
-	smallWords  = strings.Fields("the and for with from this that its are was not let now all has have also check see look update need will can but into then these those first next")
+	smallWords  = strings.Fields(
+		"the and for with from this that its are was not let now all has have also check see look update need will can but into then these those first next",
+	)
 )
 
 // tellingWords counts the different words that tell something: a question of small words

@@ -17,10 +17,14 @@ type outcome struct {
 }
 
 var (
-	exitCode  = regexp.MustCompile(`(?im)^\W*(?:process )?(?:exit(?:ed with)?(?: code| status)?|returncode|exit_code)["\s:=]+(-?\d+)`)
+	exitCode = regexp.MustCompile(
+		`(?im)^\W*(?:process )?(?:exit(?:ed with)?(?: code| status)?|returncode|exit_code)["\s:=]+(-?\d+)`,
+	)
 	errorLine = regexp.MustCompile(`(?i)\b(error|failed|failure|fail|panic|fatal|exception|undefined|cannot|not found)\b`)
 	// looks are programs that only look: how they ended is nobody's state.
-	looks = strings.Fields("ls cat head tail grep rg find sed awk wc pwd echo tree which file stat du less nl sort cd ps env date tr jq xxd diff printf true sleep for")
+	looks = strings.Fields(
+		"ls cat head tail grep rg find sed awk wc pwd echo tree which file stat du less nl sort cd ps env date tr jq xxd diff printf true sleep for",
+	)
 	// shows are subcommands that only look.
 	shows = map[string][]string{
 		"git": strings.Fields("status diff log show branch remote blame ls-files rev-parse --no-pager fetch grep"),
@@ -62,7 +66,8 @@ func coreOf(command string) string {
 		return ""
 	}
 	for part := range strings.SplitSeq(core, "&&") {
-		if f := strings.Fields(part); len(f) > 0 && !slices.Contains(looks, f[0]) && !(len(f) > 1 && slices.Contains(shows[f[0]], f[1])) &&
+		if f := strings.Fields(part); len(f) > 0 && !slices.Contains(looks, f[0]) &&
+			!(len(f) > 1 && slices.Contains(shows[f[0]], f[1])) &&
 			!(f[0] == "gh" && len(f) > 2 && slices.Contains([]string{"view", "list", "diff", "checks", "status"}, f[2])) {
 			return core
 		}
@@ -222,7 +227,9 @@ func behindCommand(line, head string, open bool) (string, bool) {
 		return "", false
 	}
 	rest := line[at+len(head):]
-	if !open && rest != "" && !strings.HasPrefix(rest, ": ") && !strings.HasPrefix(rest, " (") && !strings.HasPrefix(rest, " 2>&1") && strings.IndexAny(rest, "`\"'),") != 0 {
+	if !open && rest != "" && !strings.HasPrefix(rest, ": ") && !strings.HasPrefix(rest, " (") &&
+		!strings.HasPrefix(rest, " 2>&1") &&
+		strings.IndexAny(rest, "`\"'),") != 0 {
 		return "", false
 	}
 	return rest, true
@@ -235,7 +242,9 @@ func judge(said, is bool) verdict {
 	return wrong
 }
 
-var marker = regexp.MustCompile(`(?i)\b(fail(?:ed|s|ure)?|errors?|exit(?:ed with)?(?: code| status)? [1-9]\d*|broken|refused)\b|✗|❌|\b(ok|pass(?:ed|es|ing)?|succeed(?:ed|s)?|success(?:ful|fully)?|exit(?:ed with)?(?: code| status)? 0|green|works?)\b|✓|✅`)
+var marker = regexp.MustCompile(
+	`(?i)\b(fail(?:ed|s|ure)?|errors?|exit(?:ed with)?(?: code| status)? [1-9]\d*|broken|refused)\b|✗|❌|\b(ok|pass(?:ed|es|ing)?|succeed(?:ed|s)?|success(?:ful|fully)?|exit(?:ed with)?(?: code| status)? 0|green|works?)\b|✓|✅`,
+)
 
 var saidPlainly = regexp.MustCompile(`: (ok|failed)\b`)
 
@@ -247,7 +256,8 @@ func tells(line string) (failed, told bool) {
 	}
 	for _, m := range marker.FindAllString(line, -1) {
 		l := strings.ToLower(m)
-		failed = m == "✗" || m == "❌" || strings.HasPrefix(l, "fail") || strings.HasPrefix(l, "error") || l == "broken" || l == "refused" ||
+		failed = m == "✗" || m == "❌" || strings.HasPrefix(l, "fail") || strings.HasPrefix(l, "error") || l == "broken" ||
+			l == "refused" ||
 			strings.HasPrefix(l, "exit") && !strings.HasSuffix(l, " 0")
 		told = true
 	}

@@ -40,7 +40,8 @@ func (t trail) addCommand(command string) {
 				args = append(args, w)
 			}
 		}
-		if words[0] == "sed" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-i") }) && len(args) > 0 {
+		if words[0] == "sed" && slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-i") }) &&
+			len(args) > 0 {
 			t.note(args[len(args)-1], Edited)
 		}
 		t.addProgram(words[0], args)

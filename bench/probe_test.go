@@ -35,7 +35,10 @@ func TestFailedChange(t *testing.T) {
 	failed := transcript.Result("2", "Error: no such text")
 	failed.Error = true
 	msgs := []transcript.Message{
-		transcript.Assistant(transcript.Call("1", "write", `{"file_path":"/a.go"}`), transcript.Call("2", "edit", `{"file_path":"/b.go"}`)),
+		transcript.Assistant(
+			transcript.Call("1", "write", `{"file_path":"/a.go"}`),
+			transcript.Call("2", "edit", `{"file_path":"/b.go"}`),
+		),
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
@@ -47,8 +50,17 @@ func TestFailedChange(t *testing.T) {
 // A shown command says what it did to the files that it names.
 func TestShownCommand(t *testing.T) {
 	msgs := []transcript.Message{transcript.Assistant(
-		transcript.Call("1", "write", `{"file_path":"/dir/tmp/a.sql"}`), transcript.Call("2", "write", `{"file_path":"/dir/b.go"}`),
-		transcript.Call("3", "bash", `{"command":"cd /dir && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`),
+		transcript.Call(
+			"1",
+			"write",
+			`{"file_path":"/dir/tmp/a.sql"}`,
+		),
+		transcript.Call("2", "write", `{"file_path":"/dir/b.go"}`),
+		transcript.Call(
+			"3",
+			"bash",
+			`{"command":"cd /dir && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`,
+		),
 	)}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
 	want := trail{
@@ -63,9 +75,18 @@ func TestShownCommand(t *testing.T) {
 // Of a command that was run through a filter afterwards nobody knows the newest outcome.
 func TestOutcomeFilteredLater(t *testing.T) {
 	run := func(id, command, result string) []transcript.Message {
-		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"`+command+`"}`)), transcript.Results(transcript.Result(id, result))}
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "bash", `{"command":"`+command+`"}`)),
+			transcript.Results(transcript.Result(id, result)),
+		}
 	}
-	s := &Session{Messages: slices.Concat(run("1", "make lint", "ok"), run("2", "make test", "ok"), run("3", "make lint 2>&1 | head -3", "bad"))}
+	s := &Session{
+		Messages: slices.Concat(
+			run("1", "make lint", "ok"),
+			run("2", "make test", "ok"),
+			run("3", "make lint 2>&1 | head -3", "bad"),
+		),
+	}
 	var got []string
 	for _, p := range outcomes(s, span{cut: len(s.Messages)}) {
 		got = append(got, p.what)
@@ -78,7 +99,10 @@ func TestOutcomeFilteredLater(t *testing.T) {
 // The newest word on a command holds, also over an older stub further up.
 func TestOutcomeInOrder(t *testing.T) {
 	run := func(id, result string) []transcript.Message {
-		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"make test"}`)), transcript.Results(transcript.Result(id, result))}
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "bash", `{"command":"make test"}`)),
+			transcript.Results(transcript.Result(id, result)),
+		}
 	}
 	page := func(text string) []transcript.Message { return []transcript.Message{transcript.User(text)} }
 	stub := `[folded: bash make test, 9 lines, 99 bytes. It ended: failed: boom. Done and seen]`

@@ -12,7 +12,9 @@ import (
 
 // literal finds what has one right spelling: URLs, pull requests, versions, digests, flags,
 // ports.
-var literal = regexp.MustCompile(`https?://[^\s"'<>)\]` + "`" + `]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`)
+var literal = regexp.MustCompile(
+	`https?://[^\s"'<>)\]` + "`" + `]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`,
+)
 
 // literals asks for the exact strings that the agent or a person used in words before the
 // cut, and for the first error line of every command that failed last.
@@ -23,7 +25,8 @@ func literals(s *Session, sp span) []probe {
 	for _, m := range s.Messages[:sp.cut] {
 		for _, b := range m.Blocks().All() {
 			t, ok := b.(transcript.Text)
-			if !ok || m.Role() != transcript.RoleAssistant && m.Role() != transcript.RoleUser || m.Origin() == transcript.OriginInjected {
+			if !ok || m.Role() != transcript.RoleAssistant && m.Role() != transcript.RoleUser ||
+				m.Origin() == transcript.OriginInjected {
 				continue
 			}
 			units := sentences(t.Text.String())
@@ -142,26 +145,31 @@ func newestPlan(msgs []transcript.Message) []planItem {
 
 func planProbe(it planItem) probe {
 	words := wordSet(it.text)
-	return probe{family: PlanState, what: it.status + ": " + it.text, query: "task list " + firstWords(it.text), look: func(s *seen) verdict {
-		if slices.Contains(newestPlan(s.msgs), it) {
-			return stated
-		}
-		v := absent
-		for _, at := range s.candidates(words) {
-			if covered(s.words[at], words) < 0.9 {
-				continue
-			}
-			switch said := statusNear(s, int(at)); {
-			case said == it.status:
+	return probe{
+		family: PlanState,
+		what:   it.status + ": " + it.text,
+		query:  "task list " + firstWords(it.text),
+		look: func(s *seen) verdict {
+			if slices.Contains(newestPlan(s.msgs), it) {
 				return stated
-			case said != "":
-				v = max(v, wrong)
-			default:
-				v = max(v, bare)
 			}
-		}
-		return v
-	}}
+			v := absent
+			for _, at := range s.candidates(words) {
+				if covered(s.words[at], words) < 0.9 {
+					continue
+				}
+				switch said := statusNear(s, int(at)); {
+				case said == it.status:
+					return stated
+				case said != "":
+					v = max(v, wrong)
+				default:
+					v = max(v, bare)
+				}
+			}
+			return v
+		},
+	}
 }
 
 type planItem struct{ text, status string }
@@ -196,7 +204,9 @@ func status(s string) string {
 	return "open"
 }
 
-var statusMark = regexp.MustCompile(`(?i)\[(x| |~|>)\]|\b(completed|done|in[_ -]progress|pending|open|todo|cancelled|canceled)\b`)
+var statusMark = regexp.MustCompile(
+	`(?i)\[(x| |~|>)\]|\b(completed|done|in[_ -]progress|pending|open|todo|cancelled|canceled)\b`,
+)
 
 // statusNear is the state that stands on a line, or in the member behind it where a call
 // is shown.

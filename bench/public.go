@@ -89,7 +89,12 @@ func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
 	if client == nil {
 		client = http.DefaultClient
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob, nil)
+	req, err := http.NewRequestWithContext(
+		ctx,
+		http.MethodGet,
+		base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob,
+		nil,
+	)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,10 @@ func TestPublicCorpus(t *testing.T) {
 		t.Fatalf("got %d files", len(files))
 	}
 	for _, f := range files {
-		if len(f.SHA256) != 64 || len(f.Blob) != 40 || f.Bytes <= 0 || f.Licence == "" || !strings.Contains(f.Repository, "/") || f.Commit == "" || !filepath.IsLocal(f.Path) {
+		if len(f.SHA256) != 64 || len(f.Blob) != 40 || f.Bytes <= 0 || f.Licence == "" ||
+			!strings.Contains(f.Repository, "/") ||
+			f.Commit == "" ||
+			!filepath.IsLocal(f.Path) {
 			t.Errorf("%+v is not complete", f)
 		}
 	}
@@ -35,14 +38,21 @@ func TestFetch(t *testing.T) {
 		fmt.Fprint(w, "content of "+r.URL.Path)
 	}))
 	defer server.Close()
-	good := PublicFile{Path: "a/one.jsonl", Repository: "o/r", Blob: "b1", Bytes: 100, SHA256: transcript.HashOf("content of /repos/o/r/git/blobs/b1").String()}
+	good := PublicFile{
+		Path:       "a/one.jsonl",
+		Repository: "o/r",
+		Blob:       "b1",
+		Bytes:      100,
+		SHA256:     transcript.HashOf("content of /repos/o/r/git/blobs/b1").String(),
+	}
 	dir, f := t.TempDir(), Fetcher{Base: server.URL}
 	for range 2 {
 		if err := f.Fetch(t.Context(), dir, []PublicFile{good}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if got, err := os.ReadFile(filepath.Join(dir, "a", "one.jsonl")); err != nil || string(got) != "content of /repos/o/r/git/blobs/b1" {
+	if got, err := os.ReadFile(filepath.Join(dir, "a", "one.jsonl")); err != nil ||
+		string(got) != "content of /repos/o/r/git/blobs/b1" {
 		t.Errorf("got %q, %v", got, err)
 	}
 	if asked != 1 {

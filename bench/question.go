@@ -39,12 +39,21 @@ func openQuestions(dir string) (*questionBook, error) {
 		return nil, fmt.Errorf("read questions: %w", err)
 	}
 	if err := json.Unmarshal(data, &b.list); err != nil {
-		return nil, fmt.Errorf("read questions in %s: %w [hint: mend the file, or move it away to have new ones written]", b.file, err)
+		return nil, fmt.Errorf(
+			"read questions in %s: %w [hint: mend the file, or move it away to have new ones written]",
+			b.file,
+			err,
+		)
 	}
 	for i, q := range b.list {
 		if q.Text == "" || q.Gold == "" || !slices.Contains(questionTypes, q.Type) {
-			return nil, fmt.Errorf("read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
-				b.file, i+1, q.Type, strings.Join(questionTypes, ", "))
+			return nil, fmt.Errorf(
+				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
+				b.file,
+				i+1,
+				q.Type,
+				strings.Join(questionTypes, ", "),
+			)
 		}
 	}
 	return b, nil

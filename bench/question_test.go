@@ -30,7 +30,10 @@ func TestQuestionsOfTheFile(t *testing.T) {
 		case !strings.Contains(req.Messages[0].Text(), "Question: How many?"):
 			t.Errorf("asked something else: %.200s", req.System)
 		}
-		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
+		return model.Reply{
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))},
+			Stop:     model.StopEnd,
+		}, nil
 	}}
 	arms, err := ArmsByName("tail")
 	if err != nil {
@@ -68,7 +71,10 @@ func TestAskingEndsAtAnError(t *testing.T) {
 		case strings.HasPrefix(req.System, "Below"):
 			text = `[{"type":"fact","question":"First?","answer":"yes"},{"type":"fact","question":"Second?","answer":"yes"}]`
 		}
-		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))}, Stop: model.StopEnd}, nil
+		return model.Reply{
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))},
+			Stop:     model.StopEnd,
+		}, nil
 	}}
 	arms, err := ArmsByName("tail")
 	if err != nil {

@@ -26,7 +26,10 @@ type reach struct {
 // reachOf makes the reach of a session, when it is first asked for.
 func reachOf(msgs []transcript.Message) func() *reach {
 	return sync.OnceValue(func() *reach {
-		r := &reach{all: &seen{at: make(map[string][]int32), sets: make(map[int]map[string]bool)}, at: make(map[string][]int32)}
+		r := &reach{
+			all: &seen{at: make(map[string][]int32), sets: make(map[int]map[string]bool)},
+			at:  make(map[string][]int32),
+		}
 		calls := make(map[string]string) // arguments
 		for _, m := range msgs {
 			for _, b := range m.Blocks().All() {

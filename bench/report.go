@@ -85,7 +85,8 @@ type Count struct {
 func (c Count) plus(o Count) Count {
 	return Count{
 		Targets: c.Targets + o.Targets, Context: c.Context + o.Context, Search: c.Search + o.Search,
-		Handle: c.Handle + o.Handle, Bare: c.Bare + o.Bare, Wrong: c.Wrong + o.Wrong, Asked: c.Asked + o.Asked, Reach: c.Reach + o.Reach,
+		Handle: c.Handle + o.Handle, Bare: c.Bare + o.Bare, Wrong: c.Wrong + o.Wrong,
+		Asked: c.Asked + o.Asked, Reach: c.Reach + o.Reach,
 	}
 }
 

@@ -25,12 +25,16 @@ type Options struct {
 	Chains  []int // numbers of compactions; nil: 1, 2, 3, 5 and 10
 	// ChainBudget is the only budget at which more than one compaction is tried; 0: all.
 	ChainBudget int
-	Workers     int              // sessions at a time; 0: one for each processor
-	Prices      []Prices         // of the money simulation; nil: DefaultPrices()
-	NoMoney     bool             // leave the money simulation out
-	Summarizer  *Summarizer      // writes the summaries that are scored; nil: code. Replays for money and timings are by code always
-	Timings     bool             // report times and memory; they differ from run to run
-	TimingSizes []int            // tokens of the made-up sessions that show how they grow; nil: 10,000, 100,000, 300,000 and 1,000,000
+	Workers     int      // sessions at a time; 0: one for each processor
+	Prices      []Prices // of the money simulation; nil: DefaultPrices()
+	NoMoney     bool     // leave the money simulation out
+	// Summarizer writes the summaries that are scored; nil: code does. Replays for money and
+	// timings never use it.
+	Summarizer *Summarizer
+	Timings    bool // report times and memory; they differ from run to run
+	// TimingSizes are the tokens of the made-up sessions that show how time and memory grow;
+	// nil: 10,000, 100,000, 300,000 and 1,000,000.
+	TimingSizes []int
 	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
 }
 

@@ -28,7 +28,11 @@ func TestReproducible(t *testing.T) {
 		arms = arms[:1]
 	}
 	run := func(workers int) string {
-		r, err := Run(t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers})
+		r, err := Run(
+			t.Context(),
+			small(t),
+			Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,7 +61,15 @@ func TestArmsFit(t *testing.T) {
 	}
 	for _, c := range r.Cells {
 		if c.Over+c.Refused+c.Illegal > 0 {
-			t.Errorf("%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused, c.Illegal, c.Faults)
+			t.Errorf(
+				"%s at %d: %d views too large, %d refused, %d illegal: %v",
+				c.Arm,
+				c.Budget,
+				c.Over,
+				c.Refused,
+				c.Illegal,
+				c.Faults,
+			)
 		}
 		if c.Arm == "none" && c.Means[FutureUse].Context < 0.95 {
 			t.Errorf("everything is shown and %.2f of what was used later is found", c.Means[FutureUse].Context)
@@ -81,7 +93,11 @@ func TestWriteReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := Run(t.Context(), small(t)[:1], Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]})
+	r, err := Run(
+		t.Context(),
+		small(t)[:1],
+		Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,12 +108,16 @@ func TestWriteReport(t *testing.T) {
 	if err := r.WriteHTML(&page, About{Title: "A <bench>", Date: "2026-01-02", Commit: "abc"}); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail "} {
+	for _, want := range []string{
+		"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail ",
+	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q", want)
 		}
 	}
-	for _, want := range []string{"A &lt;bench&gt;", "width=device-width", "<svg ", "after several compactions", "commit abc"} {
+	for _, want := range []string{
+		"A &lt;bench&gt;", "width=device-width", "<svg ", "after several compactions", "commit abc",
+	} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

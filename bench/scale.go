@@ -166,7 +166,12 @@ func scaleRows(list []Scaling) [][]string {
 		row := []string{s.Arm}
 		for _, p := range s.Points {
 			ms := float64((p.Taking + p.Folding).Microseconds()) / 1000
-			row = append(row, fmt.Sprintf("%.1f", ms), fmt.Sprintf("%.1f", float64(p.Allocated)/1e6), fmt.Sprintf("%.1f", float64(p.Held)/1e6))
+			row = append(
+				row,
+				fmt.Sprintf("%.1f", ms),
+				fmt.Sprintf("%.1f", float64(p.Allocated)/1e6),
+				fmt.Sprintf("%.1f", float64(p.Held)/1e6),
+			)
 		}
 		rows = append(rows, append(row, fmt.Sprintf("^%.2f", s.Time), fmt.Sprintf("^%.2f", s.Memory)))
 	}
@@ -177,5 +182,8 @@ func scaleRows(list []Scaling) [][]string {
 func shortTokens(n int) string { return fmt.Sprintf("%dk", (n+500)/1000) }
 
 func scaleTitle(s Scaling) string {
-	return fmt.Sprintf("Time and memory of one compaction to %s tokens by size of session: milliseconds, MB allocated, MB held; they differ from run to run", thousands(s.Budget))
+	return fmt.Sprintf(
+		"Time and memory of one compaction to %s tokens by size of session: milliseconds, MB allocated, MB held; they differ from run to run",
+		thousands(s.Budget),
+	)
 }

@@ -217,7 +217,8 @@ func (s *Session) futureSpan() span {
 // request is the first message from i on, before end, that is the beginning of an answer:
 // what is before it was sent as a request. Without one it is end.
 func (s *Session) request(i, end int) int {
-	for i < end && (s.Messages[i].Role() != transcript.RoleAssistant || i > 0 && s.Messages[i-1].Role() == transcript.RoleAssistant) {
+	answers := func(i int) bool { return i >= 0 && s.Messages[i].Role() == transcript.RoleAssistant }
+	for i < end && (!answers(i) || answers(i-1)) {
 		i++
 	}
 	return i

@@ -13,7 +13,12 @@ import (
 // messages go, rounds as a whole, and where even the newest round is too large its
 // results are cut. Views that fit are left alone. So every arm is scored on something
 // that could have been sent.
-func shorten(v transcript.View, source func(int) transcript.Message, budget int, tokens *tokens.Tokenizer) (transcript.View, error) {
+func shorten(
+	v transcript.View,
+	source func(int) transcript.Message,
+	budget int,
+	tokens *tokens.Tokenizer,
+) (transcript.View, error) {
 	msgs, err := v.Resolve(source)
 	if err != nil {
 		return v, fmt.Errorf("shorten view: %w", err)
@@ -35,7 +40,8 @@ func shorten(v transcript.View, source func(int) transcript.Message, budget int,
 		at--
 	}
 	shown := transcript.NewTranscript(msgs...)
-	if whole := wholeRounds(shown, at); whole < len(msgs) && (whole == at || shown.Rounds() == 0 || whole <= shown.Round(shown.Rounds()-1).Start) {
+	if whole := wholeRounds(shown, at); whole < len(msgs) &&
+		(whole == at || shown.Rounds() == 0 || whole <= shown.Round(shown.Rounds()-1).Start) {
 		return from(v, msgs, whole), nil
 	}
 	return cutNewest(v, shown, budget-tokens.CountMessage(removed), tokens), nil

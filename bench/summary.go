@@ -55,9 +55,16 @@ func (s *Summarizer) failed() error {
 
 // Generate implements [pleat.Generator]: it asks the model, or the cache.
 func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
-	name := filepath.Join(s.Dir, "summaries", transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt")
+	name := filepath.Join(
+		s.Dir,
+		"summaries",
+		transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt",
+	)
 	if data, err := os.ReadFile(name); err == nil {
-		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(string(data)))}, Stop: model.StopEnd}, nil
+		return model.Reply{
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say(string(data)))},
+			Stop:     model.StopEnd,
+		}, nil
 	}
 	reply, err := s.Generator.Generate(ctx, req, nil)
 	if err == nil && reply.Stop == model.StopEnd {

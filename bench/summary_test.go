@@ -18,7 +18,9 @@ func TestSummarizer(t *testing.T) {
 		t.Skip("long")
 	}
 	mdl := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
-		return pleattest.Say("<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>").Reply, nil
+		return pleattest.Say(
+			"<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>",
+		).Reply, nil
 	}}
 	arms, err := ArmsByName("default", "four-layer", "tail", "summarize-85")
 	if err != nil {
@@ -71,9 +73,12 @@ func TestSummarizer(t *testing.T) {
 	}
 
 	broken := errors.New("no credit")
-	o.Summarizer = &Summarizer{Asked: Asked{Generator: &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
-		return model.Reply{}, broken
-	}}, Name: "broken"}, Dir: dir}
+	o.Summarizer = &Summarizer{
+		Asked: Asked{Generator: &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
+			return model.Reply{}, broken
+		}}, Name: "broken"},
+		Dir: dir,
+	}
 	if _, err := Run(t.Context(), small(t)[:1], o); !errors.Is(err, broken) {
 		t.Errorf("a model that fails: got %v", err)
 	}

@@ -72,7 +72,8 @@ func Synthesize(o SynthOptions) Synthetic {
 	var forks []Fork
 	for s.tokens < o.Tokens {
 		s.act()
-		if share := float64(s.tokens) / float64(o.Tokens); o.Forks && next < len(forkAt) && share >= forkAt[next] && share < 1 {
+		if share := float64(s.tokens) / float64(o.Tokens); o.Forks && next < len(forkAt) && share >= forkAt[next] &&
+			share < 1 {
 			next++
 			forks = append(forks, s.branch(uint64(next)))
 		}

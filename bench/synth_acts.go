@@ -75,7 +75,11 @@ func (s *synth) open() {
 		s.truth.Plan = append(s.truth.Plan, PlanItem{s.task(), userwords.TaskOpen})
 	}
 	s.truth.Plan[0].Status = userwords.TaskInProgress
-	s.think(s.x("The task is about the <noun> and how it is <verbed>. I should find out first where the <noun2> comes in, then decide."))
+	s.think(
+		s.x(
+			"The task is about the <noun> and how it is <verbed>. I should find out first where the <noun2> comes in, then decide.",
+		),
+	)
 	s.say(s.x("I'll start with an overview of the <noun> code and then go through it step by step."))
 	s.writePlan()
 	s.step()
@@ -208,7 +212,18 @@ func (s *synth) fixBug() {
 		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
 	}
 	if s.chance(60) {
-		s.say(s.x(pickOne(s.r, []string{"Let me reproduce it first.", "Running the tests of the <noun> to see the failure.", "First the failure itself."})))
+		s.say(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{
+						"Let me reproduce it first.",
+						"Running the tests of the <noun> to see the failure.",
+						"First the failure itself.",
+					},
+				),
+			),
+		)
 	}
 	s.runTests(t)
 	s.step()
@@ -243,7 +258,15 @@ func (s *synth) fixBug() {
 	if s.chance(35) {
 		s.decide(s.reason())
 	}
-	s.say(s.x("<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name, "fn", s.nameOf(f)))
+	s.say(
+		s.x(
+			"<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.",
+			"test",
+			b.name,
+			"fn",
+			s.nameOf(f),
+		),
+	)
 	s.explain(f)
 	s.step()
 	s.remember(b.err)
@@ -267,11 +290,19 @@ func (s *synth) missedEdit(f *synthFile) {
 	case "claude":
 		c.result = unmarked("<tool_use_error>String to replace not found in file.</tool_use_error>")
 	case "codex":
-		c.result = s.x("Exit code: 1\nWall time: 0 seconds\nOutput:\napply_patch verification failed: Failed to find expected lines in <path>", "path", f.path)
+		c.result = s.x(
+			"Exit code: 1\nWall time: 0 seconds\nOutput:\napply_patch verification failed: Failed to find expected lines in <path>",
+			"path",
+			f.path,
+		)
 	case "opencode":
 		c.result = unmarked("Error: oldString not found in content")
 	default:
-		c.result = s.x("Could not find the exact text in <path>. The old text must match exactly including all whitespace and newlines.", "path", f.path)
+		c.result = s.x(
+			"Could not find the exact text in <path>. The old text must match exactly including all whitespace and newlines.",
+			"path",
+			f.path,
+		)
 	}
 	s.do(c)
 	s.step()
@@ -358,7 +389,18 @@ func (s *synth) addFeature() {
 			s.look(other)
 			s.step()
 		}
-		s.edit(other, len(other.lines)-2, 0, phraseLines(s.x(map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext], "fn", pickOne(s.r, f.fns))))
+		s.edit(
+			other,
+			len(other.lines)-2,
+			0,
+			phraseLines(
+				s.x(
+					map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext],
+					"fn",
+					pickOne(s.r, f.fns),
+				),
+			),
+		)
 		s.step()
 	}
 	s.runTests(nil)
@@ -368,7 +410,9 @@ func (s *synth) addFeature() {
 		s.commit(s.x("Add <fn> to the <noun> <noun2>", "fn", f.fns[0]))
 	}
 	if s.chance(40) {
-		s.say(s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn", f.fns[0], "tpath", t.path))
+		s.say(
+			s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn", f.fns[0], "tpath", t.path),
+		)
 		s.explain(f)
 		s.step()
 	}

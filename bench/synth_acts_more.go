@@ -77,7 +77,11 @@ func (s *synth) missedRead() {
 	case "claude":
 		c.result = unmarked("<tool_use_error>File does not exist.</tool_use_error>")
 	case "codex":
-		c.result = s.x("Exit code: 2\nWall time: 0 seconds\nOutput:\nsed: can't read <path>: No such file or directory\n", "path", ghost.path)
+		c.result = s.x(
+			"Exit code: 2\nWall time: 0 seconds\nOutput:\nsed: can't read <path>: No such file or directory\n",
+			"path",
+			ghost.path,
+		)
 	case "opencode":
 		c.result = s.x("Error: File not found: <root>/<path>", "path", ghost.path)
 	default:
@@ -91,7 +95,16 @@ func (s *synth) reviewDiff() {
 		files = append(files, s.file(false))
 	}
 	if s.chance(65) {
-		s.ask(s.x(pickOne(s.r, []string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)]), "path", files[0].path))
+		s.ask(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)],
+				),
+				"path",
+				files[0].path,
+			),
+		)
 	}
 	sha := s.newSHA()
 	s.reflect(files[0])
@@ -132,7 +145,19 @@ func (s *synth) gitLog(n int, sha lit) phrase {
 			t.line(s.x("<sha> <verb> <noun>: handle <adj> <noun2>s (#<nnnn>)", "sha", sha))
 			continue
 		}
-		t.line(s.x(pickOne(s.r, []string{"<hex7>f1 <verb> the <noun> <noun2>", "<hex7>0a fix(<noun>): <adj> <noun2> (#<nnnn>)", "<hex7>3c chore: bump <lib>", "<hex7>9d test: cover <adj> <noun>s"})))
+		t.line(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{
+						"<hex7>f1 <verb> the <noun> <noun2>",
+						"<hex7>0a fix(<noun>): <adj> <noun2> (#<nnnn>)",
+						"<hex7>3c chore: bump <lib>",
+						"<hex7>9d test: cover <adj> <noun>s",
+					},
+				),
+			),
+		)
 	}
 	return t.trimmed()
 }
@@ -150,7 +175,16 @@ func (s *synth) gitHistory() {
 func (s *synth) watchRun() {
 	run, err := s.newRun(), s.newError()
 	if s.chance(45) {
-		s.ask(s.x(pickOne(s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."}), "run", run))
+		s.ask(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."},
+				),
+				"run",
+				run,
+			),
+		)
 	}
 	var t phraseText
 	for range s.size(20, 160) {
@@ -171,7 +205,12 @@ func (s *synth) watchRun() {
 		s.decide(s.reason())
 	}
 	s.reflect(f)
-	s.edit(f, s.between(4, len(f.lines)-1), 0, phraseLines(s.x("      - name: <verb> <noun>\n        run: make <noun> LIMIT=<nnn>")))
+	s.edit(
+		f,
+		s.between(4, len(f.lines)-1),
+		0,
+		phraseLines(s.x("      - name: <verb> <noun>\n        run: make <noun> LIMIT=<nnn>")),
+	)
 	s.step()
 	s.commit(s.x("ci: <verb> the <noun> before the <noun2>"))
 	s.run(s.x("gh run watch --exit-status"), s.x("✓ <noun> in <n>m<nn>s\n✓ <noun2> in <nn2>s"), 0, "")
@@ -191,11 +230,22 @@ func (s *synth) extra(what string) *synthFile {
 	f := &synthFile{extra: what, exists: true}
 	switch what {
 	case "workflow":
-		f.path = s.newPath(".github/workflows", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" })
-		f.lines = phraseLines(s.x("name: <noun>\n\non:\n  push:\n    branches: [main]\n  pull_request:\n\njobs:\n  <noun>:\n    runs-on: ubuntu-24.04\n    timeout-minutes: <nn>\n    steps:\n      - uses: actions/checkout@v4\n      - run: make <noun2>\n      - run: make test"))
+		f.path = s.newPath(
+			".github/workflows",
+			func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" },
+		)
+		f.lines = phraseLines(
+			s.x(
+				"name: <noun>\n\non:\n  push:\n    branches: [main]\n  pull_request:\n\njobs:\n  <noun>:\n    runs-on: ubuntu-24.04\n    timeout-minutes: <nn>\n    steps:\n      - uses: actions/checkout@v4\n      - run: make <noun2>\n      - run: make test",
+			),
+		)
 	default:
 		f.path = s.newPath("docs", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".md" })
-		f.lines = phraseLines(s.x("# <Noun> notes\n\nWhat we know about the <noun> and how it is <verbed>.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |"))
+		f.lines = phraseLines(
+			s.x(
+				"# <Noun> notes\n\nWhat we know about the <noun> and how it is <verbed>.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |",
+			),
+		)
 	}
 	f.truth.Path, f.truth.Before = f.path.s, f.content()
 	s.p.files = append(s.p.files, f)
@@ -216,7 +266,12 @@ func (s *synth) writeNote(line phrase) {
 // commit records the work in git.
 func (s *synth) commit(message phrase) {
 	sha := s.newSHA()
-	s.run(s.x("git add -A && git commit -q -m \"<m>\" && git log --oneline -n 1", "m", message), s.x("<sha> <m>", "sha", sha, "m", message), 0, "")
+	s.run(
+		s.x("git add -A && git commit -q -m \"<m>\" && git log --oneline -n 1", "m", message),
+		s.x("<sha> <m>", "sha", sha, "m", message),
+		0,
+		"",
+	)
 	s.step()
 	if s.chance(30) {
 		s.remember(sha)
@@ -226,9 +281,23 @@ func (s *synth) commit(message phrase) {
 func (s *synth) queryData() {
 	value, value2 := s.newMeasure(), s.newMeasure()
 	if s.chance(50) {
-		s.ask(s.x(pickOne(s.r, []string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+oneIf(s.chinese)])))
+		s.ask(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+oneIf(s.chinese)],
+				),
+			),
+		)
 	}
-	s.run(s.x("duckdb -csv data/<proj>.duckdb \"select <noun>_id, <noun2>, sum(amount) from <noun>s where <noun2>_at > '<day>' group by all limit <nn>\""), s.table(s.size(8, 90), value), 0, "")
+	s.run(
+		s.x(
+			"duckdb -csv data/<proj>.duckdb \"select <noun>_id, <noun2>, sum(amount) from <noun>s where <noun2>_at > '<day>' group by all limit <nn>\"",
+		),
+		s.table(s.size(8, 90), value),
+		0,
+		"",
+	)
 	s.step()
 	script := s.newScript()
 	s.reflect(script)
@@ -238,7 +307,15 @@ func (s *synth) queryData() {
 	if s.chance(40) {
 		err := s.newError()
 		last := s.x("ValueError: <err>", "err", err)
-		out := joinPhrases("\n", s.x("Traceback (most recent call last):\n  File \"<root>/<path>\", line <nn>, in <module>\n    main()\n  File \"<root>/<path>\", line <nn2>, in main\n    <fn>(df)", "path", script.path), last)
+		out := joinPhrases(
+			"\n",
+			s.x(
+				"Traceback (most recent call last):\n  File \"<root>/<path>\", line <nn>, in <module>\n    main()\n  File \"<root>/<path>\", line <nn2>, in main\n    <fn>(df)",
+				"path",
+				script.path,
+			),
+			last,
+		)
 		s.run(command, out, 1, last.s)
 		s.step()
 		s.change(script)
@@ -284,19 +361,37 @@ func (s *synth) clearDir() {
 	for _, f := range files {
 		f.exists, f.lines = false, nil
 	}
-	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(unmarked("rm -rf " + dir)), result: s.shellOutput(phrase{}, 0), file: files[0], also: files[1:], effect: changesFile})
+	s.do(
+		pendingCall{
+			tool:   s.shellTool(),
+			input:  s.shellInput(unmarked("rm -rf " + dir)),
+			result: s.shellOutput(phrase{}, 0),
+			file:   files[0],
+			also:   files[1:],
+			effect: changesFile,
+		},
+	)
 	s.step()
 }
 
 // newScript makes a small Python program.
 func (s *synth) newScript() *synthFile {
 	f := &synthFile{extra: "script"}
-	f.path = s.newPath("scripts", func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" })
-	f.lines = phraseLines(s.x("import sys\n\nimport pandas as pd\n\n\ndef main():\n    df = pd.read_csv(\"data/<noun>s.csv\")\n    df = df[df[\"<noun2>_at\"] > \"<day>\"]"))
+	f.path = s.newPath(
+		"scripts",
+		func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" },
+	)
+	f.lines = phraseLines(
+		s.x(
+			"import sys\n\nimport pandas as pd\n\n\ndef main():\n    df = pd.read_csv(\"data/<noun>s.csv\")\n    df = df[df[\"<noun2>_at\"] > \"<day>\"]",
+		),
+	)
 	for range s.between(2, 6) {
 		f.lines = append(f.lines, s.pyStatement()...)
 	}
-	f.lines = append(f.lines, phraseLines(unmarked("    print(df.describe())\n\n\nif __name__ == \"__main__\":\n    main()"))...)
+	f.lines = append(
+		f.lines,
+		phraseLines(unmarked("    print(df.describe())\n\n\nif __name__ == \"__main__\":\n    main()"))...)
 	f.truth.Path = f.path.s
 	s.p.files = append(s.p.files, f)
 	return f
@@ -307,11 +402,22 @@ func (s *synth) pyStatement() []phrase { return phraseLines(s.x(pickOne(s.r, pyB
 func (s *synth) readUp() {
 	version, value := s.newVersion(), s.newMeasure()
 	if s.chance(45) {
-		s.ask(s.x(pickOne(s.r, []string{"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。"}[:2+oneIf(s.chinese)])))
+		s.ask(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。"}[:2+oneIf(s.chinese)],
+				),
+			),
+		)
 	}
 	var hits phraseText
 	for range s.between(4, 10) {
-		hits.line(s.x("- [<Noun> <noun2>s with <lib>](https://<lib>.example/docs/<noun>-<noun2>-<nnn>)\n  A <noun> can <verb> <nn> <noun2>s; when it is <adj>, the caller decides."))
+		hits.line(
+			s.x(
+				"- [<Noun> <noun2>s with <lib>](https://<lib>.example/docs/<noun>-<noun2>-<nnn>)\n  A <noun> can <verb> <nn> <noun2>s; when it is <adj>, the caller decides.",
+			),
+		)
 	}
 	page := s.page(s.size(9, 90)/3,
 		s.x("The current release is <v>; older ones <verb> <adj> <noun>s twice.", "v", version),
@@ -321,7 +427,13 @@ func (s *synth) readUp() {
 	case "claude":
 		s.do(pendingCall{tool: "WebSearch", input: callInput("query", search), result: hits.trimmed()})
 		s.step()
-		s.do(pendingCall{tool: "WebFetch", input: callInput("url", fetch, "prompt", s.x("How are <adj> <noun>s handled?")), result: page})
+		s.do(
+			pendingCall{
+				tool:   "WebFetch",
+				input:  callInput("url", fetch, "prompt", s.x("How are <adj> <noun>s handled?")),
+				result: page,
+			},
+		)
 	case "opencode":
 		s.do(pendingCall{tool: "websearch", input: callInput("query", search), result: hits.trimmed()})
 		s.step()
@@ -345,7 +457,15 @@ func (s *synth) readLogs() {
 	port, request, host, version := s.newPort(), s.newRequest(), s.newHost(), s.newVersion()
 	err := s.newError()
 	if s.chance(40) {
-		s.ask(s.x(pickOne(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}), "host", host, "req", request))
+		s.ask(
+			s.x(
+				pickOne(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}),
+				"host",
+				host,
+				"req",
+				request,
+			),
+		)
 	}
 	lines := []phrase{
 		s.x("<ts> INFO  <noun> listening addr=0.0.0.0:<port> version=<v>", "port", port, "v", version),
@@ -354,7 +474,15 @@ func (s *synth) readLogs() {
 	out := s.logs(s.size(20, 140), lines...)
 	s.run(s.x("kubectl logs deploy/<noun>-<noun2> --tail=<nnn>"), out, 0, "")
 	s.step()
-	s.think(s.x("The error `<err>` comes right after the <noun> was <verbed>. Before it there is nothing unusual for request <req>.", "err", err, "req", request))
+	s.think(
+		s.x(
+			"The error `<err>` comes right after the <noun> was <verbed>. Before it there is nothing unusual for request <req>.",
+			"err",
+			err,
+			"req",
+			request,
+		),
+	)
 	s.say(s.x("The log shows `<err>` on <host>. The service listens on <port>.", "err", err, "host", host, "port", port))
 	s.look(s.file(false))
 	s.step()
@@ -368,7 +496,13 @@ func (s *synth) readLogs() {
 func (s *synth) refactor() {
 	f := s.file(true)
 	if s.chance(50) {
-		s.ask(s.x(pickOne(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}), "path", f.path))
+		s.ask(
+			s.x(
+				pickOne(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}),
+				"path",
+				f.path,
+			),
+		)
 	}
 	s.read(f, 0, 0)
 	s.step()
@@ -403,7 +537,12 @@ func (s *synth) largeOutput() {
 	switch s.r.IntN(3) {
 	case 0:
 		request := s.newRequest()
-		s.run(s.x("journalctl -u <noun>-<noun2> --since today --no-pager"), s.logs(size, s.x("<ts> ERROR <noun> gave up request=<req> attempts=<n>", "req", request)), 0, "")
+		s.run(
+			s.x("journalctl -u <noun>-<noun2> --since today --no-pager"),
+			s.logs(size, s.x("<ts> ERROR <noun> gave up request=<req> attempts=<n>", "req", request)),
+			0,
+			"",
+		)
 		s.step()
 		s.remember(request)
 	case 1:
@@ -456,9 +595,30 @@ func (s *synth) interrupt() {
 	if !s.style.marksErrors {
 		return
 	}
-	words := s.x(pickOne(s.r, []string{"not now, look at the <noun> first", "no, leave the <noun> as it is and continue with the <noun2>", "stop, that takes too long on this machine"}))
-	result := s.x("The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n<words>", "words", words)
-	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(s.x("make <noun>-<verb> N=<nnn>")), result: result, failed: true, said: words})
+	words := s.x(
+		pickOne(
+			s.r,
+			[]string{
+				"not now, look at the <noun> first",
+				"no, leave the <noun> as it is and continue with the <noun2>",
+				"stop, that takes too long on this machine",
+			},
+		),
+	)
+	result := s.x(
+		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n<words>",
+		"words",
+		words,
+	)
+	s.do(
+		pendingCall{
+			tool:   s.shellTool(),
+			input:  s.shellInput(s.x("make <noun>-<verb> N=<nnn>")),
+			result: result,
+			failed: true,
+			said:   words,
+		},
+	)
 	s.step()
 	s.say(s.x("Understood, I leave that."))
 	s.lookAround()

@@ -23,7 +23,10 @@ func (s *synth) newPort() lit {
 }
 
 func (s *synth) newLimit() lit {
-	return s.plant(LiteralMeasure, s.fresh(func() string { return strconv.Itoa(s.between(1_001, 2_999)*10 + s.between(1, 9)) }))
+	return s.plant(
+		LiteralMeasure,
+		s.fresh(func() string { return strconv.Itoa(s.between(1_001, 2_999)*10 + s.between(1, 9)) }),
+	)
 }
 
 func (s *synth) newTicket() lit {
@@ -43,11 +46,17 @@ func (s *synth) newVersion() lit {
 }
 
 func (s *synth) newRequest() lit {
-	return s.plant(LiteralID, s.fresh(func() string { return pickOne(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }))
+	return s.plant(
+		LiteralID,
+		s.fresh(func() string { return pickOne(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }),
+	)
 }
 
 func (s *synth) newRun() lit {
-	return s.plant(LiteralID, s.fresh(func() string { return fmt.Sprintf("%d%08d", s.between(101, 899), s.r.IntN(100_000_000)) }))
+	return s.plant(
+		LiteralID,
+		s.fresh(func() string { return fmt.Sprintf("%d%08d", s.between(101, 899), s.r.IntN(100_000_000)) }),
+	)
 }
 
 func (s *synth) newHost() lit {
@@ -108,20 +117,46 @@ func (s *synth) use(f synthFact) {
 	x := func(template string) phrase { return s.x(template, "l", f.l) }
 	switch f.kind {
 	case LiteralPort:
-		s.say(x(pickOne(s.r, []string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})))
+		s.say(
+			x(pickOne(s.r, []string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})),
+		)
 		if s.chance(75) {
-			s.run(x("curl -sS localhost:<l>/<noun>/healthz"), s.x("{\"status\":\"ok\",\"<noun>\":<nnn>,\"<noun2>_lag_ms\":<nn>,\"build\":\"<hex7>\"}"), 0, "")
+			s.run(
+				x("curl -sS localhost:<l>/<noun>/healthz"),
+				s.x("{\"status\":\"ok\",\"<noun>\":<nnn>,\"<noun2>_lag_ms\":<nn>,\"build\":\"<hex7>\"}"),
+				0,
+				"",
+			)
 		} else {
 			out := x("curl: (7) Failed to connect to localhost port <l> after <n> ms: Couldn't connect to server")
 			s.run(x("curl -sS localhost:<l>/<noun>/healthz"), out, 7, out.s)
 		}
 	case LiteralSHA:
-		s.run(x(pickOne(s.r, []string{"git show --stat <l>", "git diff <l>..HEAD --stat", "git branch --contains <l>"})), s.diffStat(), 0, "")
+		s.run(
+			x(pickOne(s.r, []string{"git show --stat <l>", "git diff <l>..HEAD --stat", "git branch --contains <l>"})),
+			s.diffStat(),
+			0,
+			"",
+		)
 	case LiteralVersion:
 		s.say(x("Pinning <lib> to <l>, the version that the <noun> runs with."))
-		s.run(x(map[string]string{".go": "go get github.com/<org>/<lib>@<l>", ".py": "pip install '<lib>==<l>'", ".ts": "npm install --save-exact <lib>@<l>"}[s.p.lang.ext]), s.x("added <n> packages in <f2>s"), 0, "")
+		s.run(
+			x(
+				map[string]string{".go": "go get github.com/<org>/<lib>@<l>", ".py": "pip install '<lib>==<l>'", ".ts": "npm install --save-exact <lib>@<l>"}[s.p.lang.ext],
+			),
+			s.x("added <n> packages in <f2>s"),
+			0,
+			"",
+		)
 	case LiteralHost:
-		s.run(x("ssh <l> 'systemctl status <noun>-<noun2> --no-pager'"), s.x("● <noun>-<noun2>.service - <proj> <noun>\n     Active: active (running) since <day>; <n>h ago\n   Main PID: <nnnn> (<noun>)\n      Tasks: <nn>\n     Memory: <f2>M"), 0, "")
+		s.run(
+			x("ssh <l> 'systemctl status <noun>-<noun2> --no-pager'"),
+			s.x(
+				"● <noun>-<noun2>.service - <proj> <noun>\n     Active: active (running) since <day>; <n>h ago\n   Main PID: <nnnn> (<noun>)\n      Tasks: <nn>\n     Memory: <f2>M",
+			),
+			0,
+			"",
+		)
 	case LiteralID:
 		s.useID(f)
 		return
@@ -146,7 +181,14 @@ func (s *synth) useID(f synthFact) {
 		s.step()
 	default:
 		s.say(x("Looking at run <l> again, now for the <noun> job."))
-		s.run(x("gh run view <l> --json status,conclusion,jobs"), s.x("{\"status\":\"completed\",\"conclusion\":\"failure\",\"jobs\":[{\"name\":\"<noun>\",\"conclusion\":\"success\",\"steps\":<nn>},{\"name\":\"<noun2>\",\"conclusion\":\"failure\",\"steps\":<nn2>}]}"), 0, "")
+		s.run(
+			x("gh run view <l> --json status,conclusion,jobs"),
+			s.x(
+				"{\"status\":\"completed\",\"conclusion\":\"failure\",\"jobs\":[{\"name\":\"<noun>\",\"conclusion\":\"success\",\"steps\":<nn>},{\"name\":\"<noun2>\",\"conclusion\":\"failure\",\"steps\":<nn2>}]}",
+			),
+			0,
+			"",
+		)
 		s.step()
 	}
 }
@@ -170,14 +212,36 @@ func (s *synth) mention(f synthFact) {
 		s.say(x("For comparison, the earlier figure was <l>; let me look at the <noun> side again."))
 		s.grep(s.name(classConst, s.p.consts))
 	case LiteralPath:
-		s.say(x(pickOne(s.r, []string{"Coming back to <l>: the <noun> there is still <adj>.", "I left <l> half done, that comes next.", "One thing is missing in <l>."})))
+		s.say(
+			x(
+				pickOne(
+					s.r,
+					[]string{
+						"Coming back to <l>: the <noun> there is still <adj>.",
+						"I left <l> half done, that comes next.",
+						"One thing is missing in <l>.",
+					},
+				),
+			),
+		)
 		for _, file := range s.p.files {
 			if file.path.id == f.l.id && file.exists {
 				s.look(file)
 			}
 		}
 	default:
-		s.say(x(pickOne(s.r, []string{"Coming back to <l>: the <noun> there is still <adj>.", "Who else calls <l>?", "I want to look at <l> again before I go on."})))
+		s.say(
+			x(
+				pickOne(
+					s.r,
+					[]string{
+						"Coming back to <l>: the <noun> there is still <adj>.",
+						"Who else calls <l>?",
+						"I want to look at <l> again before I go on.",
+					},
+				),
+			),
+		)
 		s.grep(f.l)
 	}
 	s.step()

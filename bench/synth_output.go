@@ -45,7 +45,9 @@ func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
 			put("--- FAIL: <test> (0.<nn>s)", env(b)...)
 			put("    <base>:<nnn>: <err>", env(b)...)
 			if s.chance(30) {
-				put("panic: runtime error: index out of range [<nn>] with length <n>\n\ngoroutine <nn2> [running]:\ngithub.com/<org>/<proj>/internal/<noun>.(*<type>).<fn>(0xc000<hex7>, {0x10<hex7>, 0xc000<hex7>})\n\t<root>/internal/<noun>/<noun>.go:<nnn> +0x<nnn>\ntesting.tRunner(0xc000<hex7>, 0x10<hex7>)\n\t/usr/local/go/src/testing/testing.go:<nnnn> +0xf4", env(b)...)
+				put(
+					"panic: runtime error: index out of range [<nn>] with length <n>\n\ngoroutine <nn2> [running]:\ngithub.com/<org>/<proj>/internal/<noun>.(*<type>).<fn>(0xc000<hex7>, {0x10<hex7>, 0xc000<hex7>})\n\t<root>/internal/<noun>/<noun>.go:<nnn> +0x<nnn>\ntesting.tRunner(0xc000<hex7>, 0x10<hex7>)\n\t/usr/local/go/src/testing/testing.go:<nnnn> +0xf4",
+					env(b)...)
 			}
 		}
 		if len(bugs) > 0 {
@@ -72,9 +74,13 @@ func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
 			put("=================================== FAILURES ===================================")
 		}
 		for _, b := range bugs {
-			put("____________________________ <test>[<nn>] ____________________________\n\n    def <test>(limit, store):\n>       got = <fn>(store, attempt=<n>)\n\n<path>:<nn2>:", env(b)...)
+			put(
+				"____________________________ <test>[<nn>] ____________________________\n\n    def <test>(limit, store):\n>       got = <fn>(store, attempt=<n>)\n\n<path>:<nn2>:",
+				env(b)...)
 			put("E       ValueError: <err>", env(b)...)
-			put("\n<path>:<nn2>: ValueError\n=========================== short test summary info ============================", env(b)...)
+			put(
+				"\n<path>:<nn2>: ValueError\n=========================== short test summary info ============================",
+				env(b)...)
 			put("FAILED <path>::<test>[<nn>] - ValueError: <err>", env(b)...)
 		}
 		if n := len(bugs); n > 0 {
@@ -93,7 +99,13 @@ func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
 			put("Error: <err>\n ❯ <path>:<nn>:<n>\n", env(b)...)
 		}
 		if n := len(bugs); n > 0 {
-			put(" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s", "f", n, "p", passed)
+			put(
+				" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s",
+				"f",
+				n,
+				"p",
+				passed,
+			)
 		} else {
 			p := s.x("      Tests  <p> passed (<p>)", "p", passed)
 			line = p.s
@@ -144,9 +156,25 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 				"<ts> WARN  <noun>.<noun2> <verb> took long id=<hex12> took=<nnnn>ms retries=<n>",
 			}), "ts", ts))
 		case 1:
-			t.line(s.x("{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}", "ts", ts, "level", pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"})))
+			t.line(
+				s.x(
+					"{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}",
+					"ts",
+					ts,
+					"level",
+					pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"}),
+				),
+			)
 		default:
-			t.line(s.x("level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "ts", ts, "level", pickOne(s.r, []string{"info", "info", "debug", "warn"})))
+			t.line(
+				s.x(
+					"level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>",
+					"ts",
+					ts,
+					"level",
+					pickOne(s.r, []string{"info", "info", "debug", "warn"}),
+				),
+			)
 		}
 		if s.chinese && s.chance(4) {
 			t.line(s.x("<ts> WARN  <noun> 用户反馈：订单 <hex12> 已取消，但库存没有恢复，请检查 <noun2> 服务（第 <n> 次）", "ts", ts))
@@ -158,11 +186,21 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 // diffStat is the summary of a commit.
 func (s *synth) diffStat() phrase {
 	var t phraseText
-	t.line(s.x("Author: <person> <<mail>@<org>.example>\nDate:   <day>\n\n    <verb> <noun>: <adj> <noun2>s\n", "mail", "dev"))
+	t.line(
+		s.x("Author: <person> <<mail>@<org>.example>\nDate:   <day>\n\n    <verb> <noun>: <adj> <noun2>s\n", "mail", "dev"),
+	)
 	files := 0
 	for _, f := range drawSome(s.r, s.p.files, s.between(2, 7)) {
 		if f.exists {
-			t.line(s.x(" <path> | <nn> <plus>", "path", f.path, "plus", strings.Repeat("+", s.between(1, 20))+strings.Repeat("-", s.r.IntN(9))))
+			t.line(
+				s.x(
+					" <path> | <nn> <plus>",
+					"path",
+					f.path,
+					"plus",
+					strings.Repeat("+", s.between(1, 20))+strings.Repeat("-", s.r.IntN(9)),
+				),
+			)
 			files++
 		}
 	}
@@ -197,7 +235,13 @@ func (s *synth) table(rows int, values ...lit) phrase {
 	var t phraseText
 	t.line(s.x("<noun>_id,<noun2>,region,amount,<noun2>_at"))
 	for i := range rows {
-		t.line(s.x("<hex7>,<noun>-<nn>,<region>,<f2>,<ts>", "region", pickOne(s.r, []string{"eu-west-1", "us-east-2", "ap-northeast-1", "sa-east-1"})))
+		t.line(
+			s.x(
+				"<hex7>,<noun>-<nn>,<region>,<f2>,<ts>",
+				"region",
+				pickOne(s.r, []string{"eu-west-1", "us-east-2", "ap-northeast-1", "sa-east-1"}),
+			),
+		)
 		if i < len(values) {
 			t.line(s.x("# p<nn> of <noun> <verb>: <value>", "value", values[i]))
 		}

@@ -35,38 +35,78 @@ var ruleDirs = &ruleKind{
 		"不要修改 <dir> 下面的任何文件，那部分归 <team> 团队管。",
 		"<dir> 以下は触らないでください、<person> が移行作業中です。",
 	},
-	again: []string{"And as I said, nothing under <dir>.", "Same rule as before for <dir>: hands off.", "Remember that <dir> stays as it is."},
-	lift:  []string{"You can touch <dir> now, the <team> team is done.", "OK, the freeze on <dir> is over, go ahead and change what you need there.", "Forget what I said about <dir>, the migration was called off.", "<dir> 现在可以改了，<team> 那边已经合并。"},
+	again: []string{
+		"And as I said, nothing under <dir>.",
+		"Same rule as before for <dir>: hands off.",
+		"Remember that <dir> stays as it is.",
+	},
+	lift: []string{
+		"You can touch <dir> now, the <team> team is done.",
+		"OK, the freeze on <dir> is over, go ahead and change what you need there.",
+		"Forget what I said about <dir>, the migration was called off.",
+		"<dir> 现在可以改了，<team> 那边已经合并。",
+	},
 }
 
 var ruleKinds = []*ruleKind{
 	{
-		say:     []string{"Always talk to the staging <noun> on port <port>, not the default one.", "Use port <port> for the local <noun>, the other ones are taken on my machine.", "本地的 <noun> 服务必须用端口 <port>。"},
-		again:   []string{"(port <port> again, please)", "Again: the <noun> is on <port>."},
-		value:   "port",
-		replace: []string{"Actually, use port <port2> for the <noun> from now on, <port> belongs to the old collector.", "Correction: the <noun> moved, it's port <port2> instead of <port>."},
+		say: []string{
+			"Always talk to the staging <noun> on port <port>, not the default one.",
+			"Use port <port> for the local <noun>, the other ones are taken on my machine.",
+			"本地的 <noun> 服务必须用端口 <port>。",
+		},
+		again: []string{"(port <port> again, please)", "Again: the <noun> is on <port>."},
+		value: "port",
+		replace: []string{
+			"Actually, use port <port2> for the <noun> from now on, <port> belongs to the old collector.",
+			"Correction: the <noun> moved, it's port <port2> instead of <port>.",
+		},
 	},
 	{
-		say:   []string{"No new dependencies please, we got burned by <lib> last quarter.", "Don't add any dependency for this, the standard library has to do.", "新しい依存は追加しないでください。"},
+		say: []string{
+			"No new dependencies please, we got burned by <lib> last quarter.",
+			"Don't add any dependency for this, the standard library has to do.",
+			"新しい依存は追加しないでください。",
+		},
 		again: []string{"Still no new dependencies."},
-		lift:  []string{"Forget what I said about dependencies, <lib> is fine, legal approved it.", "You may add <lib> as a dependency after all."},
+		lift: []string{
+			"Forget what I said about dependencies, <lib> is fine, legal approved it.",
+			"You may add <lib> as a dependency after all.",
+		},
 	},
 	{
-		say:   []string{"Never push to <branch> yourself, I'll do that after a look.", "Do not push anything, commit locally and stop.", "I want to push <branch> myself."},
+		say: []string{
+			"Never push to <branch> yourself, I'll do that after a look.",
+			"Do not push anything, commit locally and stop.",
+			"I want to push <branch> myself.",
+		},
 		again: []string{"Commit, but the push is mine."},
 		lift:  []string{"You can push <branch> yourself now, CI is green and I'm off."},
 	},
 	{
-		say:   []string{"Keep the exported names of <type> as they are, the <team> service compiles against them.", "<type> is public API, its signatures must not change.", "<type> 的公开接口必须保持不变。"},
+		say: []string{
+			"Keep the exported names of <type> as they are, the <team> service compiles against them.",
+			"<type> is public API, its signatures must not change.",
+			"<type> 的公开接口必须保持不变。",
+		},
 		again: []string{"And <type> keeps its signatures, as before."},
 	},
 	{
-		say:     []string{"Timeouts must stay below <ms> ms everywhere, the gateway cuts us off after that.", "Every retry loop should give up after <ms> ms at the latest."},
-		value:   "ms",
-		replace: []string{"Make that <ms2> ms instead of <ms> ms, <person> raised the gateway's limit.", "Actually the limit is <ms2> ms now, not <ms> ms."},
+		say: []string{
+			"Timeouts must stay below <ms> ms everywhere, the gateway cuts us off after that.",
+			"Every retry loop should give up after <ms> ms at the latest.",
+		},
+		value: "ms",
+		replace: []string{
+			"Make that <ms2> ms instead of <ms> ms, <person> raised the gateway's limit.",
+			"Actually the limit is <ms2> ms now, not <ms> ms.",
+		},
 	},
 	{
-		say:   []string{"Every error should name the <noun> it is about.", "From now on write the <noun> id into every log line you add."},
+		say: []string{
+			"Every error should name the <noun> it is about.",
+			"From now on write the <noun> id into every log line you add.",
+		},
 		again: []string{"The <noun> belongs into the message, see above."},
 	},
 	{
@@ -80,7 +120,10 @@ var ruleKinds = []*ruleKind{
 	{
 		say:   []string{"Don't mock the <noun>, use the real one in tests.", "Tests go against the real <noun>, no mocks."},
 		again: []string{"No mocks for the <noun>, remember."},
-		lift:  []string{"Mocking the <noun> is OK from here on.", "You can mock the <noun> now, the real one takes too long."},
+		lift: []string{
+			"Mocking the <noun> is OK from here on.",
+			"You can mock the <noun> now, the real one takes too long.",
+		},
 	},
 	{
 		say: []string{
@@ -190,7 +233,10 @@ func (s *synth) newRule() (phrase, func(at int)) {
 	}
 	return p, func(at int) {
 		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens})
-		s.truth.Constraints = append(s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1})
+		s.truth.Constraints = append(
+			s.truth.Constraints,
+			ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1},
+		)
 		if dir != "" {
 			s.p.frozen = append(s.p.frozen, dir)
 		}
@@ -259,7 +305,10 @@ func (s *synth) replaceRule(i int) (phrase, func(at int)) {
 		}
 		env := append([]any{r.kind.value, value}, r.env...) // the first one counts
 		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: r.kind, env: env, said: s.tokens})
-		s.truth.Constraints = append(s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth})
+		s.truth.Constraints = append(
+			s.truth.Constraints,
+			ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth},
+		)
 	}
 }
 
@@ -297,7 +346,11 @@ func (s *synth) ask(request phrase) {
 func (s *synth) paste() phrase {
 	l := s.newRequest()
 	s.remember(l)
-	return s.x("This is what I see:\n\n```\n<out>\n```", "out", s.logs(s.size(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)))
+	return s.x(
+		"This is what I see:\n\n```\n<out>\n```",
+		"out",
+		s.logs(s.size(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)),
+	)
 }
 
 // question has the assistant offer two ways and the person choose one by a word.
@@ -308,14 +361,27 @@ func (s *synth) question() {
 		"Before I go on there are two ways to handle the <adj> <noun> case:", "I see two options for <fn>:", "This can be done in two ways, and they differ in what happens to a <adj> <noun>:",
 	}))
 	tail := pickOne(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
-	s.say(joinPhrases("\n", lead, unmarked(""), joinPhrases("", unmarked("a) "), a), joinPhrases("", unmarked("b) "), b), unmarked(""), unmarked(tail)))
+	s.say(
+		joinPhrases(
+			"\n",
+			lead,
+			unmarked(""),
+			joinPhrases("", unmarked("a) "), a),
+			joinPhrases("", unmarked("b) "), b),
+			unmarked(""),
+			unmarked(tail),
+		),
+	)
 	q := s.step()
 	chosen, answer := b, pickOne(s.r, []string{"b", "b please", "b, go", "option b"})
 	if s.chance(50) {
 		chosen, answer = a, pickOne(s.r, []string{"a", "a.", "do a", "the first one", "(a) sounds right"})
 	}
 	at := s.human(q, unmarked(answer))
-	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{Message: at, By: transcript.RoleUser, Text: chosen.s, Choice: chosen.s, Question: q})
+	s.truth.Decisions = append(
+		s.truth.Decisions,
+		DecisionTruth{Message: at, By: transcript.RoleUser, Text: chosen.s, Choice: chosen.s, Question: q},
+	)
 }
 
 // choices are ways to do something, as the assistant offers them.

@@ -257,8 +257,27 @@ func (s *synth) newProject() {
 		p.lang = synthLanguages[1]
 	}
 	p.name, p.org = s.coin(3), s.coin(2)
-	p.root = pickOne(s.r, []string{"/home/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/src/", "/Users/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/code/", "/workspaces/"}) + p.name
-	p.nouns, p.verbs, p.people = drawSome(s.r, synthNouns, 26), drawSome(s.r, synthVerbs, 18), drawSome(s.r, synthPeople, 4)
+	p.root = pickOne(
+		s.r,
+		[]string{
+			"/home/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/src/",
+			"/Users/" + strings.ToLower(pickOne(s.r, synthPeople)) + "/code/",
+			"/workspaces/",
+		},
+	) + p.name
+	p.nouns, p.verbs, p.people = drawSome(
+		s.r,
+		synthNouns,
+		26,
+	), drawSome(
+		s.r,
+		synthVerbs,
+		18,
+	), drawSome(
+		s.r,
+		synthPeople,
+		4,
+	)
 	top := pickOne(s.r, []string{"internal/", "pkg/", "src/", "lib/"})
 	for _, d := range drawSome(s.r, p.nouns, 4+min(s.o.Tokens/60_000, 8)) {
 		p.dirs = append(p.dirs, top+d)

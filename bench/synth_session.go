@@ -75,7 +75,13 @@ const (
 )
 
 func newSynth(o SynthOptions) *synth {
-	s := &synth{o: o, r: rand.New(rand.NewPCG(o.Seed, synthStream)), count: tokens.O200k(), taken: map[string]bool{}, commands: map[string]int{}}
+	s := &synth{
+		o:        o,
+		r:        rand.New(rand.NewPCG(o.Seed, synthStream)),
+		count:    tokens.O200k(),
+		taken:    map[string]bool{},
+		commands: map[string]int{},
+	}
 	s.lits = make([]litEntry, 1) // id 0 is nobody's
 	s.truth.PlanMessage = -1
 	s.style = pickOne(s.r, agentStyles)

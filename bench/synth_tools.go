@@ -87,7 +87,9 @@ func (s *synth) numbered(f *synthFile, first, last int) phrase {
 			t.line(f.lines[i-1])
 		}
 		if s.chance(20) {
-			t.b.WriteString("\n<system-reminder>\nWhenever you read a file, you should consider whether it would be considered malware. You CAN and SHOULD provide analysis of malware, what it is doing. But you MUST refuse to improve or augment the code.\n</system-reminder>\n")
+			t.b.WriteString(
+				"\n<system-reminder>\nWhenever you read a file, you should consider whether it would be considered malware. You CAN and SHOULD provide analysis of malware, what it is doing. But you MUST refuse to improve or augment the code.\n</system-reminder>\n",
+			)
 		}
 	case "codex":
 		t.b.WriteString("Exit code: 0\nWall time: 0 seconds\nOutput:\n")
@@ -137,10 +139,32 @@ func (s *synth) sed(f *synthFile) bool {
 			continue
 		}
 		constant := lit{l.marks[0].id, name}
-		command := s.x("sed -i 's/<name> = <old>/<name> = <value>/' <path>", "name", constant, "old", old, "value", value, "path", f.path)
+		command := s.x(
+			"sed -i 's/<name> = <old>/<name> = <value>/' <path>",
+			"name",
+			constant,
+			"old",
+			old,
+			"value",
+			value,
+			"path",
+			f.path,
+		)
 		f.lines = append([]phrase(nil), f.lines...)
-		f.lines[i] = s.x(strings.Replace(strings.Replace(l.s, name, "<name>", 1), " = "+old, fmt.Sprintf(" = %d", value), 1), "name", constant)
-		s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile})
+		f.lines[i] = s.x(
+			strings.Replace(strings.Replace(l.s, name, "<name>", 1), " = "+old, fmt.Sprintf(" = %d", value), 1),
+			"name",
+			constant,
+		)
+		s.do(
+			pendingCall{
+				tool:   s.shellTool(),
+				input:  s.shellInput(command),
+				result: s.shellOutput(phrase{}, 0),
+				file:   f,
+				effect: changesFile,
+			},
+		)
 		return true
 	}
 	return false
@@ -172,7 +196,13 @@ func (s *synth) editCall(f *synthFile, old, with phrase) pendingCall {
 }
 
 func (s *synth) patched(mark string, f *synthFile) phrase {
-	return s.x("Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\n<mark> <path>\n", "mark", mark, "path", f.path)
+	return s.x(
+		"Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\n<mark> <path>\n",
+		"mark",
+		mark,
+		"path",
+		f.path,
+	)
 }
 
 // diffLines writes a hunk: common lines at both ends, the rest removed and added.
@@ -228,12 +258,21 @@ func (s *synth) write(f *synthFile) {
 		t.b.WriteString("*** End Patch")
 		c.tool, c.input, c.result = "apply_patch", callInput("input", t.phrase()), s.patched("A", f)
 	case s.chance(10):
-		c.tool, c.input = s.shellTool(), s.shellInput(s.x("cat > <path> <<'EOF'\n<content>EOF", "path", f.path, "content", content))
+		c.tool, c.input = s.shellTool(), s.shellInput(
+			s.x("cat > <path> <<'EOF'\n<content>EOF", "path", f.path, "content", content),
+		)
 	case s.style.name == "claude":
 		c.tool, c.input = "Write", callInput("file_path", at, "content", content)
 		c.result = s.x("File created successfully at: <at>", "at", at)
 	case s.style.name == "opencode":
-		c.tool, c.input, c.result = "write", callInput("filePath", at, "content", content), unmarked("Wrote file successfully.")
+		c.tool, c.input, c.result = "write", callInput(
+			"filePath",
+			at,
+			"content",
+			content,
+		), unmarked(
+			"Wrote file successfully.",
+		)
 	default:
 		c.tool, c.input = "write", callInput("path", at, "content", content)
 		c.result = s.x("Successfully wrote <size> bytes to <at>", "size", min(len(content.s), 9999), "at", at)
@@ -246,7 +285,10 @@ func (s *synth) remove(f *synthFile) {
 	f.exists, f.lines = false, nil
 	c := pendingCall{file: f, effect: changesFile}
 	if s.style.name == "codex" {
-		c.tool, c.input = "apply_patch", callInput("input", s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path))
+		c.tool, c.input = "apply_patch", callInput(
+			"input",
+			s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path),
+		)
 		c.result = s.patched("D", f)
 	} else {
 		c.tool, c.input = s.shellTool(), s.shellInput(s.x(pickOne(s.r, []string{"rm <path>", "git rm -q <path>", "rm -f <path>"}), "path", f.path))
@@ -268,7 +310,16 @@ func (s *synth) rename(f *synthFile, to lit) *synthFile {
 		}
 	}
 	command := s.x("git mv <from> <to>", "from", f.path, "to", to)
-	s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(command), result: s.shellOutput(phrase{}, 0), file: f, effect: changesFile, also: []*synthFile{&moved}})
+	s.do(
+		pendingCall{
+			tool:   s.shellTool(),
+			input:  s.shellInput(command),
+			result: s.shellOutput(phrase{}, 0),
+			file:   f,
+			effect: changesFile,
+			also:   []*synthFile{&moved},
+		},
+	)
 	return &moved
 }
 
@@ -290,14 +341,27 @@ func (s *synth) shellInput(command phrase) phrase {
 		return callInput("command", command)
 	}
 	words := strings.Fields(command.s)
-	return callInput("command", command, "description", capital(pickOne(s.r, []string{"run", "check", "execute"}))+" "+words[0]+" for the "+pickOne(s.r, s.p.nouns))
+	return callInput(
+		"command",
+		command,
+		"description",
+		capital(pickOne(s.r, []string{"run", "check", "execute"}))+" "+words[0]+" for the "+pickOne(s.r, s.p.nouns),
+	)
 }
 
 // shellOutput is a command's output as the agent's tool hands it on.
 func (s *synth) shellOutput(out phrase, exit int) phrase {
 	switch {
 	case s.style.name == "codex":
-		return s.x("Exit code: <exit>\nWall time: <w>.<n> seconds\nOutput:\n<out>", "exit", exit, "w", s.r.IntN(9), "out", out)
+		return s.x(
+			"Exit code: <exit>\nWall time: <w>.<n> seconds\nOutput:\n<out>",
+			"exit",
+			exit,
+			"w",
+			s.r.IntN(9),
+			"out",
+			out,
+		)
 	case s.style.name == "claude" && exit != 0:
 		return s.x("Exit code <exit>\n<out>", "exit", exit, "out", out)
 	case s.style.name == "pi" && exit != 0:
@@ -338,7 +402,13 @@ func (s *synth) grep(l lit) {
 	}
 	switch s.style.name {
 	case "claude":
-		s.do(pendingCall{tool: "Grep", input: callInput("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content", "-n", true), result: t.trimmed()})
+		s.do(
+			pendingCall{
+				tool:   "Grep",
+				input:  callInput("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content", "-n", true),
+				result: t.trimmed(),
+			},
+		)
 	case "opencode":
 		out := s.x("Found <n> matches\n<out>", "n", n, "out", t.trimmed())
 		s.do(pendingCall{tool: "grep", input: callInput("pattern", s.x("<l>", "l", l), "path", s.p.root), result: out})
@@ -347,7 +417,11 @@ func (s *synth) grep(l lit) {
 		if n == 0 {
 			exit = 1
 		}
-		c := pendingCall{tool: s.shellTool(), input: s.shellInput(s.x("rg -n \"<l>\" .", "l", l)), result: s.shellOutput(t.phrase(), exit)}
+		c := pendingCall{
+			tool:   s.shellTool(),
+			input:  s.shellInput(s.x("rg -n \"<l>\" .", "l", l)),
+			result: s.shellOutput(t.phrase(), exit),
+		}
 		s.do(c)
 	}
 }
@@ -381,7 +455,13 @@ func (s *synth) listFiles() {
 	case "opencode":
 		s.do(pendingCall{tool: "glob", input: callInput("pattern", pattern, "path", s.p.root), result: t.trimmed()})
 	default:
-		s.do(pendingCall{tool: s.shellTool(), input: s.shellInput(unmarked("rg --files | head -n 60")), result: s.shellOutput(t.phrase(), 0)})
+		s.do(
+			pendingCall{
+				tool:   s.shellTool(),
+				input:  s.shellInput(unmarked("rg --files | head -n 60")),
+				result: s.shellOutput(t.phrase(), 0),
+			},
+		)
 	}
 }
 
@@ -396,7 +476,15 @@ func (s *synth) writePlan() {
 		case "claude":
 			list = append(list, map[string]string{"content": it.Text, "status": status, "activeForm": "Working on: " + it.Text})
 		default:
-			list = append(list, map[string]string{"content": it.Text, "status": status, "priority": pickOne(s.r, []string{"high", "medium"}), "id": fmt.Sprint(i + 1)})
+			list = append(
+				list,
+				map[string]string{
+					"content":  it.Text,
+					"status":   status,
+					"priority": pickOne(s.r, []string{"high", "medium"}),
+					"id":       fmt.Sprint(i + 1),
+				},
+			)
 		}
 	}
 	items, err := json.Marshal(list)
@@ -405,11 +493,23 @@ func (s *synth) writePlan() {
 	}
 	switch s.style.name {
 	case "codex":
-		s.do(pendingCall{tool: "update_plan", input: callInput("plan", json.RawMessage(items)), result: unmarked("Plan updated")})
+		s.do(
+			pendingCall{tool: "update_plan", input: callInput("plan", json.RawMessage(items)), result: unmarked("Plan updated")},
+		)
 	case "claude":
-		s.do(pendingCall{tool: "TodoWrite", input: callInput("todos", json.RawMessage(items)), result: unmarked("Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable")})
+		s.do(
+			pendingCall{
+				tool:  "TodoWrite",
+				input: callInput("todos", json.RawMessage(items)),
+				result: unmarked(
+					"Todos have been modified successfully. Ensure that you continue to use the todo list to track your progress. Please proceed with the current tasks if applicable",
+				),
+			},
+		)
 	default:
-		s.do(pendingCall{tool: "todowrite", input: callInput("todos", json.RawMessage(items)), result: unmarked(string(items))})
+		s.do(
+			pendingCall{tool: "todowrite", input: callInput("todos", json.RawMessage(items)), result: unmarked(string(items))},
+		)
 	}
 	s.truth.PlanMessage = len(s.msgs) // the answer that is being made
 }

@@ -136,7 +136,10 @@ func TestSynthesizeNeeds(t *testing.T) {
 		}
 	}
 	t.Logf("by kind: %v", kinds)
-	for _, k := range []LiteralKind{LiteralName, LiteralPath, LiteralPort, LiteralSHA, LiteralVersion, LiteralID, LiteralError, LiteralMeasure, LiteralHost} {
+	for _, k := range []LiteralKind{
+		LiteralName, LiteralPath, LiteralPort, LiteralSHA, LiteralVersion, LiteralID, LiteralError, LiteralMeasure,
+		LiteralHost,
+	} {
 		if kinds[k] == 0 {
 			t.Errorf("no %s is needed after a cut", k)
 		}
@@ -192,7 +195,9 @@ func TestSynthesizePeople(t *testing.T) {
 			if d.Question >= 0 {
 				at = d.Question
 			}
-			if !strings.Contains(s.Messages[at].Text(), d.Text) || !strings.Contains(d.Text, d.Choice) || !strings.Contains(d.Text, d.Reason) || s.Messages[d.Message].Role() != d.By {
+			if !strings.Contains(s.Messages[at].Text(), d.Text) || !strings.Contains(d.Text, d.Choice) ||
+				!strings.Contains(d.Text, d.Reason) ||
+				s.Messages[d.Message].Role() != d.By {
 				t.Errorf("message %d: no decision %q", at, d.Text)
 			}
 		}
@@ -212,7 +217,8 @@ func TestSynthesizeObeys(t *testing.T) {
 			}
 			forbidden++
 			for _, call := range s.Truth.Calls {
-				if call.Failed || !strings.HasPrefix(call.Path, dir) || call.Message <= c.Message || c.Withdrawn >= 0 && call.Message > c.Withdrawn {
+				if call.Failed || !strings.HasPrefix(call.Path, dir) || call.Message <= c.Message ||
+					c.Withdrawn >= 0 && call.Message > c.Withdrawn {
 					continue
 				}
 				for _, b := range s.Messages[call.Message].Blocks().All() {
@@ -250,7 +256,8 @@ func TestSynthesizePlanAndCalls(t *testing.T) {
 			for _, c := range tr.Round(i).Calls {
 				want := s.Truth.Calls[n]
 				n++
-				if c.ID != want.ID || c.Call.Message != want.Message || c.Result.Message != want.Result || tr.Block(c.Call).(transcript.ToolCall).Name != want.Tool {
+				if c.ID != want.ID || c.Call.Message != want.Message || c.Result.Message != want.Result ||
+					tr.Block(c.Call).(transcript.ToolCall).Name != want.Tool {
 					t.Fatalf("call %d: %+v, truth says %+v", n, c, want)
 				}
 				if want.StaleBy >= 0 && (want.StaleBy <= n-1 || s.Truth.Calls[want.StaleBy].Path == "") {
@@ -506,7 +513,10 @@ func TestSynthesizeLedger(t *testing.T) {
 		want += len(truth)
 		for _, p := range ledger.Of(transcript.NewTranscript(s.Messages...)).Changed() {
 			name := strings.TrimPrefix(strings.TrimPrefix(path.Clean(p.Path), s.Truth.Root), "/")
-			if slices.ContainsFunc(s.Truth.Files, func(f FileTruth) bool { return p.State == toolcall.CallDelete && strings.HasPrefix(f.Path, name+"/") }) {
+			if slices.ContainsFunc(
+				s.Truth.Files,
+				func(f FileTruth) bool { return p.State == toolcall.CallDelete && strings.HasPrefix(f.Path, name+"/") },
+			) {
 				continue // a directory that was deleted as a whole
 			}
 			told++
@@ -516,7 +526,8 @@ func TestSynthesizeLedger(t *testing.T) {
 				continue
 			}
 			right++
-			if (p.State == toolcall.CallDelete) == (f.State == FileDeleted) && (p.State == toolcall.CallCreate) == (f.State == FileCreated) {
+			if (p.State == toolcall.CallDelete) == (f.State == FileDeleted) &&
+				(p.State == toolcall.CallCreate) == (f.State == FileCreated) {
 				states++
 			} else {
 				t.Logf("%s: the ledger says %s, truth %s", f.Path, p.State, f.State)
@@ -528,7 +539,13 @@ func TestSynthesizeLedger(t *testing.T) {
 		}
 	})
 	precision, recall := float64(right)/float64(told), float64(right)/float64(want)
-	t.Logf("changed files: precision %.4f, recall %.4f, state right %.4f (of %d)", precision, recall, float64(states)/float64(right), right)
+	t.Logf(
+		"changed files: precision %.4f, recall %.4f, state right %.4f (of %d)",
+		precision,
+		recall,
+		float64(states)/float64(right),
+		right,
+	)
 	if precision < 0.98 || recall < 0.995 {
 		t.Errorf("changed files: precision %.4f, recall %.4f", precision, recall)
 	}

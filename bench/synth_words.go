@@ -5,7 +5,8 @@ import "strings"
 // The words that projects are made of. A session draws a few of each, so that two
 // sessions speak of different things.
 var (
-	synthNouns = strings.Fields(`badge bakery balance banner basket batch beacon beaver binding bottle bracket bridge broker bucket buffer bundle cabinet
+	synthNouns = strings.Fields(
+		`badge bakery balance banner basket batch beacon beaver binding bottle bracket bridge broker bucket buffer bundle cabinet
 		cache calendar campaign candle canopy capsule cargo carrier castle catalog cellar channel chapter chart checkpoint chunk
 		claim clinic cluster collector column command compass contract corridor cottage coupon courier courtyard cursor customer
 		dashboard dataset deposit depot device digest discount dispatcher docket domain draft drawer driver feed fence ferry filing
@@ -18,19 +19,34 @@ var (
 		rocket rollup roster saddle sandbox scaffold scanner schedule schema segment sensor session shard shipment signal sink sketch
 		slot snapshot socket spool stamp station stream studio subscriber subway summary supplier surgery symbol tailor tariff tavern
 		tenant theater ticket timer token topic tower tracker tractor tram tunnel turbine vault vector vendor venue village violin
-		voucher voyage wallet warehouse watcher webhook widget window worker yard zone`)
-	synthVerbs = strings.Fields(`accept acquire adjust align allocate append apply assign attach audit bundle cancel capture carry classify clone collect
+		voucher voyage wallet warehouse watcher webhook widget window worker yard zone`,
+	)
+	synthVerbs = strings.Fields(
+		`accept acquire adjust align allocate append apply assign attach audit bundle cancel capture carry classify clone collect
 		compact compare compose compute confirm convert count decode derive detach dispatch encode enqueue evict expand expire fetch
 		filter finish flatten flush gather grant hash hydrate insert inspect launch load locate match measure merge normalize notify
 		observe pack parse persist pick prepare promote prune publish queue rank rebuild reconcile redact reduce refresh reject
 		release render repair replay replicate reserve resolve restore resume revoke rotate score seal select settle stamp suspend
-		track transform unlock update upload validate verify walk warm`)
-	synthRoles    = strings.Fields(`Store Writer Reader Pool Client Server Handler Manager Cache Queue Policy Encoder Decoder Builder Runner Planner Tracker Registry Loader Monitor`)
-	synthPeople   = strings.Fields(`Amara Bogdan Chiara Dmitri Elif Farid Greta Hiroshi Ines Jonas Kavya Lotte Mateo Nadia Oluwaseun Priya Quentin Rania Sven Tomoko Ulrike Vikram Wanjiru Xin Yusuf Zofia`)
-	synthTeams    = strings.Fields(`payments platform growth search billing identity logistics compliance mobile infra analytics partner-api`)
-	synthSyllable = strings.Fields(`ba bel cor dan dor el fen gal har in jor kal lum mar nor or pel quil ras sol tal ul ven wex yar zan tri mo vi ster`)
-	synthLibs     = strings.Fields(`zerolux fastmap pqtool gridlock yamlite httpkit ringo boltline cronexpr tinytpl jwtkit gzpool kafkite redcell avroid promlite cobalt arrowhead`)
-	synthAdj      = strings.Fields(`stale broken duplicate partial dirty missing late foreign malformed skewed pending locked truncated dangling closed`)
+		track transform unlock update upload validate verify walk warm`,
+	)
+	synthRoles = strings.Fields(
+		`Store Writer Reader Pool Client Server Handler Manager Cache Queue Policy Encoder Decoder Builder Runner Planner Tracker Registry Loader Monitor`,
+	)
+	synthPeople = strings.Fields(
+		`Amara Bogdan Chiara Dmitri Elif Farid Greta Hiroshi Ines Jonas Kavya Lotte Mateo Nadia Oluwaseun Priya Quentin Rania Sven Tomoko Ulrike Vikram Wanjiru Xin Yusuf Zofia`,
+	)
+	synthTeams = strings.Fields(
+		`payments platform growth search billing identity logistics compliance mobile infra analytics partner-api`,
+	)
+	synthSyllable = strings.Fields(
+		`ba bel cor dan dor el fen gal har in jor kal lum mar nor or pel quil ras sol tal ul ven wex yar zan tri mo vi ster`,
+	)
+	synthLibs = strings.Fields(
+		`zerolux fastmap pqtool gridlock yamlite httpkit ringo boltline cronexpr tinytpl jwtkit gzpool kafkite redcell avroid promlite cobalt arrowhead`,
+	)
+	synthAdj = strings.Fields(
+		`stale broken duplicate partial dirty missing late foreign malformed skewed pending locked truncated dangling closed`,
+	)
 )
 
 // Statements of functions, in the three synthLanguages that projects are written in. A name in

@@ -53,7 +53,11 @@ func columns() []column {
 // WriteText writes a report for a terminal. Every figure is explained in docs/bench.md.
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
-	p.line("%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions), thousands(r.tokens()))
+	p.line(
+		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.",
+		len(r.Sessions),
+		thousands(r.tokens()),
+	)
 	if r.Summaries != "" {
 		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
 	}
@@ -71,7 +75,11 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, g := range groups(r.Own) {
 		p.line("")
-		p.line("Where the real agents compacted, against their own summaries; views of %s tokens (%d views)", thousands(g[0].Budget), g[0].Views)
+		p.line(
+			"Where the real agents compacted, against their own summaries; views of %s tokens (%d views)",
+			thousands(g[0].Budget),
+			g[0].Views,
+		)
 		p.table(g)
 	}
 	p.money(r.Money)
@@ -188,7 +196,10 @@ func (p *printer) answers(list []Answered) {
 }
 
 func answerTitle(a Answered) string {
-	return fmt.Sprintf("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5", thousands(a.Budget))
+	return fmt.Sprintf(
+		"Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
+		thousands(a.Budget),
+	)
 }
 
 // answerRows are the lines of the table of answers: an arm without and with recall.

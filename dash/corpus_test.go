@@ -22,7 +22,12 @@ func TestCorpusPages(t *testing.T) {
 			continue
 		}
 		st := store.NewMemory()
-		s, err := pleat.OpenSession(t.Context(), st, pleat.Key{Session: filepath.Base(file)}, &pleat.Options{Budget: pleat.Budget{Window: 32_000}})
+		s, err := pleat.OpenSession(
+			t.Context(),
+			st,
+			pleat.Key{Session: filepath.Base(file)},
+			&pleat.Options{Budget: pleat.Budget{Window: 32_000}},
+		)
 		must(t, err)
 		must(t, s.Append(t.Context(), msgs...))
 		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil {
@@ -48,7 +53,16 @@ func TestCorpusPages(t *testing.T) {
 // somePages are all kinds of pages, with a few folds and files.
 func somePages(s *pleat.Session) []string {
 	q := "?s=" + url.QueryEscape(s.Key().Session)
-	pages := []string{"/", "/dash/session" + q, "/dash/plan" + q, "/dash/compare" + q, "/dash/ledger" + q, "/dash/ledger" + q + "&show=calls", "/dash/search" + q + "&q=error+test", "/dash/search?q=error"}
+	pages := []string{
+		"/",
+		"/dash/session" + q,
+		"/dash/plan" + q,
+		"/dash/compare" + q,
+		"/dash/ledger" + q,
+		"/dash/ledger" + q + "&show=calls",
+		"/dash/search" + q + "&q=error+test",
+		"/dash/search?q=error",
+	}
 	folds := s.Report().Folds
 	for i := 0; i < len(folds); i += max(len(folds)/4, 1) {
 		pages = append(pages, "/dash/fold"+q+"&handle="+folds[i].Handle)

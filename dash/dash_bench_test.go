@@ -27,7 +27,14 @@ func BenchmarkPages(b *testing.B) {
 	long := fill(b, st, "long", 40, 100_000, "long")
 	for long.Len() < 5000 {
 		id := fmt.Sprint("more", long.Len())
-		must(b, long.Append(b.Context(), pleat.Assistant(pleat.Call(id, "bash", `{"command":"go test ./..."}`)), pleat.Results(pleat.Result(id, "ok "+id))))
+		must(
+			b,
+			long.Append(
+				b.Context(),
+				pleat.Assistant(pleat.Call(id, "bash", `{"command":"go test ./..."}`)),
+				pleat.Results(pleat.Result(id, "ok "+id)),
+			),
+		)
 	}
 	_, err := long.View(b.Context(), pleat.Turn{})
 	must(b, err)

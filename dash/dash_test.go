@@ -33,8 +33,20 @@ func fill(t testing.TB, st store.Store, name string, rounds, window int, say str
 	must(t, s.Append(t.Context(), pleat.User("Mend the parser. "+say)))
 	for i := range rounds {
 		id, file := fmt.Sprint("c", i), fmt.Sprintf("src/%d%s.go", i%7, strings.ReplaceAll(say, "/", ""))
-		must(t, s.Append(t.Context(), pleat.Assistant(pleat.Say("I look. "+say), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file)))))
-		must(t, s.Append(t.Context(), pleat.Results(pleat.Result(id, say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120)))))
+		must(
+			t,
+			s.Append(
+				t.Context(),
+				pleat.Assistant(pleat.Say("I look. "+say), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
+			),
+		)
+		must(
+			t,
+			s.Append(
+				t.Context(),
+				pleat.Results(pleat.Result(id, say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120))),
+			),
+		)
 		_, err := s.View(t.Context(), pleat.Turn{})
 		must(t, err)
 	}
@@ -71,7 +83,16 @@ func get(h http.Handler, path string) *httptest.ResponseRecorder {
 // everyPage lists the pages of a session.
 func everyPage(s *pleat.Session) []string {
 	q := "?s=" + url.QueryEscape(s.Key().Session)
-	pages := []string{"session" + q, "plan" + q, "plan" + q + "&budget=3000&policy=book", "compare" + q, "ledger" + q, "ledger" + q + "&show=calls", "search" + q + "&q=parser+return", "search?q=parser"}
+	pages := []string{
+		"session" + q,
+		"plan" + q,
+		"plan" + q + "&budget=3000&policy=book",
+		"compare" + q,
+		"ledger" + q,
+		"ledger" + q + "&show=calls",
+		"search" + q + "&q=parser+return",
+		"search?q=parser",
+	}
 	for _, f := range s.Report().Folds {
 		pages = append(pages, "fold"+q+"&handle="+f.Handle, "fold"+q+"&all=1&handle="+f.Handle)
 	}
@@ -121,7 +142,10 @@ func TestPages(t *testing.T) {
 			t.Errorf("%s does not say %q:\n%s", page, want, got)
 		}
 	}
-	for _, page := range []string{"/dash/session", "/dash/session?s=none", "/dash/fold?s=made+up&handle=zzzzzzzz", "/dash/nothing", "/dash/live?s=none"} {
+	for _, page := range []string{
+		"/dash/session", "/dash/session?s=none", "/dash/fold?s=made+up&handle=zzzzzzzz", "/dash/nothing",
+		"/dash/live?s=none",
+	} {
 		if w := get(h, page); w.Code != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", page, w.Code)
 		}
@@ -155,13 +179,18 @@ func TestHostileText(t *testing.T) {
 	h := newDash(t, st, "")
 	bad := regexp.MustCompile(`(?i)<script>|<img src=x|</title></pre>|\x{202e}|\x1b|\x00|sk-ant-api03-AAAA`)
 	pages := everyPage(s)
-	for _, q := range []string{"/dash/search?q=", "/dash/session?s=", "/dash/fold?s=" + url.QueryEscape(hostile) + "&handle=", "/?agent=", "/?project=", "/dash/ledger?s=" + url.QueryEscape(hostile) + "&path=", "/dash/plan?s=" + url.QueryEscape(hostile) + "&policy="} {
+	for _, q := range []string{
+		"/dash/search?q=", "/dash/session?s=", "/dash/fold?s=" + url.QueryEscape(hostile) + "&handle=", "/?agent=",
+		"/?project=", "/dash/ledger?s=" + url.QueryEscape(hostile) + "&path=",
+		"/dash/plan?s=" + url.QueryEscape(hostile) + "&policy=",
+	} {
 		pages = append(pages, q+url.QueryEscape(hostile))
 	}
 	for _, page := range pages {
 		w := get(h, page)
 		// A form sends the name of the session back as it is.
-		if m := bad.FindString(values.ReplaceAllString(w.Body.String(), "")); m != "" || strings.Contains(w.Body.String(), "<script>") {
+		if m := bad.FindString(values.ReplaceAllString(w.Body.String(), "")); m != "" ||
+			strings.Contains(w.Body.String(), "<script>") {
 			t.Errorf("%s shows %q", page, m)
 		}
 		checkHTML(t, page, w.Body.String())
@@ -177,7 +206,8 @@ func TestSecretAtACut(t *testing.T) {
 	fill(t, st, "made up", 8, 8000, "zebra "+strings.Repeat("x", 380)+" "+secret)
 	h := newDash(t, st, "")
 	for _, page := range []string{"/dash/search?q=zebra", "/dash/search?s=made+up&q=zebra"} {
-		if body := get(h, page).Body.String(); !strings.Contains(body, "zebra xxx") || strings.Contains(body, "sk-ant-api03") {
+		if body := get(h, page).Body.String(); !strings.Contains(body, "zebra xxx") ||
+			strings.Contains(body, "sk-ant-api03") {
 			t.Errorf("%s shows a part of a secret, or nothing", page)
 		}
 	}
@@ -335,7 +365,8 @@ func TestSumsBeforeMoney(t *testing.T) {
 	h.o.Library = lib
 	for h.sum(t.Context(), nil) == nil {
 	}
-	if got := get(h, "/").Body.String(); !strings.Contains(got, "What was spent is being added up") || !strings.Contains(got, "By agent") {
+	if got := get(h, "/").Body.String(); !strings.Contains(got, "What was spent is being added up") ||
+		!strings.Contains(got, "By agent") {
 		t.Error("the page waits for what was spent")
 	}
 	close(lib.known)
@@ -429,8 +460,21 @@ func TestSumsAreOfRows(t *testing.T) {
 			inDays += d.Tokens
 		}
 		all := o.Sums.All
-		if got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}; !slices.Equal(got, []int{want, want, want, want}) || all.Sessions != len(o.Sessions) || want == last {
-			t.Errorf("%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before", step.name, got, all.Sessions, want, len(o.Sessions), last)
+		if got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}; !slices.Equal(
+			got,
+			[]int{want, want, want, want},
+		) ||
+			all.Sessions != len(o.Sessions) ||
+			want == last {
+			t.Errorf(
+				"%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before",
+				step.name,
+				got,
+				all.Sessions,
+				want,
+				len(o.Sessions),
+				last,
+			)
 		}
 		last = want
 	}
@@ -461,7 +505,14 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 		if i == 1 {
 			tool = "Edit"
 		}
-		must(t, s.Append(t.Context(), pleat.Assistant(pleat.Call(id, tool, c)), pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50)))))
+		must(
+			t,
+			s.Append(
+				t.Context(),
+				pleat.Assistant(pleat.Call(id, tool, c)),
+				pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50))),
+			),
+		)
 	}
 	h := newDash(t, st, "")
 	body := get(h, "/dash/ledger?s=made+up&show=calls").Body.String()

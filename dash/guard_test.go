@@ -51,7 +51,9 @@ func TestWhoIsAnswered(t *testing.T) {
 			t.Errorf("%s: status %d, want %d", c.name, w.Code, c.want)
 		}
 		policy := w.Header().Get("Content-Security-Policy")
-		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") || w.Header().Get("X-Frame-Options") != "DENY" || w.Header().Get("Referrer-Policy") != "same-origin" {
+		if !strings.HasPrefix(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") ||
+			w.Header().Get("X-Frame-Options") != "DENY" ||
+			w.Header().Get("Referrer-Policy") != "same-origin" {
 			t.Errorf("%s: headers %v", c.name, w.Header())
 		}
 	}
@@ -91,7 +93,9 @@ func TestTokenIsAsked(t *testing.T) {
 	}
 	w := ask("POST", "/dash/login", form+"&token="+token, "")
 	cookie := w.Header().Get("Set-Cookie")
-	if w.Code != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") || !strings.Contains(cookie, "SameSite=Strict") || strings.Contains(cookie, token) {
+	if w.Code != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") ||
+		!strings.Contains(cookie, "SameSite=Strict") ||
+		strings.Contains(cookie, token) {
 		t.Fatalf("status %d, cookie %q", w.Code, cookie)
 	}
 	cookie, _, _ = strings.Cut(cookie, ";")
@@ -128,7 +132,8 @@ func TestBytesNeedAForm(t *testing.T) {
 	form := url.Values{"s": {"made up"}, "handle": {fold.Handle}}
 	for _, key := range []string{"", "0000", h.guard.sign("cookie")} {
 		form.Set("form", key)
-		if w := post("/dash/bytes", form); w.Code != http.StatusForbidden || strings.Contains(w.Body.String(), "sk-ant-api03-AAAA") {
+		if w := post("/dash/bytes", form); w.Code != http.StatusForbidden ||
+			strings.Contains(w.Body.String(), "sk-ant-api03-AAAA") {
 			t.Errorf("form %q: status %d", key, w.Code)
 		}
 	}
@@ -143,7 +148,8 @@ func TestBytesNeedAForm(t *testing.T) {
 	if w.Code != 200 || w.Body.String() != u.Whole() || !strings.Contains(w.Body.String(), "sk-ant-api03-AAAA") {
 		t.Errorf("status %d, %d bytes, want %d", w.Code, w.Body.Len(), len(u.Whole()))
 	}
-	if d := w.Header().Get("Content-Disposition"); !strings.HasPrefix(d, "attachment") || w.Header().Get("Content-Type") != "application/octet-stream" {
+	if d := w.Header().Get("Content-Disposition"); !strings.HasPrefix(d, "attachment") ||
+		w.Header().Get("Content-Type") != "application/octet-stream" {
 		t.Errorf("headers %v", w.Header())
 	}
 	for _, page := range everyPage(s) {

@@ -21,7 +21,10 @@ func copies(t testing.TB, st *store.Memory, n int) {
 	t.Helper()
 	s := fill(t, st, "first", 10, 8000, "words")
 	for i := range n {
-		must(t, pleat.Fork(t.Context(), st, s.Key(), s.Last(), pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()))
+		must(
+			t,
+			pleat.Fork(t.Context(), st, s.Key(), s.Last(), pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
+		)
 	}
 }
 

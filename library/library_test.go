@@ -105,8 +105,16 @@ func claude(lines ...string) string {
 		if f[2] == "assistant" {
 			more = `"id":"m` + f[1] + `","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
 		}
-		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":[{"type":"text","text":%q}]},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent, f[2], more, f[2], f[3], f[1])
+		fmt.Fprintf(
+			&b,
+			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":[{"type":"text","text":%q}]},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
+			parent,
+			f[2],
+			more,
+			f[2],
+			f[3],
+			f[1],
+		)
 	}
 	return b.String()
 }
@@ -139,7 +147,11 @@ func TestContinue(t *testing.T) {
 func TestList(t *testing.T) {
 	h := newHome(t, ".pi/agent/sessions", ".local/share/opencode/storage")
 	old := h.put(".claude/projects/p/old.jsonl", three, day)
-	young := h.put(".claude/projects/p/young.jsonl", strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank"), day.Add(time.Hour))
+	young := h.put(
+		".claude/projects/p/young.jsonl",
+		strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank"),
+		day.Add(time.Hour),
+	)
 	broken := h.put(".pi/agent/sessions/x.jsonl", "not a session\n", day.Add(-time.Hour))
 	page, err := h.List(t.Context(), library.Filter{})
 	h.must(err)
@@ -151,7 +163,8 @@ func TestList(t *testing.T) {
 			t.Errorf("session %d: %+v, want %s", i, s, want)
 		}
 	}
-	if s := page.Sessions[0]; s.Title != "Find the leak." || s.Project != "/home/dev/bank" || s.Agent != "claude-code" || s.Key.Session != "" {
+	if s := page.Sessions[0]; s.Title != "Find the leak." || s.Project != "/home/dev/bank" || s.Agent != "claude-code" ||
+		s.Key.Session != "" {
 		t.Errorf("%+v", s)
 	}
 	for _, tt := range []struct {
@@ -197,7 +210,9 @@ func TestFind(t *testing.T) {
 			t.Errorf("find %q: %+v, %v", name, s, err)
 		}
 	}
-	for name, want := range map[string]string{"claude": "several", "1f0c": "several", "nothing": "not found", " ": "named"} {
+	for name, want := range map[string]string{
+		"claude": "several", "1f0c": "several", "nothing": "not found", " ": "named",
+	} {
 		if _, err := h.Find(t.Context(), name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("find %q: %v, want %q", name, err, want)
 		}
@@ -280,7 +295,11 @@ func TestRewound(t *testing.T) {
 	file := h.put(".claude/projects/p/s.jsonl", three, day)
 	id := h.find(file)
 	h.texts(id)
-	h.put(".claude/projects/p/s.jsonl", three+claude("b x user No, leave it.", "x y assistant As you wish."), day.Add(time.Minute))
+	h.put(
+		".claude/projects/p/s.jsonl",
+		three+claude("b x user No, leave it.", "x y assistant As you wish."),
+		day.Add(time.Minute),
+	)
 	want := []string{"Find the leak.", "It is in the pool.", "No, leave it.", "As you wish."}
 	for range 2 { // also when it is opened anew
 		if got := h.texts(id); strings.Join(got, "|") != strings.Join(want, "|") {
@@ -340,7 +359,9 @@ func TestLinksOut(t *testing.T) {
 	h := newHome(t)
 	secret := h.put("elsewhere/secret.jsonl", three, day)
 	h.must(os.MkdirAll(filepath.Join(h.dir, ".claude/projects/p"), 0o700))
-	for name, to := range map[string]string{"p/s.jsonl": secret, "q": filepath.Dir(secret), "p/up.jsonl": "../../../elsewhere/secret.jsonl"} {
+	for name, to := range map[string]string{
+		"p/s.jsonl": secret, "q": filepath.Dir(secret), "p/up.jsonl": "../../../elsewhere/secret.jsonl",
+	} {
 		if err := os.Symlink(to, filepath.Join(h.dir, ".claude/projects", name)); err != nil {
 			t.Skip(err)
 		}
@@ -371,7 +392,8 @@ func TestOpenCode(t *testing.T) {
 	if got := h.texts(id); len(got) != 2 || got[1] != "It is in the pool." {
 		t.Errorf("%q", got)
 	}
-	if s, err := h.Find(t.Context(), "ses_1"); err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" || s.Agent != string(sessionlog.OpenCode) {
+	if s, err := h.Find(t.Context(), "ses_1"); err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" ||
+		s.Agent != string(sessionlog.OpenCode) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
@@ -382,8 +404,17 @@ func long(rounds int) string {
 	last := "u0"
 	for i := range rounds {
 		a, u := fmt.Sprint("a", i), fmt.Sprint("u", i+1)
-		lines = append(lines, fmt.Sprintf("%s %s assistant Step %d: %s", last, a, i, strings.Repeat(fmt.Sprintf("part%d of the upload code looks right. ", i), 40)),
-			fmt.Sprintf("%s %s user Go on with part %d.", a, u, i+1))
+		lines = append(
+			lines,
+			fmt.Sprintf(
+				"%s %s assistant Step %d: %s",
+				last,
+				a,
+				i,
+				strings.Repeat(fmt.Sprintf("part%d of the upload code looks right. ", i), 40),
+			),
+			fmt.Sprintf("%s %s user Go on with part %d.", a, u, i+1),
+		)
 		last = u
 	}
 	return claude(lines...)
@@ -402,7 +433,9 @@ func TestHandoff(t *testing.T) {
 	if n := tokens.NewTokenizer(model.Model{}, nil).CountText(text); n > 4_000 || n < 1_500 {
 		t.Errorf("%d tokens", n)
 	}
-	for _, want := range []string{"The limit is 10 MB.", "Never change anything under legacy.", "Go on with part 80.", id} {
+	for _, want := range []string{
+		"The limit is 10 MB.", "Never change anything under legacy.", "Go on with part 80.", id,
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in:\n%s", want, text)
 		}

@@ -34,7 +34,12 @@ func (s *shop) Tenants(context.Context) ([]string, error) {
 	return s.tenants, nil
 }
 
-func (s *shop) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (s *shop) Scan(
+	ctx context.Context,
+	key store.SessionKey,
+	from uint64,
+	kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	if from == 1 {
 		s.whole++
 	}
@@ -89,7 +94,9 @@ func listed(t *testing.T, l *library.Library) (ids []string) {
 func TestTenants(t *testing.T) {
 	st := &shop{Memory: store.NewMemory(), tenants: []string{"", "a", "a/b", "b", bill.Tenant}}
 	keys := make(map[string]store.SessionKey) // by what is said
-	for _, at := range [][2]string{{"", "main"}, {"a", "main"}, {"b", "main"}, {"a/b", "c"}, {"a", "b/c"}, {"", "a/b/c"}, {"b", "lone"}} {
+	for _, at := range [][2]string{
+		{"", "main"}, {"a", "main"}, {"b", "main"}, {"a/b", "c"}, {"a", "b/c"}, {"", "a/b/c"}, {"b", "lone"},
+	} {
 		text := "In " + at[0] + ", " + at[1]
 		keys[text] = st.say(t, at[0], at[1], text)
 	}
@@ -107,7 +114,8 @@ func TestTenants(t *testing.T) {
 		}
 		m, err := s.Message(t.Context(), 0)
 		info, _ := l.Find(t.Context(), id)
-		if err != nil || keys[m.Text()] != info.Key || info.Title != m.Text() || !strings.HasSuffix(info.ID, info.Key.Session) {
+		if err != nil || keys[m.Text()] != info.Key || info.Title != m.Text() ||
+			!strings.HasSuffix(info.ID, info.Key.Session) {
 			t.Errorf("%s is %+v and says %q (%v)", id, info, m.Text(), err)
 		}
 	}
@@ -137,7 +145,8 @@ func TestListCancelled(t *testing.T) {
 		}
 		st.scanned = nil
 		p, err := l.List(t.Context(), library.Filter{})
-		if err != nil || p.Sessions[0].Problem != "" || p.Sessions[0].Title != "Find the leak." || p.Sessions[0].Messages != 1 {
+		if err != nil || p.Sessions[0].Problem != "" || p.Sessions[0].Title != "Find the leak." ||
+			p.Sessions[0].Messages != 1 {
 			t.Errorf("after one that was cancelled in scan %d: %+v, %v", at, p, err)
 		}
 	}
@@ -162,7 +171,8 @@ func TestSearchUnable(t *testing.T) {
 		st := &shop{Memory: store.NewMemory(), tenants: []string{""}, search: unable}
 		st.say(t, "", "s", "The leak is in the pool.")
 		st.say(t, "", "t", "Nothing here.")
-		r, err := st.library(t, "").Search(t.Context(), library.Filter{Limit: 10}, recall.SearchRequest{Queries: []string{"pool"}})
+		r, err := st.library(t, "").
+			Search(t.Context(), library.Filter{Limit: 10}, recall.SearchRequest{Queries: []string{"pool"}})
 		if err != nil || len(r.Found) != 1 || r.Searched != 2 || len(r.Problems) != 0 || r.Found[0].Info.ID != "s" {
 			t.Fatalf("%v: %+v, %v", unable, r, err)
 		}
@@ -226,7 +236,11 @@ func TestRewoundAndGone(t *testing.T) {
 	file := h.put(".claude/projects/p/s.jsonl", three, day)
 	id := h.find(file)
 	h.texts(id)
-	h.put(".claude/projects/p/s.jsonl", three+claude("b x user No, leave it.", "x y assistant As you wish."), day.Add(time.Minute))
+	h.put(
+		".claude/projects/p/s.jsonl",
+		three+claude("b x user No, leave it.", "x y assistant As you wish."),
+		day.Add(time.Minute),
+	)
 	want := strings.Join(h.texts(id), "|")
 	h.must(os.Remove(file))
 	for range 2 {
@@ -267,13 +281,19 @@ func TestOpenCodeChanges(t *testing.T) {
 	h := newHome(t, ".local/share/opencode/storage")
 	const top = ".local/share/opencode/storage/"
 	say := func(n, role, text string, at time.Time) {
-		h.put(top+"message/ses_1/msg_"+n+".json", `{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`, at)
+		h.put(
+			top+"message/ses_1/msg_"+n+".json",
+			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
+			at,
+		)
 		h.put(top+"part/msg_"+n+"/prt_"+n+".json", `{"type":"text","text":"`+text+`"}`, at)
 	}
 	say("1", "user", "Find the leak.", day)
 	say("2", "assistant", "It is in the pool.", day)
 	h.must(os.MkdirAll(filepath.Join(h.dir, top, "part/msg_2/prt_9.json"), 0o700)) // no file
-	id := h.find(h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak","directory":"/home/dev/shop"}`, day))
+	id := h.find(
+		h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak","directory":"/home/dev/shop"}`, day),
+	)
 	check := func(what string, modified time.Time, want ...string) {
 		t.Helper()
 		for range 2 {

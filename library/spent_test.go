@@ -13,8 +13,14 @@ import (
 
 // asked is a Claude Code line with a request that cost three dollars of input for each million.
 func asked(n int, at time.Time) string {
-	return fmt.Sprintf(`{"type":"assistant","uuid":"a%d","parentUuid":null,"timestamp":%q,"cwd":"/src","message":{"id":"m%d","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"%d"}],"usage":{"input_tokens":%d,"output_tokens":0}}}`+"\n",
-		n, at.Format(time.RFC3339), n, n, 1000*n)
+	return fmt.Sprintf(
+		`{"type":"assistant","uuid":"a%d","parentUuid":null,"timestamp":%q,"cwd":"/src","message":{"id":"m%d","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"%d"}],"usage":{"input_tokens":%d,"output_tokens":0}}}`+"\n",
+		n,
+		at.Format(time.RFC3339),
+		n,
+		n,
+		1000*n,
+	)
 }
 
 // Requests count once, by their own time, wherever they are recorded; sessions that were not
@@ -51,7 +57,12 @@ func TestSpent(t *testing.T) {
 	h.put(".claude/projects/-src/one.jsonl", one+asked(4, day), day.Add(time.Minute))
 	is(0.030, 0)
 	m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
-	s, err := pleat.OpenSession(t.Context(), h.st, pleat.Key{Session: "through the proxy"}, &pleat.Options{Model: m, Codecs: library.Codecs()})
+	s, err := pleat.OpenSession(
+		t.Context(),
+		h.st,
+		pleat.Key{Session: "through the proxy"},
+		&pleat.Options{Model: m, Codecs: library.Codecs()},
+	)
 	h.must(err)
 	h.must(s.Append(t.Context(), pleat.User("Hello.")))
 	h.must(s.Used(t.Context(), model.Usage{Input: 10_000}))

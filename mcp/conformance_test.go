@@ -29,13 +29,16 @@ type reply struct {
 // TestConformance plays the SDK's conformance cases that are about the protocol itself. The
 // others call the tools of a server of the SDK's own.
 func TestConformance(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/go-sdk").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/go-sdk").
+		Output()
 	if err != nil {
 		t.Skipf("the SDK's source is not here: %v", err)
 	}
 	for _, name := range []string{"lifecycle", "version-older", "version-latest", "bad_requests", "discover"} {
 		t.Run(name, func(t *testing.T) {
-			data, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "mcp", "testdata", "conformance", "server", name+".txtar"))
+			data, err := os.ReadFile(
+				filepath.Join(strings.TrimSpace(string(out)), "mcp", "testdata", "conformance", "server", name+".txtar"),
+			)
 			if err != nil {
 				t.Skip(err)
 			}

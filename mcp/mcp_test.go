@@ -32,8 +32,16 @@ func session(rounds int) string {
 		if kind == "assistant" {
 			more = `"id":"m` + id + `","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
 		}
-		fmt.Fprintf(&b, `{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent, kind, more, kind, content, id)
+		fmt.Fprintf(
+			&b,
+			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
+			parent,
+			kind,
+			more,
+			kind,
+			content,
+			id,
+		)
 		parent = `"` + id + `"`
 	}
 	add("u0", "user", `"Uploads fail with 413.\u001b[31m Find out why."`)
@@ -44,7 +52,16 @@ func session(rounds int) string {
 			result = "upload_limit_bytes = 1048576\n"
 		}
 		quoted, _ := json.Marshal(result)
-		add(fmt.Sprint("a", i), "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`, i, i, path))
+		add(
+			fmt.Sprint("a", i),
+			"assistant",
+			fmt.Sprintf(
+				`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`,
+				i,
+				i,
+				path,
+			),
+		)
 		add(fmt.Sprint("u", i+1), "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quoted))
 	}
 	add("end", "assistant", `[{"type":"text","text":"The limit was 1 MB."}]`)
@@ -139,7 +156,14 @@ func over(t *testing.T, lib *library.Library, test func(c client)) {
 		const token = "0123456789abcdef"
 		server := httptest.NewServer(mcp.NewHandler(srv, token))
 		defer server.Close()
-		c := connect(t, &sdk.StreamableClientTransport{Endpoint: server.URL, HTTPClient: &http.Client{Transport: bearer(token)}, DisableStandaloneSSE: true})
+		c := connect(
+			t,
+			&sdk.StreamableClientTransport{
+				Endpoint:             server.URL,
+				HTTPClient:           &http.Client{Transport: bearer(token)},
+				DisableStandaloneSSE: true,
+			},
+		)
 		defer c.Close()
 		test(c)
 	})
@@ -156,7 +180,12 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 var idPattern = regexp.MustCompile(`claude-code-[0-9a-f]{10}`)
 
 func TestServer(t *testing.T) {
-	lib := newLibrary(t, session(120), strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)), "damaged")
+	lib := newLibrary(
+		t,
+		session(120),
+		strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)),
+		"damaged",
+	)
 	over(t, lib, func(c client) {
 		tools, err := c.ListTools(c.T.Context(), nil)
 		if err != nil {
@@ -170,7 +199,15 @@ func TestServer(t *testing.T) {
 		if got := strings.Join(names, " "); got != "handoff ledger note pin search sessions unfold" {
 			c.Errorf("tools: %s", got)
 		}
-		list := c.wants("sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read", "/home/dev/shop")
+		list := c.wants(
+			"sessions",
+			nil,
+			false,
+			"sessions 1 to 3 of 3",
+			"Uploads fail with 413.",
+			"cannot be read",
+			"/home/dev/shop",
+		)
 		if strings.Contains(list, "\x1b") {
 			c.Errorf("a title has a control character: %q", list)
 		}
@@ -181,7 +218,15 @@ func TestServer(t *testing.T) {
 		id := idPattern.FindString(list)
 		in := func(args map[string]any) map[string]any { args["session"] = id; return args }
 
-		found := c.wants("search", map[string]any{"queries": []string{`"upload_limit_bytes"`}}, false, "found in 1 of 2 sessions", "1048576", id, "not searched")
+		found := c.wants(
+			"search",
+			map[string]any{"queries": []string{`"upload_limit_bytes"`}},
+			false,
+			"found in 1 of 2 sessions",
+			"1048576",
+			id,
+			"not searched",
+		)
 		if strings.Contains(found, "you can see it") {
 			c.Errorf("the client does not see the session:\n%s", found)
 		}
@@ -195,7 +240,14 @@ func TestServer(t *testing.T) {
 		c.wants("ledger", map[string]any{}, true, "session")
 		c.wants("pin", in(map[string]any{"text": "Never touch legacy."}), false, "shapes the handoff")
 		c.wants("note", in(map[string]any{"key": "k", "text": "The proxy cuts it."}), false, "shapes the handoff")
-		text := c.wants("handoff", in(map[string]any{"budget": 4000}), false, "Never touch legacy.", "The limit was 1 MB.", id)
+		text := c.wants(
+			"handoff",
+			in(map[string]any{"budget": 4000}),
+			false,
+			"Never touch legacy.",
+			"The limit was 1 MB.",
+			id,
+		)
 		for _, m := range regexp.MustCompile(`unfold\("([0-9a-z]{8})"`).FindAllStringSubmatch(text, -1) {
 			c.wants("unfold", in(map[string]any{"handle": m[1]}), false, m[1])
 		}
@@ -203,7 +255,8 @@ func TestServer(t *testing.T) {
 		c.wants("handoff", map[string]any{"session": "nobody"}, true, "not found")
 
 		resources, err := c.ListResources(c.T.Context(), nil)
-		if err != nil || len(resources.Resources) != 3 || resources.CacheScope != "private" || resources.Resources[0].URI != "pleat://session/"+id {
+		if err != nil || len(resources.Resources) != 3 || resources.CacheScope != "private" ||
+			resources.Resources[0].URI != "pleat://session/"+id {
 			c.Errorf("resources: %+v, %v", resources, err)
 		}
 		for uri, want := range map[string]string{
@@ -215,12 +268,17 @@ func TestServer(t *testing.T) {
 				c.Errorf("%s: %+v, %v", uri, r, err)
 			}
 		}
-		for _, uri := range []string{"pleat://session/nobody", "pleat://session/" + id + "/handle/nothing0", "file:///etc/passwd"} {
+		for _, uri := range []string{
+			"pleat://session/nobody", "pleat://session/" + id + "/handle/nothing0", "file:///etc/passwd",
+		} {
 			if r, err := c.ReadResource(c.T.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
 				c.Errorf("%s: %+v", uri, r)
 			}
 		}
-		p, err := c.GetPrompt(c.T.Context(), &sdk.GetPromptParams{Name: "continue", Arguments: map[string]string{"session": id, "budget": "3000"}})
+		p, err := c.GetPrompt(
+			c.T.Context(),
+			&sdk.GetPromptParams{Name: "continue", Arguments: map[string]string{"session": id, "budget": "3000"}},
+		)
 		if err != nil || !strings.Contains(p.Messages[0].Content.(*sdk.TextContent).Text, "Go on from where it ended") {
 			c.Errorf("prompt: %+v, %v", p, err)
 		}
@@ -252,7 +310,12 @@ func TestHTTPRefuses(t *testing.T) {
 		{"token", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token}, 200},
 		{"token from a page", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}, 403},
 	} {
-		r := httptest.NewRequestWithContext(context.WithValue(t.Context(), http.LocalAddrContextKey, nil), "POST", "http://"+tt.host+"/", strings.NewReader(body))
+		r := httptest.NewRequestWithContext(
+			context.WithValue(t.Context(), http.LocalAddrContextKey, nil),
+			"POST",
+			"http://"+tt.host+"/",
+			strings.NewReader(body),
+		)
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		for k, v := range tt.headers {

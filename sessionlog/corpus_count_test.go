@@ -9,7 +9,9 @@ import (
 // The counts below are written for the test, over decoded JSON and whole files, sharing
 // nothing with the readers.
 
-var injected = regexp.MustCompile(`^\s*(<(command-|local-command-|system-reminder|task-notification|bash-)|\[Request interrupted by user|\{"task_id":)`)
+var injected = regexp.MustCompile(
+	`^\s*(<(command-|local-command-|system-reminder|task-notification|bash-)|\[Request interrupted by user|\{"task_id":)`,
+)
 
 // countClaude: an answer is a distinct message id, the results of its calls are one
 // message, everything else is a message a line.

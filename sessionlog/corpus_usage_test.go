@@ -56,7 +56,14 @@ func TestCorpusUsage(t *testing.T) {
 				t.Fatal(err)
 			}
 			if u := rec.Usage; u != nil {
-				got.add(float64(u.Input), float64(u.CacheRead), float64(u.CacheWrite+u.CacheWrite1h), float64(u.CacheWrite1h), float64(u.Output), float64(u.Reasoning))
+				got.add(
+					float64(u.Input),
+					float64(u.CacheRead),
+					float64(u.CacheWrite+u.CacheWrite1h),
+					float64(u.CacheWrite1h),
+					float64(u.Output),
+					float64(u.Reasoning),
+				)
 			}
 		}
 		got.Window = log.Info().Window
@@ -84,7 +91,8 @@ func billedClaude(data []byte) (b billed) {
 		if u := dig(o, "message", "usage"); u != nil && str(dig(o, "message", "model")) != "<synthetic>" {
 			last[str(dig(o, "message", "id"))] = u
 		}
-		if meta := dig(o, "compactMetadata"); str(dig(meta, "trigger")) == "auto" && number(dig(meta, "preTokens")) < 200_000 {
+		if meta := dig(o, "compactMetadata"); str(dig(meta, "trigger")) == "auto" &&
+			number(dig(meta, "preTokens")) < 200_000 {
 			b.Window = 200_000
 		}
 	}
@@ -103,7 +111,8 @@ func billedCodex(data []byte) (b billed) {
 		if str(dig(o, "payload", "type")) != "token_count" || info == nil {
 			continue
 		}
-		if now := dig(info, "total_token_usage"); total == nil || number(dig(now, "total_tokens")) != number(dig(total, "total_tokens")) {
+		if now := dig(info, "total_token_usage"); total == nil ||
+			number(dig(now, "total_tokens")) != number(dig(total, "total_tokens")) {
 			b.Requests++
 			total = now
 		}
@@ -111,7 +120,14 @@ func billedCodex(data []byte) (b billed) {
 	}
 	requests := b.Requests
 	cached := number(dig(total, "cached_input_tokens"))
-	b.add(float64(number(dig(total, "input_tokens"))-cached), float64(cached), nil, nil, dig(total, "output_tokens"), dig(total, "reasoning_output_tokens"))
+	b.add(
+		float64(number(dig(total, "input_tokens"))-cached),
+		float64(cached),
+		nil,
+		nil,
+		dig(total, "output_tokens"),
+		dig(total, "reasoning_output_tokens"),
+	)
 	b.Requests = requests
 	return b
 }
@@ -127,7 +143,14 @@ func billedOpenCode(data []byte) (b billed) {
 	for _, m := range list(document(data)["messages"]) {
 		if u := dig(m, "info", "tokens"); u != nil {
 			thought := number(dig(u, "reasoning"))
-			b.add(dig(u, "input"), dig(u, "cache", "read"), dig(u, "cache", "write"), nil, float64(number(dig(u, "output"))+thought), float64(thought))
+			b.add(
+				dig(u, "input"),
+				dig(u, "cache", "read"),
+				dig(u, "cache", "write"),
+				nil,
+				float64(number(dig(u, "output"))+thought),
+				float64(thought),
+			)
 		}
 	}
 	return b
@@ -137,7 +160,14 @@ func billedGemini(data []byte) (b billed) {
 	for _, m := range list(document(data)["messages"]) {
 		if u := dig(m, "tokens"); u != nil {
 			cached, thought := number(dig(u, "cached")), number(dig(u, "thoughts"))
-			b.add(float64(number(dig(u, "input"))-cached), float64(cached), nil, nil, float64(number(dig(u, "output"))+thought), float64(thought))
+			b.add(
+				float64(number(dig(u, "input"))-cached),
+				float64(cached),
+				nil,
+				nil,
+				float64(number(dig(u, "output"))+thought),
+				float64(thought),
+			)
 		}
 	}
 	return b

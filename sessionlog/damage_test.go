@@ -19,7 +19,8 @@ import (
 func lineFixtures(t *testing.T) map[string][]byte {
 	all := fixtures(t)
 	for name, data := range all {
-		if format, err := sessionlog.Detect(bytes.NewReader(data)); err != nil || !slices.Contains(sessionlog.LineFormats, format) {
+		if format, err := sessionlog.Detect(bytes.NewReader(data)); err != nil ||
+			!slices.Contains(sessionlog.LineFormats, format) {
 			delete(all, name)
 		}
 	}
@@ -37,7 +38,16 @@ func texts(t *testing.T, data []byte, opts *sessionlog.Options) ([]string, sessi
 		if err != nil {
 			return all, log.Info(), err
 		}
-		all = append(all, fmt.Sprint(rec.Message.Role(), rec.Message.Origin(), rec.Message.Raw(), rec.Message.Text(), rec.Message.Blocks().Len()))
+		all = append(
+			all,
+			fmt.Sprint(
+				rec.Message.Role(),
+				rec.Message.Origin(),
+				rec.Message.Raw(),
+				rec.Message.Text(),
+				rec.Message.Blocks().Len(),
+			),
+		)
 	}
 	return all, log.Info(), nil
 }
@@ -54,7 +64,8 @@ func TestDamagedLine(t *testing.T) {
 		lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 		for i := range len(lines) + 1 {
 			for _, bad := range []string{`{"type":"user","mess`, "\x00\x01\x02", `[1,2]`, `"text"`, codex, copilot} {
-				if name == "codex" && bad == codex || name == "copilot-cli" && bad == copilot || i == 0 && (bad == codex || bad == copilot) {
+				if name == "codex" && bad == codex || name == "copilot-cli" && bad == copilot ||
+					i == 0 && (bad == codex || bad == copilot) {
 					continue
 				}
 				damaged := strings.Join(lines[:i], "") + bad + "\n" + strings.Join(lines[i:], "")
@@ -132,7 +143,10 @@ func TestNoSession(t *testing.T) {
 	}
 	body := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	two := body + "\n" + body
-	if _, err := sessionlog.Open(strings.NewReader(two), &sessionlog.Options{Session: 2}); !errors.Is(err, sessionlog.ErrNoSession) {
+	if _, err := sessionlog.Open(strings.NewReader(two), &sessionlog.Options{Session: 2}); !errors.Is(
+		err,
+		sessionlog.ErrNoSession,
+	) {
 		t.Errorf("third session of two: %v", err)
 	}
 }
@@ -155,7 +169,10 @@ func TestOddInput(t *testing.T) {
 				t.Errorf("%s, %s: %d records, want %d", name, odd, len(got), len(want))
 			}
 		}
-		log, err := sessionlog.Open(io.MultiReader(bytes.NewReader(data), strings.NewReader(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 5<<10))), nil)
+		log, err := sessionlog.Open(
+			io.MultiReader(bytes.NewReader(data), strings.NewReader(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 5<<10))),
+			nil,
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -242,7 +259,16 @@ func TestHugeLine(t *testing.T) {
 		}
 		t.Logf("limit %d: %d records, heap at most %d MB when one is handed out", tt.limit, records, peak>>20)
 		if records != tt.records || n != tt.bytes || peak > tt.heap {
-			t.Errorf("limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d", tt.limit, records, n, peak, tt.records, tt.bytes, tt.heap)
+			t.Errorf(
+				"limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d",
+				tt.limit,
+				records,
+				n,
+				peak,
+				tt.records,
+				tt.bytes,
+				tt.heap,
+			)
 		}
 	}
 }

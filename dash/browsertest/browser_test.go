@@ -51,10 +51,20 @@ func openBrowser(t *testing.T) *browser {
 	profile, err := os.MkdirTemp("", "pleat-chromium")
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // processes of a browser may outlive it by a moment
-	opts := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(profile),
-		chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
-		chromedp.WSURLReadTimeout(2*time.Minute))
+	opts := append(
+		slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(path),
+		chromedp.NoSandbox,
+		chromedp.DisableGPU,
+		chromedp.UserDataDir(profile),
+		chromedp.Flag(
+			"disable-quic",
+			true,
+		),
+		chromedp.Flag("disable-component-update", true),
+		chromedp.Flag("hide-scrollbars", true),
+		chromedp.WSURLReadTimeout(2*time.Minute),
+	)
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
@@ -116,10 +126,16 @@ func (b *browser) show(t *testing.T, name, address string, width int64) {
 	var text string
 	var wide, torn int
 	var shot []byte
-	b.run(t, emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600), chromedp.Navigate(address), chromedp.WaitReady("footer"),
-		chromedp.Text("main", &text), chromedp.Evaluate("document.documentElement.scrollWidth", &wide),
+	b.run(
+		t,
+		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
+		chromedp.Navigate(address),
+		chromedp.WaitReady("footer"),
+		chromedp.Text("main", &text),
+		chromedp.Evaluate("document.documentElement.scrollWidth", &wide),
 		chromedp.Evaluate(tornBoxes, &torn),
-		chromedp.FullScreenshot(&shot, 100))
+		chromedp.FullScreenshot(&shot, 100),
+	)
 	if len(text) < 40 {
 		t.Errorf("%s says only %q", name, text)
 	}
@@ -141,7 +157,10 @@ func TestBrowserPages(t *testing.T) {
 	home := t.TempDir()
 	claudeFiles(t, home)
 	s := newSite(t, home)
-	for i, says := range []string{"Mend the precedence of unary minus in the parser, and show me the failing test first.", "Move the lexer to its own package."} {
+	for i, says := range []string{
+		"Mend the precedence of unary minus in the parser, and show me the failing test first.",
+		"Move the lexer to its own package.",
+	} {
 		c := newClient(s, says)
 		for range 60 - 40*i {
 			c.step(t)
@@ -160,7 +179,10 @@ func TestBrowserPages(t *testing.T) {
 	}
 	b.run(t, chromedp.Navigate(s.url+pages["session"]), chromedp.WaitReady("footer")) // the overview has its count then
 	for _, scheme := range []string{"light", "dark"} {
-		b.run(t, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		b.run(
+			t,
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+		)
 		for name, page := range pages {
 			for _, width := range []int64{1400, 390} {
 				b.show(t, name+"-"+scheme, s.url+page, width)
@@ -177,8 +199,12 @@ func TestBrowserLive(t *testing.T) {
 	c.step(t)
 	page, err := s.lib.List(t.Context(), library.Filter{})
 	must(t, err)
-	b.run(t, chromedp.Navigate(s.url+"/dash/session?s="+url.QueryEscape(page.Sessions[0].ID)), chromedp.WaitVisible(`body[data-state=live]`),
-		chromedp.Evaluate("window.same = true", nil))
+	b.run(
+		t,
+		chromedp.Navigate(s.url+"/dash/session?s="+url.QueryEscape(page.Sessions[0].ID)),
+		chromedp.WaitVisible(`body[data-state=live]`),
+		chromedp.Evaluate("window.same = true", nil),
+	)
 	for range 40 {
 		c.step(t)
 	}
@@ -188,8 +214,18 @@ func TestBrowserLive(t *testing.T) {
 		t.Fatal("nothing was folded")
 	}
 	var same bool
-	b.run(t, chromedp.Poll(fmt.Sprintf(`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`, min(len(sess.Report().Folds), 50)), nil, chromedp.WithPollingTimeout(50*time.Second)),
-		chromedp.Evaluate("window.same === true", &same))
+	b.run(
+		t,
+		chromedp.Poll(
+			fmt.Sprintf(
+				`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`,
+				min(len(sess.Report().Folds), 50),
+			),
+			nil,
+			chromedp.WithPollingTimeout(50*time.Second),
+		),
+		chromedp.Evaluate("window.same === true", &same),
+	)
 	if !same {
 		t.Error("the page was loaded again")
 	}
@@ -204,11 +240,21 @@ func TestBrowserSlider(t *testing.T) {
 		c.step(t)
 	}
 	var before, after string
-	b.run(t, chromedp.Navigate(s.url+"/dash/plan?s="+url.QueryEscape(s.busiest(t))), chromedp.WaitReady("#result"),
+	b.run(
+		t,
+		chromedp.Navigate(s.url+"/dash/plan?s="+url.QueryEscape(s.busiest(t))),
+		chromedp.WaitReady("#result"),
 		chromedp.Text("#result .tiles", &before),
-		chromedp.Evaluate(`{const b = document.getElementById("budget"); b.value = 10000; b.dispatchEvent(new Event("input", {bubbles: true})); 1}`, nil),
-		chromedp.Poll(`new URLSearchParams(location.search).get("budget") === document.getElementById("budget").value && !document.querySelector("[aria-busy]")`, nil),
-		chromedp.Text("#result .tiles", &after))
+		chromedp.Evaluate(
+			`{const b = document.getElementById("budget"); b.value = 10000; b.dispatchEvent(new Event("input", {bubbles: true})); 1}`,
+			nil,
+		),
+		chromedp.Poll(
+			`new URLSearchParams(location.search).get("budget") === document.getElementById("budget").value && !document.querySelector("[aria-busy]")`,
+			nil,
+		),
+		chromedp.Text("#result .tiles", &after),
+	)
 	if before == after {
 		t.Errorf("the plan did not change: %s", after)
 	}
@@ -221,18 +267,32 @@ func TestBrowserUnfold(t *testing.T) {
 	s := newSite(t, "")
 	const hostile = "<script>console.error(1)</script><img src=http://192.0.2.1/x onerror=console.error(2)></pre><h1>\"'&amp; \\u003c"
 	text := "\n" + hostile + "\n" + strings.Repeat("a line of what was said: äöü 漢字 "+hostile+"\n", 400) + "the end"
-	sess, err := pleat.OpenSession(t.Context(), s.store, pleat.Key{Session: "hostile " + hostile}, &pleat.Options{Budget: pleat.Budget{Window: 8000}})
+	sess, err := pleat.OpenSession(
+		t.Context(),
+		s.store,
+		pleat.Key{Session: "hostile " + hostile},
+		&pleat.Options{Budget: pleat.Budget{Window: 8000}},
+	)
 	must(t, err)
 	must(t, sess.Append(t.Context(), pleat.User(hostile)))
 	for i := range 6 {
 		call := fmt.Sprint("c", i)
-		must(t, sess.Append(t.Context(), pleat.Assistant(pleat.Say(hostile), pleat.Call(call, "Read", `{"file_path":"<b>x</b>"}`)), pleat.Results(pleat.Result(call, text+fmt.Sprint(i)))))
+		must(
+			t,
+			sess.Append(
+				t.Context(),
+				pleat.Assistant(pleat.Say(hostile), pleat.Call(call, "Read", `{"file_path":"<b>x</b>"}`)),
+				pleat.Results(pleat.Result(call, text+fmt.Sprint(i))),
+			),
+		)
 		_, err = sess.View(t.Context(), pleat.Turn{})
 		must(t, err)
 	}
 	var handle, want string
 	for _, f := range sess.Folds() {
-		if u, err := sess.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err == nil && strings.HasSuffix(u.Whole(), "the end2") && !f.Whole() {
+		if u, err := sess.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err == nil &&
+			strings.HasSuffix(u.Whole(), "the end2") &&
+			!f.Whole() {
 			handle, want = f.Handle, u.Whole()
 		}
 	}
@@ -241,13 +301,22 @@ func TestBrowserUnfold(t *testing.T) {
 	}
 	address := s.url + "/dash/session?s=" + url.QueryEscape(sess.Key().Session)
 	var part, whole, file string
-	b.run(t, chromedp.Navigate(address), chromedp.WaitReady("footer"),
-		chromedp.Click(fmt.Sprintf(`a[href*="handle=%s"]`, handle), chromedp.ByQuery), chromedp.WaitReady("#before"),
+	b.run(
+		t,
+		chromedp.Navigate(address),
+		chromedp.WaitReady("footer"),
+		chromedp.Click(fmt.Sprintf(`a[href*="handle=%s"]`, handle), chromedp.ByQuery),
+		chromedp.WaitReady("#before"),
 		chromedp.Evaluate(`document.getElementById("before").textContent`, &part),
-		chromedp.Click("a.button", chromedp.ByQuery), chromedp.WaitNotPresent("a.button", chromedp.ByQuery),
+		chromedp.Click("a.button", chromedp.ByQuery),
+		chromedp.WaitNotPresent("a.button", chromedp.ByQuery),
 		chromedp.Evaluate(`document.getElementById("before").textContent`, &whole),
-		chromedp.Evaluate(`(async () => { const f = document.querySelector("form[method=post]"); const r = await fetch(f.action, {method: "POST", body: new URLSearchParams(new FormData(f))}); return await r.text(); })()`, &file,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		chromedp.Evaluate(
+			`(async () => { const f = document.querySelector("form[method=post]"); const r = await fetch(f.action, {method: "POST", body: new URLSearchParams(new FormData(f))}); return await r.text(); })()`,
+			&file,
+			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) },
+		),
+	)
 	if whole != want {
 		t.Errorf("the page shows %d bytes, want %d: %.60q", len(whole), len(want), whole)
 	}

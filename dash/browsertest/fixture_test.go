@@ -49,7 +49,15 @@ func newSite(t *testing.T, home string) *site {
 	s.lib = library.New(library.Options{Home: home, Store: s.store})
 	t.Cleanup(func() { must(t, s.lib.Close()) })
 	done := make(chan struct{})
-	d, err := dash.New(dash.Options{Library: s.lib, Store: s.store, Window: window, Done: done, Logger: slog.New(slog.NewTextHandler(testWriter{t}, nil))})
+	d, err := dash.New(
+		dash.Options{
+			Library: s.lib,
+			Store:   s.store,
+			Window:  window,
+			Done:    done,
+			Logger:  slog.New(slog.NewTextHandler(testWriter{t}, nil)),
+		},
+	)
 	must(t, err)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if dash.Has(r.URL.Path) {
@@ -82,10 +90,19 @@ func provider(w http.ResponseWriter, r *http.Request) {
 	input, _ := json.Marshal(call.input(n))
 	w.Header().Set("Content-Type", "application/json")
 	read := len(body) / 4 * 9 / 10
-	fmt.Fprintf(w, `{"id":"msg_%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","stop_reason":"tool_use","stop_sequence":null,`+
-		`"content":[{"type":"text","text":%q},{"type":"tool_use","id":"toolu_%d","name":%q,"input":%s}],`+
-		`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":200,"output_tokens":120}}`,
-		n, call.says, n, call.tool, input, len(body)/4-read, read)
+	fmt.Fprintf(
+		w,
+		`{"id":"msg_%d","type":"message","role":"assistant","model":"claude-sonnet-4-5","stop_reason":"tool_use","stop_sequence":null,`+
+			`"content":[{"type":"text","text":%q},{"type":"tool_use","id":"toolu_%d","name":%q,"input":%s}],`+
+			`"usage":{"input_tokens":%d,"cache_read_input_tokens":%d,"cache_creation_input_tokens":200,"output_tokens":120}}`,
+		n,
+		call.says,
+		n,
+		call.tool,
+		input,
+		len(body)/4-read,
+		read,
+	)
 }
 
 type madeUp struct {
@@ -96,10 +113,22 @@ type madeUp struct {
 var files = []string{"parse/lexer.go", "parse/parser.go", "parse/parser_test.go", "ast/node.go", "cmd/main.go"}
 
 var calls = []madeUp{
-	{"Read", "I read the file first.", func(n int) map[string]any { return map[string]any{"file_path": files[n%len(files)]} }},
-	{"Grep", "Where is it used?", func(n int) map[string]any { return map[string]any{"pattern": "parseExpr", "path": "parse"} }},
+	{
+		"Read",
+		"I read the file first.",
+		func(n int) map[string]any { return map[string]any{"file_path": files[n%len(files)]} },
+	},
+	{
+		"Grep",
+		"Where is it used?",
+		func(n int) map[string]any { return map[string]any{"pattern": "parseExpr", "path": "parse"} },
+	},
 	{"Edit", "The precedence is wrong here.", func(n int) map[string]any {
-		return map[string]any{"file_path": files[n%2], "old_string": fmt.Sprintf("prec := %d", n), "new_string": fmt.Sprintf("prec := %d", n+1)}
+		return map[string]any{
+			"file_path":  files[n%2],
+			"old_string": fmt.Sprintf("prec := %d", n),
+			"new_string": fmt.Sprintf("prec := %d", n+1),
+		}
 	}},
 	{"Bash", "Now the tests.", func(n int) map[string]any {
 		return map[string]any{"command": "go test ./parse/... -run TestPrecedence"}
@@ -112,7 +141,14 @@ func answer(tool string, n int) string {
 	switch tool {
 	case "Read":
 		for i := range 60 + n%5*20 {
-			fmt.Fprintf(&b, "%5d\t// The parser climbs from the operators that bind loosely to those that bind tightly,\n%5d\tfunc (p *parser) rule%d(min int) (node, error) { return p.climb(min + %d) }\n", 2*i+1, 2*i+2, i, i%7)
+			fmt.Fprintf(
+				&b,
+				"%5d\t// The parser climbs from the operators that bind loosely to those that bind tightly,\n%5d\tfunc (p *parser) rule%d(min int) (node, error) { return p.climb(min + %d) }\n",
+				2*i+1,
+				2*i+2,
+				i,
+				i%7,
+			)
 		}
 	case "Grep":
 		for i := range 25 {
@@ -181,14 +217,25 @@ func (c *client) step(t *testing.T) {
 	}
 	c.add(map[string]any{"role": "assistant", "content": whole["content"]})
 	call := m.Content[len(m.Content)-1]
-	c.add(map[string]any{"role": "user", "content": []any{map[string]any{"type": "tool_result", "tool_use_id": call.ID, "content": answer(call.Name, c.n)}}})
+	c.add(
+		map[string]any{
+			"role":    "user",
+			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": call.ID, "content": answer(call.Name, c.n)}},
+		},
+	)
 	c.n++
 }
 
 // claudeFiles writes sessions as Claude Code leaves them.
 func claudeFiles(t *testing.T, home string) {
 	t.Helper()
-	titles := []string{"Add a flag for the output format", "Why does the importer drop the last row?", "Rename Config to Settings everywhere", "Write the release notes", "Speed up the index"}
+	titles := []string{
+		"Add a flag for the output format",
+		"Why does the importer drop the last row?",
+		"Rename Config to Settings everywhere",
+		"Write the release notes",
+		"Speed up the index",
+	}
 	for i, title := range titles {
 		project := []string{"/home/ann/calc", "/home/ann/importer"}[i%2]
 		dir := filepath.Join(home, ".claude", "projects", strings.ReplaceAll(project, "/", "-"))
@@ -200,7 +247,15 @@ func claudeFiles(t *testing.T, home string) {
 			for k, v := range more {
 				msg[k] = v
 			}
-			row := map[string]any{"type": role, "uuid": id, "sessionId": fmt.Sprint("made-up-", i), "cwd": project, "version": "2.0.0", "timestamp": at.UTC().Format(time.RFC3339), "message": msg}
+			row := map[string]any{
+				"type":      role,
+				"uuid":      id,
+				"sessionId": fmt.Sprint("made-up-", i),
+				"cwd":       project,
+				"version":   "2.0.0",
+				"timestamp": at.UTC().Format(time.RFC3339),
+				"message":   msg,
+			}
 			if parent != "" {
 				row["parentUuid"] = parent
 			}
@@ -212,9 +267,27 @@ func claudeFiles(t *testing.T, home string) {
 		for n := range 6 + 5*i {
 			c := calls[n%len(calls)]
 			id := fmt.Sprint("t", n)
-			line("assistant", []any{map[string]any{"type": "text", "text": c.says}, map[string]any{"type": "tool_use", "id": id, "name": c.tool, "input": c.input(n)}},
-				map[string]any{"model": "claude-sonnet-4-5", "id": fmt.Sprint("m", n), "usage": map[string]any{"input_tokens": 500, "cache_read_input_tokens": 2000 * n, "output_tokens": 150}}, fmt.Sprint("u", n), fmt.Sprint("a", n))
-			line("user", []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}}, nil, fmt.Sprint("a", n), fmt.Sprint("u", n+1))
+			line(
+				"assistant",
+				[]any{
+					map[string]any{"type": "text", "text": c.says},
+					map[string]any{"type": "tool_use", "id": id, "name": c.tool, "input": c.input(n)},
+				},
+				map[string]any{
+					"model": "claude-sonnet-4-5",
+					"id":    fmt.Sprint("m", n),
+					"usage": map[string]any{"input_tokens": 500, "cache_read_input_tokens": 2000 * n, "output_tokens": 150},
+				},
+				fmt.Sprint("u", n),
+				fmt.Sprint("a", n),
+			)
+			line(
+				"user",
+				[]any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}},
+				nil,
+				fmt.Sprint("a", n),
+				fmt.Sprint("u", n+1),
+			)
 		}
 		name := filepath.Join(dir, fmt.Sprintf("made-up-%d.jsonl", i))
 		must(t, os.WriteFile(name, b.Bytes(), 0o600))
