@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -79,21 +78,10 @@ func (j *sessionsJSON) all() (list []foundSession) {
 }
 
 type foundSession struct {
-	agent    string
-	File     string    `json:"file"`
-	Modified time.Time `json:"modified"`
-	Bytes    int64     `json:"bytes"`
-	Tokens   int       `json:"tokens"`
-	Counted  bool      `json:"counted"` // else the tokens are estimated from the size
-	Messages int       `json:"messages,omitempty"`
-	Title    string    `json:"title,omitempty"`
-	Project  string    `json:"project,omitempty"`  // the agent's working directory
-	Model    string    `json:"model,omitempty"`    // the newest
-	Requests int       `json:"requests,omitempty"` // whose usage the file records
-	USD      float64   `json:"usd,omitempty"`      // of those, by the price list
-	Compacts int       `json:"compactions,omitempty"`
-	ID       string    `json:"id,omitempty"` // opencode: what to export
-	Problem  string    `json:"problem,omitempty"`
+	library.Info        // its USD is that of the requests
+	ID           string `json:"id,omitempty"`       // opencode: what to export
+	Requests     int    `json:"requests,omitempty"` // whose usage the file records
+	Compacts     int    `json:"compactions,omitempty"`
 }
 
 type sessionsFlags struct {
@@ -128,11 +116,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		}
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
-			f := foundSession{
-				agent: string(agent), File: s.File, Modified: s.Modified, Bytes: s.Bytes, Tokens: s.Tokens,
-				Counted: s.Counted, Messages: s.Messages,
-				Title: s.Title, Project: s.Project, Model: s.Model, Problem: s.Problem,
-			}
+			f := foundSession{Info: s}
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			} else if !o.paths {

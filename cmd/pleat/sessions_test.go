@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/library"
 )
 
 // What "pleat sessions --json" says is right to the last member: agents in their order,
@@ -26,7 +27,7 @@ func TestSessionsJSON(t *testing.T) {
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)
 		}
-		return foundSession{File: file, Modified: at, Bytes: int64(len(content))}
+		return foundSession{Info: library.Info{File: file, Modified: at, Bytes: int64(len(content))}}
 	}
 	older := put(".claude/projects/p/old.jsonl", long, day)
 	newer := put(".claude/projects/p/new.jsonl", long, day.Add(time.Hour))
@@ -53,7 +54,7 @@ func TestSessionsJSON(t *testing.T) {
 			if a.Agent == "pi" && s.Problem == "" {
 				t.Errorf("%s: nothing is said of what cannot be read", s.File)
 			}
-			a.Sessions[i] = foundSession{File: s.File, Modified: s.Modified, Bytes: s.Bytes}
+			a.Sessions[i] = foundSession{Info: library.Info{File: s.File, Modified: s.Modified, Bytes: s.Bytes}}
 		}
 	}
 	want := sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{

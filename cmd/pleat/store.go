@@ -179,16 +179,18 @@ func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string)
 }
 
 func (o *storeOptions) migrate(ctx context.Context, p *term.Console, _ []string) error {
-	before, err := o.schemaBefore(ctx, p)
+	before := 0
+	st, about, err := o.at(ctx, p, "pleat/store-migrate/1", stores.MustExist)
+	if errors.Is(err, store.ErrNotFound) {
+		st, about, err = o.at(ctx, p, "pleat/store-migrate/1", stores.MakeMissing)
+	} else if err == nil {
+		before = st.Schema()
+	}
 	if err != nil {
 		return err
 	}
-	store, about, err := o.at(ctx, p, "pleat/store-migrate/1", stores.MakeMissing)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	return p.Output(o.json, migratedJSON{about, before, store.Schema()})
+	defer st.Close()
+	return p.Output(o.json, migratedJSON{about, before, st.Schema()})
 }
 
 func (m migratedJSON) Print(p *term.Page) {
@@ -197,20 +199,6 @@ func (m migratedJSON) Print(p *term.Page) {
 		return
 	}
 	p.Line("Nothing to do: %s has schema version %d.", m.Store, m.After)
-}
-
-// schemaBefore is the schema version of the store before it is opened for writing; 0 if
-// there is no store.
-func (o *storeOptions) schemaBefore(ctx context.Context, p *term.Console) (int, error) {
-	st, _, err := o.at(ctx, p, "", stores.ReadOnly)
-	if errors.Is(err, store.ErrNotFound) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, err
-	}
-	defer st.Close()
-	return st.Schema(), nil
 }
 
 func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) error {

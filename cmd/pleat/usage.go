@@ -80,7 +80,7 @@ type usageJSON struct {
 	Projects []spendJSON   `json:"projects"`
 	Models   []spendJSON   `json:"models"`
 	Agents   []spendJSON   `json:"agents"`
-	Proxy    *proxyBill    `json:"proxy,omitempty"`
+	Proxy    *proxy.Tally  `json:"proxy,omitempty"`
 	Saved    *replayedJSON `json:"saved,omitempty"`
 
 	by string // for people: only this table
@@ -96,12 +96,6 @@ type spendJSON struct {
 	Output     int     `json:"output_tokens"`
 	USD        float64 `json:"usd"`
 	Unpriced   int     `json:"unpriced_requests"` // of models whose price is not known
-}
-
-type proxyBill struct {
-	Requests int     `json:"requests"`
-	USD      float64 `json:"usd"`
-	Without  float64 `json:"usd_without"`
 }
 
 func (s *spendJSON) add(m model.Model, u model.Usage) {
@@ -180,7 +174,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 			days.add(day, m, r.Usage)
 			projects.add(cmp.Or(dir, "(not known)"), m, r.Usage)
 			models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
-			agents.add(s.agent, m, r.Usage)
+			agents.add(s.Agent, m, r.Usage)
 		})
 		if err := j.replay(ctx, p, s.File, int(o.saved), counted); err != nil {
 			return nil, err
@@ -204,7 +198,7 @@ func eachRequest(file string, visit func(r library.Request, dir string)) (sessio
 }
 
 // readProxyBill is what the proxies of the store came to; nil if there is no store or no bill.
-func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*proxyBill, error) {
+func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*proxy.Tally, error) {
 	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, nil
@@ -217,7 +211,7 @@ func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*
 	if err != nil || b.All.Requests == 0 {
 		return nil, err
 	}
-	return &proxyBill{b.All.Requests, b.All.USD, b.All.Without}, nil
+	return &b.All, nil
 }
 
 func (j *usageJSON) Print(p *term.Page) {
