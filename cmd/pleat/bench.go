@@ -247,8 +247,8 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	if err := f.Fetch(ctx, dir, files); err != nil {
 		return err
 	}
-	p.Printf("%s in %s, all with the right hash. Now: pleat bench --corpus %s\n", term.Plural(len(files), "file"), dir,
-		dir)
+	p.Printf("%s in %s, all with the right hash.", term.Plural(len(files), "file"), dir)
+	p.Printf(" Now: pleat bench --corpus %s\n", dir)
 	return nil
 }
 

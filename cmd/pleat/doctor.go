@@ -188,9 +188,8 @@ func (d *doctor) examineKeys() {
 	if len(set) > 0 {
 		d.add("keys", "ok", strings.Join(set, ", ")+" set", "")
 	} else {
-		d.add("keys", "note",
-			"none in the environment; \"pleat run\" needs one, or a model server on this machine; agents may have logins of "+
-				"their own", "")
+		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; "+
+			"agents may have logins of their own", "")
 	}
 	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
 		if base := d.p.Getenv(name); base != "" {

@@ -75,8 +75,8 @@ func wrappable(program string, getenv func(string) string) (client, error) {
 	case c.why != "":
 		return c, fmt.Errorf("%s cannot be used with pleat: %s", c.title, c.why)
 	case c.settings:
-		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: see \"pleat "+
-			"setup %s\"", c.title, c.name)
+		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: "+
+			"see \"pleat setup %s\"", c.title, c.name)
 	case c.name == "copilot" && getenv("COPILOT_PROVIDER_BASE_URL") == "":
 		return c, fmt.Errorf("requests of a Copilot plan go to GitHub; with a key of your own, set " +
 			"COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL (\"copilot help providers\")")

@@ -113,7 +113,7 @@ func (p *playing) without() string {
 	if p.over == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: the "+
-		"provider would have refused it, and the run would have ended there.\n",
+	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: "+
+		"the provider would have refused it, and the run would have ended there.\n",
 		p.over, term.Thousands(p.whole), term.Thousands(p.window))
 }

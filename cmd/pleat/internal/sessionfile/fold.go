@@ -175,8 +175,8 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 	}
 	have := r.Session.Len()
 	if have > f.Count {
-		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags (name "+
-			"another store with --store)", key, have, f.Name, f.Count)
+		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags "+
+			"(name another store with --store)", key, have, f.Name, f.Count)
 	}
 	if have < f.Count {
 		if err := f.AppendTo(ctx, r.Session, have, tell); err != nil {

@@ -145,8 +145,8 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		return nil, x.damaged("not the header of an export file")
 	}
 	if x.header.Version != exportVersion {
-		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d (use a "+
-			"newer pleat)", name, x.header.Version, exportVersion)
+		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d "+
+			"(use a newer pleat)", name, x.header.Version, exportVersion)
 	}
 	return x, nil
 }

@@ -158,8 +158,8 @@ func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
 			return more(w.add(ctx, e))
 		}
 		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; it "+
-				"was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
+			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; "+
+				"it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
 		}
 		mended, err := i.mend(ctx, e)
 		done.Mended += mended

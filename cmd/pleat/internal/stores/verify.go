@@ -132,8 +132,8 @@ func (v *Verified) Print(p *term.Page) {
 // Verdict is an error if anything is damaged.
 func (v *Verified) Verdict() error {
 	if n := len(v.Damage); n > 0 {
-		return fmt.Errorf("%s damaged (what is not listed is intact; \"pleat store import\" of an earlier export repairs a "+
-			"session)", term.Verb(n, "thing", "is", "are"))
+		return fmt.Errorf("%s damaged (what is not listed is intact; "+
+			"\"pleat store import\" of an earlier export repairs a session)", term.Verb(n, "thing", "is", "are"))
 	}
 	return nil
 }
