@@ -69,10 +69,8 @@ pleat search "upload limit" --session file:27a33e9`,
 		var err error
 		if *file == "" {
 			err = j.inStore(ctx, p, store, *session, req)
-		} else if s, failed := sessionIn(ctx, p, *file, src); failed == nil {
-			err = j.inSession(ctx, s, foundJSON{File: *file}, req)
 		} else {
-			err = failed
+			err = j.inFile(ctx, p, *file, src, req)
 		}
 		if err != nil {
 			return err
@@ -94,6 +92,16 @@ type foundJSON struct {
 	Session string             `json:"session,omitempty"` // in the store
 	File    string             `json:"file,omitempty"`
 	Hits    []recall.SearchHit `json:"hits"`
+}
+
+func (j *searchJSON) inFile(
+	ctx context.Context, p *term.Console, file string, src sessionfile.Flags, req recall.SearchRequest,
+) error {
+	s, err := sessionIn(ctx, p, file, src)
+	if err != nil {
+		return err
+	}
+	return j.inSession(ctx, s, foundJSON{File: file}, req)
 }
 
 // sessionIn reads a session file to be asked about.
