@@ -134,7 +134,7 @@ var imports = map[string][]string{
 	"internal/diff":          {"internal/text"},
 	"agent/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":        {"internal/diff", "store", "transcript"},
-	"pleattest":              {"", "model", "store", "transcript"},
+	"pleattest":              {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
 	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
 	"internal/viewhash":      {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
 	"internal/bpe/bpetest":   {},

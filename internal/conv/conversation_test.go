@@ -1,0 +1,191 @@
+package conv
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+var counter = tokens.NewTokenizer(model.Model{}, nil)
+
+// talk is a conversation of n rounds.
+func talk(n int) []transcript.Message {
+	msgs := []transcript.Message{
+		transcript.NewMessage(transcript.RoleSystem, transcript.Say("Be brief.")), transcript.User("Read all of it."),
+	}
+	for i := range n {
+		id := fmt.Sprint("c", i)
+		msgs = append(msgs,
+			transcript.Assistant(transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"f%d.go"}`, i))),
+			transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of %d\n", i), 40))))
+	}
+	return msgs
+}
+
+// stored makes a conversation whose messages are in a store, and of which at most so many
+// bytes are in memory.
+func stored(t *testing.T, st store.Store, memory int, msgs []transcript.Message) *Conversation {
+	t.Helper()
+	key := store.SessionKey{Session: t.Name()}
+	c := New(counter, NewContents(st, key, nil, memory))
+	for i, m := range msgs {
+		body, err := json.Marshal(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := MessageData{Form: FormPleat, Role: m.Role(), Origin: m.Origin(), Blocks: ShapesOf(m)}
+		data, err := json.Marshal(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seq, err := st.Append(t.Context(), key, uint64(i), store.Entry{Kind: store.EntryMessage, Data: data, Body: body})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Add(m, ShapesOf(m), KeptMessage{Seq: seq, Body: transcript.HashOf(body), Form: d.Reading()})
+	}
+	return c
+}
+
+func TestFacts(t *testing.T) {
+	c := Of(counter, talk(3)...)
+	facts := c.Facts()
+	if c.Len() != 8 || facts.Prompt() != 1 || facts.Opening() != 2 || len(c.Rounds()) != 3 || c.Ledger().Len() != 3 {
+		t.Fatalf("%d messages, prompt %d, opening %d, %d rounds, %d calls", c.Len(), facts.Prompt(), facts.Opening(), len(c.Rounds()), c.Ledger().Len())
+	}
+	result := facts.Block(transcript.BlockRef{Message: 3})
+	if result.Call != 1 || result.Lines != 40 || result.Fixed || result.Empty || result.Kind != transcript.KindToolResult {
+		t.Errorf("result: %+v", result)
+	}
+	if !facts[1].Typed || facts[0].Typed || c.Whole() != facts.Tokens(0, c.Len()) || len(c.Said()) != 1 {
+		t.Errorf("typed %v, whole %d, said %v", facts[1].Typed, c.Whole(), c.Said())
+	}
+	p, ok := c.Place(result.Name.String())
+	if !ok || p != (transcript.Place{Start: 3, End: 4, Block: 0}) || c.Name(result.Hash, p) != result.Name {
+		t.Errorf("the handle of the result leads to %+v", p)
+	}
+	if got := slices.Collect(c.Handles()); !slices.Contains(got, result.Name.String()) || len(got) != 8 {
+		t.Errorf("handles: %v", got)
+	}
+	empty := Of(counter, transcript.Assistant(transcript.Call("a", "b", "{}")), transcript.Results(transcript.ToolResult{CallID: "a"}))
+	if !empty.Facts().Block(transcript.BlockRef{Message: 1}).Empty {
+		t.Error("a result without content is not called empty")
+	}
+}
+
+// TestMeasure: a stretch has the same hash, bytes and lines however much of it is in memory, in
+// whatever order stretches are measured.
+func TestMeasure(t *testing.T) {
+	msgs := talk(60)
+	for _, memory := range []int{1, 10_000, 1 << 30} {
+		c := stored(t, store.NewMemory(), memory, msgs)
+		for _, s := range [][2]int{{2, 40}, {2, 100}, {2, 60}, {1, 30}, {7, 9}, {2, 122}, {5, 5}} {
+			h, bytes, lines, err := c.Measure(t.Context(), s[0], s[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := c.RenderText(t.Context(), s[0], s[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if h != transcript.HashOf(text) || bytes != len(text) || lines != strings.Count(text, "\n") {
+				t.Errorf("memory %d: messages %v have %d bytes and %d lines, measured %d and %d", memory, s, len(text), strings.Count(text, "\n"), bytes, lines)
+			}
+		}
+	}
+}
+
+// faulty is a store that fails to read bodies, or has lost them.
+type faulty struct {
+	store.Store
+	err error
+}
+
+func (f *faulty) Body(ctx context.Context, key store.SessionKey, h transcript.Hash) ([]byte, error) {
+	if f.err != nil {
+		return nil, f.err
+	}
+	return f.Store.Body(ctx, key, h)
+}
+
+// TestUnreadable: a store that cannot be read is an error; a message that it has lost is
+// replaced by one of the same shape that says so.
+func TestUnreadable(t *testing.T) {
+	broken := errors.New("broken")
+	for _, tt := range []struct {
+		name string
+		err  error
+		want error
+	}{
+		{"reads", nil, nil},
+		{"fails", broken, broken},
+		{"lost", store.ErrNotFound, nil},
+		{"damaged", store.ErrCorrupt, nil},
+	} {
+		st := &faulty{Store: store.NewMemory()}
+		c := stored(t, st, 0, talk(5))
+		c.Contents.Shrink(0)
+		st.err = tt.err
+		ref := transcript.BlockRef{Message: 3}
+		b, err := c.Block(t.Context(), ref)
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: block: %v", tt.name, err)
+		}
+		if lost := err == nil && strings.Contains(transcript.BlockText(b), "damaged"); lost != (tt.err != nil && tt.want == nil) {
+			t.Errorf("%s: %v", tt.name, transcript.BlockText(b))
+		}
+		if _, _, _, err := c.Measure(t.Context(), 2, 8); !errors.Is(err, tt.want) {
+			t.Errorf("%s: measure: %v", tt.name, err)
+		}
+		if _, err := c.RenderText(t.Context(), 2, 8); !errors.Is(err, tt.want) {
+			t.Errorf("%s: render: %v", tt.name, err)
+		}
+		err = c.Reading(t.Context(), func(tr *transcript.Transcript) error {
+			if n := tr.At(3).Blocks().Len(); n != 1 {
+				t.Errorf("%s: %d blocks", tt.name, n)
+			}
+			return nil
+		})
+		if !errors.Is(err, tt.want) {
+			t.Errorf("%s: reading: %v", tt.name, err)
+		}
+	}
+}
+
+// TestShrink: what is dropped from memory is read back as it was.
+func TestShrink(t *testing.T) {
+	msgs := talk(10)
+	c := stored(t, store.NewMemory(), 0, msgs)
+	c.Contents.Shrink(0)
+	for i := range msgs {
+		m, err := c.Message(t.Context(), i)
+		if err != nil || !c.Same(i, m) || Fingerprint(m) != Fingerprint(msgs[i]) {
+			t.Errorf("message %d: %v, %v", i, m.Text(), err)
+		}
+		if at, ok := c.MessageAt(c.Contents.Entry(i)); !ok || at != i {
+			t.Errorf("entry of message %d is that of %d", i, at)
+		}
+	}
+	if c.Same(1, transcript.User("Something else.")) || c.Same(1, transcript.Assistant(transcript.Say("Read all of it."))) {
+		t.Error("other words, or another speaker, are taken for the same")
+	}
+}
+
+func TestSearchText(t *testing.T) {
+	m := transcript.Assistant(transcript.Say("I look."), transcript.Call("a", "bash", `{"command":"ls -l"}`))
+	if got := SearchText(m); !strings.HasPrefix(got, "I look.\n") || !strings.Contains(got, "ls -l") || strings.Contains(got, `{"`) {
+		t.Errorf("%q", got)
+	}
+	if got := ReadableCalls(m).Calls()[0].Input.String(); !strings.Contains(got, "ls -l") || strings.Contains(got, `{"`) {
+		t.Errorf("%q", got)
+	}
+}
