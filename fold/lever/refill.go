@@ -40,22 +40,26 @@ func (Refill) Pull(ctx context.Context, d *fold.Draft) error {
 // tight reports whether the view has no room left that is worth filling.
 func tight(d *fold.Draft) bool { return d.Goal-d.Tokens() < d.Goal/20 }
 
-// showParts shows as much of results as there is room for.
+// showParts shows as much of results as there is room for. Those of the current work share it;
+// of older ones the newest comes first.
 func showParts(ctx context.Context, d *fold.Draft, refs []transcript.BlockRef) error {
+	newest := d.Marks().Newest
 	for i, ref := range refs {
 		if tight(d) {
 			return nil
 		}
 		f := d.Folds().Block(ref)
 		left := d.Goal - d.Tokens()
-		if f.Lever == (Squeeze{}).Name() {
+		if ref.Message >= newest {
 			left /= len(refs) - i
 		}
 		txt, err := blockText(ctx, d, ref)
 		if err != nil {
 			return err
 		}
-		d.Show(ref, shortText(txt, f.After+left, d.Count, foldedMark(d, f.Handle)))
+		if short := shortText(txt, f.After+left, d.Count, foldedMark(d, f.Handle)); short != "" {
+			d.Show(ref, short)
+		}
 	}
 	return nil
 }
