@@ -46,7 +46,7 @@ type bar2 struct {
 	Name       string
 }
 
-// bar draws a bar that takes a part of a place, from a share of it on.
+// bar adds a bar. From and width are shares of the width of one place.
 func (p *plot) bar(class string, place int, from, width, value float64, name string) {
 	if value <= 0 {
 		return
@@ -88,7 +88,7 @@ func thin(points []point, about int) (out []point) {
 	return out
 }
 
-// levelAt draws a horizontal line, if it is on the plot.
+// levelAt adds a horizontal line if its value is on the plot.
 func levelAt(list []level, name, class string, value, top int) []level {
 	if value <= 0 || value > top {
 		return list
@@ -96,7 +96,7 @@ func levelAt(list []level, name, class string, value, top int) []level {
 	return append(list, level{class, name, plotHeight - value*plotHeight/max(top, 1), value})
 }
 
-// roomAbove is the upper edge of a plot whose largest value this is.
+// roomAbove returns a round upper edge for a plot with this largest value.
 func roomAbove(most int) int {
 	unit := 1
 	for unit*10 <= most {

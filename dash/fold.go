@@ -29,7 +29,7 @@ type foldPage struct {
 	Next    string
 }
 
-// Of what was said a page shows so many bytes at first, and at most so many.
+// How many bytes of the original a page shows at first, and at most.
 const firstBytes, mostBytes = 20 << 10, 2 << 20
 
 func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {

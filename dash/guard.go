@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/local"
 )
 
-// policy lets a page load what this server serves and nothing else: no script and no style
+// policyHeader lets a page load what this server serves and nothing else: no script and no style
 // in the page itself, no frame around it.
 const policyHeader = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"

@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/library"
 )
 
-// A stream looks for changes so often, and says that it is alive so often.
+// How often a stream looks for changes, and how often it tells the client that it is alive.
 const (
 	liveEvery = time.Second
 	livePing  = 15 * time.Second

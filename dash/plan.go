@@ -64,8 +64,8 @@ type leverRow struct {
 // Share is the row's bar.
 func (l leverRow) Share() share { return share{Tokens: l.Before - l.After, Of: l.of} }
 
-// askedOf reads the form, and puts what it leaves open to what says most about the session:
-// the budget to where the session's own window forces folding, if it came so far.
+// askedOf reads the form. A budget that it leaves open is where the session's own window
+// forces folding, if the session came so far.
 func askedOf(r *http.Request, rep pleat.Report) (asked, planPage) {
 	q, whole, lim := r.URL.Query(), rep.Whole, rep.Snapshot.Limits
 	p := planPage{Policies: policy.All(), Most: roomAbove(max(whole, 2000))}
@@ -251,8 +251,8 @@ func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
 	o.Folds = foldRows(folds[:min(len(folds), planRows)], s.Ledger(ledger.Filter{}))
 }
 
-// planning is the policy of a session that is folded to one budget after the other: what it
-// spills at birth must not depend on one of them.
+// planning returns the policy for a session that is folded to one budget after the other: what
+// it spills at birth must not depend on any of them.
 func planning(p fold.Policy) fold.Policy {
 	p.Budget.Window = 0
 	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })

@@ -12,12 +12,12 @@ import (
 	"github.com/pleat-dev/pleat/tokens"
 )
 
-// readers are open sessions whose tokens are counted, unlike those of a library: those used
-// last. They cannot be written to.
+// readers are the last used sessions, opened for reading. Unlike in those of a library, tokens
+// are counted, not estimated.
 type readers struct {
 	mu     sync.Mutex
 	list   []reader                     // the last used first
-	counts map[string]*tokens.Tokenizer // by model: what one session has counted, its copies need not
+	counts map[string]*tokens.Tokenizer // by model; copies of a session share the counts
 }
 
 type reader struct {

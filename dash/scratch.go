@@ -15,8 +15,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// scratches are copies of sessions to fold and throw away: those used last, because a slider
-// asks about the same one many times. One is folded at a time, for the machine's sake.
+// scratches are copies of sessions to fold and throw away. The last used are kept, because a
+// slider asks about the same one many times. Only one is folded at a time, to spare the machine.
 type scratches struct {
 	mu   sync.Mutex
 	list []scratch // the last used first

@@ -20,8 +20,8 @@ type searchPage struct {
 	Found    []foundIn
 	Searched int
 	Left     int    // older sessions that were not searched
-	Late     bool   // the time was over before all of these were searched
-	Older    string // address of the search in those
+	Late     bool   // the time limit came before all of them were searched
+	Older    string // address of the search in the sessions that are left
 	Problems int
 	In       string // the session that is searched; empty: all
 	Most     int    // places of a session that are shown
@@ -87,7 +87,7 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 	return append(list, stretch{line[end:], false})
 }
 
-// A search looks into so many sessions at a time, and so long.
+// The limits of one search.
 const (
 	searchSessions = 100
 	searchTime     = 10 * time.Second

@@ -59,7 +59,7 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 type sessionPage struct {
 	Snapshot fold.Snapshot
 	Now      int // tokens in the window, system prompt and tools included
-	Whole    int // what all that was said would take, likewise
+	Whole    int // tokens of the whole session, likewise
 	Messages int
 	Epochs   []pleat.Epoch // newest first
 	Opened   int           // epochs in all
@@ -117,7 +117,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	return nil
 }
 
-// Saved is how many tokens of what was said the window does not hold.
+// Saved is how many tokens of the session the window does not hold.
 func (p *sessionPage) Saved() int { return max(p.Whole-p.Now, 0) }
 
 // headOf is how large the system prompt and the tools were. A stored session does not say,

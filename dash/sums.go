@@ -19,7 +19,7 @@ type sums struct {
 	Others   int                // projects that are not among them
 	Days     []sum              // the newest thirty, oldest first
 	spent    map[string]float64 // by session, of those that were used in these days
-	Counting bool               // what was spent is not added up yet
+	Counting bool               // the money is not added up yet
 	made     time.Time
 
 	first    time.Time // where the days begin
@@ -48,9 +48,9 @@ const (
 	days      = 30
 )
 
-// sum returns the sums over all sessions. They take looking into every one, so they are made
-// in the background, and the last ones are shown until then. Nil: there are none yet. They
-// are of the numbers that rows show: rows get those of their own pages, where these were shown.
+// sum returns the sums over all sessions, nil if there are none yet. Every session has to be
+// looked into for them, so they are made in the background, and the previous ones are returned
+// until then. Rows and sums use the counted tokens of sessions whose pages were shown.
 func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
 	h.mu.Lock()
 	if h.adding == nil && (h.sums == nil || h.o.Now().Sub(h.sums.made) > sumsFresh) {
@@ -139,7 +139,7 @@ func (h *Handler) makeSums() {
 	h.adding = nil
 }
 
-// firstDay is when the days begin that are told of one by one.
+// firstDay is the beginning of the first day that has a bar of its own.
 func firstDay(now time.Time) time.Time {
 	y, m, d := now.Local().Date()
 	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local)

@@ -104,7 +104,8 @@ func Fit(tokens int) fold.Budget {
 	return fold.Budget{Window: tokens + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
 }
 
-// fit folds until the text fits: what a message takes as text is not what it takes on a wire.
+// fit folds until the text fits. A message has other tokens as text than on a wire, so the
+// first try may be too long.
 func (h *handoff) fit(ctx context.Context) (string, error) {
 	room := h.budget - h.counter.CountText(h.head()+handoffTail) + h.apart
 	shortest := ""

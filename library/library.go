@@ -56,14 +56,14 @@ type Library struct {
 	roots  []root                 // where agents keep their folders; those that are not there are tried again
 	looks  map[string]look        // by ID
 	files  map[string]file        // by ID, as the last listing found them
-	busy   map[string]*sync.Mutex // by ID: one at a time brings a session up to date
-	opened []*pleat.Session       // the last used first; whoever asked once will ask again
+	busy   map[string]*sync.Mutex // by ID: held while the session is brought up to date
+	opened []*pleat.Session       // the last used first
 
 	spending sync.Mutex
 	recorded map[string]recorded // by ID; see Spent
 }
 
-// mostOpen is how many sessions stay open, openMemory how many bytes of messages each holds.
+// mostOpen is how many sessions stay open, openMemory the bytes of messages that each keeps.
 const mostOpen, openMemory = 8, 4 << 20
 
 // New returns the library of what is in the home folder and in the store. An agent's folder

@@ -55,9 +55,9 @@ type recorded struct {
 	spent    []Spent
 }
 
-// Spent returns the requests that the agents' files and the store record of sessions that
-// were used since a time, each once. A session that an agent ran through pleat's proxy is in
-// both. What has not changed since somebody asked last is not read again.
+// Spent returns the requests that agents' files and the store record of sessions that were
+// used since a time, each once. A session that an agent ran through pleat's proxy is in both.
+// What has not changed since the last call is not read again.
 func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 	l.spending.Lock()
 	defer l.spending.Unlock()

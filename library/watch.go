@@ -9,8 +9,8 @@ import (
 const watched = 200
 
 // Watch keeps the sessions of the newest files up to date in the store until ctx ends, one
-// at a time, so that a search finds them without waiting. It looks for changes every so
-// often. What cannot be read is logged once and tried again when the file changes.
+// at a time, so that a search need not wait for them. It looks for changes at the given
+// interval. A file that cannot be read is logged once, and tried again when it changes.
 func (l *Library) Watch(ctx context.Context, every time.Duration) {
 	failed := make(map[string]time.Time) // by ID: when the file was changed
 	tick := time.NewTicker(every)

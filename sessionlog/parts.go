@@ -71,8 +71,8 @@ func tools(list value) []model.Tool {
 	return all
 }
 
-// plainBlocks decodes content of agents that keep messages in a form of their own: a string, or
-// typed blocks under the names that most of them use.
+// plainBlocks decodes content of agents that have a message format of their own: a string, or
+// typed blocks with the names that most of them use.
 func plainBlocks(content value) (blocks []transcript.Block) {
 	for b := range content.list() {
 		if b.isString() {

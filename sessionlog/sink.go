@@ -40,7 +40,7 @@ func (s *sink) put(r Record) error {
 	return s.err
 }
 
-// result takes a tool result; r says where it comes from.
+// result takes a tool result; r is its record without the message.
 func (s *sink) result(r Record, res transcript.ToolResult) error {
 	if len(s.results) > 0 && (r.Sidechain != s.pending.Sidechain || r.Abandoned != s.pending.Abandoned) {
 		_ = s.flush()

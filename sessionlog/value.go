@@ -10,9 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// value is one JSON value of a text that was checked as a whole, so walking it cannot
-// fail. Asked for what it is not, a value gives the zero value: logs are read for what they
-// have.
+// value is one JSON value of a text that was checked as a whole, so walking it cannot fail.
+// Its methods return zero values where the text has another kind of value, or none.
 type value struct {
 	b   jsonspan.Value
 	s   string // the same text as a string, if the value is kept: parts then share it
