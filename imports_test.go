@@ -75,7 +75,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"library": {
-		"", "fold", "internal/bill", "internal/conv", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "internal/bill", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // mark is what the store knows of a file: an entry of kind [store.EntryPrefix] in the
@@ -19,10 +18,8 @@ type mark struct {
 	Modified time.Time `json:"modified"`
 	Held     bool      `json:"held,omitempty"` // its last message may not have been complete, and was left out
 
-	Count int             `json:"count"` // messages in the session
-	Chain transcript.Hash `json:"chain"` // of their fingerprints
-
 	// What lists show.
+	Count   int     `json:"count"` // messages
 	Title   string  `json:"title,omitempty"`
 	Project string  `json:"project,omitempty"`
 	Model   string  `json:"model,omitempty"`

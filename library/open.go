@@ -1,8 +1,8 @@
 package library
 
 import (
+	"cmp"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -146,161 +145,85 @@ type bringing struct {
 	old   mark
 	still bool // nobody has written to the file lately
 
-	mark
-	s     *pleat.Session
-	tally tally
-	batch []transcript.Message
-	size  int
+	messages []transcript.Message
+	tally    tally
+	info     sessionlog.Info
 }
 
 func (b *bringing) run(ctx context.Context) (mark, error) {
-	b.mark = mark{Session: b.id, Size: b.file.size, Modified: b.file.modified}
-	if b.old.Session != "" {
-		b.Session = b.old.Session
-	}
-	in, err := b.file.open(false)
-	if err != nil {
-		return mark{}, err
-	}
-	defer in.Close()
-	log, err := in.log()
+	m := mark{Session: cmp.Or(b.old.Session, b.id), Size: b.file.size, Modified: b.file.modified}
+	held, err := b.read(ctx)
 	if err != nil {
 		return mark{}, fmt.Errorf("read %s: %w", b.file.path(), err)
 	}
-	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: b.Session}
+	if len(b.messages) == 0 {
+		return mark{}, fmt.Errorf("read %s: a %s file without messages", b.file.path(), b.info.Format)
+	}
+	key := store.SessionKey{Tenant: b.l.o.Tenant, Session: m.Session}
 	if b.old.Session == "" { // one that is open may have been deleted from the store
 		b.l.mu.Lock()
 		b.l.drop(key)
 		b.l.mu.Unlock()
 	}
-	if b.s, err = b.l.session(ctx, key); err != nil {
+	s, err := b.l.session(ctx, key)
+	if err != nil {
 		return mark{}, err
 	}
-	same := b.s.Len() == b.old.Count // else a reading was interrupted
-	if same {
-		same, err = b.stream(ctx, log)
+	// A conversation that was rewound goes on in a fork.
+	if s, err = s.Sync(ctx, b.messages[:min(len(b.messages), s.Len())]); err != nil {
+		return mark{}, err
 	}
-	if err == nil && !same {
-		err = b.sync(ctx, log)
+	for more := range slices.Chunk(b.messages[s.Len():], appendedAtOnce) {
+		if err := s.Append(ctx, more...); err != nil {
+			return mark{}, err
+		}
 	}
+	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
+	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
+	m.Tokens, m.USD = s.Tokens(0, s.Len()), b.tally.usd
+	data, err := json.Marshal(m)
 	if err != nil {
-		return mark{}, fmt.Errorf("read %s: %w", b.file.path(), err)
+		return mark{}, fmt.Errorf("encode mark: %w", err)
 	}
-	if b.Count == 0 {
-		return mark{}, fmt.Errorf("read %s: a %s file without messages", b.file.path(), log.Format())
-	}
-	return b.mark, b.finish(ctx, log.Info())
+	_, err = s.Mark(ctx, markLabel+b.id, data)
+	return m, err
 }
 
-// stream appends the messages behind those that the session has. It reports false, and has
-// appended nothing, if the file no longer begins with those.
-func (b *bringing) stream(ctx context.Context, log *sessionlog.Log) (same bool, err error) {
-	err = b.records(ctx, log, func(m transcript.Message) error {
-		if b.Count == b.old.Count && b.Chain != b.old.Chain {
-			return errOther
-		}
-		if b.next(m); b.Count <= b.old.Count {
-			return nil
-		}
-		return b.add(ctx, m)
-	})
-	if err == nil && (b.Count < b.old.Count || b.Count == b.old.Count && b.Chain != b.old.Chain) {
-		err = errOther
-	}
-	if errors.Is(err, errOther) {
-		return false, nil
-	}
-	if err == nil {
-		err = b.flush(ctx)
-	}
-	return true, err
-}
+// appendedAtOnce is how many messages are written to the store together.
+const appendedAtOnce = 32
 
-var errOther = errors.New("the file goes another way")
-
-// sync goes on with a conversation that was rewound, or one whose reading was interrupted.
-func (b *bringing) sync(ctx context.Context, log *sessionlog.Log) error {
-	b.Count, b.Chain, b.tally = 0, transcript.Hash{}, tally{}
-	var history []transcript.Message
-	err := b.records(ctx, log, func(m transcript.Message) error {
-		b.next(m)
-		history = append(history, m)
-		return nil
-	})
-	if err != nil || len(history) == 0 {
-		return err
+// read reads the messages of the file. The last one is left out, and held is true, if it may
+// still be written.
+func (b *bringing) read(ctx context.Context) (held bool, err error) {
+	in, err := b.file.open(false)
+	if err != nil {
+		return false, err
 	}
-	if b.s, err = b.s.Sync(ctx, history); err != nil {
-		return err
+	defer in.Close()
+	log, err := in.log()
+	if err != nil {
+		return false, err
 	}
-	b.Session = b.s.Key().Session
-	return nil
-}
-
-// records yields the file's messages, without the last one if somebody may be writing it.
-func (b *bringing) records(ctx context.Context, log *sessionlog.Log, each func(transcript.Message) error) error {
-	var last *sessionlog.Record
-	yield := func() error {
-		if last == nil {
-			return nil
-		}
-		b.tally.add(*last)
-		return each(last.Message)
-	}
+	var last sessionlog.Record
 	for rec, err := range log.Records() {
-		if err == nil {
-			err = ctx.Err()
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return false, err
 		}
-		if err == nil {
-			err = yield()
+		if len(b.messages) > 0 {
+			b.tally.add(last)
 		}
-		if err != nil {
-			return err
-		}
-		last = &rec
+		b.messages, last = append(b.messages, rec.Message), rec
 	}
-	if b.Held = !b.still && last != nil && mayGrow(last.Message); b.Held {
-		return nil
+	b.info = log.Info()
+	if n := len(b.messages); n > 0 && !b.still && mayGrow(last.Message) {
+		b.messages = b.messages[:n-1]
+		return true, nil
 	}
-	return yield()
+	b.tally.add(last)
+	return false, nil
 }
 
 // mayGrow reports whether agents write such a message in several lines: answers and results.
 func mayGrow(m transcript.Message) bool {
 	return m.Role() != transcript.RoleUser || m.Blocks().Has(transcript.KindToolResult)
-}
-
-// next takes a message into the chain.
-func (b *bringing) next(m transcript.Message) {
-	f := conv.Fingerprint(m)
-	b.Chain = sha256.Sum256(append(b.Chain[:], f[:]...))
-	b.Count++
-}
-
-// add appends a message together with others.
-func (b *bringing) add(ctx context.Context, m transcript.Message) error {
-	b.batch = append(b.batch, m)
-	if b.size += len(m.Raw()) + 1<<10; len(b.batch) < 32 && b.size < 256<<10 {
-		return nil
-	}
-	return b.flush(ctx)
-}
-
-func (b *bringing) flush(ctx context.Context) error {
-	err := b.s.Append(ctx, b.batch...)
-	clear(b.batch)
-	b.batch, b.size = b.batch[:0], 0
-	return err
-}
-
-// finish records what was read.
-func (b *bringing) finish(ctx context.Context, info sessionlog.Info) error {
-	b.Title, b.Project, b.Model, b.Bytes = b.tally.title(info), info.Dir, info.Model, b.file.size
-	b.Tokens, b.USD = b.s.Tokens(0, b.s.Len()), b.tally.usd
-	data, err := json.Marshal(b.mark)
-	if err != nil {
-		return fmt.Errorf("encode mark: %w", err)
-	}
-	_, err = b.s.Mark(ctx, markLabel+b.id, data)
-	return err
 }
