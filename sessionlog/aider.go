@@ -23,20 +23,21 @@ func isAider(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(trimBOM(head), "\r\n"), []byte(aiderStart))
 }
 
-// aiderText is the whole file. It is Markdown, the only format that is no JSON.
-func (l *Log) aiderText() ([]byte, error) {
+// aiderSessions are the sessions of a file, each behind its first mark. It is Markdown, the only
+// format that is no JSON.
+func (l *Log) aiderSessions() ([]string, error) {
 	if l.src.size > maxDocument {
 		return nil, fmt.Errorf("%d bytes, limit %d: %w", l.src.size, maxDocument, ErrTooLarge)
 	}
 	text := make([]byte, l.src.size)
 	err := l.src.readAt(text, 0)
-	return trimBOM(text), err
+	return strings.Split("\n"+string(trimBOM(text)), "\n"+aiderStart), err
 }
 
 // openAider counts the sessions.
 func (l *Log) openAider() error {
-	text, err := l.aiderText()
-	l.format, l.count = &aiderFormat, bytes.Count(append([]byte("\n"), text...), []byte("\n"+aiderStart))
+	sessions, err := l.aiderSessions()
+	l.format, l.count = &aiderFormat, len(sessions)-1
 	return err
 }
 
@@ -52,24 +53,21 @@ type aiderReader struct {
 }
 
 func readAider(l *Log, s *sink) error {
-	text, err := l.aiderText()
+	sessions, err := l.aiderSessions()
 	if err != nil {
 		return err
 	}
-	r, session, num := aiderReader{l: l, s: s}, -1, 0
-	for line := range strings.Lines(string(text)) {
+	if l.opts.Session+1 >= len(sessions) {
+		return nil
+	}
+	started, text, _ := strings.Cut(sessions[l.opts.Session+1], "\n")
+	l.info.SessionID = strings.TrimRight(started, " \r")
+	r := aiderReader{l: l, s: s}
+	r.rec.Time, _ = time.Parse(time.DateTime, l.info.SessionID) // it names no zone
+	num := 1 + strings.Count(strings.Join(sessions[:l.opts.Session+1], "\n"), "\n")
+	for line := range strings.Lines(text) {
 		num++
 		line = strings.TrimRight(line, " \r\n")
-		if started, ok := strings.CutPrefix(line, aiderStart); ok {
-			if session++; session == l.opts.Session {
-				r.rec.Time, _ = time.Parse(time.DateTime, started) // it names no zone
-				l.info.SessionID = started
-			}
-			continue
-		}
-		if session != l.opts.Session {
-			continue
-		}
 		r.line(line, num)
 		if s.err != nil {
 			return s.err

@@ -80,9 +80,6 @@ func Open(r io.Reader, opts *Options) (*Log, error) {
 
 func (l *Log) reset() { l.info = Info{Format: l.format.name, Agent: l.format.agent} }
 
-// Format returns the format that was found.
-func (l *Log) Format() Format { return l.format.name }
-
 // Sessions returns the number of sessions in the file.
 func (l *Log) Sessions() int { return l.count }
 
