@@ -1,6 +1,8 @@
 package pleat
 
 import (
+	"time"
+
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 )
@@ -18,9 +20,11 @@ const (
 	EventError    EventKind = "error"    // the store could not be written
 )
 
-// Event is what observers are told. Only the fields that its kind names are set.
+// Event is what observers are told. Besides Kind and Time, only the fields that its kind
+// names are set.
 type Event struct {
 	Kind     EventKind
+	Time     time.Time
 	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
 	Fold     *fold.Fold     // EventFold, EventDigest (nil: it is only prepared)
 	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be

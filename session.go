@@ -61,7 +61,9 @@ type Options struct {
 	KeepFile func(name string, data []byte) (string, error)
 
 	Hooks   Hooks
-	Observe func(Event)      // gets every [Event], in order; must not call the session; nil: nobody
+	// Observe gets every [Event], in order, with the context of the call that caused it. It must
+	// not call the session; nil: nobody gets them.
+	Observe func(ctx context.Context, key store.SessionKey, e Event)
 	Logger  *slog.Logger     // nil: nothing is logged
 	Now     func() time.Time // stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it
 }
@@ -413,7 +415,7 @@ func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 				return errors.Join(err, again)
 			}
 		}
-		s.tell(Event{Kind: EventError, Err: err})
+		s.tell(ctx, Event{Kind: EventError, Err: err})
 		return err
 	}
 	for i := range entries {
@@ -520,8 +522,9 @@ func (s *Session) snapshot() fold.Snapshot {
 	return snap
 }
 
-func (s *Session) tell(e Event) {
+func (s *Session) tell(ctx context.Context, e Event) {
 	if s.o.Observe != nil {
-		s.o.Observe(e)
+		e.Time = s.o.Now()
+		s.o.Observe(ctx, s.key, e)
 	}
 }

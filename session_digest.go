@@ -228,7 +228,7 @@ func (s *Session) keepDigest(ctx context.Context, r digest.Report, source transc
 		return
 	}
 	if r.Background {
-		s.tell(Event{Kind: EventDigest, Digest: &r})
+		s.tell(ctx, Event{Kind: EventDigest, Digest: &r})
 	}
 	if r.By != "model" {
 		s.o.Logger.Warn("code writes the digest", "session", s.key.String(), "why", r.Why)

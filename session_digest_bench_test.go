@@ -1,6 +1,7 @@
 package pleat_test
 
 import (
+	"context"
 	"fmt"
 	"runtime"
 	"slices"
@@ -39,7 +40,7 @@ func BenchmarkReadyDigest(b *testing.B) {
 				b.StopTimer()
 				ready := make(chan *digest.Report, 100)
 				s := open(b, store.NewMemory(), &pleat.Options{
-					Observe: func(e pleat.Event) {
+					Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 						if e.Kind == pleat.EventDigest {
 							ready <- e.Digest
 						}

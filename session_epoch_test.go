@@ -238,7 +238,7 @@ func TestHooks(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	var got []pleat.EventKind
-	s := busy(t, 40, &pleat.Options{Observe: func(e pleat.Event) { got = append(got, e.Kind) }})
+	s := busy(t, 40, &pleat.Options{Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { got = append(got, e.Kind) }})
 	view(t, s)
 	compact(t, s)
 	if got[0] != pleat.EventSnapshot || got[len(got)-1] != pleat.EventSnapshot {

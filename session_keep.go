@@ -177,7 +177,7 @@ func (s *Session) undo(ctx context.Context, most int) error {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
 	}
 	snap := s.snapshot()
-	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
+	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	return nil
 }
 

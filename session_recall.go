@@ -24,7 +24,7 @@ func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Un
 	if err != nil {
 		return recall.Unfolded{}, fmt.Errorf("unfold %q: %w", r.Handle, err)
 	}
-	s.tell(Event{Kind: EventRecall, Recall: u.Handle})
+	s.tell(ctx, Event{Kind: EventRecall, Recall: u.Handle})
 	return u, nil
 }
 
@@ -67,7 +67,7 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	res, err := s.finder().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
 		places, err := s.places(ctx, words, n)
 		if err == nil {
-			s.tell(Event{Kind: EventRecall, Recall: query})
+			s.tell(ctx, Event{Kind: EventRecall, Recall: query})
 		}
 		return places, err
 	})

@@ -36,7 +36,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snap := s.snapshot()
-	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
+	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	o, due := s.due(turn)
 	if !due || o.Trigger.Voluntary() {
 		legal, err := s.stillLegal(ctx)
@@ -509,11 +509,11 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 		}
-		s.tell(e)
+		s.tell(ctx, e)
 	}
 	snap := s.snapshot()
-	s.tell(Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
-	s.tell(Event{Kind: EventSnapshot, Snapshot: &snap})
+	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
+	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
 		s.o.Logger.Warn(p.Warning, "session", s.key.String(), "epoch", p.Epoch)
 	}

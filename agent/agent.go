@@ -103,7 +103,7 @@ type Agent struct {
 	session *pleat.Session
 	tools   map[string]*Tool
 	defs    []model.Tool
-	inner   func(pleat.Event) // the observer in Options.Session
+	inner   func(context.Context, store.SessionKey, pleat.Event) // the observer in Options.Session
 
 	running sync.Mutex
 	out     *sync.Mutex // one event at a time, sub-agents' included

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // EventKind says what an event is about.
@@ -96,14 +98,14 @@ func (a *Agent) tell(e Event) {
 
 // fromSession passes on the session's events. It is called in the middle of the session's
 // work and must not call the session.
-func (a *Agent) fromSession(e pleat.Event) {
+func (a *Agent) fromSession(ctx context.Context, key store.SessionKey, e pleat.Event) {
 	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err}
 	if e.Err != nil {
 		out.Error = e.Err.Error()
 	}
 	a.tell(out)
 	if a.inner != nil {
-		a.inner(e)
+		a.inner(ctx, key, e)
 	}
 }
 

@@ -1,6 +1,7 @@
 package digest_test
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -36,7 +37,7 @@ func digestOptions(g model.Generator, events *[]pleat.Event) *pleat.Options {
 		Budget:  fold.Budget{Window: 16_000},
 		Model:   model.Model{ID: "scripted", Window: 64_000},
 		Digest:  digest.Options{Generator: g, NoBackground: true, Deadline: 30 * time.Second},
-		Observe: func(e pleat.Event) { *events = append(*events, e) },
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { *events = append(*events, e) },
 	}
 }
 

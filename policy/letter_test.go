@@ -202,7 +202,7 @@ func TestBookStillRed(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 		Digest: digest.Options{Generator: pleattest.Always("A summary.")},
-		Observe: func(e pleat.Event) {
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 			if e.Kind == pleat.EventEpoch {
 				warnings = append(warnings, e.Plan.Warning)
 			}

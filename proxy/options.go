@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"log/slog"
 	"maps"
@@ -62,7 +63,7 @@ type Options struct {
 	// Report gets every exchange when it is over. It must not block.
 	Report func(Report)
 	// Observe gets what happens inside sessions. It must not block.
-	Observe func(key store.SessionKey, e pleat.Event)
+	Observe func(ctx context.Context, key store.SessionKey, e pleat.Event)
 
 	Transport http.RoundTripper // reaches the upstreams; nil: a transport of its own
 	Hosts     []string          // names by which clients may call a Handler, beside localhost and addresses; "*": any

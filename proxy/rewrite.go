@@ -156,13 +156,10 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
 		System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
-		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now,
+		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
 	}
 	if c.mode.Prefix != "" {
 		o.Policy = exempt(o.Policy, c.mode.prefixed())
-	}
-	if rw.o.Observe != nil {
-		o.Observe = func(e pleat.Event) { rw.o.Observe(c.key, e) }
 	}
 	if rw.o.Session != nil {
 		rw.o.Session(c.key, o)

@@ -103,7 +103,7 @@ func replay(
 	opts := f.Options()
 	opts.Policy, opts.Budget = policy, fold.Budget{Window: window}
 	opts.Tokens = sessionfile.CounterFor(policy, f.Model)
-	opts.Observe = func(e pleat.Event) {
+	opts.Observe = func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventSnapshot:
 			before = *e.Snapshot

@@ -148,7 +148,7 @@ func (f *proxyFlags) options(
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Observe = func(key store.SessionKey, e pleat.Event) { tel.Session(context.Background(), key.Session)(e) }
+	o.Observe = tel.Session
 	if set := o.Session; set != nil { // calls of the summarizer are traced like others
 		o.Session = func(key store.SessionKey, s *pleat.Options) {
 			set(key, s)

@@ -60,7 +60,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 	opts := f.Options()
 	opts.Policy, opts.Budget = policy.Default(), fold.Budget{Window: j.Window}
 	rewritten := 0
-	opts.Observe = func(e pleat.Event) {
+	opts.Observe = func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 		if e.Kind == pleat.EventEpoch {
 			rewritten += e.Plan.Cache.Rewritten
 		}

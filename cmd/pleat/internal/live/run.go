@@ -18,6 +18,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -27,7 +29,6 @@ import (
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/spf13/pflag"
 )
 
 // Flags are the flags of "pleat run".
@@ -262,7 +263,7 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
-	r.o.Session.Observe = r.tel.Session(ctx, key.Session)
+	r.o.Session.Observe = r.tel.Session
 	r.o.Session.KeepFile = w.Keep
 	r.o.Generator = r.tel.Generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
 	if d := &r.o.Session.Digest; d.Generator != nil {

@@ -8,6 +8,8 @@ import (
 	"io"
 	"slices"
 
+	"github.com/spf13/pflag"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
@@ -19,7 +21,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/spf13/pflag"
 )
 
 // FoldFlags are the flags of the commands that fold a session.
@@ -91,7 +92,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		opts.KeepFile = w.Keep
 	}
 	opts.Tokens = CounterFor(pol, f.Model)
-	opts.Observe = func(e pleat.Event) {
+	opts.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) {
 		if e.Kind == pleat.EventEpoch {
 			r.Warning = e.Plan.Warning
 		}

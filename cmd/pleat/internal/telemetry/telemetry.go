@@ -90,22 +90,20 @@ func used(u model.Usage) []attribute.KeyValue {
 
 // Session observes a session: every epoch becomes a span with its sizes, every recall and
 // error a span of its own.
-func (t *Telemetry) Session(ctx context.Context, session string) func(pleat.Event) {
-	return func(e pleat.Event) {
-		switch e.Kind {
-		case pleat.EventEpoch:
-			t.mark(ctx, session, "pleat.epoch",
-				attribute.Int("pleat.epoch", e.Plan.Epoch),
-				attribute.String("pleat.trigger", string(e.Plan.Trigger)),
-				attribute.Int("pleat.tokens.before", e.Plan.Before),
-				attribute.Int("pleat.tokens.after", e.Plan.After),
-				attribute.Int("pleat.folds", len(e.Plan.Folds)),
-				attribute.Int("pleat.cache.rewritten", e.Plan.Cache.Rewritten))
-		case pleat.EventRecall:
-			t.mark(ctx, session, "pleat.recall")
-		case pleat.EventError:
-			t.mark(ctx, session, "pleat.error", attribute.String("error.type", errorType(e.Err)))
-		}
+func (t *Telemetry) Session(ctx context.Context, key store.SessionKey, e pleat.Event) {
+	switch e.Kind {
+	case pleat.EventEpoch:
+		t.mark(ctx, key.Session, "pleat.epoch",
+			attribute.Int("pleat.epoch", e.Plan.Epoch),
+			attribute.String("pleat.trigger", string(e.Plan.Trigger)),
+			attribute.Int("pleat.tokens.before", e.Plan.Before),
+			attribute.Int("pleat.tokens.after", e.Plan.After),
+			attribute.Int("pleat.folds", len(e.Plan.Folds)),
+			attribute.Int("pleat.cache.rewritten", e.Plan.Cache.Rewritten))
+	case pleat.EventRecall:
+		t.mark(ctx, key.Session, "pleat.recall")
+	case pleat.EventError:
+		t.mark(ctx, key.Session, "pleat.error", attribute.String("error.type", errorType(e.Err)))
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
 )
 
 func TestTelemetrySpans(t *testing.T) {
@@ -25,12 +26,12 @@ func TestTelemetrySpans(t *testing.T) {
 	asked := tel.Generator(model.GeneratorFunc(func(ctx context.Context, _ *model.Request,
 		_ func(model.Delta),
 	) (model.Reply, error) {
-		observe := tel.Session(ctx, "work")
-		observe(pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{
+		key := store.SessionKey{Session: "work"}
+		tel.Session(ctx, key, pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{
 			Epoch: 2, Trigger: fold.TriggerRed, Before: 900,
 			After: 400, Folds: make([]*fold.Fold, 3),
 		}})
-		observe(pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
+		tel.Session(ctx, key, pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
 		return model.Reply{Usage: model.Usage{
 			Input: 10, CacheRead: 90,
 			Output: 7,
@@ -96,7 +97,9 @@ func TestTelemetryEndpoint(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		tel.Session(t.Context(), "s")(pleat.Event{Kind: pleat.EventError, Err: errors.New("broken")})
+		tel.Session(t.Context(), store.SessionKey{Session: "s"}, pleat.Event{
+			Kind: pleat.EventError, Err: errors.New("broken"),
+		})
 		if err := tel.Close(); err != nil || posts.Load() != tt.posts {
 			t.Errorf("flag %q, environment %q: %v, %d posts, want %d", tt.flag, tt.env, err, posts.Load(), tt.posts)
 		}
