@@ -27,7 +27,16 @@ func longSession(tokens int) []transcript.Message {
 	code := func(lines int) string {
 		var b strings.Builder
 		for i := range lines {
-			fmt.Fprintf(&b, "%6d→\tif %s := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n", i+1, name(), name(), word(), word(), word())
+			fmt.Fprintf(
+				&b,
+				"%6d→\tif %s := %s(ctx, %s); err != nil { return fmt.Errorf(\"%s %s: %%w\", err) }\n",
+				i+1,
+				name(),
+				name(),
+				word(),
+				word(),
+				word(),
+			)
 		}
 		return b.String()
 	}
@@ -48,17 +57,48 @@ func longSession(tokens int) []transcript.Message {
 		id, file := fmt.Sprintf("call_%d", n), fmt.Sprintf("src/%s%d.go", word(), r.IntN(60))
 		switch n % 4 {
 		case 0, 1:
-			add(transcript.Assistant(transcript.Say("Let me look at "+file+"."), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
-				transcript.Results(transcript.Result(id, code(60+r.IntN(120)))))
+			add(
+				transcript.Assistant(
+					transcript.Say("Let me look at "+file+"."),
+					transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file)),
+				),
+				transcript.Results(transcript.Result(id, code(60+r.IntN(120)))),
+			)
 		case 2:
-			add(transcript.Assistant(transcript.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, code(6), code(8)))),
-				transcript.Results(transcript.Result(id, "ok")))
+			add(
+				transcript.Assistant(
+					transcript.Call(
+						id,
+						"edit_file",
+						fmt.Sprintf(`{"path":%q,"old_string":%q,"new_string":%q}`, file, code(6), code(8)),
+					),
+				),
+				transcript.Results(transcript.Result(id, "ok")),
+			)
 		case 3:
-			add(transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
-				transcript.Results(transcript.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name())))
+			add(
+				transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
+				transcript.Results(
+					transcript.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name()),
+				),
+			)
 		}
 		if n%12 == 11 {
-			add(transcript.Assistant(transcript.Say(fmt.Sprintf("Done.\n\n- Replaced `%s` by `%s` because it blocked under load.\n- Kept `%s` instead of `%s`.\n\nThe root cause was %s: %s.", name(), name(), name(), name(), name(), code(2)))))
+			add(
+				transcript.Assistant(
+					transcript.Say(
+						fmt.Sprintf(
+							"Done.\n\n- Replaced `%s` by `%s` because it blocked under load.\n- Kept `%s` instead of `%s`.\n\nThe root cause was %s: %s.",
+							name(),
+							name(),
+							name(),
+							name(),
+							name(),
+							code(2),
+						),
+					),
+				),
+			)
 		}
 	}
 	return msgs

@@ -44,7 +44,14 @@ func TestCorpusEngine(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d last views; %d of %d changed files named; %d of %d typed messages verbatim", stats.views, stats.named, stats.paths, stats.verbatim, stats.said)
+	t.Logf(
+		"%d last views; %d of %d changed files named; %d of %d typed messages verbatim",
+		stats.views,
+		stats.named,
+		stats.paths,
+		stats.verbatim,
+		stats.said,
+	)
 }
 
 type corpusCase struct {
@@ -118,7 +125,8 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 	expanded, joined := spellOut(text), oneSpace(text) // what a person typed may be several blocks
 	for _, p := range ledger.Of(transcript.NewTranscript(c.msgs...)).Changed() {
 		c.paths++
-		if strings.Contains(expanded, p.Path) || strings.Contains(text, strings.ReplaceAll(p.Path, `\`, `\\`)) { // as its call has it
+		if strings.Contains(expanded, p.Path) ||
+			strings.Contains(text, strings.ReplaceAll(p.Path, `\`, `\\`)) { // as its call has it
 			c.named++
 		} else if c.window >= 20_000 || !strings.Contains(text, "ledger(files=true) names them all") {
 			c.t.Errorf("%s: changed file %s is neither named nor counted", c.name, p.Path)
@@ -164,7 +172,9 @@ func (c *corpusCase) exact(s *pleat.Session) {
 }
 
 var (
-	nameList = regexp.MustCompile(`(?m)^(?:Created|Edited|Deleted|Created and deleted again|Touched by unknown tools|Only looked at): (.*)$|\(changes ([^()]*)\)`)
+	nameList = regexp.MustCompile(
+		`(?m)^(?:Created|Edited|Deleted|Created and deleted again|Touched by unknown tools|Only looked at): (.*)$|\(changes ([^()]*)\)`,
+	)
 	pathLike = regexp.MustCompile(`(?:/?[\w@.+-]+/)+[\w@+-]+\.[a-z]{1,4}\b`)
 )
 

@@ -50,7 +50,9 @@ func ExampleSession_Messages() {
 		if asked++; asked > 20 {
 			return pleat.Assistant(pleat.Say("Found it."))
 		}
-		return pleat.Assistant(pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"part%d.go"}`, asked)))
+		return pleat.Assistant(
+			pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"part%d.go"}`, asked)),
+		)
 	}
 	for err == nil {
 		var msgs []pleat.Message

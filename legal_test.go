@@ -121,7 +121,10 @@ func shape(msgs []transcript.Message) string {
 // arranged is a random conversation with what clients put between and beside its messages.
 func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Message {
 	var out []transcript.Message
-	note := transcript.NewMessage(transcript.RoleSystem, transcript.Say(strings.Repeat("Mind the rules of this place. ", 1+r.IntN(20))))
+	note := transcript.NewMessage(
+		transcript.RoleSystem,
+		transcript.Say(strings.Repeat("Mind the rules of this place. ", 1+r.IntN(20))),
+	)
 	opens := false // the next answer begins a turn
 	for _, m := range (pleattest.Transcripts{Legal: true, NoThink: !manual && seed%2 == 0}).Make(seed) {
 		blocks := slices.Collect(func(yield func(transcript.Block) bool) {
@@ -136,7 +139,11 @@ func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Messa
 				out = append(out, note)
 			}
 			if manual && opens && blocks[0].Kind() != transcript.KindThinking {
-				blocks = slices.Insert(blocks, 0, transcript.Block(transcript.Thinking{Text: transcript.Plain("Let me see."), Signature: "c2ln"}))
+				blocks = slices.Insert(
+					blocks,
+					0,
+					transcript.Block(transcript.Thinking{Text: transcript.Plain("Let me see."), Signature: "c2ln"}),
+				)
 			}
 			opens = false
 			out = append(out, transcript.NewMessage(m.Role(), blocks...))

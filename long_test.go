@@ -64,8 +64,20 @@ func longTurns(t *testing.T, window, turns int) {
 		median.time, worst.time = list[50].time, list[98].time
 		slices.SortFunc(list, func(a, b spent) int { return cmp.Compare(a.allocated, b.allocated) })
 		median.allocated, worst.allocated = list[50].allocated, list[98].allocated
-		t.Logf("%s, turns %d to %d: median %.2f ms, %d KB; p99 %.1f ms, %.1f MB; epoch %d; heap %.1f MB", name, end-99, end,
-			float64(median.time)/1e6, median.allocated/1e3, float64(worst.time)/1e6, float64(worst.allocated)/1e6, s.Snapshot().Epoch, float64(inUse())/1e6)
+		t.Logf(
+			"%s, turns %d to %d: median %.2f ms, %d KB; p99 %.1f ms, %.1f MB; epoch %d; heap %.1f MB",
+			name,
+			end-99,
+			end,
+			float64(
+				median.time,
+			)/1e6,
+			median.allocated/1e3,
+			float64(worst.time)/1e6,
+			float64(worst.allocated)/1e6,
+			s.Snapshot().Epoch,
+			float64(inUse())/1e6,
+		)
 		return median, worst
 	}
 	var median, worst spent // of the hundred after a thousand turns
@@ -123,7 +135,12 @@ func inUse() uint64 {
 
 func longTurn(r *rand.Rand, i int) (msgs []transcript.Message) {
 	if i%15 == 0 {
-		msgs = append(msgs, transcript.User(fmt.Sprintf("Now step %d: make handler%d.go return an error, and never touch legacy%d/.", i, i%40, i%7)))
+		msgs = append(
+			msgs,
+			transcript.User(
+				fmt.Sprintf("Now step %d: make handler%d.go return an error, and never touch legacy%d/.", i, i%40, i%7),
+			),
+		)
 	}
 	id, file := fmt.Sprint("call_", i), fmt.Sprintf("src/pkg%d/handler%d.go", i%9, r.IntN(60))
 	var c transcript.ToolCall
@@ -132,10 +149,21 @@ func longTurn(r *rand.Rand, i int) (msgs []transcript.Message) {
 	case 0:
 		c = transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))
 		for line := range 20 + r.IntN(60) {
-			fmt.Fprintf(&out, "%4d\tfunc step%d_%d(ctx context.Context) error { return errors.New(\"e%d\") }\n", line, i, line, r.IntN(1000))
+			fmt.Fprintf(
+				&out,
+				"%4d\tfunc step%d_%d(ctx context.Context) error { return errors.New(\"e%d\") }\n",
+				line,
+				i,
+				line,
+				r.IntN(1000),
+			)
 		}
 	case 1:
-		c = transcript.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old_string":"return nil // %d","new_string":"return err // %d"}`, file, i, i+1))
+		c = transcript.Call(
+			id,
+			"edit_file",
+			fmt.Sprintf(`{"path":%q,"old_string":"return nil // %d","new_string":"return err // %d"}`, file, i, i+1),
+		)
 		out.WriteString("The file was edited.")
 	default:
 		c = transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./src/pkg%d -run TestStep%d"}`, i%9, i))
@@ -146,7 +174,12 @@ func longTurn(r *rand.Rand, i int) (msgs []transcript.Message) {
 			fmt.Fprintf(&out, "FAIL: step%d_test.go:%d: got %d, want 0\nexit status 1\n", i, r.IntN(90), r.IntN(9))
 		}
 	}
-	return append(msgs,
-		transcript.Assistant(transcript.Say(fmt.Sprintf("I found that step %d needs %s, because of error e%d.", i, file, i)), c),
-		transcript.Results(transcript.Result(id, out.String())))
+	return append(
+		msgs,
+		transcript.Assistant(
+			transcript.Say(fmt.Sprintf("I found that step %d needs %s, because of error e%d.", i, file, i)),
+			c,
+		),
+		transcript.Results(transcript.Result(id, out.String())),
+	)
 }

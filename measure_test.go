@@ -33,8 +33,11 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 	msgs := []transcript.Message{transcript.User("read them all")}
 	for i := range 400 {
 		id := fmt.Sprint(i)
-		msgs = append(msgs, transcript.Assistant(transcript.Say("now "+id), transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
-			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 600))))
+		msgs = append(
+			msgs,
+			transcript.Assistant(transcript.Say("now "+id), transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 600))),
+		)
 	}
 	for _, s := range []*pleat.Session{tight, wide} {
 		if err := s.Append(t.Context(), msgs...); err != nil {
@@ -57,7 +60,17 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 		text := pleat.RenderStretch(wide, c.start, c.end)
 		want := strings.Count(text, "\n")
 		if h != transcript.HashOf(text) || bytes != len(text) || lines != want {
-			t.Errorf("messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d", c.start, c.end, h, bytes, lines, transcript.HashOf(text), len(text), want)
+			t.Errorf(
+				"messages %d to %d: %v, %d bytes, %d lines; want %v, %d, %d",
+				c.start,
+				c.end,
+				h,
+				bytes,
+				lines,
+				transcript.HashOf(text),
+				len(text),
+				want,
+			)
 		}
 	}
 }

@@ -60,7 +60,7 @@ type Options struct {
 	// file. Names are relative. Nil: no copies are kept, and stubs name handles instead.
 	KeepFile func(name string, data []byte) (string, error)
 
-	Hooks   Hooks
+	Hooks Hooks
 	// Observe gets every [Event], in order, with the context of the call that caused it. It must
 	// not call the session; nil: nobody gets them.
 	Observe func(ctx context.Context, key store.SessionKey, e Event)

@@ -77,7 +77,12 @@ type slowCreate struct {
 	other func()
 }
 
-func (s *slowCreate) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (s *slowCreate) Append(
+	ctx context.Context,
+	key store.SessionKey,
+	last uint64,
+	entries ...store.Entry,
+) (uint64, error) {
 	if f := s.other; f != nil {
 		s.other = nil
 		f()
@@ -112,7 +117,10 @@ func TestAppendError(t *testing.T) {
 			}
 		}
 	}
-	msgs := []transcript.Message{transcript.Assistant(transcript.Call("1", "read", `{}`)), transcript.Results(transcript.Result("1", strings.Repeat("long ", 1000)))}
+	msgs := []transcript.Message{
+		transcript.Assistant(transcript.Call("1", "read", `{}`)),
+		transcript.Results(transcript.Result("1", strings.Repeat("long ", 1000))),
+	}
 	err := a.Append(t.Context(), msgs...)
 	e, ok := errors.AsType[*pleat.AppendError](err)
 	if !ok || e.Added != 1 || e.Of != 2 || !errors.Is(err, store.ErrConflict) || a.Len() != 3 {

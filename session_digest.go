@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -224,7 +223,7 @@ func (s *Session) keepDigest(ctx context.Context, r digest.Report, source transc
 		err = s.put(ctx, store.Entry{Kind: store.EntryDigest, Data: data, Body: []byte(text)})
 	}
 	if err != nil {
-		s.o.Logger.Warn("a digest could not be stored and is not used", "session", s.key.String(), "err", fmt.Errorf("store digest: %w", err))
+		s.o.Logger.Warn("a digest could not be stored and is not used", "session", s.key.String(), "err", err)
 		return
 	}
 	if r.Background {

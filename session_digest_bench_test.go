@@ -24,7 +24,11 @@ func BenchmarkReadyDigest(b *testing.B) {
 	var text strings.Builder
 	text.WriteString("<digest>\n### Findings\n")
 	for i := range 120 {
-		fmt.Fprintf(&text, "- Finding %d: the session store folds a view whenever the budget of a line is spent on retries.\n", i%90)
+		fmt.Fprintf(
+			&text,
+			"- Finding %d: the session store folds a view whenever the budget of a line is spent on retries.\n",
+			i%90,
+		)
 	}
 	text.WriteString("</digest>")
 	for _, window := range []int{200_000} {
@@ -33,7 +37,21 @@ func BenchmarkReadyDigest(b *testing.B) {
 			for i, m := range longSession(window) {
 				msgs = append(msgs, m)
 				if m.Role() == transcript.RoleTool { // what masking cannot fold
-					msgs = append(msgs, transcript.Assistant(transcript.Say(fmt.Sprintf("%d: ", i)+strings.Repeat("The store folds a view because the retry budget of session_line is spent. ", 300))), transcript.User("Go on."))
+					msgs = append(
+						msgs,
+						transcript.Assistant(
+							transcript.Say(
+								fmt.Sprintf(
+									"%d: ",
+									i,
+								)+strings.Repeat(
+									"The store folds a view because the retry budget of session_line is spent. ",
+									300,
+								),
+							),
+						),
+						transcript.User("Go on."),
+					)
 				}
 			}
 			for b.Loop() {

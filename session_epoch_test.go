@@ -172,7 +172,13 @@ func TestGuessedLimit(t *testing.T) {
 		return strings.Count(allText(view(t, s)), text) == len(calls)
 	}
 	if whole := newest(0, guess); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
-		t.Errorf("guessed %d, refused %d: %d are sent, and that the new results are whole is %v", guess, refused, s.Snapshot().Tokens, whole)
+		t.Errorf(
+			"guessed %d, refused %d: %d are sent, and that the new results are whole is %v",
+			guess,
+			refused,
+			s.Snapshot().Tokens,
+			whole,
+		)
 	}
 	if err := s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens, Output: 10}); err != nil {
 		t.Fatal(err)
@@ -238,7 +244,11 @@ func TestHooks(t *testing.T) {
 
 func TestEvents(t *testing.T) {
 	var got []pleat.EventKind
-	s := busy(t, 40, &pleat.Options{Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { got = append(got, e.Kind) }})
+	s := busy(
+		t,
+		40,
+		&pleat.Options{Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { got = append(got, e.Kind) }},
+	)
 	view(t, s)
 	compact(t, s)
 	if got[0] != pleat.EventSnapshot || got[len(got)-1] != pleat.EventSnapshot {
@@ -369,7 +379,11 @@ func TestBoundThinking(t *testing.T) {
 	think := func(s *pleat.Session, id string) {
 		t.Helper()
 		th := transcript.Thinking{Text: transcript.Plain("hmm"), Signature: "sig"}
-		err := s.Append(t.Context(), transcript.Assistant(th, transcript.Call(id, "ls", `{}`)), transcript.Results(transcript.Result(id, "a b c")))
+		err := s.Append(
+			t.Context(),
+			transcript.Assistant(th, transcript.Call(id, "ls", `{}`)),
+			transcript.Results(transcript.Result(id, "a b c")),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -428,7 +442,11 @@ func TestPullSnip(t *testing.T) {
 
 // Without a way to recall, no stub names a handle.
 func TestStubsWithoutRecall(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }})
+	s := open(
+		t,
+		store.NewMemory(),
+		&pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }},
+	)
 	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("late", "bash", `{}`)), transcript.User("Don't wait.")); err != nil {
 		t.Fatal(err)
 	}
@@ -507,7 +525,8 @@ func TestBookWords(t *testing.T) {
 			t.Errorf("%d words", n)
 		}
 		parts := s.Snapshot().Parts
-		if got, want := parts.Pins+parts.Ledger+parts.Digest, counter.CountText(m.Text()); got < want*9/10 || got > want*11/10 {
+		if got, want := parts.Pins+parts.Ledger+parts.Digest, counter.CountText(m.Text()); got < want*9/10 ||
+			got > want*11/10 {
 			t.Errorf("counted as %d tokens, it has %d", got, want)
 		}
 		return
@@ -602,9 +621,16 @@ func TestThrashingIsNoticed(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 12_000}})
 	read := func(id string) {
 		t.Helper()
-		err := s.Append(t.Context(),
+		err := s.Append(
+			t.Context(),
 			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/schema.go"}`)),
-			transcript.Results(transcript.Result(id, "package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60))))
+			transcript.Results(
+				transcript.Result(
+					id,
+					"package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60),
+				),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -108,9 +108,16 @@ func TestForkUnseen(t *testing.T) {
 	}
 	round := func(id string) []transcript.Message {
 		text := "result " + id + strings.Repeat("\nanother line of it", 150)
-		return []transcript.Message{transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)), transcript.Results(transcript.Result(id, text))}
+		return []transcript.Message{
+			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
+			transcript.Results(transcript.Result(id, text)),
+		}
 	}
-	at, err := s.Mark(ctx, "a", nil, append([]transcript.Message{transcript.User("Go.")}, append(round("1"), round("2")...)...)...)
+	at, err := s.Mark(
+		ctx,
+		"a",
+		nil,
+		append([]transcript.Message{transcript.User("Go.")}, append(round("1"), round("2")...)...)...)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,10 @@ func exportedEntries(t testing.TB) []store.Entry {
 			t.Fatal(err)
 		}
 		if e.Kind != "" {
-			list = append(list, store.Entry{Kind: e.Kind, Label: e.Label, Data: []byte(e.Data), Body: []byte(e.Body), Time: time.Unix(0, 0)})
+			list = append(
+				list,
+				store.Entry{Kind: e.Kind, Label: e.Label, Data: []byte(e.Data), Body: []byte(e.Body), Time: time.Unix(0, 0)},
+			)
 		}
 	}
 	return list
@@ -77,7 +80,26 @@ func hostile(text []byte, r *rand.Rand) []byte {
 	if len(places) == 0 {
 		return text
 	}
-	values := []any{-1, 0, 1, 2, 1 << 20, 1<<62 + 1, -1 << 62, 9.3e17, nil, "", "x", []any{}, []any{nil}, map[string]any{}, true, strings.Repeat("0", 64), []any{1, 1}, []any{2, 1}}
+	values := []any{
+		-1,
+		0,
+		1,
+		2,
+		1 << 20,
+		1<<62 + 1,
+		-1 << 62,
+		9.3e17,
+		nil,
+		"",
+		"x",
+		[]any{},
+		[]any{nil},
+		map[string]any{},
+		true,
+		strings.Repeat("0", 64),
+		[]any{1, 1},
+		[]any{2, 1},
+	}
 	for range 1 + r.IntN(2) {
 		places[r.IntN(len(places))](values[r.IntN(len(values))])
 	}

@@ -33,7 +33,8 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 		size += s.o.Tokens.CountText(p)
 	}
 	if size > most {
-		return fmt.Errorf("pin: with it the pinned texts have %d tokens; all views must hold them, so %d is the most", size, most)
+		const tooLong = "pin: with it the pinned texts have %d tokens; all views must hold them, so %d is the most"
+		return fmt.Errorf(tooLong, size, most)
 	}
 	return s.writePin(ctx, pinData{Text: text})
 }
@@ -233,16 +234,19 @@ func (s *Session) Report() Report {
 }
 
 func (s *Session) report() Report {
-	r := Report{Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Epochs: []Epoch{}, Folds: []*fold.Fold{}}
+	r := Report{
+		Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Digests: slices.Clone(s.digests),
+		Whole: s.st.Layout.Head.Total() + s.st.Whole(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
+	}
 	for _, d := range s.st.History {
-		r.Epochs = append(r.Epochs, Epoch{d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept})
+		r.Epochs = append(r.Epochs, Epoch{
+			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept,
+		})
 		r.Cache = d.Cache
 	}
 	for _, id := range s.st.Layout.In.IDs() {
 		r.Folds = append(r.Folds, s.st.Folds[id-1])
 	}
-	r.Digests = slices.Clone(s.digests)
-	r.Whole = s.st.Layout.Head.Total() + s.st.Whole()
 	return r
 }
 
@@ -265,7 +269,8 @@ func (r Report) String() string {
 		fmt.Fprintln(&b, d)
 	}
 	for _, f := range r.Folds {
-		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n", f.Lever, f.Handle, text.Plural(f.Lines, "line"), text.Plural(f.Bytes, "byte"), f.Reason)
+		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n",
+			f.Lever, f.Handle, text.Plural(f.Lines, "line"), text.Plural(f.Bytes, "byte"), f.Reason)
 	}
 	return b.String()
 }

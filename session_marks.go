@@ -47,7 +47,9 @@ func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...t
 
 // MarkAs is like Mark with several labels: an entry for each, in one write. It returns the
 // number of the last.
-func (s *Session) MarkAs(ctx context.Context, labels []string, data []byte, msgs ...transcript.Message) (uint64, error) {
+func (s *Session) MarkAs(
+	ctx context.Context, labels []string, data []byte, msgs ...transcript.Message,
+) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var entries []store.Entry
@@ -82,7 +84,10 @@ func (s *Session) SetHead(system string, tools []model.Tool) {
 // bytes. Both go their own ways from then on. If the new session exists already, the error
 // is [ErrConflict]. A store that is a [store.Forker] copies within a tenant without
 // reading bodies; with any other, Fork holds all of them in memory.
-func Fork(ctx context.Context, st store.Store, from store.SessionKey, upTo uint64, to store.SessionKey, codecs map[transcript.Format]transcript.Codec) error {
+func Fork(
+	ctx context.Context, st store.Store, from store.SessionKey, upTo uint64, to store.SessionKey,
+	codecs map[transcript.Format]transcript.Codec,
+) error {
 	data := func(e store.Entry) ([]byte, error) { return forkedData(e, from.Session) }
 	if forker, ok := st.(store.Forker); ok && from.Tenant == to.Tenant {
 		return forker.Fork(ctx, from, upTo, to, data)

@@ -154,7 +154,10 @@ func TestDamagedBody(t *testing.T) {
 	s := open(t, mem, nil)
 	msgs := []transcript.Message{
 		transcript.User("look at a and b"),
-		transcript.Assistant(transcript.Call("1", "read_file", `{"path":"a"}`), transcript.Call("2", "read_file", `{"path":"b"}`)),
+		transcript.Assistant(
+			transcript.Call("1", "read_file", `{"path":"a"}`),
+			transcript.Call("2", "read_file", `{"path":"b"}`),
+		),
 		transcript.Results(transcript.Result("1", "the words of a"), transcript.Result("2", "the words of b")),
 		transcript.Assistant(transcript.Say("seen both")),
 	}

@@ -17,7 +17,12 @@ func TestUnreadableWireMessage(t *testing.T) {
 		transcript.FormatChat: func([]byte) (transcript.Message, error) { return transcript.Message{}, errors.New("odd") },
 	}}
 	s := open(t, store, o)
-	m := transcript.WireMessage(transcript.RoleUser, transcript.FormatChat, `{"role":"user","content":"hello"}`, transcript.Say("hello"))
+	m := transcript.WireMessage(
+		transcript.RoleUser,
+		transcript.FormatChat,
+		`{"role":"user","content":"hello"}`,
+		transcript.Say("hello"),
+	)
 	if err := s.Append(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,12 @@ type entryRecorder struct {
 	entries []store.Entry
 }
 
-func (r *entryRecorder) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (r *entryRecorder) Append(
+	ctx context.Context,
+	key store.SessionKey,
+	last uint64,
+	entries ...store.Entry,
+) (uint64, error) {
 	r.entries = append(r.entries, entries...)
 	return r.Store.Append(ctx, key, last, entries...)
 }
@@ -31,7 +36,9 @@ func TestStoredText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	req, err := anthropic.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"on the wire"}]}`))
+	req, err := anthropic.Decode(
+		[]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"on the wire"}]}`),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -244,8 +244,9 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 // returns the view to retry with. What it says about sizes corrects the estimate and the
 // budget for good: later views stay below the size it takes. If it gives no numbers, that
 // size is taken to be two thirds of what it refused, until it takes more. For that guess no
-// result is folded that no model has seen; a view that is nearly as large as a refused one is. The same bytes are never sent twice: if nothing can be
-// folded any more it returns [ErrCannotFit].
+// result is folded that no model has seen, unless the view is nearly as large as a refused
+// one. The same bytes are never sent twice: if nothing can be folded any more it returns
+// [ErrCannotFit].
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,7 +329,7 @@ func (s *Session) theirs(n int) int {
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
-	for try := 0; ; try++ {
+	for conflicts := 0; ; {
 		p, err := s.plan(ctx, o)
 		if err != nil {
 			return nil, err
@@ -336,7 +337,6 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if p.Need != nil { // the plan is complete without; with it, it is better
 			s.answer(ctx, *p.Need)
 			o.Model = false // whatever came of it: it was asked for once
-			try--
 			continue
 		}
 		if p.IsEmpty() {
@@ -353,31 +353,16 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		if err != nil || !wanted {
 			return p, err
 		}
-		err = s.checkView(ctx, s.viewOf(p.In))
-		if errors.Is(err, transcript.ErrIllegal) {
-			s.o.Logger.Warn("the view of a plan was not legal; planning another one", "session", s.key.String(), "epoch", p.Epoch, "folds", len(p.Folds), "err", err)
-			if !o.Trigger.Voluntary() && !pulled && bar(&o, p) {
-				try--
-				continue
-			}
-			if o.Trigger.Voluntary() || o.Trigger == fold.TriggerRed && p.Before <= o.Limits.Max {
-				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
-			}
+		again, err := s.checkPlan(ctx, &p, &o, pulled)
+		if again {
+			continue
 		}
-		if err != nil {
-			return nil, fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
-		}
-		if o.NoSpans && p.After > o.Limits.Max && s.o.Policy.Fits() { // hardly folded at all: not even as a fallback
-			if o.Trigger != fold.TriggerIllegal && p.Before <= o.Limits.Max {
-				return &fold.Plan{Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits}, nil
-			}
-			then := s.st.Layout
-			then.In = p.In
-			parts, _ := then.Parts()
-			return nil, &CannotFitError{Parts: parts, Max: o.Limits.Max}
+		if err != nil || p.IsEmpty() {
+			return p, err
 		}
 		err = s.enter(ctx, p)
-		if errors.Is(err, store.ErrConflict) && try < 3 {
+		if errors.Is(err, store.ErrConflict) && conflicts < 3 {
+			conflicts++
 			continue
 		}
 		if err != nil {
@@ -387,6 +372,45 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		s.after(ctx, p)
 		return p, nil
 	}
+}
+
+// checkPlan checks the view of a plan. If it is not legal, or hardly smaller, it either changes
+// the options so that another plan can be made, or replaces the plan by an empty one where the
+// session can go on without, or returns an error.
+func (s *Session) checkPlan(
+	ctx context.Context, p **fold.Plan, o *fold.PlanOptions, pulled bool,
+) (again bool, err error) {
+	none := &fold.Plan{
+		Epoch: s.st.Epochs, Trigger: o.Trigger, Before: (*p).Before, After: (*p).Before, Limits: o.Limits,
+	}
+	fits := (*p).Before <= o.Limits.Max
+	err = s.checkView(ctx, s.viewOf((*p).In))
+	if errors.Is(err, transcript.ErrIllegal) {
+		s.o.Logger.Warn("the view of a plan was not legal; planning another one",
+			"session", s.key.String(), "epoch", (*p).Epoch, "folds", len((*p).Folds), "err", err)
+		if !o.Trigger.Voluntary() && !pulled && bar(o, *p) {
+			return true, nil
+		}
+		if o.Trigger.Voluntary() || o.Trigger == fold.TriggerRed && fits {
+			*p = none
+			return false, nil
+		}
+	}
+	if err != nil {
+		return false, fmt.Errorf("check view of epoch %d: %w", (*p).Epoch, err)
+	}
+	if !o.NoSpans || (*p).After <= o.Limits.Max || !s.o.Policy.Fits() {
+		return false, nil
+	}
+	// Hardly anything is folded: that will not do, not even as a fallback.
+	if o.Trigger != fold.TriggerIllegal && fits {
+		*p = none
+		return false, nil
+	}
+	then := s.st.Layout
+	then.In = (*p).In
+	parts, _ := then.Parts()
+	return false, &CannotFitError{Parts: parts, Max: o.Limits.Max}
 }
 
 // before asks the hook. Pins that it adds are stored and the plan is made again with them.

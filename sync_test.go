@@ -74,7 +74,9 @@ func TestSync(t *testing.T) {
 	}
 	thought := append([]pleat.Message{}, history...)
 	thought[1] = pleat.Assistant(think, pleat.Say("Hi."), pleat.Call("a", "ls", `{}`))
-	if next, err := s.Sync(t.Context(), append(thought, pleat.Assistant(pleat.Say("One file.")))); err != nil || next != s || s.Len() != 4 {
+	if next, err := s.Sync(t.Context(), append(thought, pleat.Assistant(pleat.Say("One file.")))); err != nil ||
+		next != s ||
+		s.Len() != 4 {
 		t.Errorf("thinking that the session does not have makes another conversation: %v, %d messages", err, s.Len())
 	}
 	edited := append([]pleat.Message{}, history...)
@@ -101,7 +103,10 @@ func TestSync(t *testing.T) {
 	if first == s || first.Len() != 1 {
 		t.Errorf("another beginning: %s has %d messages", first.Key(), first.Len())
 	}
-	if _, err := first.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Ledger(pleat.LedgerFilter{})[0].Handle}); !errors.Is(err, pleat.ErrNotFound) {
+	if _, err := first.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Ledger(pleat.LedgerFilter{})[0].Handle}); !errors.Is(
+		err,
+		pleat.ErrNotFound,
+	) {
 		t.Errorf("a fork from the beginning knows handles of the other: %v", err)
 	}
 }

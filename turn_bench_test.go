@@ -38,9 +38,14 @@ func round(tb testing.TB, s *pleat.Session, i int) {
 	for line := range 40 {
 		fmt.Fprintf(&out, "%4d\tfunc step%d_%d(ctx context.Context) error { return nil }\n", line, i, line)
 	}
-	err := s.Append(context.Background(),
-		transcript.Assistant(transcript.Say("Next."), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/f%d.go"}`, i%500))),
-		transcript.Results(transcript.Result(id, out.String())))
+	err := s.Append(
+		context.Background(),
+		transcript.Assistant(
+			transcript.Say("Next."),
+			transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/f%d.go"}`, i%500)),
+		),
+		transcript.Results(transcript.Result(id, out.String())),
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}

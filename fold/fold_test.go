@@ -60,7 +60,10 @@ func TestStubText(t *testing.T) {
 
 func TestWentWell(t *testing.T) {
 	run := func(o toolcall.Outcome, filtered bool) ledger.Entry {
-		return ledger.Entry{CallFacts: toolcall.CallFacts{Kind: toolcall.CallRun, Filtered: filtered}, ResultFacts: toolcall.ResultFacts{Outcome: o}}
+		return ledger.Entry{
+			CallFacts:   toolcall.CallFacts{Kind: toolcall.CallRun, Filtered: filtered},
+			ResultFacts: toolcall.ResultFacts{Outcome: o},
+		}
 	}
 	read := run(toolcall.Succeeded, false)
 	read.Kind = toolcall.CallRead

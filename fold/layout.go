@@ -13,10 +13,12 @@ import (
 // that takes. It depends on the conversation and the folds alone.
 type Layout struct {
 	Source
-	In         Set
-	Head       Parts                      // system prompt and tools
-	Recall     func(handle string) string // how stubs say to get content back; nil: they do not
-	ThinkFirst bool                       // a turn with open calls must begin with thinking: no cut inside one may leave it without
+	In     Set
+	Head   Parts                      // system prompt and tools
+	Recall func(handle string) string // how stubs say to get content back; nil: they do not
+	// ThinkFirst says that a turn with open calls must begin with thinking: no cut inside one
+	// may leave it without.
+	ThinkFirst bool
 }
 
 // Len returns the number of messages of the conversation.

@@ -61,7 +61,9 @@ func TestLayout(t *testing.T) {
 		{"a block", []*fold.Fold{{Start: 2, End: 3, Block: 0, Stub: "stub"}}, 0, "0\n1\n2 stub\n3\n4\n5\n6\n"},
 		{"thinking that goes, and a message that had nothing else", nil, 4, "0\n1 dropped\n2\n4\n5\n6\n"},
 		{
-			"a result whose call is folded", []*fold.Fold{span(1, 6, "page")}, 0,
+			"a result whose call is folded",
+			[]*fold.Fold{span(1, 6, "page")},
+			0,
 			"0\n+page\n+[pleat: the result of call 2 (bash pwd), whose call is folded above, came now: 1 line, 5 bytes. " +
 				"Put here by a program, not typed by the user]\n",
 		},

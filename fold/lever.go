@@ -123,14 +123,14 @@ type Checker interface {
 type Ask struct {
 	Prompt   string `json:"prompt,omitempty"`    // what the model is told beyond the usual; of a summary, all of it
 	Closing  string `json:"closing,omitempty"`   // the last words of the request for a summary; empty: to write it now
-	JSON     bool   `json:"json,omitempty"`      // a summary is written from messages as JSON, one a line; else from plain text
+	JSON     bool   `json:"json,omitempty"`      // a summary is written from JSON, a message a line; else from plain text
 	Source   int    `json:"source,omitempty"`    // characters of the conversation that it reads; 0: all
 	Retries  int    `json:"retries,omitempty"`   // further tries when its stream breaks
 	Breaker  int    `json:"breaker,omitempty"`   // failures in a row after which it is not asked for a while; 0: 3
 	Notes    bool   `json:"notes,omitempty"`     // the session's notes, if there are any, take its place
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // temperature 0, where the model takes one
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
-	Answer   string `json:"answer,omitempty"`    // what a compact call that folded something is answered with; empty: pleat's own words
+	Answer   string `json:"answer,omitempty"`    // to a compact call that folded something; empty: pleat's own words
 	// AsIs takes the text as it came, unchecked.
 	AsIs bool `json:"as_is,omitempty"`
 }

@@ -195,17 +195,21 @@ const goOn = "Continue."
 // Fill writes the newest page once more, with what the view has left beside it. A page with a
 // model's digest has that already.
 func (p Pages) Fill(ctx context.Context) error {
-	const worth, most, tries = 20, 9, 2 // the goal's twentieth; nine tenths of what is left; what the user said may take more
+	var (
+		worth = part{1, 20} // of the goal: less room is not worth another page
+		most  = part{9, 10} // of what is left
+	)
+	const tries = 2 // what the user said may take more than was left
 	d := p.d
 	f, of := d.pages.last, d.pages.of
 	if f == nil || !d.lay.In.has(f) || f.By == "model" || d.pages.need != nil || d.pages.style.AsIs {
 		return nil
 	}
 	for try := 1; try <= tries; try++ {
-		if left := d.Goal - d.total; left >= d.Goal/worth {
+		if left := d.Goal - d.total; left >= worth.take(d.Goal) {
 			style := d.pages.style
 			style.Fill = true
-			style.Room.Total += left * most / 10 / try
+			style.Room.Total += most.take(left) / try
 			if _, err := p.Fold(ctx, f.Start, f.End, of, f.Reason, style); err != nil {
 				return err
 			}

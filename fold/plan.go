@@ -71,7 +71,8 @@ func (p *Plan) String() string {
 	}
 	fmt.Fprintf(&b, "epoch %d (%s): %s → %s tokens, target %s, window %s\n", p.Epoch, p.Trigger,
 		text.Thousands(p.Before), text.Thousands(p.After), text.Thousands(p.Limits.Target), text.Thousands(p.Limits.Window))
-	fmt.Fprintf(&b, "cache: %s tokens rewritten once, %s fewer in every request", text.Thousands(p.Cache.Rewritten), text.Thousands(p.Cache.Removed))
+	fmt.Fprintf(&b, "cache: %s tokens rewritten once, %s fewer in every request",
+		text.Thousands(p.Cache.Rewritten), text.Thousands(p.Cache.Removed))
 	if p.Cache.Removed > 0 {
 		fmt.Fprintf(&b, ", pays after %s", text.Plural(int(math.Ceil(p.Cache.PaysAfter)), "request"))
 	}
@@ -226,7 +227,8 @@ func (d *Draft) plan(was *Set) *Plan {
 
 // StillRed is the warning that folding did not bring a view under red.
 func StillRed(tokens int, l Limits) string {
-	return fmt.Sprintf("still red after compaction: %s tokens, red begins at %s", text.Thousands(tokens), text.Thousands(l.Red))
+	return fmt.Sprintf("still red after compaction: %s tokens, red begins at %s",
+		text.Thousands(tokens), text.Thousands(l.Red))
 }
 
 // unbind deals with thinking that is bound to the exact bytes before it: every fold makes

@@ -103,7 +103,13 @@ func TestUnreadableSource(t *testing.T) {
 func TestMakeIsPure(t *testing.T) {
 	for seed := range uint64(10) {
 		msgs := pleattest.Transcripts{Turns: 16, Huge: 4_000, Legal: true}.Make(seed)
-		steps := []fold.Lever{lever.Aim{}, lever.Supersede{}, lever.Mask{Keep: 3}, lever.Digest{Keep: 4, Fill: true}, lever.Squeeze{}}
+		steps := []fold.Lever{
+			lever.Aim{},
+			lever.Supersede{},
+			lever.Mask{Keep: 3},
+			lever.Digest{Keep: 4, Fill: true},
+			lever.Squeeze{},
+		}
 		first := pleattest.Plan(t, 8_000, msgs, steps...)
 		again := pleattest.Plan(t, 8_000, msgs, steps...)
 		if first.String() != again.String() || len(first.Folds) != len(again.Folds) {

@@ -25,7 +25,7 @@ type Policy struct {
 	// replaces it; empty: the store is enough.
 	Transcripts string `json:"transcripts,omitempty"`
 
-	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message, before a model sees it; every lever is a [Birther]
+	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message before a model sees it; levers are [Birther]s
 	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, red or not
 	AtRed      Steps `json:"at_red,omitempty"`       // when the window forces it
 	OnRefusal  Steps `json:"on_refusal,omitempty"`   // when the provider refused the request as too long; empty: AtRed
@@ -115,7 +115,8 @@ func (p *Policy) Check() error {
 		return wrong("it has no name")
 	}
 	if !p.folds() {
-		return wrong("it has no steps, so it would never fold anything: add some, or use policy.None if that is what you want")
+		return wrong("it has no steps, so it would never fold anything: " +
+			"add some, or use policy.None if that is what you want")
 	}
 	if p.CharsPerToken < 0 {
 		return wrong("%d characters per token", p.CharsPerToken)

@@ -32,9 +32,17 @@ func TestWarmPrefix(t *testing.T) {
 		{"one more round", []transcript.View{view(3), view(5)}, want{0, 3}},
 		{"the same again", []transcript.View{view(3), view(3)}, want{0, 3}},
 		{"more new blocks than the end looks back", []transcript.View{view(3), view(30)}, want{3, 3}},
-		{"a fold: what is before it is found at the end of an earlier request", append(steps(2, 40, 2), view(42, 31)), want{31, 30}},
+		{
+			"a fold: what is before it is found at the end of an earlier request",
+			append(steps(2, 40, 2), view(42, 31)),
+			want{31, 30},
+		},
 		{"the marker stays", append(steps(2, 40, 2), view(42, 31), view(44, 31)), want{31, 42}},
-		{"a fold far behind what is cached: mark what is to be found next time", append(steps(2, 12, 2), view(80), view(82, 60)), want{60, 0}},
+		{
+			"a fold far behind what is cached: mark what is to be found next time",
+			append(steps(2, 12, 2), view(80), view(82, 60)),
+			want{60, 0},
+		},
 		{"unless what is cached is much more", append(steps(2, 50, 2), view(80), view(82, 72)), want{50, 50}},
 		{"nothing is left", append(steps(2, 40, 2), view(42, 0)), want{}},
 	}

@@ -34,7 +34,9 @@ type Step struct {
 // Say is a step that answers with text and stops.
 func Say(text string) Step {
 	return Step{Reply: model.Reply{
-		Messages: []transcript.Message{transcript.Assistant(transcript.Text{Text: transcript.Plain(text)})}, Stop: model.StopEnd,
+		Messages: []transcript.Message{
+			transcript.Assistant(transcript.Text{Text: transcript.Plain(text)}),
+		}, Stop: model.StopEnd,
 	}}
 }
 
@@ -44,7 +46,9 @@ func Use(calls ...transcript.ToolCall) Step {
 	for i, c := range calls {
 		blocks[i] = c
 	}
-	return Step{Reply: model.Reply{Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopToolUse}}
+	return Step{
+		Reply: model.Reply{Messages: []transcript.Message{transcript.Assistant(blocks...)}, Stop: model.StopToolUse},
+	}
 }
 
 // Fail is a step that ends in an error.

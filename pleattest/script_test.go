@@ -17,7 +17,11 @@ func ExampleScript() {
 		pleattest.Say("done"),
 	}}
 	for range 2 {
-		r, _ := m.Generate(context.Background(), &model.Request{Model: "any"}, func(d model.Delta) { fmt.Println(d.Kind, d.Name, d.Text) })
+		r, _ := m.Generate(
+			context.Background(),
+			&model.Request{Model: "any"},
+			func(d model.Delta) { fmt.Println(d.Kind, d.Name, d.Text) },
+		)
 		fmt.Println(r.Stop)
 	}
 	// Output:

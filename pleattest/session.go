@@ -66,10 +66,15 @@ func Talk(t testing.TB, s *pleat.Session, first, n int) {
 // values, and twice n rounds of [Talk].
 func Digestible(t testing.TB, s *pleat.Session, n int) {
 	t.Helper()
-	Append(t, s,
-		transcript.User("Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/."),
+	Append(
+		t,
+		s,
+		transcript.User(
+			"Make the gateway listen on port 8443 and find out why it drops sessions. Never modify files under legacy/.",
+		),
 		transcript.Assistant(transcript.Say("I will look at the gateway first.")),
-		transcript.User("Please also keep the timeout at 2750 ms."))
+		transcript.User("Please also keep the timeout at 2750 ms."),
+	)
 	Talk(t, s, 0, n)
 	Append(t, s, transcript.Assistant(transcript.Say("The sessions are dropped in src/file3.go because sessionCache "+
 		"evicts after 300 entries. I chose an LRU over a ring buffer since eviction order matters.")))

@@ -49,7 +49,15 @@ func (g *generator) add(m transcript.Message) { g.msgs = append(g.msgs, m) }
 func (g *generator) turn() {
 	blocks := []transcript.Block{transcript.Say(g.user())}
 	if g.chance(10) {
-		blocks = append(blocks, transcript.Image{MediaType: "image/png", Data: transcript.Plain("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==")})
+		blocks = append(
+			blocks,
+			transcript.Image{
+				MediaType: "image/png",
+				Data: transcript.Plain(
+					"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+				),
+			},
+		)
 	}
 	g.add(transcript.NewMessage(transcript.RoleUser, blocks...))
 	for range g.r.IntN(6) {
@@ -137,11 +145,17 @@ func (g *generator) result(id string) transcript.ToolResult {
 	case 1:
 		return transcript.ToolResult{CallID: id}
 	case 2:
-		return transcript.Result(id, `[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`)
+		return transcript.Result(
+			id,
+			`[folded: read_file src/x.go, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("00000000")]`,
+		)
 	case 3:
 		return transcript.Result(id, g.words(g.Huge/6))
 	case 4:
-		return transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part"))}
+		return transcript.ToolResult{
+			CallID: id,
+			Parts:  transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part")),
+		}
 	}
 	return transcript.Result(id, g.lines(g.r.IntN(60)))
 }
@@ -163,7 +177,13 @@ func (g *generator) user() string {
 func (g *generator) lines(n int) string {
 	var b strings.Builder
 	for i := range n {
-		fmt.Fprintf(&b, "%d\tfunc %s() error { return nil } // %s\n", i+1, pick(g.r, "run", "parseHeader", "max_depth", "écrire"), g.words(4))
+		fmt.Fprintf(
+			&b,
+			"%d\tfunc %s() error { return nil } // %s\n",
+			i+1,
+			pick(g.r, "run", "parseHeader", "max_depth", "écrire"),
+			g.words(4),
+		)
 	}
 	return b.String()
 }
@@ -174,7 +194,24 @@ func (g *generator) words(n int) string {
 		if i > 0 {
 			b.WriteByte(" \n"[min(g.r.IntN(12)/11, 1)])
 		}
-		b.WriteString(pick(g.r, "the", "port", "8081", "error", "because", "src/main.go", "decided", "test", "值", "naïve", "\"quoted\"", "v1.2.3", "build"))
+		b.WriteString(
+			pick(
+				g.r,
+				"the",
+				"port",
+				"8081",
+				"error",
+				"because",
+				"src/main.go",
+				"decided",
+				"test",
+				"值",
+				"naïve",
+				"\"quoted\"",
+				"v1.2.3",
+				"build",
+			),
+		)
 	}
 	return b.String()
 }

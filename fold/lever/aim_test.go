@@ -15,7 +15,12 @@ func TestAim(t *testing.T) {
 	view(t, with)
 	l := with.Snapshot().Limits
 	if n := without.Snapshot().Tokens; n >= l.Red || n <= l.Target {
-		t.Errorf("without aim the view has %d tokens, want fewer than red, %d, and more than the target, %d", n, l.Red, l.Target)
+		t.Errorf(
+			"without aim the view has %d tokens, want fewer than red, %d, and more than the target, %d",
+			n,
+			l.Red,
+			l.Target,
+		)
 	}
 	if n := with.Snapshot().Tokens; n > l.Target {
 		t.Errorf("with aim the view has %d tokens, want at most the target, %d", n, l.Target)

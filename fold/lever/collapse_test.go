@@ -62,10 +62,20 @@ func TestCollapseKeepsWhatWasSaid(t *testing.T) {
 			say(t, s, transcript.User("Find the leak."))
 			var found []string
 			for n := range 12 {
-				found = append(found, fmt.Sprintf("Finding %d: the pool at %d leaks", n, n)+strings.Repeat(" and leaks", tt.words)+".")
+				found = append(
+					found,
+					fmt.Sprintf("Finding %d: the pool at %d leaks", n, n)+strings.Repeat(" and leaks", tt.words)+".",
+				)
 				id := fmt.Sprint("c", n)
-				say(t, s, transcript.Assistant(transcript.Say(found[n]), transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/%d.go"}`, n))),
-					transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of %d\n", n), 100))))
+				say(
+					t,
+					s,
+					transcript.Assistant(
+						transcript.Say(found[n]),
+						transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/%d.go"}`, n)),
+					),
+					transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of %d\n", n), 100))),
+				)
 			}
 			say(t, s, transcript.Assistant(transcript.Say("I have seen enough.")))
 			if _, err := s.Pull(t.Context(), l); err != nil {

@@ -13,7 +13,7 @@ import (
 type Digest struct {
 	Keep   int    `json:"keep,omitempty"`   // newest messages that stay
 	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
-	Whole  bool   `json:"whole,omitempty"`  // everything is replaced, the newest turns too; not a round that waits for results
+	Whole  bool   `json:"whole,omitempty"`  // everything is replaced but a round that waits for results
 	Tokens int    `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
 	Words  int    `json:"words,omitempty"`  // most words of the text; 0: no such limit
 	Stub   string `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
@@ -30,7 +30,8 @@ func (Digest) Name() string { return "digest" }
 
 // Check refuses negative numbers.
 func (g Digest) Check() error {
-	return cmp.Or(notNegative("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare), g.Restore.Check(), g.Ask.Check())
+	numbers := notNegative("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare)
+	return cmp.Or(numbers, g.Restore.Check(), g.Ask.Check())
 }
 
 // Asks returns how the model is asked.

@@ -40,7 +40,15 @@ func TestDigest(t *testing.T) {
 // Masks alone spare a view the page only while they hide little: of much, a page says more.
 func TestDigestSpare(t *testing.T) {
 	for _, tt := range []struct{ spare, pages int }{{0, 0}, {1, 1}} {
-		s := started(t, 20, 10_000, lever.Aim{}, lever.Mask{Keep: 3}, lever.Digest{Keep: 4, Fill: true, Spare: tt.spare}, lever.Refill{})
+		s := started(
+			t,
+			20,
+			10_000,
+			lever.Aim{},
+			lever.Mask{Keep: 3},
+			lever.Digest{Keep: 4, Fill: true, Spare: tt.spare},
+			lever.Refill{},
+		)
 		view(t, s)
 		got := make(map[string]int)
 		for _, f := range s.Report().Folds {
@@ -99,7 +107,9 @@ func TestDigestStopsAtUnseen(t *testing.T) {
 	say(t, s, transcript.User("Read all files."))
 	reads(t, s, 0, 8)
 	say(t, s, transcript.User("And go on."), transcript.User("Please."), transcript.User("Now."))
-	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<") || !strings.Contains(all, "a line of result 7.") || strings.Contains(all, "a line of result 1.") {
+	if all := strings.Join(view(t, s), "\n"); !strings.Contains(all, "<") ||
+		!strings.Contains(all, "a line of result 7.") ||
+		strings.Contains(all, "a line of result 1.") {
 		t.Errorf("the digest is not used:\n%.1500s", all)
 	}
 }

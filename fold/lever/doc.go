@@ -20,8 +20,20 @@ import (
 // All returns one of each lever with its settings at zero: what policy files can name.
 func All() []fold.Lever {
 	return []fold.Lever{
-		Aim{}, KeepReread{}, Spill{}, Shorten{}, Supersede{}, Collapse{}, Mask{}, Snip{}, Digest{}, Summarize{},
-		Squeeze{}, Refill{}, Truncate{}, Nothing{},
+		Aim{},
+		KeepReread{},
+		Spill{},
+		Shorten{},
+		Supersede{},
+		Collapse{},
+		Mask{},
+		Snip{},
+		Digest{},
+		Summarize{},
+		Squeeze{},
+		Refill{},
+		Truncate{},
+		Nothing{},
 	}
 }
 

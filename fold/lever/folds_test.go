@@ -32,11 +32,13 @@ func TestFolds(t *testing.T) {
 		{"mask goes on to the target", read, []fold.Lever{lever.Aim{}, lever.Mask{Keep: 3}}, blocks("mask", 2, 4, 6, 8, 10, 12)},
 		{"mask leaves the newest", read, []fold.Lever{lever.Mask{Keep: 7, All: true}}, blocks("mask", 2, 4)},
 		{
-			"mask leaves what no model has seen", read, []fold.Lever{lever.Mask{All: true}},
+			"mask leaves what no model has seen", read,
+			[]fold.Lever{lever.Mask{All: true}},
 			blocks("mask", 2, 4, 6, 8, 10, 12, 14, 16),
 		},
 		{
-			"mask may fold unseen results", read, []fold.Lever{lever.Mask{All: true, Unseen: true}},
+			"mask may fold unseen results", read,
+			[]fold.Lever{lever.Mask{All: true, Unseen: true}},
 			blocks("mask", 2, 4, 6, 8, 10, 12, 14, 16, 18),
 		},
 		{"supersede", again, []fold.Lever{lever.Supersede{Keep: 1}}, blocks("supersede", 6)},

@@ -16,7 +16,10 @@ import (
 // tokens.
 func open(t *testing.T, window int, steps ...fold.Lever) *pleat.Session {
 	t.Helper()
-	return openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", AtRed: steps}, Budget: fold.Budget{Window: window}})
+	return openWith(
+		t,
+		&pleat.Options{Policy: fold.Policy{Name: "test", AtRed: steps}, Budget: fold.Budget{Window: window}},
+	)
 }
 
 func openWith(t *testing.T, o *pleat.Options) *pleat.Session {

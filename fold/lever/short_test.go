@@ -12,7 +12,11 @@ func TestShortText(t *testing.T) {
 	mark := func(int) string {
 		return "[… folded: read " + strings.Repeat("/a/long/name/of/a/directory", 10) + ".txt …]"
 	}
-	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 40), 60, count, mark); !strings.HasPrefix(got, "Port the parser") || !strings.HasSuffix(got, mark(0)) {
+	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 40), 60, count, mark); !strings.HasPrefix(
+		got,
+		"Port the parser",
+	) ||
+		!strings.HasSuffix(got, mark(0)) {
 		t.Errorf("a long text became %q", got)
 	}
 	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 15), 60, count, mark); got != "" {

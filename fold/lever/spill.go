@@ -20,11 +20,11 @@ import (
 type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools
-	Message int            `json:"message,omitempty"` // all results of one message together: the largest go first; 0: no limit
+	Message int            `json:"message,omitempty"` // the same for all results of a message together: the largest go first
 	Preview int            `json:"preview,omitempty"` // characters that are shown
-	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: no such limit
-	Dir     string         `json:"dir,omitempty"`     // folder to which results are written as plain files too, where the session keeps such
-	Stub    string         `json:"stub,omitempty"`    // {size}, {path} or without one how to unfold, {preview}, {handle}; empty: pleat's own
+	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: none is
+	Dir     string         `json:"dir,omitempty"`     // folder for plain copies, where the session keeps such; empty: none
+	Stub    string         `json:"stub,omitempty"`    // {size}, {path} (or how to unfold), {preview}, {handle}; empty: pleat's own
 	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled
 }
 

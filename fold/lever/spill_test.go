@@ -26,10 +26,24 @@ func TestSpill(t *testing.T) {
 		{"no limit", lever.Spill{}, 0, "01"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{tt.lever}}, Budget: fold.Budget{Window: tt.window}})
+			s := openWith(
+				t,
+				&pleat.Options{
+					Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{tt.lever}},
+					Budget: fold.Budget{Window: tt.window},
+				},
+			)
 			a, b := round(0, "bash", `{"command":"make"}`, 100), round(1, "read_file", `{"path":"a.go"}`, 50)
-			say(t, s, transcript.User("Build it."),
-				transcript.Assistant(a[0].Blocks().At(0), b[0].Blocks().At(0)), transcript.Results(a[1].Blocks().At(0).(transcript.ToolResult), b[1].Blocks().At(0).(transcript.ToolResult)))
+			say(
+				t,
+				s,
+				transcript.User("Build it."),
+				transcript.Assistant(
+					a[0].Blocks().At(0),
+					b[0].Blocks().At(0),
+				),
+				transcript.Results(a[1].Blocks().At(0).(transcript.ToolResult), b[1].Blocks().At(0).(transcript.ToolResult)),
+			)
 			if got := shown(t, s, 2); got != tt.want {
 				t.Errorf("results %q are shown, want %q", got, tt.want)
 			}
@@ -70,7 +84,10 @@ func TestSpillKeepsReminders(t *testing.T) {
 		{"no beginning", strings.Repeat("knocking\n", 200) + "</system-reminder>", []string{"Done; do not repeat"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 100}}}})
+			s := openWith(
+				t,
+				&pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 100}}}},
+			)
 			say(t, s, transcript.User("Build it."), transcript.Assistant(transcript.Call("c", "bash", `{"command":"make"}`)),
 				transcript.Results(transcript.Result("c", tt.result+reminder)))
 			has(t, s, tt.want...)

@@ -55,10 +55,24 @@ func TestSqueezeGently(t *testing.T) {
 // and keep their place.
 func TestSqueezeBesideWords(t *testing.T) {
 	s := open(t, 4_000, lever.Squeeze{})
-	say(t, s, transcript.User("Hello."),
-		transcript.Assistant(transcript.Call("a", "bash", `{"command":"make"}`), transcript.Call("b", "bash", `{"command":"make test"}`)),
-		transcript.NewMessage(transcript.RoleUser, transcript.Result("a", "a short result"),
-			transcript.Result("b", strings.Repeat("some words that fill the window ", 2_000)), transcript.Say("Never touch legacy/.")))
+	say(
+		t,
+		s,
+		transcript.User("Hello."),
+		transcript.Assistant(
+			transcript.Call("a", "bash", `{"command":"make"}`),
+			transcript.Call("b", "bash", `{"command":"make test"}`),
+		),
+		transcript.NewMessage(
+			transcript.RoleUser,
+			transcript.Result("a", "a short result"),
+			transcript.Result(
+				"b",
+				strings.Repeat("some words that fill the window ", 2_000),
+			),
+			transcript.Say("Never touch legacy/."),
+		),
+	)
 	has(t, s, "a short result", "bytes folded", "Never touch legacy/.")
 	if got := len(view(t, s)); got != 3 {
 		t.Errorf("the view has %d messages, want all 3", got)

@@ -42,18 +42,24 @@ func TestSupersedeSaysWhy(t *testing.T) {
 	read := func(n int, result string) []transcript.Message {
 		id := fmt.Sprint("r", n)
 		return []transcript.Message{
-			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result(id, result)),
+			transcript.Assistant(
+				transcript.Call(id, "read_file", `{"path":"a.go"}`),
+			), transcript.Results(transcript.Result(id, result)),
 		}
 	}
 	failing := strings.Repeat("a_test.go:7: got 1, want 2\n", 100) + "--- FAIL: TestA (0.00s)\nFAIL\n"
 	run := func(n int, result string) []transcript.Message {
 		id := fmt.Sprint("b", n)
 		return []transcript.Message{
-			transcript.Assistant(transcript.Call(id, "bash", `{"command":"go test ./..."}`)), transcript.Results(transcript.Result(id, result)),
+			transcript.Assistant(
+				transcript.Call(id, "bash", `{"command":"go test ./..."}`),
+			), transcript.Results(transcript.Result(id, result)),
 		}
 	}
 	change := []transcript.Message{
-		transcript.Assistant(transcript.Call("w", "write_file", `{"path":"a.go","content":"package a"}`)), transcript.Results(transcript.Result("w", "ok")),
+		transcript.Assistant(
+			transcript.Call("w", "write_file", `{"path":"a.go","content":"package a"}`),
+		), transcript.Results(transcript.Result("w", "ok")),
 	}
 	for _, tt := range []struct {
 		name  string

@@ -55,7 +55,9 @@ type heldMessage struct {
 
 // NewContents makes the contents of a session, of which up to limit bytes are kept in memory;
 // 0: [DefaultMemory].
-func NewContents(store store.Store, key store.SessionKey, codecs map[transcript.Format]transcript.Codec, limit int) *Contents {
+func NewContents(
+	store store.Store, key store.SessionKey, codecs map[transcript.Format]transcript.Codec, limit int,
+) *Contents {
 	if limit == 0 {
 		limit = DefaultMemory
 	}

@@ -60,7 +60,14 @@ func TestFacts(t *testing.T) {
 	c := Of(counter, talk(3)...)
 	facts := c.Facts()
 	if c.Len() != 8 || facts.Prompt() != 1 || facts.Opening() != 2 || len(c.Rounds()) != 3 || c.Ledger().Len() != 3 {
-		t.Fatalf("%d messages, prompt %d, opening %d, %d rounds, %d calls", c.Len(), facts.Prompt(), facts.Opening(), len(c.Rounds()), c.Ledger().Len())
+		t.Fatalf(
+			"%d messages, prompt %d, opening %d, %d rounds, %d calls",
+			c.Len(),
+			facts.Prompt(),
+			facts.Opening(),
+			len(c.Rounds()),
+			c.Ledger().Len(),
+		)
 	}
 	result := facts.Block(transcript.BlockRef{Message: 3})
 	if result.Call != 1 || result.Lines != 40 || result.Fixed || result.Empty || result.Kind != transcript.KindToolResult {
@@ -76,7 +83,11 @@ func TestFacts(t *testing.T) {
 	if got := slices.Collect(c.Handles()); !slices.Contains(got, result.Name.String()) || len(got) != 8 {
 		t.Errorf("handles: %v", got)
 	}
-	empty := Of(counter, transcript.Assistant(transcript.Call("a", "b", "{}")), transcript.Results(transcript.ToolResult{CallID: "a"}))
+	empty := Of(
+		counter,
+		transcript.Assistant(transcript.Call("a", "b", "{}")),
+		transcript.Results(transcript.ToolResult{CallID: "a"}),
+	)
 	if !empty.Facts().Block(transcript.BlockRef{Message: 1}).Empty {
 		t.Error("a result without content is not called empty")
 	}
@@ -98,7 +109,15 @@ func TestMeasure(t *testing.T) {
 				t.Fatal(err)
 			}
 			if h != transcript.HashOf(text) || bytes != len(text) || lines != strings.Count(text, "\n") {
-				t.Errorf("memory %d: messages %v have %d bytes and %d lines, measured %d and %d", memory, s, len(text), strings.Count(text, "\n"), bytes, lines)
+				t.Errorf(
+					"memory %d: messages %v have %d bytes and %d lines, measured %d and %d",
+					memory,
+					s,
+					len(text),
+					strings.Count(text, "\n"),
+					bytes,
+					lines,
+				)
 			}
 		}
 	}
@@ -175,14 +194,16 @@ func TestShrink(t *testing.T) {
 			t.Errorf("entry of message %d is that of %d", i, at)
 		}
 	}
-	if c.Same(1, transcript.User("Something else.")) || c.Same(1, transcript.Assistant(transcript.Say("Read all of it."))) {
+	if c.Same(1, transcript.User("Something else.")) ||
+		c.Same(1, transcript.Assistant(transcript.Say("Read all of it."))) {
 		t.Error("other words, or another speaker, are taken for the same")
 	}
 }
 
 func TestSearchText(t *testing.T) {
 	m := transcript.Assistant(transcript.Say("I look."), transcript.Call("a", "bash", `{"command":"ls -l"}`))
-	if got := SearchText(m); !strings.HasPrefix(got, "I look.\n") || !strings.Contains(got, "ls -l") || strings.Contains(got, `{"`) {
+	if got := SearchText(m); !strings.HasPrefix(got, "I look.\n") || !strings.Contains(got, "ls -l") ||
+		strings.Contains(got, `{"`) {
 		t.Errorf("%q", got)
 	}
 	if got := ReadableCalls(m).Calls()[0].Input.String(); !strings.Contains(got, "ls -l") || strings.Contains(got, `{"`) {

@@ -34,7 +34,8 @@ func TestHandlesMeet(t *testing.T) {
 			t.Errorf("address %d is %q, want %d characters", i, names[i], n)
 		}
 	}
-	if !strings.HasPrefix(names[1], names[0]) || !strings.HasPrefix(names[2], names[1]) || names[3] == names[2] || names[4] == names[3] {
+	if !strings.HasPrefix(names[1], names[0]) || !strings.HasPrefix(names[2], names[1]) || names[3] == names[2] ||
+		names[4] == names[3] {
 		t.Errorf("addresses %q: want longer ones, then others", names)
 	}
 	name := index.Add(hash, p)
