@@ -54,6 +54,7 @@ pleat bench --fetch data`,
 // benchFlags are the flags of bench.
 type benchFlags struct {
 	bench.Options
+	sessions  []bench.Session // to measure on
 	corpus    string
 	synthetic term.TokenCount
 	seed      uint64
@@ -113,32 +114,31 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	}
 	p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
 		term.Plural(len(armsOf(o)), "way")+" of compacting", from)
-	sessions, err := b.sessions(ctx)
-	if err != nil {
+	if b.sessions, err = b.read(ctx); err != nil {
 		return err
 	}
 	if b.summarizer != "" {
-		if o.Summarizer, err = b.summaries(ctx, p, sessions, o); err != nil || !b.yes {
+		if o.Summarizer, err = b.summaries(ctx, p, o); err != nil || !b.yes {
 			return err
 		}
 	}
 	var asking *bench.Asking
 	if b.answerer != "" {
-		if asking, err = b.asking(ctx, p, sessions, armsOf(o)); err != nil || asking == nil {
+		if asking, err = b.asking(ctx, p, armsOf(o)); err != nil || asking == nil {
 			return err
 		}
 	}
 	tell := p.Progress()
 	tell.AtOnce() // a session can take long
-	tell.Share(0, len(sessions), "sessions")
+	tell.Share(0, len(b.sessions), "sessions")
 	o.Progress = func(pr bench.Progress) {
 		tell.Share(pr.Done, pr.All, "sessions")
 	}
-	report, err := bench.Run(ctx, sessions, o)
+	report, err := bench.Run(ctx, b.sessions, o)
 	if err == nil && asking != nil {
 		asking.Summarizer = o.Summarizer
 		asking.Progress = func(done, all int) { tell.Share(done, all, "asking about sessions") }
-		report.Answers, err = asking.Run(ctx, sessions, armsOf(o))
+		report.Answers, err = asking.Run(ctx, b.sessions, armsOf(o))
 	}
 	tell.Done()
 	if err != nil {
@@ -189,9 +189,7 @@ func open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error
 
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
-func (b *benchFlags) asking(
-	ctx context.Context, p *term.Console, sessions []bench.Session, arms []bench.Arm,
-) (a *bench.Asking, err error) {
+func (b *benchFlags) asking(ctx context.Context, p *term.Console, arms []bench.Arm) (a *bench.Asking, err error) {
 	a = &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: 8}
 	if a.Answerer, err = open(ctx, p, b.answerer); err == nil && b.grader != "" {
 		a.Grader, err = open(ctx, p, b.grader)
@@ -199,16 +197,14 @@ func (b *benchFlags) asking(
 	if err != nil {
 		return nil, err
 	}
-	if b.sayCost(p, "asking", a.Estimate(sessions, arms)); !b.yes {
+	if b.sayCost(p, "asking", a.Estimate(b.sessions, arms)); !b.yes {
 		return nil, nil
 	}
 	return a, nil
 }
 
 // summaries opens the model that summarizes and says what that costs.
-func (b *benchFlags) summaries(
-	ctx context.Context, p *term.Console, sessions []bench.Session, o bench.Options,
-) (s *bench.Summarizer, err error) {
+func (b *benchFlags) summaries(ctx context.Context, p *term.Console, o bench.Options) (s *bench.Summarizer, err error) {
 	s = &bench.Summarizer{Dir: b.cache}
 	if s.Asked, err = open(ctx, p, b.summarizer); err != nil {
 		return nil, err
@@ -216,7 +212,7 @@ func (b *benchFlags) summaries(
 	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
 		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
 	}
-	b.sayCost(p, "summarizing", s.Estimate(sessions, o))
+	b.sayCost(p, "summarizing", s.Estimate(b.sessions, o))
 	return s, nil
 }
 
@@ -292,8 +288,8 @@ func tokenList(flag, list string) ([]int, error) {
 	return out, nil
 }
 
-// sessions returns the sessions to measure on.
-func (b *benchFlags) sessions(ctx context.Context) ([]bench.Session, error) {
+// read returns the sessions to measure on.
+func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
 	var list []bench.Session
 	tokens := int(b.synthetic)
 	if b.corpus != "" {

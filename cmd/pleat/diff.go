@@ -48,7 +48,8 @@ pleat diff session.jsonl --budget 100k --folds`,
 			return err
 		}
 		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
-			return replay(ctx, f, tell, policy, int(budget), *folds)
+			j := &diffJSON{Format: "pleat/diff/1", Window: int(budget), Epochs: []epochJSON{}, folds: *folds}
+			return j, j.replay(ctx, f, tell, policy)
 		})
 	})
 	return c
@@ -91,17 +92,12 @@ type epochJSON struct {
 }
 
 // replay sends a session through the engine as its agent would have.
-func replay(
-	ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy, window int, folds bool,
-) (*diffJSON, error) {
-	j := &diffJSON{
-		Format: "pleat/diff/1", Source: f.Source(), Policy: policy.Name, Window: window, Epochs: []epochJSON{},
-		folds: folds,
-	}
+func (j *diffJSON) replay(ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy) error {
+	j.Source, j.Policy = f.Source(), policy.Name
 	var before fold.Snapshot
 	at := 0
 	opts := f.Options()
-	opts.Policy, opts.Budget = policy, fold.Budget{Window: window}
+	opts.Policy, opts.Budget = policy, fold.Budget{Window: j.Window}
 	opts.Tokens = sessionfile.CounterFor(policy, f.Model)
 	opts.Observe = func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 		switch e.Kind {
@@ -113,41 +109,41 @@ func replay(
 	}
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), &opts)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	answering := false
 	for rec, err := range f.Records() {
 		if err != nil {
-			return nil, err
+			return err
 		}
 		at++
 		answer := rec.Message.Role() == transcript.RoleAssistant
 		if answer && !answering && at > 1 { // a request went before the answer
 			if _, err := s.View(ctx, pleat.Turn{}); err != nil {
-				return nil, fmt.Errorf("replay %s: before message %d: %w", f.Name, at, err)
+				return fmt.Errorf("replay %s: before message %d: %w", f.Name, at, err)
 			}
 		}
 		answering = answer
 		if err := s.Append(ctx, rec.Message); err != nil {
-			return nil, err
+			return err
 		}
 		tell.Share(at, f.Count, "replaying messages")
 	}
 	at = f.Count + 1
 	v, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
-		return nil, fmt.Errorf("replay %s: %w", f.Name, err)
+		return fmt.Errorf("replay %s: %w", f.Name, err)
 	}
 	whole, err := wholeParts(ctx, f, opts, tell)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	snap := s.Snapshot()
 	j.Before = sideJSON{f.Count, whole.Total(), whole}
 	j.whats = sessionfile.Whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
 	j.lost, err = browse.Beside(ctx, s, v)
-	return j, err
+	return err
 }
 
 // wholeParts counts the parts of the session with nothing folded.

@@ -69,14 +69,16 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 	}
 	return l.fileCommand.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
 		all, times, err := ledgerOf(f)
-		return result(f.Source(), all, times), err
+		if err != nil {
+			return nil, err
+		}
+		return result(f.Source(), all, times), nil
 	})
 }
 
 // stored reads the calls of a stored session.
-func (l *ledgerFlags) stored(
-	ctx context.Context, p *term.Console,
-) (src sessionfile.Source, all *ledger.Ledger, err error) {
+func (l *ledgerFlags) stored(ctx context.Context, p *term.Console) (sessionfile.Source, *ledger.Ledger, error) {
+	src := sessionfile.Source{Format: "pleat"}
 	if l.Session == "" {
 		return src, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one " +
 			"(\"pleat store list\" lists them)")
@@ -86,7 +88,7 @@ func (l *ledgerFlags) stored(
 		return src, nil, err
 	}
 	defer end()
-	all = &ledger.Ledger{}
+	all := &ledger.Ledger{}
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
 		if err != nil {
@@ -94,7 +96,8 @@ func (l *ledgerFlags) stored(
 		}
 		all.Add(i, m)
 	}
-	return sessionfile.Source{File: s.Key().Session, Format: "pleat"}, all, nil
+	src.File = s.Key().Session
+	return src, all, nil
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.

@@ -65,12 +65,12 @@ pleat search "upload limit" --session file:27a33e9`,
 			req.Around = -1 // the engine takes 0 for its default
 		}
 		req.Queries = []string{query}
-		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}}
+		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
 		var err error
 		if *file == "" {
-			err = j.inStore(ctx, p, store, *session, req)
+			err = j.inStore(ctx, p, store, *session)
 		} else {
-			err = j.inFile(ctx, p, *file, src, req)
+			err = j.inFile(ctx, p, *file, src)
 		}
 		if err != nil {
 			return err
@@ -86,6 +86,8 @@ type searchJSON struct {
 	Query    string      `json:"query"`
 	Searched int         `json:"searched"` // sessions
 	Sessions []foundJSON `json:"sessions"` // those with hits
+
+	req recall.SearchRequest
 }
 
 type foundJSON struct {
@@ -94,14 +96,12 @@ type foundJSON struct {
 	Hits    []recall.SearchHit `json:"hits"`
 }
 
-func (j *searchJSON) inFile(
-	ctx context.Context, p *term.Console, file string, src sessionfile.Flags, req recall.SearchRequest,
-) error {
+func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
 	s, err := sessionIn(ctx, p, file, src)
 	if err != nil {
 		return err
 	}
-	return j.inSession(ctx, s, foundJSON{File: file}, req)
+	return j.inSession(ctx, s, foundJSON{File: file})
 }
 
 // sessionIn reads a session file to be asked about.
@@ -120,9 +120,7 @@ func sessionIn(ctx context.Context, p *term.Console, name string, src sessionfil
 	return s, f.AppendTo(ctx, s, 0, p.Progress())
 }
 
-func (j *searchJSON) inStore(
-	ctx context.Context, p *term.Console, flags *stores.Flags, name string, req recall.SearchRequest,
-) error {
+func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string) error {
 	st, err := stores.OpenToSearch(ctx, p, flags)
 	if err != nil {
 		return err
@@ -138,7 +136,7 @@ func (j *searchJSON) inStore(
 	look := func(info store.SessionInfo) {
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
-			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session}, req)
+			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session})
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
@@ -147,14 +145,14 @@ func (j *searchJSON) inStore(
 	var without []store.SessionInfo // they have none of the words
 	for i, info := range list {
 		tell.Share(i, len(list), "searching sessions")
-		if hits, err := st.Search(ctx, info.Key, recall.Words(req.Queries[0]), 1); err == nil && len(hits) == 0 &&
+		if hits, err := st.Search(ctx, info.Key, recall.Words(j.Query), 1); err == nil && len(hits) == 0 &&
 			len(list) > 1 {
 			without = append(without, info)
 			continue
 		}
 		look(info)
 	}
-	if len(j.Sessions) > 0 || !recall.Guesses(req.Queries[0]) { // they need not be opened
+	if len(j.Sessions) > 0 || !recall.Guesses(j.Query) { // they need not be opened
 		j.Searched += len(without)
 		without = nil
 	}
@@ -175,8 +173,8 @@ func (j *searchJSON) inStore(
 	return nil
 }
 
-func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON, req recall.SearchRequest) error {
-	r, err := s.Search(ctx, req)
+func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON) error {
+	r, err := s.Search(ctx, j.req)
 	if err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ import (
 // unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*stores.Flags
+	req                       recall.UnfoldRequest
 	in, session, lines, grep  string
 	around                    int
 	raw, numbered, json, diff bool
@@ -79,7 +80,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 
 func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) error {
 	req, err := f.request(args[0])
-	if err != nil {
+	if f.req = req; err != nil {
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
@@ -99,7 +100,7 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return err
 	}
 	defer store.Close()
-	found, err := findHandle(ctx, p, store, f, req)
+	found, err := f.find(ctx, p, store)
 	if err != nil {
 		return err
 	}
@@ -160,11 +161,10 @@ type foundHandle struct {
 	recall.Unfolded
 }
 
-// findHandle looks for a handle in the sessions of the store. Records of folds name their
+// find looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func findHandle(
-	ctx context.Context, p *term.Console, st stores.Store, f *unfoldFlags, req recall.UnfoldRequest,
-) (foundHandle, error) {
+func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (foundHandle, error) {
+	req := f.req
 	all, err := stores.Choose(ctx, st, f.Flags, f.session)
 	if err != nil {
 		return foundHandle{}, err

@@ -35,6 +35,7 @@ type copying struct {
 	src, dst Store
 	codecs   map[transcript.Format]transcript.Codec
 	tells    *term.Progress
+	doing    string // which session it is at
 	done     *Copied
 }
 
@@ -62,8 +63,8 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 	defer c.tells.Done()
 	c.done.Sessions = len(list)
 	for i, info := range list {
-		err := c.session(ctx, info, fmt.Sprintf("session %d of %s", i+1, term.Thousands(len(list))))
-		switch {
+		c.doing = fmt.Sprintf("session %d of %s", i+1, term.Thousands(len(list)))
+		switch err := c.session(ctx, info); {
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case onlyThis(err):
@@ -84,16 +85,16 @@ func onlyThis(err error) bool {
 var errOtherContent = errors.New("DST has a session of that name with other content")
 
 // session copies the entries of a session that DST does not have, and compares all of them.
-func (c *copying) session(ctx context.Context, info store.SessionInfo, doing string) error {
-	there, err := c.compare(ctx, info, doing, false)
+func (c *copying) session(ctx context.Context, info store.SessionInfo) error {
+	there, err := c.compare(ctx, info, false)
 	if err != nil {
 		return err
 	}
-	added, err := c.add(ctx, info, there, doing)
+	added, err := c.add(ctx, info, there)
 	if err != nil {
 		return err
 	}
-	n, err := c.compare(ctx, info, doing, true)
+	n, err := c.compare(ctx, info, true)
 	if err != nil {
 		return err
 	}
@@ -113,9 +114,7 @@ func (c *copying) session(ctx context.Context, info store.SessionInfo, doing str
 // compare compares the entries that DST has of a session with those of SRC. With bodies it
 // also reads every body from DST, which checks it against its hash. It returns how many
 // entries DST has.
-func (c *copying) compare(
-	ctx context.Context, info store.SessionInfo, doing string, bodies bool,
-) (n uint64, err error) {
+func (c *copying) compare(ctx context.Context, info store.SessionInfo, bodies bool) (n uint64, err error) {
 	next, stop := iter.Pull2(c.src.Scan(ctx, info.Key, 1))
 	defer stop()
 	for there, err := range c.dst.Scan(ctx, info.Key, 1) {
@@ -139,7 +138,7 @@ func (c *copying) compare(
 			}
 		}
 		if bodies {
-			c.tells.Say("%s: comparing %d of %s", doing, n, EntryCount(info.Entries))
+			c.tells.Say("%s: comparing %d of %s", c.doing, n, EntryCount(info.Entries))
 		}
 	}
 	return n, nil
@@ -152,9 +151,7 @@ func equalEntries(a, b store.Entry) bool {
 }
 
 // add appends the entries of SRC after number last.
-func (c *copying) add(
-	ctx context.Context, info store.SessionInfo, last uint64, doing string,
-) (added uint64, err error) {
+func (c *copying) add(ctx context.Context, info store.SessionInfo, last uint64) (added uint64, err error) {
 	w := entryWriter{store: c.dst, key: info.Key, last: last}
 	defer func() {
 		added = w.added
@@ -174,7 +171,7 @@ func (c *copying) add(
 		if err := w.add(ctx, e); err != nil {
 			return 0, fmt.Errorf("DST: %w", err)
 		}
-		c.tells.Say("%s: copying %d of %s", doing, e.Seq, EntryCount(info.Entries))
+		c.tells.Say("%s: copying %d of %s", c.doing, e.Seq, EntryCount(info.Entries))
 	}
 	if err := w.flush(ctx); err != nil {
 		return 0, fmt.Errorf("DST: %w", err)
