@@ -66,6 +66,7 @@ type Base struct {
 	Quick    bool // compress for speed: a person waits for the store
 	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
 	Pages    Pages
+	Sizes    SizeQueries
 
 	tables Tables
 

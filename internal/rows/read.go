@@ -167,11 +167,8 @@ func (c Calls) Sessions(ctx context.Context, tenant string) iter.Seq2[store.Sess
 
 // Tenants lists the tenants that have sessions, in order of name. It is for the owner of the
 // store, who maintains all of it.
-func (c Calls) Tenants(ctx context.Context) (tenants []string, err error) {
-	err = c.b.tables.Read(ctx, func(list List) (err error) {
-		tenants, err = Collect(list, Text)
-		return err
-	}, c.b.Pages.Tenants)
+func (c Calls) Tenants(ctx context.Context) ([]string, error) {
+	tenants, err := readAll(ctx, c.b, c.b.Pages.Tenants, Text)
 	return tenants, c.b.Fail(ctx, err, "list tenants")
 }
 

@@ -38,12 +38,8 @@ func eachRow[T any](
 	v *Verifier, query string, last T, after func(last T) []any, read func(row Scanner) (T, error), f func(T) error,
 ) error {
 	for {
-		var page []T
 		args := after(last)
-		err := v.b.tables.Read(v.ctx, func(list List) (err error) {
-			page, err = Collect(list, read)
-			return err
-		}, query, append(args, pageRows)...)
+		page, err := readAll(v.ctx, v.b, query, read, append(args, pageRows)...)
 		for _, last = range page { // also before an error
 			if err := f(last); err != nil {
 				return err

@@ -72,40 +72,21 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// Sizes implements [store.Sizer]. It reads the table of sessions and that of bodies, but
-// not bodies that are stored out of line.
-func (s *Store) Sizes(ctx context.Context) (out store.Sizes, err error) {
-	err = inTx(ctx, s.read, snapshot, func(tx pgx.Tx) (err error) {
-		// Whole tables are read here, which may take long.
-		if err := execAll(ctx, tx, "SET LOCAL statement_timeout = 0", "SET LOCAL enable_seqscan = on"); err != nil {
-			return err
-		}
-		if err := tx.QueryRow(ctx, "SELECT pg_database_size(current_database())").Scan(&out.Bytes); err != nil {
-			return err
-		}
-		if out.Tenants, err = rows.Collect(rows.Each(tx.Query(ctx, selectTenantSizes)), rows.ReadTenantSize); err != nil {
-			return err
-		}
-		out.Tables, err = rows.ReadTables(rows.Each(tx.Query(ctx, selectTables)), func(name string) rows.Scanner {
-			return tx.QueryRow(ctx, "SELECT count(*) FROM "+pgx.Identifier{"pleat", name}.Sanitize())
-		})
-		return err
-	})
-	return out, s.base.Fail(ctx, err, "measure store %s", s.name)
-}
-
-const selectTenantSizes = `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
+// sizes asks the catalogue, which has the number of rows from the last VACUUM or ANALYZE. After
+// neither it is below zero.
+var sizes = rows.SizeQueries{
+	Bytes: "SELECT pg_database_size(current_database())",
+	Tenants: `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
 	FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
 		FROM pleat.session GROUP BY tenant, owner) s
 	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored
 		FROM pleat.blob GROUP BY owner) b USING (owner)
-	ORDER BY s.tenant`
-
-// selectTables asks the catalogue, which has the number of rows from the last VACUUM or
-// ANALYZE. After neither it is below zero, and the rows are counted.
-const selectTables = `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
+	ORDER BY s.tenant`,
+	Tables: `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
 	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`
+	WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`,
+	Rows: `SELECT count(*) FROM pleat."%s"`,
+}
 
 const (
 	// The same token gets the claim again: the first attempt may have succeeded before

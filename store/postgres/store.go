@@ -112,7 +112,9 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 		return nil, fmt.Errorf("open store: %w", err)
 	}
 	s.name = storeName(config.ConnConfig)
-	s.base = rows.Base{Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly, Pages: pages}
+	s.base = rows.Base{
+		Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly, Pages: pages, Sizes: sizes,
+	}
 	s.calls = s.base.Init(tables{s})
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
 		return nil, fmt.Errorf("open store %s: %w", s.name, err)

@@ -101,7 +101,8 @@ var (
 func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{
-		Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true, Pages: pages,
+		Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true,
+		Pages: pages, Sizes: sizes,
 	}
 	s.calls = s.base.Init(tables{s})
 	var err error
