@@ -32,7 +32,8 @@ func anthropicError(typ, msg string) string {
 }
 
 func openaiError(msg, param, code string) string {
-	return fmt.Sprintf(`{"error":{"message":%s,"type":"invalid_request_error","param":%q,"code":%s}}`, jsonQuote(msg), param, code)
+	return fmt.Sprintf(`{"error":{"message":%s,"type":"invalid_request_error","param":%q,"code":%s}}`, jsonQuote(msg),
+		param, code)
 }
 
 func jsonQuote(s string) string { return transcript.Plain(s).Literal() }

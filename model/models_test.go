@@ -67,7 +67,8 @@ func TestDefaultModels(t *testing.T) {
 		if d := diff.Values(m, got); d != "" || ok != (m.ID != model.UnknownModel) {
 			t.Errorf("%s does not find itself (%v): %s", m.ID, ok, d)
 		}
-		if p, ok := m.PriceAt(0); ok && (p.CacheRead > p.Input || p.CacheWrite < p.Input || p.CacheWrite1h < p.CacheWrite || p.Output < p.Input) {
+		if p, ok := m.PriceAt(0); ok &&
+			(p.CacheRead > p.Input || p.CacheWrite < p.Input || p.CacheWrite1h < p.CacheWrite || p.Output < p.Input) {
 			t.Errorf("%s: unlikely price %+v", m.ID, p)
 		}
 		for i := 1; i < len(m.Prices); i++ {

@@ -93,7 +93,10 @@ func (a *agent) toolList() string {
 
 func (a *agent) body() []byte {
 	tools := a.toolList()
-	extra := map[*protocol]string{messages: `,"max_tokens":1000,"system":"You work."`, chat: `,"stream_options":{"include_usage":true}`, responses: `,"store":false`, generate: `,"systemInstruction":{"parts":[{"text":"You work."}]}`}[a.on]
+	extra := map[*protocol]string{
+		messages: `,"max_tokens":1000,"system":"You work."`,
+		chat:     `,"stream_options":{"include_usage":true}`, responses: `,"store":false`, generate: `,"systemInstruction":{"parts":[{"text":"You work."}]}`,
+	}[a.on]
 	if a.on == chat && !a.streams {
 		extra = ""
 	}
@@ -103,7 +106,8 @@ func (a *agent) body() []byte {
 	if a.on == generate {
 		return fmt.Appendf(nil, `{"contents":[%s]%s}`, strings.Join(a.history, ","), extra+a.extra)
 	}
-	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array, strings.Join(a.history, ","), extra+a.extra)
+	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array,
+		strings.Join(a.history, ","), extra+a.extra)
 }
 
 func (a *agent) path() string {
@@ -115,7 +119,8 @@ func pathOf(on *protocol, model string, streams bool) string {
 		return "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
 	}
 	return map[*protocol]string{
-		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" + model + ":generateContent",
+		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" + model +
+			":generateContent",
 	}[on]
 }
 
@@ -283,7 +288,10 @@ func written(t *testing.T, rw *rewriter) {
 
 // eachWire runs a test for every wire, streaming and not.
 func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
-	for name, on := range map[string]*protocol{"messages": messages, "chat": chat, "responses": responses, "gemini": generate} {
+	for name, on := range map[string]*protocol{
+		"messages": messages, "chat": chat, "responses": responses,
+		"gemini": generate,
+	} {
 		for _, streams := range []bool{true, false} {
 			if testing.Short() && !(on == messages && streams) && !(on == responses && !streams) {
 				continue // the same code; without -short every wire is run

@@ -31,7 +31,8 @@ func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, 
 		}
 	}
 	n, err := h.Store.Append(ctx, key, last, entries...)
-	if err == nil && slices.ContainsFunc(entries, func(e store.Entry) bool { return e.Kind == store.EntryEpoch || e.Kind == store.EntryFold }) {
+	if err == nil && slices.ContainsFunc(entries,
+		func(e store.Entry) bool { return e.Kind == store.EntryEpoch || e.Kind == store.EntryFold }) {
 		h.folds.Add(1)
 	}
 	return n, err
@@ -161,7 +162,8 @@ func TestFirstSight(t *testing.T) {
 	body.WriteString(`{"model":"small-model","max_tokens":100,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"Do all the steps."}`)
 	for i := range 400 {
 		fmt.Fprintf(&body, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"bash","input":{"command":"run %d"}}]}`, i, i)
-		fmt.Fprintf(&body, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i, strings.Repeat(fmt.Sprintf("line %d of the log, ", i), 500))
+		fmt.Fprintf(&body, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i,
+			strings.Repeat(fmt.Sprintf("line %d of the log, ", i), 500))
 	}
 	body.WriteString(`]}`)
 	w := httptest.NewRecorder()

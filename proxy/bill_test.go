@@ -77,7 +77,8 @@ func TestBill(t *testing.T) {
 		check := func(h *Handler) {
 			t.Helper()
 			got, want := billed(t, h).All, up.Bill()
-			if cents(got.USD) != cents(want.USD) || got.Prompt != int64(want.Input+want.CacheRead+want.CacheWrite) || got.Output != int64(want.Output) ||
+			if cents(got.USD) != cents(want.USD) || got.Prompt != int64(want.Input+want.CacheRead+want.CacheWrite) ||
+				got.Output != int64(want.Output) ||
 				got.CacheRead != int64(want.CacheRead) || got.Sent != want.Requests || got.Requests != sent {
 				t.Errorf("billed %+v for %d requests, the provider charges %+v", got, sent, want)
 			}
@@ -90,7 +91,10 @@ func TestBill(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := NewHandler(&Options{Store: o.Store, Anthropic: h.rw.o.Anthropic, OpenAI: h.rw.o.OpenAI, Gemini: h.rw.o.OpenAI, Window: window, Report: reports.add})
+		again, err := NewHandler(&Options{
+			Store: o.Store, Anthropic: h.rw.o.Anthropic, OpenAI: h.rw.o.OpenAI,
+			Gemini: h.rw.o.OpenAI, Window: window, Report: reports.add,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -157,7 +161,8 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 		for _, to := range []string{serve(t, bare).String(), url} {
 			a := newAgent(messages, to, "Do all the steps.")
 			a.model = "claude-sonnet-5-5"
-			lit := fmt.Sprintf("%q", strings.Repeat("You are an agent, and these are your rules. ", 1000)) // Claude Code begins with 46 KB
+			// Claude Code begins with 46 KB
+			lit := fmt.Sprintf("%q", strings.Repeat("You are an agent, and these are your rules. ", 1000))
 			a.history = []string{`{"role":"user","content":` + lit + `}`}
 			agents = append(agents, a)
 		}

@@ -49,7 +49,9 @@ func TestStatusDoesNotWait(t *testing.T) {
 			if by == "digest" {
 				o.Session = func(_ store.SessionKey, s *pleat.Options) {
 					s.Digest.NoBackground = true
-					s.Digest.Generator = model.GeneratorFunc(func(context.Context, *model.Request, func(model.Delta)) (model.Reply, error) {
+					s.Digest.Generator = model.GeneratorFunc(func(context.Context, *model.Request, func(model.Delta)) (model.Reply,
+						error,
+					) {
 						at <- struct{}{}
 						<-gate
 						return model.Reply{}, errors.New("no digest today")
@@ -88,7 +90,8 @@ func TestStatusDoesNotWait(t *testing.T) {
 			go func() { got <- h.Sessions() }()
 			select {
 			case list := <-got:
-				if len(list) != 1 || list[0].Messages == 0 || list[0].Model != "small-model" || list[0].Snapshot.Tokens == 0 || list[0].Last.IsZero() {
+				if len(list) != 1 || list[0].Messages == 0 || list[0].Model != "small-model" || list[0].Snapshot.Tokens == 0 ||
+					list[0].Last.IsZero() {
 					t.Errorf("the status is %+v", list)
 				}
 			case <-time.After(5 * time.Second):
@@ -106,7 +109,8 @@ func TestStatusDoesNotWait(t *testing.T) {
 // begins with the same words.
 func TestFoundAgainInStore(t *testing.T) {
 	r := newReports()
-	a := newAgent(messages, start(t, upstream.New(upstream.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}), "Do all the steps.")
+	a := newAgent(messages, start(t, upstream.New(upstream.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
+		"Do all the steps.")
 	for range 3 {
 		if _, err := a.step(); err != nil {
 			t.Fatal(err)
@@ -157,8 +161,10 @@ func TestIndexIsBounded(t *testing.T) {
 	if len(rw.index) != indexed {
 		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
 	}
-	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)}, scope{}) // opened twice at once
-	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)}, scope{})
+	// opened twice at once
+	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)}, scope{})
+	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)},
+		scope{})
 	if len(rw.index) != 0 {
 		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.index))
 	}
@@ -223,7 +229,8 @@ func TestEventTooLarge(t *testing.T) {
 		}
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if !strings.Contains(string(body), "larger than 102400 bytes") || strings.Contains(string(body), "xxx") || err == nil {
+		if !strings.Contains(string(body), "larger than 102400 bytes") || strings.Contains(string(body), "xxx") ||
+			err == nil {
 			t.Errorf("the client got %.200q, %v", body, err)
 		}
 		if x := r.wait(1)[0]; !errors.Is(x.Err, sse.ErrTooLarge) {
@@ -264,7 +271,8 @@ func TestMemoryOfBodies(t *testing.T) {
 			t.Errorf("%d of %d bytes came: %d were taken (%v)", tt.come, tt.size, took, err)
 		}
 	}
-	if _, err := readAll(&drops{1}, limit+1, limit, func(int64) bool { t.Error("memory is taken"); return false }); !errors.Is(err, errTooLarge) {
+	if _, err := readAll(&drops{1}, limit+1, limit,
+		func(int64) bool { t.Error("memory is taken"); return false }); !errors.Is(err, errTooLarge) {
 		t.Errorf("got %v", err)
 	}
 

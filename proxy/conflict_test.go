@@ -35,7 +35,8 @@ func TestConflictInHiddenRound(t *testing.T) {
 							}
 							last = e.Seq
 						}
-						if _, err := st.Append(t.Context(), key, last, store.Entry{Kind: store.EntryPrefix, Data: []byte(`{"recall":"tools"}`)}); err != nil {
+						if _, err := st.Append(t.Context(), key, last,
+							store.Entry{Kind: store.EntryPrefix, Data: []byte(`{"recall":"tools"}`)}); err != nil {
 							t.Error(err)
 						}
 						return

@@ -81,7 +81,8 @@ func newReplayed(on *protocol, list []transcript.Message) replayed {
 	every := max(len(ends)/replayRequests, 1)
 	for i, end := range ends {
 		if i%every == 0 || i == len(ends)-1 {
-			r.requests = append(r.requests, fmt.Appendf(nil, `{"model":"some-model","%s":[%s],%s}`, on.array, strings.Join(elements[:end], ","), tools))
+			r.requests = append(r.requests,
+				fmt.Appendf(nil, `{"model":"some-model","%s":[%s],%s}`, on.array, strings.Join(elements[:end], ","), tools))
 		}
 	}
 	return r
@@ -119,7 +120,10 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 		responses: `{"id":"r","status":"completed","output":[],"usage":{"input_tokens":%d,"output_tokens":3,"total_tokens":9}}`,
 		generate:  `{"candidates":[{"content":{"parts":[{"text":"Yes."}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":3,"totalTokenCount":9}}`,
 	}[s.on]
-	resp := &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1}
+	resp := &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+	}
 	setBody(resp, fmt.Appendf(nil, reply, prompt))
 	return resp, nil
 }
@@ -130,7 +134,8 @@ func (r replayed) play(t *testing.T, s *sink, pick func(i int) *Transport) {
 	path := pathOf(r.on, "some-model", false)
 	for i, body := range r.requests {
 		s.client = body
-		resp, err := (&http.Client{Transport: pick(i)}).Post("http://provider.example"+path, "application/json", bytes.NewReader(body))
+		resp, err := (&http.Client{Transport: pick(i)}).Post("http://provider.example"+path, "application/json",
+			bytes.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -221,7 +226,8 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	})
 	sameBodies(t, one.bodies, two.bodies)
 	for key := range keys {
-		s, err := pleat.OpenSession(t.Context(), store, key, &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.format: r.on.codec}})
+		s, err := pleat.OpenSession(t.Context(), store, key,
+			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.format: r.on.codec}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -112,9 +112,13 @@ func TestMalformed(t *testing.T) {
 		io.WriteString(w, words)
 	})}
 	url := start(t, up, Options{})
-	bodies := []string{`{"model":`, ``, `[]`, `{"messages":"x"}`, "\x00\xff", `{"messages":[` + strings.Repeat(`[`, 20_000), `{"model":"m","messages":[]}`}
+	bodies := []string{`{"model":`, ``, `[]`, `{"messages":"x"}`, "\x00\xff", `{"messages":[` +
+		strings.Repeat(`[`, 20_000), `{"model":"m","messages":[]}`}
 	for i, body := range bodies {
-		for _, path := range []string{"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens", "/v1beta/models/m:generateContent"} {
+		for _, path := range []string{
+			"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens",
+			"/v1beta/models/m:generateContent",
+		} {
 			resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
 			if err != nil {
 				t.Fatal(err)
@@ -287,7 +291,8 @@ func echo(w http.ResponseWriter, r *http.Request) {
 	for _, e := range []string{
 		`{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
-		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, said+" / "+fmt.Sprint(len(req.messages))),
+		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`,
+			said+" / "+fmt.Sprint(len(req.messages))),
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`,
 		`{"type":"message_stop"}`,
@@ -306,7 +311,10 @@ func TestManySessions(t *testing.T) {
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	transport := newTransport(time.Minute).(*http.Transport)
-	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport, Sessions: 100})
+	h, err := NewHandler(&Options{
+		Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport,
+		Sessions: 100,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

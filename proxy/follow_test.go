@@ -51,7 +51,8 @@ func TestRewind(t *testing.T) {
 			if got := up.all()[sent]; !bytes.Equal(got, up.all()[7]) {
 				t.Error("the same request got other bytes the second time")
 			}
-			if got := r.wait(sent + 1)[sent]; got.Session == first || !got.Forked || family(got.Session.Session) != family(first.Session) {
+			if got := r.wait(sent + 1)[sent]; got.Session == first || !got.Forked ||
+				family(got.Session.Session) != family(first.Session) {
 				t.Errorf("session %s, forked %t; the first was %s", got.Session, got.Forked, first)
 			}
 			// And on from there.
@@ -92,7 +93,8 @@ func TestForkKeepsHandles(t *testing.T) {
 		t.Fatal("no fork")
 	}
 	unfolded := func(key store.SessionKey) string {
-		s, err := pleat.OpenSession(t.Context(), st, key, &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: messages.codec}})
+		s, err := pleat.OpenSession(t.Context(), st, key,
+			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: messages.codec}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -171,7 +173,8 @@ func TestClientCompacts(t *testing.T) {
 	}
 	// One that is first seen in its middle gets none.
 	a.header = nil
-	a.history = []string{strings.Replace(a.history[0], "previous", "former", 1), a.history[1], a.history[2]} // nothing of what a model said here
+	// nothing of what a model said here
+	a.history = []string{strings.Replace(a.history[0], "previous", "former", 1), a.history[1], a.history[2]}
 	n := len(up.all())
 	a.run(t)
 	if bytes.Contains(up.all()[n], []byte(`"name":"unfold"`)) {
@@ -265,9 +268,12 @@ func TestPrincipal(t *testing.T) {
 		}
 	}
 	all := []string{
-		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization", "Bearer sk-one"), of(nil, "Authorization", "Basic abc"),
-		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization", "Bearer sk-ant-oat01-one"),
-		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"),
+		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization", "Bearer sk-one"), of(nil,
+			"Authorization", "Basic abc"),
+		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization",
+			"Bearer sk-ant-oat01-one"),
+		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b",
+			"Chatgpt-Account-Id", "7"),
 	}
 	for i, p := range all {
 		if slices.Index(all, p) != i {

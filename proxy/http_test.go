@@ -50,7 +50,8 @@ func TestPassThrough(t *testing.T) {
 		if tt.method == "HEAD" {
 			want = ""
 		}
-		if string(got) != want || resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Seen") != "yes me/1" || resp.Header.Get("Retry-After") != "7" {
+		if string(got) != want || resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Seen") != "yes me/1" ||
+			resp.Header.Get("Retry-After") != "7" {
 			t.Errorf("%s %s: %d %q %v", tt.method, tt.path, resp.StatusCode, got, resp.Header)
 		}
 	}
@@ -115,7 +116,10 @@ func TestCompressed(t *testing.T) {
 			return out.Bytes()
 		},
 	}
-	o := Options{Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: store.NewMemory(), Decoders: map[string]Decoder{"deflate": zlib.NewReader}}
+	o := Options{
+		Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: store.NewMemory(),
+		Decoders: map[string]Decoder{"deflate": zlib.NewReader},
+	}
 	if err := o.fill(); err != nil {
 		t.Fatal(err)
 	}
@@ -173,7 +177,9 @@ func TestNoDecoder(t *testing.T) {
 		case observe && (len(up.all()) != 1 || string(up.all()[0]) != "(packed)"):
 			t.Errorf("%q went out", up.all())
 		case observe:
-		case resp.StatusCode != http.StatusUnsupportedMediaType || !strings.Contains(string(body), `no decoder for content encoding \"Zstd\"`) || resp.Header.Get("Accept-Encoding") != "gzip":
+		case resp.StatusCode != http.StatusUnsupportedMediaType ||
+			!strings.Contains(string(body), `no decoder for content encoding \"Zstd\"`) ||
+			resp.Header.Get("Accept-Encoding") != "gzip":
 			t.Errorf("the client got %d %s, %v", resp.StatusCode, body, resp.Header)
 		case len(up.all()) > 0:
 			t.Error("it went out")
@@ -187,7 +193,8 @@ func TestObserveTooLong(t *testing.T) {
 		strings.Repeat("too many words ", 4_000) + `"}]}`
 	for _, observe := range []bool{false, true} {
 		up := &capture{to: upstream.New(upstream.Options{})}
-		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages", "application/json", strings.NewReader(body))
+		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages", "application/json",
+			strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -393,7 +400,8 @@ func TestLargeBodies(t *testing.T) {
 	})
 	url := start(t, up, Options{Recall: RecallOff, ObserveOnly: true, MaxBody: 101 << 20})
 	body := func(n int) io.Reader {
-		return io.MultiReader(strings.NewReader(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"`), io.LimitReader(zeros{}, int64(n)), strings.NewReader(`"}]}`))
+		return io.MultiReader(strings.NewReader(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"`),
+			io.LimitReader(zeros{}, int64(n)), strings.NewReader(`"}]}`))
 	}
 	resp, err := http.Post(url+"/v1/messages", "application/json", body(100<<20))
 	if err != nil {

@@ -26,7 +26,8 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 	if err != nil {
 		t.Fatal(err)
 	}
-	prefixes := []transcript.Hash{transcript.HashOf(fmt.Sprint(len(r.System), len(r.Tools)))} // the head of a test does not change otherwise
+	// the head of a test does not change otherwise
+	prefixes := []transcript.Hash{transcript.HashOf(fmt.Sprint(len(r.System), len(r.Tools)))}
 	for _, m := range r.Messages {
 		h := anthropic.MessageHash([]byte(m.Raw()))
 		prefixes = append(prefixes, transcript.HashOf(prefixes[len(prefixes)-1].String()+h.String()))
@@ -82,7 +83,8 @@ func TestMarkerAtFold(t *testing.T) {
 			t.Errorf("request %d has %d markers", i, markers)
 		}
 	}
-	t.Logf("%d requests, %d with a marker of the proxy: %d messages from the cache, %d without", len(up.all()), marked, read, alone)
+	t.Logf("%d requests, %d with a marker of the proxy: %d messages from the cache, %d without", len(up.all()), marked,
+		read, alone)
 	if marked == 0 || read <= alone {
 		t.Errorf("the markers of %d requests found %d messages, those of the client alone %d", marked, read, alone)
 	}

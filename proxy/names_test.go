@@ -52,7 +52,8 @@ func TestClientToolComesLater(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if last := string(seen.all()[len(seen.all())-1]); !strings.Contains(last, `unfold(\"`) || strings.Contains(last, "pleat_unfold") {
+	if last := string(seen.all()[len(seen.all())-1]); !strings.Contains(last, `unfold(\"`) ||
+		strings.Contains(last, "pleat_unfold") {
 		t.Fatal("nothing is folded yet, or under another name")
 	}
 	for _, tt := range []struct{ tools, prefix string }{
@@ -80,7 +81,8 @@ func TestClientToolComesLater(t *testing.T) {
 		}
 		sent := string(get(out, "messages"))
 		if n := strings.Count(sent, `unfold(\"`); n == 0 || n != strings.Count(sent, " "+tt.prefix+`unfold(\"`) {
-			t.Errorf("%s: stubs name another tool: %d of %d name ours", tt.prefix, strings.Count(sent, " "+tt.prefix+`unfold(\"`), n)
+			t.Errorf("%s: stubs name another tool: %d of %d name ours", tt.prefix,
+				strings.Count(sent, " "+tt.prefix+`unfold(\"`), n)
 		}
 		ask = `{"type":"tool_use","id":"ours_` + tt.prefix + `","name":"` + tt.prefix + `ledger","input":{}}`
 		if _, err := a.step(); err != nil { // fails if the client gets the call

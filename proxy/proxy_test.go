@@ -71,7 +71,8 @@ func TestToolsInInput(t *testing.T) {
 		if !folded || recalled != want {
 			t.Errorf("%s: folded %t, recalled %q, want %q", name, folded, recalled, want)
 		}
-		if first := string(seen.all()[0]); !strings.HasPrefix(first, `{"tools":[{"type":"function","name":"`+prefix+`unfold"`) {
+		if first := string(seen.all()[0]); !strings.HasPrefix(first,
+			`{"tools":[{"type":"function","name":"`+prefix+`unfold"`) {
 			t.Errorf("%s: the first request begins with %.80s", name, first)
 		}
 	}

@@ -102,7 +102,8 @@ func sameBodies(t *testing.T, want, got [][]byte) {
 			for at < min(len(want[i]), len(got[i])) && want[i][at] == got[i][at] {
 				at++
 			}
-			t.Fatalf("request %d differs at byte %d of %d:\n got …%s\nwant …%s", i, at, len(got[i]), around(got[i], at), around(want[i], at))
+			t.Fatalf("request %d differs at byte %d of %d:\n got …%s\nwant …%s", i, at, len(got[i]), around(got[i], at),
+				around(want[i], at))
 		}
 	}
 }

@@ -259,8 +259,10 @@ func TestEmptyResults(t *testing.T) {
 		a := newAgent(messages, start(t, up, Options{Window: window, Policy: p, Report: r.add}), "Do all the steps.")
 		a.model = "claude-sonnet-4-5"
 		for i := range 8 {
-			a.history = append(a.history, fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9x%d","name":"bash","input":{"command":"true"}}]}`, i),
-				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01A09q90qw90lq917835lq9x%d"}]}`, i))
+			a.history = append(a.history,
+				fmt.Sprintf(`{"role":"assistant","content":[{"type":"tool_use","id":"toolu_01A09q90qw90lq917835lq9x%d","name":"bash","input":{"command":"true"}}]}`, i),
+				fmt.Sprintf(`{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_01A09q90qw90lq917835lq9x%d"}]}`,
+					i))
 			if _, err := a.send(); err != nil {
 				t.Fatalf("%s, %d results: %v", p.Name, i, err)
 			}

@@ -36,11 +36,18 @@ func TestGeminiForms(t *testing.T) {
 	} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", name, beside), func(t *testing.T) {
-				up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside, Parallel: 2, Thinking: true})
+				up := upstream.New(upstream.Options{
+					Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside,
+					Parallel: 2, Thinking: true,
+				})
 				var log bytes.Buffer
 				reports := newReports()
 				st := store.NewMemory()
-				a := newAgent(generate, start(t, up, Options{Window: window, Store: st, Report: reports.add, Logger: slog.New(slog.NewTextHandler(&log, nil))}), "Do all the steps.")
+				a := newAgent(generate, start(t, up,
+					Options{
+						Window: window, Store: st, Report: reports.add,
+						Logger: slog.New(slog.NewTextHandler(&log, nil)),
+					}), "Do all the steps.")
 				a.model, a.to, a.streams = cmp.Or(tt.model, a.model), tt.to, tt.streams
 				for more := true; more; {
 					n := len(a.history)
@@ -65,7 +72,8 @@ func TestGeminiForms(t *testing.T) {
 					}
 				}
 				if recalled != "exact" || hidden == 0 || len(sessions) != 1 || up.Log()[len(up.Log())-1].Step != 24 {
-					t.Errorf("recalled %q, %d hidden rounds, %d sessions, %d steps", recalled, hidden, len(sessions), up.Log()[len(up.Log())-1].Step)
+					t.Errorf("recalled %q, %d hidden rounds, %d sessions, %d steps", recalled, hidden, len(sessions),
+						up.Log()[len(up.Log())-1].Step)
 				}
 				if strings.Contains(log.String(), key) || strings.Contains(log.String(), "key=") {
 					t.Errorf("the key is logged:\n%s", log.String())

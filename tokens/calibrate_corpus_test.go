@@ -76,7 +76,8 @@ func TestCorpusCalibration(t *testing.T) {
 			t.Fatal(err)
 		}
 		overhead, slope := cal.Line()
-		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead, slope, off)
+		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead, slope,
+			off)
 		errs = append(errs, off)
 	}
 	slices.Sort(errs)
@@ -105,7 +106,8 @@ func calibrateOn(file string) (cal *tokens.Calibration, off float64, err error) 
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
 		var l logLine
-		if json.Unmarshal(lines.Bytes(), &l) != nil || l.IsSidechain || l.Type != "user" && l.Type != "assistant" || l.Message.Model == "<synthetic>" {
+		if json.Unmarshal(lines.Bytes(), &l) != nil || l.IsSidechain || l.Type != "user" && l.Type != "assistant" ||
+			l.Message.Model == "<synthetic>" {
 			continue
 		}
 		if l.IsCompactSummary {

@@ -95,9 +95,12 @@ func TestCountBlocks(t *testing.T) {
 
 func TestCountRequest(t *testing.T) {
 	req := model.Request{
-		System:   "12345",
-		Tools:    []model.Tool{{Name: "ab", Description: "cd", Schema: "{}"}, {Raw: `{"name":"x"}`}},
-		Messages: []transcript.Message{transcript.User("123"), transcript.NewMessage(transcript.RoleUser, transcript.Say("1"), transcript.Say("2"))},
+		System: "12345",
+		Tools:  []model.Tool{{Name: "ab", Description: "cd", Schema: "{}"}, {Raw: `{"name":"x"}`}},
+		Messages: []transcript.Message{
+			transcript.User("123"),
+			transcript.NewMessage(transcript.RoleUser, transcript.Say("1"), transcript.Say("2")),
+		},
 	}
 	for _, c := range []struct {
 		model model.Model

@@ -14,7 +14,11 @@ func TestMessageJSON(t *testing.T) {
 		transcript.Text{Text: transcript.Plain(bad), Raw: `{"type":"text"}`},
 		transcript.Thinking{Text: transcript.Plain("hm"), Signature: "c2ln", Redacted: true},
 		transcript.Call("c1", "bash", `{"command":"ls"}`),
-		transcript.ToolResult{CallID: "c1", Error: true, Parts: transcript.BlocksOf(transcript.Say(bad), transcript.Image{MediaType: "image/png", Data: transcript.Plain("AAAA"), Detail: "low"})},
+		transcript.ToolResult{
+			CallID: "c1", Error: true,
+			Parts: transcript.BlocksOf(transcript.Say(bad),
+				transcript.Image{MediaType: "image/png", Data: transcript.Plain("AAAA"), Detail: "low"}),
+		},
 		transcript.Image{URL: "file:x"},
 		transcript.Opaque{Type: "document", Raw: `{"type":"document"}`},
 	).WithOrigin(transcript.OriginTyped)
@@ -29,7 +33,10 @@ func TestMessageJSON(t *testing.T) {
 	if !reflect.DeepEqual(m, got) {
 		t.Errorf("round trip:\n%s\ngot  %+v\nwant %+v", data, got, m)
 	}
-	for _, broken := range []string{`{`, `{"blocks":[{"kind":"nonsense"}]}`, `{"blocks":[{"kind":"tool_result","parts":[{"kind":""}]}]}`} {
+	for _, broken := range []string{
+		`{`, `{"blocks":[{"kind":"nonsense"}]}`,
+		`{"blocks":[{"kind":"tool_result","parts":[{"kind":""}]}]}`,
+	} {
 		if err := json.Unmarshal([]byte(broken), &got); err == nil {
 			t.Errorf("Unmarshal(%s) succeeded", broken)
 		}

@@ -13,7 +13,8 @@ import (
 func ExampleRepair() {
 	msgs := []transcript.Message{
 		transcript.User("Is the build green?"),
-		transcript.Assistant(transcript.Call("c1", "bash", `{"command":"make"}`), transcript.Call("c2", "bash", `{"command":"make test"}`)),
+		transcript.Assistant(transcript.Call("c1", "bash", `{"command":"make"}`),
+			transcript.Call("c2", "bash", `{"command":"make test"}`)),
 	}
 	msgs = transcript.Repair(msgs, func(c transcript.ToolCall) string {
 		return "The program ended before " + c.Name + " answered. It may have run; look before you run it again."

@@ -158,7 +158,8 @@ func TestContent(t *testing.T) {
 }
 
 func TestBlocksText(t *testing.T) {
-	b := transcript.BlocksOf(transcript.Say("one"), transcript.Image{}, transcript.Say("two"), transcript.Say(""), transcript.Say("three"))
+	b := transcript.BlocksOf(transcript.Say("one"), transcript.Image{}, transcript.Say("two"), transcript.Say(""),
+		transcript.Say("three"))
 	if got, want := b.Text(), "one\ntwo\n\nthree"; got != want {
 		t.Errorf("Text() = %q, want %q", got, want)
 	}
@@ -191,7 +192,10 @@ func TestMessageCalls(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	a, b, c := transcript.HashOf("a"), transcript.HashOf("b"), transcript.HashOf("c")
-	abc, abb, bac := transcript.Chain([]transcript.Hash{a, b, c}), transcript.Chain([]transcript.Hash{a, b, b}), transcript.Chain([]transcript.Hash{b, a, c})
+	abc, abb, bac := transcript.Chain([]transcript.Hash{a, b, c}), transcript.Chain([]transcript.Hash{
+		a, b,
+		b,
+	}), transcript.Chain([]transcript.Hash{b, a, c})
 	if abc[0] != abb[0] || abc[1] != abb[1] {
 		t.Error("equal prefixes have different hashes")
 	}

@@ -12,7 +12,8 @@ func TestResolve(t *testing.T) {
 	failed := transcript.ErrorResult("1", "long output")
 	msgs := []transcript.Message{
 		transcript.User("hi"),
-		transcript.Assistant(transcript.Thinking{Signature: "s"}, transcript.Say("text"), transcript.Call("1", "bash", `{"a":1}`)),
+		transcript.Assistant(transcript.Thinking{Signature: "s"}, transcript.Say("text"),
+			transcript.Call("1", "bash", `{"a":1}`)),
 		transcript.Results(failed),
 	}
 	at := func(i int) transcript.Message { return msgs[i] }

@@ -46,7 +46,8 @@ func llama(t *testing.T, window int) string {
 	addr := l.Addr().(*net.TCPAddr)
 	l.Close()
 	// The smallest models have windows in which no session has room.
-	cmd := exec.Command(program, "-m", weights, "-c", fmt.Sprint(window), "--override-kv", fmt.Sprint("llama.context_length=int:", window),
+	cmd := exec.Command(program, "-m", weights, "-c", fmt.Sprint(window), "--override-kv",
+		fmt.Sprint("llama.context_length=int:", window),
 		"--parallel", "1", "--host", "127.0.0.1", "--port", fmt.Sprint(addr.Port))
 	stderr, err := cmd.StderrPipe()
 	if err != nil {
@@ -153,7 +154,8 @@ func llamaCaches(t *testing.T, client model.Generator, mdl model.Model) {
 	u := second.Usage
 	t.Logf("first %+v, second %+v", first.Usage, u)
 	if u.CacheRead < first.Usage.Prompt()*3/4 || u.Prompt() <= first.Usage.Prompt() {
-		t.Errorf("read %d of %d tokens from the cache; the prompt before had %d", u.CacheRead, u.Prompt(), first.Usage.Prompt())
+		t.Errorf("read %d of %d tokens from the cache; the prompt before had %d", u.CacheRead, u.Prompt(),
+			first.Usage.Prompt())
 	}
 }
 
@@ -178,7 +180,11 @@ func TestLlamaGivenUp(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: found.Models[0]}
-	reply, err := client.Generate(ctx, &model.Request{Messages: []transcript.Message{transcript.User("Once upon a time")}, MaxTokens: 400}, func(model.Delta) { cancel() })
+	reply, err := client.Generate(ctx,
+		&model.Request{
+			Messages:  []transcript.Message{transcript.User("Once upon a time")},
+			MaxTokens: 400,
+		}, func(model.Delta) { cancel() })
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v, %q", err, textOf(reply))
 	}
@@ -197,14 +203,21 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl}
 	for _, p := range []fold.Policy{policy.Default(), policy.Threshold()} {
 		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: p.Name}, &pleat.Options{
-			Model: mdl, Policy: p, Digest: digest.Options{Generator: client, Model: mdl, NoBackground: true}, Check: openai.ChatChecker(mdl),
+			Model: mdl, Policy: p, Digest: digest.Options{
+				Generator: client, Model: mdl,
+				NoBackground: true,
+			}, Check: openai.ChatChecker(mdl),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		msgs := []transcript.Message{transcript.User(rule).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say("Noted."))}
+		msgs := []transcript.Message{
+			transcript.User(rule).WithOrigin(transcript.OriginTyped),
+			transcript.Assistant(transcript.Say("Noted.")),
+		}
 		for i := range 6 {
-			msgs = append(msgs, transcript.User(fmt.Sprintf("Step %d: rename the field.", i)).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say(story(350))))
+			msgs = append(msgs, transcript.User(fmt.Sprintf("Step %d: rename the field.",
+				i)).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say(story(350))))
 		}
 		msgs = append(msgs, transcript.User("Delete the unused code in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
 		if err := s.Append(t.Context(), msgs...); err != nil {
@@ -225,7 +238,8 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 			continue
 		}
 		was := strings.Contains(told.String(), rule)
-		t.Logf("%s: told the constraint %t, keeps to it %t: %q", p.Name, was, strings.Contains(textOf(reply), "frozen"), textOf(reply))
+		t.Logf("%s: told the constraint %t, keeps to it %t: %q", p.Name, was, strings.Contains(textOf(reply), "frozen"),
+			textOf(reply))
 		if p.Name == "default" && (!was || len(view) >= len(msgs)) {
 			t.Errorf("default: %d of %d messages, the constraint is told: %t", len(view), len(msgs), was)
 		}

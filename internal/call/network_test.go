@@ -28,7 +28,8 @@ func TestRedirect(t *testing.T) {
 			honest := httptest.NewServer(http.RedirectHandler(thief.URL+"/v1/other?token=1", code))
 			defer honest.Close()
 			_, err := w.client(honest.URL, nil, tuning{}).Generate(t.Context(), request(w.model), nil)
-			if err == nil || !strings.Contains(err.Error(), "not followed") || !strings.Contains(err.Error(), thief.URL+"/v1/other,") {
+			if err == nil || !strings.Contains(err.Error(), "not followed") ||
+				!strings.Contains(err.Error(), thief.URL+"/v1/other,") {
 				t.Errorf("%s, %d: got %v", w.name, code, err)
 			}
 			if reached.Load() {
@@ -81,7 +82,10 @@ func TestLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, hc := start(t, status(429, `{"error":{"message":"slow down, `+key+`"}}`), events(wires[0].stream...))
 		var log bytes.Buffer
-		c := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "http://model.test", Key: key, HTTP: hc, Logger: slog.New(slog.NewJSONHandler(&log, nil))}}
+		c := &anthropic.Client{ClientOptions: model.ClientOptions{
+			BaseURL: "http://model.test", Key: key, HTTP: hc,
+			Logger: slog.New(slog.NewJSONHandler(&log, nil)),
+		}}
 		if _, err := c.Generate(t.Context(), request("m"), nil); err != nil {
 			t.Fatal(err)
 		}

@@ -56,7 +56,8 @@ func reactive(t *testing.T, client model.Generator, mdl model.Model) {
 	const goal = "Tell me of a dog. Never mention the cat."
 	msgs := []transcript.Message{transcript.User(goal)}
 	for i := range 3 {
-		msgs = append(msgs, transcript.Assistant(transcript.Say(story(mdl.Window/2))), transcript.User(fmt.Sprintf("Go on, part %d.", i)))
+		msgs = append(msgs, transcript.Assistant(transcript.Say(story(mdl.Window/2))),
+			transcript.User(fmt.Sprintf("Go on, part %d.", i)))
 	}
 	if err := s.Append(ctx, msgs...); err != nil {
 		t.Fatal(err)

@@ -42,7 +42,10 @@ var wires = []wire{
 	{
 		name: "anthropic", model: "claude-opus-4-5",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: base, Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}}
+			return &anthropic.Client{ClientOptions: model.ClientOptions{
+				BaseURL: base, Key: key, HTTP: hc, Retries: o.retries,
+				Idle: o.idle, Limit: o.limit,
+			}}
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
@@ -54,13 +57,17 @@ var wires = []wire{
 				"data: " + `{"type":"message_stop"}` + "\n\n",
 		},
 		tooLong: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`,
-		failed:  "event: error\ndata: " + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` + "\n\n",
+		failed: "event: error\ndata: " + `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}` +
+			"\n\n",
 		badJSON: `{"id":"msg_1","type":"message","content":[{"type":"te`,
 	},
 	{
 		name: "chat", model: "gpt-4o",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &openai.ChatClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}
+			return &openai.ChatClient{
+				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle,
+				Limit: o.limit,
+			}
 		},
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
 		stream: []string{
@@ -76,9 +83,13 @@ var wires = []wire{
 	{
 		name: "responses", model: "gpt-5.4",
 		client: func(base string, hc *http.Client, o tuning) model.Generator {
-			return &openai.ResponsesClient{BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle, Limit: o.limit}
+			return &openai.ResponsesClient{
+				BaseURL: base + "/v1", Key: key, HTTP: hc, Retries: o.retries, Idle: o.idle,
+				Limit: o.limit,
+			}
 		},
-		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item + `],"usage":{"input_tokens":3,"output_tokens":1}}`,
+		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item +
+			`],"usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
 			"event: response.created\ndata: " + `{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}` + "\n\n",
 			"data: " + `{"type":"response.output_text.delta","output_index":0,"delta":"Hello"}` + "\n\n" +

@@ -82,7 +82,8 @@ func (r *request) unseen() (out []string) {
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
 			// One that is too large for the window is shown by its beginning and end from the start.
-			if text := res.Parts.Text(); ok && res.CallID != recallID && (showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") || showsCut.MatchString(text)) {
+			if text := res.Parts.Text(); ok && res.CallID != recallID &&
+				(showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") || showsCut.MatchString(text)) {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}
@@ -109,7 +110,8 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 		return call{}, false
 	}
 	i := slices.IndexFunc(r.tools, func(t model.Tool) bool {
-		return slices.Contains([]string{"Agent", "Task", "task", "agent", "generalist", "spawn_agent", "use_subagents"}, t.Name)
+		return slices.Contains([]string{"Agent", "Task", "task", "agent", "generalist", "spawn_agent", "use_subagents"},
+			t.Name)
 	})
 	if i < 0 {
 		return call{}, false

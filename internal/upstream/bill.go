@@ -24,7 +24,8 @@ func (s *Server) Bill() Bill {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	b, p := s.bill, s.o.Price
-	b.USD = (float64(b.Input)*p.Input + float64(b.CacheRead)*p.CacheRead + float64(b.CacheWrite)*p.CacheWrite + float64(b.Output)*p.Output) / 1_000_000
+	b.USD = (float64(b.Input)*p.Input + float64(b.CacheRead)*p.CacheRead + float64(b.CacheWrite)*p.CacheWrite +
+		float64(b.Output)*p.Output) / 1_000_000
 	return b
 }
 

@@ -191,7 +191,8 @@ func (r *request) serverTool(o Options) (call, bool) {
 	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == c.name }) {
 		return c, true
 	}
-	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "ToolSearch" }) && !strings.Contains(r.body, findID) {
+	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "ToolSearch" }) &&
+		!strings.Contains(r.body, findID) {
 		return call{id: findID, name: "ToolSearch", input: `{"query":"select:` + c.name + `","max_results":5}`}, true
 	}
 	c.name, c.namespace = o.Tool, space // as Codex has it
@@ -223,7 +224,10 @@ func (r *request) shell(n, bytes int) (call, error) {
 		id = fmt.Sprintf("call_%03d_from_upstream_%d", n, again)
 		command += " #"
 	}
-	for _, name := range []string{"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command", "run_commands"} {
+	for _, name := range []string{
+		"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command",
+		"run_commands",
+	} {
 		i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name })
 		if i < 0 {
 			continue
@@ -233,7 +237,8 @@ func (r *request) shell(n, bytes int) (call, error) {
 	}
 	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
 		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
-		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) + ");\ntext(r.output ?? r);"
+		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) +
+			");\ntext(r.output ?? r);"
 		return call{id: id, name: "exec", input: script, script: true}, err
 	}
 	return call{}, fmt.Errorf("the client offers no shell tool")

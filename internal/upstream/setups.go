@@ -55,7 +55,8 @@ enabled = false
 		if o.Continue {
 			argv = append(argv, "resume", "--last")
 		}
-		return append(argv, o.Prompt), []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml", config)
+		return append(argv, o.Prompt), []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml",
+			config)
 	}
 }
 
@@ -87,11 +88,15 @@ func setupGemini(model string) func(Drive) (argv, env []string, err error) {
 	return func(o Drive) ([]string, []string, error) {
 		settings := fmt.Sprintf(`{"security":{"auth":{"selectedType":"gemini-api-key"}},"general":{"disableAutoUpdate":true,"enableAutoUpdate":false},
 "privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000},"model":{"compressionThreshold":%f}}`, float64(o.Window)/(1<<20))
-		argv := []string{filepath.Join(o.Dir, "node_modules/.bin/gemini"), "--yolo", "--skip-trust", "-m", model, "-p", o.Prompt}
+		argv := []string{
+			filepath.Join(o.Dir, "node_modules/.bin/gemini"), "--yolo", "--skip-trust", "-m", model, "-p",
+			o.Prompt,
+		}
 		if o.Continue {
 			argv = append(argv, "--resume", "latest")
 		}
-		return argv, []string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}, write(o, ".gemini/settings.json", settings)
+		return argv, []string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}, write(o, ".gemini/settings.json",
+			settings)
 	}
 }
 
@@ -128,18 +133,26 @@ func setupQwen(o Drive) (argv, env []string, err error) {
 	if o.Continue {
 		argv = append(argv, "--continue")
 	}
-	return argv, []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=dummy", "OPENAI_MODEL=scripted"}, write(o, ".qwen/settings.json", settings)
+	return argv, []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=dummy", "OPENAI_MODEL=scripted"}, write(o,
+		".qwen/settings.json", settings)
 }
 
 func setupCline(o Drive) (argv, env []string, err error) {
-	settings, err := json.Marshal(object{"version": 1, "lastUsedProvider": "openai-compatible", "modes": object{}, "providers": object{
-		"openai-compatible": object{"settings": object{
-			"provider": "openai-compatible", "apiKey": "dummy", "model": "scripted", "baseUrl": o.Base + "/v1",
-		}, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"},
-	}})
-	argv = []string{filepath.Join(o.Dir, "node_modules/.bin/cline"), "--json", "-k", "dummy", "-P", "openai-compatible", "-m", "scripted"}
+	settings, err := json.Marshal(object{
+		"version": 1, "lastUsedProvider": "openai-compatible", "modes": object{},
+		"providers": object{
+			"openai-compatible": object{"settings": object{
+				"provider": "openai-compatible", "apiKey": "dummy", "model": "scripted", "baseUrl": o.Base + "/v1",
+			}, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"},
+		},
+	})
+	argv = []string{
+		filepath.Join(o.Dir, "node_modules/.bin/cline"), "--json", "-k", "dummy", "-P", "openai-compatible",
+		"-m", "scripted",
+	}
 	// By itself it leaves a server behind.
-	return append(argv, o.Prompt), []string{"CLINE_SESSION_BACKEND_MODE=local"}, errors.Join(err, write(o, ".cline/data/settings/providers.json", string(settings)))
+	return append(argv, o.Prompt), []string{"CLINE_SESSION_BACKEND_MODE=local"}, errors.Join(err,
+		write(o, ".cline/data/settings/providers.json", string(settings)))
 }
 
 //go:embed sdk.mjs
@@ -156,7 +169,8 @@ func setupSDK(wire string) func(Drive) (argv, env []string, err error) {
 		}
 		// Modules are looked up beside the program, so it links the folder they are in.
 		if o.Home != "" {
-			if err := os.Symlink(filepath.Join(o.Dir, "node_modules"), filepath.Join(o.Home, "node_modules")); err != nil && !os.IsExist(err) {
+			if err := os.Symlink(filepath.Join(o.Dir, "node_modules"), filepath.Join(o.Home, "node_modules")); err != nil &&
+				!os.IsExist(err) {
 				return nil, nil, err
 			}
 		}

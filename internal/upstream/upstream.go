@@ -130,7 +130,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "enerateContent"):
 		wire = geminiFor(r.URL)
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
-		reply(w, http.StatusOK, object{"object": "list", "data": []object{{"id": "scripted", "object": "model", "owned_by": "script"}}})
+		reply(w, http.StatusOK, object{
+			"object": "list",
+			"data":   []object{{"id": "scripted", "object": "model", "owned_by": "script"}},
+		})
 		return
 	case strings.HasSuffix(path, "/count_tokens"):
 		body, _ := s.readBody(r)
@@ -138,7 +141,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wire == nil || r.Method != http.MethodPost {
-		reply(w, http.StatusNotFound, map[string]any{"error": map[string]any{"type": "not_found_error", "message": "no such path"}})
+		reply(w, http.StatusNotFound,
+			map[string]any{"error": map[string]any{"type": "not_found_error", "message": "no such path"}})
 		return
 	}
 	body, err := s.readBody(r)

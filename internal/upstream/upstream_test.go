@@ -50,9 +50,12 @@ func geminiClient(name string) client {
 		r.Model = name
 		return gemini.Encode(r)
 	}
-	return client{"/v1beta/models/" + name + ":generateContent", encode, gemini.DecodeReply, func(b []byte) (model.Reply, error) {
-		return recorded(&gemini.Recorder{}, b)
-	}}
+	return client{
+		"/v1beta/models/" + name + ":generateContent", encode, gemini.DecodeReply,
+		func(b []byte) (model.Reply, error) {
+			return recorded(&gemini.Recorder{}, b)
+		},
+	}
 }
 
 // url is where a request goes; Gemini's says whether it streams.
@@ -92,7 +95,10 @@ func TestConversation(t *testing.T) {
 func converse(t *testing.T, url string, c client, stream bool) string {
 	req := &model.Request{
 		Model: "scripted", MaxTokens: 1000, Stream: stream, Messages: []transcript.Message{transcript.User("Work through the steps.")},
-		Tools: []model.Tool{{Name: "Bash", Description: "runs a command", Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`}},
+		Tools: []model.Tool{{
+			Name: "Bash", Description: "runs a command",
+			Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`,
+		}},
 	}
 	for range 10 {
 		r := ask(t, url, c, req)

@@ -35,8 +35,14 @@ var (
 		"messages", "msg_", "prompt is too long: %d tokens > %d maximum", "invalid_request_error",
 		decodeMessages, wholeMessage, streamMessage, breakMessage, messageFailure,
 	}
-	chat      = wire{"chat", "chatcmpl-", openaiTooLong, "context_length_exceeded", decodeChat, wholeChat, streamChat, breakChat, openaiFailure}
-	responses = wire{"responses", "resp_", openaiTooLong, "context_length_exceeded", decodeResponses, wholeResponse, streamResponse, breakResponse, openaiFailure}
+	chat = wire{
+		"chat", "chatcmpl-", openaiTooLong, "context_length_exceeded", decodeChat, wholeChat, streamChat,
+		breakChat, openaiFailure,
+	}
+	responses = wire{
+		"responses", "resp_", openaiTooLong, "context_length_exceeded", decodeResponses, wholeResponse,
+		streamResponse, breakResponse, openaiFailure,
+	}
 )
 
 // stream writes server-sent events and flushes each.
@@ -121,7 +127,10 @@ func messageBlocks(a answer) []object {
 }
 
 func messageUsage(a answer, out int) object {
-	return object{"input_tokens": a.input, "cache_creation_input_tokens": a.written, "cache_read_input_tokens": a.read, "output_tokens": out}
+	return object{
+		"input_tokens": a.input, "cache_creation_input_tokens": a.written, "cache_read_input_tokens": a.read,
+		"output_tokens": out,
+	}
 }
 
 func wholeMessage(a answer) any {
@@ -161,11 +170,18 @@ func streamMessage(s *stream, a answer, _ *request) {
 		s.send("content_block_start", object{"type": "content_block_start", "index": i, "content_block": b})
 		s.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
 		if signature != nil {
-			s.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": object{"type": "signature_delta", "signature": signature}})
+			s.send("content_block_delta",
+				object{
+					"type": "content_block_delta", "index": i,
+					"delta": object{"type": "signature_delta", "signature": signature},
+				})
 		}
 		s.send("content_block_stop", object{"type": "content_block_stop", "index": i})
 	}
-	s.send("message_delta", object{"type": "message_delta", "delta": object{"stop_reason": messageStop(a), "stop_sequence": nil}, "usage": messageUsage(a, output(a))})
+	s.send("message_delta", object{
+		"type":  "message_delta",
+		"delta": object{"stop_reason": messageStop(a), "stop_sequence": nil}, "usage": messageUsage(a, output(a)),
+	})
 	s.send("message_stop", object{"type": "message_stop"})
 }
 

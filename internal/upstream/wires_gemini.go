@@ -112,7 +112,10 @@ func geminiChunks(a answer) []object {
 			candidate["finishReason"] = "STOP"
 			usage["candidatesTokenCount"], usage["totalTokenCount"] = output(a), a.prompt+output(a)
 		}
-		out = append(out, object{"candidates": []object{candidate}, "usageMetadata": usage, "modelVersion": a.model, "responseId": a.id})
+		out = append(out, object{
+			"candidates": []object{candidate}, "usageMetadata": usage, "modelVersion": a.model,
+			"responseId": a.id,
+		})
 	}
 	return out
 }

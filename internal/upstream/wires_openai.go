@@ -29,7 +29,10 @@ func wholeChat(a answer) any {
 	if len(a.calls) > 0 {
 		var calls []object
 		for _, c := range a.calls {
-			calls = append(calls, object{"id": c.id, "type": "function", "function": object{"name": c.name, "arguments": c.input}})
+			calls = append(calls, object{
+				"id": c.id, "type": "function",
+				"function": object{"name": c.name, "arguments": c.input},
+			})
 		}
 		m["tool_calls"] = calls
 	}
@@ -52,7 +55,10 @@ func streamChat(s *stream, a answer, r *request) {
 		send(object{"content": a.text}, nil)
 	}
 	for i, c := range a.calls {
-		send(object{"tool_calls": []object{{"index": i, "id": c.id, "type": "function", "function": object{"name": c.name, "arguments": ""}}}}, nil)
+		send(object{"tool_calls": []object{{
+			"index": i, "id": c.id, "type": "function",
+			"function": object{"name": c.name, "arguments": ""},
+		}}}, nil)
 		half := len(c.input) / 2
 		for _, part := range []string{c.input[:half], c.input[half:]} {
 			send(object{"tool_calls": []object{{"index": i, "function": object{"arguments": part}}}}, nil)
@@ -85,7 +91,10 @@ func decodeResponses(body []byte, m model.Model) (*request, error) {
 func responseItems(a answer) []object {
 	var out []object
 	if a.thinking != "" {
-		out = append(out, object{"type": "reasoning", "id": "rs_" + a.id, "summary": []object{}, "encrypted_content": "c2VhbGVk"})
+		out = append(out, object{
+			"type": "reasoning", "id": "rs_" + a.id, "summary": []object{},
+			"encrypted_content": "c2VhbGVk",
+		})
 	}
 	if a.text != "" {
 		out = append(out, object{
@@ -146,7 +155,8 @@ func streamResponse(s *stream, a answer, _ *request) {
 			send("response.content_part.added", merge(at, object{"part": part}))
 			send("response.output_text.delta", merge(at, object{"delta": a.text}))
 			send("response.output_text.done", merge(at, object{"text": a.text}))
-			send("response.content_part.done", merge(at, object{"part": object{"type": "output_text", "text": a.text, "annotations": []object{}}}))
+			send("response.content_part.done",
+				merge(at, object{"part": object{"type": "output_text", "text": a.text, "annotations": []object{}}}))
 		case "function_call", "custom_tool_call":
 			kind, member := "response.function_call_arguments", "arguments"
 			if item["type"] == "custom_tool_call" {

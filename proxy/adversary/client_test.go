@@ -47,8 +47,15 @@ func newClient(w *world, i int) *client {
 	c := &client{
 		w: w, wire: wires[w.IntN(len(wires))], style: style{w.chance(0.3), w.chance(0.3)},
 		key: fmt.Sprintf("key-%d", i), name: fmt.Sprintf("k%d", i), alts: map[string][]string{}, known: map[string]element{},
-		memory: &memory{map[string]thought{}, map[string]string{}, map[string][]string{}, map[string]string{}, map[string]string{}, map[string]bool{}},
-		said:   map[string]bool{}, hidden: map[string]bool{}, arrived: map[string]bool{}, seen: map[string]bool{}, excused: map[string]bool{},
+		memory: &memory{
+			map[string]thought{},
+			map[string]string{},
+			map[string][]string{},
+			map[string]string{},
+			map[string]string{},
+			map[string]bool{},
+		},
+		said: map[string]bool{}, hidden: map[string]bool{}, arrived: map[string]bool{}, seen: map[string]bool{}, excused: map[string]bool{},
 		stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}
 	s := &setup{model: "small-model", stream: w.chance(0.5), texts: w.chance(0.5), images: w.chance(0.2)}
@@ -193,7 +200,8 @@ func (c *client) turn() {
 		c.history, c.branches[i] = slices.Clone(c.branches[i]), slices.Clone(c.history)
 	case last.answers():
 		c.say()
-	case c.wire.system != nil && c.setup.system && last.role != "system" && !(c.wire == messagesWire && len(c.history) == 1) && w.chance(0.08):
+	case c.wire.system != nil && c.setup.system && last.role != "system" &&
+		!(c.wire == messagesWire && len(c.history) == 1) && w.chance(0.08):
 		c.push(c.wire.system(c.style, c.tag()+"The date is today. "+c.words(5)))
 	}
 	if c.history[len(c.history)-1].answers() {

@@ -21,7 +21,10 @@ var (
 	marker = regexp.MustCompile(`, ?"cache_control": ?\{[^}]*\}`)
 	tagged = regexp.MustCompile(`^k\d+\.\d+: `)
 	files  = regexp.MustCompile(`read (\S+/[0-9a-z]+\.txt)`)
-	ours   = []string{"[pleat:", "[folded:", "[session summary", "<conversation_summary>", "[Compressed]", "[Compacted]", "[Reactive compact]", "[snipped ", "Understood. Continuing", "Continue."}
+	ours   = []string{
+		"[pleat:", "[folded:", "[session summary", "<conversation_summary>", "[Compressed]", "[Compacted]",
+		"[Reactive compact]", "[snipped ", "Understood. Continuing", "Continue.",
+	}
 )
 
 // legal judges a client's own request. What thinking is bound to the client does not know:
@@ -78,10 +81,12 @@ func (c *client) judge(body []byte, head http.Header) *view {
 		return nil
 	}
 	for _, bad := range c.wire.check(v) {
-		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements), outline(c.sent))
+		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements),
+			outline(c.sent))
 	}
 	for _, other := range c.w.clients {
-		if other != c && bytes.Contains(body, []byte(other.name+".")) && regexp.MustCompile(`\b`+other.name+`\.\d+: `).Match(body) {
+		if other != c && bytes.Contains(body, []byte(other.name+".")) &&
+			regexp.MustCompile(`\b`+other.name+`\.\d+: `).Match(body) {
 			c.w.fail("%s: a view shows what %s said", c.wire.name, other.name)
 		}
 	}
@@ -185,7 +190,8 @@ func (c *client) compare(v *view) {
 		}
 	}
 	if len(lost) > 0 && c.w.policy != "truncate" {
-		c.w.fail("%s: elements %v of the client's %d are gone without a word; first: %s", c.wire.name, lost, len(c.sent), c.sent[lost[0]].raw+"\nview: "+outline(v.elements)+"\nsent: "+outline(c.sent))
+		c.w.fail("%s: elements %v of the client's %d are gone without a word; first: %s", c.wire.name, lost, len(c.sent),
+			c.sent[lost[0]].raw+"\nview: "+outline(v.elements)+"\nsent: "+outline(c.sent))
 	}
 	if folded {
 		c.w.Folded++
@@ -212,7 +218,8 @@ func (c *client) origin(e *element, from int) int {
 		tag := tagged.FindString(p.text)
 		for k := range c.sent[from:] {
 			for _, q := range c.sent[from+k].parts {
-				if q.kind == p.kind && (p.id != "" && p.id == q.id || p.kind == text && tag != "" && strings.HasPrefix(q.text, tag)) {
+				if q.kind == p.kind && (p.id != "" && p.id == q.id || p.kind == text && tag != "" &&
+					strings.HasPrefix(q.text, tag)) {
 					return k
 				}
 			}
@@ -230,7 +237,8 @@ func (c *client) derived(at int, e, from *element) {
 	if e.role != from.role {
 		bad("another role")
 	}
-	if without(e.raw, append(c.wire.plain, "cache_control")...) != without(from.raw, append(c.wire.plain, "cache_control")...) && len(e.parts) == len(from.parts) && c.wire != geminiWire {
+	if without(e.raw, append(c.wire.plain, "cache_control")...) != without(from.raw,
+		append(c.wire.plain, "cache_control")...) && len(e.parts) == len(from.parts) && c.wire != geminiWire {
 		bad("members beside the content differ")
 	}
 	k := 0
@@ -413,7 +421,8 @@ func (c *client) recover() {
 		}
 		if m := handles.FindStringSubmatch(stub); m != nil {
 			if text, err := unfold(m[1]); text != p.text {
-				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, text, p.text)
+				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, text,
+					p.text)
 			}
 		}
 		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallFile {

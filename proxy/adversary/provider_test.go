@@ -46,7 +46,8 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	tokens := int(float64(len(body)) / p.rate)
 	switch {
 	case v == nil:
-		return answer(http.StatusBadRequest, "application/json", `{"error":{"message":"what is that?","type":"invalid_request_error"}}`)
+		return answer(http.StatusBadRequest, "application/json",
+			`{"error":{"message":"what is that?","type":"invalid_request_error"}}`)
 	case p.limit > 0 && tokens > p.limit:
 		p.w.Refused++
 		c.refused++
@@ -55,7 +56,8 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	case p.w.chance(0.02):
 		p.w.Faults++
 		c.fault = true
-		return answer(http.StatusServiceUnavailable, "application/json", `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
+		return answer(http.StatusServiceUnavailable, "application/json",
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	}
 	c.saw(v)
 	parts := c.reply(v, body)
@@ -213,7 +215,10 @@ func (c *client) call() part {
 	case "edit_file":
 		args["path"], args["old_string"], args["new_string"] = file, c.words(6), c.words(8)
 	case "bash":
-		args["command"] = []string{"go test ./...", "cat " + file, "git commit -m 'step'", "rm -rf out", "grep -rn error ."}[w.IntN(5)]
+		args["command"] = []string{
+			"go test ./...", "cat " + file, "git commit -m 'step'", "rm -rf out",
+			"grep -rn error .",
+		}[w.IntN(5)]
 	default:
 		args["query"] = c.words(3)
 	}

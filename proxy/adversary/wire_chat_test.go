@@ -20,7 +20,8 @@ var chatWire = &wire{
 		return out
 	},
 	tool: func(st style, name, description, schema string) string {
-		return st.obj("type", `"function"`, "function", st.obj("name", st.str(name), "description", st.str(description), "parameters", schema))
+		return st.obj("type", `"function"`, "function",
+			st.obj("name", st.str(name), "description", st.str(description), "parameters", schema))
 	},
 	tools: func(st style, list []string) string { return st.arr(list...) },
 	user: func(st style, s *setup, texts []string, pic bool) string {
@@ -69,7 +70,8 @@ func chatMessage(st style, s *setup, role string, texts []string, pic bool) stri
 			list = append(list, st.obj("type", `"text"`, "text", st.str(t)))
 		}
 		if pic {
-			list = append(list, st.obj("type", `"image_url"`, "image_url", st.obj("url", st.str("data:image/png;base64,"+picture))))
+			list = append(list, st.obj("type", `"image_url"`, "image_url",
+				st.obj("url", st.str("data:image/png;base64,"+picture))))
 		}
 		content = st.arr(list...)
 	}
@@ -90,7 +92,8 @@ func chatMembers(st style, parts []part) (content, calls string) {
 		case text:
 			words.WriteString(p.text)
 		case call:
-			list = append(list, st.obj("id", st.str(p.id), "type", `"function"`, "function", st.obj("name", st.str(p.name), "arguments", st.str(p.args))))
+			list = append(list, st.obj("id", st.str(p.id), "type", `"function"`, "function",
+				st.obj("name", st.str(p.name), "arguments", st.str(p.args))))
 		}
 	}
 	if len(list) > 0 {
@@ -128,9 +131,11 @@ func parseChat(raw []byte) (element, error) {
 	for _, c := range o.list("tool_calls") {
 		b := parse(c)
 		f := b.obj("function")
-		e.parts = append(e.parts, part{kind: call, id: b.str("id"), name: f.str("name"), args: f.str("arguments"), raw: string(c)})
+		e.parts = append(e.parts,
+			part{kind: call, id: b.str("id"), name: f.str("name"), args: f.str("arguments"), raw: string(c)})
 	}
-	if string(o["content"]) == "null" && !o.has("tool_calls") || string(o["tool_calls"]) == "[]" || string(o["content"]) == "[]" {
+	if string(o["content"]) == "null" && !o.has("tool_calls") || string(o["tool_calls"]) == "[]" ||
+		string(o["content"]) == "[]" {
 		e.flaw = "it has no content"
 	}
 	if e.role == "tool" {
@@ -168,7 +173,8 @@ func chatReply(parts []part, u usage, stream bool) []byte {
 		case text:
 			send(st.obj("content", st.str(p.text)), "null")
 		case call:
-			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, n, p.id, p.name), "null")
+			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, n,
+				p.id, p.name), "null")
 			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, n, st.str(p.args)), "null")
 			n++
 		}

@@ -47,7 +47,8 @@ var geminiWire = &wire{
 			if r.failed {
 				name = "error"
 			}
-			list = append(list, st.obj("functionResponse", st.obj("id", id, "name", st.str(r.name), "response", st.obj(name, st.str(r.text)))))
+			list = append(list, st.obj("functionResponse",
+				st.obj("id", id, "name", st.str(r.name), "response", st.obj(name, st.str(r.text)))))
 		}
 		if typed != "" {
 			list = append(list, st.obj("text", st.str(typed)))
@@ -86,7 +87,8 @@ func geminiParts(st style, parts []part) (out []string) {
 			if p.item != "" {
 				id = st.str(p.item)
 			}
-			out = append(out, st.obj("functionCall", st.obj("id", id, "name", st.str(p.name), "args", p.args), "thoughtSignature", sig))
+			out = append(out, st.obj("functionCall", st.obj("id", id, "name", st.str(p.name), "args", p.args),
+				"thoughtSignature", sig))
 		}
 	}
 	return out

@@ -74,7 +74,8 @@ var messagesWire = &wire{
 			default:
 				content = st.str(r.text)
 			}
-			blocks = append(blocks, st.obj("type", `"tool_result"`, "tool_use_id", st.str(r.id), "content", content, "is_error", failed))
+			blocks = append(blocks, st.obj("type", `"tool_result"`, "tool_use_id", st.str(r.id), "content", content, "is_error",
+				failed))
 		}
 		if typed != "" {
 			blocks = append(blocks, st.obj("type", `"text"`, "text", st.str(typed)))
@@ -98,7 +99,8 @@ var messagesWire = &wire{
 }
 
 func messagesImage(st style) string {
-	return st.obj("type", `"image"`, "source", st.obj("type", `"base64"`, "media_type", `"image/png"`, "data", st.str(picture)))
+	return st.obj("type", `"image"`, "source",
+		st.obj("type", `"base64"`, "media_type", `"image/png"`, "data", st.str(picture)))
 }
 
 func messagesBlocks(st style, parts []part) (blocks []string) {
@@ -209,7 +211,8 @@ func messagesReply(parts []part, u usage, stream bool) []byte {
 		}
 		send("content_block_stop", fmt.Sprintf(`,"index":%d`, i))
 	}
-	send("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}`, stop, u.out))
+	send("message_delta", fmt.Sprintf(`,"delta":{"stop_reason":%q,"stop_sequence":null},"usage":{"output_tokens":%d}`,
+		stop, u.out))
 	send("message_stop", "")
 	return []byte(b.String())
 }
@@ -431,7 +434,8 @@ func checkThinking(v *view) (bad []string) {
 					bad = append(bad, fmt.Sprintf("message %d: thinking that no answer has", i))
 				} else if bound && h.sum() != was.before {
 					bad = append(bad, fmt.Sprintf("message %d: thinking behind other content than it was made behind", i))
-				} else if n := len(was.others); bound && (n < len(h.thoughts) || !slices.Equal(was.others[n-len(h.thoughts):], h.thoughts)) {
+				} else if n := len(was.others); bound &&
+					(n < len(h.thoughts) || !slices.Equal(was.others[n-len(h.thoughts):], h.thoughts)) {
 					bad = append(bad, fmt.Sprintf("message %d: thinking is gone between other thinking", i))
 				}
 			}
@@ -455,7 +459,8 @@ func checkNewest(v *view) (bad []string) {
 	if n == 0 || n == len(v.elements) || !v.elements[n].has(result) {
 		return nil
 	}
-	if e := v.elements[n-1]; v.setup.think == "enabled" && e.parts[0].kind != thinking && !v.said.beside[known(e.parts[0])] {
+	if e := v.elements[n-1]; v.setup.think == "enabled" && e.parts[0].kind != thinking &&
+		!v.said.beside[known(e.parts[0])] {
 		for _, p := range e.parts {
 			if _, ok := v.said.call[p.id]; ok && p.kind == call && v.said.call[p.id] != "" {
 				return []string{fmt.Sprintf("message %d: the newest answer came with thinking and does not begin with it", n-1)}

@@ -13,7 +13,10 @@ var responsesWire = &wire{
 	path: func(*setup) string { return "/v1/responses" },
 	head: bearer,
 	members: func(st style, s *setup, system string) []string {
-		return []string{"model", st.str(s.model), "stream", fmt.Sprint(s.stream), "store", "false", "instructions", st.str(system)}
+		return []string{
+			"model", st.str(s.model), "stream", fmt.Sprint(s.stream), "store", "false", "instructions",
+			st.str(system),
+		}
 	},
 	tool: func(st style, name, description, schema string) string {
 		return st.obj("type", `"function"`, "name", st.str(name), "description", st.str(description), "parameters", schema)
@@ -53,7 +56,8 @@ var responsesWire = &wire{
 		return out
 	},
 	system: func(st style, text string) string {
-		return st.obj("type", `"message"`, "role", `"developer"`, "content", st.arr(st.obj("type", `"input_text"`, "text", st.str(text))))
+		return st.obj("type", `"message"`, "role", `"developer"`, "content",
+			st.arr(st.obj("type", `"input_text"`, "text", st.str(text))))
 	},
 	answer: responsesItems, parse: parseResponses, reply: responsesReply, read: readResponses, check: checkResponses,
 	refuse: openaiRefuse,
@@ -77,7 +81,8 @@ func responsesItems(st style, parts []part) (out []string) {
 		case thinking:
 			out = append(out, st.obj("type", `"reasoning"`, "id", id, "summary", "[]", "encrypted_content", st.str(p.sig)))
 		case call:
-			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id", st.str(p.id), "name", st.str(p.name), "arguments", st.str(p.args)))
+			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id", st.str(p.id),
+				"name", st.str(p.name), "arguments", st.str(p.args)))
 		}
 	}
 	return out
@@ -107,7 +112,10 @@ func parseResponses(raw []byte) (element, error) {
 	case "reasoning":
 		e.parts = []part{{kind: thinking, sig: o.str("encrypted_content"), item: item, raw: string(raw)}}
 	case "function_call":
-		e.parts = []part{{kind: call, id: o.str("call_id"), name: o.str("name"), args: o.str("arguments"), item: item, raw: string(raw)}}
+		e.parts = []part{{
+			kind: call, id: o.str("call_id"), name: o.str("name"), args: o.str("arguments"), item: item,
+			raw: string(raw),
+		}}
 	case "function_call_output":
 		e.role = "tool"
 		p := part{kind: result, id: o.str("call_id"), text: o.str("output"), raw: string(raw)}
@@ -148,7 +156,8 @@ func responsesReply(parts []part, u usage, stream bool) []byte {
 		at := fmt.Sprintf(`"output_index":%d,`, i)
 		send("response.output_item.added", at+`"item":`+item)
 		if p := parts[i]; p.kind == text {
-			send("response.output_text.delta", at+fmt.Sprintf(`"item_id":%q,"content_index":0,"delta":%s`, p.item, style{}.str(p.text)))
+			send("response.output_text.delta",
+				at+fmt.Sprintf(`"item_id":%q,"content_index":0,"delta":%s`, p.item, style{}.str(p.text)))
 		}
 		send("response.output_item.done", at+`"item":`+item)
 	}
@@ -226,7 +235,8 @@ func checkResponses(v *view) (bad []string) {
 			}
 			items = append(items, p.item)
 		}
-		if p.kind == thinking && (i+1 == len(v.elements) || v.elements[i+1].role != "assistant" || v.elements[i+1].parts[0].kind == thinking) {
+		if p.kind == thinking && (i+1 == len(v.elements) || v.elements[i+1].role != "assistant" ||
+			v.elements[i+1].parts[0].kind == thinking) {
 			say(i, "reasoning %s without an item behind it", p.item)
 		}
 	}

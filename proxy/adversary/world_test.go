@@ -94,7 +94,10 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	w.options = proxy.Options{
 		Store: w.store, Anthropic: at, OpenAI: at, Gemini: at, Policy: p, Transport: w.provider,
 		Window: []int{8_000, 12_000, 20_000, 40_000}[w.IntN(4)],
-		Recall: []proxy.RecallMode{proxy.RecallTools, proxy.RecallTools, proxy.RecallTools, proxy.RecallOff, proxy.RecallFile}[w.IntN(5)],
+		Recall: []proxy.RecallMode{
+			proxy.RecallTools, proxy.RecallTools, proxy.RecallTools, proxy.RecallOff,
+			proxy.RecallFile,
+		}[w.IntN(5)],
 		Rounds: 1 + w.IntN(4),
 		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
 		Report: func(r proxy.Report) { w.report = r },

@@ -130,7 +130,10 @@ func Example_chat() {
 		Messages:      []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Do all the steps.")},
 		StreamOptions: openai.ChatCompletionStreamOptionsParam{IncludeUsage: openai.Bool(true)},
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{
-			Name: "bash", Parameters: openai.FunctionParameters{"type": "object", "properties": shell, "required": []string{"command"}},
+			Name: "bash", Parameters: openai.FunctionParameters{
+				"type": "object", "properties": shell,
+				"required": []string{"command"},
+			},
 		})},
 	}
 	for {
@@ -167,7 +170,8 @@ func Example_responses() {
 		openaioption.WithBaseURL(server.URL+"/v1"), openaioption.WithAPIKey("key"),
 		openaioption.WithHTTPClient(pleated()),
 	)
-	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("Do all the steps.", responses.EasyInputMessageRoleUser)}
+	input := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("Do all the steps.",
+		responses.EasyInputMessageRoleUser)}
 	for {
 		answer, err := client.Responses.New(ctx, responses.ResponseNewParams{
 			Model: "small-model", Store: openai.Bool(false),
@@ -182,12 +186,14 @@ func Example_responses() {
 		for _, item := range answer.Output {
 			switch item := item.AsAny().(type) {
 			case responses.ResponseOutputMessage:
-				input = append(input, responses.ResponseInputItemParamOfMessage(item.Content[0].Text, responses.EasyInputMessageRoleAssistant))
+				input = append(input, responses.ResponseInputItemParamOfMessage(item.Content[0].Text,
+					responses.EasyInputMessageRoleAssistant))
 			case responses.ResponseFunctionToolCall:
 				calls++
 				result := responses.ResponseInputItemParamOfFunctionCallOutput(run(item.Arguments))
 				result.OfFunctionCallOutput.CallID = openai.String(item.CallID)
-				input = append(input, responses.ResponseInputItemParamOfFunctionCall(item.Arguments, item.CallID, item.Name), result)
+				input = append(input, responses.ResponseInputItemParamOfFunctionCall(item.Arguments, item.CallID, item.Name),
+					result)
 			}
 		}
 		if calls == 0 {

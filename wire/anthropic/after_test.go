@@ -21,7 +21,10 @@ func TestDecodeAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, before := range [][]byte{body, changed, g.body(), bytes.ReplaceAll(body, []byte("cache_control"), []byte("cache_comment"))} {
+		for _, before := range [][]byte{
+			body, changed, g.body(),
+			bytes.ReplaceAll(body, []byte("cache_control"), []byte("cache_comment")),
+		} {
 			earlier, err := Decode(before)
 			if err != nil {
 				t.Fatal(err)

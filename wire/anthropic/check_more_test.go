@@ -22,7 +22,8 @@ var cacheRules = []rule{
 		bad: with(`"system":[{"type":"text","text":"s",`+marked5m+`}]`, user(say, `{"type":"text","text":"x",`+marked1h+`}`)),
 		want: "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. " +
 			"Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
-		good: with(`"system":[{"type":"text","text":"s",`+marked1h+`}]`, user(say, `{"type":"text","text":"x",`+marked5m+`}`)),
+		good: with(`"system":[{"type":"text","text":"s",`+marked1h+`}]`,
+			user(say, `{"type":"text","text":"x",`+marked5m+`}`)),
 	},
 	{
 		name: "cache_control cannot be set for empty text blocks", rule: "cache-empty-text",
@@ -67,7 +68,8 @@ var compactionRules = []rule{
 		name: "compaction_block_misplaced", rule: "compaction-misplaced",
 		bad:  msgs(hi, asst(sign), hi),
 		want: "messages.1.content.0: compaction_block_misplaced: `compaction` must be the first block of the first message",
-		good: msgs(hi, asst(`{"type":"compaction","content":"so far"}`, say), hi), // without signature it follows what it sums up
+		// without signature it follows what it sums up
+		good: msgs(hi, asst(`{"type":"compaction","content":"so far"}`, say), hi),
 	},
 	{
 		name: "only one compaction block", rule: "compaction-duplicate",

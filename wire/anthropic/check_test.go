@@ -22,7 +22,10 @@ type rule struct {
 
 func TestCheck(t *testing.T) {
 	used := make(map[string]bool)
-	for _, list := range [][]rule{pairRules, contentRules, roleRules, cacheRules, paramRules, serverRules, compactionRules} {
+	for _, list := range [][]rule{
+		pairRules, contentRules, roleRules, cacheRules, paramRules, serverRules,
+		compactionRules,
+	} {
 		for _, tt := range list {
 			used[tt.rule] = true
 			t.Run(tt.name, func(t *testing.T) { tt.run(t) })
@@ -171,7 +174,8 @@ var contentRules = []rule{
 	},
 	{
 		name: "text content blocks must be non-empty: inside a result", rule: "text-empty",
-		bad:  msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":""}]}`)),
+		bad: msgs(hi, asst(use1),
+			user(`{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":""}]}`)),
 		want: "messages: text content blocks must be non-empty",
 		good: msgs(hi, asst(use1), user(`{"type":"tool_result","tool_use_id":"toolu_1","content":""}`)),
 	},
@@ -201,12 +205,14 @@ var contentRules = []rule{
 	},
 	{
 		name: "Expected thinking or redacted_thinking but found tool_use", rule: "thinking-first",
-		bad: with(`"thinking":{"type":"enabled","budget_tokens":2000}`, hi, asst(use1), user(res1), asst(think, use2), user(res2)),
+		bad: with(`"thinking":{"type":"enabled","budget_tokens":2000}`, hi, asst(use1), user(res1), asst(think, use2),
+			user(res2)),
 		want: "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. " +
 			"When `thinking` is enabled, a final `assistant` message must start with a thinking block " +
 			"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). " +
 			"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
-		good: with(`"thinking":{"type":"enabled","budget_tokens":2000}`, hi, asst(think, use1), user(res1), asst(use2), user(res2)),
+		good: with(`"thinking":{"type":"enabled","budget_tokens":2000}`, hi, asst(think, use1), user(res1), asst(use2),
+			user(res2)),
 	},
 }
 

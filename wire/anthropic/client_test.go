@@ -142,7 +142,10 @@ func ExampleClient() {
 	}))
 	defer server.Close()
 
-	client := &anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: server.URL, Key: "from the environment of the program"}}
+	client := &anthropic.Client{ClientOptions: model.ClientOptions{
+		BaseURL: server.URL,
+		Key:     "from the environment of the program",
+	}}
 	reply, err := client.Generate(context.Background(), &model.Request{
 		Model:    "claude-sonnet-5-5",
 		Messages: []transcript.Message{transcript.User("What is the capital of France?")},

@@ -164,7 +164,8 @@ func readSession(t *testing.T, file string) []sessionMessage {
 	for in := bufio.NewReader(f); ; {
 		data, err := in.ReadBytes('\n')
 		var line sessionLine
-		if len(data) > 0 && json.Unmarshal(data, &line) == nil && (line.Type == "user" || line.Type == "assistant") && !line.IsSidechain {
+		if len(data) > 0 && json.Unmarshal(data, &line) == nil && (line.Type == "user" || line.Type == "assistant") &&
+			!line.IsSidechain {
 			out = addLine(out, line, answered)
 		}
 		if errors.Is(err, io.EOF) {

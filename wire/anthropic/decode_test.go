@@ -26,7 +26,8 @@ func TestDecodeTop(t *testing.T) {
 	if r.Model != "m" || len(r.System) != 2 || len(r.Tools) != 2 || len(r.Messages) != 1 {
 		t.Errorf("decoded %+v", r)
 	}
-	if tool := r.Tools[0]; tool.Name != "run" || tool.Description != "runs\n" || tool.Schema != `{"type":"object"}` || !strings.HasPrefix(tool.Raw, `{"name"`) {
+	if tool := r.Tools[0]; tool.Name != "run" || tool.Description != "runs\n" || tool.Schema != `{"type":"object"}` ||
+		!strings.HasPrefix(tool.Raw, `{"name"`) {
 		t.Errorf("tool is %+v", tool)
 	}
 }
@@ -36,7 +37,8 @@ func TestDecodeTop(t *testing.T) {
 func TestDecodeTwice(t *testing.T) {
 	r := mustDecode(t, `{"messages":[{"role":"user","content":"a"},{"role":"user","content":"b"}],"model":"x","model":"y",
 		"messages":[{"role":"user","role":"assistant","content":[{"type":"text","text":"old","cache_control":{"type":"ephemeral"}}],"content":[{"type":"text","text":"old","text":"new"}]}]}`)
-	if r.Model != "y" || len(r.Messages) != 1 || r.Messages[0].Role() != transcript.RoleAssistant || r.Messages[0].Text() != "new" {
+	if r.Model != "y" || len(r.Messages) != 1 || r.Messages[0].Role() != transcript.RoleAssistant ||
+		r.Messages[0].Text() != "new" {
 		t.Errorf("decoded %+v", r)
 	}
 	if n := len(r.Markers()); n != 0 {
@@ -150,7 +152,13 @@ func TestSpliceRefuses(t *testing.T) {
 func TestMarkers(t *testing.T) {
 	r := mustDecode(t, `{`+marked5m+`,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"x",`+marked5m+`}]},
 		{"type":"text","text":"y",`+marked5m+`}]}],"system":[{"type":"text","text":"s",`+marked1h+`}],"tools":[{"name":"a"},{"name":"b",`+marked1h+`}]}`)
-	want := []Marker{{"tools.1", "1h"}, {"system.0", "1h"}, {"messages.0.content.0.content.0", "5m"}, {"messages.0.content.1", "5m"}, {"", "5m"}}
+	want := []Marker{
+		{"tools.1", "1h"},
+		{"system.0", "1h"},
+		{"messages.0.content.0.content.0", "5m"},
+		{"messages.0.content.1", "5m"},
+		{"", "5m"},
+	}
 	got := r.Markers()
 	if len(got) != len(want) {
 		t.Fatalf("got %v, want %v", got, want)

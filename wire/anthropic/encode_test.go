@@ -41,7 +41,8 @@ func TestEncode(t *testing.T) {
 		Messages: []transcript.Message{
 			transcript.NewMessage(transcript.RoleDeveloper, transcript.Say("and kind")),
 			transcript.User("hi"),
-			transcript.Assistant(transcript.Say("ok"), transcript.Call("a", "run", `{"x": 1.0}`), transcript.Call("b|2", "run", "free text"), transcript.Call("c", "run", "")),
+			transcript.Assistant(transcript.Say("ok"), transcript.Call("a", "run", `{"x": 1.0}`),
+				transcript.Call("b|2", "run", "free text"), transcript.Call("c", "run", "")),
 			transcript.Results(transcript.Result("b|2", "two")),
 			transcript.Results(transcript.Result("a", "one")),
 			transcript.User("go on"),
@@ -65,7 +66,10 @@ func TestEncode(t *testing.T) {
 func TestEncodeMessages(t *testing.T) {
 	raw := mustDecode(t, msgs(`{"role":"user", "content":"as it came"}`)).Messages[0]
 	foreign := transcript.WireMessage(transcript.RoleAssistant, transcript.FormatResponses, `{"type":"reasoning"}`,
-		transcript.Thinking{Text: transcript.Plain("hm"), Signature: "enc", Raw: `{"type":"reasoning"}`}, transcript.Text{Text: transcript.Plain("words"), Raw: `{"type":"output_text","text":"words"}`})
+		transcript.Thinking{
+			Text: transcript.Plain("hm"), Signature: "enc",
+			Raw: `{"type":"reasoning"}`,
+		}, transcript.Text{Text: transcript.Plain("words"), Raw: `{"type":"output_text","text":"words"}`})
 	shot := transcript.Image{URL: "data:image/png;base64,AAAA"}
 	failed := transcript.ToolResult{CallID: "a", Error: true, Parts: transcript.BlocksOf(transcript.Say("no"), shot)}
 	tests := []struct {
@@ -81,7 +85,11 @@ func TestEncodeMessages(t *testing.T) {
 		},
 		{
 			"pictures of failed tools stand behind the results",
-			[]transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}"), transcript.Call("b", "n", "{}")), transcript.Results(failed, transcript.Result("b", "ok"))},
+			[]transcript.Message{
+				transcript.User("hi"),
+				transcript.Assistant(transcript.Call("a", "n", "{}"), transcript.Call("b", "n", "{}")), transcript.Results(failed,
+					transcript.Result("b", "ok")),
+			},
 			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]},` +
 				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"b","content":"ok"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`,
 		},
@@ -92,7 +100,11 @@ func TestEncodeMessages(t *testing.T) {
 		},
 		{
 			"system messages wait for the results",
-			[]transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}")), transcript.NewMessage(transcript.RoleSystem, transcript.Say("note")), transcript.Results(transcript.Result("a", "r"))},
+			[]transcript.Message{
+				transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}")),
+				transcript.NewMessage(transcript.RoleSystem,
+					transcript.Say("note")), transcript.Results(transcript.Result("a", "r")),
+			},
 			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"r"}]},{"role":"system","content":[{"type":"text","text":"note"}]}`,
 		},
 		{
@@ -102,7 +114,11 @@ func TestEncodeMessages(t *testing.T) {
 		},
 		{
 			"blocks of unknown wires leave a note",
-			[]transcript.Message{transcript.NewMessage(transcript.RoleUser, transcript.Opaque{Type: "web_search_call", Raw: `{"type":"web_search_call"}`}, transcript.Opaque{Type: "document", Raw: `{"type":"document","source":{}}`}, transcript.Image{})},
+			[]transcript.Message{transcript.NewMessage(transcript.RoleUser,
+				transcript.Opaque{Type: "web_search_call", Raw: `{"type":"web_search_call"}`}, transcript.Opaque{
+					Type: "document",
+					Raw:  `{"type":"document","source":{}}`,
+				}, transcript.Image{})},
 			`{"role":"user","content":[{"type":"text","text":"[web_search_call left out: it has no form here]"},{"type":"document","source":{}},{"type":"text","text":"[image left out: it has no form here]"}]}`,
 		},
 	}
@@ -144,7 +160,10 @@ func TestEncodeErrors(t *testing.T) {
 // TestEncodeKeepsMarkers: messages that bring their own markers get no automatic one.
 func TestEncodeKeepsMarkers(t *testing.T) {
 	m := mustDecode(t, msgs(user(`{"type":"text","text":"x",`+marked1h+`}`))).Messages[0]
-	if got := mustEncode(t, &model.Request{Model: "m", SessionKey: "s", Messages: []transcript.Message{m}}); strings.Count(got, "cache_control") != 1 {
+	if got := mustEncode(t, &model.Request{
+		Model: "m", SessionKey: "s",
+		Messages: []transcript.Message{m},
+	}); strings.Count(got, "cache_control") != 1 {
 		t.Errorf("got %s", got)
 	}
 }
@@ -152,7 +171,8 @@ func TestEncodeKeepsMarkers(t *testing.T) {
 // TestEncodeEdited: a message that a view has edited has lost its bytes, its untouched
 // blocks have not.
 func TestEncodeEdited(t *testing.T) {
-	r := mustDecode(t, msgs(hi, asst(think, `{"type":"tool_use","id":"toolu_1","name":"run","input":{"n": 1.0},"x":1}`), user(res1)))
+	r := mustDecode(t, msgs(hi, asst(think, `{"type":"tool_use","id":"toolu_1","name":"run","input":{"n": 1.0},"x":1}`),
+		user(res1)))
 	v := transcript.Whole(3)
 	v.Messages[1].Edits = []transcript.BlockEdit{}
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
@@ -170,7 +190,8 @@ func TestEncodeEdited(t *testing.T) {
 // what the transcript itself breaks is not the view's fault.
 func TestChecker(t *testing.T) {
 	check := Checker(model.Model{})
-	tr := transcript.NewTranscript(transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}")), transcript.Results(transcript.Result("a", "r")),
+	tr := transcript.NewTranscript(transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "{}")),
+		transcript.Results(transcript.Result("a", "r")),
 		transcript.Assistant(transcript.Say("ok"), transcript.Call("b", "n", "{}")))
 	show := func(sources ...int) transcript.View {
 		var v transcript.View

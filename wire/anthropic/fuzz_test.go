@@ -24,7 +24,10 @@ func FuzzDecode(f *testing.F) {
 	for seed := range uint64(20) {
 		f.Add(newGen(seed).body())
 	}
-	for _, list := range [][]rule{pairRules, contentRules, roleRules, cacheRules, paramRules, serverRules, compactionRules} {
+	for _, list := range [][]rule{
+		pairRules, contentRules, roleRules, cacheRules, paramRules, serverRules,
+		compactionRules,
+	} {
 		for _, tt := range list {
 			f.Add([]byte(tt.bad))
 			f.Add([]byte(tt.good))

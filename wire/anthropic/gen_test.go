@@ -80,7 +80,8 @@ func (g *gen) str() string {
 	var sb strings.Builder
 	sb.WriteString(`"w`)
 	for range g.IntN(8) {
-		sb.WriteString(pick(g, "word ", `\n`, `\u00e9`, `\/`, "é", "世界", `\ud83d`, `\ud83d\ude00`, `\"`, `\\`, "<&>", "\xff", `\u2028`, "😀", "cache_control", `{\"type\":\"text\"}`))
+		sb.WriteString(pick(g, "word ", `\n`, `\u00e9`, `\/`, "é", "世界", `\ud83d`, `\ud83d\ude00`, `\"`, `\\`, "<&>",
+			"\xff", `\u2028`, "😀", "cache_control", `{\"type\":\"text\"}`))
 	}
 	return sb.String() + `"`
 }
@@ -137,7 +138,10 @@ func (g *gen) result(id string) string {
 		ms = append(ms, member{"content", g.array(g.textBlock())})
 	case 2: // no content at all
 	case 3:
-		ms = append(ms, member{"content", g.array(g.object(member{"type", `"tool_reference"`}, member{"tool_name", g.str()}))})
+		ms = append(ms, member{
+			"content",
+			g.array(g.object(member{"type", `"tool_reference"`}, member{"tool_name", g.str()})),
+		})
 	default:
 		ms = append(ms, member{"content", g.str()})
 	}
@@ -151,7 +155,8 @@ func (g *gen) result(id string) string {
 func (g *gen) round() []string {
 	var blocks, results []string
 	if g.chance(40) {
-		blocks = append(blocks, g.object(member{"type", `"thinking"`}, member{"thinking", g.str()}, member{"signature", `"c2ln"`}))
+		blocks = append(blocks, g.object(member{"type", `"thinking"`}, member{"thinking", g.str()},
+			member{"signature", `"c2ln"`}))
 	}
 	if g.chance(10) {
 		blocks = append(blocks, g.object(member{"type", `"redacted_thinking"`}, member{"data", `"ZGF0YQ=="`}))
@@ -206,7 +211,14 @@ func (g *gen) body() []byte {
 		ms = append(ms, member{"system", pick(g, g.str(), g.array(g.textBlock(), g.textBlock()), "null")})
 	}
 	if g.chance(50) {
-		ms = append(ms, member{"tools", g.array(g.object(g.marker([]member{{"name", `"run"`}, {"description", g.str()}, {"input_schema", `{"type":"object"}`}})...))})
+		ms = append(ms, member{
+			"tools",
+			g.array(g.object(g.marker([]member{
+				{"name", `"run"`},
+				{"description", g.str()},
+				{"input_schema", `{"type":"object"}`},
+			})...)),
+		})
 	}
 	if g.chance(30) {
 		ms = append(ms, member{"stream", "true"})

@@ -98,7 +98,8 @@ func sameOutside(r *Request, v transcript.View, out []byte) error {
 		return nil
 	}
 	oldArray, newArray := r.body.Array, got.body.Array
-	if !bytes.Equal(r.Body()[:oldArray.Start], out[:newArray.Start]) || !bytes.Equal(r.Body()[oldArray.End:], out[newArray.End:]) {
+	if !bytes.Equal(r.Body()[:oldArray.Start], out[:newArray.Start]) ||
+		!bytes.Equal(r.Body()[oldArray.End:], out[newArray.End:]) {
 		return errors.New("bytes around the messages changed")
 	}
 	for i, vm := range v.Messages {
@@ -152,7 +153,8 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		}
 		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
 		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
-		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) || !bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
+		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) ||
+			!bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
 			return fmt.Errorf("block %d changed outside of its content", j)
 		}
 		if text := wiretest.Text(got.Messages[at].Blocks().At(next - 1)); text != e.Text {

@@ -122,7 +122,8 @@ func TestMarkersAreHarmless(t *testing.T) {
 // is told.
 func TestEncodeMarked(t *testing.T) {
 	msgs := []transcript.Message{
-		transcript.User("go"), transcript.Assistant(transcript.Call("a", "f", "{}")), transcript.Results(transcript.Result("a", "long")),
+		transcript.User("go"), transcript.Assistant(transcript.Call("a", "f",
+			"{}")), transcript.Results(transcript.Result("a", "long")),
 		transcript.User("and then"), transcript.Assistant(transcript.Say("done")), transcript.User("next"),
 	}
 	for marker, want := range []string{

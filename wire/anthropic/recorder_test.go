@@ -30,7 +30,8 @@ const (
 )
 
 func deltaEvent(reason string) string {
-	return `{"type":"message_delta","delta":{"stop_reason":"` + reason + `","stop_sequence":null},"usage":{"output_tokens":42,"output_tokens_details":{"thinking_tokens":7}}}`
+	return `{"type":"message_delta","delta":{"stop_reason":"` + reason +
+		`","stop_sequence":null},"usage":{"output_tokens":42,"output_tokens_details":{"thinking_tokens":7}}}`
 }
 
 func blockEvents(index int, start string, deltas ...string) []string {
@@ -63,7 +64,8 @@ func full() string {
 		`{"type":"text_delta","text":"It is"}`, `{"type":"from_the_future","level":3}`, `{"type":"text_delta","text":" \u00e9 here"}`,
 		`{"type":"citations_delta","citation":{"type":"char_location","n":1}}`)...)
 	events = append(events, `{"type":"news","what":"unknown event"}`)
-	events = append(events, blockEvents(2, `{"type":"tool_use","id":"toolu_1","name":"run","input":{},"caller":{"type":"direct"}}`,
+	events = append(events, blockEvents(2,
+		`{"type":"tool_use","id":"toolu_1","name":"run","input":{},"caller":{"type":"direct"}}`,
 		`{"type":"input_json_delta","partial_json":""}`, `{"type":"input_json_delta","partial_json":"{\"cmd\": \"ls"}`,
 		`{"type":"input_json_delta","partial_json":" -l\", \"n\": 1.0}"}`)...)
 	events = append(events, blockEvents(3, `{"type":"tool_use","id":"toolu_2","name":"now","input":{}}`)...)
@@ -86,7 +88,8 @@ func TestRecorder(t *testing.T) {
 		if len(reply.Messages) != 1 || reply.Messages[0].Raw() != want {
 			t.Fatalf("chunk %d: got %s\nwant %s", chunk, reply.Messages[0].Raw(), want)
 		}
-		if reply.ID != "msg_1" || reply.Model != "claude-opus-5-5" || reply.Stop != model.StopToolUse || reply.StopRaw != "tool_use" {
+		if reply.ID != "msg_1" || reply.Model != "claude-opus-5-5" || reply.Stop != model.StopToolUse ||
+			reply.StopRaw != "tool_use" {
 			t.Errorf("chunk %d: reply is %+v", chunk, reply)
 		}
 		usage := model.Usage{Input: 10, CacheRead: 100, CacheWrite: 20, CacheWrite1h: 10, Output: 42, Reasoning: 7}
@@ -223,7 +226,8 @@ func TestRecorderEnds(t *testing.T) {
 		}
 	})
 	t.Run("error inside the stream", func(t *testing.T) {
-		reply, err := record(t, 50, stream(append(begun, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)...), &Recorder{})
+		reply, err := record(t, 50,
+			stream(append(begun, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)...), &Recorder{})
 		if err != nil || reply.Err == nil || reply.Err.Kind != model.ErrorOverloaded {
 			t.Errorf("got %v, %v", reply.Err, err)
 		}
@@ -278,7 +282,8 @@ func TestDecodeReply(t *testing.T) {
 		"model_context_window_exceeded": model.StopWindow, "later_invention": model.StopUnknown,
 	}
 	for word, want := range words {
-		reply, err := DecodeReply(bytes.ReplaceAll([]byte(body), []byte(`"stop_reason":"tool_use"`), []byte(`"stop_reason":"`+word+`"`)))
+		reply, err := DecodeReply(bytes.ReplaceAll([]byte(body), []byte(`"stop_reason":"tool_use"`),
+			[]byte(`"stop_reason":"`+word+`"`)))
 		if err != nil || reply.Stop != want || reply.StopRaw != word {
 			t.Errorf("stop %s: %v, %v", word, reply.Stop, err)
 		}

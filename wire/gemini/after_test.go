@@ -34,7 +34,8 @@ func TestDecodeAfter(t *testing.T) {
 				t.Fatalf("seed %d: decoded after\n%s\nthis is another request:\n%s", seed, before, body)
 			}
 			for i := range min(len(got.Messages), len(earlier.Messages)) {
-				if p, q := got.body.Elements[i].Places, earlier.body.Elements[i].Places; len(p) > 0 && len(q) > 0 && &p[0] == &q[0] {
+				if p, q := got.body.Elements[i].Places, earlier.body.Elements[i].Places; len(p) > 0 && len(q) > 0 &&
+					&p[0] == &q[0] {
 					reused++
 				}
 			}

@@ -23,7 +23,8 @@ var rules = []rule{
 	{"response-count", contents(asks, calls, asks), contents(asks, calls, answer)},
 	{
 		"response-count",
-		contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"run"}}]}`, answer, answer),
+		contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"run"}}]}`, answer,
+			answer),
 		contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"run","response":{}}},{"text":"and"}]}`),
 	},
 	{"response-unknown", contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"walk","response":{}}}]}`), contents(asks, calls, answer)},
@@ -41,7 +42,8 @@ var rules = []rule{
 func TestRules(t *testing.T) {
 	m, _ := model.DefaultModels().Lookup("gemini-3.1-pro-preview")
 	for _, tt := range rules {
-		if vs := decode(t, tt.bad).Check(m); !slices.ContainsFunc(vs, func(v transcript.Violation) bool { return v.Rule == tt.rule }) {
+		if vs := decode(t, tt.bad).Check(m); !slices.ContainsFunc(vs,
+			func(v transcript.Violation) bool { return v.Rule == tt.rule }) {
 			t.Errorf("%s: not found in %s: %v", tt.rule, tt.bad, vs)
 		}
 		if vs := decode(t, tt.good).Check(m); len(vs) > 0 {
@@ -86,7 +88,8 @@ func TestChecker(t *testing.T) {
 			t.Errorf("%v: %v", tt.v.Messages, err)
 		}
 	}
-	if w := GenerateContent(m); w.Check(view(0, 1), tr) == nil || w.Format != transcript.FormatGemini || w.Model.ID != m.ID {
+	if w := GenerateContent(m); w.Check(view(0, 1), tr) == nil || w.Format != transcript.FormatGemini ||
+		w.Model.ID != m.ID {
 		t.Errorf("%+v", w)
 	}
 }

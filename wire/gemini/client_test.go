@@ -62,7 +62,8 @@ func TestClientBytes(t *testing.T) {
 		data, _ := io.ReadAll(r.Body)
 		bodies = append(bodies, string(data))
 		w.Header().Set("Content-Type", "application/json")
-		io.WriteString(w, `{"candidates":[{"content":{"parts":`+strings.Replace(parts, `{"text":"hm","thought":true}`, `{"thought":true,"text":"hm"}`, 1)+`,"role":"model"},"finishReason":"STOP"}]}`)
+		io.WriteString(w, `{"candidates":[{"content":{"parts":`+strings.Replace(parts, `{"text":"hm","thought":true}`,
+			`{"thought":true,"text":"hm"}`, 1)+`,"role":"model"},"finishReason":"STOP"}]}`)
 	}))
 	defer s.Close()
 	c := gemini.Client{BaseURL: s.URL}

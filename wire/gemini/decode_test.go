@@ -31,7 +31,8 @@ func TestDecodeRequest(t *testing.T) {
 	r := decode(t, `{"contents":[`+asks+`],"system_instruction":{"parts":[{"text":"be"},{"text":"kind"}]},"cachedContent":"cachedContents/1",
 		"tools":[{"googleSearch":{}},{"function_declarations":[{"name":"run","description":"d","parameters":{"type":"OBJECT"}}]}],
 		"toolConfig":{"functionCallingConfig":{"mode":"AUTO"}},"generationConfig":{"maxOutputTokens":1e3}}`)
-	if len(r.System) != 2 || len(r.Tools) != 2 || r.Tools[0].Name != "googleSearch" || r.Tools[1].Name != "run" || r.Tools[1].Description != "d" ||
+	if len(r.System) != 2 || len(r.Tools) != 2 || r.Tools[0].Name != "googleSearch" || r.Tools[1].Name != "run" ||
+		r.Tools[1].Description != "d" ||
 		r.Tools[1].Schema != `{"type":"OBJECT"}` || !r.Partial() {
 		t.Errorf("%+v", r)
 	}
@@ -72,14 +73,16 @@ func TestDecodeParts(t *testing.T) {
 		{`7`, transcript.Opaque{}, ""},
 	} {
 		m, err := DecodeMessage([]byte(`{"role":"model","parts":[` + tt.part + `]}`))
-		if err != nil || m.Blocks().Len() != 1 || m.Format() != transcript.FormatGemini || m.Role() != transcript.RoleAssistant {
+		if err != nil || m.Blocks().Len() != 1 || m.Format() != transcript.FormatGemini ||
+			m.Role() != transcript.RoleAssistant {
 			t.Fatalf("%s: %v", tt.part, err)
 		}
 		b := m.Blocks().At(0)
 		if raw, _ := transcript.BlockJSON(b); raw != tt.part {
 			t.Errorf("%s is kept as %s", tt.part, raw)
 		}
-		if got, want := brief(b), brief(tt.want); got != want || transcript.BlockText(b) != tt.text && b.Kind() != transcript.KindImage && b.Kind() != transcript.KindOpaque {
+		if got, want := brief(b), brief(tt.want); got != want || transcript.BlockText(b) != tt.text &&
+			b.Kind() != transcript.KindImage && b.Kind() != transcript.KindOpaque {
 			t.Errorf("%s is %s %q, want %s %q", tt.part, got, transcript.BlockText(b), want, tt.text)
 		}
 	}
@@ -144,13 +147,17 @@ func TestSplice(t *testing.T) {
 		v := transcript.Whole(3)
 		v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "[s]"}}
 		out, err := decode(t, body).Splice(v)
-		if got := strings.TrimPrefix(string(out), strings.TrimSuffix(contents(asks, calls), "]}")); err != nil || got != `,{"role":"user","parts":[`+want+`]}]}` {
+		if got := strings.TrimPrefix(string(out), strings.TrimSuffix(contents(asks, calls), "]}")); err != nil ||
+			got != `,{"role":"user","parts":[`+want+`]}]}` {
 			t.Errorf("%s\nbecame %s, %v\nwant %s", part, got, err, want)
 		}
 	}
-	stub(`{"functionResponse":{"id":"c" ,"name":"run","response":{ "output" :"x"}}}`, `{"functionResponse":{"id":"c" ,"name":"run","response":{ "output" :"[s]"}}}`)
-	stub(`{"functionResponse":{"name":"run","response":{"a":1,"b":"x"}}}`, `{"functionResponse":{"name":"run","response":{"output":"[s]"}}}`)
-	stub(`{"functionResponse":{"name":"run","response":{"error":{"code":1}}}}`, `{"functionResponse":{"name":"run","response":{"error":"[s]"}}}`)
+	stub(`{"functionResponse":{"id":"c" ,"name":"run","response":{ "output" :"x"}}}`,
+		`{"functionResponse":{"id":"c" ,"name":"run","response":{ "output" :"[s]"}}}`)
+	stub(`{"functionResponse":{"name":"run","response":{"a":1,"b":"x"}}}`,
+		`{"functionResponse":{"name":"run","response":{"output":"[s]"}}}`)
+	stub(`{"functionResponse":{"name":"run","response":{"error":{"code":1}}}}`,
+		`{"functionResponse":{"name":"run","response":{"error":"[s]"}}}`)
 	stub(`{"functionResponse":{"name":"run"}}`, `{"functionResponse":{"name":"run","response":{"output":"[s]"}}}`)
 	stub(`{"functionResponse":{"name":"run","parts":[{"inlineData":{"mimeType":"image/png","data":"aa=="}}],"id":"7","response":{"output":"x"}}}`,
 		`{"functionResponse":{"name":"run","id":"7","response":{"output":"[s]"}}}`)
@@ -185,8 +192,9 @@ func TestSpliceResponses(t *testing.T) {
 	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{
 		{Source: 0}, {Source: -1, Made: hidden}, {Source: -1, Made: ours}, {Source: 2}, {Source: 3},
 	}})
-	want := contents(asks, both, `{"role":"user","parts":[{"functionResponse":{"id":"u","name":"unfold","response":{"output":"it"}}},`+
-		`{"functionResponse":{"name":"run","response":{"output":"done"}}}]}`, asks)
+	want := contents(asks, both,
+		`{"role":"user","parts":[{"functionResponse":{"id":"u","name":"unfold","response":{"output":"it"}}},`+
+			`{"functionResponse":{"name":"run","response":{"output":"done"}}}]}`, asks)
 	if err != nil || string(out) != want {
 		t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 	}
@@ -208,7 +216,12 @@ func TestSpliceIDs(t *testing.T) {
 			t.Fatal(err)
 		}
 		content := func(response string) string { return `{"role":"user","parts":[{"functionResponse":` + response + `}]}` }
-		out, err := decode(t, contents(asks, calls, content(tt.response))).Splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: made}, {Source: 2}}})
+		out, err := decode(t, contents(asks, calls,
+			content(tt.response))).Splice(transcript.View{Messages: []transcript.ViewMessage{
+			{Source: 0},
+			{Source: -1, Made: made},
+			{Source: 2},
+		}})
 		if want := contents(asks, made.Raw(), content(tt.want)); err != nil || string(out) != want {
 			t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 		}

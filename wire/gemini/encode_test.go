@@ -30,18 +30,31 @@ func TestEncode(t *testing.T) {
 		{"made here", model.Request{Messages: []transcript.Message{user, call, result}}, contents(asks, called, `{"role":"user","parts":[`+done+`]}`)},
 		{
 			"signed",
-			model.Request{Model: "gemini-4-argon", Messages: []transcript.Message{user, transcript.Assistant(transcript.Call("a", "f", ""), transcript.Call("g", "g", "words")), transcript.Results(transcript.Result("g", "1"), transcript.ErrorResult("a", "2"))}},
+			model.Request{
+				Model: "gemini-4-argon",
+				Messages: []transcript.Message{
+					user,
+					transcript.Assistant(transcript.Call("a", "f", ""),
+						transcript.Call("g", "g", "words")), transcript.Results(transcript.Result("g", "1"), transcript.ErrorResult("a",
+						"2")),
+				},
+			},
 			contents(asks, `{"role":"model","parts":[{"functionCall":{"id":"a","name":"f"},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"g","args":{"input":"words"}}}]}`,
 				`{"role":"user","parts":[{"functionResponse":{"name":"g","response":{"output":"1"}}},{"functionResponse":{"id":"a","name":"f","response":{"error":"2"}}}]}`),
 		},
 		{
 			"of another wire",
 			model.Request{Messages: []transcript.Message{user, foreign, result}},
-			contents(asks, `{"role":"model","parts":[{"text":"so"},{"functionCall":{"id":"c1","name":"run","args":{"x":1}}}]}`, `{"role":"user","parts":[`+done+`]}`),
+			contents(asks, `{"role":"model","parts":[{"text":"so"},{"functionCall":{"id":"c1","name":"run","args":{"x":1}}}]}`,
+				`{"role":"user","parts":[`+done+`]}`),
 		},
 		{
 			"results together",
-			model.Request{Messages: []transcript.Message{user, transcript.Assistant(transcript.Call("c1", "run", ""), transcript.Call("c2", "run", "")), result, transcript.Results(transcript.Result("c2", "2")), user}},
+			model.Request{Messages: []transcript.Message{
+				user,
+				transcript.Assistant(transcript.Call("c1", "run", ""),
+					transcript.Call("c2", "run", "")), result, transcript.Results(transcript.Result("c2", "2")), user,
+			}},
 			contents(asks, `{"role":"model","parts":[{"functionCall":{"id":"c1","name":"run"}},{"functionCall":{"id":"c2","name":"run"}}]}`,
 				`{"role":"user","parts":[`+done+`,{"functionResponse":{"id":"c2","name":"run","response":{"output":"2"}}},{"text":"go"}]}`),
 		},
@@ -53,15 +66,25 @@ func TestEncode(t *testing.T) {
 		{
 			"system and options",
 			model.Request{
-				System: "s", Messages: []transcript.Message{transcript.NewMessage(transcript.RoleSystem, transcript.Say("t")), user},
-				Tools: []model.Tool{{Name: "run", Description: "d", Schema: `{"type":"object"}`}, {Name: "f", Raw: `{"name":"f","parameters":{}}`}}, NoTools: true, MaxTokens: 9, Temperature: &half,
+				System: "s", Messages: []transcript.Message{
+					transcript.NewMessage(transcript.RoleSystem, transcript.Say("t")),
+					user,
+				},
+				Tools: []model.Tool{
+					{Name: "run", Description: "d", Schema: `{"type":"object"}`},
+					{Name: "f", Raw: `{"name":"f","parameters":{}}`},
+				}, NoTools: true, MaxTokens: 9, Temperature: &half,
 			},
 			`{"contents":[` + asks + `],"systemInstruction":{"parts":[{"text":"s\n\nt"}]},"tools":[{"functionDeclarations":[{"name":"run","description":"d","parametersJsonSchema":{"type":"object"}},{"name":"f","parameters":{}}]}],` +
 				`"toolConfig":{"functionCallingConfig":{"mode":"NONE"}},"generationConfig":{"maxOutputTokens":9,"temperature":0.5}}`,
 		},
 		{
 			"pictures",
-			model.Request{Messages: []transcript.Message{transcript.NewMessage(transcript.RoleUser, transcript.Image{MediaType: "image/gif", Data: transcript.Plain("aa==")}, transcript.Image{URL: "data:image/png;base64,bb=="}, transcript.Image{URL: "u"}, transcript.Image{}, transcript.Opaque{Type: "document"})}},
+			model.Request{Messages: []transcript.Message{transcript.NewMessage(transcript.RoleUser,
+				transcript.Image{
+					MediaType: "image/gif",
+					Data:      transcript.Plain("aa=="),
+				}, transcript.Image{URL: "data:image/png;base64,bb=="}, transcript.Image{URL: "u"}, transcript.Image{}, transcript.Opaque{Type: "document"})}},
 			contents(`{"role":"user","parts":[{"inlineData":{"mimeType":"image/gif","data":"aa=="}},{"inlineData":{"mimeType":"image/png","data":"bb=="}},{"fileData":{"mimeType":"image/png","fileUri":"u"}},{"text":"[image left out: it has no form here]"},{"text":"[document left out: it has no form here]"}]}`),
 		},
 	} {

@@ -73,7 +73,8 @@ func (g *gen) str() string {
 	var sb strings.Builder
 	sb.WriteString(`"w`)
 	for range g.IntN(8) {
-		sb.WriteString(pick(g, "word ", `\n`, `\u00e9`, `\/`, "é", "世界", `\ud83d`, `\ud83d\ude00`, `\"`, `\\`, "<&>", "\xff", `\u2028`, "😀", `{\"text\":\"x\"}`))
+		sb.WriteString(pick(g, "word ", `\n`, `\u00e9`, `\/`, "é", "世界", `\ud83d`, `\ud83d\ude00`, `\"`, `\\`, "<&>",
+			"\xff", `\u2028`, "😀", `{\"text\":\"x\"}`))
 	}
 	return sb.String() + `"`
 }
@@ -111,8 +112,14 @@ func (g *gen) odd() string {
 	return pick(g,
 		g.object(member{"executableCode", g.value(2)}),
 		g.object(member{"fileData", g.object(member{"mimeType", `"application/pdf"`}, member{"fileUri", g.str()})}),
-		g.object(member{"from_the_future", g.value(2)}), g.object(member{"text", "1"}), g.object(member{"functionCall", g.value(1)}),
-		g.object(member{"functionResponse", g.object(member{"name", g.str()}, member{"response", g.value(1)})}), "{}", g.value(1))
+		g.object(member{"from_the_future", g.value(2)}), g.object(member{"text", "1"}), g.object(member{
+			"functionCall",
+			g.value(1),
+		}),
+		g.object(member{
+			"functionResponse",
+			g.object(member{"name", g.str()}, member{"response", g.value(1)}),
+		}), "{}", g.value(1))
 }
 
 func (g *gen) response(id []member) string {
@@ -167,25 +174,36 @@ func (g *gen) body() []byte {
 	for range g.IntN(6) {
 		switch g.IntN(6) {
 		case 0:
-			msgs = append(msgs, g.object(member{"role", `"user"`}, member{"parts", g.array(g.object(member{"text", g.str()}), g.image())}))
+			msgs = append(msgs, g.object(member{"role", `"user"`},
+				member{"parts", g.array(g.object(member{"text", g.str()}), g.image())}))
 		case 1:
-			msgs = append(msgs, g.object(member{"role", `"user"`}, member{"parts", g.array(g.odd(), g.object(member{"text", g.str()}))}))
+			msgs = append(msgs, g.object(member{"role", `"user"`},
+				member{"parts", g.array(g.odd(), g.object(member{"text", g.str()}))}))
 		case 2:
-			msgs = append(msgs, pick(g, g.object(member{"role", `"model"`}), g.object(member{"role", `"model"`}, member{"parts", g.value(1)}), g.value(2)))
+			msgs = append(msgs, pick(g, g.object(member{"role", `"model"`}),
+				g.object(member{"role", `"model"`}, member{"parts", g.value(1)}), g.value(2)))
 		default:
 			msgs = append(msgs, g.round()...)
 		}
 	}
 	ms := []member{{"contents", g.array(msgs...)}}
 	if g.chance(50) {
-		ms = append(ms, member{"systemInstruction", pick(g, g.object(member{"parts", g.array(g.object(member{"text", g.str()}))}), "null", g.str())})
+		ms = append(ms, member{
+			"systemInstruction",
+			pick(g, g.object(member{"parts", g.array(g.object(member{"text", g.str()}))}), "null", g.str()),
+		})
 	}
 	if g.chance(50) {
-		run := g.object(member{"name", `"run"`}, member{"description", g.str()}, member{"parametersJsonSchema", `{"type":"object"}`})
-		ms = append(ms, member{"tools", g.array(g.object(member{"functionDeclarations", g.array(run)}), `{"googleSearch":{}}`)})
+		run := g.object(member{"name", `"run"`}, member{"description", g.str()},
+			member{"parametersJsonSchema", `{"type":"object"}`})
+		ms = append(ms, member{
+			"tools",
+			g.array(g.object(member{"functionDeclarations", g.array(run)}), `{"googleSearch":{}}`),
+		})
 	}
 	if g.chance(30) {
-		ms = append(ms, member{"generationConfig", g.object(member{"maxOutputTokens", "4096"})}, member{"cachedContent", `"cachedContents/x"`})
+		ms = append(ms, member{"generationConfig", g.object(member{"maxOutputTokens", "4096"})},
+			member{"cachedContent", `"cachedContents/x"`})
 	}
 	return []byte(g.space() + g.object(ms...) + g.space())
 }

@@ -97,7 +97,8 @@ func sameOutside(r *Request, v transcript.View, out []byte) error {
 		return nil
 	}
 	oldArray, newArray := r.body.Array, got.body.Array
-	if !bytes.Equal(r.Body()[:oldArray.Start], out[:newArray.Start]) || !bytes.Equal(r.Body()[oldArray.End:], out[newArray.End:]) {
+	if !bytes.Equal(r.Body()[:oldArray.Start], out[:newArray.Start]) ||
+		!bytes.Equal(r.Body()[oldArray.End:], out[newArray.End:]) {
 		return errors.New("bytes around the messages changed")
 	}
 	for i, vm := range v.Messages {
@@ -151,10 +152,12 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		}
 		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
 		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
-		if p.Content.Len() > 0 && !bytes.Contains(newWhole.Of(got.Body()), []byte(signatureOf(r.Messages[vm.Source].Blocks().At(j)))) {
+		if p.Content.Len() > 0 &&
+			!bytes.Contains(newWhole.Of(got.Body()), []byte(signatureOf(r.Messages[vm.Source].Blocks().At(j)))) {
 			return fmt.Errorf("block %d lost its signature", j)
 		}
-		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) || !bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
+		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) ||
+			!bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
 			return fmt.Errorf("block %d changed outside of its content", j)
 		}
 		if text := wiretest.Text(got.Messages[at].Blocks().At(next - 1)); text != e.Text {
@@ -184,12 +187,14 @@ func TestHashes(t *testing.T) {
 	a := decode(t, `{"systemInstruction":{"parts":[{"text":"s"}]},"tools":[{"functionDeclarations":[{"name":"x"}]}],"contents":[{"parts":[{"text":"hi"}]}]}`)
 	b := decode(t, `{"tools":[ {"functionDeclarations": [{"name": "x"}]} ],"contents":[ {"parts": [{"text":"hi"}]} ],"systemInstruction":{"parts": [{"text":"s"}]}}`)
 	c := decode(t, `{"systemInstruction":{"parts":[{"text":"s2"}]},"tools":[{"functionDeclarations":[{"name":"x"}]}],"contents":[{"parts":[{"text":"hi!"}]}]}`)
-	if a.Hashes()[0] != b.Hashes()[0] || a.Hashes()[0] == c.Hashes()[0] || a.Hashes()[0] != MessageHash([]byte(a.Messages[0].Raw())) {
+	if a.Hashes()[0] != b.Hashes()[0] || a.Hashes()[0] == c.Hashes()[0] ||
+		a.Hashes()[0] != MessageHash([]byte(a.Messages[0].Raw())) {
 		t.Error("message hashes")
 	}
 	const call = `{"role":"model","parts":[{"functionCall":{"name":"f"}%s}]}`
 	hash := func(signature string) transcript.Hash { return MessageHash(fmt.Appendf(nil, call, signature)) }
-	if hash("") != hash(`, "thoughtSignature": "skip_thought_signature_validator"`) || hash("") == hash(`,"thoughtSignature":"cw=="`) {
+	if hash("") != hash(`, "thoughtSignature": "skip_thought_signature_validator"`) ||
+		hash("") == hash(`,"thoughtSignature":"cw=="`) {
 		t.Error("hashes of signed messages")
 	}
 }

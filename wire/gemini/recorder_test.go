@@ -46,14 +46,20 @@ var replies = []struct {
 	},
 	{
 		"thoughts, then text, then a late signature",
-		[]string{candidate(`{"text":"hm","thought":true}`, ""), candidate(`{"text":" so","thought":true}`, ""), candidate(`{"text":"A"}`, ""), candidate(`{"text":"","thoughtSignature":"cw=="}`, end)},
+		[]string{
+			candidate(`{"text":"hm","thought":true}`, ""), candidate(`{"text":" so","thought":true}`, ""),
+			candidate(`{"text":"A"}`, ""), candidate(`{"text":"","thoughtSignature":"cw=="}`, end),
+		},
 		`{"role":"model","parts":[{"thought":true,"text":"hm so"},{"text":"A"},{"text":"","thoughtSignature":"cw=="}]}`, model.StopEnd,
 		model.Usage{},
 		`0 thinking "hm" 0 thinking " so" 1 text "A"`,
 	},
 	{
 		"a signed text is not joined with its neighbours",
-		[]string{candidate(`{"text":"a"}`, ""), candidate(`{"text":"b","thoughtSignature":"cw=="}`, ""), candidate(`{"text":"c"}`, end)},
+		[]string{
+			candidate(`{"text":"a"}`, ""), candidate(`{"text":"b","thoughtSignature":"cw=="}`, ""),
+			candidate(`{"text":"c"}`, end),
+		},
 		`{"role":"model","parts":[{"text":"a"},{"text":"b","thoughtSignature":"cw=="},{"text":"c"}]}`, model.StopEnd,
 		model.Usage{},
 		`0 text "a" 1 text "b" 2 text "c"`,
@@ -79,7 +85,10 @@ func TestReplies(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			var deltas []string
-			rec := &Recorder{OnDelta: func(d model.Delta) { deltas = append(deltas, fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text)) }}
+			rec := &Recorder{OnDelta: func(d model.Delta) {
+				deltas = append(deltas,
+					fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text))
+			}}
 			io.WriteString(rec, events(tt.chunks...))
 			streamed, err := rec.Reply()
 			if err != nil || !rec.Done() {
@@ -118,7 +127,8 @@ func TestReplies(t *testing.T) {
 func TestReplyErrors(t *testing.T) {
 	const busy = `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`
 	const long = `{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`
-	for body, want := range map[string]model.ErrorKind{busy: model.ErrorOverloaded, long: model.ErrorTooLong, "[" + long + "]": model.ErrorTooLong} {
+	for body, want := range map[string]model.ErrorKind{busy: model.ErrorOverloaded, long: model.ErrorTooLong, "[" + long +
+		"]": model.ErrorTooLong} {
 		r, err := DecodeReply([]byte(body))
 		if err != nil || r.Err == nil || r.Err.Kind != want {
 			t.Errorf("%s: %v, %v", body, r.Err, err)

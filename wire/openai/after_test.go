@@ -29,7 +29,10 @@ func TestDecodeAfter(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, before := range [][]byte{body, shorter(t, want, g), d.make(g), bytes.ReplaceAll(body, []byte("text"), []byte("test"))} {
+				for _, before := range [][]byte{
+					body, shorter(t, want, g), d.make(g),
+					bytes.ReplaceAll(body, []byte("text"), []byte("test")),
+				} {
 					earlier, err := d.decode(before)
 					if err != nil {
 						continue

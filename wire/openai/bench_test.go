@@ -11,7 +11,8 @@ import (
 
 // output is what a tool prints: lines, with the escapes that JSON needs for them.
 func output(size int) string {
-	return strings.Repeat(`\tif err := run(ctx, \"step\"); err != nil { return fmt.Errorf(\"run: %w\", err) }\n`, size/83+1)[:size/83*83]
+	return strings.Repeat(`\tif err := run(ctx, \"step\"); err != nil { return fmt.Errorf(\"run: %w\", err) }\n`,
+		size/83+1)[:size/83*83]
 }
 
 // largeChat is a Chat body of about size bytes whose mass is tool results.
@@ -31,7 +32,8 @@ func largeResponses(size int) []byte {
 	var sb strings.Builder
 	sb.WriteString(`{"model":"gpt-x","stream":true,"store":false,"instructions":"You are an agent.","input":[{"role":"user","content":"Fix it."}`)
 	for i := 0; sb.Len() < size; i++ {
-		fmt.Fprintf(&sb, `,{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"%s"}`, i, strings.Repeat("gAAAAB", 100))
+		fmt.Fprintf(&sb, `,{"type":"reasoning","id":"rs_%d","summary":[],"encrypted_content":"%s"}`, i,
+			strings.Repeat("gAAAAB", 100))
 		fmt.Fprintf(&sb, `,{"type":"function_call","id":"fc_%d","call_id":"call_%[1]d","name":"bash","arguments":"{\"command\":\"go test ./...\"}","status":"completed"}`, i)
 		fmt.Fprintf(&sb, `,{"type":"function_call_output","call_id":"call_%d","output":"%s"}`, i, output(8<<10))
 	}

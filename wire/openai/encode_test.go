@@ -155,10 +155,15 @@ func TestEncodeRandomConversations(t *testing.T) {
 				if g.chance(0.3) {
 					parts = append(parts, transcript.Image{URL: "https://example.com/x.png"})
 				}
-				results = append(results, transcript.NewMessage(transcript.RoleTool, transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...)}))
+				results = append(results,
+					transcript.NewMessage(transcript.RoleTool,
+						transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...)}))
 			}
 			if g.chance(0.5) {
-				calls = append([]transcript.Block{transcript.Thinking{Text: transcript.Plain("hm"), Signature: g.one("", "sig")}, transcript.Say("well")}, calls...)
+				calls = append([]transcript.Block{
+					transcript.Thinking{Text: transcript.Plain("hm"), Signature: g.one("", "sig")},
+					transcript.Say("well"),
+				}, calls...)
 			}
 			if g.chance(0.5) {
 				list = append(list, transcript.Assistant(calls...))

@@ -118,13 +118,17 @@ func ExampleEncodeChatMessage() {
 }
 
 func ExampleEncodeResponses() {
-	body, err := openai.EncodeResponses(&model.Request{Model: "gpt-x", Messages: []transcript.Message{transcript.User("Hi")}})
+	body, err := openai.EncodeResponses(&model.Request{
+		Model:    "gpt-x",
+		Messages: []transcript.Message{transcript.User("Hi")},
+	})
 	fmt.Printf("%s %v\n", body, err)
 	// Output: {"model":"gpt-x","input":[{"type":"message","role":"user","content":"Hi"}],"store":false,"include":["reasoning.encrypted_content"]} <nil>
 }
 
 func ExampleEncodeItems() {
-	items, err := openai.EncodeItems(transcript.Assistant(transcript.Say("I look."), transcript.Call("call_1", "read", "{}")))
+	items, err := openai.EncodeItems(transcript.Assistant(transcript.Say("I look."),
+		transcript.Call("call_1", "read", "{}")))
 	for _, item := range items {
 		fmt.Println(string(item))
 	}

@@ -32,7 +32,8 @@ func (g gen) str() raw {
 	var sb strings.Builder
 	sb.WriteByte('"')
 	for range g.IntN(6) {
-		sb.WriteString(g.one("word ", "größer ", `\u00e9`, `\/path\/to`, `\n`, `\t`, `\"quoted\"`, `\\`, `\ud83d`, `\udc00x`,
+		sb.WriteString(g.one("word ", "größer ", `\u00e9`, `\/path\/to`, `\n`, `\t`, `\"quoted\"`, `\\`, `\ud83d`,
+			`\udc00x`,
 			`\ud83d\ude00`, "😀", "日本", "{\\\"a\\\":1}", "<&>", `\u0000`, "\x7f", "\xff", "]},", "data:", strings.Repeat("x", g.IntN(50))))
 	}
 	sb.WriteString(`."`) // never empty
@@ -125,7 +126,10 @@ func (g gen) chatContent(pictures bool) node {
 	for range g.IntN(3) {
 		switch {
 		case pictures && g.chance(0.3):
-			list = append(list, obj{{"type", raw(`"image_url"`)}, {"image_url", obj{{"url", g.text(`data:image/png;base64,iVBOR\/w0=`)}, {"detail", raw(`"low"`)}}}})
+			list = append(list, obj{
+				{"type", raw(`"image_url"`)},
+				{"image_url", obj{{"url", g.text(`data:image/png;base64,iVBOR\/w0=`)}, {"detail", raw(`"low"`)}}},
+			})
 		case pictures && g.chance(0.2):
 			list = append(list, obj{{"type", raw(`"input_audio"`)}, {"input_audio", obj{{"data", g.str()}}}})
 		default:
@@ -144,7 +148,12 @@ func (g gen) chat() []byte {
 	for range g.IntN(6) {
 		msgs = append(msgs, g.chatTurn()...)
 	}
-	body := obj{{"model", raw(`"gpt-x"`)}, {"messages", msgs}, {"stream", raw("true")}, {"max_completion_tokens", raw("1024")}}
+	body := obj{
+		{"model", raw(`"gpt-x"`)},
+		{"messages", msgs},
+		{"stream", raw("true")},
+		{"max_completion_tokens", raw("1024")},
+	}
 	if g.chance(0.7) {
 		body = append(body, kv{"tools", arr{obj{
 			{"type", raw(`"function"`)},
@@ -156,15 +165,26 @@ func (g gen) chat() []byte {
 
 func (g gen) chatTurn() arr {
 	if g.chance(0.3) {
-		return arr{obj{{"role", g.text("assistant")}, {"content", g.chatContent(false)}}, obj{{"role", raw(`"user"`)}, {"content", g.str()}}}
+		return arr{
+			obj{{"role", g.text("assistant")}, {"content", g.chatContent(false)}},
+			obj{{"role", raw(`"user"`)}, {"content", g.str()}},
+		}
 	}
 	var calls, results arr
 	for i := range 1 + g.IntN(3) {
 		id := raw(fmt.Sprintf(`"call_%d_%d"`, g.IntN(1e9), i))
 		if g.chance(0.2) {
-			calls = append(calls, obj{{"id", id}, {"type", raw(`"custom"`)}, {"custom", obj{{"name", raw(`"patch"`)}, {"input", g.str()}}}})
+			calls = append(calls, obj{
+				{"id", id},
+				{"type", raw(`"custom"`)},
+				{"custom", obj{{"name", raw(`"patch"`)}, {"input", g.str()}}},
+			})
 		} else {
-			calls = append(calls, obj{{"id", id}, {"type", raw(`"function"`)}, {"function", obj{{"name", raw(`"run"`)}, {"arguments", g.str()}}}})
+			calls = append(calls, obj{
+				{"id", id},
+				{"type", raw(`"function"`)},
+				{"function", obj{{"name", raw(`"run"`)}, {"arguments", g.str()}}},
+			})
 		}
 		results = append(results, obj{{"role", raw(`"tool"`)}, {"tool_call_id", id}, {"content", g.chatContent(false)}})
 	}
@@ -210,7 +230,12 @@ func (g gen) responses() []byte {
 	for turn := range g.IntN(6) {
 		id := func(prefix string) raw { return raw(fmt.Sprintf(`"%s_%d%d"`, prefix, turn, g.IntN(1e9))) }
 		if g.chance(0.7) {
-			items = append(items, obj{{"type", raw(`"reasoning"`)}, {"id", id("rs")}, {"summary", arr{}}, {"encrypted_content", g.str()}})
+			items = append(items, obj{
+				{"type", raw(`"reasoning"`)},
+				{"id", id("rs")},
+				{"summary", arr{}},
+				{"encrypted_content", g.str()},
+			})
 		}
 		var outputs arr
 		for i := range g.IntN(3) {
@@ -238,16 +263,33 @@ func (g gen) responses() []byte {
 func (g gen) call(callID raw, id func(string) raw) (call, output obj) {
 	switch g.IntN(4) {
 	case 0:
-		return obj{{"type", raw(`"custom_tool_call"`)}, {"id", id("ctc")}, {"call_id", callID}, {"name", raw(`"patch"`)}, {"input", g.str()}},
+		return obj{
+				{"type", raw(`"custom_tool_call"`)},
+				{"id", id("ctc")},
+				{"call_id", callID},
+				{"name", raw(`"patch"`)},
+				{"input", g.str()},
+			},
 			obj{{"type", raw(`"custom_tool_call_output"`)}, {"call_id", callID}, {"output", g.str()}}
 	case 1:
-		return obj{{"type", raw(`"shell_call"`)}, {"id", id("sh")}, {"call_id", callID}, {"action", obj{{"commands", arr{g.str()}}}}},
+		return obj{
+				{"type", raw(`"shell_call"`)},
+				{"id", id("sh")},
+				{"call_id", callID},
+				{"action", obj{{"commands", arr{g.str()}}}},
+			},
 			obj{
 				{"type", raw(`"shell_call_output"`)},
 				{"call_id", callID},
 				{"output", arr{obj{{"stdout", g.str()}, {"stderr", raw(`""`)}, {"outcome", raw(`{"type":"exit","exit_code":3}`)}}}},
 			}
 	}
-	return obj{{"type", raw(`"function_call"`)}, {"id", id("fc")}, {"call_id", callID}, {"name", raw(`"run"`)}, {"arguments", g.str()}},
+	return obj{
+			{"type", raw(`"function_call"`)},
+			{"id", id("fc")},
+			{"call_id", callID},
+			{"name", raw(`"run"`)},
+			{"arguments", g.str()},
+		},
 		obj{{"type", raw(`"function_call_output"`)}, {"call_id", callID}, {"output", g.itemContent("input_text")}}
 }

@@ -51,7 +51,8 @@ func TestHashesTellMessagesApart(t *testing.T) {
 			t.Errorf("the same hash:\n%s\n%s", tt.a, tt.b)
 		}
 	}
-	a, b := hashes(t, decoders[1], `{"input":"x","instructions":"a"}`), hashes(t, decoders[1], `{"input":"x","instructions":"b"}`)
+	a, b := hashes(t, decoders[1], `{"input":"x","instructions":"a"}`), hashes(t, decoders[1],
+		`{"input":"x","instructions":"b"}`)
 	if a[0] != b[0] {
 		t.Error("instructions count for a message")
 	}

@@ -140,7 +140,8 @@ func editAtRandom(t *testing.T, d decoder, g gen, r request) {
 	var v transcript.View
 	for i, m := range c.Messages {
 		if g.chance(0.2) {
-			v.Messages = append(v.Messages, transcript.ViewMessage{Source: -1, Made: transcript.User(fmt.Sprintf("digest %d", i))})
+			v.Messages = append(v.Messages,
+				transcript.ViewMessage{Source: -1, Made: transcript.User(fmt.Sprintf("digest %d", i))})
 		}
 		if g.chance(0.3) {
 			continue

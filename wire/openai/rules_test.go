@@ -92,7 +92,8 @@ var chatRules = []ruleTest{
 	{
 		name: "'tool_call_id' not found in 'tool_calls' of previous message", rule: "tool-result-unknown", path: "messages.[4].tool_call_id",
 		message: "Invalid parameter: 'tool_call_id' of 'zz' not found in 'tool_calls' of previous message.",
-		bad:     msgs(user, calls2, resultA, resultB, `{"role":"tool","tool_call_id":"zz","content":""}`), good: msgs(user, calls2, resultA, resultB),
+		bad:     msgs(user, calls2, resultA, resultB, `{"role":"tool","tool_call_id":"zz","content":""}`), good: msgs(user,
+			calls2, resultA, resultB),
 	},
 	{
 		name: "Duplicate value for 'tool_call_id'", rule: "tool-result-duplicate", path: "messages.[3].tool_call_id",
@@ -102,7 +103,8 @@ var chatRules = []ruleTest{
 	{
 		name: "Invalid value for 'content': expected a string, got null (assistant)", rule: "content-null", path: "messages.[1].content",
 		message: "Invalid value for 'content': expected a string, got null.",
-		bad:     msgs(user, `{"role":"assistant","content":null}`, user), good: msgs(user, `{"role":"assistant","content":""}`, user),
+		bad:     msgs(user, `{"role":"assistant","content":null}`, user), good: msgs(user,
+			`{"role":"assistant","content":""}`, user),
 	},
 	{
 		name: "Invalid value for 'content': expected a string, got null (missing)", rule: "content-null", path: "messages.[0].content",
@@ -117,7 +119,8 @@ var chatRules = []ruleTest{
 	{
 		name: "Invalid tool_calls: empty array", rule: "array-empty", path: "messages[1].tool_calls",
 		message: "Invalid 'messages[1].tool_calls': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-		bad:     msgs(user, `{"role":"assistant","content":"x","tool_calls":[]}`), good: msgs(user, `{"role":"assistant","content":"x","tool_calls":null}`),
+		bad:     msgs(user, `{"role":"assistant","content":"x","tool_calls":[]}`), good: msgs(user,
+			`{"role":"assistant","content":"x","tool_calls":null}`),
 	},
 	{
 		name: "Invalid content: empty array", rule: "array-empty", path: "messages[0].content",
@@ -167,15 +170,18 @@ var responsesRules = []ruleTest{
 	},
 	{
 		name: "No tool output found for custom tool call", rule: "tool-result-missing", path: "input",
-		message: "No tool output found for custom tool call b.", bad: input(asks, ctcB, asks), good: input(asks, ctcB, asks, outB),
+		message: "No tool output found for custom tool call b.", bad: input(asks, ctcB, asks), good: input(asks, ctcB, asks,
+			outB),
 	},
 	{
 		name: "No tool call found for function call output", rule: "tool-result-orphan", path: "input",
-		message: "No tool call found for function call output with call_id a.", bad: input(asks, outA), good: input(asks, fcA, outA),
+		message: "No tool call found for function call output with call_id a.", bad: input(asks, outA), good: input(asks,
+			fcA, outA),
 	},
 	{
 		name: "No tool call found for an output before its call", rule: "tool-result-orphan", path: "input",
-		message: "No tool call found for function call output with call_id a.", bad: input(asks, outA, fcA), good: input(asks, fcA, outA),
+		message: "No tool call found for function call output with call_id a.", bad: input(asks, outA,
+			fcA), good: input(asks, fcA, outA),
 	},
 	{
 		name: "No tool call found for an output of another type", rule: "tool-result-orphan", path: "input",
@@ -210,11 +216,13 @@ var responsesRules = []ruleTest{
 	{
 		name: "Item with id not found (reference)", rule: "item-not-stored", path: "input",
 		message: "Item with id 'msg_9' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
-		bad:     input(asks, `{"type":"item_reference","id":"msg_9"}`), good: `{"input":[` + asks + `,{"type":"item_reference","id":"msg_9"}]}`,
+		bad:     input(asks, `{"type":"item_reference","id":"msg_9"}`), good: `{"input":[` + asks +
+			`,{"type":"item_reference","id":"msg_9"}]}`,
 	},
 	{
 		name: "The 'compaction_trigger' item must be the final input item", rule: "compaction-trigger-last", path: "input[1]",
-		message: "The 'compaction_trigger' item must be the final input item.", bad: input(asks, trigger, asks), good: input(asks, asks, trigger),
+		message: "The 'compaction_trigger' item must be the final input item.", bad: input(asks, trigger,
+			asks), good: input(asks, asks, trigger),
 	},
 	{
 		name: "One of input or previous_response_id must be provided", rule: "input-empty", path: "input",
@@ -229,7 +237,8 @@ var responsesRules = []ruleTest{
 	{
 		name: "string too long (call_id)", rule: "string-too-long", path: "input[0].call_id",
 		message: "Invalid 'input[0].call_id': string too long. Expected a string with maximum length 64, but got a string with length 65 instead.",
-		bad:     strings.ReplaceAll(input(fcA, outA), `"a"`, `"`+strings.Repeat("x", 65)+`"`), good: strings.ReplaceAll(input(fcA, outA), `"a"`, `"`+strings.Repeat("x", 64)+`"`),
+		bad: strings.ReplaceAll(input(fcA, outA), `"a"`,
+			`"`+strings.Repeat("x", 65)+`"`), good: strings.ReplaceAll(input(fcA, outA), `"a"`, `"`+strings.Repeat("x", 64)+`"`),
 	},
 	{
 		name: "string does not match pattern", rule: "name-pattern", path: "input[0].name",

@@ -105,7 +105,8 @@ func TestSpliceMadeRound(t *testing.T) {
 
 func TestDecodeRefuses(t *testing.T) {
 	const second = "decode chat request: messages[1]: invalid JSON at offset 30"
-	if _, err := DecodeChat([]byte(`{"messages":[{"role":"user"},{x}]}`)); err == nil || !strings.HasPrefix(err.Error(), second) {
+	if _, err := DecodeChat([]byte(`{"messages":[{"role":"user"},{x}]}`)); err == nil ||
+		!strings.HasPrefix(err.Error(), second) {
 		t.Errorf("got %v, want %s", err, second)
 	}
 	for _, tt := range []struct{ body, want string }{

@@ -40,7 +40,10 @@ func JSON(n int) string {
 			"role": []string{"user", "assistant", "tool"}[id%3],
 			"content": []any{
 				map[string]any{"type": "text", "text": cut(prose, 600)},
-				map[string]any{"type": "tool_use", "id": call, "name": "read_file", "input": map[string]any{"path": fmt.Sprintf("src/pkg%d/file_%d.go", id%7, id), "limit": rng.IntN(4000)}},
+				map[string]any{
+					"type": "tool_use", "id": call, "name": "read_file",
+					"input": map[string]any{"path": fmt.Sprintf("src/pkg%d/file_%d.go", id%7, id), "limit": rng.IntN(4000)},
+				},
 				map[string]any{"type": "tool_result", "tool_use_id": call, "is_error": false, "content": cut(code, 2000)},
 			},
 			"usage": map[string]any{"input_tokens": rng.IntN(200000), "output_tokens": rng.IntN(4000), "cost": rng.Float64()},

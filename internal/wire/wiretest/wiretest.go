@@ -21,7 +21,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // Converse decodes a body, splices the view that edits make of its messages into it, and
 // describes what it found.
-type Converse func(t *testing.T, body string, edits func(messages int) transcript.View) (decoded, violations, result string)
+type Converse func(t *testing.T, body string, edits func(messages int) transcript.View) (decoded, violations,
+	result string)
 
 // Conversations runs the conversations in testdata. Each is a txtar file: a sentence of
 // purpose, the request, what to do to it, and what comes out.
@@ -45,7 +46,8 @@ func Conversations(t *testing.T, converse Converse) {
 			}
 			comment, parts := split(string(data))
 			got := map[string]string{"request": parts["request"], "edits": parts["edits"]}
-			got["decoded"], got["violations"], got["result"] = converse(t, parts["request"], func(n int) transcript.View { return edited(t, n, parts["edits"]) })
+			got["decoded"], got["violations"], got["result"] = converse(t, parts["request"],
+				func(n int) transcript.View { return edited(t, n, parts["edits"]) })
 			var out strings.Builder
 			out.WriteString(comment)
 			for _, name := range []string{"request", "edits", "decoded", "violations", "result"} {
@@ -130,7 +132,8 @@ func edited(t *testing.T, n int, edits string) transcript.View {
 		case what == "-":
 			drop[i] = true
 		default:
-			before[i] = append(before[i], transcript.ViewMessage{Source: -1, Made: transcript.User(strings.TrimPrefix(what, "+ "))})
+			before[i] = append(before[i],
+				transcript.ViewMessage{Source: -1, Made: transcript.User(strings.TrimPrefix(what, "+ "))})
 		}
 	}
 	var v transcript.View

@@ -110,7 +110,11 @@ func TestDiscover(t *testing.T) {
 }
 
 func TestDiscoverFails(t *testing.T) {
-	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, "<html>") }))
+	page := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		r *http.Request,
+	) {
+		io.WriteString(w, "<html>")
+	}))
 	defer page.Close()
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
@@ -142,7 +146,8 @@ func (mute) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestLocalSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before := time.Now()
-		if got := localserver.Running(t.Context(), &http.Client{Transport: mute{}}); len(got) != 0 || time.Since(before) != 2*time.Second {
+		if got := localserver.Running(t.Context(), &http.Client{Transport: mute{}}); len(got) != 0 ||
+			time.Since(before) != 2*time.Second {
 			t.Errorf("found %v after %s", got, time.Since(before))
 		}
 	})
