@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -47,25 +48,12 @@ func parseErrorBody(body []byte) errorBody {
 	var eb errorBody
 	eb.read(v, 0)
 	if eb.message == "" && eb.typ == "" && eb.code == "" {
-		if eb.empty = isEmptyJSON(v); !eb.empty {
+		bare := strings.Join(strings.Fields(string(body)), "")
+		if eb.empty = slices.Contains([]string{"null", `""`, "{}", "[]"}, bare); !eb.empty {
 			eb.message = string(body)
 		}
 	}
 	return eb
-}
-
-func isEmptyJSON(v any) bool {
-	switch v := v.(type) {
-	case nil:
-		return true
-	case string:
-		return v == ""
-	case map[string]any:
-		return len(v) == 0
-	case []any:
-		return len(v) == 0
-	}
-	return false
 }
 
 // sseData returns the data of the last event of a stream that has any: an error ends a

@@ -234,19 +234,15 @@ func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 		if err != nil {
 			break
 		}
-		switch tool {
-		case recall.ToolUnfold:
-			if more, missing, _ := old.Recall(ctx, tool, input); !missing {
-				text, failed = more, false
-			}
-		case recall.ToolSearch:
-			if more, bad, _ := old.Recall(ctx, tool, input); !bad {
-				text += "\n[before the conversation was compacted:]\n" + more
-			}
-		case recall.ToolLedger:
-			if more, bad, _ := old.Recall(ctx, tool, input); !bad {
-				text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
-			}
+		more, missing, _ := old.Recall(ctx, tool, input)
+		switch {
+		case missing:
+		case tool == recall.ToolUnfold:
+			text, failed = more, false
+		case tool == recall.ToolSearch:
+			text += "\n[before the conversation was compacted:]\n" + more
+		case tool == recall.ToolLedger:
+			text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
 		}
 		_ = old.Close() // it only waits
 		if key, err = rw.beforeOf(ctx, key); err != nil {

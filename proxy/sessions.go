@@ -265,12 +265,6 @@ type SessionStatus struct {
 	Spent    float64 // USD, by the price table
 }
 
-// Sessions lists the sessions in memory, the one used last first.
-func (h *Handler) Sessions() []SessionStatus { return h.rw.status() }
-
-// Sessions lists the sessions in memory, the one used last first.
-func (t *Transport) Sessions() []SessionStatus { return t.rw.status() }
-
 // Drain lets conversations end: known ones continue as before, new ones pass unchanged
 // and are not kept. A proxy that is stopped after that leaves no client with a history
 // that no longer fits. It cannot be undone.
@@ -279,7 +273,9 @@ func (h *Handler) Drain() { h.rw.draining.Store(true) }
 // Draining reports whether [Handler.Drain] was called.
 func (h *Handler) Draining() bool { return h.rw.draining.Load() }
 
-func (rw *rewriter) status() []SessionStatus {
+// Sessions lists the sessions in memory, the one used last first.
+func (h *Handler) Sessions() []SessionStatus {
+	rw := h.rw
 	rw.mu.Lock()
 	out := make([]SessionStatus, 0, rw.recent.Len())
 	for e := rw.recent.Front(); e != nil; e = e.Next() {

@@ -22,9 +22,6 @@ type (
 // Bill reads from the store what requests came to.
 func (h *Handler) Bill(ctx context.Context) (Bill, error) { return h.rw.book.Bill(ctx) }
 
-// Bill reads from the store what requests came to.
-func (t *Transport) Bill(ctx context.Context) (Bill, error) { return t.rw.book.Bill(ctx) }
-
 // used puts what the provider reported for one request on the exchange's account.
 func (x *exchange) used(u model.Usage) {
 	if u.Prompt() == 0 && u.Output == 0 {

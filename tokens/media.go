@@ -91,21 +91,10 @@ func dataURL(s string) string {
 	return s
 }
 
-var base64Bytes = func() (set [256]bool) {
-	for _, b := range []byte("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\") {
-		set[b] = true // the backslash because some encoders write \/
-	}
-	return set
-}()
-
-// isBase64 reports whether s has only characters of base64.
+// isBase64 reports whether s has only characters of base64, and backslashes, because some
+// encoders write \/.
 func isBase64(s string) bool {
-	for i := range len(s) {
-		if !base64Bytes[s[i]] {
-			return false
-		}
-	}
-	return true
+	return strings.Trim(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/-_=\\") == ""
 }
 
 // cipherTokens estimates the tokens behind base64 ciphertext of that length: three

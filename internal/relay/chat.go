@@ -23,8 +23,8 @@ func refuseOpenAI(kind, text string) []byte {
 
 func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 	return func(tokens, limit int) []byte {
-		text := fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in %d tokens. "+
-			"Please reduce the length of the messages.", limit, tokens)
+		text := fmt.Sprintf("This model's maximum context length is %d tokens. However, your messages resulted in "+
+			"%d tokens. Please reduce the length of the messages.", limit, tokens)
 		return encoded(object{"error": object{
 			"message": text, "type": "invalid_request_error", "param": param, "code": "context_length_exceeded",
 		}})

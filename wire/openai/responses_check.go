@@ -135,7 +135,8 @@ func (c *itemChecker) stored(typ string, it *item) {
 	bare := typ == "reasoning" && !sealed && strings.HasPrefix(id, "rs_")
 	if bare || typ == "item_reference" {
 		c.Violations.Add("item-not-stored", "input", "Item with id '%s' not found. "+
-			"Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", id)
+			"Items are not persisted when `store` is set to false. "+
+			"Try again with `store` set to true, or remove this item from your input.", id)
 	}
 }
 
