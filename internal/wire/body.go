@@ -42,7 +42,8 @@ type Place struct {
 	// input. It is zero when the block may only be kept or dropped.
 	Content jsonspan.Span
 	// JSON says that Content is JSON itself rather than text in a JSON string.
-	JSON bool
+	JSON  bool
+	Fixed bool // the block may not be dropped on its own
 	// Before and After stand around the string that an edit writes, where a format has it
 	// inside of an object.
 	Before, After string
@@ -151,7 +152,7 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 		last = c.Block
 		p := e.Places[c.Block]
 		if c.Drop {
-			if p.Whole.IsZero() {
+			if p.Whole.IsZero() || p.Fixed {
 				return nil, fmt.Errorf("drop block %d: %w", c.Block, transcript.ErrNotEditable)
 			}
 			dropped = true

@@ -148,20 +148,8 @@ func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Bl
 	case f.contentKind != jsonspan.Invalid && f.contentKind != jsonspan.Null:
 		r.Parts = transcript.BlocksOf(transcript.Opaque{Raw: d.Raw(f.content)})
 	}
-	if f.references {
-		place.Content = jsonspan.Span{}
-		d.refer(transcript.BlockRef{Message: len(d.Messages), Block: d.block})
+	if f.references { // later turns depend on the tools that they load
+		place.Content, place.Fixed = jsonspan.Span{}, true
 	}
 	return r, place
-}
-
-// refer remembers that a block holds tool references.
-func (d *decoder) refer(at transcript.BlockRef) {
-	if d.section != sectionMessages {
-		return
-	}
-	if d.req.references == nil {
-		d.req.references = make(map[transcript.BlockRef]bool)
-	}
-	d.req.references[at] = true
 }

@@ -171,7 +171,7 @@ func (d *decoder) tool() model.Tool {
 
 func (d *decoder) messages() {
 	d.Messages, d.Body.Elements, d.Body.Array = nil, nil, jsonspan.Span{}
-	d.req.marks[sectionMessages], d.req.shapes, d.req.references = nil, nil, nil
+	d.req.marks[sectionMessages], d.req.shapes = nil, nil
 	if d.C.Kind() == jsonspan.Array {
 		d.section, d.block = sectionMessages, -1
 		d.Elements(d.walkMessage, d.again)
@@ -185,11 +185,6 @@ func (d *decoder) again(i int) {
 	for _, m := range e.marks[sectionMessages] {
 		if m.message == i {
 			r.marks[sectionMessages] = append(r.marks[sectionMessages], m)
-		}
-	}
-	for b := 0; len(e.references) > 0 && b < e.Messages[i].Blocks().Len(); b++ {
-		if at := (transcript.BlockRef{Message: i, Block: b}); e.references[at] {
-			d.refer(at)
 		}
 	}
 }

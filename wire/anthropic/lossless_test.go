@@ -67,7 +67,7 @@ func randomView(r *Request, rng *rand.Rand) transcript.View {
 		places, left := r.body.Elements[i].Places, len(r.body.Elements[i].Places)
 		for j, p := range places {
 			switch ref := (transcript.BlockRef{Message: i, Block: j}); {
-			case r.references[ref]:
+			case r.body.Elements[ref.Message].Places[ref.Block].Fixed:
 			case rng.IntN(5) == 0 && left > 1 && !p.Whole.IsZero():
 				left--
 				vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: j, Drop: true})

@@ -19,11 +19,10 @@ type Request struct {
 	Tools    []model.Tool
 	Messages []transcript.Message
 
-	body       wire.Body
-	top        topLevel
-	shapes     []shape // one a message
-	marks      [sections][]mark
-	references map[transcript.BlockRef]bool // results that hold tool references
+	body   wire.Body
+	top    topLevel
+	shapes []shape // one a message
+	marks  [sections][]mark
 }
 
 // topLevel has the spans of members that are read or changed later.
@@ -38,7 +37,7 @@ type shape struct {
 // Earlier returns what [DecodeAfter] needs of the request, without its body.
 func (r *Request) Earlier() *Request {
 	return &Request{
-		Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}, shapes: r.shapes, references: r.references,
+		Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}, shapes: r.shapes,
 		marks: [sections][]mark{sectionMessages: r.marks[sectionMessages]},
 	}
 }
@@ -61,9 +60,6 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 //
 // The tools are added after the request's own. A request without a list of tools gets none.
 func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
-	if err := r.keepReferences(v); err != nil {
-		return nil, fmt.Errorf("splice request: %w", err)
-	}
 	var more []jsonspan.Edit
 	if len(tools) > 0 && !r.top.tools.IsZero() {
 		list, err := encodeTools(tools)
@@ -122,17 +118,3 @@ func (r *Request) ManualThinking() bool { return r.thinking().Get("type").Text()
 // client that sends a conversation again sends messages with the same hashes. The element
 // must be valid JSON.
 func MessageHash(raw []byte) transcript.Hash { return wire.Hash(raw) }
-
-func (r *Request) keepReferences(v transcript.View) error {
-	if len(r.references) == 0 {
-		return nil
-	}
-	for _, m := range v.Messages {
-		for _, e := range m.Edits {
-			if r.references[transcript.BlockRef{Message: m.Source, Block: e.Block}] {
-				return fmt.Errorf("message %d block %d holds tool references: %w", m.Source, e.Block, transcript.ErrNotEditable)
-			}
-		}
-	}
-	return nil
-}
