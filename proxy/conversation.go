@@ -31,7 +31,7 @@ type conversation struct {
 	sess    *pleat.Session
 	setup   setup
 	mode    mode
-	before  store.SessionKey // what the client\'s conversation was before the client compacted it; zero: none
+	before  store.SessionKey // the session that the client's own compaction ended; zero: none
 	renamed bool             // stubs of the session may have other names for our tools than those in use
 	seen    uint64           // entries up to this one were looked at for marks
 	marks   map[transcript.Hash]mark

@@ -71,8 +71,8 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// unknown passes on a request to a path that is none of a wire's. One that may be a
-// conversation is reported.
+// unknown passes on a request to a path that belongs to no wire. A POST may be a
+// conversation, and is reported.
 func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
 	began := rw.o.Now()
 	resp, err := rw.o.Transport.RoundTrip(r)
@@ -333,7 +333,7 @@ func (x *exchange) finish(err error) {
 type passing struct {
 	x    *exchange
 	from io.ReadCloser
-	rec  recorder // reads what it cost; nil: nobody does
+	rec  recorder // reads what it cost; nil: that is not recorded
 }
 
 func (p *passing) Read(b []byte) (int, error) {

@@ -118,8 +118,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.forward.ServeHTTP(w, r)
 }
 
-// timedBody is a request's body with a deadline: a client that sends it drop by drop must
-// not hold us for ever. The answer may take as long as it likes.
+// timedBody is a request's body with a deadline, so that a client that sends it slowly does
+// not hold memory forever. The answer has no deadline.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
@@ -189,7 +189,7 @@ func (h *Handler) direct(p *httputil.ProxyRequest) {
 // fail answers when there is no reply to pass on.
 func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
-		panic(http.ErrAbortHandler) // nobody listens any more
+		panic(http.ErrAbortHandler) // the client has gone
 	}
 	h.rw.o.Logger.Warn("no reply from upstream", "path", r.URL.Path, "err", err)
 	status, on := http.StatusBadGateway, messages

@@ -9,10 +9,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// known keeps what was decoded of the newest requests: a client sends its whole conversation
-// with every request, and what it sent before need not be decoded and hashed again. It is
-// only a shortcut. A message is taken from it if its bytes are the same, so it does not
-// matter whose they were.
+// known caches the newest requests as they were decoded: a client sends its whole conversation
+// with every request, and what it sent before need not be decoded and hashed again. A message
+// is taken from the cache only if its bytes are equal, so it does not matter whose they were.
 type known struct {
 	limit int64 // of the bodies' sizes
 	seed  maphash.Seed

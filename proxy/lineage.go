@@ -100,8 +100,8 @@ const (
 	opening    = 4  // messages of a conversation in which a summary may be
 )
 
-// saidLabels are where answers with the lines of a text are found, but for lines that are
-// quoted, in so far as that is known.
+// saidLabels are the labels under which answers with the lines of a text are found, except
+// lines that quoted reports as quotations; nil: none is known to be one.
 func (c caller) saidLabels(text string, quoted func(line string) bool) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

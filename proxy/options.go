@@ -152,7 +152,7 @@ func (o *Options) model(name string) (m model.Model, window int) {
 // Report is what happened to one request of a client.
 type Report struct {
 	Session  store.SessionKey  // zero: the request was passed on as it was
-	Format   transcript.Format // empty: the path is none of a wire's
+	Format   transcript.Format // empty: the path belongs to no wire
 	Passed   bool              // the request was not understood, passed on and not compacted
 	Model    string
 	Began    time.Time

@@ -246,9 +246,8 @@ func (p pulse) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Fit returns the request as its model takes it, and what is known about the model. That is
-// own if the request names own or no model and own is more than a name, else what the table
-// says.
+// Fit returns the request as its model takes it, and what is known about the model: own, if
+// the request names it or no model, and own has more than an ID; else the table's row.
 func Fit(req *model.Request, own model.Model) (*model.Request, model.Model, error) {
 	r := *req
 	if r.Model = cmp.Or(r.Model, own.ID); r.Model == "" {

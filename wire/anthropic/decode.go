@@ -208,7 +208,7 @@ func (d *decoder) walkMessage() {
 }
 
 // message decodes one element of a messages array, which shares its memory. It reports false
-// if the element is none, or nested deeper than Decode takes.
+// if the bytes are not JSON, or are nested deeper than Decode takes.
 func message(raw []byte) (*Request, bool) {
 	d := decoder{req: &Request{}, section: sectionMessages, block: -1}
 	d.Begin(raw)
