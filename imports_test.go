@@ -24,6 +24,7 @@ var imports = map[string][]string{
 	// The ground floor: values, and mechanisms that know no type of pleat.
 	"transcript":        {"internal/jsonspan"},
 	"internal/text":     {},
+	"internal/toolname": {"internal/text"},
 	"internal/shell":    {},
 	"internal/bpe":      {},
 	"internal/jsonspan": {},
@@ -37,19 +38,19 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall":  {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "transcript"},
+	"ledger/toolcall":  {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
 	"ledger":           {"internal/text", "ledger/toolcall", "transcript"},
 	"ledger/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"userwords":        {"internal/text", "transcript"},
+	"userwords":        {"internal/text", "internal/toolname", "transcript"},
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/text", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
-	"page":   {"fold", "internal/conv", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold":   {"internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
+	"page":   {"fold", "internal/conv", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
-	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -219,12 +220,12 @@ func (in *input) openState(room int) string {
 		if e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
-		switch name := text.PlainName(e.Tool); {
-		case skillTools[name]:
+		switch class := toolname.Of(e.Tool); {
+		case class == toolname.Skill:
 			if e.Outcome == toolcall.Succeeded && !slices.Contains(skills, e.Args) {
 				skills = append(skills, e.Args)
 			}
-		case isChild(e.Tool) && e.Outcome == toolcall.Unanswered:
+		case class == toolname.Agent && e.Outcome == toolcall.Unanswered:
 			lines = append(lines, fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, e.Tool, text.OneLine(e.Args, 160)))
 		}
 	}
@@ -247,11 +248,10 @@ func (in *input) openState(room int) string {
 // goingOn lists the calls that load skills or start other agents, oldest first.
 func (m *Writer) goingOn() []int {
 	for ; m.passed < m.Ledger().Len(); m.passed++ {
-		if tool := m.Ledger().Entries[m.passed].Tool; skillTools[text.PlainName(tool)] || isChild(tool) {
+		class := toolname.Of(m.Ledger().Entries[m.passed].Tool)
+		if class == toolname.Skill || class == toolname.Agent {
 			m.going = append(m.going, m.passed+1)
 		}
 	}
 	return m.going
 }
-
-var skillTools = text.WordSet("skill useskill loadskill")

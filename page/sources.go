@@ -5,10 +5,10 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // source is a text that lines of a page are taken from, with what it is worth.
@@ -159,18 +159,15 @@ func counts(kind transcript.Kind, e *ledger.Entry) bool {
 
 // isQuiet reports whether a tool's results say only what is elsewhere on the page.
 func isQuiet(tool string) bool {
-	name := text.PlainName(tool)
-	return quietTools[name] || userwords.TaskTools[name]
+	switch toolname.Of(tool) {
+	case toolname.Recall, toolname.Note, toolname.Todo:
+		return true
+	}
+	return false
 }
-
-var quietTools = text.WordSet("unfold search ledger note pin compact")
 
 // isChild reports whether a tool runs another agent and answers with its report.
-func isChild(tool string) bool {
-	return childTools[text.PlainName(tool)]
-}
-
-var childTools = text.WordSet("task agent subagent spawnagent dispatchagent runsubagent delegate waitagent")
+func isChild(tool string) bool { return toolname.Of(tool) == toolname.Agent }
 
 // callSubject returns what a call is about: its file, or its command.
 func callSubject(e *ledger.Entry) string {

@@ -8,7 +8,7 @@ package userwords
 import (
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -114,7 +114,7 @@ func (w *Words) results(i int, m transcript.Message) {
 // be an error in the client's exact words.
 func answered(tool string, r transcript.ToolResult) string {
 	if !r.Error {
-		if questionTools[text.PlainName(tool)] {
+		if toolname.Of(tool) == toolname.Ask {
 			return strings.TrimSpace(r.Text())
 		}
 		return ""
@@ -127,8 +127,6 @@ func answered(tool string, r transcript.ToolResult) string {
 	}
 	return strings.TrimSpace(text[i+len(mark):])
 }
-
-var questionTools = text.WordSet("askuserquestion askuser requestuserinput askfollowupquestion question")
 
 // heard takes in a person's words and finds the question they answer.
 func (w *Words) heard(s Said) {

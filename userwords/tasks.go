@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -72,8 +73,7 @@ type taskReader struct {
 const maxTaskInput = 1 << 20
 
 func (t *taskReader) call(i int, b transcript.ToolCall) {
-	name := text.PlainName(b.Name)
-	if !TaskTools[name] || b.Input.Size() > maxTaskInput {
+	if toolname.Of(b.Name) != toolname.Todo || b.Input.Size() > maxTaskInput {
 		return
 	}
 	var in taskInput
@@ -81,7 +81,7 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 		return
 	}
 	next := t.state
-	switch name {
+	switch toolname.Plain(b.Name) {
 	case "exitplanmode":
 		if in.Plan == nil && in.Summary == "" {
 			return
@@ -127,10 +127,6 @@ func (t *taskReader) result(r transcript.ToolResult) {
 		t.wait = ""
 	}
 }
-
-// TaskTools are the tools that write task lists, by [text.PlainName].
-var TaskTools = text.WordSet(`todowrite writetodos updateplan updatetodo updatetodos updatetodolist managetodolist
-	settodos taskcreate taskupdate exitplanmode`)
 
 // taskInput is the union of the tools' arguments.
 type taskInput struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // shellEffect is what a script, or one command of it, does.
@@ -97,10 +98,7 @@ func scriptEffect(s shell.Script, depth int) shellEffect {
 
 // KeepsDir reports whether the tool's shell goes on with the next call, in the directory
 // where the last one left it.
-func (f *CallFacts) KeepsDir() bool {
-	key := toolKey(f.Tool)
-	return key == "bash" || key == "executebash"
-}
+func (f *CallFacts) KeepsDir() bool { return toolname.KeepsDir(f.Tool) }
 
 // goesTo reports whether a command changes the directory.
 func goesTo(c *shell.Command) bool {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -43,31 +44,25 @@ type Hunk struct{ Context, Old, New []string }
 func Edits(c transcript.ToolCall) []Edit {
 	input := c.Input.String()
 	args := CallArgs([]byte(input))
-	rule := toolRules[toolKey(c.Name)]
-	switch rule.shape {
-	case shapePatch:
+	switch toolname.Of(c.Name) {
+	case toolname.Patch:
 		return patchEdits(patchOf(args, input))
-	case shapeShell:
+	case toolname.Shell:
 		script, literal := Script(c)
 		return scriptEdits(script, literal)
-	case shapeMove:
-		return nil
-	case shapeEditor:
+	case toolname.Editor:
 		return editorEdits(args)
-	case shapeFile:
-		switch rule.kind {
-		case CallCreate:
-			return writeEdits(args)
-		case CallEdit:
-			out := replaceEdits(args)
-			for i := range out {
-				out[i].Closes = c.Name == "Edit" || c.Name == "MultiEdit" // Claude Code
-			}
-			return out
-		case CallDelete:
-			if p := ArgText(args, pathArgs...); p != "" {
-				return []Edit{{Kind: EditDelete, Path: p}}
-			}
+	case toolname.Write:
+		return writeEdits(args)
+	case toolname.Edit:
+		out := replaceEdits(args)
+		for i := range out {
+			out[i].Closes = c.Name == "Edit" || c.Name == "MultiEdit" // Claude Code
+		}
+		return out
+	case toolname.Delete:
+		if p := ArgText(args, pathArgs...); p != "" {
+			return []Edit{{Kind: EditDelete, Path: p}}
 		}
 	}
 	return nil
@@ -83,22 +78,22 @@ func patchOf(args []Arg, input string) string {
 
 // Script returns the script of a call that runs one; literal: backslashes do not quote in it.
 func Script(c transcript.ToolCall) (script string, literal bool) {
-	key := toolKey(c.Name)
-	if toolRules[key].shape != shapeShell {
+	if toolname.Of(c.Name) != toolname.Shell {
 		return "", false
 	}
 	input := c.Input.String()
-	return scriptOf(key, CallArgs([]byte(input)), input)
+	return scriptOf(c.Name, CallArgs([]byte(input)), input)
 }
 
-func scriptOf(key string, args []Arg, input string) (script string, literal bool) {
+func scriptOf(tool string, args []Arg, input string) (script string, literal bool) {
+	literal = isLiteral(toolname.Plain(tool))
 	switch argv := argTexts(args, commandArgs...); {
 	case len(argv) == 1:
-		return argv[0], isLiteral(key)
+		return argv[0], literal
 	case len(argv) > 1:
 		return argvScript(argv)
 	case len(args) == 0 && !strings.HasPrefix(strings.TrimSpace(input), "{"):
-		return input, isLiteral(key)
+		return input, literal
 	}
 	return "", false
 }

@@ -6,12 +6,17 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // KeepsFiles reports whether a tool that names no file changes none.
 func KeepsFiles(tool string) bool {
-	rule, known := toolRules[toolKey(tool)]
-	return known && (rule.harmless || text.HasAnyPrefix(toolKey(tool), "writestdin", "kill", "stop", "sql", "savememory", "memory", "storememory"))
+	switch class := toolname.Of(tool); class {
+	case toolname.Input, toolname.Stop, toolname.Memory:
+		return true
+	default:
+		return effects[class].harmless
+	}
 }
 
 // ScriptKeeps reports whether a script leaves a file as it is that it does not name: its

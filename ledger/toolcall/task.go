@@ -4,18 +4,18 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
-// polls has the tools that ask how something in the background stands, and pollArgs the
-// arguments that name it.
-var (
-	polls    = text.WordSet("writestdin bashoutput taskoutput agentoutput readbash readagent")
-	pollArgs = []string{"session_id", "bash_id", "task_id", "shell_id", "shellId", "agent_id", "agentId"}
-)
+// pollArgs name what goes on in the background.
+var pollArgs = []string{"session_id", "bash_id", "task_id", "shell_id", "shellId", "agent_id", "agentId"}
 
-// polled is what a call of such a tool asks about.
-func polled(key string, args []Arg) string {
-	if a, ok := argument(args, pollArgs...); ok && polls[key] {
+// polled is what a call asks about, or writes to, that goes on in the background.
+func polled(class toolname.Class, args []Arg) string {
+	if class != toolname.Poll && class != toolname.Input {
+		return ""
+	}
+	if a, ok := argument(args, pollArgs...); ok {
 		return word(strings.Trim(string(a.raw), `"`))
 	}
 	return ""

@@ -8,63 +8,42 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// toolShape says how the arguments of a family of tools are to be read.
-type toolShape uint8
-
-const (
-	shapePlain  toolShape = iota // nothing but members
-	shapeFile                    // a file, or several, named by members
-	shapeSearch                  // a pattern and where to look
-	shapeShell                   // a command
-	shapePatch                   // a patch
-	shapeEditor                  // a member "command" says what is done to the file
-	shapeMove                    // a file and its new name
-	shapeLookup                  // an address, or a query
-)
-
-// toolRule is what the ledger knows of a tool.
-type toolRule struct {
+// effect is what a call of a class of tools does, as far as its name tells.
+type effect struct {
 	kind     CallKind
-	shape    toolShape
 	harmless bool
 }
 
-// toolRules has the tools of the common agents by their names in lower case without
-// separators: Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Cline, Cursor and
-// others that follow them, and pleat's own.
-var toolRules = byName(map[toolRule]string{
-	{CallRead, shapeFile, true}: `read readfile view viewfile viewimage openfile cat readmanyfiles readmultiplefiles notebookread
-		ls list listdir listdirectory listfiles tree getfilecontents lsp`,
-	{CallRead, shapeSearch, true}: `grep grepsearch rg glob globtool findfiles searchfilecontent searchfiles codebasesearch
-		codesearch filesearch semanticsearch ripgrep searchtext findinfiles`,
-	{CallCreate, shapeFile, false}: `write writefile create createfile filewrite newfile savefile writetofile createdirectory mkdir`,
-	{CallEdit, shapeFile, false}: `edit editfile fileedit multiedit strreplace replace replaceinfile searchreplace insert insertedit
-		inserteditintofile notebookedit editnotebook editnotebookfile applydiff multireplacestringinfile replacestringinfile appendfile`,
-	{CallDelete, shapeFile, false}: `delete deletefile removefile rm`,
-	{CallEdit, shapeMove, false}:   `move movefile rename renamefile`,
-	{CallEdit, shapeEditor, false}: `strreplaceeditor strreplacebasededittool texteditor`,
-	{CallEdit, shapePatch, false}:  `applypatch patch`,
-	{CallRun, shapeShell, false}:   `bash shell shellcommand execcommand runshellcommand localshell localshellcall containerexec executecommand runcommand runinterminal runterminalcmd terminal powershell pwsh execute exec unifiedexec executebash zsh sh cmd`,
-	{CallRun, shapePlain, false}:   `writestdin writebash killshell killbash stopbash python ipython executecode runcode executepython codeinterpreter`,
-	{CallRead, shapePlain, true}:   `bashoutput readbash listbash taskoutput agentoutput tasklist taskget todoread unfold search ledger getdiagnostics diagnostics geterrors listmcpresources readmcpresource readagent listagents`,
-	{CallNet, shapeLookup, true}:   `webfetch websearch fetch webreader googlewebsearch fetchurl fetchwebpage readurl searchweb urlfetch`,
-	{CallNet, shapeLookup, false}:  `httprequest browser browseraction`,
-	{CallOther, shapePlain, true}:  `todowrite todo todos updateplan reportintent taskcreate taskupdate taskstop enterplanmode exitplanmode planexit planenter askuser askuserquestion question requestuserinput askfollowupquestion skill loadskill activateskill invalid think sequentialthinking calc note pin compact toolsearch getgoal creategoal updategoal updatetodolist writetodos attemptcompletion switchmode fetchcopilotclidocumentation`,
-	{CallOther, shapePlain, false}: `task agent delegate spawnagent delegatetask newtask sql savememory memory storememory`,
-})
-
-// toolKey brings a tool's name into the form of the table.
-func toolKey(name string) string {
-	if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.HasPrefix(name, "functions.") {
-		name = name[i+1:]
-	}
-	return withoutMarks.Replace(text.PlainName(name[:min(len(name), 64)]))
+// effects has the classes of tools; those that are missing may do anything.
+var effects = map[toolname.Class]effect{
+	toolname.Shell:  {CallRun, false},
+	toolname.Code:   {CallRun, false},
+	toolname.Input:  {CallRun, false},
+	toolname.Stop:   {CallRun, false},
+	toolname.Poll:   {CallRead, true},
+	toolname.Read:   {CallRead, true},
+	toolname.List:   {CallRead, true},
+	toolname.Search: {CallRead, true},
+	toolname.Write:  {CallCreate, false},
+	toolname.Edit:   {CallEdit, false},
+	toolname.Delete: {CallDelete, false},
+	toolname.Move:   {CallEdit, false},
+	toolname.Editor: {CallEdit, false},
+	toolname.Patch:  {CallEdit, false},
+	toolname.Fetch:  {CallNet, true},
+	toolname.Browse: {CallNet, false},
+	toolname.Todo:   {CallOther, true},
+	toolname.Ask:    {CallOther, true},
+	toolname.Skill:  {CallOther, true},
+	toolname.Recall: {CallRead, true},
+	toolname.Note:   {CallOther, true},
+	toolname.Look:   {CallRead, true},
+	toolname.Aside:  {CallOther, true},
 }
-
-var withoutMarks = strings.NewReplacer(".", "", " ", "")
 
 // The names that the common agents give to the same arguments.
 var (
@@ -84,26 +63,26 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	input := c.Input.String()
 	args := CallArgs([]byte(input))
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
-	rule, known := toolRules[toolKey(c.Name)]
-	f.Kind, f.Harmless = rule.kind, rule.harmless
-	f.Task = polled(toolKey(c.Name), args)
-	switch rule.shape {
-	case shapeShell:
+	class := toolname.Of(c.Name)
+	f.Kind, f.Harmless = effects[class].kind, effects[class].harmless
+	f.Task = polled(class, args)
+	switch class {
+	case toolname.Shell:
 		describeShellCall(&f, args, input)
-	case shapePatch:
+	case toolname.Patch:
 		describePatchCall(&f, args, input)
-	case shapeEditor:
+	case toolname.Editor:
 		describeEditorCall(&f, args)
-	case shapeFile:
+	case toolname.Read, toolname.List, toolname.Write, toolname.Edit, toolname.Delete:
 		describeFileCall(&f, args)
-	case shapeSearch:
+	case toolname.Search:
 		describeSearchCall(&f, args)
-	case shapeMove:
+	case toolname.Move:
 		describeMoveCall(&f, args)
-	case shapeLookup:
+	case toolname.Fetch, toolname.Browse:
 		f.Args = text.OneLine(hideSecrets(ArgText(args, "url", "query", "prompt", "q", "uri")), MaxArgs)
 	default:
-		describePlainCall(&f, args, input, known)
+		describePlainCall(&f, args, input, class != toolname.Unknown)
 	}
 	if f.Args == "" {
 		f.Args = hideSecrets(plainArgs(args))
@@ -153,8 +132,7 @@ func callPaths(args []Arg) []string {
 }
 
 func describeFileCall(f *CallFacts, args []Arg) {
-	key := toolKey(f.Tool)
-	lists := strings.HasPrefix(key, "l") || key == "tree" // ls, list_dir, lsp …
+	lists := toolname.Of(f.Tool) == toolname.List
 	for _, p := range callPaths(args) {
 		change := PathChange{Path: p, Change: f.Kind}
 		if f.Kind == CallRead {
@@ -215,7 +193,7 @@ func describeSearchCall(f *CallFacts, args []Arg) {
 }
 
 func describeShellCall(f *CallFacts, args []Arg, input string) {
-	script, literal := scriptOf(toolKey(f.Tool), args, input)
+	script, literal := scriptOf(f.Tool, args, input)
 	if dir := ArgText(args, dirArgs...); dir != "" {
 		f.Dir = dir
 	}

@@ -1,0 +1,99 @@
+// Package toolname says what a tool is by its name. The table in table.go has the tools of
+// the agents whose sessions pleat reads; everything that treats one kind of tool differently
+// from another asks it, so that the same tool is the same thing everywhere.
+package toolname
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// Class is what a tool is for.
+type Class uint8
+
+// The classes. A tool that is not in the table is Unknown: it may do anything.
+const (
+	Unknown Class = iota
+	Shell         // runs a command
+	Code          // runs source code that is no shell script
+	Input         // writes to a program that runs in the background
+	Stop          // ends a program that runs in the background
+	Poll          // asks how something in the background stands
+	Read          // shows files
+	List          // lists a folder, or symbols of a file
+	Search        // finds files, or lines in them
+	Write         // writes whole files or makes folders
+	Edit          // changes files
+	Delete        // removes files
+	Move          // gives a file another name
+	Editor        // its argument "command" says which of the above it does
+	Patch         // applies a patch
+	Fetch         // looks something up on the net
+	Browse        // talks to other machines and may change something there
+	Agent         // runs another agent and answers with its report
+	Todo          // writes the task list or the plan
+	Ask           // asks the user
+	Skill         // loads instructions
+	Recall        // gives back what pleat folded
+	Note          // tells pleat what to keep, or to compact
+	Memory        // keeps something beyond the session
+	Look          // shows something else and changes nothing
+	Aside         // concerns only the agent itself and changes nothing
+)
+
+var classNames = [...]string{
+	"unknown", "shell", "code", "input", "stop", "poll", "read", "list", "search", "write", "edit", "delete", "move",
+	"editor", "patch", "fetch", "browse", "agent", "todo", "ask", "skill", "recall", "note", "memory", "look", "aside",
+}
+
+// String returns the class's name, as [Match] reads it.
+func (c Class) String() string { return classNames[c] }
+
+// maxName is the length in bytes beyond which a name is cut: no tool's is that long.
+const maxName = 64
+
+// Plain returns the form in which names are compared: TodoWrite, todo_write and
+// functions.todo-write are one tool.
+func Plain(name string) string {
+	name = strings.TrimPrefix(name, "functions.")
+	return withoutMarks.Replace(text.PlainName(name[:min(len(name), maxName)]))
+}
+
+var withoutMarks = strings.NewReplacer(".", "", " ", "")
+
+// Of returns the class of the tool with that name.
+func Of(name string) Class { return classes[Plain(name)] }
+
+// KeepsDir reports whether the shell of that name goes on with the next call, in the
+// folder where the last call left it.
+func KeepsDir(name string) bool { return lasting[Plain(name)] }
+
+// Match reports whether a pattern means the tool: it is the tool's name in any spelling, or
+// "@" and the name of its class, such as "@shell".
+func Match(pattern, name string) bool {
+	if class, ok := strings.CutPrefix(pattern, "@"); ok {
+		return class == Of(name).String()
+	}
+	return Plain(pattern) == Plain(name)
+}
+
+// MatchAny reports whether one of the patterns means the tool.
+func MatchAny(patterns []string, name string) bool {
+	return slices.ContainsFunc(patterns, func(p string) bool { return Match(p, name) })
+}
+
+// Classes returns the patterns that mean whole classes of tools.
+func Classes() []string {
+	patterns := make([]string, 0, len(classNames))
+	for _, name := range classNames {
+		patterns = append(patterns, "@"+name)
+	}
+	return patterns
+}
+
+// IsPattern reports whether [Match] can understand a pattern: a class must be a known one.
+func IsPattern(pattern string) bool {
+	return !strings.HasPrefix(pattern, "@") || slices.Contains(Classes(), pattern)
+}
