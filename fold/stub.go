@@ -3,11 +3,11 @@ package fold
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -51,7 +51,7 @@ func (l *Layout) Result(ref transcript.BlockRef) Result {
 // Maskable reports whether the result may be folded or, if it was spilled or shortened,
 // whether its preview may go. Results of the exempt tools may not.
 func (r *Result) Maskable(exempt []string) bool {
-	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !slices.Contains(exempt, r.Tool)
+	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !toolname.MatchAny(exempt, r.Tool)
 }
 
 // Shown returns the tokens that the view spends on the result.

@@ -17,14 +17,14 @@ Preview (first 2.0KB):
 //     written to .task_outputs/tool-results, and a marker with its first 2,000 characters
 //     takes its place. The file can be read with read_file.
 //  1. Before every request, silently: all results but the newest 3 become placeholders;
-//     results of read_file stay.
+//     results of tools that read files stay.
 //  2. Above 50,000 tokens: as in [ThreeLayer], with one summary message instead of a pair.
 //  3. The tool compact does the same.
 //
 // What differs: as in ThreeLayer; and a placeholder is only used where it is shorter than
 // the result.
 func FourLever() fold.Policy {
-	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"read_file"}, Stub: "[Previous: used {tool}]"}
+	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"@read"}, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
 		Name: "four-lever",
 		Doc: "large outputs to files at birth; placeholders for all but 3 results, file reads excepted; " +

@@ -44,13 +44,7 @@ func Pays(p fold.Policy) fold.Policy {
 
 // shellLimit returns a limit for the tools that run commands: their output is long more
 // often than it is worth reading.
-func shellLimit(n int) map[string]int {
-	m := make(map[string]int)
-	for _, name := range []string{"bash", "Bash", "shell", "exec_command", "run_shell_command", "local_shell"} {
-		m[name] = n
-	}
-	return m
-}
+func shellLimit(n int) map[string]int { return map[string]int{"@shell": n} }
 
 // LastResort returns the steps for a view that must fit when those of the policy led to none
 // that is legal.

@@ -13,8 +13,10 @@ package lever
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // All returns one of each lever with its settings at zero: what policy files can name.
@@ -47,6 +49,16 @@ func tail(d *fold.Draft, keep int) int { return d.Back(max(len(d.Facts())-keep, 
 func notNegative(names string, numbers ...int) error {
 	if slices.Min(numbers) < 0 {
 		return fmt.Errorf("%s must not be negative", names)
+	}
+	return nil
+}
+
+// knownTools refuses classes of tools that there are not.
+func knownTools(patterns []string) error {
+	for _, p := range patterns {
+		if !toolname.IsPattern(p) {
+			return fmt.Errorf("there is no class of tools %q: there are %s", p, strings.Join(toolname.Classes(), ", "))
+		}
 	}
 	return nil
 }

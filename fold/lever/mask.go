@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -12,7 +13,7 @@ import (
 type Mask struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay
 	Min    int      `json:"min,omitempty"`    // results of fewer characters stay
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read")
 	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
 	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
 	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet
@@ -23,7 +24,7 @@ func (Mask) Name() string { return "mask" }
 
 // Check refuses negative numbers.
 func (m Mask) Check() error {
-	return notNegative("keep and min", m.Keep, m.Min)
+	return cmp.Or(notNegative("keep and min", m.Keep, m.Min), knownTools(m.Exempt))
 }
 
 // Pull masks results.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"path"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -19,13 +21,13 @@ import (
 // them. A preview stays, and so does what a client put behind the output for the model.
 type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
-	Tools   map[string]int `json:"tools,omitempty"`   // other limits for single tools
+	Tools   map[string]int `json:"tools,omitempty"`   // other limits for tools, by name or by class ("@shell")
 	Message int            `json:"message,omitempty"` // the same for all results of a message together: the largest go first
 	Preview int            `json:"preview,omitempty"` // characters that are shown
 	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: none is
 	Dir     string         `json:"dir,omitempty"`     // folder for plain copies, where the session keeps such; empty: none
 	Stub    string         `json:"stub,omitempty"`    // {size}, {path} (or how to unfold), {preview}, {handle}; empty: pleat's own
-	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled
+	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled, by name or by class
 }
 
 // Name returns "spill".
@@ -37,6 +39,9 @@ func (s Spill) Check() error {
 		if err := notNegative("chars of tool "+tool, chars); err != nil {
 			return err
 		}
+	}
+	if err := knownTools(append(slices.Sorted(maps.Keys(s.Tools)), s.Exempt...)); err != nil {
+		return err
 	}
 	return notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
 }
@@ -81,15 +86,12 @@ func (s Spill) Born(b *fold.Birth) {
 	total := 0
 	for block, r := range b.Results() {
 		tool := b.Tool(r)
-		if slices.Contains(s.Exempt, tool) {
+		if toolname.MatchAny(s.Exempt, tool) {
 			continue
 		}
 		output, _ := cutReminders(r.Text())
 		c := big{block, r, utf8.RuneCountInString(output), ""}
-		limit := s.Chars
-		if n, ok := s.Tools[tool]; ok {
-			limit = n
-		}
+		limit := s.limit(tool)
 		switch {
 		case limit > 0 && c.chars > limit:
 			c.why = fmt.Sprintf("more than %s characters", text.Thousands(limit))
@@ -121,6 +123,18 @@ func (s Spill) Born(b *fold.Birth) {
 			s.spill(b, c.block, c.result, c.why)
 		}
 	}
+}
+
+// limit returns how many characters a result of a tool may have: a limit for its name counts
+// before one for its class.
+func (s Spill) limit(tool string) int {
+	limit := s.Chars
+	for _, pattern := range slices.Sorted(maps.Keys(s.Tools)) { // classes come first
+		if toolname.Match(pattern, tool) {
+			limit = s.Tools[pattern]
+		}
+	}
+	return limit
 }
 
 // spill folds one result.

@@ -23,6 +23,9 @@ func TestSpill(t *testing.T) {
 		{"both of one message: the largest goes first", lever.Spill{Message: 2_500}, 0, "1"},
 		{"more than a share of the window", lever.Spill{Window: 4}, 2_000, "1"},
 		{"exempt", lever.Spill{Chars: 10, Exempt: []string{"bash", "read_file"}}, 0, "01"},
+		{"a limit for a class of tools", lever.Spill{Chars: 100, Tools: map[string]int{"@shell": 5_000}}, 0, "0"},
+		{"a name before a class", lever.Spill{Tools: map[string]int{"@shell": 100, "Bash": 5_000}}, 0, "01"},
+		{"an exempt class", lever.Spill{Chars: 10, Exempt: []string{"@read"}}, 0, "1"},
 		{"no limit", lever.Spill{}, 0, "01"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -50,6 +53,9 @@ func TestSpill(t *testing.T) {
 		})
 	}
 	refused(t, lever.Spill{Chars: -1}, "must not be negative")
+	refused(t, lever.Spill{Tools: map[string]int{"@shells": 1}}, `no class of tools "@shells"`)
+	refused(t, lever.Mask{Exempt: []string{"@reads"}}, `no class of tools "@reads"`)
+	refused(t, lever.Supersede{Exempt: []string{"@reads"}}, `no class of tools "@reads"`)
 }
 
 // A preview stays, and where the policy names a folder, a plain copy is written to it under

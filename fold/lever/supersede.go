@@ -1,6 +1,7 @@
 package lever
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -13,7 +14,7 @@ import (
 // or changed again, repeated calls, failures that were mended since.
 type Supersede struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read")
 	Stub   string   `json:"stub,omitempty"`   // as in Mask
 }
 
@@ -22,7 +23,7 @@ func (Supersede) Name() string { return "supersede" }
 
 // Check refuses negative numbers.
 func (s Supersede) Check() error {
-	return notNegative("keep", s.Keep)
+	return cmp.Or(notNegative("keep", s.Keep), knownTools(s.Exempt))
 }
 
 // Pull folds stale results.

@@ -1,0 +1,70 @@
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// results returns the results that a policy shows of a tool that was called n times.
+func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
+	t.Helper()
+	key := store.SessionKey{Session: t.Name() + tool}
+	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), key, &pleat.Options{Policy: p})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	msgs := []transcript.Message{transcript.User("Build it.")}
+	for i := range n {
+		id := string(rune('a' + i))
+		msgs = append(msgs, transcript.Assistant(transcript.Call(id, tool, `{"command":"make","path":"`+id+`"}`)),
+			transcript.Results(transcript.Result(id, output)))
+	}
+	if err := s.Append(t.Context(), msgs...); err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.View(t.Context(), pleat.Turn{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := s.Resolve(t.Context(), v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, m := range shown {
+		for _, b := range m.Blocks().All() {
+			if r, ok := b.(transcript.ToolResult); ok {
+				out = append(out, r.Text())
+			}
+		}
+	}
+	return out
+}
+
+// A tool is treated the same whatever its agent calls it.
+func TestToolsOfAllAgents(t *testing.T) {
+	long := strings.Repeat("a line of output\n", 2_400) // 40,800 characters: between the limits
+	for tool, spilled := range map[string]bool{
+		"Bash": true, "bash": true, "execute_command": true, "run_terminal_cmd": true, "shell_command": true,
+		"run_in_terminal": true, "read_file": false, "query": false,
+	} {
+		got := results(t, policy.Default(), tool, long, 1)
+		if len(got) != 1 || (got[0] != long) != spilled {
+			t.Errorf("%s: a result of %d characters is shown with %d", tool, len(long), len(strings.Join(got, "")))
+		}
+	}
+	output := strings.Repeat("a line of output\n", 20)
+	for tool, masked := range map[string]bool{"read_file": false, "Read": false, "view": false, "Bash": true, "grep": true} {
+		got := results(t, policy.FourLever(), tool, output, 5)
+		if len(got) != 5 || (got[0] != output) != masked {
+			t.Errorf("%s: the oldest of five results is shown as %q", tool, got[0])
+		}
+	}
+}
