@@ -22,25 +22,25 @@ type shown struct {
 // longLine is the length from which agents cut lines that they show.
 const longLine = 1_900
 
-// shownBy reads what a call that reads one file showed of it, in the formats of the common
-// agents. It is false if that cannot be told to the byte.
+// shownBy reads what a call that reads one file showed of it: plain lines, or lines with
+// numbers as Claude Code and opencode write them. It is false if that cannot be told to the
+// byte.
 func shownBy(c transcript.ToolCall, p toolcall.PathChange, result string) (shown, bool) {
 	if script, literal := toolcall.Script(c); script != "" {
 		return shownByScript(script, literal, p, result)
 	}
 	first := max(p.First, 1)
-	body, closed := withoutFrame(result)
-	if strings.TrimSpace(body) == "" {
-		return shown{}, false // nothing, or a remark about it
+	if body, ended, ok := openCode(result); ok {
+		s, ok := numbered(body, first, ": ", "| ")
+		s.ends(ended)
+		return s, ok && !s.cutLines()
 	}
-	if s, ok := numbered(body, first, marksOf(c.Name, result)...); ok {
-		s.ended = closed == frameEnd || closed == frameNone && s.reaches(p)
-		if s.ended {
-			s.text = strings.TrimSuffix(s.text, "\n")
-			if !strings.HasSuffix(s.text, "\n") && s.text != "" {
-				s.text += "\n"
-			}
-		}
+	body := withoutReminders(result)
+	if strings.TrimSpace(body) == "" || framed(body) {
+		return shown{}, false // nothing, a remark about it, or parts of it
+	}
+	if s, ok := numbered(body, first, "→", "\t"); ok && c.Name == "Read" {
+		s.ends(s.reaches(p))
 		return s, !s.cutLines()
 	}
 	if head, _, _ := strings.Cut(body, "\n"); strings.Contains(head[:min(len(head), 12)], "→") {
@@ -49,22 +49,15 @@ func shownBy(c transcript.ToolCall, p toolcall.PathChange, result string) (shown
 	if _, ok := numbered(body, first, "→", "\t", "| ", ": ", ". "); ok || strings.HasSuffix(strings.TrimSpace(result), reminderEnd) {
 		return shown{}, false // the numbers, or the reminder, may belong to the file
 	}
-	return plainly(body, closed, p)
+	return plainly(body, p)
 }
 
-// marksOf is what a tool puts between the number of a line and the line.
-func marksOf(tool, result string) []string {
-	switch {
-	case text.HasAnyPrefix(result, "<path>", "<file>"): // opencode
-		return []string{": ", "| "}
-	case strings.HasPrefix(result, catHead):
-		return []string{"\t"}
-	case tool == "Read": // Claude Code
-		return []string{"→", "\t"}
-	case tool == "view": // Copilot CLI
-		return []string{". "}
+// ends notes whether the file ends with the lines. Then an empty last one is none: the line
+// before it has a line feed.
+func (s *shown) ends(is bool) {
+	if s.ended = is; is && strings.HasSuffix(s.text, "\n\n") {
+		s.text = s.text[:len(s.text)-1]
 	}
-	return nil
 }
 
 // reaches reports whether what was asked for goes on after what is shown.
@@ -85,25 +78,14 @@ func (s *shown) cutLines() bool {
 	return false
 }
 
-// frame says what the words around the lines tell about the end of the file.
-type frame uint8
-
+// What Claude Code puts behind the lines of a file.
 const (
-	frameNone frame = iota // nothing
-	frameEnd               // it is shown
-	framePart              // it is not
-)
-
-// What agents put around the lines of a file.
-const (
-	catHead       = "Here's the result of running `cat -n` on "
 	reminderStart = "\n<system-reminder>"
 	reminderEnd   = "</system-reminder>"
 )
 
-// withoutFrame takes off what agents put around the lines of a file.
-func withoutFrame(s string) (string, frame) {
-	told := frameNone
+// withoutReminders takes off the reminders behind the lines of a file.
+func withoutReminders(s string) string {
 	for strings.HasSuffix(strings.TrimSpace(s), reminderEnd) {
 		i := strings.LastIndex("\n"+s, reminderStart)
 		if i < 0 {
@@ -111,30 +93,38 @@ func withoutFrame(s string) (string, frame) {
 		}
 		s = strings.TrimRight(s[:i], "\n") + "\n"
 	}
-	for _, tag := range []string{"content", "file"} { // opencode
-		if _, inner, ok := strings.Cut(s, "<"+tag+">\n"); ok && text.HasAnyPrefix(s, "<path>", "<file>") {
-			if i := strings.LastIndex(inner, "</"+tag+">"); i >= 0 {
-				s, told = inner[:i], framePart
-			}
-			if i := strings.LastIndex(s, "\n\n("); i >= 0 {
-				if strings.HasPrefix(s[i+3:], "End of file") {
-					told = frameEnd
-				}
-				s = s[:i+1]
-			}
-			break
+	return s
+}
+
+// openCode takes off what opencode puts around the lines of a file. ended says that they go
+// on to its end.
+func openCode(s string) (lines string, ended, ok bool) {
+	if !text.HasAnyPrefix(s, "<path>", "<file>") {
+		return "", false, false
+	}
+	for _, tag := range []string{"content", "file"} {
+		_, lines, ok = strings.Cut(s, "<"+tag+">\n")
+		end := strings.LastIndex(lines, "</"+tag+">")
+		if !ok || end < 0 {
+			continue
 		}
-	}
-	if strings.HasPrefix(s, catHead) {
-		_, s, _ = strings.Cut(s, "\n")
-		if i := strings.LastIndex(s, "<NOTE>"); i >= 0 {
-			s, told = strings.TrimRight(s[:i], "\n")+"\n", framePart
+		lines = lines[:end]
+		if note := strings.LastIndex(lines, "\n\n("); note >= 0 {
+			ended = strings.HasPrefix(lines[note+3:], "End of file")
+			lines = lines[:note+1]
 		}
+		return lines, ended, true
 	}
-	if i := strings.LastIndex(s, "\n\n["); i >= 0 && text.HasAnyPrefix(s[i+3:], "Output truncated", "Showing lines ") || i >= 0 && strings.Contains(s[i:], " more lines in file") {
-		s, told = s[:i+1], framePart
-	}
-	return s, told
+	return "", false, true
+}
+
+// framed reports whether a result has words of an agent around the lines of the file, or
+// leaves some of them out.
+func framed(s string) bool {
+	end := s[max(strings.LastIndex(s, "\n\n["), 0):]
+	return text.HasAnyPrefix(s, "Here's the result of running `cat -n` on ",
+		"\nIMPORTANT: The file content has been truncated.") ||
+		text.HasAnyPrefix(end, "\n\n[Output truncated", "\n\n[Showing lines ") || strings.Contains(end, " more lines in file")
 }
 
 // numbered reads lines with consecutive numbers before them, the first of which is known, and
@@ -171,14 +161,8 @@ func numbered(body string, first int, marks ...string) (shown, bool) {
 }
 
 // plainly reads lines as they are in the file.
-func plainly(body string, closed frame, p toolcall.PathChange) (shown, bool) {
+func plainly(body string, p toolcall.PathChange) (shown, bool) {
 	s := shown{at: max(p.First, 1), text: body}
-	if rest, ok := strings.CutPrefix(body, "\nIMPORTANT: The file content has been truncated.\n"); ok { // Gemini CLI
-		at, to, all, told := lineSpan(rest)
-		_, s.text, ok = strings.Cut(rest, "--- FILE CONTENT (truncated) ---\n")
-		s.at, s.ended = at, to == all
-		return s, ok && told && lineCount(fed(s.text)) == to-at+1
-	}
 	if strings.HasPrefix(body, "[read ") { // pleat
 		head, rest, _ := strings.Cut(body, "\n")
 		at, to, all, told := lineSpan(head)
@@ -187,9 +171,6 @@ func plainly(body string, closed frame, p toolcall.PathChange) (shown, bool) {
 			s.text = rest[:i+1]
 		}
 		return s, told && lineCount(fed(s.text)) == to-at+1
-	}
-	if closed == framePart {
-		return s, true
 	}
 	s.ended = p.Last == 0 || lineCount(fed(s.text)) < p.Last-s.at+1
 	return s, !s.cutLines() && lineCount(s.text) < 1_900 && len(s.text) < 48<<10
@@ -272,26 +253,25 @@ func shownByScript(script string, literal bool, p toolcall.PathChange, result st
 	}
 }
 
-// output is what a command printed, without what agents put around it; exact: with the
-// empty lines at its beginning and end, which some agents take off. It is not ok if that
+// output is what a command printed, without what Codex puts before it; exact: with the
+// empty lines at its beginning and end, which other agents take off. It is not ok if that
 // cannot be told, or if something is left out.
 func output(result string) (printed string, exact, ok bool) {
 	head := result[:min(len(result), 400)]
-	for _, mark := range []string{"\nOutput:\n", "Output: "} {
-		if i := strings.Index(head, mark); i >= 0 && text.HasAnyPrefix(head, "Exit code: ", "Chunk ID: ", "Wall time: ", "Command: ", "Output: ") {
-			result, exact = result[i+len(mark):], mark == "\nOutput:\n"
-			if j := strings.LastIndex(result, "\nProcess Group PGID: "); mark == "Output: " && j >= 0 {
-				result = result[:j+1]
-			}
-			break
+	if text.HasAnyPrefix(head, "Exit code: ", "Chunk ID: ", "Wall time: ") {
+		if i := strings.Index(head, "\nOutput:\n"); i >= 0 {
+			result, exact = result[i+len("\nOutput:\n"):], true
 		}
 	}
-	if i := strings.LastIndex(result, "\n<exited with exit code "); i >= 0 {
-		result = result[:i+1]
-	}
-	if text.ContainsAny(result, " tokens truncated…", " chars truncated…", "[... omitted ", "... [truncated]", "[output truncated", " lines truncated", "truncated]") ||
-		strings.Contains(head, "Total output lines: ") || len(result) > 29_000 {
+	if len(result) > 29_000 || text.HasAnyPrefix(head, "Output: ", "Command: ") || strings.Contains(head, "Total output lines: ") ||
+		text.ContainsAny(result, cutMarks...) {
 		return "", false, false
 	}
 	return result, exact, true
+}
+
+// cutMarks are in outputs that agents put something into, or left something out of.
+var cutMarks = []string{
+	" tokens truncated…", " chars truncated…", "[... omitted ", "... [truncated]", "[output truncated", " lines truncated",
+	"truncated]", "\n<exited with exit code ",
 }
