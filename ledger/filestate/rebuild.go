@@ -330,12 +330,9 @@ func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 // stray is what a call does to a file that it does not name: nothing, or it is not known.
 func (fs *Files) stray(e *ledger.Entry) func(*File) {
 	switch {
-	case e.Kind == toolcall.CallNet && e.Command == "":
+	case e.Command == "" && (e.Kind == toolcall.CallNet || len(e.Paths) > 0):
 		return nil
 	case e.Command == "":
-		if len(e.Paths) > 0 || toolcall.KeepsFiles(e.Tool) {
-			return nil
-		}
 		return loses(e, "what it changed is not known: "+text.OneLine(e.Tool+" "+e.Args, 80))
 	}
 	script, literal := toolcall.Script(fs.call(e))

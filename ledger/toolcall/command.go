@@ -35,9 +35,6 @@ func describeShell(f *CallFacts, script string, literal bool) {
 	total := scriptEffect(parsed, 0)
 	f.Kind, f.Harmless = total.kind, total.harmless
 	f.Paths = append(f.Paths, total.paths...)
-	if literal && strings.Contains(script, "]::") { // .NET
-		f.Paths = append(f.Paths, scriptWrites(script)...)
-	}
 	top := slices.DeleteFunc(slices.Clone(parsed.Commands), func(c shell.Command) bool { return c.Nested })
 	dir := ""
 	if len(top) > 0 && goesTo(&top[0]) {

@@ -6,18 +6,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
-
-// KeepsFiles reports whether a tool that names no file changes none.
-func KeepsFiles(tool string) bool {
-	switch class := toolname.Of(tool); class {
-	case toolname.Input, toolname.Stop, toolname.Memory:
-		return true
-	default:
-		return effects[class].harmless
-	}
-}
 
 // ScriptKeeps reports whether a script leaves a file as it is that it does not name: its
 // commands only look, change files that they name, or are tests, builds and the like. What
@@ -40,17 +29,11 @@ func ScriptKeeps(script string, literal bool) bool {
 	return true
 }
 
-// keepers are programs that change no file of the work, by what they are asked to do; with
-// no words, whatever they are asked.
+// keepers are programs with the commands that change no file of the work.
 var keepers = map[string]map[string]bool{
-	"go":      text.WordSet("test build vet list env doc version tool install clean"),
-	"git":     text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
-	"cargo":   text.WordSet("test build check clippy doc bench nextest"),
-	"dotnet":  text.WordSet("build test"),
-	"kubectl": nil, "ssh": nil, "kill": nil, "pkill": nil, "killall": nil, "open": nil,
-	"pytest": nil, "tox": nil, "mypy": nil, "pyright": nil, "tsc": nil, "jest": nil, "vitest": nil, "mocha": nil, "eslint": nil, "ruff": text.WordSet("check"),
-	"golangci-lint": text.WordSet("run"), "staticcheck": nil, "govulncheck": nil, "shellcheck": nil, "gcc": nil, "cc": nil, "clang": nil, "sleep": nil,
-	"markdownlint-cli2": nil, "gofmt": nil, "gofumpt": nil, "goimports": nil, "prettier": nil, "mkdir": nil, "chmod": nil,
+	"go":    text.WordSet("test build vet list env doc version tool install clean"),
+	"git":   text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
+	"cargo": text.WordSet("test build check clippy doc bench nextest"),
 }
 
 // runners run tasks that a project has given names.
@@ -71,10 +54,6 @@ func commandKeeps(c *shell.Command) bool {
 		line := strings.ToLower(strings.Join(args, " "))
 		return text.ContainsAny(line, taskWords...) && !text.ContainsAny(line, changeWords...)
 	}
-	words, known := keepers[name]
-	if !known || len(words) == 0 {
-		return known
-	}
 	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		n := 1
 		if args[0] == "-C" || args[0] == "-c" {
@@ -82,7 +61,7 @@ func commandKeeps(c *shell.Command) bool {
 		}
 		args = args[min(n, len(args)):]
 	}
-	return len(args) > 0 && words[args[0]]
+	return len(args) > 0 && keepers[name][args[0]]
 }
 
 // writesInPlace reports whether an argument makes a program change the files it looks at.

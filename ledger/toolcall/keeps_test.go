@@ -17,7 +17,7 @@ func TestScriptKeeps(t *testing.T) {
 		"curl -sSLO https://e.org/x.go?v=1": false,
 		"wget https://e.org/x.go":           false,
 		"curl -s https://e.org/x.go":        true,
-		"gofmt -l .":                        true,
+		"gofmt -l .":                        false,
 		"gofmt -w .":                        false,
 	} {
 		if got := ScriptKeeps(script, false); got != want {

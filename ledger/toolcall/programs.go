@@ -242,8 +242,6 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 		return patchEffect(c, args), true
 	case "git":
 		return gitEffect(c, args), true
-	case "python", "python3", "node", "ruby", "deno", "bun", "php":
-		return inlineEffect(c, args)
 	}
 	return netProgram(c, name, args)
 }

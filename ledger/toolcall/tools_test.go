@@ -1,4 +1,4 @@
-package ledger_test
+package toolcall_test
 
 import (
 	"encoding/json"
@@ -76,7 +76,7 @@ func TestDescribeCall(t *testing.T) {
 		{"PowerShell", `{"command":"Remove-Item Env:\\X, a.txt,b.txt -Recurse -ErrorAction SilentlyContinue *> $null"}`, `delete! d:a.txt d:b.txt`, ""},
 		{"PowerShell", `{"command":"Set-Location D:\\w; Get-ChildItem -Path src -Filter *.go | ForEach-Object { Remove-Item -LiteralPath old.go -Force }"}`, `delete! r:src~ d:old.go`, ""},
 		{"PowerShell", `{"command":"Set-Content -Path a.txt -Value 'b.txt' -Encoding utf8; Add-Content b.txt 'c.txt'; 'x' | Out-File -FilePath:c.txt -Append"}`, `run! c:a.txt e:b.txt e:c.txt`, ""},
-		{"PowerShell", `{"command":"$t = @'\nrm no.go > no.txt\n'@\n[IO.File]::WriteAllText('D:\\w\\a.txt', $t)"}`, `run! c:D:\w\a.txt`, ""},
+		{"PowerShell", `{"command":"$t = @'\nrm no.go > no.txt\n'@\n[IO.File]::WriteAllText('D:\\w\\a.txt', $t)"}`, `run!`, ""},
 		{"PowerShell", `{"command":"Select-String -Path $f -Pattern 'a/b.go' -AllMatches 2>nul"}`, `read`, ""},
 		{"powershell", `{"command":"Remove-Item C:\\w\\a.txt; Get-Content b.txt"}`, `delete! d:C:\w\a.txt r:b.txt`, `Remove-Item C:\w\a.txt; Get-Content b.txt`},
 	}
@@ -91,6 +91,13 @@ func TestDescribeCall(t *testing.T) {
 			}
 		})
 	}
+}
+
+type call struct{ tool, input string }
+
+func shellCall(command string) call {
+	in, _ := json.Marshal(map[string]string{"command": command})
+	return call{"bash", string(in)}
 }
 
 func TestDescribeShell(t *testing.T) {
@@ -142,8 +149,7 @@ func TestDescribeShell(t *testing.T) {
 		{"rm \"$DIR/x\"", "delete!", ""},
 		{"x=$(cat a.go) && echo \"$x\"", "read r:a.go", ""},
 		{"diff <(sort a) <(sort b)", "read r:a~ r:b~", ""},
-		{"python3 - <<'EOF'\nfrom pathlib import Path\np = Path('a.py')\ns = p.read_text()\np.write_text(s)\nopen('b.txt', 'w').writeCall('x')\nEOF", "run! c:b.txt e:a.py", ""},
-		{"node -e \"require('fs').writeFileSync('a.js', 'x')\"", "run! c:a.js", ""},
+		{"python3 - <<'EOF'\nopen('b.txt', 'w').write('x')\nEOF", "run!", ""},
 		{"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\nEOF", "edit! e:a.go", ""},
 		{"git apply <<'EOF'\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n--- gone\n+++ b/no.go\nEOF", "edit! e:x.go", ""},
 		{"prettier --write a.ts b.ts", "edit! e:a.ts e:b.ts", ""},
@@ -159,7 +165,7 @@ func TestDescribeShell(t *testing.T) {
 		{"cat <<EOF", "read", ""},
 	}
 	for _, tt := range tests {
-		f := toolcall.DescribeCall(transcript.Call("1", "bash", bashCall(tt.command, "").input))
+		f := toolcall.DescribeCall(transcript.Call("1", "bash", shellCall(tt.command).input))
 		if got := gist(f); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.command, got, tt.want)
 		}
@@ -177,7 +183,7 @@ func TestDescribeCallHidesSecrets(t *testing.T) {
 		"git clone https://ghp_abc123secret456abcdefghij@github.com/o/r",
 		"OPENAI_API_KEY='sk-proj-abc123secret456abcdefghij' run",
 	} {
-		f := toolcall.DescribeCall(transcript.Call("1", "bash", bashCall(command, "").input))
+		f := toolcall.DescribeCall(transcript.Call("1", "bash", shellCall(command).input))
 		if all := f.Args + f.Command; strings.Contains(all, "abc123secret456") {
 			t.Errorf("%s: shows %q", command, all)
 		}
@@ -185,12 +191,12 @@ func TestDescribeCallHidesSecrets(t *testing.T) {
 }
 
 func TestDescribeResult(t *testing.T) {
-	run, look := bashCall("make test", ""), bashCall("cat err.log", "")
-	filtered, search := bashCall("make test | tail -3", ""), bashCall("rg x src", "")
-	file, change := readCall("a", ""), editCall("a")
+	run, look := shellCall("make test"), shellCall("cat err.log")
+	filtered, search := shellCall("make test | tail -3"), shellCall("rg x src")
+	file, change := call{"read_file", `{"path":"a"}`}, call{"edit_file", `{"path":"a"}`}
 	tests := []struct {
 		name string
-		call callStep
+		call call
 		text string
 		want string // outcome, exit code, error line
 	}{
@@ -214,17 +220,17 @@ func TestDescribeResult(t *testing.T) {
 		{"tool error", file, "<tool_use_error>File does not exist.</tool_use_error>", "error - File does not exist."},
 		{"short error", file, "Error: ENOENT: no such file", "error - Error: ENOENT: no such file"},
 		{"a file about errors", file, "Error: is the first word of this file.\n" + strings.Repeat("more text\n", 100), "ok -"},
-		{"patch failed", callStep{"apply_patch", "", ""}, "apply_patch verification failed: Failed to find expected lines in a:\nError: x", "error - apply_patch verification failed: Failed to find expected lines in a:"},
+		{"patch failed", call{"apply_patch", ""}, "apply_patch verification failed: Failed to find expected lines in a:\nError: x", "error - apply_patch verification failed: Failed to find expected lines in a:"},
 		{"rejected", change, "The user doesn't want to proceed with this tool use.", "error - The user doesn't want to proceed with this tool use."},
-		{"json error", callStep{"mcp__x", "{}", ""}, `{"error": "nope"}`, `error - {"error": "nope"}`},
-		{"json without error", callStep{"mcp__x", "{}", ""}, `{"error": null, "a": 1}`, "ok -"},
+		{"json error", call{"mcp__x", "{}"}, `{"error": "nope"}`, `error - {"error": "nope"}`},
+		{"json without error", call{"mcp__x", "{}"}, `{"error": null, "a": 1}`, "ok -"},
 		{"interrupted", run, "[Request interrupted by user for tool use]", "error - [Request interrupted by user for tool use]"},
 		{"empty", run, "", "ok -"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			call := toolcall.DescribeCall(transcript.Call("1", tt.call.tool, tt.call.input))
-			f := toolcall.DescribeResult(call, transcript.Result("1", tt.text))
+			facts := toolcall.DescribeCall(transcript.Call("1", tt.call.tool, tt.call.input))
+			f := toolcall.DescribeResult(facts, transcript.Result("1", tt.text))
 			code := "-"
 			if f.ExitCode != nil {
 				code = fmt.Sprint(*f.ExitCode)
@@ -262,7 +268,7 @@ func FuzzDescribe(f *testing.F) {
 			t.Errorf("bad facts %+v", d)
 		}
 		for _, script := range []string{input, answer} {
-			toolcall.DescribeCall(transcript.Call("1", "bash", bashCall(script, "").input))
+			toolcall.DescribeCall(transcript.Call("1", "bash", shellCall(script).input))
 		}
 		if _, err := json.Marshal(c); err != nil {
 			t.Error(err)
