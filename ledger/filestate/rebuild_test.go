@@ -75,7 +75,7 @@ func TestRebuild(t *testing.T) {
 		{"sed -i of another file", []step{whole, run("sed -i s/a/b/ /app/y.go", "")}, known},
 		{"git checkout", []step{whole, run("git checkout main", "Switched to branch 'main'")}, doubtful},
 		{"a formatter", []step{whole, run("cd /app && gofmt -w .", "")}, doubtful},
-		{"a formatter for another file", []step{whole, run("gofmt -w /app/y.go", "")}, known},
+		{"a formatter for another file", []step{whole, run("gofmt -w /app/y.go", "")}, doubtful},
 		{"a task that formats", []step{whole, run("npm run format", "")}, doubtful},
 		{"tests and looks", []step{whole, run("go test ./... 2>&1 | tail -5", "ok"), run("git status && ls /app", ""), run("npm test", "ok")}, known},
 		{"an unknown program", []step{whole, run("./tidy.sh", "")}, doubtful},

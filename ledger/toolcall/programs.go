@@ -236,8 +236,6 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 		if slices.Contains(args, "-o") {
 			return runEffect, true
 		}
-	case "gofmt", "goimports", "gofumpt", "prettier", "black", "rustfmt", "eslint", "ruff", "biome", "isort", "clang-format", "shfmt":
-		return formatEffect(c, args), true
 	case "apply_patch", "applypatch", "patch":
 		return patchEffect(c, args), true
 	case "git":
@@ -312,29 +310,6 @@ func findEffect(c *shell.Command, args []string) shellEffect {
 		}
 	}
 	return e
-}
-
-// formatEffect reads the words of formatters: they change files only when told to.
-func formatEffect(c *shell.Command, args []string) shellEffect {
-	writes := c.Name() == "black" || c.Name() == "rustfmt" || c.Name() == "isort"
-	for _, a := range args {
-		switch a {
-		case "-w", "--write", "--fix", "-i", "-lw", "-wl":
-			writes = true
-		case "--check":
-			return runEffect
-		}
-	}
-	if !writes {
-		return runEffect
-	}
-	var paths []PathChange
-	for _, op := range operands(args, "r", "config") {
-		if isPath(c, op) && strings.Contains(op, ".") && op != "." && op != "./..." {
-			paths = append(paths, PathChange{Path: op, Change: CallEdit})
-		}
-	}
-	return shellEffect{kind: CallEdit, paths: paths}
 }
 
 func patchEffect(c *shell.Command, args []string) shellEffect {
