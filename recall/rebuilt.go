@@ -30,11 +30,8 @@ type FileState struct {
 	Doubts []filestate.Doubt `json:"doubts,omitempty"`
 }
 
-// How a line of a file is known, if not for certain.
-const (
-	LineUncertain = "uncertain" // it was so, and may have changed
-	LineUnplaced  = "unplaced"  // it is, or was, in the file, perhaps as a part of a line, but not known where
-)
+// LineUncertain is the state of a line of a file that was so and may have changed.
+const LineUncertain = "uncertain"
 
 // namesFile reports whether a request is for a file, and for which.
 func namesFile(handle string) (spec string, ok bool) {
@@ -121,25 +118,17 @@ func (f *Finder) fileNamed(files *filestate.Files, name string) (int, error) {
 	return 0, fmt.Errorf("no call of this session names the file %s (%s): %w", name, hint, store.ErrNotFound)
 }
 
-// known takes over the known lines of a file with their numbers. Those without numbers come
-// last, and are counted on.
+// known takes over the known lines of a file with their numbers.
 func (u *Unfolded) known(state *filestate.File) {
 	var b strings.Builder
 	lines := state.Lines()
 	for i, l := range lines {
-		number := l.Number
-		switch {
-		case l.Number == 0:
-			u.states = append(u.states, LineUnplaced)
-			if number = 1; i > 0 {
-				number += u.numbers[i-1]
-			}
-		case !l.Certain:
-			u.states = append(u.states, LineUncertain)
-		default:
-			u.states = append(u.states, "")
+		doubt := ""
+		if !l.Certain {
+			doubt = LineUncertain
 		}
-		u.numbers = append(u.numbers, number)
+		u.states = append(u.states, doubt)
+		u.numbers = append(u.numbers, l.Number)
 		b.WriteString(l.Text)
 		if i < len(lines)-1 || !state.Whole() || strings.HasSuffix(state.Content(), "\n") {
 			b.WriteByte('\n')

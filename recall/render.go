@@ -119,11 +119,8 @@ func writeRange(from, to int) string {
 // render writes the line with its number. A part of a line says which.
 func (l Line) render() string {
 	number := strconv.Itoa(l.Number)
-	switch l.State {
-	case LineUncertain:
+	if l.State == LineUncertain {
 		number += "?"
-	case LineUnplaced:
-		number = "?"
 	}
 	if l.whole() {
 		return number + "\t" + l.Text + "\n"

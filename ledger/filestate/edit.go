@@ -1,7 +1,6 @@
 package filestate
 
 import (
-	"math"
 	"slices"
 	"strings"
 
@@ -27,31 +26,26 @@ func (f *File) find(text string, aligned bool) []place {
 }
 
 // Replace notes that a call replaced a text that the file has once or, with all, every
-// occurrence of it. Where the text is among the known lines, the lines after it move;
-// where it is not, it is in a stretch that was never shown.
+// occurrence of it. Lines after it move. Where it cannot be told where the text is, no line is
+// certain any more.
 func (f *File) Replace(call int, before, after string, all bool) {
 	before, after = plain(before), plain(after)
-	if before == after {
-		return
-	}
-	if before == "" {
-		if f.ended && f.total == 0 {
-			f.Write(call, after)
-			return
-		}
-		f.Lose(Doubt{Call: call, Why: "its edit cannot be followed", hard: true})
-		return
-	}
 	found := f.find(before, false)
 	switch {
-	case all && len(found) > 0:
-		f.replaceAll(call, before, after)
-	case len(found) == 1:
+	case before == after:
+		return
+	case before == "" && f.ended && f.total == 0:
+		f.Write(call, after)
+		return
+	case len(found) == 0:
+		f.lost(call, "it changed text that the known lines do not have")
+	case all && f.Whole() && len(f.pieces) == 1:
+		text := strings.ReplaceAll(f.pieces[0].text.String(), before, after)
+		f.put(call, 0, bodyOf(text), len(found)*(lineCount(after)-lineCount(before)))
+	case !all && len(found) == 1 && f.sure(found[0].piece):
 		f.replaceAt(call, found[0], before, after)
-	case len(found) > 1:
-		f.Lose(Doubt{Call: call, Why: "its edit fits several places", hard: true})
 	default:
-		f.unseen(call, before, after, all)
+		f.lost(call, "its edit fits several places")
 	}
 	f.seen = call
 	f.settle()
@@ -59,20 +53,23 @@ func (f *File) Replace(call int, before, after string, all bool) {
 
 func plain(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
+// lost notes that a call changed the file in a way that cannot be followed.
+func (f *File) lost(call int, why string) {
+	f.Lose(Doubt{Call: call, Why: why, hard: true})
+	f.ended = false
+}
+
+// sure reports whether what is found in a piece is nowhere else: where other lines are
+// certain, an uncertain piece may be wrong about it.
+func (f *File) sure(i int) bool {
+	certain := func(p piece) bool { return p.doubt.Call == 0 }
+	return certain(f.pieces[i]) || !slices.ContainsFunc(f.pieces, certain)
+}
+
 // replaceAt replaces a text that is at a place.
 func (f *File) replaceAt(call int, at place, before, after string) {
-	p := &f.pieces[at.piece]
-	delta := lineCount(after) - lineCount(before)
-	if p.at == 0 || p.doubt.Call > 0 { // it may be elsewhere, among lines that others show
-		f.cutEdges(before, after, at.piece)
-		switch {
-		case p.at == 0:
-			f.moved(delta)
-		case delta != 0 && len(f.gaps()) > 1:
-			f.unanchor() // put counts the lines
-		}
-	}
-	f.put(call, at.piece, p.text.replace(at.at, len(before), after), delta)
+	text := f.pieces[at.piece].text.replace(at.at, len(before), after)
+	f.put(call, at.piece, text, lineCount(after)-lineCount(before))
 }
 
 // put gives a piece a new text, which has so many more line feeds.
@@ -87,184 +84,29 @@ func (f *File) put(call, i int, text body, delta int) {
 		p.text = bodyOf(text.String() + "\n")
 		f.bare = true
 		delta++
-	default: // joined with a line that is not known
+	default: // joined with the next line
 		all := text.String()
 		p.text = bodyOf(all[:strings.LastIndexByte(all, '\n')+1])
 		for k := range f.pieces {
-			if q := &f.pieces[k]; k != i && q.at != 1 && (number == 0 || q.at == 0 || q.at == end) {
-				q.dropFirst()
+			if q := &f.pieces[k]; q.at == end {
+				_, q.text = q.text.split(1)
+				q.at++
 			}
 		}
 	}
-	if number > 0 {
-		f.shift(number, delta)
+	if f.ended {
+		f.total += delta
+	}
+	for k := range f.pieces {
+		if q := &f.pieces[k]; q.at > number {
+			q.at += delta
+		}
 	}
 }
 
 // endsWith reports whether a piece has the last line of the file.
 func (f *File) endsWith(p *piece) bool {
-	return f.ended && (!f.loose || p.doubt.Call > 0) && p.at != 0 && p.end() == f.total+1
-}
-
-// dropFirst forgets the first line of a piece.
-func (p *piece) dropFirst() {
-	_, p.text = p.text.split(1)
-	if p.at > 0 {
-		p.at++
-	}
-}
-
-// shift moves what comes after the piece that begins at a line.
-func (f *File) shift(after, delta int) {
-	if f.ended {
-		f.total += delta
-	}
-	for i := range f.pieces {
-		if p := &f.pieces[i]; p.at > after {
-			p.at += delta
-		}
-	}
-}
-
-// replaceAll replaces the text wherever it is known to be. There may be more of it in
-// stretches that were never shown.
-func (f *File) replaceAll(call int, before, after string) {
-	if len(f.gaps()) > 0 {
-		f.cutEdges(before, after, -1)
-		if lineCount(before) != lineCount(after) {
-			f.unanchor()
-			f.ended = false
-		}
-	}
-	delta := lineCount(after) - lineCount(before)
-	for i := range f.pieces {
-		text := f.pieces[i].text.String()
-		if n := strings.Count(text, before); n > 0 {
-			f.put(call, i, bodyOf(strings.ReplaceAll(text, before, after)), n*delta)
-		}
-	}
-}
-
-// unseen notes a change of text that is not among the known lines.
-func (f *File) unseen(call int, before, after string, all bool) {
-	gaps := f.gaps()
-	if len(gaps) == 0 {
-		f.Lose(Doubt{Call: call, Why: "it changed text that the known lines do not have", hard: true})
-		f.ended = false
-	}
-	f.cutEdges(before, after, -1)
-	delta := lineCount(after) - lineCount(before)
-	switch {
-	case all:
-		if delta != 0 {
-			f.unanchor()
-			f.ended = false
-		}
-	case len(gaps) == 1:
-		f.shift(gaps[0], delta)
-	case delta != 0:
-		f.moved(delta)
-	}
-	if strings.TrimSpace(after) != "" {
-		f.pieces = append(f.pieces, piece{text: bodyOf(fed(after)), call: call, ragged: true})
-	}
-}
-
-// moved notes that some lines came or went in a stretch that is not certain.
-func (f *File) moved(delta int) {
-	gaps := f.gaps()
-	if delta != 0 && len(gaps) == 1 {
-		f.shift(gaps[0], delta)
-	} else if delta != 0 {
-		if f.ended {
-			f.total += delta
-		}
-		f.unanchor()
-	}
-}
-
-// gaps lists the last lines of the stretches between lines that are certain; the last of
-// them may go on to the end.
-func (f *File) gaps() []int {
-	var out []int
-	next := 1
-	for i := range f.pieces {
-		p := &f.pieces[i]
-		if p.at == 0 || p.doubt.Call > 0 {
-			continue
-		}
-		if p.at > next {
-			out = append(out, p.at-1)
-		}
-		next = p.end()
-	}
-	if !f.ended || f.loose || next <= f.total {
-		out = append(out, math.MaxInt)
-	}
-	return out
-}
-
-// unanchor takes the numbers from the certain lines after the first stretch that is not.
-func (f *File) unanchor() {
-	next := 1
-	for i := range f.pieces {
-		switch p := &f.pieces[i]; {
-		case p.doubt.Call > 0:
-		case p.at != next:
-			p.at, next = 0, -1
-		default:
-			next = p.end()
-		}
-	}
-}
-
-// cutEdges takes from the pieces what a text may have covered that lies partly in a stretch
-// that was never shown, and lines that what came in its place may have been joined with.
-// The piece with the number skip stays as it is.
-func (f *File) cutEdges(text, with string, skip int) {
-	joins := strings.HasSuffix(text, "\n") && !strings.HasSuffix(with, "\n")
-	for i := range f.pieces {
-		p := &f.pieces[i]
-		if i == skip {
-			continue
-		}
-		if p.text.size <= len(text) && strings.Contains(text, p.text.String()) {
-			p.text = body{}
-			continue
-		}
-		first, last := 0, p.text.size
-		for k := 1; k < len(text); k++ {
-			if text[k-1] != '\n' {
-				continue
-			}
-			if p.text.hasSuffix(text[:k]) && !f.endsWith(p) {
-				last = min(last, p.text.size-k)
-			}
-			if p.text.hasPrefix(text[k:]) && p.at != 1 {
-				first = max(first, len(text)-k)
-			}
-		}
-		if joins && p.at != 1 {
-			first++
-		}
-		if first == 0 && last == p.text.size {
-			continue
-		}
-		all := p.text.String()
-		first = min(first, len(all))
-		if k := strings.IndexByte(all[max(first-1, 0):], '\n'); first > 0 && k >= 0 { // to the end of the line
-			first += k
-		}
-		last = strings.LastIndexByte(all[:last], '\n') + 1
-		if last <= first {
-			p.text = body{}
-			continue
-		}
-		if p.at != 0 {
-			p.at += lineCount(all[:first])
-		}
-		p.text = bodyOf(all[first:last])
-	}
+	return f.ended && (!f.loose || p.doubt.Call > 0) && p.end() == f.total+1
 }
 
 // Append notes that a call put text at the end of the file.
@@ -272,11 +114,9 @@ func (f *File) Append(call int, text string) {
 	f.seen = call
 	switch {
 	case !f.ended || f.loose:
-		f.pieces = append(f.pieces, piece{text: bodyOf(fed(text)), call: call, ragged: true})
 		f.ended = false
-	case f.bare || len(f.pieces) > 0 && f.pieces[len(f.pieces)-1].at == 0:
-		f.Lose(Doubt{Call: call, Why: "it joined the last line", hard: true})
-		f.ended = false
+	case f.bare:
+		f.lost(call, "it joined the last line")
 	default:
 		f.pieces = append(f.pieces, piece{at: f.total + 1, text: bodyOf(fed(text)), call: call})
 		f.total += lineCount(fed(text))
@@ -287,17 +127,12 @@ func (f *File) Append(call int, text string) {
 // Insert notes that a call put lines after a line.
 func (f *File) Insert(call, after int, text string) {
 	if after < 0 || after > maxLine {
-		f.Lose(Doubt{Call: call, Why: "it put lines at a place that no file has", hard: true})
-		f.ended = false
+		f.lost(call, "it put lines at a place that no file has")
 		return
 	}
 	text = fed(plain(text))
 	var keep []piece
 	for _, p := range f.pieces {
-		if p.at == 0 {
-			keep = append(keep, p)
-			continue
-		}
 		before, _, rest := p.cut(after+1, after+1)
 		rest.at += lineCount(text)
 		keep = append(keep, before, rest)

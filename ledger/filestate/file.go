@@ -5,14 +5,13 @@ package filestate
 
 import (
 	"slices"
-	"sort"
 	"strings"
 )
 
 // File is what is known of a file's content. Lines end with a line feed, whatever they end
 // with on disk. The zero value is a file of which nothing is known.
 type File struct {
-	pieces []piece // those with a number by number, then the others
+	pieces []piece // in their order
 	total  int     // number of lines, if ended
 	ended  bool    // where the file ends is known
 	loose  bool    // but no longer for certain
@@ -31,12 +30,10 @@ type Doubt struct {
 
 // piece is a run of lines.
 type piece struct {
-	at    int // number of the first line; 0: not known
+	at    int // number of the first line
 	text  body
 	call  int   // newest call that showed it or wrote in it
 	doubt Doubt // what made it uncertain; the zero value: it is certain
-	// ragged: its first and last lines may be parts of lines.
-	ragged bool
 }
 
 func lineCount(text string) int { return strings.Count(text, "\n") }
@@ -101,12 +98,6 @@ func (f *File) See(call, at int, text string, ended bool) {
 	var keep []piece
 	conflict := f.ended && !f.loose && (last-1 > f.total || ended && last-1 != f.total)
 	for _, p := range f.pieces {
-		if p.at == 0 {
-			if p.text.size > len(text) || !strings.Contains(text, p.text.String()) {
-				keep = append(keep, p)
-			}
-			continue
-		}
 		before, inside, after := p.cut(at, last)
 		if p.doubt.Call == 0 && inside.text.String() != linesOf(text, inside.at-at, inside.text.lines) {
 			conflict = true
@@ -189,42 +180,34 @@ func linesOf(text string, first, n int) string {
 	return text[:offset(text, n)]
 }
 
-// settle orders the pieces and joins those that follow one another.
+// settle orders the pieces and joins those that follow one another. Of two that cannot both
+// be right the older one goes.
 func (f *File) settle() {
-	sort.SliceStable(f.pieces, func(i, j int) bool {
-		a, b := f.pieces[i].at, f.pieces[j].at
-		return a != 0 && (b == 0 || a < b)
-	})
+	slices.SortStableFunc(f.pieces, func(a, b piece) int { return a.at - b.at })
 	out := f.pieces[:0]
 	for _, p := range f.pieces {
-		if p.text.size == 0 || p.at == 0 && p.text.size > looseSize {
+		if p.text.size == 0 {
 			continue
 		}
-		if n := len(out); n > 0 {
-			l := &out[n-1]
-			switch {
-			case p.at != 0 && p.at < l.end(): // they cannot both be right
-				p.doubt = Doubt{Call: max(p.call, l.call), Why: "it showed lines that had changed unseen", hard: true}
-				p.at = 0
-			case p.at != 0 && l.at != 0 && p.at == l.end() && p.doubt == l.doubt && !p.ragged && !l.ragged:
-				l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
-				continue
-			}
+		n := len(out)
+		if n == 0 || p.at > out[n-1].end() {
+			out = append(out, p)
+			continue
 		}
-		out = append(out, p)
-	}
-	slices.SortStableFunc(out, func(a, b piece) int { return min(b.at, 1) - min(a.at, 1) })
-	if k := slices.IndexFunc(out, func(p piece) bool { return p.at == 0 }); k >= 0 && len(out)-k > maxLoose {
-		out = slices.Delete(out, k, len(out)-maxLoose)
+		switch l := &out[n-1]; {
+		case p.at < l.end() && p.call > l.call:
+			p.doubt = Doubt{Call: p.call, Why: "it showed lines that had changed unseen", hard: true}
+			*l = p
+		case p.at < l.end():
+			l.doubt = Doubt{Call: l.call, Why: "it showed lines that had changed unseen", hard: true}
+		case p.doubt == l.doubt:
+			l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
+		default:
+			out = append(out, p)
+		}
 	}
 	f.pieces = out
 }
 
 // maxLine is the highest number that a line is shown or inserted at.
 const maxLine = 10_000_000
-
-// maxLoose is how many pieces without numbers are kept, and looseSize how large they may be.
-const (
-	maxLoose  = 32
-	looseSize = 64 << 10
-)

@@ -7,13 +7,13 @@ import (
 
 // Line is a line of a file as far as it is known.
 type Line struct {
-	Number  int    // counted from 1; 0: it is in the file, but not known where
-	Text    string // without its line feed; if the number is not known, perhaps only a part of it
+	Number  int    // counted from 1
+	Text    string // without its line feed
 	Call    int    // newest call that showed it or wrote near it
 	Certain bool
 }
 
-// Lines returns the known lines: those with numbers in their order, then the others.
+// Lines returns the known lines in their order.
 func (f *File) Lines() []Line {
 	n := 0
 	for i := range f.pieces {
@@ -25,10 +25,9 @@ func (f *File) Lines() []Line {
 		at := p.at
 		for c := range p.text.chunks {
 			for line := range strings.Lines(p.text.chunks[c].text) {
-				out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Call: p.call, Certain: p.at > 0 && p.doubt.Call == 0 && !p.ragged})
-				if at > 0 {
-					at++
-				}
+				text := strings.TrimSuffix(line, "\n")
+				out = append(out, Line{Number: at, Text: text, Call: p.call, Certain: p.doubt.Call == 0})
+				at++
 			}
 		}
 	}

@@ -13,17 +13,10 @@ func (f *File) Patch(call int, hunks []toolcall.Hunk) {
 		if before == after {
 			continue
 		}
-		switch found := f.find(before, true); {
-		case before == "" || len(found) > 1:
-			f.Lose(Doubt{Call: call, Why: "its patch fits several places", hard: true})
-			f.ended = false
-		case len(found) == 1:
+		if found := f.find(before, true); len(found) == 1 && f.sure(found[0].piece) {
 			f.replaceAt(call, found[0], before, after)
-		default:
-			f.unseen(call, before, after, false)
-			if n := len(f.pieces); n > 0 && f.pieces[n-1].text.String() == after {
-				f.pieces[n-1].ragged = false // whole lines
-			}
+		} else {
+			f.lost(call, "where its patch fits is not known")
 		}
 		f.settle()
 	}
