@@ -19,7 +19,9 @@ type Entry struct {
 	toolcall.CallFacts
 	toolcall.ResultFacts
 
-	Handle       string `json:"handle,omitempty"`        // of the result, or of a call that changed files; empty where no session gave it one
+	// Handle is that of the result, or of a call that changed files; empty where no session
+	// gave it one.
+	Handle       string `json:"handle,omitempty"`
 	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result unnecessary
 	changed      bool   // that call changed something; otherwise it looked or ran again
 	succeeded    bool   // that call succeeded
@@ -90,7 +92,11 @@ func Publishes(e *Entry) bool {
 
 // IsFileCall reports whether the list of files says all that the call did.
 func IsFileCall(e *Entry) bool {
-	return (e.Kind == toolcall.CallCreate || e.Kind == toolcall.CallEdit || e.Kind == toolcall.CallDelete) && e.changesFiles()
+	switch e.Kind {
+	case toolcall.CallCreate, toolcall.CallEdit, toolcall.CallDelete:
+		return e.changesFiles()
+	}
+	return false
 }
 
 // plain reports whether the call is a command line of which the exit code tells how all of it

@@ -59,7 +59,8 @@ func (t *PathTable) file(dir, spelling string) int {
 	if t.ids == nil {
 		t.ids, t.bases = make(map[string]int), make(map[string][]int)
 	}
-	if dir = toolcall.CleanPath(dir); t.root == "" && toolcall.IsAbs(dir) && dir != p && !toolcall.IsAbs(toolcall.CleanPath(spelling)) {
+	dir = toolcall.CleanPath(dir)
+	if t.root == "" && toolcall.IsAbs(dir) && dir != p && !isAbs(spelling) {
 		t.root = dir
 	}
 	id, ok := t.namesake(p)

@@ -16,9 +16,9 @@ type Filter struct {
 	Tool     string              `json:"tool,omitempty"`    // the tool's name, in any case
 	Kinds    []toolcall.CallKind `json:"kind,omitempty"`    // any of these
 	Outcomes []toolcall.Outcome  `json:"outcome,omitempty"` // any of these
-	Text     string              `json:"text,omitempty"`    // occurs in the arguments, the command or the error line, in any case
+	Text     string              `json:"text,omitempty"`    // in the arguments, the command or the error line, in any case
 	Effects  bool                `json:"effects,omitempty"` // only calls that may have changed something
-	Files    bool                `json:"files,omitempty"`   // the changed files instead of the calls: only Path narrows them
+	Files    bool                `json:"files,omitempty"`   // changed files instead of calls; only Path narrows them
 	From     int                 `json:"from,omitempty"`    // number of the first call
 	To       int                 `json:"to,omitempty"`      // number of the last call; 0: up to the newest
 
@@ -36,16 +36,23 @@ func (f Filter) Matches(e *Entry) bool {
 	case len(f.Kinds) > 0 && !slices.Contains(f.Kinds, e.Kind):
 	case len(f.Outcomes) > 0 && !slices.Contains(f.Outcomes, e.Outcome):
 	case f.Tool != "" && !strings.EqualFold(f.Tool, e.Tool):
-	case f.Text != "" && !foldContains(e.Args, f.Text) && !foldContains(e.ErrorLine, f.Text) && !foldContains(e.Command, f.Text):
-	case f.Path != "" && !slices.ContainsFunc(e.Paths, func(p toolcall.PathChange) bool { return pathMatches(f.Path, p.Path) }):
+	case f.Text != "" && !e.mentions(f.Text):
+	case f.Path != "" && !e.names(f.Path):
 	default:
 		return true
 	}
 	return false
 }
 
-func foldContains(s, part string) bool {
-	return strings.Contains(strings.ToLower(s), strings.ToLower(part))
+// mentions reports whether a text is in the arguments, the command or the error line, in any case.
+func (e *Entry) mentions(part string) bool {
+	all := strings.ToLower(e.Args + "\x00" + e.ErrorLine + "\x00" + e.Command)
+	return strings.Contains(all, strings.ToLower(part))
+}
+
+// names reports whether a path of the call is what a query asks for.
+func (e *Entry) names(query string) bool {
+	return slices.ContainsFunc(e.Paths, func(p toolcall.PathChange) bool { return pathMatches(query, p.Path) })
 }
 
 // pathMatches reports whether a path is what a query asks for.
@@ -56,7 +63,10 @@ func pathMatches(query, p string) bool {
 		base, _ := path.Match(query, path.Base(p))
 		return whole || base
 	}
-	return toolcall.EndsPath(p, query) || toolcall.EndsPath(query, p) || query == "." || strings.HasPrefix(p, query+"/") || strings.Contains(p, "/"+query+"/")
+	if query == "." || toolcall.EndsPath(p, query) || toolcall.EndsPath(query, p) {
+		return true
+	}
+	return strings.HasPrefix(p, query+"/") || strings.Contains(p, "/"+query+"/")
 }
 
 // Select returns the calls that the filter chooses, in order.

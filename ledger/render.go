@@ -166,7 +166,8 @@ func (w *ledgerWriter) text(d ledgerDetail) string {
 	}
 	w.reads(&b, d)
 	if hidden > 0 {
-		fmt.Fprintf(&b, "%d calls are only counted or summed up here; the ledger tool lists them by path, tool, kind, outcome or number.\n", hidden)
+		fmt.Fprintf(&b, "%d calls are only counted or summed up here; "+
+			"the ledger tool lists them by path, tool, kind, outcome or number.\n", hidden)
 	}
 	return b.String()
 }

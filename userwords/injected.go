@@ -171,11 +171,12 @@ func isTagByte(c byte) bool { return text.IsLetterByte(c) || c == '-' || c == '_
 var (
 	injectedTags = text.WordSet(`system-reminder system_reminder command-name command-message command-contents command-args
 		local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr task-notification
-		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics teammate-message
-		persisted-output environment_context user_instructions user_shell_command turn_aborted subagent_notification model_switch
-		collaboration_mode environment_details environment_info workspace_info reminderInstructions editorContext additional_data
-		open_and_recently_viewed_files current_datetime session_context skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION
-		user-interrupt image /image task feedback user_message user_query userRequest`)
+		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics
+		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
+		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
+		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
+		skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt image /image task feedback user_message
+		user_query userRequest`)
 	typedTags  = text.WordSet("command-args task feedback")          // what is in them was typed
 	wholeTags  = text.WordSet("user_message user_query userRequest") // so was this, and nothing else of the block
 	singleTags = text.WordSet("image /image")                        // they have no end

@@ -74,8 +74,7 @@ func printed(line string) bool {
 	switch {
 	case line == "":
 		return false
-	case line[0] == ' ' || line[0] == '\t',
-		text.HasAnyPrefix(line, "{", "}", "[", "+", "@@", "--- ", "===", "|", "│", "✓", "✗", "$ ", "> ", "FAIL", "diff --git "):
+	case text.HasAnyPrefix(line, printedMarks...):
 		return true
 	}
 	letters := 0
@@ -85,6 +84,11 @@ func printed(line string) bool {
 		}
 	}
 	return len(line) > 20 && letters*10 < len(line)*7 || hasPosition(line)
+}
+
+// printedMarks begin lines that programs print.
+var printedMarks = []string{
+	" ", "\t", "{", "}", "[", "+", "@@", "--- ", "===", "|", "│", "✓", "✗", "$ ", "> ", "FAIL", "diff --git ",
 }
 
 // hasPosition reports whether a line names a place the way compilers and test runners do:
@@ -125,7 +129,8 @@ func Shorten(txt, rest string, fits func(string) bool) string {
 // withoutMiddle keeps so many bytes of a text, two thirds of them from its beginning.
 func withoutMiddle(words string, keep int, rest string) string {
 	head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
-	return fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, text.Plural(len(words)-len(head)-len(tail), "byte"), rest, tail)
+	gone := text.Plural(len(words)-len(head)-len(tail), "byte")
+	return fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, gone, rest, tail)
 }
 
 // brief shortens the pastes in a text to so many bytes each.

@@ -19,7 +19,8 @@ const (
 // short when it means little by itself; a longer one gets only the options it names.
 func questionFor(answer, asked, offered string) (short bool, question string) {
 	words := text.Words(answer[:min(len(answer), 400)])
-	short = len(words) <= maxShortWords && len(answer) <= 120 && !strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
+	short = len(words) <= maxShortWords && len(answer) <= 120 &&
+		!strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
 	refs := optionRefs(answer, words, short)
 	if len(refs) == 0 && (len(words) == 0 || !replies[words[0].Text] && (len(words) > 3 || !asksSomething(asked))) {
 		short = false
@@ -47,13 +48,14 @@ func asksSomething(text string) bool {
 
 // offersOptions reports whether a text has a list with numbers or letters to choose from.
 func offersOptions(text string) bool {
-	return optionLine(text, "1") != "" && optionLine(text, "2") != "" || optionLine(text, "a") != "" && optionLine(text, "b") != ""
+	has := func(ref string) bool { return optionLine(text, ref) != "" }
+	return has("1") && has("2") || has("a") && has("b")
 }
 
 // replies are the words that short answers begin with.
-var replies = text.WordSet(`yes yeah yep yup ya sure ok okay k no nope na nah correct right exactly agreed good great fine perfect cool
-	go do let's please both all neither none either continue proceed first second third last that this option sounds approved
-	lgtm skip same them it 好 是 可以 sí oui ja nein non não sim はい`)
+var replies = text.WordSet(`yes yeah yep yup ya sure ok okay k no nope na nah correct right exactly agreed good great
+	fine perfect cool go do let's please both all neither none either continue proceed first second third last that this
+	option sounds approved lgtm skip same them it 好 是 可以 sí oui ja nein non não sim はい`)
 
 // optionRefs finds the options that an answer names: "b", "2", "1+2", "option 3", "do 4 next",
 // "B) …", "#2". A number with a noun behind it, as in "2 tests", is none. A long answer has to
@@ -95,7 +97,8 @@ func optionLine(txt, ref string) string {
 	for end < len(txt) && end-found < maxOptionBytes { // continuation lines
 		next := text.LineEnd(txt, end)
 		line := txt[end:next]
-		if trimmed := strings.TrimSpace(line); trimmed == "" || line[0] != ' ' && line[0] != '\t' || text.ListMark(trimmed) > 1 && trimmed[0] != '-' {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" || line[0] != ' ' && line[0] != '\t' || text.ListMark(trimmed) > 1 && trimmed[0] != '-' {
 			break
 		}
 		end = next
@@ -114,7 +117,7 @@ func offers(line, ref string) bool {
 		return false
 	}
 	rest := line[len(ref):]
-	return strings.IndexByte(".):]*`", rest[0]) >= 0 || strings.HasPrefix(rest, " |") || strings.HasPrefix(rest, " -") || strings.HasPrefix(rest, " —")
+	return strings.IndexByte(".):]*`", rest[0]) >= 0 || text.HasAnyPrefix(rest, " |", " -", " —")
 }
 
 // lastQuestion returns the paragraph of the last question in a text, or its last

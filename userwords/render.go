@@ -42,11 +42,12 @@ type size struct {
 // words are verbatim and marked with the message they come from, counted from 1.
 //
 // Pins are shown whether they fit or not, and leave what people typed at least half of the
-// budget; of the newest message at least the beginning and the end stand there. Where all that was typed fits the budget, it is
-// all there; then pastes are shown whole as far as there is room for them, the shortest
-// first. Where it does not fit, each message first gets a share, from the newest to the
-// oldest; what is left then goes to those that were cut, the shortest first. What is cut or
-// left out is marked and has its handle. It returns "" when there is nothing to show.
+// budget; of the newest message at least the beginning and the end are shown. Where all that
+// was typed fits the budget, it is all there; then pastes are shown whole as far as there is
+// room for them, the shortest first. Where it does not fit, each message first gets a share,
+// from the newest to the oldest; what is left then goes to those that were cut, the shortest
+// first. What is cut or left out is marked and has its handle. It returns "" when there is
+// nothing to show.
 func (w *Words) Render(o RenderOptions) string {
 	p := newPage(o)
 	for _, pin := range o.Pins {
@@ -119,8 +120,11 @@ func (p *page) eligible(w *Words) []int {
 		if s.Message >= p.o.UpTo || p.o.Skip != nil && p.o.Skip(s.Message) {
 			continue
 		}
-		if i+1 < len(w.said) && w.said[i+1].Message < p.o.UpTo && len(s.Text) > 20 && strings.HasPrefix(w.said[i+1].Text, s.Text) {
-			continue
+		if i+1 < len(w.said) {
+			next := w.said[i+1]
+			if next.Message < p.o.UpTo && len(s.Text) > 20 && strings.HasPrefix(next.Text, s.Text) {
+				continue
+			}
 		}
 		list = append(list, i)
 	}
@@ -167,7 +171,7 @@ func (p *page) say(w *Words) []*entry {
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
 func (p *page) sayWhole(w *Words, list []*entry) {
 	list = slices.DeleteFunc(list, func(e *entry) bool { return e.took != e.size.whole || len(w.said[e.at].pastes) == 0 })
-	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(len(w.said[a.at].Text), len(w.said[b.at].Text)) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return len(w.said[a.at].Text) - len(w.said[b.at].Text) })
 	for _, e := range list {
 		s := w.said[e.at]
 		if len(s.Text) > (p.room+e.took)*maxTokenBytes {
@@ -313,7 +317,8 @@ func (p *page) String() string {
 	section("## What the user said (verbatim, oldest first)", said)
 	title := "## Task list (the agent's own)"
 	if p.taskAs > 0 {
-		title = fmt.Sprintf("## Task list (the agent's own, as of message %d; what came later may have finished more)", p.taskAs)
+		title = fmt.Sprintf("## Task list (the agent's own, as of message %d; what came later may have finished more)",
+			p.taskAs)
 	}
 	section(title, p.tasks)
 	return strings.Join(sections, "\n")

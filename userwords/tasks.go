@@ -92,7 +92,7 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 		}
 		next.Plan, next.PlanMessage = plan, i
 	case "taskcreate":
-		next.Items = append(next.Items[:len(next.Items):len(next.Items)], TaskItem{Text: in.Subject, Status: TaskOpen, call: b.ID})
+		next.Items = append(slices.Clip(next.Items), TaskItem{Text: in.Subject, Status: TaskOpen, call: b.ID})
 		next.Message, next.Tool, next.Explanation = i, b.Name, ""
 	case "taskupdate":
 		items, ok := updateTask(next.Items, in)
@@ -186,7 +186,8 @@ func (in taskInput) list() (items []TaskItem, ok bool) {
 			continue
 		}
 		for _, e := range entries {
-			it := TaskItem{ID: string(e.ID), Text: cmp.Or(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description), Status: taskStatus(e.Status)}
+			it := TaskItem{ID: string(e.ID), Status: taskStatus(e.Status)}
+			it.Text = cmp.Or(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description)
 			if e.Done || e.Completed {
 				it.Status = TaskDone
 			}

@@ -41,7 +41,8 @@ func (p *page) plan(w *Words, t TaskState) {
 	if len(txt) > limit {
 		txt, mark = text.CutText(txt, limit), "\n  [cut here"+p.rest(t.PlanMessage)+"]"
 	}
-	if line := fmt.Sprintf("- plan put before the user in message %d: %s%s", t.PlanMessage+1, verbatim(txt), mark); p.fits(line) {
+	line := fmt.Sprintf("- plan put before the user in message %d: %s%s", t.PlanMessage+1, verbatim(txt), mark)
+	if p.fits(line) {
 		p.tasks = append(p.tasks, line)
 	}
 }

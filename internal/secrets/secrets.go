@@ -78,14 +78,20 @@ func Named(name string) bool {
 	return name == "token" || strings.HasSuffix(name, "_token") || containsAny(name, names)
 }
 
-var names = []string{"password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token", "private_key"}
+var (
+	names = []string{
+		"password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token",
+		"private_key",
+	}
+	hints = []string{"bearer ", "token", "password", "passwd", "secret", "key"} // one is in every line with a named secret
+)
 
 // HideWords puts a mark in the place of what looks like a secret on a command line: words
 // that begin like a key and are long enough to be one, bearer tokens, and values of
 // variables and options that are named like a secret. It hides more than [Redact], because
 // a command line is cut short and a key in it may be cut too.
 func HideWords(line, mark string) string {
-	if !containsAny(line, prefixes) && !containsAny(strings.ToLower(line), []string{"bearer ", "token", "password", "passwd", "secret", "key"}) {
+	if !containsAny(line, prefixes) && !containsAny(strings.ToLower(line), hints) {
 		return line
 	}
 	words := strings.Split(line, " ")
@@ -93,7 +99,7 @@ func HideWords(line, mark string) string {
 		switch name, value, ok := strings.Cut(w, "="); {
 		case ok && value != "" && Named(strings.TrimLeft(name, "-")):
 			words[i] = name + "=" + mark
-		case i > 0 && (strings.HasSuffix(words[i-1], "Bearer") || strings.HasPrefix(words[i-1], "--") && !strings.Contains(words[i-1], "=") && Named(words[i-1][2:])):
+		case i > 0 && announces(words[i-1]):
 			words[i] = mark
 		default:
 			words[i] = hideKey(w, mark)
@@ -130,4 +136,10 @@ func hideKey(w, mark string) string {
 
 func isWordByte(b byte) bool {
 	return b == '_' || '0' <= b && b <= '9' || 'a' <= b|0x20 && b|0x20 <= 'z'
+}
+
+// announces reports whether the next word after this one is a secret: Bearer …, --password …
+func announces(word string) bool {
+	option, ok := strings.CutPrefix(word, "--")
+	return strings.HasSuffix(word, "Bearer") || ok && !strings.Contains(option, "=") && Named(option)
 }

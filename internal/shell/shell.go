@@ -178,8 +178,9 @@ func (p *parser) list(closing byte) {
 // command adds a word to the current command; words that only steer are left out.
 func (p *parser) command(cur *Command) {
 	w := p.word()
-	if next := p.peek(0); (next == '<' || next == '>') && w.Raw != "" && (strings.Trim(w.Raw, "0123456789") == "" || p.literal && w.Raw == "*") {
-		return // the number of a stream
+	isStream := w.Raw != "" && strings.Trim(w.Raw, "0123456789") == "" || p.literal && w.Raw == "*"
+	if next := p.peek(0); isStream && (next == '<' || next == '>') {
+		return
 	}
 	if len(cur.Words) == 0 {
 		switch w.Raw {

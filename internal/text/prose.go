@@ -112,7 +112,8 @@ func (s *unitSplitter) paragraph(start, end, indent int) {
 	s.lead = -1
 	last := s.split(start, end, s.heading, unitSentence)
 	line := strings.TrimRight(s.text[start:end], "*_ ")
-	if strings.HasSuffix(line, ":") || len(line) < 80 && strings.HasPrefix(line, "**") && strings.HasSuffix(s.text[start:end], "**") {
+	bold := strings.HasPrefix(line, "**") && strings.HasSuffix(s.text[start:end], "**")
+	if strings.HasSuffix(line, ":") || bold && len(line) < 80 {
 		s.lead = last
 		if s.list[last].End-s.list[last].Start < 120 {
 			s.list[last].Kind = UnitLead

@@ -18,7 +18,8 @@ var agents = []struct {
 	{"Codex", map[Class]string{
 		Shell: "shell shell_command exec_command exec container.exec local_shell local_shell_call unified_exec",
 		Input: "write_stdin", Read: "read_file view_image", List: "list_dir", Search: "grep_files", Patch: "apply_patch",
-		Agent: "spawn_agent wait_agent", Todo: "update_plan", Ask: "request_user_input", Aside: "get_goal create_goal update_goal",
+		Agent: "spawn_agent wait_agent", Todo: "update_plan", Ask: "request_user_input",
+		Aside: "get_goal create_goal update_goal",
 	}},
 	{"opencode", map[Class]string{
 		Shell: "bash", Read: "read", List: "list lsp", Search: "glob grep codesearch", Write: "write", Edit: "edit multiedit",
@@ -68,8 +69,9 @@ var agents = []struct {
 		Todo: "todo_write", Skill: "load_skill", Recall: "unfold search ledger", Note: "note pin compact", Aside: "calc",
 	}},
 	{"providers and others", map[Class]string{
-		Shell: "terminal pwsh zsh sh cmd execute run_command", Code: "python ipython execute_code run_code execute_python code_interpreter",
-		Read: "cat view_file open_file read_multiple_files get_file_contents", List: "tree",
+		Shell: "terminal pwsh zsh sh cmd execute run_command",
+		Code:  "python ipython execute_code run_code execute_python code_interpreter",
+		Read:  "cat view_file open_file read_multiple_files get_file_contents", List: "tree",
 		Search: "ripgrep glob_tool find_files find_in_files search_text", Write: "file_write new_file save_file mkdir",
 		Edit: "file_edit str_replace insert insert_edit append_file", Delete: "delete remove_file rm",
 		Move: "move move_file rename rename_file", Editor: "str_replace_based_edit_tool text_editor",

@@ -224,7 +224,10 @@ func (s *search) within(c *chunk, from int, aligned bool) int {
 func (s *search) across(c string, from int, aligned bool) int {
 	for _, k := range s.splits {
 		at := len(c) - k
-		if at >= from && (!aligned || begins(c, at)) && strings.HasSuffix(c, s.text[:k]) && (body{chunks: s.chunks[s.chunk+1:]}).hasPrefix(s.text[k:]) {
+		if at < from || aligned && !begins(c, at) || !strings.HasSuffix(c, s.text[:k]) {
+			continue
+		}
+		if rest := (body{chunks: s.chunks[s.chunk+1:]}); rest.hasPrefix(s.text[k:]) {
 			return at
 		}
 	}

@@ -150,5 +150,7 @@ func (f *File) has(ed toolcall.Edit) bool {
 	if ed.Kind == toolcall.EditReplace {
 		return ed.Old != "" && len(f.find(plain(ed.Old), false)) > 0
 	}
-	return slices.ContainsFunc(ed.Hunks, func(h toolcall.Hunk) bool { return len(h.Old) > 2 && len(f.find(toolcall.JoinLines(h.Old), true)) > 0 })
+	return slices.ContainsFunc(ed.Hunks, func(h toolcall.Hunk) bool {
+		return len(h.Old) > 2 && len(f.find(toolcall.JoinLines(h.Old), true)) > 0
+	})
 }

@@ -111,7 +111,7 @@ func (fs *Files) lineage(id, call int) []named {
 // movedFrom is the file that a call gave the name of a file; -1: none.
 func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
 	from := -1
-	if e.Outcome != toolcall.Succeeded || !e.Effective() || !slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() }) {
+	if e.Outcome != toolcall.Succeeded || !e.Effective() || !fs.changed(id, e) {
 		return from
 	}
 	for _, ed := range fs.editsOf(id, e) {
@@ -120,6 +120,16 @@ func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
 		}
 	}
 	return from
+}
+
+// changed reports whether a call names a file as one that it changes.
+func (fs *Files) changed(id int, e *ledger.Entry) bool {
+	return slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() })
+}
+
+// makes reports whether a call names a file as one to which it does just that.
+func (fs *Files) makes(change toolcall.CallKind, id, seq int) bool {
+	return slices.ContainsFunc(fs.calls[seq-1], func(t touch) bool { return t.file == id && t.Change == change })
 }
 
 // origin is the other file that an edit moves; -1: it is not known.
@@ -158,7 +168,8 @@ func (fs *Files) follow(names []named, visit func(seq int, step func(*File)) boo
 
 // spoke is what happens to the certainty about a file when people speak after a call.
 func spoke(call, message int) func(*File) {
-	d := Doubt{Call: call, Why: fmt.Sprintf("the user spoke after it, in message %d, and may have changed it", message+1), next: true}
+	why := fmt.Sprintf("the user spoke after it, in message %d, and may have changed it", message+1)
+	d := Doubt{Call: call, Why: why, next: true}
 	return func(f *File) { f.Lose(d) }
 }
 
@@ -185,8 +196,12 @@ func (fs *Files) step(id int, e *ledger.Entry) func(*File) {
 	switch {
 	case !e.Effective():
 		return fs.failed(id, e)
+	case e.Outcome == toolcall.Unanswered:
+		return loses(e, "its result is not known")
+	case e.Outcome == toolcall.Running:
+		return loses(e, "it goes on in the background")
 	case e.Outcome != toolcall.Succeeded:
-		return loses(e, map[toolcall.Outcome]string{toolcall.Unanswered: "its result is not known", toolcall.Running: "it goes on in the background"}[e.Outcome])
+		return loses(e, "it failed halfway")
 	}
 	return fs.changes(id, e)
 }
@@ -198,9 +213,6 @@ func (fs *Files) above(dir, id int) bool {
 }
 
 func loses(e *ledger.Entry, why string) func(*File) {
-	if why == "" {
-		why = "it failed halfway"
-	}
 	d := Doubt{Call: e.Seq, Why: why}
 	return func(f *File) { f.Lose(d) }
 }
@@ -239,7 +251,7 @@ func (fs *Files) changes(id int, e *ledger.Entry) func(*File) {
 		}
 	}
 	if len(steps) == 0 {
-		if c := fs.calls[e.Seq-1]; slices.ContainsFunc(c, func(t touch) bool { return t.file == id && t.Change == toolcall.CallDelete }) && !e.Steps {
+		if fs.makes(toolcall.CallDelete, id, e.Seq) && !e.Steps {
 			return func(f *File) { f.Delete(e.Seq) }
 		}
 		return loses(e, "how it changed it is not known: "+text.OneLine(e.Args, 80))
@@ -265,12 +277,15 @@ func (fs *Files) failed(id int, e *ledger.Entry) func(*File) {
 	edits := fs.editsOf(id, e)
 	return func(f *File) {
 		for _, ed := range edits {
-			if f.has(ed) && text.ContainsAny(strings.ToLower(e.ErrorLine), "not found", "find", "modified since", "did not appear", "no match", "0 occurrences") {
+			if f.has(ed) && text.ContainsAny(strings.ToLower(e.ErrorLine), missed...) {
 				f.Lose(Doubt{Call: e.Seq, Why: "it did not find text that the known lines have", hard: true})
 			}
 		}
 	}
 }
+
+// missed is what tools say of text that a file does not have.
+var missed = []string{"not found", "find", "modified since", "did not appear", "no match", "0 occurrences"}
 
 // editsOf is what a call does to a file.
 func (fs *Files) editsOf(id int, e *ledger.Entry) []toolcall.Edit {
@@ -300,7 +315,8 @@ func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 	case toolcall.EditReplace:
 		return func(f *File) {
 			before := ed.Old
-			if ed.Closes && ed.New == "" && before != "" && !strings.HasSuffix(before, "\n") && len(f.find(plain(before)+"\n", false)) > 0 {
+			line := plain(before) + "\n"
+			if ed.Closes && ed.New == "" && before != "" && !strings.HasSuffix(before, "\n") && len(f.find(line, false)) > 0 {
 				before += "\n"
 			}
 			f.Replace(e.Seq, before, ed.New, ed.All)
@@ -353,7 +369,7 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 		if call > 0 && e.Seq > call {
 			break
 		}
-		if !e.Effective() || !slices.ContainsFunc(fs.calls[i], func(t touch) bool { return t.file == id && t.Changes() }) {
+		if !e.Effective() || !fs.changed(id, e) {
 			continue
 		}
 		if first == 0 {
@@ -369,7 +385,7 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 	if first > 1 {
 		before = fs.At(id, first-1)
 	}
-	if len(before.pieces) == 0 && slices.ContainsFunc(fs.calls[first-1], func(t touch) bool { return t.file == id && t.Change == toolcall.CallCreate }) {
+	if len(before.pieces) == 0 && fs.makes(toolcall.CallCreate, id, first) {
 		before = &File{ended: true}
 	}
 	if before.Whole() && (after.Whole() || after.Gone()) {

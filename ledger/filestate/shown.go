@@ -46,7 +46,8 @@ func shownBy(c transcript.ToolCall, p toolcall.PathChange, result string) (shown
 	if head, _, _ := strings.Cut(body, "\n"); strings.Contains(head[:min(len(head), 12)], "→") {
 		return shown{}, false
 	}
-	if _, ok := numbered(body, first, "→", "\t", "| ", ": ", ". "); ok || strings.HasSuffix(strings.TrimSpace(result), reminderEnd) {
+	_, numbers := numbered(body, first, "→", "\t", "| ", ": ", ". ")
+	if numbers || strings.HasSuffix(strings.TrimSpace(result), reminderEnd) {
 		return shown{}, false // the numbers, or the reminder, may belong to the file
 	}
 	return plainly(body, p)
@@ -263,8 +264,8 @@ func output(result string) (printed string, exact, ok bool) {
 			result, exact = result[i+len("\nOutput:\n"):], true
 		}
 	}
-	if len(result) > 29_000 || text.HasAnyPrefix(head, "Output: ", "Command: ") || strings.Contains(head, "Total output lines: ") ||
-		text.ContainsAny(result, cutMarks...) {
+	if len(result) > 29_000 || text.HasAnyPrefix(head, "Output: ", "Command: ") ||
+		strings.Contains(head, "Total output lines: ") || text.ContainsAny(result, cutMarks...) {
 		return "", false, false
 	}
 	return result, exact, true
@@ -272,6 +273,7 @@ func output(result string) (printed string, exact, ok bool) {
 
 // cutMarks are in outputs that agents put something into, or left something out of.
 var cutMarks = []string{
-	" tokens truncated…", " chars truncated…", "[... omitted ", "... [truncated]", "[output truncated", " lines truncated",
+	" tokens truncated…", " chars truncated…", "[... omitted ", "... [truncated]", "[output truncated",
+	" lines truncated",
 	"truncated]", "\n<exited with exit code ",
 }

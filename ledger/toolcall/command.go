@@ -235,9 +235,9 @@ func operands(args []string, values, longs string) []string {
 // operand, and anything else.
 var (
 	pathParams  = text.WordSet("path literalpath filepath destination outfile")
-	valueParams = text.WordSet(`erroraction ea warningaction informationaction errorvariable outvariable variable filter include exclude
-		itemtype type value encoding name newname totalcount head first tail last readcount delimiter pattern depth context property
-		inputobject width stream credential`)
+	valueParams = text.WordSet(`erroraction ea warningaction informationaction errorvariable outvariable variable filter
+		include exclude itemtype type value encoding name newname totalcount head first tail last readcount delimiter
+		pattern depth context property inputobject width stream credential`)
 )
 
 // pathOperands turns operands into changes, leaving out what is no path as written.
@@ -262,10 +262,14 @@ func partsOf(c *shell.Command, ops []string) []PathChange {
 
 // isPath reports whether a word of the command can be taken for a path as it stands.
 func isPath(c *shell.Command, s string) bool {
-	if s == "" || s == "-" || s[0] == '$' || strings.HasPrefix(s, "/dev/") || strings.EqualFold(s, "nul") || len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
+	if s == "" || s == "-" || s[0] == '$' || strings.HasPrefix(s, "/dev/") || strings.EqualFold(s, "nul") {
 		return false
 	}
-	if kind, rest, ok := strings.Cut(s, ":"); ok && len(kind) > 1 && kind != "file" && shell.IsVariable(kind) && strings.ContainsAny(rest[:min(1, len(rest))], `/\`) {
+	if len(s) > 1024 || strings.ContainsAny(s, "\n\x00") {
+		return false
+	}
+	scheme, rest, _ := strings.Cut(s, ":")
+	if len(scheme) > 1 && scheme != "file" && shell.IsVariable(scheme) && text.HasAnyPrefix(rest, "/", `\`) {
 		return false // https://…, Env:\…
 	}
 	if strings.Contains(s, " ") && strings.ContainsAny(s, "|(){}[]") {

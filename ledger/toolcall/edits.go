@@ -176,7 +176,8 @@ func scriptEdits(script string, literal bool) []Edit {
 	var out []Edit
 	for i := range sh.Commands {
 		c := &sh.Commands[i]
-		if c.Heredoc == "" || c.Nested || c.Sep == "||" || c.Sep == "|" || i+1 < len(sh.Commands) && sh.Commands[i+1].Sep == "|" {
+		piped := c.Sep == "|" || i+1 < len(sh.Commands) && sh.Commands[i+1].Sep == "|"
+		if c.Heredoc == "" || c.Nested || c.Sep == "||" || piped {
 			continue
 		}
 		switch name := c.Name(); {

@@ -149,24 +149,29 @@ type CallFacts struct {
 
 // own returns the facts in memory of their own: they live longer than the call.
 func (f CallFacts) own() CallFacts {
-	f.Tool, f.Args, f.Command, f.Dir = strings.Clone(f.Tool), strings.Clone(f.Args), strings.Clone(f.Command), strings.Clone(f.Dir)
-	f.Left, f.Task, f.Signature = strings.Clone(f.Left), strings.Clone(f.Task), strings.Clone(f.Signature)
+	clone(&f.Tool, &f.Args, &f.Command, &f.Dir, &f.Left, &f.Task, &f.Signature)
 	f.Paths = ownPaths(f.Paths)
 	return f
 }
 
 // own returns the facts in memory of their own.
 func (f ResultFacts) own() ResultFacts {
-	f.ErrorLine, f.Cwd, f.Started, f.Touched = strings.Clone(f.ErrorLine), strings.Clone(f.Cwd), strings.Clone(f.Started), ownPaths(f.Touched)
+	clone(&f.ErrorLine, &f.Cwd, &f.Started)
+	f.Touched = ownPaths(f.Touched)
 	return f
 }
 
 func ownPaths(list []PathChange) []PathChange {
 	for i := range list {
-		p := &list[i]
-		p.Path, p.Dir, p.Source = strings.Clone(p.Path), strings.Clone(p.Dir), strings.Clone(p.Source)
+		clone(&list[i].Path, &list[i].Dir, &list[i].Source)
 	}
 	return list
+}
+
+func clone(texts ...*string) {
+	for _, t := range texts {
+		*t = strings.Clone(*t)
+	}
 }
 
 // ResultFacts is what a tool's result says, judged by the call that it answers.

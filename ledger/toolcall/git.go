@@ -9,9 +9,9 @@ import (
 )
 
 // gitLooks has the git commands that only look.
-var gitLooks = text.WordSet(`status log diff show blame annotate ls-files ls-tree rev-parse describe grep cat-file reflog shortlog rev-list
-	merge-base name-rev for-each-ref symbolic-ref version help whatchanged show-ref show-branch check-ignore check-attr diff-tree
-	diff-index diff-files count-objects cherry range-diff var hash-object --version`)
+var gitLooks = text.WordSet(`status log diff show blame annotate ls-files ls-tree rev-parse describe grep cat-file
+	reflog shortlog rev-list merge-base name-rev for-each-ref symbolic-ref version help whatchanged show-ref show-branch
+	check-ignore check-attr diff-tree diff-index diff-files count-objects cherry range-diff var hash-object --version`)
 
 // gitEffect reads a git command. Its index and history are not files of the work: changing
 // them is a run.

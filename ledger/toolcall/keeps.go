@@ -41,8 +41,14 @@ var runners = text.WordSet("npm pnpm yarn bun mise make just task npx bunx pnpx 
 
 // taskWords tell tasks that change no source by their names; changeWords those that do.
 var (
-	taskWords   = []string{"test", "build", "compile", "check", "lint", "typecheck", "vet", "e2e", "coverage", "dev", "start", "serve", "tsc", "vitest", "jest", "eslint", "verify"}
-	changeWords = []string{"fix", "fmt", "format", "gen", "update", "install", "add", "write", "migrate", "codemod", "release", "version", "sync", "themes"}
+	taskWords = []string{
+		"test", "build", "compile", "check", "lint", "typecheck", "vet", "e2e", "coverage", "dev", "start", "serve", "tsc",
+		"vitest", "jest", "eslint", "verify",
+	}
+	changeWords = []string{
+		"fix", "fmt", "format", "gen", "update", "install", "add", "write", "migrate", "codemod", "release", "version",
+		"sync", "themes",
+	}
 )
 
 func commandKeeps(c *shell.Command) bool {
@@ -66,5 +72,5 @@ func commandKeeps(c *shell.Command) bool {
 
 // writesInPlace reports whether an argument makes a program change the files it looks at.
 func writesInPlace(arg string) bool {
-	return arg == "-w" || arg == "-i" || arg == "--write" || arg == "--fix" || arg == "--in-place" || strings.HasPrefix(arg, "-i.")
+	return slices.Contains([]string{"-w", "-i", "--write", "--fix", "--in-place"}, arg) || strings.HasPrefix(arg, "-i.")
 }

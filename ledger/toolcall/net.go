@@ -9,15 +9,15 @@ import (
 )
 
 // remotes has the programs that talk to other machines, whatever they are asked.
-var remotes = text.WordSet(`curl wget http https invoke-webrequest invoke-restmethod gh glab ssh scp rsync sftp ftp nc telnet aws
-	gcloud az heroku vercel fly flyctl netlify terraform ping dig nslookup host whois traceroute helm kubectl pip pip3 gem brew apt
-	apt-get dnf yum apk pacman conda`)
+var remotes = text.WordSet(`curl wget http https invoke-webrequest invoke-restmethod gh glab ssh scp rsync sftp ftp
+	nc telnet aws gcloud az heroku vercel fly flyctl netlify terraform ping dig nslookup host whois traceroute helm
+	kubectl pip pip3 gem brew apt apt-get dnf yum apk pacman conda`)
 
 // lookups has the commands with which programs only look something up.
 var lookups = byName(map[string]string{
 	"view list status checks diff search watch browse ls":               "gh glab",
 	"ls list view info why outdated root bin config help search":        "npm pnpm yarn bun",
-	"list show freeze info search check":                                "pip pip3 uv poetry gem bundle composer brew apt conda",
+	"list show freeze info search check":                                "pip pip3 uv poetry gem bundle brew apt conda",
 	"list doc env version tree metadata search":                         "go cargo",
 	"ps images logs inspect version info get describe top stats status": "docker podman kubectl helm",
 })

@@ -22,7 +22,8 @@ func patchPaths(patch string) []PathChange {
 		case EditDelete:
 			out = append(out, PathChange{Path: e.Path, Change: CallDelete})
 		case EditMove:
-			out = append(out, PathChange{Path: e.From, Change: CallDelete}, PathChange{Path: e.Path, Change: CallCreate, Source: e.From})
+			out = append(out, PathChange{Path: e.From, Change: CallDelete},
+				PathChange{Path: e.Path, Change: CallCreate, Source: e.From})
 		default:
 			out = append(out, PathChange{Path: e.Path, Change: CallEdit})
 		}

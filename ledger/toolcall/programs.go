@@ -62,17 +62,18 @@ var programs = byName(map[program]string{
 	{change: CallEdit, skip: 1}:                      `chmod chown`,
 	{change: CallEdit, values: "s", longs: "size"}:   `truncate`,
 
-	{silent: true}: `pwd cd pushd popd echo printf which whereis command env printenv export set unset date whoami id uname hostname
-		ps pgrep lsof df free uptime true false : test [ [[ sleep wait seq tr basename dirname for case local read break continue
-		return exit shopt trap jobs nproc xmllint base64 ffprobe identify ldd nm
-		write-output write-host get-location set-location push-location pop-location get-command select-object where-object foreach-object
-		measure-object sort-object format-table format-list convertfrom-json convertto-json out-null out-string out-host get-date join-path
-		split-path resolve-path get-process get-filehash measure-command`,
+	{silent: true}: `pwd cd pushd popd echo printf which whereis command env printenv export set unset date whoami id
+		uname hostname ps pgrep lsof df free uptime true false : test [ [[ sleep wait seq tr basename dirname for case
+		local read break continue return exit shopt trap jobs nproc xmllint base64 ffprobe identify ldd nm
+		write-output write-host get-location set-location push-location pop-location get-command select-object where-object
+		foreach-object measure-object sort-object format-table format-list convertfrom-json convertto-json out-null
+		out-string out-host get-date join-path split-path resolve-path get-process get-filehash measure-command`,
 })
 
 const (
 	grepLongs = "include exclude exclude-dir max-count context after-context before-context regexp file color"
-	rgLongs   = "glob type type-not max-count context after-context before-context regexp file iglob max-depth sort color colors threads replace encoding"
+	rgLongs   = "glob type type-not max-count context after-context before-context regexp file iglob max-depth sort " +
+		"color colors threads replace encoding"
 )
 
 // byName turns a table of rules with the names they hold for into one by name.
@@ -137,10 +138,8 @@ func listedEffect(c *shell.Command, p program, args []string) shellEffect {
 	e := shellEffect{kind: p.change, harmless: p.change == CallRead}
 	ops := operands(args, p.values, p.longs)
 	skip := p.skip
-	for _, a := range args { // the pattern came as an option
-		if a == "-e" || a == "-f" || strings.HasPrefix(a, "--regexp") || a == "--files" || strings.HasPrefix(a, "--expression") || strings.EqualFold(a, "-pattern") {
-			skip = 0
-		}
+	if slices.ContainsFunc(args, givesPattern) {
+		skip = 0
 	}
 	ops = ops[min(skip, len(ops)):]
 	if strings.Contains(c.Name(), "-") { // PowerShell's lists
@@ -162,6 +161,12 @@ func listedEffect(c *shell.Command, p program, args []string) shellEffect {
 	return e
 }
 
+// givesPattern reports whether an option gives a search its pattern, or does without one.
+func givesPattern(arg string) bool {
+	return arg == "-e" || arg == "-f" || arg == "--files" || strings.EqualFold(arg, "-pattern") ||
+		text.HasAnyPrefix(arg, "--regexp", "--expression")
+}
+
 // wrapped looks through programs that run other programs: bash -c, sudo, env, xargs …
 func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 	if depth == shell.MaxNesting {
@@ -177,7 +182,8 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 			return runEffect, true
 		}
 		for i, w := range args[:max(0, len(args)-1)] {
-			if a := w.Text; a == "/c" || a == "-Command" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "c") {
+			a := w.Text
+			if a == "/c" || a == "-Command" || len(a) > 1 && a[0] == '-' && a[1] != '-' && strings.HasSuffix(a, "c") {
 				return scriptEffect(shell.Parse(args[i+1].Text, isLiteral(name)), depth+1), true
 			}
 		}
@@ -185,7 +191,8 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 	case "sudo", "env", "time", "nohup", "timeout", "command", "exec", "nice", "stdbuf", "xargs", "builtin", "doas":
 		for i, w := range args {
 			t := w.Text
-			option := strings.HasPrefix(t, "-") || strings.Contains(t, "=") || name == "timeout" && t != "" && text.IsDigitByte(t[0]) ||
+			option := strings.HasPrefix(t, "-") || strings.Contains(t, "=") ||
+				name == "timeout" && t != "" && text.IsDigitByte(t[0]) ||
 				name == "xargs" && len(t) <= 2 && strings.Trim(t, "0123456789{}") == ""
 			switch {
 			case name == "command" && (t == "-v" || t == "-V"):

@@ -34,7 +34,9 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 		if !foundNothing(call, *f.ExitCode, head) {
 			f.Outcome = Failed
 		}
-	case saysFailed(call, head), call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && failureMark(tail[max(0, len(tail)-nearEnd):]) != "":
+	case saysFailed(call, head):
+		f.Outcome = Failed
+	case call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && showsFailure(tail[max(0, len(tail)-nearEnd):]):
 		f.Outcome = Failed
 	}
 	if f.Started = started(head); f.Started != "" && f.Outcome == Succeeded && f.ExitCode == nil {
@@ -110,7 +112,10 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 
 // What agents write before and after the output to say how a command ended.
 var (
-	headExits = []string{"Exit code: ", "Exit Code: ", "Exit code ", "exit code: ", "exit_code: ", "Process exited with code ", "Command failed with exit code "}
+	headExits = []string{
+		"Exit code: ", "Exit Code: ", "Exit code ", "exit code: ", "exit_code: ", "Process exited with code ",
+		"Command failed with exit code ",
+	}
 	tailExits = []string{
 		"Command exited with code ", "<exited with exit code ", "[exit code: ", "[Exit code: ", "(exit code ", "Exit Code: ",
 		"Command failed with exit code ", "The command completed with exit code ", "[Command finished with exit code ",
@@ -140,11 +145,17 @@ func foundNothing(call CallFacts, code int, head string) bool {
 		return false
 	}
 	for line := range strings.Lines(head) {
-		if line = strings.TrimSpace(line); line != "" && !isEnvelope(line) && !strings.HasPrefix(line, "No matches") && line != "(no output)" {
+		line = strings.TrimSpace(line)
+		if line != "" && line != "(no output)" && !isEnvelope(line) && !strings.HasPrefix(line, "No matches") {
 			return false
 		}
 	}
 	return true
+}
+
+var envelopes = []string{
+	"Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ", "Command: ", "Directory: ",
+	"Process Group PGID: ",
 }
 
 // isEnvelope recognizes the lines that agents put around a command's output.
@@ -155,60 +166,72 @@ func isEnvelope(line string) bool {
 	}
 	_, begins := exitLine(line, headExits)
 	_, ends := exitLine(line, tailExits)
-	return begins || ends || text.HasAnyPrefix(line, "Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ",
-		"Command: ", "Directory: ", "Process Group PGID: ")
+	return begins || ends || text.HasAnyPrefix(line, envelopes...)
 }
 
 // failurePrefixes begin the results of tools that failed, whatever the tool.
 var failurePrefixes = []string{
-	"<tool_use_error>", "[Request interrupted", "[Operation Cancelled]", "The user doesn't want to ", "apply_patch verification failed",
-	"Error executing tool", "Error calling tool", "Tool execution failed", "Tool execution aborted", "MCP error ", "Failed to apply patch", "patch rejected",
-	"Permission to use ", "Permission denied and could not request permission", "User rejected", "Request failed with status code ",
+	"<tool_use_error>", "[Request interrupted", "[Operation Cancelled]", "The user doesn't want to ",
+	"apply_patch verification failed",
+	"Error executing tool", "Error calling tool", "Tool execution failed", "Tool execution aborted", "MCP error ",
+	"Failed to apply patch", "patch rejected",
+	"Permission to use ", "Permission denied and could not request permission", "User rejected",
+	"Request failed with status code ",
 	"The user denied", "User denied", "Operation cancelled",
 }
 
 // shortFailures begin failures too, but also files and output; they count only in a
 // short answer to a tool that is no command.
 var shortFailures = []string{
-	"Error:", "Error ", "error:", "ERROR:", "ENOENT", "EACCES", "File not found", "File does not exist", "No such file", "Path does not exist",
-	"Could not find ", "Cannot ", "Failed to ", "Unable to ", "Invalid ", "You must read ", "Unknown tool", "Permission denied", "String to replace not found", "No replacement was performed",
+	"Error:", "Error ", "error:", "ERROR:", "ENOENT", "EACCES", "File not found", "File does not exist", "No such file",
+	"Path does not exist",
+	"Could not find ", "Cannot ", "Failed to ", "Unable to ", "Invalid ", "You must read ", "Unknown tool",
+	"Permission denied", "String to replace not found", "No replacement was performed",
 }
 
 // saysFailed reports whether the result, by its first words, is a failure.
 func saysFailed(call CallFacts, head string) bool {
 	head = strings.TrimLeft(head, " \r\n\t")
-	if text.HasAnyPrefix(head, failurePrefixes...) || call.Command == "" && len(head) <= 600 && text.HasAnyPrefix(head, shortFailures...) {
+	short := call.Command == "" && len(head) <= 600
+	if text.HasAnyPrefix(head, failurePrefixes...) || short && text.HasAnyPrefix(head, shortFailures...) {
 		return true
 	}
 	compact := strings.ReplaceAll(head[:min(len(head), 64)], " ", "")
-	return text.HasAnyPrefix(compact, `{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`,
-		`{"type":"error"`, `{"status":"error"`) && !strings.HasPrefix(compact, `{"error":""`)
+	return text.HasAnyPrefix(compact, jsonFailures...) && !strings.HasPrefix(compact, `{"error":""`)
+}
+
+// jsonFailures begin JSON that says so, without spaces.
+var jsonFailures = []string{
+	`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`, `{"type":"error"`,
+	`{"status":"error"`,
 }
 
 // failureMarks begin lines that test runners, compilers and shells write only when
 // something failed. They count at the end of the output of a command whose exit code is
 // not known, or may not be the command's own.
 var failureMarks = []string{
-	"FAIL\t", "--- FAIL: ", "FAIL: ", "FAILED ", "FAILED (", "npm ERR!", "npm error ", "error: could not compile", "error[E", "panic: ", "fatal: ",
-	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):", "FATAL ERROR",
-	"Error: Cannot find module", " ELIFECYCLE ", "bash: ", "zsh: ", "sh: ",
+	"FAIL\t", "--- FAIL: ", "FAIL: ", "FAILED ", "FAILED (", "npm ERR!", "npm error ", "error: could not compile",
+	"error[E", "panic: ", "fatal: ",
+	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):",
+	"FATAL ERROR",
+	"Error: Cannot find module", " ELIFECYCLE ",
 }
 
-// failureMark returns the first line that says a command failed, or nothing.
-func failureMark(tail string) string {
+// showsFailure reports whether a line says that a command failed.
+func showsFailure(tail string) bool {
 	for line := range strings.Lines(tail) {
 		line = strings.TrimRight(line, "\r\n")
-		if line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") || strings.HasSuffix(line, ": command not found") ||
-			strings.HasPrefix(line, "=") && strings.Contains(line, " failed") && strings.Contains(line, " in ") {
-			return line
+		counts := strings.HasPrefix(line, "=") && strings.Contains(line, " failed") && strings.Contains(line, " in ")
+		unknown := strings.HasSuffix(line, ": command not found")
+		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") {
+			return true
 		}
-		for _, m := range failureMarks {
-			if strings.HasPrefix(line, m) && (!strings.HasSuffix(m, "sh: ") || strings.Contains(line, "not found") || strings.Contains(line, "No such file")) {
-				return line
-			}
+		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") && text.ContainsAny(line, "not found", "No such file")
+		if shell || text.HasAnyPrefix(line, failureMarks...) {
+			return true
 		}
 	}
-	return ""
+	return false
 }
 
 // maxErrorLine bounds the length of a failure's line in bytes.
@@ -251,12 +274,15 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 // The parts of lines that programs write about errors, and words that only sound so.
 var (
 	errorParts = []string{
-		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:", "CONFLICT", "AssertionError",
-		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied", "permission denied",
+		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:",
+		"CONFLICT", "AssertionError",
+		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied",
+		"permission denied",
 		"cannot find", "verification failed", "npm ERR!", "doesn't want to",
 	}
 	errorWords = []string{
-		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid", "xpected", "refused",
+		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid",
+		"xpected", "refused",
 		"timed out", "nknown", "rejected",
 	}
 )
@@ -306,7 +332,8 @@ func touched(call CallFacts, head string) []PathChange {
 		return listedFiles(list)
 	}
 	if call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" {
-		if text.ContainsAny(head[:min(len(head), 512)], "has been updated", "Successfully overwrote", "overwritten", "Successfully modified") {
+		says := head[:min(len(head), 512)]
+		if text.ContainsAny(says, "has been updated", "Successfully overwrote", "overwritten", "Successfully modified") {
 			return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
 		}
 	}

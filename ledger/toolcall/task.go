@@ -24,7 +24,9 @@ func polled(class toolname.Class, args []Arg) string {
 // started finds what a result says goes on in the background: Codex's sessions, Claude Code's
 // commands and sub-agents.
 func started(head string) string {
-	for _, mark := range []string{"Process running with session ID ", "running in background with ID: ", "Async agent launched successfully"} {
+	for _, mark := range []string{
+		"Process running with session ID ", "running in background with ID: ", "Async agent launched successfully",
+	} {
 		if _, rest, ok := strings.Cut(head[:min(len(head), 600)], mark); ok {
 			if _, id, ok := strings.Cut(rest, "agentId: "); ok {
 				rest = id
@@ -38,7 +40,7 @@ func started(head string) string {
 // word is the name at the beginning of a text.
 func word(s string) string {
 	end := 0
-	for end < min(len(s), 64) && (s[end] == '-' || s[end] == '_' || text.IsLetterByte(s[end]) || text.IsDigitByte(s[end])) {
+	for end < min(len(s), 64) && (s[end] == '-' || text.ByteClass[s[end]]&text.ByteWord != 0 && s[end] < 0x80) {
 		end++
 	}
 	return s[:end]

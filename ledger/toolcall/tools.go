@@ -47,12 +47,19 @@ var effects = map[toolname.Class]effect{
 
 // The names that the common agents give to the same arguments.
 var (
-	pathArgs    = []string{"file_path", "filePath", "path", "absolute_path", "abs_path", "file", "filename", "notebook_path", "target_file", "relative_path", "uri", "dir_path", "directory", "dirPath", "target_directory", "DirectoryPath", "AbsolutePath", "TargetFile", "dir"}
+	pathArgs = []string{
+		"file_path", "filePath", "path", "absolute_path", "abs_path", "file", "filename", "notebook_path", "target_file",
+		"relative_path", "uri", "dir_path", "directory", "dirPath", "target_directory", "DirectoryPath", "AbsolutePath",
+		"TargetFile", "dir",
+	}
 	listArgs    = []string{"paths", "files", "file_paths", "filePaths"}
 	commandArgs = []string{"command", "cmd", "script", "CommandLine", "commands", "code"}
 	dirArgs     = []string{"workdir", "cwd", "working_directory", "directory", "dir_path", "Cwd", "dir"}
 	// asideArgs do not change what a call asks for.
-	asideArgs = []string{"description", "explanation", "instruction", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens", "initial_wait", "justification", "is_background", "login", "requires_approval", "task_progress"}
+	asideArgs = []string{
+		"description", "explanation", "instruction", "timeout", "timeout_ms", "yield_time_ms", "max_output_tokens",
+		"initial_wait", "justification", "is_background", "login", "requires_approval", "task_progress",
+	}
 )
 
 // DescribeCall derives the facts of a call from the call alone. It knows the tools of
