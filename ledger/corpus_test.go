@@ -32,7 +32,8 @@ func TestLedgerCorpusChanges(t *testing.T) {
 			truths++
 			names := 0
 			for _, s := range changed {
-				if p := plainPath(s.Path); p == plainPath(path) || !strings.ContainsAny(p[:min(2, len(p))], ":/") && samePath(p, path) {
+				if p := plainPath(s.Path); p == plainPath(path) ||
+					!strings.ContainsAny(p[:min(2, len(p))], ":/") && samePath(p, path) {
 					names++
 				}
 			}
@@ -53,7 +54,10 @@ func TestLedgerCorpusChanges(t *testing.T) {
 				continue
 			}
 			extra++
-			if !slices.ContainsFunc(l.Select(ledger.Filter{Path: s.Path}), func(e ledger.Entry) bool { return e.Command != "" }) {
+			if !slices.ContainsFunc(
+				l.Select(ledger.Filter{Path: s.Path}),
+				func(e ledger.Entry) bool { return e.Command != "" },
+			) {
 				t.Errorf("%s: %s was not changed by a file tool", filepath.Base(file), s.Path)
 			}
 		}

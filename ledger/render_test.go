@@ -31,13 +31,19 @@ func ledgerSession() *ledger.Ledger {
 
 // Of a run whose output was cut after its first lines nobody knows how it ended.
 func TestLedgerRunCutOff(t *testing.T) {
-	one := ledgerOf(bashCall("make test | head -5", "started")).Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
+	one := ledgerOf(
+		bashCall("make test | head -5", "started"),
+	).Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
 	if !strings.Contains(one, "make test | head -5: its end was cut off") {
 		t.Errorf("alone:\n%s", one)
 	}
 	l := ledgerOf(bashCall("make test", "!Exit code 2"), bashCall("make test | head -5", "started"), editCall("a.go"))
 	for _, budget := range []int{500, 40} {
-		if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: budget, Count: count}); strings.Contains(got, "make test | head -5: ok") || strings.Contains(got, "(2 times, 1 failed): ok") {
+		if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: budget, Count: count}); strings.Contains(
+			got,
+			"make test | head -5: ok",
+		) ||
+			strings.Contains(got, "(2 times, 1 failed): ok") {
 			t.Errorf("%d tokens:\n%s", budget, got)
 		}
 	}
@@ -214,7 +220,11 @@ func TestLedgerSelect(t *testing.T) {
 		{"pattern", ledger.Filter{Path: "*.go", From: 10}, []int{10, 11, 12}},
 		{"tool", ledger.Filter{Tool: "GREP"}, []int{3}},
 		{"kind", ledger.Filter{Kinds: []toolcall.CallKind{toolcall.CallRun, toolcall.CallNet}}, []int{6, 8, 9, 14}},
-		{"outcome", ledger.Filter{Outcomes: []toolcall.Outcome{toolcall.Failed, toolcall.Unanswered}}, []int{6, 12, 14}},
+		{
+			"outcome",
+			ledger.Filter{Outcomes: []toolcall.Outcome{toolcall.Failed, toolcall.Unanswered}},
+			[]int{6, 12, 14},
+		},
 		{"range", ledger.Filter{From: 3, To: 5}, []int{3, 4, 5}},
 		{"text", ledger.Filter{Text: "testa"}, []int{6}},
 		{"effects", ledger.Filter{Effects: true, To: 6}, []int{4, 5, 6}},
@@ -252,15 +262,26 @@ func TestLedgerSelect(t *testing.T) {
 
 func TestLedgerChanged(t *testing.T) {
 	l := ledgerOf(
-		readCall("/w/a.go", ""), editCall("a.go"), editCall("/w/a.go"), // one file, two spellings
-		writeCall("new.go"), bashCall("rm tmp.txt", ""), writeCall("tmp2.txt"), bashCall("rm -rf gen", ""),
-		writeCall("gen/x.go"), bashCall("rm -rf gen tmp2.txt", ""),
-		readCall("known.go", ""), writeCall("known.go"), // overwritten, not created
+		readCall("/w/a.go", ""),
+		editCall("a.go"),
+		editCall("/w/a.go"), // one file, two spellings
+		writeCall("new.go"),
+		bashCall("rm tmp.txt", ""),
+		writeCall("tmp2.txt"),
+		bashCall("rm -rf gen", ""),
+		writeCall("gen/x.go"),
+		bashCall("rm -rf gen tmp2.txt", ""),
+		readCall("known.go", ""),
+		writeCall("known.go"), // overwritten, not created
 		bashCall("git mv old.go renamed.go", ""),
 		callStep{"edit_file", `{"path":"failed.go"}`, "!no match"},
 		bashCall("echo x > made.txt && false", "!Exit code 1"),
 		callStep{"mcp__x__y", `{"path":"who.knows"}`, "ok"},
-		callStep{"apply_patch", "*** Begin Patch\n*** Add File: p.go\n+x\n*** End Patch", "Success. Updated the following files:\nM p.go"},
+		callStep{
+			"apply_patch",
+			"*** Begin Patch\n*** Add File: p.go\n+x\n*** End Patch",
+			"Success. Updated the following files:\nM p.go",
+		},
 	)
 	var got []string
 	for _, s := range l.Changed() {
@@ -290,22 +311,78 @@ func TestLedgerRemovedDirs(t *testing.T) {
 		want  string
 	}{
 		{"relative", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "")}, "delete d/a.go, delete d"},
-		{"a slash at the end", []callStep{writeCall("./d/a.go"), bashCall("rm -r ./d/", "")}, "delete ./d/a.go, delete ./d/"},
+		{
+			"a slash at the end",
+			[]callStep{writeCall("./d/a.go"), bashCall("rm -r ./d/", "")},
+			"delete ./d/a.go, delete ./d/",
+		},
 		{"all in it", []callStep{writeCall("d/a.go"), bashCall("rm -rf d/*", "")}, "delete d/a.go, delete d/*"},
 		{"deep", []callStep{writeCall("d/e/f/a.go"), bashCall("rm -rf d", "")}, "delete d/e/f/a.go, delete d"},
-		{"absolute file, relative directory", []callStep{writeCall("/w/app/d/a.go"), writeCall("/w/app/d/e/b.go"), bashCall("rm -rf d", "")}, "delete /w/app/d/a.go, delete /w/app/d/e/b.go, delete d"},
-		{"absolute file, directory of the call", []callStep{writeCall("/w/app/d/a.go"), in("/w/app", "rm -rf d")}, "delete /w/app/d/a.go, delete d"},
-		{"absolute file, after cd", []callStep{writeCall("/w/app/d/a.go"), bashCall("cd /w/app && rm -rf d", "")}, "delete /w/app/d/a.go, delete d"},
-		{"both absolute", []callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /w/app/d", "")}, "delete /w/app/d/a.go, delete /w/app/d"},
-		{"absolute directory, root known", []callStep{in("/w/app", "cat x.go"), writeCall("d/a.go"), bashCall("rm -rf /w/app/d", "")}, "delete d/a.go, delete /w/app/d"},
-		{"two places could be meant", []callStep{writeCall("/w/one/d/a.go"), writeCall("/w/two/d/b.go"), bashCall("rm -rf d", "")}, "create /w/one/d/a.go, create /w/two/d/b.go, delete d"},
-		{"elsewhere", []callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /tmp/d", "")}, "create /w/app/d/a.go, delete /tmp/d"},
-		{"a longer name", []callStep{writeCall("/w/dd/a.go"), writeCall("dist2/b.go"), bashCall("rm -rf d dist", "")}, "create /w/dd/a.go, create dist2/b.go, delete d, delete dist"},
-		{"the directory is made anew", []callStep{writeCall("d/a.go"), bashCall("rm -rf d && mkdir d", "")}, "delete d/a.go, edit d"},
-		{"the file is made anew", []callStep{writeCall("/w/d/a.go"), bashCall("rm -rf d", ""), writeCall("/w/d/a.go")}, "create /w/d/a.go, delete d"},
-		{"made and removed by one call", []callStep{bashCall("mkdir d && touch d/a.go && rm -rf d", "")}, "delete d, delete d/a.go"},
-		{"removed, then made by one call", []callStep{writeCall("d/a.go"), bashCall("rm -rf d && touch d/a.go", "")}, "create d/a.go, delete d"},
-		{"the removal failed", []callStep{writeCall("d/a.go"), bashCall("rm -rf d", "!Exit code 1\nrm: d: Permission denied")}, "create d/a.go"},
+		{
+			"absolute file, relative directory",
+			[]callStep{writeCall("/w/app/d/a.go"), writeCall("/w/app/d/e/b.go"), bashCall("rm -rf d", "")},
+			"delete /w/app/d/a.go, delete /w/app/d/e/b.go, delete d",
+		},
+		{
+			"absolute file, directory of the call",
+			[]callStep{writeCall("/w/app/d/a.go"), in("/w/app", "rm -rf d")},
+			"delete /w/app/d/a.go, delete d",
+		},
+		{
+			"absolute file, after cd",
+			[]callStep{writeCall("/w/app/d/a.go"), bashCall("cd /w/app && rm -rf d", "")},
+			"delete /w/app/d/a.go, delete d",
+		},
+		{
+			"both absolute",
+			[]callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /w/app/d", "")},
+			"delete /w/app/d/a.go, delete /w/app/d",
+		},
+		{
+			"absolute directory, root known",
+			[]callStep{in("/w/app", "cat x.go"), writeCall("d/a.go"), bashCall("rm -rf /w/app/d", "")},
+			"delete d/a.go, delete /w/app/d",
+		},
+		{
+			"two places could be meant",
+			[]callStep{writeCall("/w/one/d/a.go"), writeCall("/w/two/d/b.go"), bashCall("rm -rf d", "")},
+			"create /w/one/d/a.go, create /w/two/d/b.go, delete d",
+		},
+		{
+			"elsewhere",
+			[]callStep{writeCall("/w/app/d/a.go"), bashCall("rm -rf /tmp/d", "")},
+			"create /w/app/d/a.go, delete /tmp/d",
+		},
+		{
+			"a longer name",
+			[]callStep{writeCall("/w/dd/a.go"), writeCall("dist2/b.go"), bashCall("rm -rf d dist", "")},
+			"create /w/dd/a.go, create dist2/b.go, delete d, delete dist",
+		},
+		{
+			"the directory is made anew",
+			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d && mkdir d", "")},
+			"delete d/a.go, edit d",
+		},
+		{
+			"the file is made anew",
+			[]callStep{writeCall("/w/d/a.go"), bashCall("rm -rf d", ""), writeCall("/w/d/a.go")},
+			"create /w/d/a.go, delete d",
+		},
+		{
+			"made and removed by one call",
+			[]callStep{bashCall("mkdir d && touch d/a.go && rm -rf d", "")},
+			"delete d, delete d/a.go",
+		},
+		{
+			"removed, then made by one call",
+			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d && touch d/a.go", "")},
+			"create d/a.go, delete d",
+		},
+		{
+			"the removal failed",
+			[]callStep{writeCall("d/a.go"), bashCall("rm -rf d", "!Exit code 1\nrm: d: Permission denied")},
+			"create d/a.go",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -333,7 +410,15 @@ func BenchmarkLedger(b *testing.B) {
 			c = readCall(fmt.Sprintf("/w/src/f%d.go", i%50), "")
 			c.answer = strings.Repeat(line, 150)
 		case 1:
-			c = callStep{"write_file", fmt.Sprintf(`{"path":"/w/src/f%d.go","content":%s}`, i%50, transcript.Plain(strings.Repeat(line, 100)).Literal()), "ok"}
+			c = callStep{
+				"write_file",
+				fmt.Sprintf(
+					`{"path":"/w/src/f%d.go","content":%s}`,
+					i%50,
+					transcript.Plain(strings.Repeat(line, 100)).Literal(),
+				),
+				"ok",
+			}
 		case 2:
 			c = bashCall("cd /w && go test ./... 2>&1 | tail -50", strings.Repeat(line, 50)+"FAIL\n")
 		case 3:
@@ -341,7 +426,12 @@ func BenchmarkLedger(b *testing.B) {
 		}
 		size += len(c.input) + len(c.answer)
 		t.Append(transcript.Assistant(transcript.Call(id, c.tool, c.input)))
-		r := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: transcript.Literal(transcript.Plain(c.answer).Literal())})}
+		r := transcript.ToolResult{
+			CallID: id,
+			Parts: transcript.BlocksOf(
+				transcript.Text{Text: transcript.Literal(transcript.Plain(c.answer).Literal())},
+			),
+		}
 		t.Append(transcript.Results(r))
 	}
 	b.SetBytes(int64(size))
@@ -382,10 +472,14 @@ func TestLedgerCountsFolders(t *testing.T) {
 	if named := strings.Count(got, "some-file-"); more+named != 300 || a+b != more || folders != 2 || a <= b {
 		t.Errorf("%d named and %d counted (%d and %d)", named, more, a, b)
 	}
-	if more := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200, Names: 4000}); strings.Count(more, "some-file-") != 300 {
+	if more := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200, Names: 4000}); strings.Count(
+		more,
+		"some-file-",
+	) != 300 {
 		t.Errorf("there is room for all names:\n%s", more)
 	}
-	if all := namedPaths(l.Files("")); !slices.Contains(all, "/w/a/some-file-0.go") || !slices.Contains(all, "/w/b/some-file-298.go") {
+	if all := namedPaths(l.Files("")); !slices.Contains(all, "/w/a/some-file-0.go") ||
+		!slices.Contains(all, "/w/b/some-file-298.go") {
 		t.Errorf("not all named: %s", l.Files(""))
 	}
 	if part := l.Files("/w/b"); strings.Count(part, "some-file-") != 100 {

@@ -32,7 +32,8 @@ func TestPastes(t *testing.T) {
 					t.Errorf("lacks %q:\n%s", want, got)
 				}
 			}
-			if short := len(got) < len(s.Text)/2; short != tt.shorter || short != strings.Contains(got, "of a paste left out; the rest: h …]") {
+			if short := len(got) < len(s.Text)/2; short != tt.shorter ||
+				short != strings.Contains(got, "of a paste left out; the rest: h …]") {
 				t.Errorf("%d of %d bytes:\n%s", len(got), len(s.Text), got)
 			}
 		})

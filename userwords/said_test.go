@@ -26,31 +26,115 @@ func TestTypedText(t *testing.T) {
 		{"assistant", transcript.Assistant(transcript.Say("done")), ""},
 		{"system", transcript.NewMessage(transcript.RoleSystem, transcript.Say("be good")), ""},
 		{"tool result", transcript.Results(transcript.Result("1", "never mind")), ""},
-		{"text beside a result", transcript.NewMessage(transcript.RoleUser, transcript.Result("1", "out"), transcript.Say("now stop")), "now stop"},
+		{
+			"text beside a result",
+			transcript.NewMessage(transcript.RoleUser, transcript.Result("1", "out"), transcript.Say("now stop")),
+			"now stop",
+		},
 		{"reminder only", user("<system-reminder>\nnever do x\n</system-reminder>"), ""},
 		{"reminder before", user("<system-reminder>a</system-reminder>\n", "do b"), "do b"},
 		{"reminder inside", user("do a\n<system-reminder>x</system-reminder>\ndo b"), "do a\n\ndo b"},
 		{"two on one line", user("<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>"), ""},
 		{"tag in prose", user("why does <system-reminder> leak?"), "why does <system-reminder> leak?"},
-		{"tag in prose, closed", user("strip `<system-reminder>x</system-reminder>` please"), "strip `<system-reminder>x</system-reminder>` please"},
+		{
+			"tag in prose, closed",
+			user("strip `<system-reminder>x</system-reminder>` please"),
+			"strip `<system-reminder>x</system-reminder>` please",
+		},
 		{"unclosed", user("<system-reminder> is never closed here"), "<system-reminder> is never closed here"},
-		{"command", user("<command-name>/exit</command-name>\n  <command-message>exit</command-message>\n  <command-args></command-args>"), ""},
-		{"command with words", user("<command-message>go</command-message>\n<command-name>/go</command-name>\n<command-args>keep commits small</command-args>"), "keep commits small"},
-		{"command with words, injected", user("<command-name>/go</command-name>\n<command-args>keep commits small</command-args>").WithOrigin(transcript.OriginInjected), "keep commits small"},
+		{
+			"command",
+			user(
+				"<command-name>/exit</command-name>\n  <command-message>exit</command-message>\n  <command-args></command-args>",
+			),
+			"",
+		},
+		{
+			"command with words",
+			user(
+				"<command-message>go</command-message>\n<command-name>/go</command-name>\n<command-args>keep commits small</command-args>",
+			),
+			"keep commits small",
+		},
+		{
+			"command with words, injected",
+			user(
+				"<command-name>/go</command-name>\n<command-args>keep commits small</command-args>",
+			).WithOrigin(transcript.OriginInjected),
+			"keep commits small",
+		},
 		{"summary", user("we did a lot").WithOrigin(transcript.OriginSummary), ""},
 		{"injected", user("do this").WithOrigin(transcript.OriginInjected), ""},
-		{"typed, looks injected", user("[Request interrupted by user] is shown, why?").WithOrigin(transcript.OriginTyped), "[Request interrupted by user] is shown, why?"},
+		{
+			"typed, looks injected",
+			user("[Request interrupted by user] is shown, why?").WithOrigin(transcript.OriginTyped),
+			"[Request interrupted by user] is shown, why?",
+		},
 		{"interrupted", user("[Request interrupted by user for tool use]"), ""},
-		{"continued", user("This session is being continued from a previous conversation that ran out of context."), ""},
-		{"project instructions", user("# AGENTS.md instructions for /src\n\nNever push.", "<environment_context>\n<cwd>/src</cwd>\n</environment_context>"), ""},
-		{"editor context", user("# Context from my IDE setup:\n\n## Open tabs:\n- a.go\n\n## My request for Codex:\nrename it\n"), "rename it"},
+		{
+			"continued",
+			user("This session is being continued from a previous conversation that ran out of context."),
+			"",
+		},
+		{
+			"project instructions",
+			user(
+				"# AGENTS.md instructions for /src\n\nNever push.",
+				"<environment_context>\n<cwd>/src</cwd>\n</environment_context>",
+			),
+			"",
+		},
+		{
+			"editor context",
+			user("# Context from my IDE setup:\n\n## Open tabs:\n- a.go\n\n## My request for Codex:\nrename it\n"),
+			"rename it",
+		},
 		{"image marks", user("look", "<image name=[Image #1]>", "</image>"), "look"},
-		{"query in context", user("<attached_files>\na.go\n</attached_files>\n<user_query>\nrename it\n</user_query>"), "rename it"},
-		{"meanwhile", user("<system-reminder>\nThe user sent the following message:\nuse tabs\n\nPlease address this message and continue with your tasks.\n</system-reminder>"), "use tabs"},
-		{"meanwhile, as system", transcript.NewMessage(transcript.RoleSystem, transcript.Say("The user sent a new message while you were working:\nuse tabs\n\nThis is how Claude Code surfaces messages")), "use tabs"},
-		{"attached file", user("look at @a.go", "Called the Read tool with the following input: {}", "<path>/a.go</path>\n<type>file</type>\nnever"), "look at @a.go"},
-		{"referenced files", user("link @a.md\n\n--- Content from referenced files ---\n\nContent from @a.md:\nnever\n--- End of content ---"), "link @a.md"},
-		{"plan template", user("<current_datetime>1</current_datetime>\n\n[[PLAN]] I want to create an implementation plan. Please:\n1. Analyze\n\nMy request: split it\n\n<system_reminder>\nx\n</system_reminder>"), "split it"},
+		{
+			"query in context",
+			user("<attached_files>\na.go\n</attached_files>\n<user_query>\nrename it\n</user_query>"),
+			"rename it",
+		},
+		{
+			"meanwhile",
+			user(
+				"<system-reminder>\nThe user sent the following message:\nuse tabs\n\nPlease address this message and continue with your tasks.\n</system-reminder>",
+			),
+			"use tabs",
+		},
+		{
+			"meanwhile, as system",
+			transcript.NewMessage(
+				transcript.RoleSystem,
+				transcript.Say(
+					"The user sent a new message while you were working:\nuse tabs\n\nThis is how Claude Code surfaces messages",
+				),
+			),
+			"use tabs",
+		},
+		{
+			"attached file",
+			user(
+				"look at @a.go",
+				"Called the Read tool with the following input: {}",
+				"<path>/a.go</path>\n<type>file</type>\nnever",
+			),
+			"look at @a.go",
+		},
+		{
+			"referenced files",
+			user(
+				"link @a.md\n\n--- Content from referenced files ---\n\nContent from @a.md:\nnever\n--- End of content ---",
+			),
+			"link @a.md",
+		},
+		{
+			"plan template",
+			user(
+				"<current_datetime>1</current_datetime>\n\n[[PLAN]] I want to create an implementation plan. Please:\n1. Analyze\n\nMy request: split it\n\n<system_reminder>\nx\n</system_reminder>",
+			),
+			"split it",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -82,11 +166,29 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 		short               bool
 		want                string
 	}{
-		{"number", options, "2", true, "1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\nWhich do you prefer?"},
-		{"two numbers", "Next:\n1. tests\n2. docs\n3. release\n\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.", "ok, do 1+2 next", true, "1. tests\n2. docs\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be."},
+		{
+			"number",
+			options,
+			"2",
+			true,
+			"1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\nWhich do you prefer?",
+		},
+		{
+			"two numbers",
+			"Next:\n1. tests\n2. docs\n3. release\n\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.",
+			"ok, do 1+2 next",
+			true,
+			"1. tests\n2. docs\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.",
+		},
 		{"letter", "A) rename\nB) remove", "b", true, "A) rename\nB) remove"},
 		{"yes", "I found it.\n\nShall I fix the parser?", "yes", true, "I found it.\n\nShall I fix the parser?"},
-		{"long answer names option", options, "I'd go with option 1 because the files are easier to review and the build gets faster too", false, "1. **Split** the package\n   - more files"},
+		{
+			"long answer names option",
+			options,
+			"I'd go with option 1 because the files are easier to review and the build gets faster too",
+			false,
+			"1. **Split** the package\n   - more files",
+		},
 		{"own request", "Done.", "can you open a pr for me?", false, ""},
 		{"own short order", "Done.", "release version 0.2", false, ""},
 		{"quantity", "Done. More?", "please write for me the missing 2 tests of the reader", true, "Done. More?"},
@@ -105,7 +207,13 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 }
 
 func TestQuestionFromAnEarlierList(t *testing.T) {
-	w := listen("u: review", "a: Findings:\n1. races\n2. leaks", "u: do 1 first", "a: Fixed the races. All tests pass and the working tree is clean again, the commit is made as you wanted it.", "u: ok, 2 now")
+	w := listen(
+		"u: review",
+		"a: Findings:\n1. races\n2. leaks",
+		"u: do 1 first",
+		"a: Fixed the races. All tests pass and the working tree is clean again, the commit is made as you wanted it.",
+		"u: ok, 2 now",
+	)
 	s := w.Said()[2]
 	if !strings.Contains(s.Question, "2. leaks") {
 		t.Errorf("question = %q", s.Question)
@@ -115,8 +223,23 @@ func TestQuestionFromAnEarlierList(t *testing.T) {
 func TestWordsInToolResults(t *testing.T) {
 	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\n"
 	var w Words
-	w.Add(0, transcript.Assistant(transcript.Call("1", "Bash", "{}"), transcript.Call("2", "AskUserQuestion", "{}"), transcript.Call("3", "Bash", "{}")))
-	w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+"never push to main"), transcript.Result("2", `"Which?"="Tabs"`), transcript.Result("3", refused+"a tool says so")))
+	w.Add(
+		0,
+		transcript.Assistant(
+			transcript.Call("1", "Bash", "{}"),
+			transcript.Call("2", "AskUserQuestion", "{}"),
+			transcript.Call("3", "Bash", "{}"),
+		),
+	)
+	w.Add(
+		1,
+		transcript.NewMessage(
+			transcript.RoleUser,
+			transcript.ErrorResult("1", refused+"never push to main"),
+			transcript.Result("2", `"Which?"="Tabs"`),
+			transcript.Result("3", refused+"a tool says so"),
+		),
+	)
 	var got []string
 	for _, s := range w.Said() {
 		got = append(got, s.Via+": "+s.Text)
@@ -161,12 +284,18 @@ func TestRenderWords(t *testing.T) {
 }
 
 func FuzzUserWords(f *testing.F) {
-	f.Add("Don't touch legacy/. 1. a\n2. b\n\nWhich?", "1+2, never mind\n```\nx\n``` <system-reminder>x</system-reminder>")
+	f.Add(
+		"Don't touch legacy/. 1. a\n2. b\n\nWhich?",
+		"1+2, never mind\n```\nx\n``` <system-reminder>x</system-reminder>",
+	)
 	f.Add("- [x] a\n- [ ] b", "no, revert this again: “x” 不要改。`")
 	f.Add("A)", "<command-args>\xff</command-args>\n(b) remove it again")
 	f.Fuzz(func(t *testing.T, said, answer string) {
 		w := listen("u: "+said, "a: "+answer, "u: "+answer, "a: "+said, "u: "+said+"\n"+answer)
-		w.Add(5, transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)))
+		w.Add(
+			5,
+			transcript.Assistant(transcript.Call("1", "TodoWrite", said), transcript.Call("2", "TaskCreate", answer)),
+		)
 		w.Add(6, transcript.Results(transcript.Result("1", said), transcript.ErrorResult("2", answer)))
 		if a, b := w.Render(RenderOptions{Budget: 100}), w.Render(RenderOptions{Budget: 100}); a != b {
 			t.Error("two pages differ")
@@ -235,7 +364,8 @@ func TestRenderWordsAfterPaste(t *testing.T) {
 				t.Errorf("request %d is not shown:\n%s", i, got)
 			}
 		}
-		if !strings.Contains(got, "the log:") || strings.Contains(got, paste) || !strings.Contains(got, "what does it mean?") {
+		if !strings.Contains(got, "the log:") || strings.Contains(got, paste) ||
+			!strings.Contains(got, "what does it mean?") {
 			t.Errorf("the paste is not shown in part:\n%s", got)
 		}
 	}
@@ -261,9 +391,13 @@ func TestManyShortMessagesBeatOnePaste(t *testing.T) {
 }
 
 func TestShortQuestion(t *testing.T) {
-	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat("Some background that nobody needs. ", 20) + "\nShall I begin with these?"
+	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat(
+		"Some background that nobody needs. ",
+		20,
+	) + "\nShall I begin with these?"
 	got := shortQuestion(q)
-	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") || !strings.HasSuffix(got, "Shall I begin with these?") {
+	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") ||
+		!strings.HasSuffix(got, "Shall I begin with these?") {
 		t.Errorf("got %q", got)
 	}
 }

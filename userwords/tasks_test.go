@@ -9,14 +9,36 @@ import (
 )
 
 func TestTaskLists(t *testing.T) {
-	want := []TaskItem{{Text: "read", Status: TaskDone}, {Text: "write", Status: TaskInProgress}, {Text: "test", Status: TaskOpen}}
+	want := []TaskItem{
+		{Text: "read", Status: TaskDone},
+		{Text: "write", Status: TaskInProgress},
+		{Text: "test", Status: TaskOpen},
+	}
 	tests := []struct{ tool, input string }{
-		{"TodoWrite", `{"todos":[{"content":"read","status":"completed","activeForm":"Reading"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`},
-		{"todowrite", `{"todos":[{"content":"read","status":"completed","priority":"high"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`},
-		{"todo_write", `{"todos":[{"content":"read","status":"done"},{"content":"write","status":"in_progress"},{"content":"test","status":"open"}]}`},
-		{"update_plan", `{"explanation":"why","plan":[{"step":"read","status":"completed"},{"step":"write","status":"in_progress"},{"step":"test","status":"pending"}]}`},
-		{"write_todos", `{"todos":[{"description":"read","status":"completed"},{"description":"write","status":"in_progress"},{"description":"test","status":"pending"}]}`},
-		{"manage_todo_list", `{"todoList":[{"id":1,"title":"read","description":"x","status":"completed"},{"id":2,"title":"write","status":"in-progress"},{"id":3,"title":"test","status":"not-started"}]}`},
+		{
+			"TodoWrite",
+			`{"todos":[{"content":"read","status":"completed","activeForm":"Reading"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`,
+		},
+		{
+			"todowrite",
+			`{"todos":[{"content":"read","status":"completed","priority":"high"},{"content":"write","status":"in_progress"},{"content":"test","status":"pending"}]}`,
+		},
+		{
+			"todo_write",
+			`{"todos":[{"content":"read","status":"done"},{"content":"write","status":"in_progress"},{"content":"test","status":"open"}]}`,
+		},
+		{
+			"update_plan",
+			`{"explanation":"why","plan":[{"step":"read","status":"completed"},{"step":"write","status":"in_progress"},{"step":"test","status":"pending"}]}`,
+		},
+		{
+			"write_todos",
+			`{"todos":[{"description":"read","status":"completed"},{"description":"write","status":"in_progress"},{"description":"test","status":"pending"}]}`,
+		},
+		{
+			"manage_todo_list",
+			`{"todoList":[{"id":1,"title":"read","description":"x","status":"completed"},{"id":2,"title":"write","status":"in-progress"},{"id":3,"title":"test","status":"not-started"}]}`,
+		},
 		{"update_todo", `{"todos":"- [x] read\n- [-] write\n- [ ] test"}`},
 		{"update_todo_list", `{"todos":"[x] read\n[~] write\n[ ] test\n"}`},
 	}
@@ -46,8 +68,20 @@ func TestTaskLists(t *testing.T) {
 
 func TestTasksOneByOne(t *testing.T) {
 	var w Words
-	w.Add(0, transcript.Assistant(transcript.Call("a", "TaskCreate", `{"subject":"read"}`), transcript.Call("b", "TaskCreate", `{"subject":"write"}`)))
-	w.Add(1, transcript.Results(transcript.Result("a", "Task #1 created successfully: read"), transcript.Result("b", "Task #2 created successfully: write")))
+	w.Add(
+		0,
+		transcript.Assistant(
+			transcript.Call("a", "TaskCreate", `{"subject":"read"}`),
+			transcript.Call("b", "TaskCreate", `{"subject":"write"}`),
+		),
+	)
+	w.Add(
+		1,
+		transcript.Results(
+			transcript.Result("a", "Task #1 created successfully: read"),
+			transcript.Result("b", "Task #2 created successfully: write"),
+		),
+	)
 	w.Add(2, transcript.Assistant(transcript.Call("c", "TaskUpdate", `{"taskId":"1","status":"completed"}`)))
 	w.Add(3, transcript.Results(transcript.Result("c", "Updated task #1 status")))
 	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
@@ -73,7 +107,13 @@ func TestTasksThatDoNotCount(t *testing.T) {
 	w.Add(1, transcript.Results(transcript.Result("1", "ok")))
 	w.Add(2, transcript.Assistant(transcript.Call("2", "TodoWrite", `{"todos":[]}`)))
 	w.Add(3, transcript.Results(transcript.ErrorResult("2", "InputValidationError")))
-	w.Add(4, transcript.Assistant(transcript.Call("3", "TodoWrite", `{"todos":`), transcript.Call("4", "TodoRead", `{"todos":[]}`)))
+	w.Add(
+		4,
+		transcript.Assistant(
+			transcript.Call("3", "TodoWrite", `{"todos":`),
+			transcript.Call("4", "TodoRead", `{"todos":[]}`),
+		),
+	)
 	if n := len(w.Tasks().Items); n != 1 {
 		t.Errorf("%d tasks, want the one that was written", n)
 	}

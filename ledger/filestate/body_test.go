@@ -8,7 +8,40 @@ import (
 // FuzzBody does to a body of several chunks what the bytes say, and the same to a string.
 func FuzzBody(f *testing.F) {
 	f.Add([]byte{0, 3, 1, 9, 40, 2, 5, 1, 7, 3, 0, 200, 90, 8, 4, 1, 1, 250, 30, 3, 2, 9, 9, 255, 2, 0, 60, 60, 7})
-	f.Add([]byte{200, 1, 255, 255, 255, 1, 0, 0, 0, 0, 128, 128, 9, 2, 100, 0, 9, 3, 50, 10, 20, 4, 0, 1, 1, 2, 77, 200, 255, 3})
+	f.Add(
+		[]byte{
+			200,
+			1,
+			255,
+			255,
+			255,
+			1,
+			0,
+			0,
+			0,
+			0,
+			128,
+			128,
+			9,
+			2,
+			100,
+			0,
+			9,
+			3,
+			50,
+			10,
+			20,
+			4,
+			0,
+			1,
+			1,
+			2,
+			77,
+			200,
+			255,
+			3,
+		},
+	)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		next := func() int {
 			if len(data) == 0 {
@@ -47,7 +80,9 @@ func FuzzBody(f *testing.F) {
 			if got.String() != want || got.size != len(want) || got.lines != lineCount(want) {
 				t.Fatalf("a body of %d bytes and %d lines:\n%s\nwant:\n%s", got.size, got.lines, got, want)
 			}
-			if !got.hasPrefix(want[:min(len(want), size)]) || !got.hasSuffix(want[len(want)-min(len(want), size):]) || got.hasPrefix(want+"x") || got.hasSuffix("x"+want) {
+			if !got.hasPrefix(want[:min(len(want), size)]) || !got.hasSuffix(want[len(want)-min(len(want), size):]) ||
+				got.hasPrefix(want+"x") ||
+				got.hasSuffix("x"+want) {
 				t.Fatal("it does not begin and end as it does")
 			}
 		}

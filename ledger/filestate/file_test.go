@@ -148,7 +148,13 @@ func TestFile(t *testing.T) {
 		}, "~1 a\n~2 b\n~3 c\n~4 d\n~5 e\n"},
 		{"patched from the last hunk on", func(f *File) {
 			f.Write(1, "a\nx\nb\nx\n")
-			f.Patch(2, []toolcall.Hunk{{Old: []string{"b"}, New: []string{"b", "B"}}, {Old: []string{"x"}, New: []string{"y"}}})
+			f.Patch(
+				2,
+				[]toolcall.Hunk{
+					{Old: []string{"b"}, New: []string{"b", "B"}},
+					{Old: []string{"x"}, New: []string{"y"}},
+				},
+			)
 		}, "1 a\n2 x\n3 b\n4 B\n5 y\nof 5\n"},
 		{"patched after its context", func(f *File) {
 			f.Write(1, "func a\n\tx\nfunc b\n\tx\n")

@@ -66,7 +66,8 @@ func fuzzStep(state *File, call int, truth string, next func() int, lines func(i
 		old := truth[from:min(from+1+next()%12, len(truth))]
 		now := strings.TrimSuffix(lines(next()%3), "\n")
 		after := strings.Replace(truth, old, now, 1)
-		if strings.Count(truth, old) == 1 && overlaps(truth, old) == 1 && (after == "" || strings.HasSuffix(after, "\n")) {
+		if strings.Count(truth, old) == 1 && overlaps(truth, old) == 1 &&
+			(after == "" || strings.HasSuffix(after, "\n")) {
 			truth = after
 			state.Replace(call, old, now, false)
 		}
@@ -76,7 +77,9 @@ func fuzzStep(state *File, call int, truth string, next func() int, lines func(i
 			old = strings.TrimSuffix(old, "\n")
 			now = strings.TrimSuffix(now, "\n")
 		}
-		if after := strings.ReplaceAll(truth, old, now); old != "" && strings.Contains(truth, old) && strings.Count(truth, old) == overlaps(truth, old) && (after == "" || strings.HasSuffix(after, "\n")) {
+		if after := strings.ReplaceAll(truth, old, now); old != "" && strings.Contains(truth, old) &&
+			strings.Count(truth, old) == overlaps(truth, old) &&
+			(after == "" || strings.HasSuffix(after, "\n")) {
 			truth = after
 			state.Replace(call, old, now, true)
 		}
@@ -120,7 +123,13 @@ func checkState(t *testing.T, state *File, truth string) {
 	want := splitLines(truth)
 	for _, l := range state.Lines() {
 		if l.Certain && (l.Number > len(want) || want[l.Number-1] != l.Text) {
-			t.Fatalf("line %d is said to be %q for certain; the file:\n%s\nthe state:\n%s", l.Number, l.Text, truth, show(state))
+			t.Fatalf(
+				"line %d is said to be %q for certain; the file:\n%s\nthe state:\n%s",
+				l.Number,
+				l.Text,
+				truth,
+				show(state),
+			)
 		}
 	}
 	if n, ended := state.Total(); ended && n != len(want) && state.Certain() {
@@ -157,7 +166,8 @@ func FuzzShown(f *testing.F) {
 	f.Add("1. a\n2. b\n\n[Output truncated. Use view_range=[3, ...] to continue]", 1, 200)
 	f.Fuzz(func(t *testing.T, result string, first, last int) {
 		p := toolcall.PathChange{First: first, Last: last}
-		if s, ok := shownBy(readCall, p, result); ok && (s.at < 1 || s.at > max(first, 1) && !strings.Contains(result, "lines ")) {
+		if s, ok := shownBy(readCall, p, result); ok &&
+			(s.at < 1 || s.at > max(first, 1) && !strings.Contains(result, "lines ")) {
 			t.Errorf("line %d of %q", s.at, result)
 		}
 		shownByScript("nl -ba x | sed -n '3,9p'", false, p, result)

@@ -24,7 +24,8 @@ func TestCleanPath(t *testing.T) {
 			t.Errorf("%q and %q are one file", other[0], other[1])
 		}
 	}
-	if !SameFile(`D:\App\Web\x.js`, "web/x.js") || SameFile(`D:\App\Web\x.js`, "eb/x.js") || SameFile(`D:\x.js`, `E:\x.js`) {
+	if !SameFile(`D:\App\Web\x.js`, "web/x.js") || SameFile(`D:\App\Web\x.js`, "eb/x.js") ||
+		SameFile(`D:\x.js`, `E:\x.js`) {
 		t.Error("a relative spelling must end an absolute one, element by element")
 	}
 }

@@ -202,8 +202,8 @@ func saysFailed(call CallFacts, head string) bool {
 
 // jsonFailures begin JSON that says so, without spaces.
 var jsonFailures = []string{
-	`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`, `{"type":"error"`,
-	`{"status":"error"`,
+	`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`,
+	`{"type":"error"`, `{"status":"error"`,
 }
 
 // failureMarks begin lines that test runners, compilers and shells write only when

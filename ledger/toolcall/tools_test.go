@@ -73,12 +73,37 @@ func TestDescribeCall(t *testing.T) {
 		{"bash", `{"comm`, "run!", ""},
 		{"bash", ``, "run!", ""},
 		{"", `[1]`, "other!", "[1]"},
-		{"PowerShell", `{"command":"Remove-Item Env:\\X, a.txt,b.txt -Recurse -ErrorAction SilentlyContinue *> $null"}`, `delete! d:a.txt d:b.txt`, ""},
-		{"PowerShell", `{"command":"Set-Location D:\\w; Get-ChildItem -Path src -Filter *.go | ForEach-Object { Remove-Item -LiteralPath old.go -Force }"}`, `delete! r:src~ d:old.go`, ""},
-		{"PowerShell", `{"command":"Set-Content -Path a.txt -Value 'b.txt' -Encoding utf8; Add-Content b.txt 'c.txt'; 'x' | Out-File -FilePath:c.txt -Append"}`, `run! c:a.txt e:b.txt e:c.txt`, ""},
-		{"PowerShell", `{"command":"$t = @'\nrm no.go > no.txt\n'@\n[IO.File]::WriteAllText('D:\\w\\a.txt', $t)"}`, `run!`, ""},
+		{
+			"PowerShell",
+			`{"command":"Remove-Item Env:\\X, a.txt,b.txt -Recurse -ErrorAction SilentlyContinue *> $null"}`,
+			`delete! d:a.txt d:b.txt`,
+			"",
+		},
+		{
+			"PowerShell",
+			`{"command":"Set-Location D:\\w; Get-ChildItem -Path src -Filter *.go | ForEach-Object { Remove-Item -LiteralPath old.go -Force }"}`,
+			`delete! r:src~ d:old.go`,
+			"",
+		},
+		{
+			"PowerShell",
+			`{"command":"Set-Content -Path a.txt -Value 'b.txt' -Encoding utf8; Add-Content b.txt 'c.txt'; 'x' | Out-File -FilePath:c.txt -Append"}`,
+			`run! c:a.txt e:b.txt e:c.txt`,
+			"",
+		},
+		{
+			"PowerShell",
+			`{"command":"$t = @'\nrm no.go > no.txt\n'@\n[IO.File]::WriteAllText('D:\\w\\a.txt', $t)"}`,
+			`run!`,
+			"",
+		},
 		{"PowerShell", `{"command":"Select-String -Path $f -Pattern 'a/b.go' -AllMatches 2>nul"}`, `read`, ""},
-		{"powershell", `{"command":"Remove-Item C:\\w\\a.txt; Get-Content b.txt"}`, `delete! d:C:\w\a.txt r:b.txt`, `Remove-Item C:\w\a.txt; Get-Content b.txt`},
+		{
+			"powershell",
+			`{"command":"Remove-Item C:\\w\\a.txt; Get-Content b.txt"}`,
+			`delete! d:C:\w\a.txt r:b.txt`,
+			`Remove-Item C:\w\a.txt; Get-Content b.txt`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.tool, func(t *testing.T) {
@@ -124,7 +149,11 @@ func TestDescribeShell(t *testing.T) {
 		{"go build ./... > /dev/null 2>&1", "run!", "go build ./..."},
 		{"cat > a.go <<'EOF'\npackage a // > b.go\nrm c.go\nEOF\ngofmt -w a.go", "run! c:a.go", ""},
 		{"cat <<EOF | tee -a a.txt b.txt >/dev/null\nx\nEOF", "edit! e:a.txt e:b.txt", ""},
-		{"mkdir -p a/b && cp x.go a/b/ && mv y.go z.go && rm -rf old", "delete! c:a/b r:x.go~ c:a/b/<x.go d:y.go c:z.go<y.go d:old", ""},
+		{
+			"mkdir -p a/b && cp x.go a/b/ && mv y.go z.go && rm -rf old",
+			"delete! c:a/b r:x.go~ c:a/b/<x.go d:y.go c:z.go<y.go d:old",
+			"",
+		},
 		{"sed -i '' 's/a/b/' x.go y.go", "edit! e:x.go e:y.go", ""},
 		{"sed -i.bak -e s/a/b/ x.go", "edit! e:x.go", ""},
 		{"perl -pi -e 's/a/b/' x.go", "edit! e:x.go", ""},
@@ -150,7 +179,11 @@ func TestDescribeShell(t *testing.T) {
 		{"x=$(cat a.go) && echo \"$x\"", "read r:a.go", ""},
 		{"diff <(sort a) <(sort b)", "read r:a~ r:b~", ""},
 		{"python3 - <<'EOF'\nopen('b.txt', 'w').write('x')\nEOF", "run!", ""},
-		{"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\nEOF", "edit! e:a.go", ""},
+		{
+			"apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a.go\n@@\n-a\n+b\n*** End Patch\nEOF",
+			"edit! e:a.go",
+			"",
+		},
 		{"git apply <<'EOF'\n--- a/x.go\n+++ b/x.go\n@@ -1 +1 @@\n--- gone\n+++ b/no.go\nEOF", "edit! e:x.go", ""},
 		{"prettier --write a.ts b.ts", "run!", ""},
 		{"go build -o bin/app ./cmd/app", "run! c:bin/app", ""},
@@ -203,28 +236,73 @@ func TestDescribeResult(t *testing.T) {
 		{"plain", run, "all good\n", "ok -"},
 		{"claude", run, "Exit code 2\nmake: *** [x] Error 2", "error 2 make: *** [x] Error 2"},
 		{"codex", run, "Exit code: 0\nWall time: 1 seconds\nOutput:\nFAIL\n", "ok 0"},
-		{"codex failed", run, "Exit code: 1\nWall time: 1 seconds\nOutput:\nx.go:1:2: undefined: y\n", "error 1 x.go:1:2: undefined: y"},
+		{
+			"codex failed",
+			run,
+			"Exit code: 1\nWall time: 1 seconds\nOutput:\nx.go:1:2: undefined: y\n",
+			"error 1 x.go:1:2: undefined: y",
+		},
 		{"codex exec", run, "Chunk ID: 1\nWall time: 1\nProcess exited with code 3\nOutput:\nboom\n", "error 3 boom"},
-		{"codex json", run, `{"output":"x\nfatal: no\n","metadata":{"exit_code":128,"duration_seconds":0.1}}`, "error 128 fatal: no"},
+		{
+			"codex json",
+			run,
+			`{"output":"x\nfatal: no\n","metadata":{"exit_code":128,"duration_seconds":0.1}}`,
+			"error 128 fatal: no",
+		},
 		{"pi", run, "--- FAIL: TestX (0.0s)\n\n\nCommand exited with code 1", "error 1 --- FAIL: TestX (0.0s)"},
 		{"gemini", run, "Output: x\nExit Code: 1\nProcess Group PGID: 77", "error 1 Output: x"},
 		{"copilot", run, "boom\n<exited with exit code 1>", "error 1 boom"},
 		{"no code, plain failure", run, "ok a\nFAIL\tb [build failed]\n", "error - FAIL\tb [build failed]"},
 		{"filtered", filtered, "Exit code: 0\nOutput:\n--- FAIL: TestX\nFAIL\n", "error 0 --- FAIL: TestX"},
-		{"a log that was only shown", look, "Traceback (most recent call last):\nValueError: x\nFAIL\nbash: x: command not found\n", "ok -"},
+		{
+			"a log that was only shown",
+			look,
+			"Traceback (most recent call last):\nValueError: x\nFAIL\nbash: x: command not found\n",
+			"ok -",
+		},
 		{"a log that says how a command ended", look, "a\nb\nExit code: 1\n", "ok -"},
 		{"a log whose last line does", look, "a\nexit status 1\n", "ok -"},
-		{"python", run, "Traceback (most recent call last):\n  File \"x\"\nValueError: bad\n", "error - ValueError: bad"},
+		{
+			"python",
+			run,
+			"Traceback (most recent call last):\n  File \"x\"\nValueError: bad\n",
+			"error - ValueError: bad",
+		},
 		{"search without a match", search, "Exit code: 1\nWall time: 0\nOutput:\n", "ok 1"},
-		{"search that failed", search, "Exit code: 2\nOutput:\nsrc/error.go:1: Error: x\nrg: lib: No such file or directory", "error 2 rg: lib: No such file or directory"},
+		{
+			"search that failed",
+			search,
+			"Exit code: 2\nOutput:\nsrc/error.go:1: Error: x\nrg: lib: No such file or directory",
+			"error 2 rg: lib: No such file or directory",
+		},
 		{"tool error", file, "<tool_use_error>File does not exist.</tool_use_error>", "error - File does not exist."},
 		{"short error", file, "Error: ENOENT: no such file", "error - Error: ENOENT: no such file"},
-		{"a file about errors", file, "Error: is the first word of this file.\n" + strings.Repeat("more text\n", 100), "ok -"},
-		{"patch failed", call{"apply_patch", ""}, "apply_patch verification failed: Failed to find expected lines in a:\nError: x", "error - apply_patch verification failed: Failed to find expected lines in a:"},
-		{"rejected", change, "The user doesn't want to proceed with this tool use.", "error - The user doesn't want to proceed with this tool use."},
+		{
+			"a file about errors",
+			file,
+			"Error: is the first word of this file.\n" + strings.Repeat("more text\n", 100),
+			"ok -",
+		},
+		{
+			"patch failed",
+			call{"apply_patch", ""},
+			"apply_patch verification failed: Failed to find expected lines in a:\nError: x",
+			"error - apply_patch verification failed: Failed to find expected lines in a:",
+		},
+		{
+			"rejected",
+			change,
+			"The user doesn't want to proceed with this tool use.",
+			"error - The user doesn't want to proceed with this tool use.",
+		},
 		{"json error", call{"mcp__x", "{}"}, `{"error": "nope"}`, `error - {"error": "nope"}`},
 		{"json without error", call{"mcp__x", "{}"}, `{"error": null, "a": 1}`, "ok -"},
-		{"interrupted", run, "[Request interrupted by user for tool use]", "error - [Request interrupted by user for tool use]"},
+		{
+			"interrupted",
+			run,
+			"[Request interrupted by user for tool use]",
+			"error - [Request interrupted by user for tool use]",
+		},
 		{"empty", run, "", "ok -"},
 	}
 	for _, tt := range tests {
@@ -244,7 +322,10 @@ func TestDescribeResult(t *testing.T) {
 			}
 		})
 	}
-	f := toolcall.DescribeResult(toolcall.DescribeCall(transcript.Call("1", "x", "{}")), transcript.Result("1", "a\nb\nc"))
+	f := toolcall.DescribeResult(
+		toolcall.DescribeCall(transcript.Call("1", "x", "{}")),
+		transcript.Result("1", "a\nb\nc"),
+	)
 	if f.Lines != 3 || f.Bytes != 5 {
 		t.Errorf("size %d lines, %d bytes", f.Lines, f.Bytes)
 	}
