@@ -136,7 +136,7 @@ func (l *Ledger) Listing(list []Entry, f Filter) (heading string, line func(i in
 	}
 }
 
-// Lines writes a line for each of the calls, with at most so many bytes of its arguments.
+// Lines writes a line for each of the calls, with at most width bytes of its arguments.
 func Lines(calls []Entry, width int) string {
 	w := &ledgerWriter{entries: calls}
 	var b strings.Builder

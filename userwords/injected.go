@@ -159,7 +159,7 @@ func (p *typedPieces) element(text string, at int) (inner string, end int, tag s
 	shut := "</" + tag + ">"
 	stop := strings.Index(text[at:], shut)
 	if stop < 0 {
-		p.closed[tag] = true // an unclosed tag is somebody's prose
+		p.closed[tag] = true // an unclosed tag is part of what was typed
 		return "", 0, ""
 	}
 	return text[at : at+stop], at + stop + len(shut), tag

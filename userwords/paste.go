@@ -11,7 +11,7 @@ import (
 // they type. A paste is told from typing by its form alone, and only in long messages:
 // where nothing needs the room, nothing depends on it.
 
-// span is a part of a text.
+// span is a range of bytes in a text.
 type span struct{ start, end int }
 
 const (
@@ -126,14 +126,14 @@ func Shorten(txt, rest string, fits func(string) bool) string {
 	}
 }
 
-// withoutMiddle keeps so many bytes of a text, two thirds of them from its beginning.
+// withoutMiddle keeps keep bytes of a text, two thirds of them from its beginning.
 func withoutMiddle(words string, keep int, rest string) string {
 	head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
 	gone := text.Plural(len(words)-len(head)-len(tail), "byte")
 	return fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, gone, rest, tail)
 }
 
-// brief shortens the pastes in a text to so many bytes each.
+// brief shortens each paste in a text to keep bytes.
 func brief(txt string, pastes []span, keep int, rest string) string {
 	if len(pastes) == 0 {
 		return txt

@@ -188,14 +188,14 @@ func (p *page) sayWhole(w *Words, list []*entry) {
 
 // How the room is shared among messages.
 const (
-	saidShares  = 12 // each may at first take one part in so many
-	newestShare = 3  // the newest of them may take one part in so many
+	saidShares  = 12 // at first each may take budget/saidShares tokens
+	newestShare = 3  // the newest may take budget/newestShare tokens
 	newestLeast = 300
 
 	newestAlways = 80 // tokens of the newest, whatever the budget
 )
 
-// sayIn shows as much of a message as fits into so many tokens: its typed words, or their
+// sayIn shows as much of a message as fits into room tokens: its typed words, or their
 // beginning and end.
 func (p *page) sayIn(w *Words, e *entry, room int) {
 	s, txt, n := w.said[e.at], "", e.size.whole
@@ -235,7 +235,7 @@ func (p *page) size(w *Words, i int) size {
 // briefQuestions reports whether questions that people answered are shortened.
 func (p *page) briefQuestions() bool { return p.o.Budget > 0 && p.o.Budget < fullQuestions }
 
-// shortened writes a message without its middle, in at most so many tokens; "": there is no
+// shortened writes a message without its middle, in at most room tokens; "": there is no
 // room for anything worth showing.
 func (p *page) shortened(s Said, room int) string {
 	rest := p.rest(s.Message)

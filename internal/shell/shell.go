@@ -70,7 +70,7 @@ type Script struct {
 
 // Parse reads a script in the language of sh, bash and zsh. It is a lexer with just
 // enough grammar to tell commands apart. It never fails: from what is not a script it
-// makes some commands or other. With literal set, backslashes do not quote, as in
+// makes commands of some kind. With literal set, backslashes do not quote, as in
 // PowerShell and cmd.
 func Parse(src string, literal bool) Script {
 	p := parser{src: src, literal: literal}

@@ -72,7 +72,7 @@ func (f *File) replaceAt(call int, at place, before, after string) {
 	f.put(call, at.piece, text, lineCount(after)-lineCount(before))
 }
 
-// put gives a piece a new text, which has so many more line feeds.
+// put gives a piece a new text, which has delta more line feeds.
 func (f *File) put(call, i int, text body, delta int) {
 	p := &f.pieces[i]
 	number, end := p.at, p.end()

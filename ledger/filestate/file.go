@@ -24,8 +24,8 @@ type File struct {
 type Doubt struct {
 	Call int    `json:"call"` // number of the call
 	Why  string `json:"why"`
-	hard bool   // what is known contradicts what was seen: nothing takes that back
-	next bool   // it was after the call
+	hard bool   // what was seen contradicts what is known: Vouch does not take it back
+	next bool   // it arose after the call
 }
 
 // piece is a run of lines.

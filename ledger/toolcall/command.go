@@ -97,7 +97,7 @@ func scriptEffect(s shell.Script, depth int) shellEffect {
 // where the last one left it.
 func (f *CallFacts) KeepsDir() bool { return toolname.KeepsDir(f.Tool) }
 
-// goesTo reports whether a command changes the directory.
+// goesTo reports whether a command changes the working directory.
 func goesTo(c *shell.Command) bool {
 	switch strings.ToLower(c.Name()) {
 	case "cd", "chdir", "pushd", "set-location", "sl", "push-location":
@@ -119,13 +119,13 @@ func firstDir(c *shell.Command) string {
 	return ""
 }
 
-// joinDir is where somebody gets who goes to a and from there to b.
+// joinDir returns the directory that is reached by going to a and from there to b.
 func joinDir(a, b string) string {
 	if a == "" || b == "" || IsAbs(CleanPath(b)) {
 		return cmp.Or(b, a)
 	}
 	if len(a)+len(b) > 1024 {
-		return b // nobody goes that far
+		return b // no real path is that long
 	}
 	return a + "/" + b
 }
@@ -260,7 +260,7 @@ func partsOf(c *shell.Command, ops []string) []PathChange {
 	return out
 }
 
-// isPath reports whether a word of the command can be taken for a path as it stands.
+// isPath reports whether a word of the command can be a path as it is written.
 func isPath(c *shell.Command, s string) bool {
 	if s == "" || s == "-" || s[0] == '$' || strings.HasPrefix(s, "/dev/") || strings.EqualFold(s, "nul") {
 		return false
@@ -334,7 +334,7 @@ func commandEffect(c *shell.Command, depth int) shellEffect {
 }
 
 // isFiltered reports whether the exit code of the script may not be the command's own,
-// because a pipe, echo or the like had the last word.
+// because a pipe, an echo or a similar command came last.
 func isFiltered(top []shell.Command) bool {
 	if len(top) < 2 {
 		return false

@@ -8,7 +8,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// remotes has the programs that talk to other machines, whatever they are asked.
+// remotes has the programs that always talk to other machines.
 var remotes = text.WordSet(`curl wget http https invoke-webrequest invoke-restmethod gh glab ssh scp rsync sftp ftp
 	nc telnet aws gcloud az heroku vercel fly flyctl netlify terraform ping dig nslookup host whois traceroute helm
 	kubectl pip pip3 gem brew apt apt-get dnf yum apk pacman conda`)
