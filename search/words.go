@@ -310,7 +310,7 @@ func isMixed(s string) bool {
 	return seen&all == all
 }
 
-// leading is the part of a base64 run that it is known by.
+// leading is the part of a base64 run that is indexed.
 func leading(run string) string {
 	if i := strings.IndexAny(run, "+/="); i >= 0 {
 		run = run[:i]

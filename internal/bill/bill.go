@@ -5,7 +5,7 @@
 // one with the label "all" the tally of all; only the newest of each label counts. "All" is
 // the last entry of every write. A session that has grown to its limit is not written to
 // any more: the next writer begins another one with the newest rows, and forgets the old one.
-// A process that dies loses what it has not written yet, a second of it at most.
+// A process that dies loses the charges of its last second at most.
 package bill
 
 import (
@@ -94,7 +94,7 @@ const (
 	full    = 8 * maxRows // entries of a session that is not written to any more
 )
 
-// pause is how long what is new waits for more to be written with it.
+// pause is how long charges are collected before they are written together.
 const pause = time.Second
 
 // Book keeps the bill. What is new is written in the background, several requests at a time.
@@ -104,8 +104,8 @@ type Book struct {
 	Now   func() time.Time
 
 	mu      sync.Mutex
-	pending map[string]Row // what is not written yet, by label
-	due     *time.Timer    // writes it; nil: nothing is pending, or the store failed
+	pending map[string]Row // charges that are not written yet, by label
+	due     *time.Timer    // writes them; nil: nothing is pending, or the store failed
 	writing sync.Mutex     // taken before mu
 }
 
@@ -127,7 +127,7 @@ func (b *Book) Charge(r Row) {
 	}
 }
 
-// write writes what is pending. If the store fails, it is pending again.
+// write writes the pending rows. If the store fails, they are pending again.
 func (b *Book) write() {
 	b.writing.Lock()
 	defer b.writing.Unlock()
@@ -290,7 +290,7 @@ func (b *Book) scan(ctx context.Context, key store.SessionKey, rows map[string]R
 	return nil
 }
 
-// Bill reads the bill, with what is not written yet.
+// Bill reads the bill, including charges that are not written yet.
 func (b *Book) Bill(ctx context.Context) (Bill, error) {
 	if err := b.Wait(ctx); err != nil {
 		return Bill{}, err

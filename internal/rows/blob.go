@@ -116,7 +116,7 @@ func (p Blob) Unpack(size int, hash transcript.Hash) ([]byte, error) {
 		}
 	case codecSnappy:
 		n, err := s2.DecodedLen(p.Data)
-		if err == nil && n != size { // before memory is taken for it
+		if err == nil && n != size { // before allocating it
 			return nil, fmt.Errorf("has %d bytes, want %d", n, size)
 		}
 		if err == nil {

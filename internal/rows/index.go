@@ -42,7 +42,7 @@ func ReadJob(row Scanner) (job Job, err error) {
 type LongText struct {
 	entry int64
 	seq   uint64
-	done  int // windows that were taken
+	done  int // number of windows returned so far
 	next  func() (search.Window, bool)
 	stop  func()
 }

@@ -27,7 +27,7 @@ type Session struct {
 // Record is a row of the table entry: a [store.Entry] and what the store needs to know.
 type Record struct {
 	store.Entry
-	ID       int64  // grows with time; what it is depends on the store
+	ID       int64  // grows with time; each store has its own kind of number
 	Prev     uint64 // number of the entry of the same kind before this one, or 0
 	TextHash transcript.Hash
 	stored   []byte // the checksum in the row

@@ -53,7 +53,7 @@ func NewKeys(keys [][]byte) (Keys, error) {
 
 func (k Keys) none() bool { return len(k.keys) == 0 }
 
-// seal encrypts for one use, so that what is moved to another column does not decrypt there.
+// seal encrypts for one column, so that a value moved to another column does not decrypt.
 func (k Keys) seal(begin string, data []byte, use string) []byte {
 	out := append([]byte(begin), k.keys[0].id...)
 	return k.keys[0].aead.Seal(out, nil, data, []byte(use))

@@ -44,7 +44,7 @@ func dataSource(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
 }
 
-// prepareFile creates the file if it does not exist, and otherwise has a first look at it.
+// prepareFile creates the file if it does not exist, and otherwise checks that it can be a store.
 func prepareFile(path string, mustExist bool, log *slog.Logger) error {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) && !mustExist {
