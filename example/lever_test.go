@@ -7,10 +7,13 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"slices"
 	"strings"
+	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -20,7 +23,7 @@ import (
 // are its settings in policy files.
 type Forget struct {
 	Tool string `json:"tool"`
-	Keep int    `json:"keep,omitempty"` // newest messages in which results stay
+	Keep int    `json:"keep,omitempty"` // newest results of any tool that stay
 }
 
 // Name returns the lever's name in policy files and folds.
@@ -28,8 +31,9 @@ func (Forget) Name() string { return "forget" }
 
 // Pull adds the folds to the draft.
 func (l Forget) Pull(ctx context.Context, d *fold.Draft) error {
-	for _, ref := range d.Results() { // oldest first
-		if d.Enough() || ref.Message >= d.Marks().End-l.Keep {
+	results := d.Results() // oldest first
+	for _, ref := range results[:max(len(results)-l.Keep, 0)] {
+		if d.Enough() {
 			break
 		}
 		call := int(d.Facts().Block(ref).Call) // its number in the ledger; 0: nobody knows the call
@@ -43,6 +47,28 @@ func (l Forget) Pull(ctx context.Context, d *fold.Draft) error {
 		d.FoldBlock(ref, l, "results of "+l.Tool+" do not matter later", stub) // not if no model has seen it
 	}
 	return nil
+}
+
+// A lever is tested on a slice of messages, with no session and no store.
+func TestForget(t *testing.T) {
+	msgs := slices.Concat(
+		[]transcript.Message{transcript.User("Build it.")},
+		pleattest.Round(1, "bash", `{"command":"make"}`, 400),
+		pleattest.Round(2, "read_file", `{"path":"a.go"}`, 400),
+		pleattest.Round(3, "bash", `{"command":"make test"}`, 400))
+	for _, tt := range []struct {
+		lever Forget
+		want  []string
+	}{
+		{Forget{Tool: "bash"}, []string{"forget 2.0"}}, // no model has seen the newest result
+		{Forget{Tool: "bash", Keep: 3}, nil},
+		{Forget{Tool: "read_file"}, []string{"forget 4.0"}},
+	} {
+		plan := pleattest.Plan(t, 4_000, msgs, tt.lever)
+		if got := pleattest.Folds(plan); !slices.Equal(got, tt.want) {
+			t.Errorf("%+v: got %v, want %v\n%s", tt.lever, got, tt.want, plan)
+		}
+	}
 }
 
 // A policy file names the lever like any other. Parse is given its zero value.

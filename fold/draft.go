@@ -10,12 +10,12 @@ import (
 // Draft is a set of folds that levers are choosing: those in force now, and those that the
 // levers have added. It belongs to one plan and changes nothing else.
 type Draft struct {
-	Source  Source // the conversation
+	Source  Source // the conversation; Source.Block reads a block, and [transcript.BlockText] is its text
 	Trigger Trigger
 	Focus   string // what matters most to whoever asked; empty: nothing in particular
 	Limits  Limits
 	Goal    int   // levers stop when the view has at most so many tokens; 0: they go as far as they can
-	From    int   // with TriggerPays: the first message whose results are worth folding
+	From    int   // with TriggerPays: levers leave results before this message alone
 	Child   bool  // the session is a sub-agent's
 	Before  int   // tokens of the view in force
 	Epochs  []int // lengths that the transcript had at the epochs in force, oldest first
@@ -130,8 +130,9 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	return f
 }
 
-// Span describes a stretch for folding: its handle, and how large it is. The caller sets
-// Stub and Parts, and folds it with [Draft.FoldSpan].
+// Span describes messages start ≤ i < end for folding: their handle, and how large they are.
+// The caller moves the ends to where a stretch can be folded with [Draft.Fit], sets the stub,
+// and folds the stretch with [Draft.FoldSpan].
 func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string) (*Fold, error) {
 	f, err := d.span(ctx, start, end)
 	if err != nil {
@@ -157,9 +158,10 @@ func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
 	return &f, nil
 }
 
-// FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the
-// stretch end with it. Both ends must be safe; see [Draft.Back]. It does nothing if the view
-// would be illegal for it, or would lack a result that no model has seen.
+// FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the stretch
+// end with it. Both ends must be safe; see [Draft.Fit] and [Draft.Back]. It does nothing if the
+// view would be illegal for it, or would lack a result that no model has seen. Whether people's
+// words, fixed blocks and results in Keep may go with their messages is for the lever to say.
 func (d *Draft) FoldSpan(f *Fold) bool { return d.foldSpan(f, false) }
 
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
@@ -168,6 +170,9 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 	if d.o.NoSpans || !d.lay.In.apart(f.Start, f.End) || !d.joins(f.Start, f.End, f.Stub != "") ||
 		!d.unseen && d.hidesUnseen(f.Start, f.End) {
 		return false
+	}
+	if f.Parts == (Parts{}) && f.Stub != "" {
+		f.Parts = Parts{Stubs: d.Source.Tokens().CountMessage(transcript.User(f.Stub))}
 	}
 	f.Block = -1
 	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()
@@ -288,7 +293,8 @@ func (d *Draft) DropThinking(i int) {
 }
 
 // Stub returns the stub of a folded result: in the given format ({tool}, {call_id},
-// {tokens}, {handle}), or pleat's own with a note if the format is empty.
+// {tokens}, {handle}), or pleat's own with a note if the format is empty. The format is a
+// setting: what a tool said does not belong into it.
 func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note string) (string, error) {
 	bf := d.facts.Block(ref)
 	tool := "tool"
@@ -314,7 +320,8 @@ func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note 
 	return s.text(d.Count), nil
 }
 
-// Recall returns how a stub says to get content back; empty: it does not say.
+// Recall returns how a stub says to get content back; empty: it does not say. A block's handle
+// is among its facts, a stretch's in what [Draft.Span] returns.
 func (d *Draft) Recall(handle string) string {
 	if d.o.Recall == nil {
 		return ""

@@ -162,8 +162,9 @@ func (d *Draft) Results() []transcript.BlockRef {
 	return out
 }
 
-// Maskable reports whether a result may be folded or, if it was spilled, whether its preview
-// may go. Results of the exempt tools may not.
+// Maskable reports whether a result may be folded: it is not fixed, kept, of an exempt tool, or
+// already folded to a stub of at most [StubTokens]. A longer stub, with a preview, may still
+// become a short one.
 func (d *Draft) Maskable(ref transcript.BlockRef, exempt []string) bool {
 	if d.Keep[ref] {
 		return false

@@ -34,7 +34,8 @@ type Fold struct {
 	By string `json:"by,omitempty"`
 	// Final marks a fold that more room does not undo: what it replaces is stale, or it was cut
 	// for another reason than room. Of other folds that are no pages, a page may say more, and
-	// the results come back where there is room.
+	// where there is room the results come back: whole, or as a longer stub with their
+	// beginning and end.
 	Final bool `json:"final,omitempty"`
 	// File is where a plain copy of what was folded is written, relative to the session's folder.
 	File string `json:"file,omitempty"`

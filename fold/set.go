@@ -53,8 +53,8 @@ func (s *Set) Block(ref transcript.BlockRef) *Fold {
 // Spans returns the folds of whole messages, in order. The caller must not change them.
 func (s *Set) Spans() []*Fold { return s.spans }
 
-// Covers reports whether any of messages start ≤ i < end is part of a folded stretch.
-func (s *Set) Covers(start, end int) bool {
+// Overlaps reports whether any of messages start ≤ i < end is part of a folded stretch.
+func (s *Set) Overlaps(start, end int) bool {
 	for i := start; i < end; i++ {
 		if s.covered(i) {
 			return true

@@ -85,7 +85,7 @@ func checkSet(t *testing.T, s *fold.Set, span []*fold.Fold, single map[transcrip
 	t.Helper()
 	want := map[int]bool{}
 	for i, f := range span {
-		if s.Covers(i, i+1) != (f != nil) {
+		if s.Overlaps(i, i+1) != (f != nil) {
 			t.Fatalf("message %d: covered %v", i, f == nil)
 		}
 		if f != nil {

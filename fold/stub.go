@@ -48,8 +48,7 @@ func (l *Layout) Result(ref transcript.BlockRef) Result {
 	return r
 }
 
-// Maskable reports whether the result may be folded or, if it was spilled or shortened,
-// whether its preview may go. Results of the exempt tools may not.
+// Maskable reports whether the result may be folded; see [Draft.Maskable].
 func (r *Result) Maskable(exempt []string) bool {
 	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !toolname.MatchAny(exempt, r.Tool)
 }

@@ -31,7 +31,9 @@ type Entry struct {
 // it again makes it unnecessary, not wrong.
 func (e *Entry) Stale() bool { return e.SupersededBy > 0 && e.changed }
 
-// Mended reports whether the call failed and succeeded when it was made again.
+// Mended reports whether the call failed and the next one like it succeeded. Of several
+// failures before a success only the last is mended; each of the others is superseded by the
+// next.
 func (e *Entry) Mended() bool {
 	return e.SupersededBy > 0 && !e.changed && e.succeeded && e.Outcome == toolcall.Failed
 }

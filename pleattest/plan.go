@@ -18,8 +18,9 @@ func Source(msgs ...transcript.Message) fold.Source {
 	return conv.Of(tokens.NewTokenizer(model.Model{}, nil), msgs...)
 }
 
-// Plan pulls levers on a conversation whose window is full at that many tokens, as a session
-// does at red, and returns the plan. All messages before the newest answer count as seen.
+// Plan pulls levers on a conversation with a window of so many tokens, as a session does when
+// the view is red ([fold.Budget] says where that begins), and returns the plan. All messages
+// before the newest answer count as seen. To try a policy, pass its steps: p.AtRed.
 func Plan(t testing.TB, window int, msgs []transcript.Message, levers ...fold.Lever) *fold.Plan {
 	t.Helper()
 	return PlanWith(t, fold.PlanOptions{Limits: fold.Budget{Window: window}.Limits()}, msgs, levers...)
@@ -54,8 +55,8 @@ func PlanWith(t testing.TB, o fold.PlanOptions, msgs []transcript.Message, lever
 	return p
 }
 
-// Folds lists what a plan folds, one fold a line: the lever, the messages counted from 0, and
-// of a single block its number.
+// Folds lists what a plan folds, one fold a line, messages and blocks counted from 0: "mask 2.0"
+// is block 0 of message 2, and "digest 1-5" messages 1 ≤ i < 5.
 func Folds(p *fold.Plan) []string {
 	var out []string
 	for _, f := range p.Folds {

@@ -47,7 +47,6 @@ func (c Collapse) Pull(ctx context.Context, d *fold.Draft) error {
 		if f.Stub, err = stretchText(ctx, d, f); err != nil {
 			return err
 		}
-		f.Parts = fold.Parts{Stubs: d.Count(f.Stub)}
 		d.FoldSpan(f)
 	}
 	return nil
@@ -100,7 +99,7 @@ func (c Collapse) stretches(d *fold.Draft, end int) []stretch {
 	}
 	opening := d.Facts().Opening()
 	for _, r := range d.Source.Rounds() {
-		if r.End > end || r.Start < opening || r.Open() || d.Folds().Covers(r.Start, r.End) || !quiet(d, r) {
+		if r.End > end || r.Start < opening || r.Open() || d.Folds().Overlaps(r.Start, r.End) || !quiet(d, r) {
 			flush()
 			continue
 		}

@@ -35,7 +35,7 @@ func (s Shorten) Pull(ctx context.Context, d *fold.Draft) error {
 	for i := range at.End {
 		m := &d.Facts()[i]
 		program := i < at.Prompt && m.Origin == transcript.OriginInjected
-		if d.Folds().Covers(i, i+1) || m.Role != transcript.RoleUser && !program {
+		if d.Folds().Overlaps(i, i+1) || m.Role != transcript.RoleUser && !program {
 			continue
 		}
 		share, keep := s.Typed, 1

@@ -62,7 +62,7 @@ func (s Snip) Pull(ctx context.Context, d *fold.Draft) error {
 		return err
 	}
 	f.Stub = fold.Expand(s.Stub, "{n}", strconv.Itoa(end-start), "{handle}", f.Handle)
-	f.Parts, f.Final = fold.Parts{Stubs: d.Count(f.Stub)}, true
+	f.Final = true
 	d.FoldSpan(f)
 	return nil
 }

@@ -206,7 +206,7 @@ func (q *squeezing) fold(start, end int, room fold.PageRoom) error {
 func (q *squeezing) shorten(limit int) error {
 	at := q.d.Marks()
 	for i := at.Head; i < at.End && !q.d.Enough(); i++ {
-		if q.d.Folds().Covers(i, i+1) {
+		if q.d.Folds().Overlaps(i, i+1) {
 			continue
 		}
 		if err := q.shortenMessage(i, limit); err != nil {

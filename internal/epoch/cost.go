@@ -75,7 +75,7 @@ func (s *State) PayingFrom(l fold.Saver, r model.Rates, cold bool) (int, fold.Ca
 	best, at := fold.CacheCost{}, -1
 	keep, suffix, removed, soon := l.Keeps(), 0, 0, 0
 	for i := s.Len() - 1; i >= max(s.Len()-walkBack, 0); i-- {
-		if s.Layout.In.Covers(i, i+1) {
+		if s.Layout.In.Overlaps(i, i+1) {
 			break // what is folded as a stretch has no results left to fold
 		}
 		found := false
