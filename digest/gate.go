@@ -12,9 +12,8 @@ import (
 // conversation and the text. It strikes what the conversation does not bear out, sentence
 // by sentence, and refuses a text that is of no use.
 type gateSource struct {
-	names   *sourceNames
-	said    []spoken     // by people
-	refused map[int]bool // messages, counted from 1, in which a program tells that the user refused something
+	names *sourceNames
+	said  []spoken // by people
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
@@ -34,7 +33,7 @@ func newGateSource(src *Source, o Options) *gateSource {
 			n.add(transcript.BlockText(b))
 		}
 	}
-	g := &gateSource{names: n, refused: make(map[int]bool)}
+	g := &gateSource{names: n}
 	for i := range src.Msgs {
 		m := &src.Msgs[i]
 		for k, b := range m.Blocks().All() {
@@ -43,9 +42,6 @@ func newGateSource(src *Source, o Options) *gateSource {
 				n.add(c.Name, unescaped(c.Input.String()))
 			}
 			n.add(m.Handles[k])
-			if txt := transcript.BlockText(b); m.Role() != transcript.RoleAssistant && len(txt) < 1_000 && tellsRefusal(plainWords(txt)) {
-				g.refused[src.First+i+1] = true
-			}
 		}
 	}
 	n.add(src.Prev) // checked when it was written
@@ -193,9 +189,6 @@ func forged(line string) bool {
 // sentence checks one sentence. One invented name among several true ones is struck and the
 // sentence stays; otherwise the sentence goes.
 func (g *gateSource) sentence(s string) (string, []Finding) {
-	if f, ok := g.putInMouth(s); ok {
-		return "", []Finding{f}
-	}
 	s, found := g.quotes(s)
 	if slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == FoundNotSaid }) {
 		return "", found

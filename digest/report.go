@@ -47,7 +47,7 @@ const (
 	FoundToolCall  FindingKind = "tool call" // it calls a tool
 	FoundRefused   FindingKind = "refused"   // the model refuses to write it
 	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck
-	FoundNotSaid   FindingKind = "not said"  // words or wishes put into the user's mouth: struck
+	FoundNotSaid   FindingKind = "not said"  // words quoted as the user's that the user did not say: struck
 	FoundQuote     FindingKind = "quote"     // a quotation that nobody said: its quotes are removed
 	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: struck
 	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back

@@ -1,0 +1,167 @@
+package digest
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/userwords"
+)
+
+// spoken is something that a person said, made for checking quotations of it.
+type spoken struct {
+	text  string          // normal form
+	stems map[string]bool // of its words
+}
+
+func newSpoken(s userwords.Said) spoken {
+	out := spoken{text: flatText(s.Text), stems: make(map[string]bool)}
+	for _, w := range plainWords(s.Text) {
+		out.stems[stemOf(w)] = true
+	}
+	return out
+}
+
+// plainWords are the words of a text in lower case; an apostrophe is part of one.
+func plainWords(text string) []string {
+	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '_'
+	})
+}
+
+// stemOf is enough of a word to know its forms by.
+func stemOf(w string) string {
+	if r := []rune(w); len(r) > 5 {
+		return string(r[:5])
+	}
+	return strings.TrimSuffix(w, "s")
+}
+
+// flatText is a text in the form in which quotations are compared: lower case, no quotes
+// inside of quotes, one space between words.
+func flatText(s string) string {
+	s = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "").Replace(strings.ToLower(s))
+	return strings.Join(strings.Fields(s), " ")
+}
+
+// quotes checks the quotations of a sentence. What the user is said to have said must be the
+// user's; other quotations must be somebody's. What nobody said, or the user in nearly these
+// words, loses its quotes.
+func (g *gateSource) quotes(s string) (string, []Finding) {
+	var found []Finding
+	var b strings.Builder
+	done := 0
+	for _, q := range quotations(s) {
+		inner := q.of(s)
+		if len(strings.Fields(inner)) < 3 || g.saidQuote(inner) {
+			continue
+		}
+		by, direct := quotesUser(s[:q.start])
+		source := g.inSource(inner)
+		switch {
+		case by && (direct || !source) && !g.nearlySaid(inner):
+			return "", append(found, Finding{FoundNotSaid, text.Clip(inner, 140)})
+		case !source:
+			found = append(found, Finding{FoundQuote, text.Clip(inner, 100)})
+			b.WriteString(s[done:q.start] + inner)
+			done = q.end
+		}
+	}
+	return b.String() + s[done:], found
+}
+
+// quotesUser reports whether what comes before a quotation names the user, and whether it does
+// so directly before it, as in "the user then said".
+func quotesUser(before string) (by, direct bool) {
+	words := plainWords(before)
+	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
+	for i, w := range words {
+		by = by || strings.HasPrefix(w, "user")
+		direct = direct || w == "user" && i >= len(words)-3
+	}
+	return by, direct || by && colon
+}
+
+// quotation is a part of a text in quotes.
+type quotation struct {
+	start, end int
+	mark       int // bytes of a quote
+}
+
+func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark] }
+
+// quotations finds the quotations of a text, outside of code. A quote opens one behind a
+// space or a bracket and closes it before what is no word, so that the words between two
+// quotations are not taken for one.
+func quotations(s string) []quotation {
+	var list []quotation
+	for i := 0; i < len(s); i++ {
+		open, end := "", ""
+		switch {
+		case s[i] == '`':
+			if n := strings.IndexByte(s[i+1:], '`'); n > 0 {
+				i += n + 1
+			}
+			continue
+		case strings.HasPrefix(s[i:], "“"):
+			open, end = "“", "”"
+		case s[i] == '"' && i+1 < len(s) && !text.IsSpaceByte(s[i+1]) && (i == 0 || strings.IndexByte(" \t([{<=:/*_'~|>-", s[i-1]) >= 0):
+			open, end = `"`, `"`
+		default:
+			continue
+		}
+		for k := i + len(open); ; {
+			n := strings.Index(s[k:], end)
+			if n < 0 {
+				break
+			}
+			k += n + len(end)
+			if k == len(s) || text.ByteClass[s[k]]&text.ByteWord == 0 {
+				list = append(list, quotation{i, k, len(open)})
+				i = k - 1
+				break
+			}
+		}
+	}
+	return list
+}
+
+// nearlySaid reports whether a person said something with nearly all of these words.
+func (g *gateSource) nearlySaid(q string) bool {
+	words := plainWords(q)
+	return slices.ContainsFunc(g.said, func(sp spoken) bool {
+		hits := 0
+		for _, w := range words {
+			if sp.stems[stemOf(w)] {
+				hits++
+			}
+		}
+		return hits*5 >= len(words)*4
+	})
+}
+
+// saidQuote reports whether a person said these words. An ellipsis matches any others.
+func (g *gateSource) saidQuote(q string) bool {
+	return slices.ContainsFunc(g.said, func(sp spoken) bool { return sp.text != "" && hasInOrder(sp.text, q) })
+}
+
+func (g *gateSource) inSource(q string) bool {
+	if g.names.flat == "" {
+		g.names.flat = flatText(g.names.text.String())
+	}
+	return hasInOrder(g.names.flat, q)
+}
+
+func hasInOrder(text, q string) bool {
+	for part := range strings.SplitSeq(strings.ReplaceAll(q, "...", "…"), "…") {
+		part = strings.Trim(flatText(part), " .,;:!?[]()")
+		i := strings.Index(text, part)
+		if i < 0 {
+			return false
+		}
+		text = text[i+len(part):]
+	}
+	return true
+}
