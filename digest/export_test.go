@@ -18,12 +18,3 @@ func CheckDigest(msgs []transcript.Message, text string) (clean string, findings
 	r := newGateSource(src, Options{}).check(text, gateWants{room: 1 << 30, replaces: 1 << 30, count: count})
 	return r.text, r.findings, r.ok
 }
-
-// DigestNames are the names of a text that have to occur in the conversation.
-func DigestNames(text string) []string {
-	var out []string
-	for _, n := range namesIn(text) {
-		out = append(out, n.text)
-	}
-	return out
-}

@@ -32,34 +32,16 @@ type gateName struct {
 // more, with a fraction, with a unit.
 func namesIn(txt string) []gateName {
 	var list []gateName
-	refs := refsIn(txt)
-	code := false
-	for i := 0; i < len(txt); {
-		for len(refs) > 0 && refs[0][0] < i {
-			refs = refs[1:]
+	done := 0
+	for _, ref := range refsIn(txt) {
+		list = appendTokens(list, txt, done, ref[0])
+		for _, at := range digitRun.FindAllStringIndex(txt[ref[0]:ref[1]], -1) {
+			start, end := ref[0]+at[0], ref[0]+at[1]
+			list = append(list, gateName{kind: nameNumber, text: txt[start:end], start: start, end: end, ref: true})
 		}
-		switch {
-		case len(refs) > 0 && refs[0][0] == i:
-			end := refs[0][1]
-			for _, at := range digitRun.FindAllStringIndex(txt[i:end], -1) {
-				list = append(list, gateName{kind: nameNumber, text: txt[i+at[0] : i+at[1]], start: i + at[0], end: i + at[1], ref: true})
-			}
-			i = end
-		case txt[i] == '`':
-			code = !code
-			i++
-		case !inName1(txt[i]):
-			i += text.Skipped(txt[i])
-		default:
-			end := i
-			for end < len(txt) && (inName1(txt[end]) || inJoin(txt, end)) {
-				end++
-			}
-			list = appendToken(list, txt, i, end, code)
-			i = end
-		}
+		done = ref[1]
 	}
-	return list
+	return appendTokens(list, txt, done, len(txt))
 }
 
 // refsIn finds the numbers of messages and calls in a sentence: after such a word, and, if
@@ -84,45 +66,35 @@ var (
 	digitRun = regexp.MustCompile(`\d+`)
 )
 
-// inName1 reports whether a byte can begin a token: letters, digits, and what paths and
-// ids begin with. Everything beyond ASCII but punctuation is a letter.
-func inName1(c byte) bool {
-	return text.ByteClass[c]&text.ByteWord != 0 || c == '/' || c == '~' || c == '.'
-}
+// What names are made of: words, joined by what joins the parts of paths, URLs, versions and
+// numbers. An atom is a part of a token that is neither path nor URL.
+var (
+	tokenText = regexp.MustCompile(`[\pL\pN\pM_/~.]+(?:[-:@+\\=?&%][\pL\pN_/\\][\pL\pN\pM_/~.]*|,\d{3}\b)*%?`)
+	atomText  = regexp.MustCompile(`[\pL\pN\pM_]+(?:[.,-][\pL\pN\pM_]+)*%?`)
+	// A number, perhaps with a unit, a version, a date or a range: not an id that begins with a digit.
+	numberText = regexp.MustCompile(`^(\d[\d.,_-]*?)[._,-]*((?:[A-Za-z]{0,3}|(?:token|byte|line)\w*)%?)$`)
+	fileText   = regexp.MustCompile(`^.{2,}\.[a-z0-9]{1,5}$`)
+)
 
-// inJoin reports whether the byte at i joins parts of a token.
-func inJoin(txt string, i int) bool {
-	switch txt[i] {
-	case '-', ':', '@', '+', '\\', '=', '?', '&', '%':
-		return i+1 < len(txt) && (text.ByteClass[txt[i+1]]&text.ByteWord != 0 || txt[i+1] == '/' || txt[i+1] == '\\') ||
-			txt[i] == '%' && i > 0 && text.ByteClass[txt[i-1]] == text.ByteDigit
-	case ',':
-		return i > 0 && i+3 < len(txt) && text.ByteClass[txt[i-1]] == text.ByteDigit &&
-			text.ByteClass[txt[i+1]]&text.ByteClass[txt[i+2]]&text.ByteClass[txt[i+3]] == text.ByteDigit
-	}
-	return false
-}
-
-// appendToken appends the names of one token.
-func appendToken(list []gateName, text string, start, end int, code bool) []gateName {
-	for end > start && strings.IndexByte(".:-+=?&", text[end-1]) >= 0 {
-		end--
-	}
-	t := text[start:end]
-	switch {
-	case t == "" || strings.Trim(t, "./~") == "":
-		return list
-	case strings.Contains(t, "://"):
-		return append(list, gateName{kind: nameURL, text: strings.TrimRight(t, "/"), start: start, end: end})
-	case strings.Contains(t, "/") && isPathText(t, code):
-		at := len(t)
-		if i := strings.IndexByte(t, ':'); i > 0 {
-			at = i
-			list = appendAtoms(list, text, start+i+1, end, code)
+// appendTokens appends the names between two places of a text.
+func appendTokens(list []gateName, txt string, start, end int) []gateName {
+	for _, at := range tokenText.FindAllStringIndex(txt[start:end], -1) {
+		from, to := start+at[0], start+at[1]
+		code := strings.Count(txt[:from], "`")%2 == 1
+		t := strings.TrimRight(txt[from:to], ".:-+=?&")
+		switch to = from + len(t); {
+		case strings.Trim(t, "./~") == "":
+		case strings.Contains(t, "://"):
+			list = append(list, gateName{kind: nameURL, text: strings.TrimRight(t, "/"), start: from, end: to})
+		case strings.Contains(t, "/") && isPathText(t, code):
+			path, _, _ := strings.Cut(t, ":")
+			list = append(list, gateName{kind: namePath, text: path, start: from, end: from + len(path)})
+			list = appendAtoms(list, txt, from+len(path), to, code)
+		default:
+			list = appendAtoms(list, txt, from, to, code)
 		}
-		return append(list, gateName{kind: namePath, text: t[:at], start: start, end: start + at})
 	}
-	return appendAtoms(list, text, start, end, code)
+	return list
 }
 
 // isPathText tells paths from alternatives such as and/or: a path begins like one, or one
@@ -151,78 +123,44 @@ func isPathText(t string, code bool) bool {
 	return strings.Count(t, "/") > 2
 }
 
-// appendAtoms appends the names of a token that is neither path nor URL.
+// appendAtoms appends the names of a token, or of a part of it, that is neither path nor URL.
 func appendAtoms(list []gateName, txt string, start, end int, code bool) []gateName {
-	for i := start; i < end; {
-		if text.ByteClass[txt[i]]&text.ByteWord == 0 {
-			i++
+	for _, at := range atomText.FindAllStringIndex(txt[start:end], -1) {
+		n := gateName{text: txt[start+at[0] : start+at[1]], start: start + at[0], end: start + at[1]}
+		word := strings.TrimSuffix(n.text, "%")
+		called := strings.HasPrefix(txt[n.end:], "(")
+		if m := numberText.FindStringSubmatch(n.text); m != nil {
+			list = appendNumbers(list, n, m[1], m[2])
 			continue
 		}
-		at := i
-		for i < end && (text.ByteClass[txt[i]]&text.ByteWord != 0 || (txt[i] == '.' || txt[i] == '-' || txt[i] == ',') && i+1 < end && text.ByteClass[txt[i+1]]&text.ByteWord != 0) {
-			i++
+		switch {
+		case len(word) >= 7 && text.IsHex(word) && strings.ContainsFunc(word, text.IsLetterRune):
+			n.kind = nameHex
+		case versionText.MatchString(word):
+			n.text = word[1:]
+		case !isFileName(word) && !isIdentifier(word, code || called):
+			continue
 		}
-		stop := i
-		if i < end && txt[i] == '%' {
-			stop++
-		}
-		list = appendAtom(list, txt, at, i, stop, code)
+		list = append(list, n)
 	}
 	return list
 }
 
-func appendAtom(list []gateName, txt string, start, end, stop int, code bool) []gateName {
-	t := txt[start:end]
-	if text.ByteClass[t[0]] == text.ByteDigit && leadsNumber(t) {
-		return appendNumbers(list, txt, start, end, stop)
-	}
-	if len(t) >= 7 && text.IsHex(t) && strings.ContainsFunc(t, text.IsLetterRune) {
-		return append(list, gateName{kind: nameHex, text: t, start: start, end: end})
-	}
-	if (t[0] == 'v' || t[0] == 'V') && len(t) > 1 && text.ByteClass[t[1]] == text.ByteDigit && strings.Contains(t, ".") {
-		return append(list, gateName{kind: nameWord, text: t[1:], start: start, end: end})
-	}
-	if isFileName(t) || isIdentifier(t, code || end < len(txt) && txt[end] == '(') {
-		return append(list, gateName{kind: nameWord, text: t, start: start, end: end})
-	}
-	return list
-}
-
-// leadsNumber reports whether a token is a number, perhaps with a unit, a version, a date
-// or a range: not an id that begins with a digit.
-func leadsNumber(t string) bool {
-	i := 0
-	for i < len(t) && (text.ByteClass[t[i]] == text.ByteDigit || strings.IndexByte(".,-_", t[i]) >= 0) {
-		i++
-	}
-	unit := t[i:]
-	if len(unit) > 3 {
-		return strings.HasPrefix(unit, "token") || strings.HasPrefix(unit, "byte") || strings.HasPrefix(unit, "line")
-	}
-	return !strings.ContainsAny(unit, "0123456789._-")
-}
+var versionText = regexp.MustCompile(`^[vV]\d.*\.`)
 
 // appendNumbers appends the numbers of a token that have to be exact.
-func appendNumbers(list []gateName, txt string, start, end, stop int) []gateName {
-	t := txt[start:end]
-	digits := len(t)
-	for digits > 0 && text.ByteClass[t[digits-1]] != text.ByteDigit {
-		digits--
-	}
-	unit := t[digits:]
-	if stop > end {
-		unit = "%"
-	}
-	for part := range strings.FieldsFuncSeq(t[:digits], func(r rune) bool { return r == '-' }) {
-		n := normalNumber(part)
-		exact := strings.Contains(n, ".") || len(n) >= 3 || unit != "" && !inexact[unit]
-		if n == "" || !exact {
+func appendNumbers(list []gateName, n gateName, digits, unit string) []gateName {
+	n.kind = nameNumber
+	for part := range strings.SplitSeq(digits, "-") {
+		n.text = normalNumber(part)
+		exact := strings.Contains(n.text, ".") || len(n.text) >= 3 || unit != "" && !inexact[unit]
+		if n.text == "" || !exact {
 			continue
 		}
 		if strings.EqualFold(unit, "k") {
-			n += "k"
+			n.text += "k"
 		}
-		list = append(list, gateName{kind: nameNumber, text: n, start: start, end: stop})
+		list = append(list, n)
 	}
 	return list
 }
@@ -238,22 +176,7 @@ func normalNumber(s string) string {
 var separators = strings.NewReplacer(",", "", "_", "")
 
 // isFileName reports whether a word is a file by its ending.
-func isFileName(t string) bool {
-	i := strings.LastIndexByte(t, '.')
-	if i <= 0 || i+1 == len(t) || len(t)-i > 6 {
-		return false
-	}
-	for _, c := range []byte(t[i+1:]) {
-		if text.ByteClass[c]&(text.ByteLower|text.ByteDigit) == 0 {
-			return false
-		}
-	}
-	switch strings.ToLower(t) {
-	case "e.g", "i.e", "a.k.a", "etc", "vs", "node.js", "next.js", "vue.js", "asp.net":
-		return false
-	}
-	return !text.IsNumber(t) && i > 1
-}
+func isFileName(t string) bool { return fileText.MatchString(t) && !text.IsNumber(t) }
 
 // isIdentifier reports whether a word is a name of the work: by an underscore, by digits
 // among letters, or, in code, by its capitals.
@@ -306,18 +229,13 @@ func (n *sourceNames) add(texts ...string) {
 		}
 		n.text.WriteString(txt)
 		n.text.WriteByte('\n')
-		digit := func(i int) bool { return i < len(txt) && text.ByteClass[txt[i]] == text.ByteDigit }
-		for i := 0; i < len(txt); i++ {
-			from := i
-			for digit(i) || i > from && i < len(txt) && strings.IndexByte(".,_", txt[i]) >= 0 && digit(i+1) {
-				i++
-			}
-			if i > from {
-				n.number(txt[from:i])
-			}
+		for _, number := range sourceNumber.FindAllString(txt, -1) {
+			n.number(number)
 		}
 	}
 }
+
+var sourceNumber = regexp.MustCompile(`\d+(?:[.,_]\d+)*`)
 
 // number notes a number in all the forms in which it may be written.
 func (n *sourceNames) number(s string) {
