@@ -1,7 +1,6 @@
 package recall_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -14,31 +13,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// jsonTexts is a store that was written when calls were found by the JSON of their input.
-type jsonTexts struct{ *store.Memory }
-
-func (s jsonTexts) Append(ctx context.Context, key store.SessionKey, after uint64, entries ...store.Entry) (uint64, error) {
-	for i, e := range entries {
-		if e.Kind != store.EntryMessage {
-			continue
-		}
-		m, err := pleat.StoredMessage(e, nil)
-		if err != nil {
-			return 0, err
-		}
-		var b strings.Builder
-		for _, blk := range m.Blocks().All() {
-			b.WriteString(transcript.BlockText(blk) + "\n")
-		}
-		entries[i].Text = b.String()
-	}
-	return s.Memory.Append(ctx, key, after, entries...)
-}
-
 // callsSession has a file that was written, edits of it that look alike, and a patch.
-func callsSession(t *testing.T, st store.Store) *pleat.Session {
+func callsSession(t *testing.T) *pleat.Session {
 	t.Helper()
-	s := pleattest.Open(t, st, &pleat.Options{Tokens: counter})
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
 	var file strings.Builder
 	for i := range 300 {
 		fmt.Fprintf(&file, "line %d of \\\"walrus\\\"\\n", i+1)
@@ -62,39 +40,34 @@ func callsSession(t *testing.T, st store.Store) *pleat.Session {
 	return s
 }
 
-// TestCallsAreText: what a call wrote is found, shown and addressed by its own lines, also in
-// a store that has the JSON of calls in its index.
+// TestCallsAreText: what a call wrote is found, shown and addressed by its own lines, not by the JSON of its input.
 func TestCallsAreText(t *testing.T) {
-	for name, st := range map[string]store.Store{"new": store.NewMemory(), "old": jsonTexts{store.NewMemory()}} {
-		t.Run(name, func(t *testing.T) {
-			s := callsSession(t, st)
-			for query, want := range map[string]recall.Line{
-				"limit dromedary": {Number: 5, Text: "+limit := 8192 // dromedary"},
-				"walrus 203":      {Number: 203, Text: `line 203 of "walrus"`},
-			} {
-				hits := searchFor(t, s, query).Answers[0].Hits
-				if len(hits) == 0 {
-					t.Fatalf("%s: nothing", query)
-				}
-				found := false
-				for _, l := range hits[0].Shown {
-					found = found || l.Match && l.Number == want.Number && l.Text == want.Text
-				}
-				if !found {
-					t.Errorf("%s: %q is not in the first hit:\n%s", query, want.Text, searchFor(t, s, query).Text())
-				}
-				u := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, From: want.Number, To: want.Number})
-				if got := strings.TrimSuffix(u.Content(), "\n"); got != want.Text {
-					t.Errorf("%s: line %d is %q", query, want.Number, got)
-				}
-				if !strings.HasPrefix(u.Whole(), "{") || u.Hash != transcript.HashOf(u.Whole()) {
-					t.Errorf("%s: the whole is not the exact input: %.80s", query, u.Whole())
-				}
-				raw := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, Raw: true}).Content()
-				if !strings.HasPrefix(raw, `{"kind":"tool_call"`) {
-					t.Errorf("%s: raw: %.80s", query, raw)
-				}
-			}
-		})
+	s := callsSession(t)
+	for query, want := range map[string]recall.Line{
+		"limit dromedary": {Number: 5, Text: "+limit := 8192 // dromedary"},
+		"walrus 203":      {Number: 203, Text: `line 203 of "walrus"`},
+	} {
+		hits := searchFor(t, s, query).Answers[0].Hits
+		if len(hits) == 0 {
+			t.Fatalf("%s: nothing", query)
+		}
+		found := false
+		for _, l := range hits[0].Shown {
+			found = found || l.Match && l.Number == want.Number && l.Text == want.Text
+		}
+		if !found {
+			t.Errorf("%s: %q is not in the first hit:\n%s", query, want.Text, searchFor(t, s, query).Text())
+		}
+		u := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, From: want.Number, To: want.Number})
+		if got := strings.TrimSuffix(u.Content(), "\n"); got != want.Text {
+			t.Errorf("%s: line %d is %q", query, want.Number, got)
+		}
+		if !strings.HasPrefix(u.Whole(), "{") || u.Hash != transcript.HashOf(u.Whole()) {
+			t.Errorf("%s: the whole is not the exact input: %.80s", query, u.Whole())
+		}
+		raw := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, Raw: true}).Content()
+		if !strings.HasPrefix(raw, `{"kind":"tool_call"`) {
+			t.Errorf("%s: raw: %.80s", query, raw)
+		}
 	}
 }

@@ -55,10 +55,9 @@ type searcher struct {
 	r     SearchRequest
 	query string
 	recallQuery
-	rarity  []float64 // of each word, among the candidates
-	layouts map[int]*layout
+	rarity  []float64      // of each word, among the candidates
+	layouts map[int][]spot // of messages
 	texts   map[transcript.BlockRef]string
-	whole   map[transcript.BlockRef]bool // blocks of which all windows are candidates
 }
 
 // candidate is a part of a window that lies in one block.
@@ -84,8 +83,8 @@ type lineWords struct {
 
 func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
 	return &searcher{
-		s: s, r: r, query: query, recallQuery: readQuery(query), layouts: make(map[int]*layout),
-		texts: make(map[transcript.BlockRef]string), whole: make(map[transcript.BlockRef]bool),
+		s: s, r: r, query: query, recallQuery: readQuery(query),
+		layouts: make(map[int][]spot), texts: make(map[transcript.BlockRef]string),
 	}
 }
 
