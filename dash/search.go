@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"regexp"
@@ -142,7 +141,7 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
 		in.More = in.More || a.Left+len(a.More) > 0 || len(a.Hits) == p.Most
-		words := markerOf(cmp.Or(a.Near, a.Query))
+		words := markerOf(a.Query)
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {

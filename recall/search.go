@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/store"
@@ -33,7 +32,6 @@ type SearchResult struct {
 // SearchAnswer is what was found for one query, best first.
 type SearchAnswer struct {
 	Query string      `json:"query"`
-	Near  string      `json:"near,omitempty"` // nothing has the query's words; these, which are near them, were looked for
 	Hits  []SearchHit `json:"hits"`
 	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
@@ -54,8 +52,7 @@ type SearchHit struct {
 }
 
 // Search finds the best places for each query. ask gets up to n windows of text from a
-// store for the words of a query, which include other forms of what the query has. For a query
-// that finds nothing the whole conversation is read, unless ctx ends: see nearIfNone.
+// store for the words of a query, which include other forms of what the query has.
 func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
 	f = f.reading(ctx)
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)
@@ -64,16 +61,12 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, wo
 	var res SearchResult
 	budget := r.Budget
 	for i, q := range r.Queries {
+		if err := ctx.Err(); err != nil {
+			return SearchResult{}, err
+		}
 		x := newSearcher(f, r, q)
 		a, room := SearchAnswer{Query: q}, math.MaxInt
 		places, err := x.places(ask)
-		if err == nil && len(places) == 0 {
-			a.Near, err = x.nearIfNone(ctx)
-		}
-		if a.Near != "" {
-			x = newSearcher(f, r, a.Near)
-			places, err = x.places(ask)
-		}
 		if err = cmp.Or(f.read.err, err); err != nil {
 			return SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
@@ -94,15 +87,4 @@ func (x *searcher) places(ask func(query, words string, n int) ([]store.Hit, err
 	}
 	hits, err := ask(x.query, x.asked, n)
 	return x.rank(hits), err
-}
-
-// nearIfNone returns words to look for instead of those that nothing has, empty if there is
-// no reason to. A query that does not narrow finds nothing although the store has windows only
-// if these are echoes, such as the question that is being answered.
-func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
-	if !x.guesses() {
-		return "", nil
-	}
-	near, err := x.s.nearWords(ctx, x.words)
-	return strings.Join(near, " "), err
 }
