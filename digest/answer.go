@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -23,11 +22,11 @@ func answerText(r model.Reply, trust bool) (string, *Finding) {
 		}
 	}
 	raw := b.String()
-	txt, closed := digestPart(raw)
+	txt, tagged, closed := digestPart(raw)
 	switch {
 	case r.Stop == model.StopToolUse:
 		return "", &Finding{FoundToolCall, ""}
-	case r.Stop == model.StopRefusal || refuses(raw):
+	case r.Stop == model.StopRefusal || !trust && !tagged && txt != "" && len(txt) < leastUntagged:
 		return "", &Finding{FoundRefused, text.Clip(raw, 120)}
 	case trust && txt != "": // a summary that was cut at its limit is used all the same
 		return txt, nil
@@ -41,17 +40,21 @@ func answerText(r model.Reply, trust bool) (string, *Finding) {
 	return txt, nil
 }
 
+// leastUntagged is the least number of bytes of a digest without its tags: what is shorter
+// says that there will be none.
+const leastUntagged = 600
+
 // digestPart returns what is in the digest tags, or all but the analysis if there are none,
 // and whether every tag is closed.
-func digestPart(raw string) (txt string, closed bool) {
+func digestPart(raw string) (txt string, tagged, closed bool) {
 	txt, closed = withoutTag(raw, "analysis")
 	for _, tag := range []string{"digest", "summary"} {
 		if _, in, ok := strings.Cut(txt, "<"+tag+">"); ok {
 			in, _, ok = text.CutLast(in, "</"+tag+">")
-			return strings.TrimSpace(in), closed && ok
+			return strings.TrimSpace(in), true, closed && ok
 		}
 	}
-	return strings.TrimSpace(txt), closed
+	return strings.TrimSpace(txt), false, closed
 }
 
 // withoutTag removes a tag with what is in it.
@@ -67,20 +70,4 @@ func withoutTag(s, tag string) (string, bool) {
 		}
 		s = before + after
 	}
-}
-
-// refuses reports whether an answer is a refusal: short, and it begins like one.
-func refuses(text string) bool {
-	text = strings.ToLower(strings.TrimSpace(text))
-	if len(text) > 600 {
-		return false
-	}
-	text = strings.ReplaceAll(text, "’", "'")
-	return slices.ContainsFunc(refusals, func(p string) bool { return strings.HasPrefix(text, p) })
-}
-
-var refusals = []string{
-	"i'm sorry, but", "i am sorry, but", "sorry, but i", "i can't help", "i cannot help", "i can't assist",
-	"i cannot assist", "i'm unable to", "i am unable to", "i can't provide", "i cannot provide", "i won't",
-	"i'm not able to", "i can't summarize", "i cannot summarize", "i must decline", "as an ai",
 }
