@@ -37,7 +37,7 @@ func (s *Summarizer) digest() digest.Options {
 		return digest.Options{}
 	}
 	return digest.Options{
-		Generator: s, Model: s.Model, Fork: digest.ForkNever, NoBackground: true,
+		Generator: s, Model: s.Model, NoFork: true, NoBackground: true,
 		Deadline: 10 * time.Minute, Calls: -1, Breaker: -1,
 	}
 }

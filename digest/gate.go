@@ -62,7 +62,6 @@ func unescaped(s string) string {
 // gateWants is what a digest must be like.
 type gateWants struct {
 	room     int    // tokens
-	words    int    // 0: no limit
 	replaces int    // tokens of the turns it stands for
 	prev     string // the earlier digest that it takes the place of
 	count    func(string) int
@@ -84,15 +83,13 @@ const (
 
 // check passes a digest through the gate.
 func (g *gateSource) check(txt string, w gateWants) gateResult {
-	tokens, words := w.count(txt), len(strings.Fields(txt))
+	tokens := w.count(txt)
 	refuse := func(kind FindingKind, what string) gateResult { return gateResult{findings: []Finding{{kind, what}}} }
 	switch {
-	case words == 0:
+	case strings.TrimSpace(txt) == "":
 		return refuse(FoundEmpty, "")
 	case tokens > w.room+w.room/gateSlack:
 		return refuse(FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
-	case w.words > 0 && words > w.words+w.words/gateSlack:
-		return refuse(FoundTooLong, text.Thousands(words)+" words, "+text.Thousands(w.words)+" are allowed")
 	case tokens >= w.replaces:
 		return refuse(FoundTooLong, "it is longer than the turns it stands for")
 	}

@@ -225,7 +225,7 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	case j.Ask.Trust:
 		return text, nil, nil
 	}
-	res := j.gate.check(text, gateWants{room: j.Source.Need.Room, words: j.Options.Words, replaces: j.Source.Replaces, prev: j.prev, count: j.Count})
+	res := j.gate.check(text, gateWants{room: j.Source.Need.Room, replaces: j.Source.Replaces, prev: j.prev, count: j.Count})
 	if !res.ok {
 		return "", res.findings, errWrong
 	}
@@ -297,7 +297,7 @@ func (j *writer) turnsRoom() int {
 // fork decides how to ask: with the live request's prefix, which the provider has in its
 // cache, or with the turns as text, which are fewer tokens and may go to a cheaper model.
 func (j *writer) fork() bool {
-	if j.Ask.Trust || j.Options.Fork == ForkNever || len(j.Source.View) == 0 {
+	if j.Ask.Trust || j.Options.NoFork || len(j.Source.View) == 0 {
 		return false
 	}
 	prompt := j.Source.ViewTokens + j.Count(j.Source.System)
@@ -306,9 +306,6 @@ func (j *writer) fork() bool {
 	}
 	if prompt+2_000 > (j.turnsRoom()+j.Source.Need.Room)*10/9 {
 		return false
-	}
-	if j.Options.Fork == ForkAlways {
-		return true
 	}
 	if j.Options.Model.ID != j.Live.ID {
 		return false // another model has nothing in its cache

@@ -26,9 +26,10 @@ type Options struct {
 	Rules string
 
 	Tokens int // most tokens of a digest; 0: what the view has room for, about half of it
-	Words  int // most words of a digest; 0: no limit
-
-	Fork ForkMode // whether the request continues the live one
+	// NoFork: the request holds the conversation as text, with long results cut. Otherwise it
+	// continues the live one, so that the provider's prompt cache is warm, where that is cheaper
+	// and fits.
+	NoFork bool
 
 	// Deadline bounds the time of one digest with all its tries while the caller waits;
 	// 0: a minute. One in the background may take four times as long.
@@ -43,18 +44,6 @@ type Options struct {
 
 // The calls are counted within callsPer; an open breaker closes after breakerPause.
 const callsPer, breakerPause = 10 * time.Minute, 5 * time.Minute
-
-// ForkMode says how the summarizer is asked.
-type ForkMode uint8
-
-// The ways to ask. A forked request has the live one's system prompt, tools and messages
-// and ends with the instruction, so that the provider's prompt cache is warm. A standalone
-// request holds the conversation as text, with long results cut.
-const (
-	ForkAuto   ForkMode = iota // whatever is cheaper and fits
-	ForkAlways                 // forked, as long as it fits
-	ForkNever                  // always standalone
-)
 
 // Fill sets what is zero to its default: breaker is the policy's, session the session's
 // model.

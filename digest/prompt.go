@@ -89,9 +89,6 @@ func (j *writer) digestText(w wanted) string {
 		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
 	}
 	words := w.room * 11 / 20 // as many as digests of work with code have
-	if n := j.Options.Words; n > 0 {
-		words = min(words, n)
-	}
 	limit := fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
 	return fmt.Sprintf(digestTask, about, rules.String(), limit, handles)
 }
@@ -155,9 +152,6 @@ func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
 	}
 	if r := strings.TrimSpace(j.Options.Rules); r != "" {
 		req.System += "\nThe user's own rules for summaries: " + r
-	}
-	if n := j.Options.Words; n > 0 {
-		req.System += fmt.Sprintf("\nAt most %s words.", text.Thousands(n))
 	}
 	if n := j.Ask.Source; n > 0 {
 		turns = text.ClipRunes(turns, n)

@@ -69,7 +69,7 @@ func TestDigestHasTheRoom(t *testing.T) {
 			all := fold.Share(1)
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Budget: fold.Budget{Window: tt.budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all},
-				Model:  model.Model{ID: "scripted", Window: 400_000}, Digest: digest.Options{Generator: m, NoBackground: true, Fork: digest.ForkNever},
+				Model:  model.Model{ID: "scripted", Window: 400_000}, Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
 			})
 			add := func(msgs ...transcript.Message) {
 				t.Helper()
@@ -122,7 +122,7 @@ func TestDigestReadsSupersededResults(t *testing.T) {
 	m := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say(goodDigest)}}
 	var events []pleat.Event
 	o := digestOptions(m, &events)
-	o.Digest.Fork = digest.ForkNever
+	o.Digest.NoFork = true
 	s := pleattest.Open(t, store.NewMemory(), o)
 	if err := s.Append(t.Context(), transcript.User("Read it."),
 		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)), transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
