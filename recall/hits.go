@@ -12,13 +12,11 @@ import (
 )
 
 // An answer has little room, and which place has what the model looks for is not known. So
-// many places are shown: the strongest with the lines around them, others with the lines next
-// to those that match or these alone, under one short heading for each source. Much weaker
-// places are only counted.
+// many places are shown: the strongest with the lines around them, others with the lines that
+// match alone, under one short heading for each source. Much weaker places are only counted.
 const (
 	fullPlaces  = 2    // places that are shown with the lines around them
 	fullShare   = 0.6  // of the best score, from which on they are
-	nextShare   = 0.35 // from which on lines next to matches are shown
 	weakShare   = 0.17 // below which a place is only counted
 	namedPlaces = 3    // of that many best places those without room are named; others are counted
 	sameLines   = 0.7  // share of a place's lines that the answer has already, from which on it adds nothing
@@ -26,11 +24,11 @@ const (
 	callRoom    = 12   // tokens for naming a place, beside the call
 )
 
-// foundPlace is a window that was chosen, in the forms in which it can be shown: with
-// the lines around it, its matches with the lines next to them, its matches.
+// foundPlace is a window that was chosen, in the forms in which it can be shown: with the lines
+// around it, and its matches alone.
 type foundPlace struct {
 	hit   SearchHit // without lines
-	forms [3][]Line
+	forms [2][]Line
 	call  string // shows all of it
 }
 
@@ -51,10 +49,7 @@ func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int
 			continue
 		}
 		first := 0
-		switch {
-		case share < nextShare:
-			first = 2
-		case shown >= fullPlaces || share < fullShare:
+		if shown >= fullPlaces || share < fullShare {
 			first = 1
 		}
 		cost, ok := a.place(p, shown, p.forms[first:], room-used, count)
@@ -92,7 +87,7 @@ func (a *SearchAnswer) place(p *foundPlace, shown int, forms [][]Line, room int,
 	if shown > 0 || len(p.forms[0]) == 0 {
 		return 0, false
 	}
-	lines := p.forms[2]
+	lines := p.forms[1]
 	if len(lines) == 0 {
 		lines = p.forms[0]
 	}
@@ -258,16 +253,13 @@ func (x *searcher) found(c candidate) foundPlace {
 			k.match = match(i)
 			l := t.line(k)
 			p.forms[0] = append(p.forms[0], l)
-			if k.match || match(i-1) || match(i+1) {
-				p.forms[1] = append(p.forms[1], l)
-			}
 			if k.match {
-				p.forms[2] = append(p.forms[2], l)
+				p.forms[1] = append(p.forms[1], l)
 			}
 		}
 	}
 	if x.r.Around == 0 {
-		p.forms[0], p.forms[1] = p.forms[2], p.forms[2]
+		p.forms[0] = p.forms[1]
 	}
 	p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
 	if c.to-c.from == 1 && len(p.forms[0]) > 0 && !p.forms[0][0].whole() {
