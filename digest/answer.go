@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -47,7 +48,8 @@ const leastUntagged = 600
 // digestPart returns what is in the digest tags, or all but the analysis if there are none,
 // and whether every tag is closed.
 func digestPart(raw string) (txt string, tagged, closed bool) {
-	txt, closed = withoutTag(raw, "analysis")
+	txt, _, open := strings.Cut(analysis.ReplaceAllString(raw, ""), "<analysis>")
+	closed = !open
 	for _, tag := range []string{"digest", "summary"} {
 		if _, in, ok := strings.Cut(txt, "<"+tag+">"); ok {
 			in, _, ok = text.CutLast(in, "</"+tag+">")
@@ -57,17 +59,4 @@ func digestPart(raw string) (txt string, tagged, closed bool) {
 	return strings.TrimSpace(txt), false, closed
 }
 
-// withoutTag removes a tag with what is in it.
-func withoutTag(s, tag string) (string, bool) {
-	for {
-		before, rest, ok := strings.Cut(s, "<"+tag+">")
-		if !ok {
-			return s, true
-		}
-		_, after, ok := strings.Cut(rest, "</"+tag+">")
-		if !ok {
-			return before, false
-		}
-		s = before + after
-	}
-}
+var analysis = regexp.MustCompile(`(?s)<analysis>.*?</analysis>`)

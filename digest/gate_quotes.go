@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -92,41 +93,24 @@ type quotation struct {
 
 func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark] }
 
-// quotations finds the quotations of a text, outside of code. A quote opens one behind a
-// space or a bracket and closes it before what is no word, so that the words between two
-// quotations are not taken for one.
+// quotations finds the quotations of a text, outside of code. A quote opens one behind what is
+// no word and closes it before what is no word, so that the words between two quotations are
+// not taken for one.
 func quotations(s string) []quotation {
 	var list []quotation
-	for i := 0; i < len(s); i++ {
-		open, end := "", ""
-		switch {
-		case s[i] == '`':
-			if n := strings.IndexByte(s[i+1:], '`'); n > 0 {
-				i += n + 1
-			}
-			continue
-		case strings.HasPrefix(s[i:], "“"):
-			open, end = "“", "”"
-		case s[i] == '"' && i+1 < len(s) && !text.IsSpaceByte(s[i+1]) && (i == 0 || strings.IndexByte(" \t([{<=:/*_'~|>-", s[i-1]) >= 0):
-			open, end = `"`, `"`
+	for _, at := range quotedText.FindAllStringIndex(s, -1) {
+		switch s[at[0]] {
+		case '`':
+		case '"':
+			list = append(list, quotation{at[0], at[1], len(`"`)})
 		default:
-			continue
-		}
-		for k := i + len(open); ; {
-			n := strings.Index(s[k:], end)
-			if n < 0 {
-				break
-			}
-			k += n + len(end)
-			if k == len(s) || text.ByteClass[s[k]]&text.ByteWord == 0 {
-				list = append(list, quotation{i, k, len(open)})
-				i = k - 1
-				break
-			}
+			list = append(list, quotation{at[0], at[1], len("“")})
 		}
 	}
 	return list
 }
+
+var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\\B\"\\S.*?\"\\B")
 
 // nearlySaid reports whether a person said something with nearly all of these words.
 func (g *gateSource) nearlySaid(q string) bool {
