@@ -50,10 +50,7 @@ func Answer(ctx context.Context, s Session, window int, tool, input string) (tex
 	if !ok {
 		return "", false, false
 	}
-	a, err := readArgs(tool, input)
-	if err == nil {
-		text, err = answer(answerer{s, window}, ctx, a)
-	}
+	text, err := answer(answerer{s, window}, ctx, readArgs(tool, input))
 	if err != nil {
 		return mark + tool + " failed] " + err.Error() + "\n", true, true
 	}
@@ -179,29 +176,32 @@ type Compacted struct {
 }
 
 // args are the arguments of a call as they came.
-type args map[string]json.RawMessage
+type args map[string]any
 
 // mainArg is what a call with a bare value means.
 var mainArg = map[string]string{
-	ToolUnfold: "handle", ToolSearch: "queries", ToolLedger: "path", ToolNote: "key", ToolPin: "text", ToolCompact: "focus",
+	ToolUnfold: "handle", ToolSearch: "queries", ToolLedger: "path",
+	ToolNote: "key", ToolPin: "text", ToolCompact: "focus",
 }
 
-func readArgs(tool, input string) (args, error) {
-	input = strings.TrimSpace(input)
-	a := args{}
-	switch {
-	case input == "":
-	case !json.Valid([]byte(input)):
-		quoted, _ := json.Marshal(input)
-		a[mainArg[tool]] = quoted
-	case input[0] == '{':
-		if err := json.Unmarshal([]byte(input), &a); err != nil {
-			return nil, fmt.Errorf("read arguments: %w", err)
-		}
+func readArgs(tool, input string) args {
+	switch v := readJSON(input).(type) {
+	case nil:
+		return args{}
+	case map[string]any:
+		return v
 	default:
-		a[mainArg[tool]] = json.RawMessage(input)
+		return args{mainArg[tool]: v}
 	}
-	return a, nil
+}
+
+// readJSON reads a value with its numbers as they are written. What is no JSON is a string.
+func readJSON(input string) (v any) {
+	d := json.NewDecoder(strings.NewReader(input))
+	if d.UseNumber(); !json.Valid([]byte(input)) || d.Decode(&v) != nil {
+		v = strings.TrimSpace(input)
+	}
+	return v
 }
 
 // text returns an argument as text, whatever its JSON type, the elements of a list separated
@@ -211,34 +211,29 @@ func (a args) text(name string) string { return strings.Join(a.list(name), ",") 
 // list returns an argument as a list. It also accepts a string with a JSON list in it and,
 // for kinds and outcomes, names with commas between them.
 func (a args) list(name string) []string {
-	raw := a[name]
-	var one string
-	if json.Unmarshal(raw, &one) == nil {
-		switch {
-		case strings.HasPrefix(strings.TrimSpace(one), "[") && json.Valid([]byte(one)) && name == "queries":
-			raw = json.RawMessage(one)
-		case name == "kind" || name == "outcome":
-			return strings.FieldsFunc(one, func(r rune) bool { return r == ',' || r == ' ' })
-		case one == "":
-			return nil
-		default:
-			return []string{one}
+	switch v := a[name].(type) {
+	case nil:
+		return nil
+	case string:
+		if list, ok := readJSON(v).([]any); ok && name == "queries" {
+			return args{"": list}.list("")
 		}
-	}
-	var many []json.RawMessage
-	if json.Unmarshal(raw, &many) != nil {
-		if len(raw) == 0 || string(raw) == "null" {
+		if name == "kind" || name == "outcome" {
+			return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
+		}
+		if v == "" {
 			return nil
 		}
-		return []string{string(raw)} // a number, a flag
-	}
-	var out []string
-	for _, e := range many {
-		if text := (args{"": e}).text(""); text != "" {
-			out = append(out, text)
+		return []string{v}
+	case []any:
+		var out []string
+		for _, e := range v {
+			out = append(out, args{"": e}.list("")...)
 		}
+		return out
+	default:
+		return []string{fmt.Sprint(v)} // a number, a flag
 	}
-	return out
 }
 
 func (a args) number(name string) int {

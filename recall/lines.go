@@ -260,17 +260,11 @@ const (
 
 // fitting returns the end of the longest beginning of a cut that takes at most room tokens.
 func (t textLines) fitting(c cut, room int, count func(string) int) int {
-	low, high := 0, min(c.to-c.from, 8*room)
-	for low < high {
-		mid := (low + high + 1) / 2
+	low := sort.Search(min(c.to-c.from, 8*room), func(n int) bool {
 		d := c
-		d.to = t.boundary(c.from + mid)
-		if count(t.line(d).render()) <= room {
-			low = mid
-		} else {
-			high = mid - 1
-		}
-	}
+		d.to = t.boundary(c.from + n + 1)
+		return count(t.line(d).render()) > room
+	})
 	if low == 0 { // always some progress
 		low = min(c.to-c.from, utf8.UTFMax)
 	}

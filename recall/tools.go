@@ -134,11 +134,7 @@ func (f *Finder) originCall(bf *transcript.BlockFacts, recall func(handle string
 	if _, known := f.Place(origin); !ok || !known {
 		return recall // a search, or another program's tool
 	}
-	a, err := readArgs(ToolUnfold, call.Input.String())
-	if err != nil {
-		return recall
-	}
-	part, ok := unfoldedPart(a)
+	part, ok := unfoldedPart(readArgs(ToolUnfold, call.Input.String()))
 	if !ok || recall(origin) == "" {
 		return recall
 	}
