@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -104,17 +105,13 @@ func (in *input) answer(e *ledger.Entry) string {
 // longestURL returns the longest address of a page in a JSON text: that of the thing itself
 // is longer than those of its author and repository.
 func longestURL(text string) string {
-	const mark = `"html_url":`
 	best := ""
-	for {
-		_, rest, ok := strings.Cut(text, mark)
-		if !ok {
-			return best
+	for _, m := range pageURL.FindAllStringSubmatch(text, -1) {
+		if len(m[1]) > len(best) {
+			best = m[1]
 		}
-		url, _, _ := strings.Cut(strings.TrimLeft(rest, ` "`), `"`)
-		if len(url) > len(best) && len(url) <= 120 {
-			best = url
-		}
-		text = rest
 	}
+	return best
 }
+
+var pageURL = regexp.MustCompile(`"html_url":[ "]*([^"]{0,120})"`)

@@ -327,24 +327,19 @@ func (p *minedPart) mineLines(txt string) {
 // trimmedLines yields where the lines of a text begin and end without the space around them.
 func trimmedLines(txt string) iter.Seq2[int, int] {
 	return func(yield func(start, end int) bool) {
-		for at := 0; at < len(txt); {
-			start, end := at, len(txt)
-			if i := strings.IndexByte(txt[at:], '\n'); i >= 0 {
-				end = at + i
-			}
-			at = end + 1
-			for start < end && text.IsSpaceByte(txt[start]) {
-				start++
-			}
-			for end > start && text.IsSpaceByte(txt[end-1]) {
-				end--
-			}
+		at := 0
+		for line := range strings.Lines(txt) {
+			end := at + len(strings.TrimRight(line, blanks))
+			start := min(at+len(line)-len(strings.TrimLeft(line, blanks)), end)
 			if !yield(start, end) {
 				return
 			}
+			at += len(line)
 		}
 	}
 }
+
+const blanks = " \t\r\n"
 
 // isNested reports whether a line is indented whose text begins at start.
 func isNested(txt string, start int) bool { return start > 0 && txt[start-1] != '\n' }
