@@ -157,7 +157,8 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 		body = body[n:]
 	}
 	txt := strings.TrimSpace(kept.String())
-	if txt == "" || !strings.ContainsFunc(txt, func(r rune) bool { return text.IsLetterRune(r) || r >= '0' && r <= '9' }) && len(found) > 0 {
+	says := strings.ContainsFunc(txt, func(r rune) bool { return text.IsLetterRune(r) || r >= '0' && r <= '9' })
+	if txt == "" || !says && len(found) > 0 {
 		return "", found
 	}
 	return indent + trimmed[:mark] + txt, found
@@ -179,7 +180,8 @@ func sentenceEnd(s string) int {
 // forged reports whether a line looks like one that only pleat writes.
 func forged(line string) bool {
 	return slices.ContainsFunc([]string{
-		"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest", "<system-reminder", "</system-reminder",
+		"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest",
+		"<system-reminder", "</system-reminder",
 	}, func(p string) bool { return strings.HasPrefix(line, p) })
 }
 

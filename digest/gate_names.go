@@ -57,12 +57,13 @@ func refsIn(txt string) [][]int {
 const (
 	refWords = `(?:messages?|msgs?|calls?|turns?)`
 	refMore  = `\d+\b(?:(?:[\s,&/–-]|\b(?:and|to|or)\b)+[#m]?\d+\b)*`
+	refAlone = `[(\[]#?\d+(?:[\s,&/–-]+#?\d+)*[)\]]`
 )
 
 var (
 	refWord  = regexp.MustCompile(`(?i)\b(?:(?:messages?|msgs?|calls?)(?:\b|\d)|turns?[ .]?#?\d)`) // it turns out
 	namedRef = regexp.MustCompile(`(?i)\b(?:` + refWords + `[ .]?#?|m)` + refMore)
-	anyRef   = regexp.MustCompile(`(?i)(?:\b(?:` + refWords + `[ .]?#?|m)|#)` + refMore + `|[(\[]#?\d+(?:[\s,&/–-]+#?\d+)*[)\]]`)
+	anyRef   = regexp.MustCompile(`(?i)(?:\b(?:` + refWords + `[ .]?#?|m)|#)` + refMore + `|` + refAlone)
 	digitRun = regexp.MustCompile(`\d+`)
 )
 
@@ -97,6 +98,8 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 	return list
 }
 
+var rooted = regexp.MustCompile(`^(?:\.{0,2}|~)/`)
+
 // isPathText tells paths from alternatives such as and/or: a path begins like one, or one
 // of its elements has a dot or an underscore, or it has many elements, or it is in code.
 func isPathText(t string, code bool) bool {
@@ -106,7 +109,7 @@ func isPathText(t string, code bool) bool {
 	if !strings.ContainsFunc(t, text.IsLetterRune) {
 		return false // 1/2, 24/7
 	}
-	if strings.HasPrefix(t, "/") || strings.HasPrefix(t, "./") || strings.HasPrefix(t, "../") || strings.HasPrefix(t, "~/") {
+	if rooted.MatchString(t) {
 		return strings.Count(t, "/") > 1 || code || strings.ContainsAny(t, "._-0123456789")
 	}
 	if code {
@@ -205,8 +208,9 @@ func isIdentifier(t string, code bool) bool {
 }
 
 // commonTerm has words with digits in them that anybody may use.
-var commonTerm = text.WordSet(`utf8 utf-8 utf16 utf-16 sha1 sha-1 sha256 sha-256 sha512 md5sum base64 http2 http1 oauth2 ipv4 ipv6
-	int32 int64 uint8 uint32 uint64 float32 float64 x86_64 amd64 arm64 es6 h264 python3 iso8601 rfc3339 win32 log4j i18n l10n a11y off-by-1`)
+var commonTerm = text.WordSet(`utf8 utf-8 utf16 utf-16 sha1 sha-1 sha256 sha-256 sha512 md5sum base64 http2 http1 oauth2
+	ipv4 ipv6 int32 int64 uint8 uint32 uint64 float32 float64 x86_64 amd64 arm64 es6 h264 python3 iso8601 rfc3339 win32
+	log4j i18n l10n a11y off-by-1`)
 
 // sourceNames finds names in the text of a conversation.
 type sourceNames struct {
@@ -297,7 +301,9 @@ func (n *sourceNames) word(t string, beginning bool) bool {
 		}
 		at := from + i
 		end := at + len(t)
-		if (at == 0 || t[0] == '_' || text.ByteClass[n.lower[at-1]]&text.ByteWord == 0) && (beginning || end == len(n.lower) || text.ByteClass[n.lower[end]]&text.ByteWord == 0) {
+		begins := at == 0 || t[0] == '_' || text.ByteClass[n.lower[at-1]]&text.ByteWord == 0
+		ends := beginning || end == len(n.lower) || text.ByteClass[n.lower[end]]&text.ByteWord == 0
+		if begins && ends {
 			return true
 		}
 		from = at + 1

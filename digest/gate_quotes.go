@@ -43,9 +43,10 @@ func stemOf(w string) string {
 // flatText is a text in the form in which quotations are compared: lower case, no quotes
 // inside of quotes, one space between words.
 func flatText(s string) string {
-	s = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "").Replace(strings.ToLower(s))
-	return strings.Join(strings.Fields(s), " ")
+	return strings.Join(strings.Fields(withoutQuotes.Replace(strings.ToLower(s))), " ")
 }
+
+var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "")
 
 // quotes checks the quotations of a sentence. What the user is said to have said must be the
 // user's; other quotations must be somebody's. What nobody said, or the user in nearly these

@@ -225,7 +225,8 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	case j.Ask.Trust:
 		return text, nil, nil
 	}
-	res := j.gate.check(text, gateWants{room: j.Source.Need.Room, replaces: j.Source.Replaces, prev: j.prev, count: j.Count})
+	wants := gateWants{room: j.Source.Need.Room, replaces: j.Source.Replaces, prev: j.prev, count: j.Count}
+	res := j.gate.check(text, wants)
 	if !res.ok {
 		return "", res.findings, errWrong
 	}

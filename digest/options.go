@@ -38,8 +38,10 @@ type Options struct {
 	// Otherwise they are prepared from yellow on, so that nobody waits at red.
 	NoBackground bool
 
-	Calls   int // most calls of the model within ten minutes; 0: 24; negative: no limit
-	Breaker int // failed digests in a row after which code writes them for five minutes; 0: the policy's, else 3; negative: never
+	Calls int // most calls of the model within ten minutes; 0: 24; negative: no limit
+	// Breaker is the number of failed digests in a row after which code writes them for five
+	// minutes; 0: the policy's, else 3; negative: never.
+	Breaker int
 }
 
 // The calls are counted within callsPer; an open breaker closes after breakerPause.

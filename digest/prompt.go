@@ -2,6 +2,7 @@ package digest
 
 import (
 	"cmp"
+	_ "embed"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,43 +14,13 @@ import (
 
 // The prompt. docs/digest.md has the reasons for its rules.
 
-const digestSystem = `You write digests of conversations between a user and an AI agent that works with tools. A digest stands for turns that the agent will no longer see; it goes on working from the digest and from the newest turns alone. You do not go on with the work yourself, and you do not answer the user. You answer with text only and call no tools.`
+const digestSystem = "You write digests of conversations between a user and an AI agent that works with tools. " +
+	"A digest stands for turns that the agent will no longer see; it goes on working from the digest and from the " +
+	"newest turns alone. You do not go on with the work yourself, and you do not answer the user. " +
+	"You answer with text only and call no tools."
 
-const digestTask = `TEXT ONLY. Do not call any tool: a tool call is rejected and the digest is lost.
-
-%s Write the digest that the agent will go on from. It will work on what these turns left, and it will be asked about them: what you leave out it does not know, and what you get wrong it will do wrong.
-
-A program puts these beside your digest: the user's messages word for word, the task list, the names of all changed files, and the newest commands. Nothing else of these turns is left: no contents of files, no results, nothing that the agent said or thought. So do not copy the user's messages and do not list files; tell what they do not tell:
-
-- For each thing that the user asked, in order and with the number of the message: what was done, and how it ended: done, changed later, undone, refused, open. What a short answer of the user ("yes", "the second") answered.
-- Each decision: what was chosen, what was rejected, the reason, and whose decision it was.
-- What was found out: how the code, system or subject works, the causes of errors, what was tried and did not work, and why.
-- Exact text, copied: names, signatures, settings, commands, the lines that matter of files that were read or written, error messages, test results with their numbers, commits, versions, URLs.
-- What was undone or corrected, by whom, and why: also what the agent claimed and what turned out to be so.
-- How things stand at the end: what works, what was verified and how, what was not, what is left over, what is open, what comes next.
-
-Rules:
-
-- Say only what the conversation says. Copy every path, identifier, number, version, hash, URL and error text exactly as it stands there. No rounding, no totals of your own, no guesses; what you are not sure of you leave out.
-- Never write that the user said, wanted, approved or agreed to something unless a message of role user has it, and name that message: (message 12). Quote the user in double quotes, word for word, or do not quote. What the agent or a tool suggested is the agent's, also where nobody objected.
-- Where something changed more than once, say how it is now, and in a few words what it was before.
-- Write dense bullets, each a whole fact with its exact names. No praise, no remarks about the digest.
-%s
-First think inside <analysis> tags, briefly: walk through the conversation in order and note decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then write the digest inside <digest> tags: at most %s, and not much less. Room that you leave is lost: when you have said what matters most, go on with what matters next. Use these sections, and leave out those that would be empty:
-
-### Goal and constraints
-What the user wants now. Constraints only as quotes, with the number of the message.
-### What was asked and what came of it
-### Decisions and reasons
-### Findings
-### Files and exact text
-What each file that matters is for, what changed in it, and the lines of it that matter.
-### Errors, corrections, what was undone
-### State, open ends, next step
-### Unfold for details about
-%s
-
-Again: text only, no tool calls. <analysis>…</analysis>, then <digest>…</digest>.`
+//go:embed task.txt
+var digestTask string
 
 // digestText is the instruction.
 func (j *writer) digestText(w wanted) string {
@@ -57,11 +28,15 @@ func (j *writer) digestText(w wanted) string {
 	var rules strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&rules, "- "+format+"\n", args...) }
 	if w.prev {
-		about = "The turns above are about to be folded away. They go on from an earlier digest, which is given before them and will be replaced by yours."
+		about = "The turns above are about to be folded away. They go on from an earlier digest, " +
+			"which is given before them and will be replaced by yours."
 		if j.forked {
-			about = "The conversation above is about to be folded away. Its first part was folded before: the page that stands for it has an earlier digest, which will be replaced by yours."
+			about = "The conversation above is about to be folded away. Its first part was folded before: " +
+				"the page that stands for it has an earlier digest, which will be replaced by yours."
 		}
-		line("The earlier digest is the base. A fact of it that still holds keeps its wording, word for word: do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or proved wrong; put what is new beside it.")
+		line("The earlier digest is the base. A fact of it that still holds keeps its wording, word for word: " +
+			"do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or proved wrong; " +
+			"put what is new beside it.")
 	}
 	if w.parts > 1 {
 		about += fmt.Sprintf(" This is part %d of %d; the rest comes later.", w.part+1, w.parts)
@@ -84,7 +59,8 @@ func (j *writer) digestText(w wanted) string {
 			fmt.Fprintf(&rules, "  - %s\n", text.Clip(f.String(), 200))
 		}
 	}
-	handles := "Topics that may have to be looked up, each with the handle in brackets of the result that has it: topic [handle]."
+	handles := "Topics that may have to be looked up, " +
+		"each with the handle in brackets of the result that has it: topic [handle]."
 	if j.forked {
 		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
 	}
@@ -146,7 +122,8 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 
 // plainRequest is the request of policies that take a summary as it comes.
 func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
-	req.System = cmp.Or(j.Ask.Prompt, "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools.")
+	const usual = "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools."
+	req.System = cmp.Or(j.Ask.Prompt, usual)
 	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
 		req.System += "\nWhat matters most: " + f
 	}
@@ -156,7 +133,8 @@ func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
 	if n := j.Ask.Source; n > 0 {
 		turns = text.ClipRunes(turns, n)
 	}
-	req.Messages = []transcript.Message{transcript.User(turns + "\n\n" + cmp.Or(j.Ask.Closing, "Write the summary of these turns now."))}
+	closing := cmp.Or(j.Ask.Closing, "Write the summary of these turns now.")
+	req.Messages = []transcript.Message{transcript.User(turns + "\n\n" + closing)}
 	return req
 }
 

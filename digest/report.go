@@ -10,9 +10,11 @@ import (
 
 // Report says how a digest came to be, or why there is none.
 type Report struct {
-	Start      int    `json:"start"` // it is of messages Start ≤ i < End, counted from 0
-	End        int    `json:"end"`
-	By         string `json:"by"`                   // "model"; "code": a model was asked, or would have been, and its digest is not used
+	Start int `json:"start"` // it is of messages Start ≤ i < End, counted from 0
+	End   int `json:"end"`
+	// By is "model" or, if a model was asked or would have been, and its digest is not used,
+	// "code".
+	By         string `json:"by"`
 	Model      string `json:"model,omitempty"`      // the summarizer
 	Why        string `json:"why,omitempty"`        // by code: why
 	Focus      string `json:"focus,omitempty"`      // what it was asked to favour

@@ -138,10 +138,17 @@ func (in *input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, pa
 				worth *= removedWorth
 			}
 		}
-		f.at[l.hash] = len(f.lines)
-		f.lines = append(f.lines, changedText{ref: ref, sub: sub, start: l.start, end: l.end, added: added, worth: worth, names: part.namesOf(i)})
+		f.note(l.hash, changedText{
+			ref: ref, sub: sub, start: l.start, end: l.end, added: added, worth: worth, names: part.namesOf(i),
+		})
 	}
 	f.known = true
+}
+
+// note adds a line that came or went.
+func (f *fileChange) note(hash uint64, l changedText) {
+	f.at[hash] = len(f.lines)
+	f.lines = append(f.lines, l)
 }
 
 // removedWorth is what a removed line is worth against an added one.
@@ -174,8 +181,10 @@ func (in *input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 				}
 				before[l.hash] = true
 				if _, told := f.at[l.hash]; !told && l.lead == leadDefinition && !now[l.hash] {
-					f.at[l.hash] = len(f.lines)
-					f.lines = append(f.lines, changedText{ref: ref, sub: sub, start: l.start, end: l.end, worth: lineWorth[lineDefinition] * removedWorth, names: p.namesOf(i)})
+					f.note(l.hash, changedText{
+						ref: ref, sub: sub, start: l.start, end: l.end, names: p.namesOf(i),
+						worth: lineWorth[lineDefinition] * removedWorth,
+					})
 				}
 			}
 		}

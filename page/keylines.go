@@ -71,8 +71,8 @@ func (p *picker) shown(c *keyLine) bool { return p.seen.of(p.srcs[c.src].lines[c
 
 // ratio is what a line adds to the page now for each token.
 func (p *picker) ratio(c *keyLine) float32 {
-	// the more of a source is shown, the less more helps
-	return p.gain(c, &p.told, toldBefore|toldByLine) / (1 + p.taken[c.src]/p.share) / p.cost(c, p.open[p.srcs[c.src].group])
+	more := 1 + p.taken[c.src]/p.share // the more of a source is shown, the less more helps
+	return p.gain(c, &p.told, toldBefore|toldByLine) / more / p.cost(c, p.open[p.srcs[c.src].group])
 }
 
 // gain returns what a line adds to a page where some tell what they tell: what it says, as

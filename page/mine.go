@@ -280,7 +280,8 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		} else if isQuiet(e.Tool) {
 			return nil
 		}
-		return []blockPart{{kind: kind, about: callSubject(e), text: text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)}}
+		said := text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)
+		return []blockPart{{kind: kind, about: callSubject(e), text: said}}
 	}
 	return nil
 }
@@ -386,8 +387,8 @@ func leadOf(line string, nested bool) uint8 {
 }
 
 var (
-	definitions = text.WordSet(`func type class def interface struct enum fn impl trait export public private protected static
-		async function module namespace create alter table pub record object union typedef #define`)
+	definitions = text.WordSet(`func type class def interface struct enum fn impl trait export public private protected
+		static async function module namespace create alter table pub record object union typedef #define`)
 	values       = text.WordSet("const var let val package final")
 	commentMarks = text.WordSet("// # /* * -- <!-- import from use require \" ' //go")
 )

@@ -110,11 +110,13 @@ func isStatement(line string) bool {
 // codeLine returns what a line of code is that begins with no keyword of leadOf.
 func codeLine(line string) uint8 {
 	n := 0
-	for n < len(line) && (text.ByteClass[line[n]]&text.ByteWord != 0 || line[n] == '"' || line[n] == '\'' || line[n] == '-' || line[n] == '.' || line[n] == '@') {
+	for n < len(line) && (text.ByteClass[line[n]]&text.ByteWord != 0 || strings.IndexByte(`"'-.@`, line[n]) >= 0) {
 		n++
 	}
 	word, rest := line[:n], line[n:]
 	last := line[len(line)-1]
+	valued := strings.HasPrefix(rest, ":") && !strings.HasPrefix(rest, ":=") ||
+		strings.HasPrefix(rest, "?:") || strings.HasPrefix(rest, " = ")
 	switch {
 	case statements[word]:
 		return linePlain
@@ -124,17 +126,18 @@ func codeLine(line string) uint8 {
 		return lineDefinition
 	case n > 0 && rest[0] == '(' && last == '{' && !strings.Contains(word, "."): // a method
 		return lineDefinition
-	case n > 0 && (rest[0] == ':' && !strings.HasPrefix(rest, ":=") || strings.HasPrefix(rest, "?:") || strings.HasPrefix(rest, " = ")):
+	case n > 0 && valued:
 		return lineField
-	case n > 0 && rest[0] == ' ' && text.ByteClass[word[0]]&(text.ByteLower|text.ByteUpper) != 0 && !strings.ContainsAny(line, "=(,;"): // name and type
+	case n > 0 && rest[0] == ' ' && text.IsLetterByte(word[0]) && !strings.ContainsAny(line, "=(,;"): // name and type
 		return lineField
 	}
 	return linePlain
 }
 
 var (
-	statements = text.WordSet("return if else for while switch case break continue defer go try catch throw await yield raise elif except finally with end do then fi done echo print")
-	testCalls  = text.WordSet("it test describe t.Run b.Run suite context should xit specify")
+	statements = text.WordSet(`return if else for while switch case break continue defer go try catch throw await yield
+		raise elif except finally with end do then fi done echo print`)
+	testCalls = text.WordSet("it test describe t.Run b.Run suite context should xit specify")
 )
 
 // changeParts returns what a call takes out of files and puts into them: for each file the
@@ -150,7 +153,10 @@ func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, about: about, text: text.CutText(old, minedBytes)})
 		}
 		if added := c.Added(); added != "" {
-			parts = append(parts, blockPart{kind: fromChange, label: c.Path, about: about, text: text.CutText(added, minedBytes), whole: c.Whole && len(c.Old) == 0})
+			parts = append(parts, blockPart{
+				kind: fromChange, label: c.Path, about: about, text: text.CutText(added, minedBytes),
+				whole: c.Whole && len(c.Old) == 0,
+			})
 		}
 	}
 	return parts
@@ -159,5 +165,6 @@ func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 // isTestFile judges a file by its name.
 func isTestFile(path string) bool {
 	base := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.Contains(base, "test") || strings.Contains(base, "spec.") || strings.Contains(path, "testdata/") || strings.Contains(path, "fixtures/")
+	return strings.Contains(base, "test") || strings.Contains(base, "spec.") ||
+		strings.Contains(path, "testdata/") || strings.Contains(path, "fixtures/")
 }

@@ -185,7 +185,8 @@ func (in *input) write() fold.WrittenPage {
 func (in *input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
-		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8, Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
+		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8,
+		Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
@@ -204,7 +205,9 @@ func (in *input) ledgerPart(room int) string {
 	case in.small:
 		share = room/4 + 300 // what others were told
 	}
-	o := ledger.RenderOptions{UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small}
+	o := ledger.RenderOptions{
+		UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small,
+	}
 	if in.Recall != nil && !in.small && in.Room.Total >= fold.SmallPage { // a small page has better uses for the room
 		o.Handle = in.callHandle
 	}
@@ -245,7 +248,8 @@ func (in *input) closing() string {
 	if way != fold.UnfoldCall(in.Handle) {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
-	return done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ledger() lists every call; the whole stretch is ` + way + "."
+	return done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ` +
+		"ledger() lists every call; the whole stretch is " + way + "."
 }
 
 // restoredState is the least number of tokens for tasks, and for notes and the like, that
@@ -262,7 +266,8 @@ func (in *input) restored() string {
 	}
 	if in.Restore.State {
 		room := max(in.Room.Total/8, restoredState)
-		tasks = in.Words().TaskList(userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.Facts().Longest})
+		o := userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.Facts().Longest}
+		tasks = in.Words().TaskList(o)
 		state = in.openState(room)
 	}
 	return text.JoinSections(tasks, state, files)

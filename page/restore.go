@@ -28,7 +28,8 @@ func (in *input) files(room int) string {
 		if shown == in.Restore.Files {
 			break
 		}
-		if in.small && !slices.Contains(in.Thrash, f.path) && (len(f.changed) > 0 || in.Ledger().Entry(f.seen).Call.Message < newest) {
+		old := len(f.changed) > 0 || in.Ledger().Entry(f.seen).Call.Message < newest
+		if in.small && old && !slices.Contains(in.Thrash, f.path) {
 			continue
 		}
 		text := in.fileText(f, min(in.Restore.PerFile, room))
@@ -98,7 +99,8 @@ func (in *input) seenFiles() []*seenFile {
 		dirs[path.Dir(toolcall.CleanPath(f.path))] = true
 	}
 	return slices.DeleteFunc(files.list, func(f *seenFile) bool {
-		return f.seen == 0 || f.gone || f.live || dirs[toolcall.CleanPath(f.path)] || in.Ledger().Entry(f.seen).Call.Message < in.Start
+		return f.seen == 0 || f.gone || f.live || dirs[toolcall.CleanPath(f.path)] ||
+			in.Ledger().Entry(f.seen).Call.Message < in.Start
 	})
 }
 

@@ -69,7 +69,9 @@ func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int
 }
 
 // place shows a place if there is room. Of the first it shows a line in any case.
-func (a *SearchAnswer) place(p *foundPlace, shown int, forms [][]Line, room int, count func(string) int) (cost int, ok bool) {
+func (a *SearchAnswer) place(
+	p *foundPlace, shown int, forms [][]Line, room int, count func(string) int,
+) (cost int, ok bool) {
 	at := slices.IndexFunc(a.Hits, func(h SearchHit) bool { return h.Handle == p.hit.Handle })
 	head := 0
 	if at < 0 {
@@ -160,7 +162,8 @@ func joinLines(lines []Line) []Line {
 // headFor returns the line above an answer with that many hits.
 func (a *SearchAnswer) headFor(hits int) string {
 	if hits == 0 {
-		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; try other words, or ledger() for calls and files.]\n", mark, a.Query)
+		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; "+
+			"try other words, or ledger() for calls and files.]\n", mark, a.Query)
 	}
 	return fmt.Sprintf("%ssearch %q: %s, best first]\n", mark, a.Query, text.Plural(hits, "hit"))
 }
@@ -233,7 +236,8 @@ func (r SearchResult) Text() string {
 func (x *searcher) found(c candidate) foundPlace {
 	bf := x.s.Facts().Block(c.ref)
 	handle := bf.Name.String()
-	p := foundPlace{hit: SearchHit{Source: x.s.source(transcript.Place{Start: c.ref.Message, End: c.ref.Message + 1, Block: c.ref.Block}, handle), Score: c.score, Same: c.same}}
+	at := transcript.Place{Start: c.ref.Message, End: c.ref.Message + 1, Block: c.ref.Block}
+	p := foundPlace{hit: SearchHit{Source: x.s.source(at, handle), Score: c.score, Same: c.same}}
 	t := linesOf(x.text(c.ref))
 	p.hit.Lines, p.hit.Bytes = t.len(), len(t.text)
 	best := x.bestLine(&c)
@@ -263,7 +267,8 @@ func (x *searcher) found(c candidate) foundPlace {
 	}
 	p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%s"`, writeRange(from+1, to)))
 	if c.to-c.from == 1 && len(p.forms[0]) > 0 && !p.forms[0][0].whole() {
-		p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%d"`, c.from+1), fmt.Sprintf("column=%d", c.start-t.starts[c.from]+1))
+		column := fmt.Sprintf("column=%d", c.start-t.starts[c.from]+1)
+		p.call = x.s.Call.with(handle, fmt.Sprintf(`lines="%d"`, c.from+1), column)
 	}
 	return p
 }

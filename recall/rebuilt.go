@@ -56,7 +56,8 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 	}
 	state := files.At(id, call)
 	u := Unfolded{File: &FileState{
-		Path: files.Name(id), Call: state.Seen(), Certain: state.Certain(), Whole: state.Whole(), Deleted: state.Gone(), Doubts: state.Doubts(),
+		Path: files.Name(id), Call: state.Seen(), Certain: state.Certain(), Whole: state.Whole(),
+		Deleted: state.Gone(), Doubts: state.Doubts(),
 	}}
 	r.Handle = PathPrefix + files.Name(id)
 	if call > 0 {
@@ -72,7 +73,8 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 		u.exact, u.What = files.Changes(id, call)
 		u.text = u.exact
 	case len(state.Lines()) == 0 && !state.Whole() && !state.Gone():
-		return Unfolded{}, fmt.Errorf("no call showed what is in %s; ledger(path=%q) lists those that touched it", files.Name(id), files.Name(id))
+		return Unfolded{}, fmt.Errorf("no call showed what is in %s; "+
+			"ledger(path=%[1]q) lists those that touched it", files.Name(id))
 	default:
 		u.known(state)
 	}
@@ -156,7 +158,8 @@ func (u *Unfolded) fileText() string {
 				sure++
 			}
 		}
-		fmt.Fprintf(&b, ", %d certain of %s known, last seen in call %d; \"?\" marks what is not certain", sure, text.Plural(u.Lines, "line"), f.Call)
+		fmt.Fprintf(&b, ", %d certain of %s known, last seen in call %d; \"?\" marks what is not certain",
+			sure, text.Plural(u.Lines, "line"), f.Call)
 	}
 	b.WriteString("]\n" + renderLines(u.Shown))
 	var notes []string

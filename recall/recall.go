@@ -185,7 +185,9 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 // callNumbered finds what tells most about a call of the ledger.
 func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 	if n < 1 || n > f.Ledger().Len() {
-		return transcript.Place{}, "", fmt.Errorf("there is no call #%d in this session, which has %s: %w", n, text.Plural(f.Ledger().Len(), "call"), store.ErrNotFound)
+		has := text.Plural(f.Ledger().Len(), "call")
+		err := fmt.Errorf("there is no call #%d in this session, which has %s: %w", n, has, store.ErrNotFound)
+		return transcript.Place{}, "", err
 	}
 	e := f.Ledger().Entry(n)
 	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Name.String())

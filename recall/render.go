@@ -66,7 +66,8 @@ func (f *Finder) staleness(call int) string {
 	if handle == "" {
 		handle = fmt.Sprintf("call %d", by.Seq)
 	}
-	return fmt.Sprintf("superseded by %s (%s)", handle, strings.TrimSpace(ledger.CallLabel(&by)+" "+text.Clip(by.Args, 80)))
+	what := strings.TrimSpace(ledger.CallLabel(&by) + " " + text.Clip(by.Args, 80))
+	return fmt.Sprintf("superseded by %s (%s)", handle, what)
 }
 
 // Call writes the call that unfolds a handle.
@@ -186,7 +187,8 @@ func (s Source) String() string {
 	if s.Call > 0 {
 		fmt.Fprintf(&b, ", call %d", s.Call)
 	}
-	fmt.Fprintf(&b, ", message %d, turn %d, %s, %s", s.Message, s.Turn, text.Plural(s.Lines, "line"), text.Plural(s.Bytes, "byte"))
+	fmt.Fprintf(&b, ", message %d, turn %d, %s, %s",
+		s.Message, s.Turn, text.Plural(s.Lines, "line"), text.Plural(s.Bytes, "byte"))
 	if s.Stale != "" {
 		b.WriteString("; " + s.Stale)
 	}

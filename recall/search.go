@@ -51,9 +51,12 @@ type SearchHit struct {
 	Cut string `json:"cut,omitempty"`
 }
 
-// Search finds the best places for each query. ask gets up to n windows of text from a
-// store for the words of a query, which include other forms of what the query has.
-func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, words string, n int) ([]store.Hit, error)) (SearchResult, error) {
+// Asker gets up to n windows of text from a store for the words of a query, which include
+// other forms of what the query has.
+type Asker = func(query, words string, n int) ([]store.Hit, error)
+
+// Search finds the best places for each query.
+func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (SearchResult, error) {
 	f = f.reading(ctx)
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)
 	r.Around = max(cmp.Or(r.Around, 2), 0)
@@ -61,9 +64,6 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, wo
 	var res SearchResult
 	budget := r.Budget
 	for i, q := range r.Queries {
-		if err := ctx.Err(); err != nil {
-			return SearchResult{}, err
-		}
 		x := newSearcher(f, r, q)
 		a, room := SearchAnswer{Query: q}, math.MaxInt
 		places, err := x.places(ask)
@@ -80,7 +80,7 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask func(query, wo
 }
 
 // places asks for windows and ranks what they hold.
-func (x *searcher) places(ask func(query, words string, n int) ([]store.Hit, error)) ([]foundPlace, error) {
+func (x *searcher) places(ask Asker) ([]foundPlace, error) {
 	n := searchCandidates
 	if x.narrows() {
 		n = narrowCandidates

@@ -31,8 +31,9 @@ func Tools() []model.Tool { return slices.Clone(recallDefinitions) }
 // them where they are of use.
 var recallDefinitions = []model.Tool{
 	{
-		Name:        ToolUnfold,
-		Description: "Shows what was folded away, by its handle in a stub, search or ledger. Use it instead of running a command again.",
+		Name: ToolUnfold,
+		Description: "Shows what was folded away, by its handle in a stub, search or ledger. " +
+			"Use it instead of running a command again.",
 		Schema: `{"type":"object","properties":{` +
 			`"handle":{"type":"string","description":"or #call, or path:FILE as it stands"},` +
 			`"lines":{"type":"string","description":"\"120-180\""},` +
@@ -42,7 +43,8 @@ var recallDefinitions = []model.Tool{
 	},
 	{
 		Name: ToolSearch,
-		Description: "Finds lines in all that was said and done here, folded or not. Ask before you guess a name, value or decision, or read a file again. " +
+		Description: "Finds lines in all that was said and done here, folded or not. " +
+			"Ask before you guess a name, value or decision, or read a file again. " +
 			"Give words that stand near the answer; file:a.go tool:bash by:user after:HANDLE narrow.",
 		Schema: `{"type":"object","properties":{` +
 			`"queries":{"type":"array","items":{"type":"string"}}},` +
@@ -67,7 +69,8 @@ var recallDefinitions = []model.Tool{
 	{
 		Name:        ToolPin,
 		Description: "Keeps a short text word for word in view: a rule, a goal.",
-		Schema:      `{"type":"object","properties":{"text":{"type":"string"},"remove":{"type":"boolean"}},"required":["text"]}`,
+		Schema: `{"type":"object","properties":{"text":{"type":"string"},"remove":{"type":"boolean"}},` +
+			`"required":["text"]}`,
 	},
 	{
 		Name:        ToolCompact,
