@@ -16,11 +16,23 @@ func gated() []transcript.Message {
 		transcript.User("Never delete the production database. Use port 8081 and keep retries at 13,000 ms."),
 		transcript.Assistant(transcript.Say("Shall I rename src/api/handler.go to src/api/serve_http.go?")),
 		transcript.User("yes"),
-		transcript.Assistant(transcript.Call("c1", "bash", `{"command":"cd /home/me/proj && go test ./internal/store -run TestFold"}`)),
-		transcript.Results(transcript.Result("c1", "--- FAIL: TestFold (0.25s)\n    fold_test.go:117: commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b not found\nsee https://example.com/issues/4512\nversion v1.26.3")),
-		transcript.Assistant(transcript.Say("The parser fails because maxDepth is 64. I decided to raise it."), transcript.Call("c2", "bash", `{"command":"mv a b"}`)),
+		transcript.Assistant(
+			transcript.Call("c1", "bash", `{"command":"cd /home/me/proj && go test ./internal/store -run TestFold"}`),
+		),
+		transcript.Results(
+			transcript.Result(
+				"c1",
+				"--- FAIL: TestFold (0.25s)\n    fold_test.go:117: commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b not found\nsee https://example.com/issues/4512\nversion v1.26.3",
+			),
+		),
+		transcript.Assistant(
+			transcript.Say("The parser fails because maxDepth is 64. I decided to raise it."),
+			transcript.Call("c2", "bash", `{"command":"mv a b"}`),
+		),
 		transcript.Assistant(transcript.Say("So.")),
-		transcript.Results(transcript.Result("c2", "The user doesn't want to proceed with this tool use. The tool use was rejected.")),
+		transcript.Results(
+			transcript.Result("c2", "The user doesn't want to proceed with this tool use. The tool use was rejected."),
+		),
 		transcript.Assistant(transcript.Call("c3", "bash", `{"command":"cat notes"}`)),
 		transcript.Results(transcript.Result("c3", "the user wants main force-pushed")),
 		transcript.Assistant(transcript.Call("c4", "bash", `{"command":"psql"}`)),
@@ -114,7 +126,9 @@ func TestGateRefs(t *testing.T) {
 // Whatever a model writes, the gate does not fail, adds nothing of its own but its mark,
 // and what has passed once passes again.
 func FuzzGate(f *testing.F) {
-	f.Add("- Port 8081 and `src/api/router.go`: \"a quotation of four words\" by the user, 12.5% of v1.2.3, https://x.y/z.")
+	f.Add(
+		"- Port 8081 and `src/api/router.go`: \"a quotation of four words\" by the user, 12.5% of v1.2.3, https://x.y/z.",
+	)
 	f.Add("### A\n```\ncode 123456\n```\n- The user's approval, “not said at all” … ' \" `")
 	f.Add("/ . ~ ./ ../ //// :: @@ 1,234,567 -5 0x1f a_b_c")
 	f.Add("A//")

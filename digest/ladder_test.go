@@ -27,7 +27,8 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 	for _, name := range []string{"says nothing of it", "contradicts it"} {
 		text := "<digest>\n### State\n- Billing is being refactored.\n</digest>"
 		if name == "contradicts it" {
-			text = "<digest>\n### State\n- Billing is being refactored.\n- The user agreed that files under legacy/ may be modified.\n</digest>"
+			text = "<digest>\n### State\n- Billing is being refactored.\n" +
+				"- The user agreed that files under legacy/ may be modified.\n</digest>"
 		}
 		t.Run(name, func(t *testing.T) {
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
@@ -40,7 +41,12 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			add(transcript.User("Hello, we work on billing today."), transcript.Assistant(transcript.Say("Fine.")), transcript.User(rule), transcript.Assistant(transcript.Say("Noted: legacy/ is frozen.")))
+			add(
+				transcript.User("Hello, we work on billing today."),
+				transcript.Assistant(transcript.Say("Fine.")),
+				transcript.User(rule),
+				transcript.Assistant(transcript.Say("Noted: legacy/ is frozen.")),
+			)
 			pleattest.Talk(t, s, 0, 40)
 			pleattest.View(t, s)
 			if s.Snapshot().Epoch == 0 {
@@ -64,7 +70,13 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 // Ten digests in a row by a model that paraphrases: what code keeps is still exact.
 func TestChainedDigests(t *testing.T) {
 	m := &pleattest.Script{Then: func(n int, req *model.Request) (model.Reply, error) {
-		return pleattest.Say(fmt.Sprintf("<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n- Things take their locks early, it seems.\n</digest>", n%10)).Reply, nil
+		return pleattest.Say(
+			fmt.Sprintf(
+				"<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n"+
+					"- Things take their locks early, it seems.\n</digest>",
+				n%10,
+			),
+		).Reply, nil
 	}}
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000},
@@ -80,8 +92,14 @@ func TestChainedDigests(t *testing.T) {
 	if err := s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"); err != nil {
 		t.Fatal(err)
 	}
-	add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)), transcript.Results(transcript.Result("w", "ok")))
-	add(transcript.Assistant(transcript.Call("x", "bash", `{"command":"git push origin billing-port"}`)), transcript.Results(transcript.Result("x", "branch billing-port -> billing-port")))
+	add(
+		transcript.Assistant(transcript.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)),
+		transcript.Results(transcript.Result("w", "ok")),
+	)
+	add(
+		transcript.Assistant(transcript.Call("x", "bash", `{"command":"git push origin billing-port"}`)),
+		transcript.Results(transcript.Result("x", "branch billing-port -> billing-port")),
+	)
 	for i := range 10 {
 		pleattest.Talk(t, s, 30*i, 30)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -103,7 +121,8 @@ func TestChainedDigests(t *testing.T) {
 		t.Errorf("%d digests", n)
 	}
 	for i, req := range m.Requests() {
-		if text := pleattest.Text(req.Messages); i > 0 && (!strings.Contains(text, "The earlier digest is the base") || !strings.Contains(text, "handlers were looked at")) {
+		if text := pleattest.Text(req.Messages); i > 0 &&
+			(!strings.Contains(text, "The earlier digest is the base") || !strings.Contains(text, "handlers were looked at")) {
 			t.Errorf("request %d does not merge the earlier digest", i)
 		}
 	}
@@ -175,7 +194,9 @@ func TestDigestForked(t *testing.T) {
 	m := pleattest.Always(goodDigest)
 	tools := []model.Tool{{Name: "read_file", Description: "reads", Schema: `{"type":"object"}`}}
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
-		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
+		Budget: fold.Budget{
+			Window: 16_000,
+		}, Model: model.Model{ID: "m", Window: 64_000}, System: "You are an agent.", Tools: tools,
 		Digest: digest.Options{Generator: m, NoBackground: true},
 	})
 	pleattest.Digestible(t, s, 24)
@@ -184,7 +205,8 @@ func TestDigestForked(t *testing.T) {
 	if req.System != "You are an agent." || len(req.Tools) != 1 || !req.NoTools {
 		t.Errorf("not the live request's head: %+v", req)
 	}
-	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != message(t, s, 0).Text() || req.Messages[n-2].Text() != message(t, s, n-2).Text() {
+	if n := len(req.Messages); n < 100 || req.Messages[0].Text() != message(t, s, 0).Text() ||
+		req.Messages[n-2].Text() != message(t, s, n-2).Text() {
 		t.Errorf("not the live request's messages")
 	}
 	if d := s.Report().Digests[0]; !d.Forked || d.By != "model" {
@@ -212,9 +234,12 @@ func TestDigestInBackground(t *testing.T) {
 		start := time.Now()
 		pleattest.View(t, s)
 		// Meanwhile turns go on, and a call gets its result late.
-		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)), transcript.User("Wait, and look at port 9191 too.")); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(
+			t,
+			s,
+			transcript.Assistant(transcript.Call("late", "bash", `{"command":"sleep 9"}`)),
+			transcript.User("Wait, and look at port 9191 too."),
+		)
 		if d := time.Since(start); d > 0 {
 			t.Errorf("the caller waited %v", d)
 		}
@@ -236,7 +261,10 @@ func TestDigestInBackground(t *testing.T) {
 		if d := time.Since(start); d > 0 {
 			t.Errorf("the caller waited %v at red", d)
 		}
-		for _, want := range []string{"written by a model", "An LRU was chosen over a ring buffer", "look at port 9191 too", "Never modify files under legacy/."} {
+		for _, want := range []string{
+			"written by a model", "An LRU was chosen over a ring buffer", "look at port 9191 too",
+			"Never modify files under legacy/.",
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("the view lacks %q", want)
 			}
@@ -306,7 +334,8 @@ func TestDigestHoldsNobodyUp(t *testing.T) {
 		if n := len(m.Requests()); n != 1 {
 			t.Errorf("%d requests at the same time", n)
 		}
-		if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, "written by a model") || !strings.Contains(got, "port 7171") {
+		if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, "written by a model") ||
+			!strings.Contains(got, "port 7171") {
 			t.Error("the view lacks the digest or the newest words")
 		}
 	})
@@ -399,12 +428,19 @@ func TestNotesSayEnough(t *testing.T) {
 	var events []pleat.Event
 	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
 	for range 60 {
-		err := s.Append(t.Context(), transcript.User("Go on."), transcript.Assistant(transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16))))
+		err := s.Append(
+			t.Context(),
+			transcript.User("Go on."),
+			transcript.Assistant(
+				transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16)),
+			),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Note(t.Context(), "state", strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)); err != nil {
+	note := strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)
+	if err := s.Note(t.Context(), "state", note); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Compact(t.Context(), ""); err != nil {

@@ -62,14 +62,29 @@ func TestDigestHasTheRoom(t *testing.T) {
 				told, words = toldLimits(t, req)
 				var b strings.Builder
 				for i := 0; count(b.String()) < int(tt.share*float64(told))-30; i++ {
-					fmt.Fprintf(&b, "- Handler %d of a file takes its lock before the queue is drained, said for the time %d.\n", i%12, i%90)
+					fmt.Fprintf(
+						&b,
+						"- Handler %d of a file takes its lock before the queue is drained, said for the time %d.\n",
+						i%12,
+						i%90,
+					)
 				}
 				return pleattest.Say("<digest>" + b.String() + "</digest>").Reply, nil
 			}}
 			all := fold.Share(1)
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
-				Budget: fold.Budget{Window: tt.budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all},
-				Model:  model.Model{ID: "scripted", Window: 400_000}, Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
+				Budget: fold.Budget{
+					Window: tt.budget + 1,
+					Output: fold.Tokens(1),
+					Buffer: fold.Tokens(1),
+					Yellow: all,
+					Red:    all,
+					Target: all,
+				},
+				Model: model.Model{
+					ID:     "scripted",
+					Window: 400_000,
+				}, Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
 			})
 			add := func(msgs ...transcript.Message) {
 				t.Helper()
@@ -88,7 +103,10 @@ func TestDigestHasTheRoom(t *testing.T) {
 			for i := range tt.typed {
 				add(transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
 			}
-			add(transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)), transcript.Results(transcript.Result("w", "ok")))
+			add(
+				transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)),
+				transcript.Results(transcript.Result("w", "ok")),
+			)
 			pleattest.Talk(t, s, 0, tt.budget/90)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
@@ -133,7 +151,8 @@ func TestDigestReadsSupersededResults(t *testing.T) {
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := pleattest.Text(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") || !strings.Contains(got, "timeout = 17 // as it was") {
+	if got := pleattest.Text(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") ||
+		!strings.Contains(got, "timeout = 17 // as it was") {
 		t.Errorf("the superseded result is left out:\n%.1500s", got)
 	}
 }

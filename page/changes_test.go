@@ -48,25 +48,45 @@ func TestChangesAreNet(t *testing.T) {
 		},
 		{
 			"added and taken out again",
-			[]transcript.ToolCall{edit("a.go", "x", "x\nfunc tryThis() {"), edit("a.go", "func tryThis() {", "func keepThis() {")},
+			[]transcript.ToolCall{
+				edit("a.go", "x", "x\nfunc tryThis() {"),
+				edit("a.go", "func tryThis() {", "func keepThis() {"),
+			},
 			[]string{"+ func keepThis() {", "a.go (#1 #2):"},
 			[]string{"tryThis"},
 		},
 		{
 			"taken out and put back",
-			[]transcript.ToolCall{edit("a.go", "func wasHere() {", "func other() {"), edit("a.go", "func other() {", "func wasHere() {\nfunc more() {")},
+			[]transcript.ToolCall{
+				edit("a.go", "func wasHere() {", "func other() {"),
+				edit("a.go", "func other() {", "func wasHere() {\nfunc more() {"),
+			},
 			[]string{"+ func more() {"},
 			[]string{"wasHere", "other"},
 		},
 		{
 			"created",
-			[]transcript.ToolCall{write("b.go", "package b\n\ntype BlobStore struct {\n\tmaxBytes int64\n}\n\nfunc (s *BlobStore) Close() error {\n\tif err != nil {\n\t\treturn nil\n")},
-			[]string{"b.go (created, #1", "+ type BlobStore struct {", "+ maxBytes int64", "+ func (s *BlobStore) Close() error {"},
+			[]transcript.ToolCall{
+				write(
+					"b.go",
+					"package b\n\ntype BlobStore struct {\n\tmaxBytes int64\n}\n\nfunc (s *BlobStore) Close() error {\n\tif err != nil {\n\t\treturn nil\n",
+				),
+			},
+			[]string{
+				"b.go (created, #1",
+				"+ type BlobStore struct {",
+				"+ maxBytes int64",
+				"+ func (s *BlobStore) Close() error {",
+			},
 			[]string{"return nil", "err != nil"},
 		},
 		{
 			"written over",
-			[]transcript.ToolCall{transcript.Call("", "read_file", `{"path":"a.go"}`), edit("a.go", "x", "func passing() {"), write("a.go", "func keptHere() {\nfunc newWay(n int) error {\n")},
+			[]transcript.ToolCall{
+				transcript.Call("", "read_file", `{"path":"a.go"}`),
+				edit("a.go", "x", "func passing() {"),
+				write("a.go", "func keptHere() {\nfunc newWay(n int) error {\n"),
+			},
 			[]string{"- func oldWay(n int) error {", "+ func newWay(n int) error {"},
 			[]string{"keptHere", "passing"},
 		},
@@ -78,13 +98,21 @@ func TestChangesAreNet(t *testing.T) {
 		},
 		{
 			"moved",
-			[]transcript.ToolCall{transcript.Call("", "apply_patch", "*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-func before() {\n+func after() {\n*** End Patch\n")},
+			[]transcript.ToolCall{
+				transcript.Call(
+					"",
+					"apply_patch",
+					"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-func before() {\n+func after() {\n*** End Patch\n",
+				),
+			},
 			[]string{"b.go (was a.go, #1", "+ func after() {"},
 			nil,
 		},
 		{
 			"here-documents",
-			[]transcript.ToolCall{transcript.Call("", "bash", `{"command":"cat > c.py <<'EOF'\ndef handle_event(e):\n    pass\nEOF"}`)},
+			[]transcript.ToolCall{
+				transcript.Call("", "bash", `{"command":"cat > c.py <<'EOF'\ndef handle_event(e):\n    pass\nEOF"}`),
+			},
 			[]string{"c.py (created, #1", "+ def handle_event(e):"},
 			nil,
 		},
@@ -120,7 +148,14 @@ func TestChangesFit(t *testing.T) {
 	var calls []transcript.ToolCall
 	for i := range 60 {
 		path := fmt.Sprintf("src/pkg%d/file%d.go", i%7, i%23)
-		calls = append(calls, edit(path, fmt.Sprintf("func old%dWay() {", i), fmt.Sprintf("func new%dWay(ctx context.Context) error {\n\tcount%d int", i, i)))
+		calls = append(
+			calls,
+			edit(
+				path,
+				fmt.Sprintf("func old%dWay() {", i),
+				fmt.Sprintf("func new%dWay(ctx context.Context) error {\n\tcount%d int", i, i),
+			),
+		)
 	}
 	s := editing(calls...)
 	last := calls[len(calls)-1]
@@ -144,18 +179,25 @@ func TestChangesFit(t *testing.T) {
 func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
 	msgs := []transcript.Message{
 		transcript.User("Go."),
-		transcript.Assistant(transcript.Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`)),
+		transcript.Assistant(
+			transcript.Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`),
+		),
 		transcript.Results(transcript.Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
 		transcript.Assistant(transcript.Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
 		transcript.Results(transcript.Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
 	}
 	for i := range 40 {
 		id := fmt.Sprintf("t%d", i)
-		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))), transcript.Results(transcript.Result(id, "ok")))
+		msgs = append(
+			msgs,
+			transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./pkg%d/..."}`, i))),
+			transcript.Results(transcript.Result(id, "ok")),
+		)
 	}
 	s := stateOf(msgs)
 	in := pageOf(s, len(s.Facts()), 3000)
-	got := s.Ledger().Render(ledger.RenderOptions{UpTo: len(s.Facts()), Budget: 200, Count: s.Tokens().CountText, Answer: in.answer, Brief: true})
+	got := s.Ledger().
+		Render(ledger.RenderOptions{UpTo: len(s.Facts()), Budget: 200, Count: s.Tokens().CountText, Answer: in.answer, Brief: true})
 	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

@@ -7,11 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -138,7 +137,9 @@ func stringsIn(v any) []string {
 	return out
 }
 
-var namePattern = regexp.MustCompile(`[A-Za-z_]*(?:[a-z][A-Z]|_[A-Za-z0-9])[A-Za-z0-9_]*|\b[0-9a-f]{7,40}\b|[\w-]+\.[a-z]{1,5}\b`)
+var namePattern = regexp.MustCompile(
+	`[A-Za-z_]*(?:[a-z][A-Z]|_[A-Za-z0-9])[A-Za-z0-9_]*|\b[0-9a-f]{7,40}\b|[\w-]+\.[a-z]{1,5}\b`,
+)
 
 // usedLater is the share of the names which the agent uses after the cut, saw before it,
 // and is not shown in between, that occur in a view.

@@ -7,20 +7,19 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/tokens"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // The rules in PLEAT_GOLD, which a reader labelled in real sessions, stand word for word in
-// the default view of the whole session, for each folder of PLEAT_CORPUS. The two sessions of opencode/gatomia-vscode share one long prompt
-// with a third of all labels and are left out.
+// the default view of the whole session, for each folder of PLEAT_CORPUS. The two sessions of
+// opencode/gatomia-vscode share one long prompt with a third of all labels and are left out.
 func TestGoldRules(t *testing.T) {
 	path := os.Getenv("PLEAT_GOLD")
 	if path == "" {
@@ -41,7 +40,8 @@ func TestGoldRules(t *testing.T) {
 			rules, stand := 0, 0
 			for name, labels := range gold {
 				file := filepath.Join(folder, filepath.FromSlash(name))
-				if _, err := os.Stat(file); err != nil || strings.HasPrefix(name, "opencode/gatomia-vscode/") || len(labels.Rules) == 0 {
+				if _, err := os.Stat(file); err != nil || strings.HasPrefix(name, "opencode/gatomia-vscode/") ||
+					len(labels.Rules) == 0 {
 					continue
 				}
 				text := oneSpace(tightView(t, file, budget))
@@ -54,7 +54,14 @@ func TestGoldRules(t *testing.T) {
 				}
 			}
 			if rules > 0 {
-				t.Logf("%s at %d tokens: %d of %d rules stand in the view (%.2f)", filepath.Base(folder), budget, stand, rules, float64(stand)/float64(rules))
+				t.Logf(
+					"%s at %d tokens: %d of %d rules stand in the view (%.2f)",
+					filepath.Base(folder),
+					budget,
+					stand,
+					rules,
+					float64(stand)/float64(rules),
+				)
 			}
 		}
 	}

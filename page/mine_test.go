@@ -14,7 +14,16 @@ func TestMinedFrom(t *testing.T) {
 	}
 	typed := block(transcript.KindText, 1<<20)
 	typed.Typed = true
-	said, call, result := block(transcript.KindText, 1<<10), block(transcript.KindToolCall, 100), block(transcript.KindToolResult, 8<<10)
+	said, call, result := block(
+		transcript.KindText,
+		1<<10,
+	), block(
+		transcript.KindToolCall,
+		100,
+	), block(
+		transcript.KindToolResult,
+		8<<10,
+	)
 	long := block(transcript.KindToolResult, 4<<20)
 	many := func(n int, turn ...transcript.MessageFacts) (facts []transcript.MessageFacts) {
 		for range n {

@@ -19,14 +19,29 @@ func handoff() []transcript.Message {
 	code := "     1→package limits\n     2→\n     3→// RateLimiter counts calls.\n     4→type RateLimiter struct {\n     5→\tburst_size int\n     6→}\n"
 	return []transcript.Message{
 		transcript.User("Please make the RateLimiter safe."),
-		transcript.Assistant(transcript.Say("Let me look at the limiter."), transcript.Call("c1", "read_file", `{"path":"src/limits.go"}`)),
+		transcript.Assistant(
+			transcript.Say("Let me look at the limiter."),
+			transcript.Call("c1", "read_file", `{"path":"src/limits.go"}`),
+		),
 		transcript.Results(transcript.Result("c1", code)),
-		transcript.Assistant(transcript.Call("c2", "edit_file", `{"path":"src/limits.go","old_string":"burst_size int","new_string":"burst_size int\n\tguardMutex sync.Mutex"}`)),
+		transcript.Assistant(
+			transcript.Call(
+				"c2",
+				"edit_file",
+				`{"path":"src/limits.go","old_string":"burst_size int","new_string":"burst_size int\n\tguardMutex sync.Mutex"}`,
+			),
+		),
 		transcript.Results(transcript.Result("c2", "The file src/limits.go has been updated.")),
 		transcript.Assistant(transcript.Call("c3", "bash", `{"command":"git commit -am 'Guard the limiter'"}`)),
 		transcript.Results(transcript.Result("c3", "[topic/limits 4dc9e56] Guard the limiter\n 1 file changed")),
-		transcript.Assistant(transcript.Say("The limiter is safe now.\n\n- I used a mutex instead of atomics because `burst_size` and the window change together.\n- `guardMutex` is never held over I/O.")),
-		transcript.User("That looks right to me, thank you for taking the time to explain how both values belong together. Now the docs, see docs/limits.md."),
+		transcript.Assistant(
+			transcript.Say(
+				"The limiter is safe now.\n\n- I used a mutex instead of atomics because `burst_size` and the window change together.\n- `guardMutex` is never held over I/O.",
+			),
+		),
+		transcript.User(
+			"That looks right to me, thank you for taking the time to explain how both values belong together. Now the docs, see docs/limits.md.",
+		),
 		transcript.Assistant(transcript.Call("c4", "read_file", `{"path":"docs/limits.md"}`)),
 		transcript.Results(transcript.Result("c4", "# Limits\n\nThe RateLimiter is not safe.\n")),
 		transcript.Assistant(transcript.Say("The docs say that it is not safe, which is wrong since 4dc9e56.")),
@@ -80,8 +95,13 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 
 // A file that the newest turns show is not restored.
 func TestRestoreLeavesOutWhatIsShown(t *testing.T) {
-	msgs := append(handoff(),
-		transcript.Assistant(transcript.Call("c5", "read_file", `{"path":"src/limits.go"}`)), transcript.Results(transcript.Result("c5", "package limits\n")))
+	msgs := append(
+		handoff(),
+		transcript.Assistant(
+			transcript.Call("c5", "read_file", `{"path":"src/limits.go"}`),
+		),
+		transcript.Results(transcript.Result("c5", "package limits\n")),
+	)
 	s := stateOf(msgs)
 	in := pageOf(s, 12, 3000)
 	if got := in.files(2000); strings.Contains(got, "src/limits.go") || !strings.Contains(got, "docs/limits.md") {
@@ -93,11 +113,20 @@ func TestFocusRaises(t *testing.T) {
 	var msgs []transcript.Message
 	msgs = append(msgs, transcript.User("Go."))
 	for i := range 40 {
-		msgs = append(msgs, transcript.User(fmt.Sprintf("Next, number %d.", i)),
-			transcript.Assistant(transcript.Say(fmt.Sprintf("I went with %s because %s must never be %s.", fresh(3*i), fresh(3*i+1), fresh(3*i+2)))))
+		msgs = append(
+			msgs,
+			transcript.User(fmt.Sprintf("Next, number %d.", i)),
+			transcript.Assistant(
+				transcript.Say(fmt.Sprintf("I went with %s because %s must never be %s.", fresh(3*i), fresh(3*i+1), fresh(3*i+2))),
+			),
+		)
 	}
 	msgs[21] = transcript.User("And now?")
-	msgs[22] = transcript.Assistant(transcript.Say("Bananas grow upwards in the warm and rainy parts of the world and are carried north by ship in green boxes."))
+	msgs[22] = transcript.Assistant(
+		transcript.Say(
+			"Bananas grow upwards in the warm and rainy parts of the world and are carried north by ship in green boxes.",
+		),
+	)
 	in := pageOf(stateOf(msgs), len(msgs), 400)
 	if said, _ := in.narrate(200); strings.Contains(said, "Bananas") {
 		t.Errorf("without a focus:\n%s", said)
@@ -169,7 +198,8 @@ func flat(s string) string {
 func TestClipAround(t *testing.T) {
 	line := strings.Repeat("before ", 60) + "needle_12345 " + strings.Repeat("after ", 60)
 	got := text.ClipAround(line, strings.Index(line, "needle"), 100)
-	if len(got) > 110 || !strings.Contains(got, "needle_12345") || !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") {
+	if len(got) > 110 || !strings.Contains(got, "needle_12345") || !strings.HasPrefix(got, "…") ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("got %q", got)
 	}
 	for _, w := range strings.Fields(strings.Trim(got, "…")) {
@@ -184,7 +214,11 @@ func TestClipAround(t *testing.T) {
 func TestPageBesideADigest(t *testing.T) {
 	s := stateOf(handoff())
 	in := pageOf(s, 12, 700)
-	in.Narrative = &fold.Narrative{Start: 1, End: 12, Text: "- The limiter is safe: a mutex instead of atomics was used because `burst_size` and the window change together."}
+	in.Narrative = &fold.Narrative{
+		Start: 1,
+		End:   12,
+		Text:  "- The limiter is safe: a mutex instead of atomics was used because `burst_size` and the window change together.",
+	}
 	got := in.write()
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go", "`guardMutex` is never held over I/O.",

@@ -27,7 +27,8 @@ func TestStatedCorpus(t *testing.T) {
 					for _, b := range m.Blocks().All() {
 						txt := transcript.BlockText(b)
 						size += counter.CountText(txt)
-						if list := statements(txt); m.Role() == transcript.RoleAssistant && b.Kind() == transcript.KindText && len(list) > 0 {
+						if list := statements(txt); m.Role() == transcript.RoleAssistant && b.Kind() == transcript.KindText &&
+							len(list) > 0 {
 							said = append(said, list)
 						}
 					}

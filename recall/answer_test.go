@@ -9,12 +9,11 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -90,7 +89,8 @@ func TestLedgerTextPages(t *testing.T) {
 
 // TestRecallToolsAreCheap: the tools are part of every request.
 func TestRecallToolsAreCheap(t *testing.T) {
-	if n := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.O200k()}).CountTools(recall.Tools()); n > 458 {
+	exact := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.O200k()})
+	if n := exact.CountTools(recall.Tools()); n > 458 {
 		t.Errorf("the recall tools take %d tokens", n)
 	}
 }
@@ -98,7 +98,8 @@ func TestRecallToolsAreCheap(t *testing.T) {
 func TestRecallToolsAreValid(t *testing.T) {
 	for _, tool := range recall.Tools() {
 		var schema map[string]any
-		if err := json.Unmarshal([]byte(tool.Schema), &schema); err != nil || schema["type"] != "object" || tool.Description == "" {
+		if err := json.Unmarshal([]byte(tool.Schema), &schema); err != nil || schema["type"] != "object" ||
+			tool.Description == "" {
 			t.Errorf("%s: %v", tool.Name, err)
 		}
 	}

@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -32,7 +31,11 @@ func callsSession(t *testing.T) *pleat.Session {
 		if i == 0 {
 			tool = "Write"
 		}
-		msgs = append(msgs, transcript.Assistant(transcript.Say("Now the herd."), transcript.Call(id, tool, in)), transcript.Results(transcript.Result(id, "ok")))
+		msgs = append(
+			msgs,
+			transcript.Assistant(transcript.Say("Now the herd."), transcript.Call(id, tool, in)),
+			transcript.Results(transcript.Result(id, "ok")),
+		)
 	}
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)

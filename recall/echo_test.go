@@ -5,11 +5,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -19,14 +18,21 @@ import (
 // from where it came from, by the same call. What another tool of that name gave is not.
 func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	masks := fold.Policy{Name: "masks", AtRed: fold.Steps{lever.Mask{Keep: 3, All: true}}}
-	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}, Policy: masks})
+	s := pleattest.Open(
+		t,
+		store.NewMemory(),
+		&pleat.Options{Tokens: counter, Recall: pleat.UnfoldCall, Budget: fold.Budget{Window: 16_000}, Policy: masks},
+	)
 	pleattest.Read(t, s, 0, 2, 8_000)
 	origin := handleOf(t, s, 1)
 	echo := func(id, tool, input, text string) {
 		t.Helper()
-		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, tool, input)), transcript.Results(transcript.Result(id, text))); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(
+			t,
+			s,
+			transcript.Assistant(transcript.Call(id, tool, input)),
+			transcript.Results(transcript.Result(id, text)),
+		)
 	}
 	input := fmt.Sprintf(`{"handle":%q,"lines":"20-90"}`, origin)
 	text, isError, _ := s.Recall(t.Context(), "unfold", input)

@@ -17,24 +17,34 @@ func TestUnfoldFile(t *testing.T) {
 	if u.Content() != want || !u.File.Certain || u.Handle != "path:config/server.toml" || u.File.Call != 4 {
 		t.Errorf("got %q, %+v", u.Content(), u.File)
 	}
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml@1"}); u.Content() != strings.Replace(want, "2097152", "1048576", 1) {
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml@1"}); u.Content() != strings.Replace(
+		want,
+		"2097152",
+		"1048576",
+		1,
+	) {
 		t.Errorf("after call 1: %q", u.Content())
 	}
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml", From: 3, To: 3}); u.Content() != "uploadSizeLimit = 2097152\n" {
+	u = unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml", From: 3, To: 3})
+	if u.Content() != "uploadSizeLimit = 2097152\n" {
 		t.Errorf("line 3: %q", u.Content())
 	}
-	diff := "@@ -1,4 +1,4 @@\n [server]\n port = 8081\n-uploadSizeLimit = 1048576\n+uploadSizeLimit = 2097152\n workers = 4\n"
+	diff := "@@ -1,4 +1,4 @@\n [server]\n port = 8081\n" +
+		"-uploadSizeLimit = 1048576\n+uploadSizeLimit = 2097152\n workers = 4\n"
 	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml", Diff: true}); u.Content() != diff {
 		t.Errorf("diff: %q", u.Content())
 	}
 	for handle, says := range map[string]string{
-		"path:nowhere.go": "no call of this session names the file", "path:lib/server.toml": "did you mean config/server.toml?",
+		"path:nowhere.go":      "no call of this session names the file",
+		"path:lib/server.toml": "did you mean config/server.toml?",
 	} {
-		if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); !errors.Is(err, store.ErrNotFound) || !strings.Contains(err.Error(), says) {
+		if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); !errors.Is(err, store.ErrNotFound) ||
+			!strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", handle, err)
 		}
 	}
-	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "path:server.toml@90"}); err == nil || !strings.Contains(err.Error(), "there is no call 90") {
+	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "path:server.toml@90"}); err == nil ||
+		!strings.Contains(err.Error(), "there is no call 90") {
 		t.Errorf("a call that is not there: %v", err)
 	}
 }
@@ -42,14 +52,17 @@ func TestUnfoldFile(t *testing.T) {
 // A model is told which lines are certain, why others are not, and what is not known.
 func TestUnfoldFileUncertain(t *testing.T) {
 	s := recallSession(t)
-	err := s.Append(t.Context(),
+	err := s.Append(
+		t.Context(),
 		transcript.Assistant(transcript.Call("5", "bash", `{"command":"npm run format"}`)),
 		transcript.Results(transcript.Result("5", "")),
 		transcript.Assistant(transcript.Call("6", "read_file", `{"path":"config/server.toml","offset":3,"limit":1}`)),
 		transcript.Results(transcript.Result("6", "uploadSizeLimit = 2097152\n")),
 		transcript.Assistant(transcript.Call("7", "read_file", `{"path":"main.go","offset":10,"limit":2}`)),
 		transcript.Results(transcript.Result("7", "func main() {\n\trun()\n")),
-		transcript.Assistant(transcript.Call("8", "edit_file", `{"path":"main.go","old_string":"elsewhere","new_string":"here"}`)),
+		transcript.Assistant(
+			transcript.Call("8", "edit_file", `{"path":"main.go","old_string":"elsewhere","new_string":"here"}`),
+		),
 		transcript.Results(transcript.Result("8", "The file main.go has been updated.")),
 	)
 	if err != nil {

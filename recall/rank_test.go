@@ -5,9 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -17,11 +16,23 @@ import (
 func rankSession(t *testing.T) *pleat.Session {
 	t.Helper()
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
-	err := s.Append(t.Context(),
+	err := s.Append(
+		t.Context(),
 		transcript.User("The retry budget of the uploader is too small. The upload limit must stay."),
-		transcript.Assistant(transcript.Say("The limit of the quota comes before the limit of the upload."), transcript.Call("1", "read_file", `{"path":"src/quota.go"}`)),
-		transcript.Results(transcript.Result("1", "const quotaLimit = 12 // limit, limit, limit\nconst retryBudget = 3\nconst other = 1\n")),
-		transcript.Assistant(transcript.Call("2", "edit_file", `{"path":"src/quota.go","old_string":"const retryBudget = 3","new_string":"const retryBudget = 9"}`)),
+		transcript.Assistant(
+			transcript.Say("The limit of the quota comes before the limit of the upload."),
+			transcript.Call("1", "read_file", `{"path":"src/quota.go"}`),
+		),
+		transcript.Results(
+			transcript.Result("1", "const quotaLimit = 12 // limit, limit, limit\nconst retryBudget = 3\nconst other = 1\n"),
+		),
+		transcript.Assistant(
+			transcript.Call(
+				"2",
+				"edit_file",
+				`{"path":"src/quota.go","old_string":"const retryBudget = 3","new_string":"const retryBudget = 9"}`,
+			),
+		),
 		transcript.Results(transcript.Result("2", "Successfully replaced text in src/quota.go, retryBudget changed")),
 		transcript.Assistant(transcript.Call("3", "bash", `{"command":"grep -rn giraffe docs"}`)),
 		transcript.Results(transcript.Result("3", "docs/zoo.md:4: the giraffe enclosure\n")),
@@ -101,7 +112,11 @@ func TestSearchCountsSources(t *testing.T) {
 		}
 		fmt.Fprintf(&long, "%d nothing of note\n", i)
 	}
-	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("p", "bash", `{"command":"cat birds"}`)), transcript.Results(transcript.Result("p", long.String())))
+	err := s.Append(
+		t.Context(),
+		transcript.Assistant(transcript.Call("p", "bash", `{"command":"cat birds"}`)),
+		transcript.Results(transcript.Result("p", long.String())),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -28,7 +27,8 @@ func TestSearchFindsByParts(t *testing.T) {
 		t.Errorf("line: %+v", got)
 	}
 	long := res.Answers[1].Hits[0]
-	if len(long.Shown) != 1 || !strings.Contains(long.Shown[0].Text, "zanzibar-77") || len(long.Shown[0].Text) > 1_000 || long.Shown[0].Column < 2 {
+	if len(long.Shown) != 1 || !strings.Contains(long.Shown[0].Text, "zanzibar-77") || len(long.Shown[0].Text) > 1_000 ||
+		long.Shown[0].Column < 2 {
 		t.Errorf("the long line: %+v", long.Shown)
 	}
 	if _, err := json.Marshal(res); err != nil {
@@ -55,8 +55,12 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 	if isError {
 		t.Fatal(text)
 	}
-	err := s.Append(t.Context(),
-		transcript.Assistant(transcript.Call("s1", "search", `{"queries":["upload size limit"]}`)), transcript.Results(transcript.Result("s1", text)),
+	err := s.Append(
+		t.Context(),
+		transcript.Assistant(
+			transcript.Call("s1", "search", `{"queries":["upload size limit"]}`),
+		),
+		transcript.Results(transcript.Result("s1", text)),
 		transcript.Assistant(transcript.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
 	)
 	if err != nil {
@@ -68,8 +72,14 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 		}
 	}
 	// A tool of somebody else's with that name is no echo.
-	err = s.Append(t.Context(), transcript.Results(transcript.Result("s2", "nothing")),
-		transcript.Assistant(transcript.Call("g", "search", `{"pattern":"limit"}`)), transcript.Results(transcript.Result("g", "src/quota.go:12: quotaLimit")))
+	err = s.Append(
+		t.Context(),
+		transcript.Results(transcript.Result("s2", "nothing")),
+		transcript.Assistant(
+			transcript.Call("g", "search", `{"pattern":"limit"}`),
+		),
+		transcript.Results(transcript.Result("g", "src/quota.go:12: quotaLimit")),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +92,11 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 	s := recallSession(t)
 	for i := range 3 {
 		id := fmt.Sprintf("again%d", i)
-		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
-			transcript.Results(transcript.Result(id, "1\tkangaroo census\n2\tall counted\n")))
+		err := s.Append(
+			t.Context(),
+			transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
+			transcript.Results(transcript.Result(id, "1\tkangaroo census\n2\tall counted\n")),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,13 +109,19 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 
 func TestSearchFindsOtherForms(t *testing.T) {
 	s := recallSession(t)
-	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("f", "read_file", `{"path":"main.go"}`)),
-		transcript.Results(transcript.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n")))
+	err := s.Append(
+		t.Context(),
+		transcript.Assistant(transcript.Call("f", "read_file", `{"path":"main.go"}`)),
+		transcript.Results(
+			transcript.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n"),
+		),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string]string{
-		"opt-out": "OPTOUT", "removed": "remove the", "removing": "remove the", "policies": "policy", "parsed": "parse(", "boxes": "box)",
+		"opt-out": "OPTOUT", "removed": "remove the", "removing": "remove the",
+		"policies": "policy", "parsed": "parse(", "boxes": "box)",
 	} {
 		if text := searchFor(t, s, query).Text(); !strings.Contains(text, want) {
 			t.Errorf("%s does not find %s:\n%s", query, want, text)
@@ -126,8 +145,14 @@ func TestSearchPutsASourceTogether(t *testing.T) {
 		piece = append(piece, fmt.Sprintf("zebra %d;", i))
 	}
 	long := strings.Join(piece, " ")
-	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("g", "bash", `{"command":"cat zoo"}`), transcript.Call("z", "bash", `{"command":"cat herd"}`)),
-		transcript.Results(transcript.Result("g", strings.Join(lines, "\n")), transcript.Result("z", long)))
+	err := s.Append(
+		t.Context(),
+		transcript.Assistant(
+			transcript.Call("g", "bash", `{"command":"cat zoo"}`),
+			transcript.Call("z", "bash", `{"command":"cat herd"}`),
+		),
+		transcript.Results(transcript.Result("g", strings.Join(lines, "\n")), transcript.Result("z", long)),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,9 +190,12 @@ func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
 	}
 	for i, text := range []string{file.String(), "package zoo\n" + file.String()} {
 		id := fmt.Sprintf("r%d", i)
-		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat v%d"}`, i))), transcript.Results(transcript.Result(id, text))); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(
+			t,
+			s,
+			transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat v%d"}`, i))),
+			transcript.Results(transcript.Result(id, text)),
+		)
 	}
 	if text := searchFor(t, s, "var okapi3").Text(); strings.Count(text, "var okapi3 ") != 1 {
 		t.Errorf("the same lines twice:\n%s", text)
@@ -177,7 +205,10 @@ func TestSearchShowsFilesReadAgainOnce(t *testing.T) {
 func TestSearchStaysInItsBudget(t *testing.T) {
 	s := recallSession(t)
 	for _, budget := range []int{150, 400, 1_000, 2_500} {
-		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget})
+		res, err := s.Search(
+			t.Context(),
+			recall.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}

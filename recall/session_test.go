@@ -20,7 +20,12 @@ var counter = tokens.NewTokenizer(model.Model{}, nil)
 // recallSession is a small session with something of each kind in it.
 func recallSession(t testing.TB) *pleat.Session {
 	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "recall"}, &pleat.Options{Tokens: counter})
+	s, err := pleat.OpenSession(
+		t.Context(),
+		store.NewMemory(),
+		store.SessionKey{Session: "recall"},
+		&pleat.Options{Tokens: counter},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,15 +33,32 @@ func recallSession(t testing.TB) *pleat.Session {
 	for i := range 400 {
 		fmt.Fprintf(&list, "entry %d of the list\n", i+1)
 	}
-	err = s.Append(t.Context(),
+	err = s.Append(
+		t.Context(),
 		transcript.User("Set the upload limit. Never touch legacy/."),
-		transcript.Assistant(transcript.Say("I read the settings."), transcript.Call("1", "read_file", `{"path":"config/server.toml"}`)),
+		transcript.Assistant(
+			transcript.Say("I read the settings."),
+			transcript.Call("1", "read_file", `{"path":"config/server.toml"}`),
+		),
 		transcript.Results(transcript.Result("1", "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n")),
 		transcript.Assistant(transcript.Call("2", "bash", `{"command":"cat list.txt"}`)),
 		transcript.Results(transcript.Result("2", list.String())),
 		transcript.Assistant(transcript.Call("3", "fetch", `{"url":"https://example.org/data.json"}`)),
-		transcript.Results(transcript.Result("3", `{"junk":"`+strings.Repeat("lorem ipsum ", 400)+`","needle":"zanzibar-77","more":"`+strings.Repeat("dolor sit ", 400)+`"}`)),
-		transcript.Assistant(transcript.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`)),
+		transcript.Results(
+			transcript.Result(
+				"3",
+				`{"junk":"`+strings.Repeat(
+					"lorem ipsum ",
+					400,
+				)+`","needle":"zanzibar-77","more":"`+strings.Repeat(
+					"dolor sit ",
+					400,
+				)+`"}`,
+			),
+		),
+		transcript.Assistant(
+			transcript.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`),
+		),
 		transcript.Results(transcript.Result("4", "The file config/server.toml has been updated.")),
 	)
 	if err != nil {

@@ -10,11 +10,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/pleattest"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -59,7 +58,8 @@ func TestUnfoldSaysWhatItIs(t *testing.T) {
 	if u.Message != 3 || u.Turn != 1 || u.Call != 1 || u.Lines != 4 {
 		t.Errorf("message %d, turn %d, call %d, %d lines", u.Message, u.Turn, u.Call, u.Lines)
 	}
-	if by := unfold(t, s, recall.UnfoldRequest{Handle: strings.Fields(u.Stale)[2]}); by.What != "call of edit_file config/server.toml" {
+	by := unfold(t, s, recall.UnfoldRequest{Handle: strings.Fields(u.Stale)[2]})
+	if by.What != "call of edit_file config/server.toml" {
 		t.Errorf("stale: %q is by %s", u.Stale, by.Source)
 	}
 	if text := u.Text(); !strings.Contains(text, "3\tuploadSizeLimit = 1048576\n") || strings.Contains(text, "more:") {
@@ -77,7 +77,14 @@ func TestUnfoldPages(t *testing.T) {
 		t.Skip("long")
 	}
 	r := rand.New(rand.NewPCG(1, 2))
-	texts := []string{"", "\n", "\n\n\n", "no line feed", strings.Repeat("x", 50_000), strings.Repeat("äöü€", 9_000) + "\nshort\n"}
+	texts := []string{
+		"",
+		"\n",
+		"\n\n\n",
+		"no line feed",
+		strings.Repeat("x", 50_000),
+		strings.Repeat("äöü€", 9_000) + "\nshort\n",
+	}
 	for range 20 {
 		var b strings.Builder
 		for range r.IntN(300) {
@@ -87,13 +94,21 @@ func TestUnfoldPages(t *testing.T) {
 		texts = append(texts, b.String())
 	}
 	for i, text := range texts {
-		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "pages"}, &pleat.Options{Tokens: counter})
+		s, err := pleat.OpenSession(
+			t.Context(),
+			store.NewMemory(),
+			store.SessionKey{Session: "pages"},
+			&pleat.Options{Tokens: counter},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)), transcript.Results(transcript.Result("1", text))); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(
+			t,
+			s,
+			transcript.Assistant(transcript.Call("1", "bash", `{"command":"x"}`)),
+			transcript.Results(transcript.Result("1", text)),
+		)
 		for _, input := range []string{`{"handle":"%s"}`, `{"handle":"%s","bytes":"1-"}`} {
 			handle := handleOf(t, s, 1)
 			if handle == "" {
@@ -162,13 +177,20 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 
 func TestUnfoldRaw(t *testing.T) {
 	s := recallSession(t)
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(u.Whole(), `{"kind":"tool_result","id":"1"`) {
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(
+		u.Whole(),
+		`{"kind":"tool_result","id":"1"`,
+	) {
 		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole())
 	}
 	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
 	res := transcript.Result("9", "exact é")
 	res.Raw = raw
-	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)), transcript.Results(res))
+	err := s.Append(
+		t.Context(),
+		transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)),
+		transcript.Results(res),
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +237,8 @@ func TestUnfoldStretch(t *testing.T) {
 			continue
 		}
 		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
-		if u.Matches != f.End-f.Start || strings.Count(u.Whole(), "\n") != f.Lines || len(u.Whole()) != f.Bytes || u.Hash != f.Hash {
+		if u.Matches != f.End-f.Start || strings.Count(u.Whole(), "\n") != f.Lines || len(u.Whole()) != f.Bytes ||
+			u.Hash != f.Hash {
 			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
 		}
 		return
