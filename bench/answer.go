@@ -311,11 +311,7 @@ type grade struct {
 // grade has the answer graded by somebody who does not know whose it is.
 func (a Asking) grade(ctx context.Context, q Question, answer string) (grade, error) {
 	text, err := a.ask(
-		ctx,
-		a.Grader,
-		askGrade,
-		"Question: "+q.Text+"\nRight answer: "+q.Gold+"\nAnswer to grade: "+answer,
-		50,
+		ctx, a.Grader, askGrade, "Question: "+q.Text+"\nRight answer: "+q.Gold+"\nAnswer to grade: "+answer, 50,
 	)
 	if err != nil {
 		return grade{}, err

@@ -53,9 +53,7 @@ func (r *Report) cheapest(of string) string {
 	}
 	best := costs.best(cmp.Compare[float64])[0]
 	line := fmt.Sprintf(
-		"%s is the cheapest: long sessions cost %.2f of what they cost without compaction",
-		best,
-		costs.mean(best),
+		"%s is the cheapest: long sessions cost %.2f of what they cost without compaction", best, costs.mean(best),
 	)
 	if best != of {
 		line += fmt.Sprintf("; %s: %.2f", of, costs.mean(of))
@@ -85,13 +83,8 @@ func (r *Report) behind(of string) string {
 			if gap > most {
 				most = gap
 				where = fmt.Sprintf(
-					"%s, views of %s tokens, %s: %.2f, %s %.2f",
-					f.head(),
-					thousands(g[i].Budget),
-					times(g[i].Chain),
-					mine.Score,
-					best.Arm,
-					best.Means[f].Score,
+					"%s, views of %s tokens, %s: %.2f, %s %.2f", f.head(), thousands(g[i].Budget), times(g[i].Chain), mine.Score,
+					best.Arm, best.Means[f].Score,
 				)
 			}
 		}

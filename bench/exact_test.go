@@ -48,10 +48,7 @@ func TestProve(t *testing.T) {
 	leaky := &recalling{r.engine}
 	leaky.store = store.NewMemory()
 	s, err := pleat.OpenSession(
-		ctx,
-		leaky.store,
-		store.SessionKey{Tenant: "other", Session: "bench"},
-		&pleat.Options{Tokens: r.tokens},
+		ctx, leaky.store, store.SessionKey{Tenant: "other", Session: "bench"}, &pleat.Options{Tokens: r.tokens},
 	)
 	if err == nil {
 		err = s.Append(ctx, msgs...)

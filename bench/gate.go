@@ -46,27 +46,14 @@ func Gate(r *Report, arm string, recorded Figures) []string {
 	for _, c := range slices.Concat(r.Cells, r.Own) {
 		if c.Arm == arm && c.Inexact+c.Leaks > 0 {
 			fail(
-				"%s at %d tokens, %s: of %d folds %d not exact, %d handles that worked elsewhere: %v",
-				arm,
-				c.Budget,
-				times(c.Chain),
-				c.Folds,
-				c.Inexact,
-				c.Leaks,
-				c.Faults,
+				"%s at %d tokens, %s: of %d folds %d not exact, %d handles that worked elsewhere: %v", arm, c.Budget,
+				times(c.Chain), c.Folds, c.Inexact, c.Leaks, c.Faults,
 			)
 		}
 		if c.Arm == arm && c.Illegal+c.Over+c.Refused+c.Invented > 0 {
 			fail(
-				"%s at %d tokens, %s: %d illegal, %d too large, %d not sent, %d inventions: %v",
-				arm,
-				c.Budget,
-				times(c.Chain),
-				c.Illegal,
-				c.Over,
-				c.Refused,
-				c.Invented,
-				c.Faults,
+				"%s at %d tokens, %s: %d illegal, %d too large, %d not sent, %d inventions: %v", arm, c.Budget, times(c.Chain),
+				c.Illegal, c.Over, c.Refused, c.Invented, c.Faults,
 			)
 		}
 	}
@@ -80,8 +67,7 @@ func Gate(r *Report, arm string, recorded Figures) []string {
 			continue
 		}
 		i := slices.IndexFunc(
-			r.Cells,
-			func(c Cell) bool { return c.Arm == f.Arm && c.Budget == f.Budget && c.Chain == f.Chain },
+			r.Cells, func(c Cell) bool { return c.Arm == f.Arm && c.Budget == f.Budget && c.Chain == f.Chain },
 		)
 		if i < 0 {
 			fail("%s at %d tokens, %s was recorded and not measured", arm, f.Budget, times(f.Chain))
@@ -94,15 +80,8 @@ func Gate(r *Report, arm string, recorded Figures) []string {
 			was, now := f.Means[family], r.Cells[i].Means[family]
 			if now.Context < was.Context-maxDrop || now.Recall < was.Recall-maxDrop {
 				fail(
-					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f",
-					arm,
-					f.Budget,
-					times(f.Chain),
-					family,
-					now.Context,
-					now.Recall,
-					was.Context,
-					was.Recall,
+					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f", arm, f.Budget, times(f.Chain), family, now.Context,
+					now.Recall, was.Context, was.Recall,
 				)
 			}
 		}

@@ -21,9 +21,7 @@ func TestGate(t *testing.T) {
 	}
 	sessions := SynthSessions(11, 32_000)
 	gate(
-		t,
-		"figures.json",
-		sessions,
+		t, "figures.json", sessions,
 		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
 	)
 }
@@ -36,9 +34,7 @@ func TestGateCorpus(t *testing.T) {
 		t.Fatal(err)
 	}
 	gate(
-		t,
-		"figures-corpus.json",
-		sessions,
+		t, "figures-corpus.json", sessions,
 		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
 	)
 }
@@ -61,9 +57,7 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 	file := filepath.Join("testdata", name)
 	if *record {
 		data, err := json.MarshalIndent(
-			FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"),
-			"",
-			"  ",
+			FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ",
 		)
 		if err != nil {
 			t.Fatal(err)

@@ -37,8 +37,7 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 	}{About: about, Sessions: len(r.Sessions), Tokens: thousands(r.tokens())}
 	for _, g := range groups(r.Cells) {
 		data.Tables = append(
-			data.Tables,
-			tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g),
+			data.Tables, tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g),
 		)
 	}
 	for _, g := range groups(r.Own) {
@@ -46,8 +45,7 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 			data.Tables,
 			tableOf(
 				fmt.Sprintf(
-					"Where the real agents compacted, against their own summaries: views of %s tokens",
-					thousands(g[0].Budget),
+					"Where the real agents compacted, against their own summaries: views of %s tokens", thousands(g[0].Budget),
 				),
 				g,
 			),
@@ -57,9 +55,7 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 	if len(r.Answers) > 0 {
 		rows := answerRows(r.Answers)
 		data.Tables = slices.Insert(
-			data.Tables,
-			0,
-			htmlTable{Title: answerTitle(r.Answers[0]), Head: rows[0], Rows: rows[1:]},
+			data.Tables, 0, htmlTable{Title: answerTitle(r.Answers[0]), Head: rows[0], Rows: rows[1:]},
 		)
 	}
 	if len(r.Scaling) > 0 {
@@ -253,23 +249,13 @@ func drawn(p plot) plot {
 	y := func(v float64) float64 { return height - bottom - v/maxY*(height-top-bottom) }
 	var b strings.Builder
 	fmt.Fprintf(
-		&b,
-		`<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`,
-		width,
-		height,
-		template.HTMLEscapeString(p.Title),
+		&b, `<svg viewBox="0 0 %g %g" role="img" aria-label="%s">`, width, height, template.HTMLEscapeString(p.Title),
 	)
 	for _, v := range up {
 		fmt.Fprintf(
 			&b,
 			`<line class="grid" x1="%.1f" x2="%.1f" y1="%.1f" y2="%.1f"/><text x="%.1f" y="%.1f" text-anchor="end">%s</text>`,
-			left,
-			width-right,
-			y(v),
-			y(v),
-			left-8,
-			y(v)+5,
-			label(v),
+			left, width-right, y(v), y(v), left-8, y(v)+5, label(v),
 		)
 	}
 	for _, v := range across {
@@ -282,14 +268,8 @@ func drawn(p plot) plot {
 		for _, pt := range s.Points {
 			path = append(path, fmt.Sprintf("%.1f,%.1f", x(pt[0]), y(pt[1])))
 			fmt.Fprintf(
-				&b,
-				`<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`,
-				x(pt[0]),
-				y(pt[1]),
-				c,
-				template.HTMLEscapeString(s.Name),
-				label(pt[0]),
-				pt[1],
+				&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]), y(pt[1]), c,
+				template.HTMLEscapeString(s.Name), label(pt[0]), pt[1],
 			)
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`, strings.Join(path, " "), c)

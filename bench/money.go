@@ -228,9 +228,7 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 	}
 	msgs, err := transcript.View{
 		Messages: []transcript.ViewMessage{vm},
-	}.Resolve(
-		func(i int) transcript.Message { return t.s.Messages[i] },
-	)
+	}.Resolve(func(i int) transcript.Message { return t.s.Messages[i] })
 	if err != nil {
 		return 0, fmt.Errorf("count view: %w", err)
 	}

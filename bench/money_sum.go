@@ -195,8 +195,7 @@ func (m Money) row() []string {
 	return []string{
 		m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
 		fmt.Sprintf(
-			"%.3f",
-			m.ShortWorst,
+			"%.3f", m.ShortWorst,
 		), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
 	}
 }

@@ -36,8 +36,7 @@ func TestFailedChange(t *testing.T) {
 	failed.Error = true
 	msgs := []transcript.Message{
 		transcript.Assistant(
-			transcript.Call("1", "write", `{"file_path":"/a.go"}`),
-			transcript.Call("2", "edit", `{"file_path":"/b.go"}`),
+			transcript.Call("1", "write", `{"file_path":"/a.go"}`), transcript.Call("2", "edit", `{"file_path":"/b.go"}`),
 		),
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
@@ -50,15 +49,10 @@ func TestFailedChange(t *testing.T) {
 // A shown command says what it did to the files that it names.
 func TestShownCommand(t *testing.T) {
 	msgs := []transcript.Message{transcript.Assistant(
-		transcript.Call(
-			"1",
-			"write",
-			`{"file_path":"/dir/tmp/a.sql"}`,
-		),
+		transcript.Call("1", "write", `{"file_path":"/dir/tmp/a.sql"}`),
 		transcript.Call("2", "write", `{"file_path":"/dir/b.go"}`),
 		transcript.Call(
-			"3",
-			"bash",
+			"3", "bash",
 			`{"command":"cd /dir && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`,
 		),
 	)}
@@ -82,9 +76,7 @@ func TestOutcomeFilteredLater(t *testing.T) {
 	}
 	s := &Session{
 		Messages: slices.Concat(
-			run("1", "make lint", "ok"),
-			run("2", "make test", "ok"),
-			run("3", "make lint 2>&1 | head -3", "bad"),
+			run("1", "make lint", "ok"), run("2", "make test", "ok"), run("3", "make lint 2>&1 | head -3", "bad"),
 		),
 	}
 	var got []string

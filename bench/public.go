@@ -90,10 +90,7 @@ func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
 		client = http.DefaultClient
 	}
 	req, err := http.NewRequestWithContext(
-		ctx,
-		http.MethodGet,
-		base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob,
-		nil,
+		ctx, http.MethodGet, base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob, nil,
 	)
 	if err != nil {
 		return err

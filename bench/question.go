@@ -40,19 +40,14 @@ func openQuestions(dir string) (*questionBook, error) {
 	}
 	if err := json.Unmarshal(data, &b.list); err != nil {
 		return nil, fmt.Errorf(
-			"read questions in %s: %w [hint: mend the file, or move it away to have new ones written]",
-			b.file,
-			err,
+			"read questions in %s: %w [hint: mend the file, or move it away to have new ones written]", b.file, err,
 		)
 	}
 	for i, q := range b.list {
 		if q.Text == "" || q.Gold == "" || !slices.Contains(questionTypes, q.Type) {
 			return nil, fmt.Errorf(
-				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
-				b.file,
-				i+1,
-				q.Type,
-				strings.Join(questionTypes, ", "),
+				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]", b.file, i+1,
+				q.Type, strings.Join(questionTypes, ", "),
 			)
 		}
 	}

@@ -29,9 +29,7 @@ func TestReproducible(t *testing.T) {
 	}
 	run := func(workers int) string {
 		r, err := Run(
-			t.Context(),
-			small(t),
-			Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers},
+			t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers},
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -62,12 +60,7 @@ func TestArmsFit(t *testing.T) {
 	for _, c := range r.Cells {
 		if c.Over+c.Refused+c.Illegal > 0 {
 			t.Errorf(
-				"%s at %d: %d views too large, %d refused, %d illegal: %v",
-				c.Arm,
-				c.Budget,
-				c.Over,
-				c.Refused,
-				c.Illegal,
+				"%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused, c.Illegal,
 				c.Faults,
 			)
 		}
@@ -94,8 +87,7 @@ func TestWriteReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := Run(
-		t.Context(),
-		small(t)[:1],
+		t.Context(), small(t)[:1],
 		Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]},
 	)
 	if err != nil {

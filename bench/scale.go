@@ -167,9 +167,7 @@ func scaleRows(list []Scaling) [][]string {
 		for _, p := range s.Points {
 			ms := float64((p.Taking + p.Folding).Microseconds()) / 1000
 			row = append(
-				row,
-				fmt.Sprintf("%.1f", ms),
-				fmt.Sprintf("%.1f", float64(p.Allocated)/1e6),
+				row, fmt.Sprintf("%.1f", ms), fmt.Sprintf("%.1f", float64(p.Allocated)/1e6),
 				fmt.Sprintf("%.1f", float64(p.Held)/1e6),
 			)
 		}

@@ -14,10 +14,7 @@ import (
 // results are cut. Views that fit are left alone. So every arm is scored on something
 // that could have been sent.
 func shorten(
-	v transcript.View,
-	source func(int) transcript.Message,
-	budget int,
-	tokens *tokens.Tokenizer,
+	v transcript.View, source func(int) transcript.Message, budget int, tokens *tokens.Tokenizer,
 ) (transcript.View, error) {
 	msgs, err := v.Resolve(source)
 	if err != nil {

@@ -56,9 +56,7 @@ func (s *Summarizer) failed() error {
 // Generate implements [pleat.Generator]: it asks the model, or the cache.
 func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
 	name := filepath.Join(
-		s.Dir,
-		"summaries",
-		transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt",
+		s.Dir, "summaries", transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt",
 	)
 	if data, err := os.ReadFile(name); err == nil {
 		return model.Reply{

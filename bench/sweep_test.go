@@ -35,20 +35,12 @@ func TestSweep(t *testing.T) {
 	for _, c := range cells {
 		if c.Over+c.Refused+c.Illegal > 0 {
 			t.Errorf(
-				"at %d tokens %d views are too large, %d were not made, %d are illegal",
-				c.Budget,
-				c.Over,
-				c.Refused,
-				c.Illegal,
+				"at %d tokens %d views are too large, %d were not made, %d are illegal", c.Budget, c.Over, c.Refused, c.Illegal,
 			)
 		}
 		t.Logf(
-			"%6d tokens, %2d sessions: future use %.3f, outcomes %.3f, files %.3f, %.2f of the budget used",
-			c.Budget,
-			c.Views,
-			c.Means[FutureUse].Context,
-			c.Means[Outcomes].Context,
-			c.Means[Artifacts].Context,
+			"%6d tokens, %2d sessions: future use %.3f, outcomes %.3f, files %.3f, %.2f of the budget used", c.Budget, c.Views,
+			c.Means[FutureUse].Context, c.Means[Outcomes].Context, c.Means[Artifacts].Context,
 			float64(c.Tokens)/float64(c.Budget),
 		)
 	}
@@ -87,22 +79,15 @@ func sweepPlot(cells []Cell) string {
 	const left, top, width, height = 40, 16, 560, 200
 	var b strings.Builder
 	fmt.Fprintf(
-		&b,
-		`<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="10">`+"\n",
-		left+width+90,
-		top+height+30,
+		&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %d %d" font-family="sans-serif" font-size="10">`+"\n",
+		left+width+90, top+height+30,
 	)
 	x := func(i int) int { return left + i*width/max(len(cells)-1, 1) }
 	y := func(share float64) int { return top + int(float64(height)*(1-share)) }
 	for _, share := range []float64{0, 0.25, 0.5, 0.75, 1} {
 		fmt.Fprintf(
-			&b,
-			`<path d="M%d %dH%d" stroke="#ccc"/><text x="4" y="%d">%.2f</text>`+"\n",
-			left,
-			y(share),
-			left+width,
-			y(share)+3,
-			share,
+			&b, `<path d="M%d %dH%d" stroke="#ccc"/><text x="4" y="%d">%.2f</text>`+"\n", left, y(share), left+width,
+			y(share)+3, share,
 		)
 	}
 	for i, c := range cells {
@@ -123,14 +108,8 @@ func sweepPlot(cells []Cell) string {
 		}
 		last := y(l.share(cells[len(cells)-1]))
 		fmt.Fprintf(
-			&b,
-			`<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/><text x="%d" y="%d" fill="%s">%s</text>`+"\n",
-			strings.Join(points, " "),
-			l.color,
-			left+width+6,
-			last+3,
-			l.color,
-			l.name,
+			&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/><text x="%d" y="%d" fill="%s">%s</text>`+"\n",
+			strings.Join(points, " "), l.color, left+width+6, last+3, l.color, l.name,
 		)
 	}
 	b.WriteString("</svg>\n")

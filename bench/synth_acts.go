@@ -260,11 +260,8 @@ func (s *synth) fixBug() {
 	}
 	s.say(
 		s.x(
-			"<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.",
-			"test",
-			b.name,
-			"fn",
-			s.nameOf(f),
+			"<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name,
+			"fn", s.nameOf(f),
 		),
 	)
 	s.explain(f)
@@ -292,16 +289,14 @@ func (s *synth) missedEdit(f *synthFile) {
 	case "codex":
 		c.result = s.x(
 			"Exit code: 1\nWall time: 0 seconds\nOutput:\napply_patch verification failed: Failed to find expected lines in <path>",
-			"path",
-			f.path,
+			"path", f.path,
 		)
 	case "opencode":
 		c.result = unmarked("Error: oldString not found in content")
 	default:
 		c.result = s.x(
 			"Could not find the exact text in <path>. The old text must match exactly including all whitespace and newlines.",
-			"path",
-			f.path,
+			"path", f.path,
 		)
 	}
 	s.do(c)
@@ -396,8 +391,7 @@ func (s *synth) addFeature() {
 			phraseLines(
 				s.x(
 					map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext],
-					"fn",
-					pickOne(s.r, f.fns),
+					"fn", pickOne(s.r, f.fns),
 				),
 			),
 		)

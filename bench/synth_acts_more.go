@@ -78,8 +78,7 @@ func (s *synth) missedRead() {
 		c.result = unmarked("<tool_use_error>File does not exist.</tool_use_error>")
 	case "codex":
 		c.result = s.x(
-			"Exit code: 2\nWall time: 0 seconds\nOutput:\nsed: can't read <path>: No such file or directory\n",
-			"path",
+			"Exit code: 2\nWall time: 0 seconds\nOutput:\nsed: can't read <path>: No such file or directory\n", "path",
 			ghost.path,
 		)
 	case "opencode":
@@ -178,8 +177,7 @@ func (s *synth) watchRun() {
 		s.ask(
 			s.x(
 				pickOne(
-					s.r,
-					[]string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."},
+					s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."},
 				),
 				"run",
 				run,
@@ -206,9 +204,7 @@ func (s *synth) watchRun() {
 	}
 	s.reflect(f)
 	s.edit(
-		f,
-		s.between(4, len(f.lines)-1),
-		0,
+		f, s.between(4, len(f.lines)-1), 0,
 		phraseLines(s.x("      - name: <verb> <noun>\n        run: make <noun> LIMIT=<nnn>")),
 	)
 	s.step()
@@ -231,8 +227,7 @@ func (s *synth) extra(what string) *synthFile {
 	switch what {
 	case "workflow":
 		f.path = s.newPath(
-			".github/workflows",
-			func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" },
+			".github/workflows", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" },
 		)
 		f.lines = phraseLines(
 			s.x(
@@ -268,9 +263,7 @@ func (s *synth) commit(message phrase) {
 	sha := s.newSHA()
 	s.run(
 		s.x("git add -A && git commit -q -m \"<m>\" && git log --oneline -n 1", "m", message),
-		s.x("<sha> <m>", "sha", sha, "m", message),
-		0,
-		"",
+		s.x("<sha> <m>", "sha", sha, "m", message), 0, "",
 	)
 	s.step()
 	if s.chance(30) {
@@ -311,8 +304,7 @@ func (s *synth) queryData() {
 			"\n",
 			s.x(
 				"Traceback (most recent call last):\n  File \"<root>/<path>\", line <nn>, in <module>\n    main()\n  File \"<root>/<path>\", line <nn2>, in main\n    <fn>(df)",
-				"path",
-				script.path,
+				"path", script.path,
 			),
 			last,
 		)
@@ -378,8 +370,7 @@ func (s *synth) clearDir() {
 func (s *synth) newScript() *synthFile {
 	f := &synthFile{extra: "script"}
 	f.path = s.newPath(
-		"scripts",
-		func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" },
+		"scripts", func() string { return pickOne(s.r, s.p.verbs) + "-" + pickOne(s.r, s.p.nouns) + "s.py" },
 	)
 	f.lines = phraseLines(
 		s.x(
@@ -460,10 +451,7 @@ func (s *synth) readLogs() {
 		s.ask(
 			s.x(
 				pickOne(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}),
-				"host",
-				host,
-				"req",
-				request,
+				"host", host, "req", request,
 			),
 		)
 	}
@@ -477,10 +465,7 @@ func (s *synth) readLogs() {
 	s.think(
 		s.x(
 			"The error `<err>` comes right after the <noun> was <verbed>. Before it there is nothing unusual for request <req>.",
-			"err",
-			err,
-			"req",
-			request,
+			"err", err, "req", request,
 		),
 	)
 	s.say(s.x("The log shows `<err>` on <host>. The service listens on <port>.", "err", err, "host", host, "port", port))
@@ -499,8 +484,7 @@ func (s *synth) refactor() {
 		s.ask(
 			s.x(
 				pickOne(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}),
-				"path",
-				f.path,
+				"path", f.path,
 			),
 		)
 	}
@@ -539,9 +523,7 @@ func (s *synth) largeOutput() {
 		request := s.newRequest()
 		s.run(
 			s.x("journalctl -u <noun>-<noun2> --since today --no-pager"),
-			s.logs(size, s.x("<ts> ERROR <noun> gave up request=<req> attempts=<n>", "req", request)),
-			0,
-			"",
+			s.logs(size, s.x("<ts> ERROR <noun> gave up request=<req> attempts=<n>", "req", request)), 0, "",
 		)
 		s.step()
 		s.remember(request)
@@ -607,8 +589,7 @@ func (s *synth) interrupt() {
 	)
 	result := s.x(
 		"The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n<words>",
-		"words",
-		words,
+		"words", words,
 	)
 	s.do(
 		pendingCall{

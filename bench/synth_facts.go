@@ -24,8 +24,7 @@ func (s *synth) newPort() lit {
 
 func (s *synth) newLimit() lit {
 	return s.plant(
-		LiteralMeasure,
-		s.fresh(func() string { return strconv.Itoa(s.between(1_001, 2_999)*10 + s.between(1, 9)) }),
+		LiteralMeasure, s.fresh(func() string { return strconv.Itoa(s.between(1_001, 2_999)*10 + s.between(1, 9)) }),
 	)
 }
 
@@ -47,15 +46,13 @@ func (s *synth) newVersion() lit {
 
 func (s *synth) newRequest() lit {
 	return s.plant(
-		LiteralID,
-		s.fresh(func() string { return pickOne(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }),
+		LiteralID, s.fresh(func() string { return pickOne(s.r, []string{"req_", "evt_", "job_", "trc_"}) + s.hex(14) }),
 	)
 }
 
 func (s *synth) newRun() lit {
 	return s.plant(
-		LiteralID,
-		s.fresh(func() string { return fmt.Sprintf("%d%08d", s.between(101, 899), s.r.IntN(100_000_000)) }),
+		LiteralID, s.fresh(func() string { return fmt.Sprintf("%d%08d", s.between(101, 899), s.r.IntN(100_000_000)) }),
 	)
 }
 
@@ -123,9 +120,7 @@ func (s *synth) use(f synthFact) {
 		if s.chance(75) {
 			s.run(
 				x("curl -sS localhost:<l>/<noun>/healthz"),
-				s.x("{\"status\":\"ok\",\"<noun>\":<nnn>,\"<noun2>_lag_ms\":<nn>,\"build\":\"<hex7>\"}"),
-				0,
-				"",
+				s.x("{\"status\":\"ok\",\"<noun>\":<nnn>,\"<noun2>_lag_ms\":<nn>,\"build\":\"<hex7>\"}"), 0, "",
 			)
 		} else {
 			out := x("curl: (7) Failed to connect to localhost port <l> after <n> ms: Couldn't connect to server")
@@ -134,9 +129,7 @@ func (s *synth) use(f synthFact) {
 	case LiteralSHA:
 		s.run(
 			x(pickOne(s.r, []string{"git show --stat <l>", "git diff <l>..HEAD --stat", "git branch --contains <l>"})),
-			s.diffStat(),
-			0,
-			"",
+			s.diffStat(), 0, "",
 		)
 	case LiteralVersion:
 		s.say(x("Pinning <lib> to <l>, the version that the <noun> runs with."))

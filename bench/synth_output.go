@@ -100,11 +100,8 @@ func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
 		}
 		if n := len(bugs); n > 0 {
 			put(
-				" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s",
-				"f",
-				n,
-				"p",
-				passed,
+				" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s", "f", n,
+				"p", passed,
 			)
 		} else {
 			p := s.x("      Tests  <p> passed (<p>)", "p", passed)
@@ -159,19 +156,13 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 			t.line(
 				s.x(
 					"{\"time\":\"<ts>\",\"level\":\"<level>\",\"msg\":\"<verb> <noun>\",\"<noun2>_id\":\"<hex12>\",\"latency_ms\":<f2>,\"shard\":<n>}",
-					"ts",
-					ts,
-					"level",
-					pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"}),
+					"ts", ts, "level", pickOne(s.r, []string{"INFO", "INFO", "DEBUG", "WARN"}),
 				),
 			)
 		default:
 			t.line(
 				s.x(
-					"level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>",
-					"ts",
-					ts,
-					"level",
+					"level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "ts", ts, "level",
 					pickOne(s.r, []string{"info", "info", "debug", "warn"}),
 				),
 			)
@@ -194,10 +185,7 @@ func (s *synth) diffStat() phrase {
 		if f.exists {
 			t.line(
 				s.x(
-					" <path> | <nn> <plus>",
-					"path",
-					f.path,
-					"plus",
+					" <path> | <nn> <plus>", "path", f.path, "plus",
 					strings.Repeat("+", s.between(1, 20))+strings.Repeat("-", s.r.IntN(9)),
 				),
 			)
@@ -237,8 +225,7 @@ func (s *synth) table(rows int, values ...lit) phrase {
 	for i := range rows {
 		t.line(
 			s.x(
-				"<hex7>,<noun>-<nn>,<region>,<f2>,<ts>",
-				"region",
+				"<hex7>,<noun>-<nn>,<region>,<f2>,<ts>", "region",
 				pickOne(s.r, []string{"eu-west-1", "us-east-2", "ap-northeast-1", "sa-east-1"}),
 			),
 		)

@@ -234,8 +234,7 @@ func (s *synth) newRule() (phrase, func(at int)) {
 	return p, func(at int) {
 		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens})
 		s.truth.Constraints = append(
-			s.truth.Constraints,
-			ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1},
+			s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1},
 		)
 		if dir != "" {
 			s.p.frozen = append(s.p.frozen, dir)
@@ -306,8 +305,7 @@ func (s *synth) replaceRule(i int) (phrase, func(at int)) {
 		env := append([]any{r.kind.value, value}, r.env...) // the first one counts
 		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: r.kind, env: env, said: s.tokens})
 		s.truth.Constraints = append(
-			s.truth.Constraints,
-			ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth},
+			s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: r.truth},
 		)
 	}
 }
@@ -347,8 +345,7 @@ func (s *synth) paste() phrase {
 	l := s.newRequest()
 	s.remember(l)
 	return s.x(
-		"This is what I see:\n\n```\n<out>\n```",
-		"out",
+		"This is what I see:\n\n```\n<out>\n```", "out",
 		s.logs(s.size(5, 40), s.x("<ts> ERROR <noun> rejected <noun2> id=<l> code=<nnn>", "l", l)),
 	)
 }
@@ -363,12 +360,7 @@ func (s *synth) question() {
 	tail := pickOne(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
 	s.say(
 		joinPhrases(
-			"\n",
-			lead,
-			unmarked(""),
-			joinPhrases("", unmarked("a) "), a),
-			joinPhrases("", unmarked("b) "), b),
-			unmarked(""),
+			"\n", lead, unmarked(""), joinPhrases("", unmarked("a) "), a), joinPhrases("", unmarked("b) "), b), unmarked(""),
 			unmarked(tail),
 		),
 	)

@@ -265,19 +265,9 @@ func (s *synth) newProject() {
 			"/workspaces/",
 		},
 	) + p.name
-	p.nouns, p.verbs, p.people = drawSome(
-		s.r,
-		synthNouns,
-		26,
-	), drawSome(
-		s.r,
-		synthVerbs,
-		18,
-	), drawSome(
-		s.r,
-		synthPeople,
-		4,
-	)
+	p.nouns, p.verbs, p.people = drawSome(s.r, synthNouns, 26), drawSome(
+		s.r, synthVerbs, 18,
+	), drawSome(s.r, synthPeople, 4)
 	top := pickOne(s.r, []string{"internal/", "pkg/", "src/", "lib/"})
 	for _, d := range drawSome(s.r, p.nouns, 4+min(s.o.Tokens/60_000, 8)) {
 		p.dirs = append(p.dirs, top+d)

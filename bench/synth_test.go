@@ -249,32 +249,11 @@ func TestSynthesizeMix(t *testing.T) {
 			small, _ := slices.BinarySearch(m.sizes, 1000)
 			t.Logf(
 				"%-8s %6d tokens: results %2.0f%%, calls %2.0f%%, prose %2.0f%%, thinking %2.0f%%, people %.1f%%; %d calls, %d%% under 1k, largest %d, %d failed, %d of %d rounds parallel, %d said, %d images, gaps >5min %d >1h %d, CJK messages %d; literals %d, rules %d (%d in force), decisions %d, files %d, commands %d",
-				kind,
-				m.total,
-				100*share,
-				percentOf(m.calls, m.total),
-				percentOf(m.prose, m.total),
-				percentOf(m.thinking, m.total),
-				percentOf(m.said, m.total),
-				len(m.sizes),
-				100*small/len(m.sizes),
-				m.sizes[len(m.sizes)-1],
-				m.failed,
-				m.parallel,
-				m.rounds,
-				m.people,
-				m.images,
-				m.idle5,
-				m.idle60,
-				m.wide,
-				len(
-					s.Truth.Literals,
-				),
-				len(s.Truth.Constraints),
-				rulesInForce(s.Truth),
-				len(s.Truth.Decisions),
-				len(s.Truth.Files),
-				len(s.Truth.Commands),
+				kind, m.total, 100*share, percentOf(m.calls, m.total), percentOf(m.prose, m.total),
+				percentOf(m.thinking, m.total), percentOf(m.said, m.total), len(m.sizes), 100*small/len(m.sizes),
+				m.sizes[len(m.sizes)-1], m.failed, m.parallel, m.rounds, m.people, m.images, m.idle5, m.idle60, m.wide,
+				len(s.Truth.Literals), len(s.Truth.Constraints), rulesInForce(s.Truth), len(s.Truth.Decisions),
+				len(s.Truth.Files), len(s.Truth.Commands),
 			)
 			if share < 0.45 || share > 0.90 {
 				t.Errorf("%s-%d: results are %.2f of the tokens", kind, s.Options.Seed, share)
@@ -287,14 +266,8 @@ func TestSynthesizeMix(t *testing.T) {
 			}
 			if m.failed == 0 || m.failed > len(m.sizes)/5 || m.parallel == 0 || m.people < 5 || m.idle5 == 0 || m.thinking == 0 {
 				t.Errorf(
-					"%s-%d: failed %d, parallel %d, people %d, idle %d, thinking %d",
-					kind,
-					s.Options.Seed,
-					m.failed,
-					m.parallel,
-					m.people,
-					m.idle5,
-					m.thinking,
+					"%s-%d: failed %d, parallel %d, people %d, idle %d, thinking %d", kind, s.Options.Seed, m.failed, m.parallel,
+					m.people, m.idle5, m.thinking,
 				)
 			}
 			if m.total < 120_000 || m.total > 150_000 {

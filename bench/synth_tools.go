@@ -140,20 +140,11 @@ func (s *synth) sed(f *synthFile) bool {
 		}
 		constant := lit{l.marks[0].id, name}
 		command := s.x(
-			"sed -i 's/<name> = <old>/<name> = <value>/' <path>",
-			"name",
-			constant,
-			"old",
-			old,
-			"value",
-			value,
-			"path",
-			f.path,
+			"sed -i 's/<name> = <old>/<name> = <value>/' <path>", "name", constant, "old", old, "value", value, "path", f.path,
 		)
 		f.lines = append([]phrase(nil), f.lines...)
 		f.lines[i] = s.x(
-			strings.Replace(strings.Replace(l.s, name, "<name>", 1), " = "+old, fmt.Sprintf(" = %d", value), 1),
-			"name",
+			strings.Replace(strings.Replace(l.s, name, "<name>", 1), " = "+old, fmt.Sprintf(" = %d", value), 1), "name",
 			constant,
 		)
 		s.do(
@@ -197,11 +188,8 @@ func (s *synth) editCall(f *synthFile, old, with phrase) pendingCall {
 
 func (s *synth) patched(mark string, f *synthFile) phrase {
 	return s.x(
-		"Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\n<mark> <path>\n",
-		"mark",
-		mark,
-		"path",
-		f.path,
+		"Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\n<mark> <path>\n", "mark",
+		mark, "path", f.path,
 	)
 }
 
@@ -265,12 +253,7 @@ func (s *synth) write(f *synthFile) {
 		c.tool, c.input = "Write", callInput("file_path", at, "content", content)
 		c.result = s.x("File created successfully at: <at>", "at", at)
 	case s.style.name == "opencode":
-		c.tool, c.input, c.result = "write", callInput(
-			"filePath",
-			at,
-			"content",
-			content,
-		), unmarked(
+		c.tool, c.input, c.result = "write", callInput("filePath", at, "content", content), unmarked(
 			"Wrote file successfully.",
 		)
 	default:
@@ -286,8 +269,7 @@ func (s *synth) remove(f *synthFile) {
 	c := pendingCall{file: f, effect: changesFile}
 	if s.style.name == "codex" {
 		c.tool, c.input = "apply_patch", callInput(
-			"input",
-			s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path),
+			"input", s.x("*** Begin Patch\n*** Delete File: <path>\n*** End Patch", "path", f.path),
 		)
 		c.result = s.patched("D", f)
 	} else {
@@ -342,9 +324,7 @@ func (s *synth) shellInput(command phrase) phrase {
 	}
 	words := strings.Fields(command.s)
 	return callInput(
-		"command",
-		command,
-		"description",
+		"command", command, "description",
 		capital(pickOne(s.r, []string{"run", "check", "execute"}))+" "+words[0]+" for the "+pickOne(s.r, s.p.nouns),
 	)
 }
@@ -354,13 +334,7 @@ func (s *synth) shellOutput(out phrase, exit int) phrase {
 	switch {
 	case s.style.name == "codex":
 		return s.x(
-			"Exit code: <exit>\nWall time: <w>.<n> seconds\nOutput:\n<out>",
-			"exit",
-			exit,
-			"w",
-			s.r.IntN(9),
-			"out",
-			out,
+			"Exit code: <exit>\nWall time: <w>.<n> seconds\nOutput:\n<out>", "exit", exit, "w", s.r.IntN(9), "out", out,
 		)
 	case s.style.name == "claude" && exit != 0:
 		return s.x("Exit code <exit>\n<out>", "exit", exit, "out", out)

@@ -540,11 +540,8 @@ func TestSynthesizeLedger(t *testing.T) {
 	})
 	precision, recall := float64(right)/float64(told), float64(right)/float64(want)
 	t.Logf(
-		"changed files: precision %.4f, recall %.4f, state right %.4f (of %d)",
-		precision,
-		recall,
-		float64(states)/float64(right),
-		right,
+		"changed files: precision %.4f, recall %.4f, state right %.4f (of %d)", precision, recall,
+		float64(states)/float64(right), right,
 	)
 	if precision < 0.98 || recall < 0.995 {
 		t.Errorf("changed files: precision %.4f, recall %.4f", precision, recall)

@@ -54,8 +54,7 @@ func columns() []column {
 func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.line(
-		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.",
-		len(r.Sessions),
+		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions),
 		thousands(r.tokens()),
 	)
 	if r.Summaries != "" {
@@ -77,8 +76,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		p.line("")
 		p.line(
 			"Where the real agents compacted, against their own summaries; views of %s tokens (%d views)",
-			thousands(g[0].Budget),
-			g[0].Views,
+			thousands(g[0].Budget), g[0].Views,
 		)
 		p.table(g)
 	}

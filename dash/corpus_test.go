@@ -23,10 +23,7 @@ func TestCorpusPages(t *testing.T) {
 		}
 		st := store.NewMemory()
 		s, err := pleat.OpenSession(
-			t.Context(),
-			st,
-			pleat.Key{Session: filepath.Base(file)},
-			&pleat.Options{Budget: pleat.Budget{Window: 32_000}},
+			t.Context(), st, pleat.Key{Session: filepath.Base(file)}, &pleat.Options{Budget: pleat.Budget{Window: 32_000}},
 		)
 		must(t, err)
 		must(t, s.Append(t.Context(), msgs...))

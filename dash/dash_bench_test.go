@@ -30,8 +30,7 @@ func BenchmarkPages(b *testing.B) {
 		must(
 			b,
 			long.Append(
-				b.Context(),
-				pleat.Assistant(pleat.Call(id, "bash", `{"command":"go test ./..."}`)),
+				b.Context(), pleat.Assistant(pleat.Call(id, "bash", `{"command":"go test ./..."}`)),
 				pleat.Results(pleat.Result(id, "ok "+id)),
 			),
 		)

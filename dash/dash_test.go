@@ -461,19 +461,13 @@ func TestSumsAreOfRows(t *testing.T) {
 		}
 		all := o.Sums.All
 		if got := []int{all.Tokens, o.Sums.Agents[0].Tokens, o.Sums.Projects[0].Tokens, inDays}; !slices.Equal(
-			got,
-			[]int{want, want, want, want},
+			got, []int{want, want, want, want},
 		) ||
 			all.Sessions != len(o.Sessions) ||
 			want == last {
 			t.Errorf(
 				"%s: all, agent, project and days are %d of %d sessions; the rows come to %d of %d, and came to %d before",
-				step.name,
-				got,
-				all.Sessions,
-				want,
-				len(o.Sessions),
-				last,
+				step.name, got, all.Sessions, want, len(o.Sessions), last,
 			)
 		}
 		last = want
@@ -508,8 +502,7 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 		must(
 			t,
 			s.Append(
-				t.Context(),
-				pleat.Assistant(pleat.Call(id, tool, c)),
+				t.Context(), pleat.Assistant(pleat.Call(id, tool, c)),
 				pleat.Results(pleat.Result(id, strings.Repeat("one\n", 50))),
 			),
 		)

@@ -108,12 +108,7 @@ func claude(lines ...string) string {
 		fmt.Fprintf(
 			&b,
 			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":[{"type":"text","text":%q}]},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent,
-			f[2],
-			more,
-			f[2],
-			f[3],
-			f[1],
+			parent, f[2], more, f[2], f[3], f[1],
 		)
 	}
 	return b.String()
@@ -148,9 +143,7 @@ func TestList(t *testing.T) {
 	h := newHome(t, ".pi/agent/sessions", ".local/share/opencode/storage")
 	old := h.put(".claude/projects/p/old.jsonl", three, day)
 	young := h.put(
-		".claude/projects/p/young.jsonl",
-		strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank"),
-		day.Add(time.Hour),
+		".claude/projects/p/young.jsonl", strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank"), day.Add(time.Hour),
 	)
 	broken := h.put(".pi/agent/sessions/x.jsonl", "not a session\n", day.Add(-time.Hour))
 	page, err := h.List(t.Context(), library.Filter{})
@@ -296,8 +289,7 @@ func TestRewound(t *testing.T) {
 	id := h.find(file)
 	h.texts(id)
 	h.put(
-		".claude/projects/p/s.jsonl",
-		three+claude("b x user No, leave it.", "x y assistant As you wish."),
+		".claude/projects/p/s.jsonl", three+claude("b x user No, leave it.", "x y assistant As you wish."),
 		day.Add(time.Minute),
 	)
 	want := []string{"Find the leak.", "It is in the pool.", "No, leave it.", "As you wish."}
@@ -407,10 +399,7 @@ func long(rounds int) string {
 		lines = append(
 			lines,
 			fmt.Sprintf(
-				"%s %s assistant Step %d: %s",
-				last,
-				a,
-				i,
+				"%s %s assistant Step %d: %s", last, a, i,
 				strings.Repeat(fmt.Sprintf("part%d of the upload code looks right. ", i), 40),
 			),
 			fmt.Sprintf("%s %s user Go on with part %d.", a, u, i+1),

@@ -35,10 +35,7 @@ func (s *shop) Tenants(context.Context) ([]string, error) {
 }
 
 func (s *shop) Scan(
-	ctx context.Context,
-	key store.SessionKey,
-	from uint64,
-	kinds ...store.EntryKind,
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
 ) iter.Seq2[store.Entry, error] {
 	if from == 1 {
 		s.whole++
@@ -237,8 +234,7 @@ func TestRewoundAndGone(t *testing.T) {
 	id := h.find(file)
 	h.texts(id)
 	h.put(
-		".claude/projects/p/s.jsonl",
-		three+claude("b x user No, leave it.", "x y assistant As you wish."),
+		".claude/projects/p/s.jsonl", three+claude("b x user No, leave it.", "x y assistant As you wish."),
 		day.Add(time.Minute),
 	)
 	want := strings.Join(h.texts(id), "|")
@@ -282,8 +278,7 @@ func TestOpenCodeChanges(t *testing.T) {
 	const top = ".local/share/opencode/storage/"
 	say := func(n, role, text string, at time.Time) {
 		h.put(
-			top+"message/ses_1/msg_"+n+".json",
-			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
+			top+"message/ses_1/msg_"+n+".json", `{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
 			at,
 		)
 		h.put(top+"part/msg_"+n+"/prt_"+n+".json", `{"type":"text","text":"`+text+`"}`, at)

@@ -15,11 +15,7 @@ import (
 func asked(n int, at time.Time) string {
 	return fmt.Sprintf(
 		`{"type":"assistant","uuid":"a%d","parentUuid":null,"timestamp":%q,"cwd":"/src","message":{"id":"m%d","role":"assistant","model":"claude-sonnet-4-5","content":[{"type":"text","text":"%d"}],"usage":{"input_tokens":%d,"output_tokens":0}}}`+"\n",
-		n,
-		at.Format(time.RFC3339),
-		n,
-		n,
-		1000*n,
+		n, at.Format(time.RFC3339), n, n, 1000*n,
 	)
 }
 
@@ -58,10 +54,7 @@ func TestSpent(t *testing.T) {
 	is(0.030, 0)
 	m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
 	s, err := pleat.OpenSession(
-		t.Context(),
-		h.st,
-		pleat.Key{Session: "through the proxy"},
-		&pleat.Options{Model: m, Codecs: library.Codecs()},
+		t.Context(), h.st, pleat.Key{Session: "through the proxy"}, &pleat.Options{Model: m, Codecs: library.Codecs()},
 	)
 	h.must(err)
 	h.must(s.Append(t.Context(), pleat.User("Hello.")))

@@ -35,12 +35,7 @@ func session(rounds int) string {
 		fmt.Fprintf(
 			&b,
 			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
-			parent,
-			kind,
-			more,
-			kind,
-			content,
-			id,
+			parent, kind, more, kind, content, id,
 		)
 		parent = `"` + id + `"`
 	}
@@ -56,9 +51,7 @@ func session(rounds int) string {
 			fmt.Sprint("a", i),
 			"assistant",
 			fmt.Sprintf(
-				`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`,
-				i,
-				i,
+				`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`, i, i,
 				path,
 			),
 		)
@@ -181,10 +174,7 @@ var idPattern = regexp.MustCompile(`claude-code-[0-9a-f]{10}`)
 
 func TestServer(t *testing.T) {
 	lib := newLibrary(
-		t,
-		session(120),
-		strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)),
-		"damaged",
+		t, session(120), strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)), "damaged",
 	)
 	over(t, lib, func(c client) {
 		tools, err := c.ListTools(c.T.Context(), nil)
@@ -200,13 +190,7 @@ func TestServer(t *testing.T) {
 			c.Errorf("tools: %s", got)
 		}
 		list := c.wants(
-			"sessions",
-			nil,
-			false,
-			"sessions 1 to 3 of 3",
-			"Uploads fail with 413.",
-			"cannot be read",
-			"/home/dev/shop",
+			"sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read", "/home/dev/shop",
 		)
 		if strings.Contains(list, "\x1b") {
 			c.Errorf("a title has a control character: %q", list)
@@ -219,13 +203,8 @@ func TestServer(t *testing.T) {
 		in := func(args map[string]any) map[string]any { args["session"] = id; return args }
 
 		found := c.wants(
-			"search",
-			map[string]any{"queries": []string{`"upload_limit_bytes"`}},
-			false,
-			"found in 1 of 2 sessions",
-			"1048576",
-			id,
-			"not searched",
+			"search", map[string]any{"queries": []string{`"upload_limit_bytes"`}}, false, "found in 1 of 2 sessions",
+			"1048576", id, "not searched",
 		)
 		if strings.Contains(found, "you can see it") {
 			c.Errorf("the client does not see the session:\n%s", found)
@@ -241,12 +220,7 @@ func TestServer(t *testing.T) {
 		c.wants("pin", in(map[string]any{"text": "Never touch legacy."}), false, "shapes the handoff")
 		c.wants("note", in(map[string]any{"key": "k", "text": "The proxy cuts it."}), false, "shapes the handoff")
 		text := c.wants(
-			"handoff",
-			in(map[string]any{"budget": 4000}),
-			false,
-			"Never touch legacy.",
-			"The limit was 1 MB.",
-			id,
+			"handoff", in(map[string]any{"budget": 4000}), false, "Never touch legacy.", "The limit was 1 MB.", id,
 		)
 		for _, m := range regexp.MustCompile(`unfold\("([0-9a-z]{8})"`).FindAllStringSubmatch(text, -1) {
 			c.wants("unfold", in(map[string]any{"handle": m[1]}), false, m[1])
@@ -311,9 +285,7 @@ func TestHTTPRefuses(t *testing.T) {
 		{"token from a page", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}, 403},
 	} {
 		r := httptest.NewRequestWithContext(
-			context.WithValue(t.Context(), http.LocalAddrContextKey, nil),
-			"POST",
-			"http://"+tt.host+"/",
+			context.WithValue(t.Context(), http.LocalAddrContextKey, nil), "POST", "http://"+tt.host+"/",
 			strings.NewReader(body),
 		)
 		r.Header.Set("Content-Type", "application/json")

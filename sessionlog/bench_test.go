@@ -22,19 +22,12 @@ func made() []byte {
 		fmt.Fprintf(
 			&b,
 			`{"parentUuid":%s,"isSidechain":false,"type":"assistant","message":{"id":"m%d","role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"Bash","input":{"command":"go test"}}]},"uuid":"a%d","timestamp":"2026-01-02T03:04:05.000Z"}`+"\n",
-			parent,
-			i,
-			i,
-			i,
+			parent, i, i, i,
 		)
 		fmt.Fprintf(
 			&b,
 			`{"parentUuid":"a%d","isSidechain":false,"type":"user","message":{"role":"user","content":[{"tool_use_id":"t%d","type":"tool_result","content":"%s"}]},"toolUseResult":{"stdout":"%s"},"uuid":"u%d","timestamp":"2026-01-02T03:04:05.000Z"}`+"\n",
-			i,
-			i,
-			output,
-			output,
-			i,
+			i, i, output, output, i,
 		)
 		parent = fmt.Sprintf(`"u%d"`, i)
 	}

@@ -25,14 +25,7 @@ type counts struct {
 func (c counts) String() string {
 	return fmt.Sprintf(
 		"messages %d, calls %d, results %d, errors %d, human %d, parallel %d, unanswered %d, %d bytes of results",
-		c.Messages,
-		c.Calls,
-		c.Results,
-		c.Errors,
-		c.Human,
-		c.Parallel,
-		c.Unanswered,
-		c.Bytes,
+		c.Messages, c.Calls, c.Results, c.Errors, c.Human, c.Parallel, c.Unanswered, c.Bytes,
 	)
 }
 
@@ -152,12 +145,8 @@ func TestCorpus(t *testing.T) {
 				t.Errorf("want - own count, got + reader:\n%s", d)
 			}
 			t.Logf(
-				"%v; sessions %d, compactions %d, abandoned %d, model %q",
-				got,
-				log.Sessions(),
-				len(info.Compactions),
-				info.Abandoned,
-				info.Model,
+				"%v; sessions %d, compactions %d, abandoned %d, model %q", got, log.Sessions(), len(info.Compactions),
+				info.Abandoned, info.Model,
 			)
 			// The path must not lose what the file has: what is off it are commands.
 			exp.Messages -= info.Abandoned

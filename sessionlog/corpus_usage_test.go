@@ -57,12 +57,8 @@ func TestCorpusUsage(t *testing.T) {
 			}
 			if u := rec.Usage; u != nil {
 				got.add(
-					float64(u.Input),
-					float64(u.CacheRead),
-					float64(u.CacheWrite+u.CacheWrite1h),
-					float64(u.CacheWrite1h),
-					float64(u.Output),
-					float64(u.Reasoning),
+					float64(u.Input), float64(u.CacheRead), float64(u.CacheWrite+u.CacheWrite1h), float64(u.CacheWrite1h),
+					float64(u.Output), float64(u.Reasoning),
 				)
 			}
 		}
@@ -121,11 +117,7 @@ func billedCodex(data []byte) (b billed) {
 	requests := b.Requests
 	cached := number(dig(total, "cached_input_tokens"))
 	b.add(
-		float64(number(dig(total, "input_tokens"))-cached),
-		float64(cached),
-		nil,
-		nil,
-		dig(total, "output_tokens"),
+		float64(number(dig(total, "input_tokens"))-cached), float64(cached), nil, nil, dig(total, "output_tokens"),
 		dig(total, "reasoning_output_tokens"),
 	)
 	b.Requests = requests
@@ -144,12 +136,8 @@ func billedOpenCode(data []byte) (b billed) {
 		if u := dig(m, "info", "tokens"); u != nil {
 			thought := number(dig(u, "reasoning"))
 			b.add(
-				dig(u, "input"),
-				dig(u, "cache", "read"),
-				dig(u, "cache", "write"),
-				nil,
-				float64(number(dig(u, "output"))+thought),
-				float64(thought),
+				dig(u, "input"), dig(u, "cache", "read"), dig(u, "cache", "write"), nil,
+				float64(number(dig(u, "output"))+thought), float64(thought),
 			)
 		}
 	}
@@ -161,11 +149,7 @@ func billedGemini(data []byte) (b billed) {
 		if u := dig(m, "tokens"); u != nil {
 			cached, thought := number(dig(u, "cached")), number(dig(u, "thoughts"))
 			b.add(
-				float64(number(dig(u, "input"))-cached),
-				float64(cached),
-				nil,
-				nil,
-				float64(number(dig(u, "output"))+thought),
+				float64(number(dig(u, "input"))-cached), float64(cached), nil, nil, float64(number(dig(u, "output"))+thought),
 				float64(thought),
 			)
 		}

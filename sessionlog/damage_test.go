@@ -41,11 +41,7 @@ func texts(t *testing.T, data []byte, opts *sessionlog.Options) ([]string, sessi
 		all = append(
 			all,
 			fmt.Sprint(
-				rec.Message.Role(),
-				rec.Message.Origin(),
-				rec.Message.Raw(),
-				rec.Message.Text(),
-				rec.Message.Blocks().Len(),
+				rec.Message.Role(), rec.Message.Origin(), rec.Message.Raw(), rec.Message.Text(), rec.Message.Blocks().Len(),
 			),
 		)
 	}
@@ -144,8 +140,7 @@ func TestNoSession(t *testing.T) {
 	body := `{"model":"m","messages":[{"role":"user","content":"hi"}]}`
 	two := body + "\n" + body
 	if _, err := sessionlog.Open(strings.NewReader(two), &sessionlog.Options{Session: 2}); !errors.Is(
-		err,
-		sessionlog.ErrNoSession,
+		err, sessionlog.ErrNoSession,
 	) {
 		t.Errorf("third session of two: %v", err)
 	}
@@ -260,14 +255,8 @@ func TestHugeLine(t *testing.T) {
 		t.Logf("limit %d: %d records, heap at most %d MB when one is handed out", tt.limit, records, peak>>20)
 		if records != tt.records || n != tt.bytes || peak > tt.heap {
 			t.Errorf(
-				"limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d",
-				tt.limit,
-				records,
-				n,
-				peak,
-				tt.records,
-				tt.bytes,
-				tt.heap,
+				"limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d", tt.limit, records, n, peak, tt.records,
+				tt.bytes, tt.heap,
 			)
 		}
 	}

@@ -198,8 +198,7 @@ func TestCodexUsage(t *testing.T) {
 	report := func(total, last int) string {
 		return fmt.Sprintf(
 			`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":%d},"last_token_usage":{"input_tokens":%d,"cached_input_tokens":10,"output_tokens":5},"model_context_window":258400}}}`,
-			total,
-			last,
+			total, last,
 		)
 	}
 	text := strings.Join([]string{

@@ -120,9 +120,7 @@ func checkCompact(t *testing.T, data []byte) {
 	got := jsonspan.AppendCompact(nil, data)
 	want := jsontext.Value(bytes.Clone(data))
 	err := want.Compact(
-		jsontext.AllowDuplicateNames(true),
-		jsontext.AllowInvalidUTF8(true),
-		jsontext.PreserveRawStrings(true),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true), jsontext.PreserveRawStrings(true),
 	)
 	if err != nil || !bytes.Equal(got, want) {
 		t.Fatalf("AppendCompact(%q) = %q, want %q (%v)", data, got, want, err)

@@ -52,17 +52,9 @@ func openBrowser(t *testing.T) *browser {
 	must(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(profile) }) // processes of a browser may outlive it by a moment
 	opts := append(
-		slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
-		chromedp.ExecPath(path),
-		chromedp.NoSandbox,
-		chromedp.DisableGPU,
-		chromedp.UserDataDir(profile),
-		chromedp.Flag(
-			"disable-quic",
-			true,
-		),
-		chromedp.Flag("disable-component-update", true),
-		chromedp.Flag("hide-scrollbars", true),
+		slices.Clone(chromedp.DefaultExecAllocatorOptions[:]), chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.DisableGPU, chromedp.UserDataDir(profile), chromedp.Flag("disable-quic", true),
+		chromedp.Flag("disable-component-update", true), chromedp.Flag("hide-scrollbars", true),
 		chromedp.WSURLReadTimeout(2*time.Minute),
 	)
 	ctx, stop := chromedp.NewExecAllocator(t.Context(), opts...)
@@ -127,13 +119,9 @@ func (b *browser) show(t *testing.T, name, address string, width int64) {
 	var wide, torn int
 	var shot []byte
 	b.run(
-		t,
-		emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600),
-		chromedp.Navigate(address),
-		chromedp.WaitReady("footer"),
-		chromedp.Text("main", &text),
-		chromedp.Evaluate("document.documentElement.scrollWidth", &wide),
-		chromedp.Evaluate(tornBoxes, &torn),
+		t, emulation.SetDeviceMetricsOverride(width, 900, 1, width < 600), chromedp.Navigate(address),
+		chromedp.WaitReady("footer"), chromedp.Text("main", &text),
+		chromedp.Evaluate("document.documentElement.scrollWidth", &wide), chromedp.Evaluate(tornBoxes, &torn),
 		chromedp.FullScreenshot(&shot, 100),
 	)
 	if len(text) < 40 {
@@ -200,10 +188,8 @@ func TestBrowserLive(t *testing.T) {
 	page, err := s.lib.List(t.Context(), library.Filter{})
 	must(t, err)
 	b.run(
-		t,
-		chromedp.Navigate(s.url+"/dash/session?s="+url.QueryEscape(page.Sessions[0].ID)),
-		chromedp.WaitVisible(`body[data-state=live]`),
-		chromedp.Evaluate("window.same = true", nil),
+		t, chromedp.Navigate(s.url+"/dash/session?s="+url.QueryEscape(page.Sessions[0].ID)),
+		chromedp.WaitVisible(`body[data-state=live]`), chromedp.Evaluate("window.same = true", nil),
 	)
 	for range 40 {
 		c.step(t)
@@ -218,8 +204,7 @@ func TestBrowserLive(t *testing.T) {
 		t,
 		chromedp.Poll(
 			fmt.Sprintf(
-				`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`,
-				min(len(sess.Report().Folds), 50),
+				`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`, min(len(sess.Report().Folds), 50),
 			),
 			nil,
 			chromedp.WithPollingTimeout(50*time.Second),
@@ -268,10 +253,7 @@ func TestBrowserUnfold(t *testing.T) {
 	const hostile = "<script>console.error(1)</script><img src=http://192.0.2.1/x onerror=console.error(2)></pre><h1>\"'&amp; \\u003c"
 	text := "\n" + hostile + "\n" + strings.Repeat("a line of what was said: äöü 漢字 "+hostile+"\n", 400) + "the end"
 	sess, err := pleat.OpenSession(
-		t.Context(),
-		s.store,
-		pleat.Key{Session: "hostile " + hostile},
-		&pleat.Options{Budget: pleat.Budget{Window: 8000}},
+		t.Context(), s.store, pleat.Key{Session: "hostile " + hostile}, &pleat.Options{Budget: pleat.Budget{Window: 8000}},
 	)
 	must(t, err)
 	must(t, sess.Append(t.Context(), pleat.User(hostile)))
@@ -280,8 +262,7 @@ func TestBrowserUnfold(t *testing.T) {
 		must(
 			t,
 			sess.Append(
-				t.Context(),
-				pleat.Assistant(pleat.Say(hostile), pleat.Call(call, "Read", `{"file_path":"<b>x</b>"}`)),
+				t.Context(), pleat.Assistant(pleat.Say(hostile), pleat.Call(call, "Read", `{"file_path":"<b>x</b>"}`)),
 				pleat.Results(pleat.Result(call, text+fmt.Sprint(i))),
 			),
 		)
@@ -313,8 +294,7 @@ func TestBrowserUnfold(t *testing.T) {
 		chromedp.Evaluate(`document.getElementById("before").textContent`, &whole),
 		chromedp.Evaluate(
 			`(async () => { const f = document.querySelector("form[method=post]"); const r = await fetch(f.action, {method: "POST", body: new URLSearchParams(new FormData(f))}); return await r.text(); })()`,
-			&file,
-			func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) },
+			&file, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) },
 		),
 	)
 	if whole != want {

@@ -144,10 +144,7 @@ func answer(tool string, n int) string {
 			fmt.Fprintf(
 				&b,
 				"%5d\t// The parser climbs from the operators that bind loosely to those that bind tightly,\n%5d\tfunc (p *parser) rule%d(min int) (node, error) { return p.climb(min + %d) }\n",
-				2*i+1,
-				2*i+2,
-				i,
-				i%7,
+				2*i+1, 2*i+2, i, i%7,
 			)
 		}
 	case "Grep":
@@ -282,11 +279,8 @@ func claudeFiles(t *testing.T, home string) {
 				fmt.Sprint("a", n),
 			)
 			line(
-				"user",
-				[]any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}},
-				nil,
-				fmt.Sprint("a", n),
-				fmt.Sprint("u", n+1),
+				"user", []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}}, nil,
+				fmt.Sprint("a", n), fmt.Sprint("u", n+1),
 			)
 		}
 		name := filepath.Join(dir, fmt.Sprintf("made-up-%d.jsonl", i))
