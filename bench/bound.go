@@ -1,6 +1,9 @@
 package bench
 
 import (
+	"maps"
+	"slices"
+
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -36,25 +39,11 @@ func lookAhead(s *Session, first map[int]shown, p model.Price, keep, least, stub
 	for j, r := range all {
 		saved[j+1] = saved[j] + r.saves
 	}
-	var requests []int // number of messages in each request
-	for i := 1; i < len(s.Messages); i++ {
-		if s.Messages[i].Role() == transcript.RoleAssistant && s.Messages[i-1].Role() != transcript.RoleAssistant {
-			requests = append(requests, i)
-		}
-	}
+	requests := s.requests()
 	if len(requests) == 0 {
 		return 0
 	}
-	cost, before := 0.0, 0
-	for t, n := range requests {
-		if t > 0 {
-			cost += float64(fixedTokens+sum[before]) * p.CacheRead
-		} else {
-			cost += fixedTokens * p.CacheWrite
-		}
-		cost += float64(sum[n]-sum[before]) * p.CacheWrite
-		before = n
-	}
+	cost := unfoldedCost(requests, sum, p)
 	best := map[int]float64{0: 0} // what was saved, by the first result that is not behind us
 	for t := 1; t < len(requests); t++ {
 		end := min(known[requests[t]]-keep, known[requests[t-1]])
@@ -83,9 +72,31 @@ func lookAhead(s *Session, first map[int]shown, p model.Price, keep, least, stub
 			best[end] = top
 		}
 	}
-	most := 0.0
-	for _, g := range best {
-		most = max(most, g)
+	return (cost - slices.Max(slices.Collect(maps.Values(best)))) / 1e6
+}
+
+// requests returns the number of messages in each request of the session.
+func (s *Session) requests() (list []int) {
+	for i := 1; i < len(s.Messages); i++ {
+		if s.Messages[i].Role() == transcript.RoleAssistant && s.Messages[i-1].Role() != transcript.RoleAssistant {
+			list = append(list, i)
+		}
 	}
-	return (cost - most) / 1e6
+	return list
+}
+
+// unfoldedCost is what the requests cost without any fold, in millionths of a dollar. sum has
+// the tokens before each message.
+func unfoldedCost(requests, sum []int, p model.Price) float64 {
+	cost, before := 0.0, 0
+	for t, n := range requests {
+		if t > 0 {
+			cost += float64(fixedTokens+sum[before]) * p.CacheRead
+		} else {
+			cost += fixedTokens * p.CacheWrite
+		}
+		cost += float64(sum[n]-sum[before]) * p.CacheWrite
+		before = n
+	}
+	return cost
 }

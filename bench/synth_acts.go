@@ -205,26 +205,7 @@ func (s *synth) fixBug() {
 	}
 	b := synthBug{f, t, pickOne(s.r, t.tests), s.newError()}
 	s.bugs = append(s.bugs, b)
-	if s.chance(55) {
-		s.ask(s.x(pickOne(s.r, []string{
-			"The tests in <path> fail since this morning, can you look into it?", "<test> is red on my machine, please find out why.",
-			"CI complains about <test>. Fix it, but understand it first.", "<path> の <test> が失敗します。原因を調べてください。", "帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
-		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
-	}
-	if s.chance(60) {
-		s.say(
-			s.x(
-				pickOne(
-					s.r,
-					[]string{
-						"Let me reproduce it first.",
-						"Running the tests of the <noun> to see the failure.",
-						"First the failure itself.",
-					},
-				),
-			),
-		)
-	}
+	s.askForFix(t, b)
 	s.runTests(t)
 	s.step()
 	s.reflect(f)
@@ -269,6 +250,30 @@ func (s *synth) fixBug() {
 	s.remember(b.err)
 	if s.chance(50) {
 		s.remember(s.nameOf(f))
+	}
+}
+
+// askForFix has somebody ask for the mending of a bug, and the agent begin with it.
+func (s *synth) askForFix(t *synthFile, b synthBug) {
+	if s.chance(55) {
+		s.ask(s.x(pickOne(s.r, []string{
+			"The tests in <path> fail since this morning, can you look into it?", "<test> is red on my machine, please find out why.",
+			"CI complains about <test>. Fix it, but understand it first.", "<path> の <test> が失敗します。原因を調べてください。", "帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
+		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
+	}
+	if s.chance(60) {
+		s.say(
+			s.x(
+				pickOne(
+					s.r,
+					[]string{
+						"Let me reproduce it first.",
+						"Running the tests of the <noun> to see the failure.",
+						"First the failure itself.",
+					},
+				),
+			),
+		)
 	}
 }
 
@@ -378,6 +383,24 @@ func (s *synth) addFeature() {
 	}
 	s.runTests(t)
 	s.step()
+	s.useFeature(f)
+	s.runTests(nil)
+	s.step()
+	s.remember(f.fns[0])
+	if s.chance(50) {
+		s.commit(s.x("Add <fn> to the <noun> <noun2>", "fn", f.fns[0]))
+	}
+	if s.chance(40) {
+		s.say(
+			s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn", f.fns[0], "tpath", t.path),
+		)
+		s.explain(f)
+		s.step()
+	}
+}
+
+// useFeature calls a new function from other files.
+func (s *synth) useFeature(f *synthFile) {
 	for range s.between(1, 3) {
 		other := s.file(true)
 		if s.chance(50) {
@@ -395,19 +418,6 @@ func (s *synth) addFeature() {
 				),
 			),
 		)
-		s.step()
-	}
-	s.runTests(nil)
-	s.step()
-	s.remember(f.fns[0])
-	if s.chance(50) {
-		s.commit(s.x("Add <fn> to the <noun> <noun2>", "fn", f.fns[0]))
-	}
-	if s.chance(40) {
-		s.say(
-			s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn", f.fns[0], "tpath", t.path),
-		)
-		s.explain(f)
 		s.step()
 	}
 }

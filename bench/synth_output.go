@@ -26,92 +26,114 @@ func (s *synth) testCommand(t *synthFile) phrase {
 // testOutput is what a test run prints while the given bugs are there. The second value
 // is the line that tells how it went.
 func (s *synth) testOutput(of *synthFile, bugs []synthBug) (phrase, string) {
-	var t phraseText
-	line := ""
-	put := func(template string, env ...any) {
-		p := s.x(template, env...)
-		if line == "" && len(bugs) > 0 && strings.Contains(template, "<err>") {
-			line = p.s
-		}
-		t.line(p)
-	}
-	env := func(b synthBug) []any {
-		return []any{"test", b.name, "err", b.err, "base", path.Base(b.test.path.s), "path", b.test.path, "fn", b.file.fns[0]}
-	}
-	passed := s.between(11, 99)
+	r := testReport{s: s, bugs: bugs}
+	r.passed = s.between(11, 99)
 	switch s.p.lang.ext {
 	case ".go":
-		for _, b := range bugs {
-			put("--- FAIL: <test> (0.<nn>s)", env(b)...)
-			put("    <base>:<nnn>: <err>", env(b)...)
-			if s.chance(30) {
-				put(
-					"panic: runtime error: index out of range [<nn>] with length <n>\n\ngoroutine <nn2> [running]:\ngithub.com/<org>/<proj>/internal/<noun>.(*<type>).<fn>(0xc000<hex7>, {0x10<hex7>, 0xc000<hex7>})\n\t<root>/internal/<noun>/<noun>.go:<nnn> +0x<nnn>\ntesting.tRunner(0xc000<hex7>, 0x10<hex7>)\n\t/usr/local/go/src/testing/testing.go:<nnnn> +0xf4",
-					env(b)...)
-			}
-		}
-		if len(bugs) > 0 {
-			put("FAIL\nFAIL\tgithub.com/<org>/<proj>/internal/<noun>\t0.<nnn>s")
-		}
-		dirs := s.p.dirs
-		if of != nil {
-			dirs = []string{path.Dir(of.path.s)}
-		}
-		if of != nil && len(bugs) > 0 {
-			dirs = nil
-		}
-		for _, d := range dirs {
-			put("ok  \tgithub.com/<org>/<proj>/<d>\t<n>.<nnn>s", "d", d)
-		}
-		if len(bugs) > 0 {
-			put("FAIL")
-		} else {
-			line = strings.TrimSpace(t.b.String()[strings.LastIndexByte(strings.TrimSpace(t.b.String()), '\n')+1:])
-		}
+		r.goTest(of)
 	case ".py":
-		put("<dots> [100%]", "dots", strings.Repeat(".", min(passed, 60)))
-		if len(bugs) > 0 {
-			put("=================================== FAILURES ===================================")
-		}
-		for _, b := range bugs {
-			put(
-				"____________________________ <test>[<nn>] ____________________________\n\n    def <test>(limit, store):\n>       got = <fn>(store, attempt=<n>)\n\n<path>:<nn2>:",
-				env(b)...)
-			put("E       ValueError: <err>", env(b)...)
-			put(
-				"\n<path>:<nn2>: ValueError\n=========================== short test summary info ============================",
-				env(b)...)
-			put("FAILED <path>::<test>[<nn>] - ValueError: <err>", env(b)...)
-		}
-		if n := len(bugs); n > 0 {
-			put("========================= <f> failed, <p> passed in <f2>s =========================", "f", n, "p", passed)
-		} else {
-			p := s.x("<p> passed in <f2>s", "p", passed)
-			line = p.s
-			t.line(p)
-		}
+		r.pytest()
 	default:
-		put("\n RUN  v<n>.<n>.<n> <root>\n")
-		for _, b := range bugs {
-			put(" ❯ <path> (<nn> tests | 1 failed) <nnn>ms\n   × <test>", env(b)...)
-			put("     → <err>", env(b)...)
-			put("\n FAIL  <path> > <fn> > <test>", env(b)...)
-			put("Error: <err>\n ❯ <path>:<nn>:<n>\n", env(b)...)
-		}
-		if n := len(bugs); n > 0 {
-			put(
-				" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s", "f", n,
-				"p", passed,
-			)
-		} else {
-			p := s.x("      Tests  <p> passed (<p>)", "p", passed)
-			line = p.s
-			put(" ✓ <nn> test files")
-			t.line(p)
-			put("   Duration  <f2>s")
+		r.vitest()
+	}
+	return r.text.trimmed(), r.line
+}
+
+// testReport is the output of a run of tests that is being written.
+type testReport struct {
+	s      *synth
+	bugs   []synthBug // the failures
+	passed int
+	text   phraseText
+	line   string // that says how it ended
+}
+
+func (r *testReport) put(template string, env ...any) {
+	p := r.s.x(template, env...)
+	if r.line == "" && len(r.bugs) > 0 && strings.Contains(template, "<err>") {
+		r.line = p.s
+	}
+	r.text.line(p)
+}
+
+func env(b synthBug) []any {
+	return []any{"test", b.name, "err", b.err, "base", path.Base(b.test.path.s), "path", b.test.path, "fn", b.file.fns[0]}
+}
+
+func (r *testReport) goTest(of *synthFile) {
+	for _, b := range r.bugs {
+		r.put("--- FAIL: <test> (0.<nn>s)", env(b)...)
+		r.put("    <base>:<nnn>: <err>", env(b)...)
+		if r.s.chance(30) {
+			r.put(
+				"panic: runtime error: index out of range [<nn>] with length <n>\n\ngoroutine <nn2> [running]:\ngithub.com/<org>/<proj>/internal/<noun>.(*<type>).<fn>(0xc000<hex7>, {0x10<hex7>, 0xc000<hex7>})\n\t<root>/internal/<noun>/<noun>.go:<nnn> +0x<nnn>\ntesting.tRunner(0xc000<hex7>, 0x10<hex7>)\n\t/usr/local/go/src/testing/testing.go:<nnnn> +0xf4",
+				env(b)...)
 		}
 	}
-	return t.trimmed(), line
+	if len(r.bugs) > 0 {
+		r.put("FAIL\nFAIL\tgithub.com/<org>/<proj>/internal/<noun>\t0.<nnn>s")
+	}
+	dirs := r.s.p.dirs
+	if of != nil {
+		dirs = []string{path.Dir(of.path.s)}
+	}
+	if of != nil && len(r.bugs) > 0 {
+		dirs = nil
+	}
+	for _, d := range dirs {
+		r.put("ok  \tgithub.com/<org>/<proj>/<d>\t<n>.<nnn>s", "d", d)
+	}
+	if len(r.bugs) > 0 {
+		r.put("FAIL")
+	} else {
+		r.line = strings.TrimSpace(r.text.b.String()[strings.LastIndexByte(strings.TrimSpace(r.text.b.String()), '\n')+1:])
+	}
+}
+
+func (r *testReport) pytest() {
+	r.put("<dots> [100%]", "dots", strings.Repeat(".", min(r.passed, 60)))
+	if len(r.bugs) > 0 {
+		r.put("=================================== FAILURES ===================================")
+	}
+	for _, b := range r.bugs {
+		r.put(
+			"____________________________ <test>[<nn>] ____________________________\n\n    def <test>(limit, store):\n>       got = <fn>(store, attempt=<n>)\n\n<path>:<nn2>:",
+			env(b)...)
+		r.put("E       ValueError: <err>", env(b)...)
+		r.put(
+			"\n<path>:<nn2>: ValueError\n=========================== short test summary info ============================",
+			env(b)...)
+		r.put("FAILED <path>::<test>[<nn>] - ValueError: <err>", env(b)...)
+	}
+	if n := len(r.bugs); n > 0 {
+		r.put("========================= <f> failed, <p> passed in <f2>s =========================", "f", n, "p", r.passed)
+	} else {
+		p := r.s.x("<p> passed in <f2>s", "p", r.passed)
+		r.line = p.s
+		r.text.line(p)
+	}
+}
+
+func (r *testReport) vitest() {
+	r.put("\n RUN  v<n>.<n>.<n> <root>\n")
+	for _, b := range r.bugs {
+		r.put(" ❯ <path> (<nn> tests | 1 failed) <nnn>ms\n   × <test>", env(b)...)
+		r.put("     → <err>", env(b)...)
+		r.put("\n FAIL  <path> > <fn> > <test>", env(b)...)
+		r.put("Error: <err>\n ❯ <path>:<nn>:<n>\n", env(b)...)
+	}
+	if n := len(r.bugs); n > 0 {
+		r.put(
+			" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s", "f", n,
+			"p", r.passed,
+		)
+	} else {
+		p := r.s.x("      Tests  <p> passed (<p>)", "p", r.passed)
+		r.line = p.s
+		r.put(" ✓ <nn> test files")
+		r.text.line(p)
+		r.put("   Duration  <f2>s")
+	}
 }
 
 // runTests runs the tests of a file, or all of them, with what is broken now.
