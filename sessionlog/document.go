@@ -99,9 +99,9 @@ func (l *Log) openLines() error {
 	})
 }
 
-// choose takes the chosen session out of a document that holds several.
+// choose takes the chosen session out of a document that is a list of sessions.
 func (l *Log) choose() error {
-	if several := l.format.several; several != nil && l.doc.isArray() && several(l.doc) {
+	if l.doc.isArray() && l.format.document(l.doc.at(0)) {
 		list := l.doc
 		l.doc, l.count = value{}, 0
 		for e := range list.elems() {

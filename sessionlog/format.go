@@ -56,8 +56,6 @@ type format struct {
 	line func(e value) bool
 	// document reports whether a JSON value is a session, or a list of them.
 	document func(doc value) bool
-	// several reports whether each element of a document that is a list is a session; nil: no.
-	several func(list value) bool
 	// read hands the session's messages to the sink and sets the log's info.
 	read func(l *Log, s *sink) error
 }

@@ -24,8 +24,7 @@ var openHandsFormat = format{
 		history := doc.get("history")
 		return history.isArray() && isOpenHands(history.at(0))
 	},
-	several: func(list value) bool { return !isOpenHands(list.at(0)) },
-	read:    readOpenHands,
+	read: readOpenHands,
 }
 
 // isOpenHands reports whether a value is an event.
