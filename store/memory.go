@@ -26,13 +26,13 @@ type Memory struct {
 	appends  uint64 // counts entries over all sessions: their order in time
 }
 
-// memSession is one session. Entries and texts are only ever appended to, so that a slice
+// memSession is one session. The entries are only ever appended to, so that a slice
 // taken under the lock can be read without it.
 type memSession struct {
 	entries []Entry
 	bodies  map[transcript.Hash]bool
 	newest  uint64 // value of appends at the newest entry
-	texts   []memText
+	index   *memIndex
 }
 
 type (
@@ -58,6 +58,7 @@ var (
 	_ Keeper   = (*Memory)(nil)
 	_ Claimer  = (*Memory)(nil)
 	_ Forker   = (*Memory)(nil)
+	_ Sizer    = (*Memory)(nil)
 )
 
 // NewMemory returns an empty store.
@@ -103,7 +104,7 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 		return head, nil
 	}
 	if s == nil {
-		s = &memSession{bodies: make(map[transcript.Hash]bool)}
+		s = &memSession{bodies: make(map[transcript.Hash]bool), index: &memIndex{postings: make(map[string][]posting)}}
 		m.sessions[key] = s
 	}
 	for _, e := range prepared {
@@ -128,7 +129,7 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 		m.labels[at] = append(m.labels[at], memPlace{s, key, e.Seq})
 	}
 	if e.Text != "" {
-		s.texts = append(s.texts, memText{e.Seq, e.Text})
+		s.index.pending = append(s.index.pending, memText{e.Seq, e.Text})
 		e.Text = ""
 	}
 	s.entries = append(s.entries, e)
@@ -170,12 +171,7 @@ func (m *Memory) Fork(
 		}
 		entries[i].Data = cloneBytes(d)
 	}
-	s := &memSession{bodies: make(map[transcript.Hash]bool)}
-	for _, t := range source.texts {
-		if t.seq <= upTo {
-			s.texts = append(s.texts, t)
-		}
-	}
+	s := &memSession{bodies: make(map[transcript.Hash]bool), index: source.index.upTo(upTo)}
 	m.sessions[to] = s
 	for _, e := range entries {
 		m.add(s, to, e)

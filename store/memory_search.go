@@ -1,87 +1,128 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
+	"sync"
 
 	"github.com/pleat-dev/pleat/search"
 )
 
-// memText is the text of an entry.
+// memIndex is the search index of one session: for each word, the windows that have it.
+// Texts are indexed by the first search after they were appended.
+type memIndex struct {
+	mu       sync.Mutex // taken after Memory.mu, for indexing
+	pending  []memText
+	places   []Hit
+	lengths  []int // words of each place
+	total    int   // words of all places
+	postings map[string][]posting
+	only     map[string]bool // words that are indexed; nil: all
+}
+
 type memText struct {
 	seq  uint64
 	text string
 }
 
-// Search implements [Searcher]. It has no index: it reads all texts of the session.
+// posting says how often a place has a word.
+type posting struct {
+	place, count int
+}
+
+// Search implements [Searcher].
 func (m *Memory) Search(ctx context.Context, key SessionKey, query string, limit int) ([]Hit, error) {
-	m.mu.RLock()
-	err := m.usable(ctx)
-	var texts []memText
-	if s := m.sessions[key]; s != nil {
-		texts = s.texts
-	}
-	m.mu.RUnlock()
-	if err != nil {
+	m.mu.RLock() // nothing is appended meanwhile; other searches go on
+	defer m.mu.RUnlock()
+	if err := m.usable(ctx); err != nil {
 		return nil, fmt.Errorf("search session %q: %w", key, err)
 	}
-	if limit <= 0 {
+	s := m.sessions[key]
+	if s == nil || limit <= 0 {
 		return nil, nil
 	}
-	return Scan(func(yield func(uint64, string) bool) {
-		for _, t := range texts {
-			if !yield(t.seq, t.text) {
-				return
-			}
-		}
-	}, query, limit), nil
+	s.index.mu.Lock()
+	defer s.index.mu.Unlock()
+	for _, t := range s.index.pending {
+		s.index.add(t)
+	}
+	s.index.pending = nil
+	return s.index.search(query, limit), nil
 }
 
 // Scan ranks the places of texts, which come with the numbers of their entries, as
 // [Searcher] does, but without an index: it reads all of them. It is for stores that cannot
 // search.
 func Scan(texts iter.Seq2[uint64, string], query string, limit int) []Hit {
-	type place struct {
-		hit    Hit
-		length int   // in words
-		counts []int // of each word of the query
+	x := &memIndex{postings: make(map[string][]posting), only: make(map[string]bool)}
+	for _, word := range search.QueryWords(query) {
+		x.only[word] = true
 	}
-	words := search.QueryWords(query)
-	var found []place // those that have a word of the query
-	all, total := 0, 0
-	holding := make([]int, len(words)) // how many places have the word
 	for seq, text := range texts {
-		for w := range search.Windows(text) {
-			p := place{hit: Hit{Seq: seq, From: w.From, To: w.To, Start: w.Start, End: w.End}}
-			for word := range search.Words(w.Text) {
-				p.length++
-				i := slices.Index(words, word)
-				if i < 0 {
-					continue
-				}
-				if p.counts == nil {
-					p.counts = make([]int, len(words))
-				}
-				if p.counts[i]++; p.counts[i] == 1 {
-					holding[i]++
-				}
+		x.add(memText{seq, text})
+	}
+	return x.search(query, limit)
+}
+
+// add indexes one text.
+func (x *memIndex) add(t memText) {
+	for w := range search.Windows(t.text) {
+		place, length := len(x.places), 0
+		for word := range search.Words(w.Text) {
+			length++
+			if x.only != nil && !x.only[word] {
+				continue
 			}
-			all++
-			if total += p.length; p.counts != nil {
-				found = append(found, p)
+			list := x.postings[word]
+			if n := len(list); n > 0 && list[n-1].place == place {
+				list[n-1].count++
+				continue
 			}
+			x.postings[word] = append(list, posting{place, 1})
+		}
+		x.places = append(x.places, Hit{Seq: t.seq, From: w.From, To: w.To, Start: w.Start, End: w.End})
+		x.lengths = append(x.lengths, length)
+		x.total += length
+	}
+}
+
+// upTo returns the index of the entries up to a number. Places, texts and postings are in
+// the order of the entries, and only ever appended to.
+func (x *memIndex) upTo(seq uint64) *memIndex {
+	n, _ := slices.BinarySearchFunc(x.places, seq+1, func(h Hit, seq uint64) int { return cmp.Compare(h.Seq, seq) })
+	waiting, _ := slices.BinarySearchFunc(x.pending, seq+1, func(t memText, seq uint64) int { return cmp.Compare(t.seq, seq) })
+	out := &memIndex{
+		pending: slices.Clip(x.pending[:waiting]), places: slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
+		postings: make(map[string][]posting),
+	}
+	for _, length := range out.lengths {
+		out.total += length
+	}
+	for word, list := range x.postings {
+		if k, _ := slices.BinarySearchFunc(list, n, func(p posting, n int) int { return cmp.Compare(p.place, n) }); k > 0 {
+			out.postings[word] = slices.Clip(list[:k])
 		}
 	}
-	hits := make([]Hit, 0, len(found))
-	for _, p := range found {
-		for i, n := range p.counts {
-			if n > 0 {
-				p.hit.Score += search.BM25(n, p.length, float64(total)/float64(all), holding[i], all)
-			}
+	return out
+}
+
+// search ranks the places that have a word of the query.
+func (x *memIndex) search(query string, limit int) []Hit {
+	scores := make(map[int]float64)
+	for _, word := range search.QueryWords(query) {
+		list := x.postings[word]
+		for _, p := range list {
+			scores[p.place] += search.BM25(p.count, x.lengths[p.place], float64(x.total)/float64(len(x.places)), len(list), len(x.places))
 		}
-		hits = append(hits, p.hit)
+	}
+	hits := make([]Hit, 0, len(scores))
+	for place, score := range scores {
+		hit := x.places[place]
+		hit.Score = score
+		hits = append(hits, hit)
 	}
 	SortHits(hits)
 	return hits[:min(limit, len(hits))]
