@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"regexp"
@@ -141,7 +142,7 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
 		in.More = in.More || a.Left+len(a.More) > 0 || len(a.Hits) == p.Most
-		words := markerOf(a.Query)
+		words := markerOf(cmp.Or(a.Near, a.Query))
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {

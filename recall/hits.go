@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -165,7 +166,11 @@ func (a *SearchAnswer) headFor(hits int) string {
 		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; "+
 			"try other words, or ledger() for calls and files.]\n", mark, a.Query)
 	}
-	return fmt.Sprintf("%ssearch %q: %s, best first]\n", mark, a.Query, text.Plural(hits, "hit"))
+	query := strconv.Quote(a.Query)
+	if a.Near != "" {
+		query = "nothing has the words of " + query + ", but for " + strconv.Quote(text.Clip(a.Near, 80))
+	}
+	return fmt.Sprintf("%ssearch %s: %s, best first]\n", mark, query, text.Plural(hits, "hit"))
 }
 
 // foot says what is not shown.

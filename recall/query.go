@@ -1,9 +1,12 @@
 package recall
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/search"
 	"github.com/pleat-dev/pleat/transcript"
@@ -79,6 +82,18 @@ func Words(query string) string { return readQuery(query).asked }
 // narrows reports whether the query looks only in some places.
 func (q *recallQuery) narrows() bool { return q.narrow != narrowing{} }
 
+// Guesses reports whether a search that finds nothing looks for words near those of the query.
+func Guesses(query string) bool {
+	q := readQuery(query)
+	return q.guesses()
+}
+
+// A query that narrows finds nothing because of where it looks: its words may well be right.
+func (q *recallQuery) guesses() bool { return !q.narrows() && slices.ContainsFunc(q.words, isLong) }
+
+// isLong reports whether a word is long enough to be known with a slip in it.
+func isLong(w string) bool { return len(w) > 4 }
+
 // admits reports whether the query looks in a block.
 func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *transcript.BlockFacts) bool {
 	if n.file != "" || n.tool != "" {
@@ -144,4 +159,51 @@ func wordForms(w string) []string {
 		return []string{stem(1) + "ies"}
 	}
 	return []string{w + "s"}
+}
+
+// nearWords returns the words of the conversation that differ from a long word of the query
+// by one letter, or by two that changed places. It reads the whole conversation.
+func (f *Finder) nearWords(ctx context.Context, words []string) ([]string, error) {
+	seen := make(map[string]bool)
+	var near []string
+	for i := f.Facts().Prompt(); i < len(f.Facts()); i++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		for w := range search.Words(conv.SearchText(f.message(i))) {
+			if seen[w] {
+				continue
+			}
+			w = strings.Clone(w)
+			seen[w] = true
+			if slices.ContainsFunc(words, func(word string) bool { return isLong(word) && oneSlip(word, w) }) {
+				near = append(near, w)
+			}
+		}
+	}
+	return near, nil
+}
+
+// oneSlip reports whether one letter more, less, wrong or in its neighbour's place tells a
+// from b.
+func oneSlip(a, b string) bool {
+	if len(a) > len(b) {
+		a, b = b, a
+	}
+	if len(b)-len(a) > 1 {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	switch {
+	case len(a) < len(b):
+		return a[i:] == b[i+1:]
+	case i == len(a):
+		return false
+	case a[i+1:] == b[i+1:]:
+		return true
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }

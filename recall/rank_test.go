@@ -1,6 +1,8 @@
 package recall_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -61,6 +63,8 @@ func TestSearchRanksByStructure(t *testing.T) {
 		{"after a handle", "giraffe after:" + handleOf(t, s, 3), "result of read_file docs/zoo.md", "the giraffe enclosure"},
 		{"only a file", "file:docs/zoo.md", "call of read_file docs/zoo.md", "path: docs/zoo.md"},
 		{"in quotes", `"giraffe enclosure" visitors`, "result of read_file docs/zoo.md", "the giraffe enclosure"},
+		{"a slip of the pen", "girafe", "result of bash grep -rn giraffe docs", "docs/zoo.md:4: the giraffe enclosure"},
+		{"letters in each other's place", "retryBugdet", "call of edit_file src/quota.go", "+const retryBudget = 9"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			res := searchFor(t, s, c.query)
@@ -80,8 +84,8 @@ func TestSearchRanksByStructure(t *testing.T) {
 			}
 		})
 	}
-	if res := searchFor(t, s, "xylophone"); len(res.Answers[0].Hits) > 0 {
-		t.Errorf("nothing has the word: %s", res.Text())
+	if res := searchFor(t, s, "xylophone"); len(res.Answers[0].Hits) > 0 || res.Answers[0].Near != "" {
+		t.Errorf("near nothing: %s", res.Text())
 	}
 }
 
@@ -140,5 +144,46 @@ func BenchmarkSearchMillion(b *testing.B) {
 		if _, err := s.Search(b.Context(), query); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// TestSearchNear: words near those of the query are looked for where nothing has these, the
+// question itself aside, and not where the query looks in some places only.
+func TestSearchNear(t *testing.T) {
+	s := recallSession(t)
+	err := s.Append(t.Context(),
+		transcript.Assistant(transcript.Call("a", "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result("a", "giraffe := 1")),
+		transcript.Assistant(transcript.Call("b", "read_file", `{"path":"b.go"}`)), transcript.Results(transcript.Result("b", "giraffa := 2")),
+		transcript.Assistant(transcript.Call("s", "search", `{"queries":["zanzibra"]}`)),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for query, want := range map[string]string{
+		"zanzibra": "zanzibar", "giraffa file:a.go": "", "girafe tool:bash": "", "giraffa": "",
+	} {
+		if a := searchFor(t, s, query).Answers[0]; a.Near != want || want != "" && len(a.Hits) == 0 {
+			t.Errorf("%s: near %q, want %q, %d hits", query, a.Near, want, len(a.Hits))
+		}
+	}
+}
+
+// givenUp is a store whose caller gives up while it searches.
+type givenUp struct {
+	store.Store
+	giveUp func()
+}
+
+func (g givenUp) Search(context.Context, store.SessionKey, string, int) ([]store.Hit, error) {
+	g.giveUp()
+	return nil, nil
+}
+
+func TestSearchNearStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := pleattest.Open(t, givenUp{store.NewMemory(), cancel}, &pleat.Options{Tokens: counter})
+	pleattest.Read(t, s, 0, 3, 2_000)
+	if _, err := s.Search(ctx, recall.SearchRequest{Queries: []string{"zanzibra"}}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
 	}
 }

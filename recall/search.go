@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/store"
@@ -32,6 +33,7 @@ type SearchResult struct {
 // SearchAnswer is what was found for one query, best first.
 type SearchAnswer struct {
 	Query string      `json:"query"`
+	Near  string      `json:"near,omitempty"` // nothing has the query's words; these, which are near them, were looked for
 	Hits  []SearchHit `json:"hits"`
 	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
@@ -55,7 +57,8 @@ type SearchHit struct {
 // other forms of what the query has.
 type Asker = func(query, words string, n int) ([]store.Hit, error)
 
-// Search finds the best places for each query.
+// Search finds the best places for each query. For a query that finds nothing the whole
+// conversation is read, unless ctx ends: see nearIfNone.
 func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (SearchResult, error) {
 	f = f.reading(ctx)
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)
@@ -67,6 +70,13 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (Search
 		x := newSearcher(f, r, q)
 		a, room := SearchAnswer{Query: q}, math.MaxInt
 		places, err := x.places(ask)
+		if err == nil && len(places) == 0 {
+			a.Near, err = x.nearIfNone(ctx)
+		}
+		if a.Near != "" {
+			x = newSearcher(f, r, a.Near)
+			places, err = x.places(ask)
+		}
 		if err = cmp.Or(f.read.err, err); err != nil {
 			return SearchResult{}, fmt.Errorf("search %q: %w", text.Clip(q, 80), err)
 		}
@@ -87,4 +97,15 @@ func (x *searcher) places(ask Asker) ([]foundPlace, error) {
 	}
 	hits, err := ask(x.query, x.asked, n)
 	return x.rank(hits), err
+}
+
+// nearIfNone returns words to look for instead of those that nothing has, empty if there is
+// no reason to. A query that does not narrow finds nothing although the store has windows only
+// if these are echoes, such as the question that is being answered.
+func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
+	if !x.guesses() {
+		return "", nil
+	}
+	near, err := x.s.nearWords(ctx, x.words)
+	return strings.Join(near, " "), err
 }

@@ -133,13 +133,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	tell := p.Progress()
 	defer tell.Done()
 	var failed []error
-	for i, info := range list {
-		tell.Share(i, len(list), "searching sessions")
-		hits, err := st.Search(ctx, info.Key, recall.Words(j.Query), 1)
-		if err == nil && len(hits) == 0 && len(list) > 1 { // it need not be opened
-			j.Searched++
-			continue
-		}
+	look := func(info store.SessionInfo) {
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
 			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session})
@@ -147,6 +141,24 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		if err != nil {
 			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
 		}
+	}
+	var without []store.SessionInfo // they have none of the words
+	for i, info := range list {
+		tell.Share(i, len(list), "searching sessions")
+		if hits, err := st.Search(ctx, info.Key, recall.Words(j.Query), 1); err == nil && len(hits) == 0 &&
+			len(list) > 1 {
+			without = append(without, info)
+			continue
+		}
+		look(info)
+	}
+	if len(j.Sessions) > 0 || !recall.Guesses(j.Query) { // they need not be opened
+		j.Searched += len(without)
+		without = nil
+	}
+	for i, info := range without { // one may have a word that is near
+		tell.Share(i, len(without), "searching sessions for words that are near")
+		look(info)
 	}
 	tell.Done()
 	if err := ctx.Err(); err != nil {
