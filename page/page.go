@@ -88,12 +88,7 @@ func (r *reading) message(i int) transcript.Message {
 	if r.err == nil {
 		r.err = err
 	}
-	f := &r.src.Facts()[i]
-	blocks := make([]transcript.Block, len(f.Blocks))
-	for b := range blocks {
-		blocks[b] = transcript.Say("")
-	}
-	return transcript.NewMessage(f.Role, blocks...)
+	return r.src.Facts().Blank(i)
 }
 
 func (r *reading) block(ref transcript.BlockRef) transcript.Block {

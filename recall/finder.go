@@ -57,12 +57,7 @@ func (f *Finder) message(i int) transcript.Message {
 	if f.read.err == nil {
 		f.read.err = err
 	}
-	facts := &f.Facts()[i]
-	blocks := make([]transcript.Block, len(facts.Blocks))
-	for b := range blocks {
-		blocks[b] = transcript.Say("")
-	}
-	return transcript.NewMessage(facts.Role, blocks...)
+	return f.Facts().Blank(i)
 }
 
 func (f *Finder) block(ref transcript.BlockRef) transcript.Block {

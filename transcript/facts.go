@@ -79,6 +79,16 @@ func (f Facts) Has(i int, kind Kind) bool {
 	return false
 }
 
+// Blank returns a message with as many empty blocks as message i has: what code gets that goes
+// on although the message could not be read.
+func (f Facts) Blank(i int) Message {
+	blocks := make([]Block, len(f[i].Blocks))
+	for b := range blocks {
+		blocks[b] = Say("")
+	}
+	return NewMessage(f[i].Role, blocks...)
+}
+
 // Longest returns the handle of the longest block of message i that has one, "" if none has.
 // What a person typed is mostly a single block.
 func (f Facts) Longest(i int) string {

@@ -112,20 +112,11 @@ func (c *Conversation) Reading(ctx context.Context, f func(*transcript.Transcrip
 		m, err := c.Contents.at(ctx, i)
 		if err != nil {
 			fault = cmp.Or(fault, err)
-			m = c.blank(i)
+			m = c.facts.Blank(i)
 		}
 		return m
 	}))
 	return cmp.Or(fault, err)
-}
-
-// blank returns a message with as many empty blocks as message i has.
-func (c *Conversation) blank(i int) transcript.Message {
-	blocks := make([]transcript.Block, len(c.facts[i].Blocks))
-	for b := range blocks {
-		blocks[b] = transcript.Say("")
-	}
-	return transcript.NewMessage(c.facts[i].Role, blocks...)
 }
 
 // Add adds a message. The shapes are those of its blocks, at says where it is stored. The

@@ -17,7 +17,7 @@ func TestCuts(t *testing.T) {
 		{"Clip, two lines", Clip("one\ntwo", 20), "one…"},
 		{"Clip, too long", Clip("0123456789", 9), "012345…"},
 		{"Clip, no room", Clip("0123456789", 7), ""},
-		{"ClipPath", ClipPath("/home/me/work/app/main.go 1-20", 20), "…/app/main.go 1-20"},
+		{"ClipPath", ClipPath("/home/me/src/app/main.go 1-20", 20), "…/app/main.go 1-20"},
 		{"ClipPath of no path", ClipPath("0123456789", 9), "012345…"},
 		{"OneLine", OneLine(" a\n\tb  c ", 20), "a b c"},
 		{"OneLine, too long", OneLine("one two three", 7), "one two…"},
