@@ -68,7 +68,8 @@ func Results(results ...ToolResult) Message { return transcript.Results(results.
 func Result(callID, text string) ToolResult { return transcript.Result(callID, text) }
 
 // RecallTools returns the definitions of the tools with which a model gets back what was
-// folded. Add them to the request's tools and answer their calls with [Session.Answer].
+// folded. Add them to the request's tools and to [Options].Tools, and answer their calls with
+// [Session.Answer]. A program with tools of these names puts a prefix before each Name.
 func RecallTools() []Tool { return recall.Tools() }
 
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.

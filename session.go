@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +36,7 @@ type Options struct {
 	Wire model.Wire
 
 	System string       // the system prompt, counted once and never touched
-	Tools  []model.Tool // tool definitions, counted once
+	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
@@ -48,8 +48,8 @@ type Options struct {
 
 	Digest digest.Options // digests by a model; zero: by code
 
-	// Recall says in a stub how to get content back. Nil: with [UnfoldCall] if Tools has the
-	// tool unfold, else not at all. A function that returns "" makes stubs without handles.
+	// Recall says in a stub how to get content back. Nil: with a call of the tool unfold if
+	// Tools has it of [RecallTools], else not at all. A function that returns "" makes stubs without handles.
 	Recall func(handle string) string
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It is run on the
@@ -159,6 +159,15 @@ func (o *Options) check() error {
 	if o.Memory < 0 {
 		return fmt.Errorf("%d bytes of memory", o.Memory)
 	}
+	called := make(map[string]int, len(o.Tools))
+	for _, t := range o.Tools {
+		called[t.Name]++
+	}
+	for _, t := range o.Tools {
+		if called[t.Name] > 1 && recall.ToolOf(t) != "" {
+			return fmt.Errorf("two tools are called %q: put a prefix before the name of the one from RecallTools", t.Name)
+		}
+	}
 	if o.Policy.IsZero() {
 		return nil
 	}
@@ -179,8 +188,11 @@ func (o *Options) fill() {
 	}
 	if o.Recall == nil {
 		o.Recall = func(string) string { return "" }
-		if slices.ContainsFunc(o.Tools, func(t Tool) bool { return t.Name == recall.ToolUnfold }) {
-			o.Recall = UnfoldCall
+		for _, t := range o.Tools {
+			if recall.ToolOf(t) == recall.ToolUnfold {
+				prefix := strings.TrimSuffix(t.Name, recall.ToolUnfold)
+				o.Recall = func(handle string) string { return prefix + UnfoldCall(handle) }
+			}
 		}
 	}
 	if o.Logger == nil {
@@ -254,18 +266,23 @@ func (s *Session) LastAnswer() time.Time {
 	return s.answered
 }
 
-// Tokens counts messages start ≤ i < end as they came, whatever is folded of them.
+// Tokens counts messages start ≤ i < end, of those that there are, as they came, whatever
+// is folded of them.
 func (s *Session) Tokens(start, end int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.Facts().Tokens(start, end)
+	return s.st.Facts().Tokens(max(start, 0), min(end, s.st.Len()))
 }
 
-// Message returns message i of the transcript. A message whose bytes in the store are
+// Message returns message i of the transcript, counted from 0; with [ErrNotFound] there is
+// none. A message whose bytes in the store are
 // damaged is replaced by one that says so; that the store cannot be read now is an error.
 func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if i < 0 || i >= s.st.Len() {
+		return transcript.Message{}, fmt.Errorf("read message %d of the %d of session %s: %w", i, s.st.Len(), s.key, ErrNotFound)
+	}
 	m, err := s.st.Message(ctx, i)
 	if err != nil {
 		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.key, err)
@@ -275,10 +292,15 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 
 // Resolve applies a view of this session: it returns the messages to send. A message whose
 // bytes in the store are damaged is replaced by one that says so; that the store cannot be
-// read now is an error.
+// read now is an error, and so is a view of another session that does not fit.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for i, m := range v.Messages {
+		if m.Source >= s.st.Len() {
+			return nil, fmt.Errorf("resolve view of session %s: message %d: %w", s.key, i, transcript.ErrBadView)
+		}
+	}
 	var msgs []transcript.Message
 	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
 		msgs, err = v.Resolve(t.At)

@@ -3,6 +3,7 @@ package pleat
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/digest"
@@ -62,6 +63,9 @@ type newMessage struct {
 // keep alive; and what cannot be read back must not be stored, because no later opening
 // would get past it. Then the neutral form is stored, which always can.
 func (s *Session) prepare(m transcript.Message) (newMessage, error) {
+	if err := checkBlocks(m.Blocks()); err != nil {
+		return newMessage{}, err
+	}
 	n := newMessage{m: m}
 	d := conv.MessageData{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
 	codec := s.o.Codecs[m.Format()]
@@ -98,6 +102,26 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	n.body = transcript.HashOf(body)
 	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: conv.SearchText(n.m)}
 	return n, nil
+}
+
+// checkBlocks refuses blocks of types that nothing reads: their content would be gone.
+func checkBlocks(blocks transcript.Blocks) error {
+	for i, b := range blocks.All() {
+		var err error
+		switch b := b.(type) {
+		case transcript.Text, transcript.Thinking, transcript.ToolCall, transcript.Image, transcript.Opaque:
+		case transcript.ToolResult:
+			err = checkBlocks(b.Parts)
+		case nil:
+			err = errors.New("it is nil")
+		default:
+			err = fmt.Errorf("%T is no block of package transcript", b)
+		}
+		if err != nil {
+			return fmt.Errorf("block %d: %w", i, err)
+		}
+	}
+	return nil
 }
 
 // apply takes an entry in: the one way in which a session changes, live and restored.

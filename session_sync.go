@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -21,16 +22,29 @@ func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	return s.Resolve(ctx, v)
 }
 
-// Answer answers a call to one of the [RecallTools]. It reports false if the tool is none
-// of them: then the call is the program's own to carry out.
+// Answer answers a call to one of the [RecallTools] that [Options].Tools has. It reports
+// false if the tool is none of them: then the call is the program's own to carry out.
 func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) {
-	text, failed, ok := s.Recall(ctx, call.Name, call.Input.String())
-	if !ok {
+	tool := s.recallTool(call.Name)
+	if tool == "" {
 		return ToolResult{}, false
 	}
+	text, failed, _ := s.Recall(ctx, tool, call.Input.String())
 	r := transcript.Result(call.ID, text)
 	r.Error = failed
 	return r, true
+}
+
+// recallTool returns which recall tool the session's model knows by a name; empty: none.
+func (s *Session) recallTool(name string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.o.Tools {
+		if t.Name == name {
+			return recall.ToolOf(t)
+		}
+	}
+	return ""
 }
 
 // Sync takes in the history of a program that hands over the whole of it at each call. It

@@ -28,7 +28,7 @@ func TestMessages(t *testing.T) {
 }
 
 func TestAnswer(t *testing.T) {
-	s := open(t, store.NewMemory(), nil)
+	s := open(t, store.NewMemory(), &pleat.Options{Tools: pleat.RecallTools()})
 	work(t, s, 0, 1, 400)
 	handle := s.Ledger(pleat.LedgerFilter{})[0].Handle
 	r, ok := s.Answer(t.Context(), pleat.Call("c", "unfold", `{"handle":"`+handle+`"}`))

@@ -126,7 +126,7 @@ func (b *Birth) Keep(name string, r transcript.ToolResult) string {
 // Where says how to get back what has no plain copy.
 func (b *Birth) Where(handle string) string {
 	if b.o.Recall == nil {
-		return "handle " + handle
+		return "the store of the session (" + handle + ")"
 	}
 	return b.o.Recall(handle)
 }

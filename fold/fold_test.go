@@ -22,7 +22,7 @@ func TestStubText(t *testing.T) {
 		{
 			"read",
 			stub{tool: "read_file", args: "a.go", lines: 2, bytes: 1204},
-			"[folded: read_file a.go, 2 lines, 1,204 bytes. Done and seen; do not repeat it to see it]",
+			"[folded: read_file a.go, 2 lines, 1,204 bytes. Done and seen]",
 		},
 		{
 			"run",
@@ -32,17 +32,17 @@ func TestStubText(t *testing.T) {
 		{
 			"failed",
 			stub{tool: "bash", args: "go test", outcome: "exit 1", lines: 1, bytes: 3},
-			"[folded: bash go test, 1 line, 3 bytes. It ended: exit 1. Done and seen; do not repeat it to see it]",
+			"[folded: bash go test, 1 line, 3 bytes. It ended: exit 1. Done and seen]",
 		},
 		{
 			"stale",
 			stub{tool: "bash", args: "go test", ok: true, note: "Call 4 made it stale", lines: 1, bytes: 3},
-			"[folded: bash go test, 1 line, 3 bytes. It ended: ok. Call 4 made it stale. Done and seen; do not repeat it to see it]",
+			"[folded: bash go test, 1 line, 3 bytes. It ended: ok. Call 4 made it stale. Done and seen]",
 		},
 		{
 			"the call has the arguments",
-			stub{tool: "bash", args: long, ok: true, lines: 1, bytes: 3},
-			"[folded: bash " + long[:57] + "…, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it]",
+			stub{tool: "bash", args: long, ok: true, lines: 1, bytes: 3, handle: "h", recall: UnfoldCall},
+			"[folded: bash " + long[:57] + `…, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it: unfold("h")]`,
 		},
 	}
 	for _, tt := range tests {

@@ -80,8 +80,8 @@ const StubTokens = 60
 const saidOK = "It ended: ok. "
 
 // text renders the stub. It says that the call happened and was seen, what it was, how
-// large the result, how it ended, how to get it back, and that the call must not be
-// repeated to see it. There is no clock in it, so that it is the same bytes forever.
+// large the result, how it ended and, where there is a way, how to get it back: only then is
+// there no need to repeat the call to see it. There is no clock in it, so that it is the same bytes forever.
 func (s stub) text(count func(string) int) string {
 	for room := 120; ; room -= 30 {
 		var b strings.Builder
@@ -105,9 +105,8 @@ func (s stub) text(count func(string) int) string {
 		if !s.cut {
 			b.WriteString(" and seen")
 		}
-		b.WriteString("; do not repeat it to see it")
 		if s.recall != nil && s.handle != "" {
-			b.WriteString(": " + s.recall(s.handle))
+			b.WriteString("; do not repeat it to see it: " + s.recall(s.handle))
 		}
 		b.WriteString("]")
 		text := b.String()

@@ -26,6 +26,18 @@ const (
 // never change, so that the tool list keeps its bytes. [Answer] answers the calls.
 func Tools() []model.Tool { return slices.Clone(recallDefinitions) }
 
+// ToolOf returns which of the [Tools] a definition is, as [Answer] knows it; empty: none of
+// them. It is one that has its description, and its name at the end of its own: a program
+// with tools of the same names puts a prefix before ours.
+func ToolOf(t model.Tool) string {
+	for _, own := range recallDefinitions {
+		if t.Description == own.Description && strings.HasSuffix(t.Name, own.Name) {
+			return own.Name
+		}
+	}
+	return ""
+}
+
 // The texts are part of every request: each sentence has to earn its tokens by making
 // models call the tools well. [Answer] takes more arguments than are declared; answers name
 // them where they are of use.

@@ -105,8 +105,40 @@ func (Opaque) isBlock()     {}
 // Blocks is a list of blocks that cannot be changed. The zero value is empty.
 type Blocks struct{ list []Block }
 
-// BlocksOf makes a list; it takes ownership of the slice.
-func BlocksOf(list ...Block) Blocks { return Blocks{list} }
+// BlocksOf makes a list. Pointers to blocks become the blocks that they point to.
+func BlocksOf(list ...Block) Blocks {
+	own := slices.Clone(list)
+	for i, b := range own {
+		own[i] = valueOf(b)
+	}
+	return Blocks{own}
+}
+
+// valueOf returns a block as everything reads it: Go lets a pointer to a block pass for one.
+func valueOf(b Block) Block {
+	switch p := b.(type) {
+	case *Text:
+		return deref(p)
+	case *Thinking:
+		return deref(p)
+	case *ToolCall:
+		return deref(p)
+	case *ToolResult:
+		return deref(p)
+	case *Image:
+		return deref(p)
+	case *Opaque:
+		return deref(p)
+	}
+	return b
+}
+
+func deref[B Block](p *B) Block {
+	if p == nil {
+		return nil
+	}
+	return *p
+}
 
 // Len is the number of blocks.
 func (b Blocks) Len() int { return len(b.list) }
@@ -143,7 +175,7 @@ func (r ToolResult) Text() string { return r.Parts.Text() }
 
 // Result makes a tool result of one text part.
 func Result(callID, text string) ToolResult {
-	return ToolResult{CallID: callID, Parts: BlocksOf(Text{Text: Plain(text)})}
+	return ToolResult{CallID: callID, Parts: Blocks{[]Block{Text{Text: Plain(text)}}}}
 }
 
 // ErrorResult makes the result of a tool that failed.

@@ -146,5 +146,5 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 			return Blocks{}, fmt.Errorf("block %d: unknown kind %q", i, n.Kind)
 		}
 	}
-	return BlocksOf(out...), nil
+	return Blocks{out}, nil
 }

@@ -62,9 +62,10 @@ func NewMessage(role Role, blocks ...Block) Message {
 	return Message{role: role, blocks: BlocksOf(blocks...)}
 }
 
-// WireMessage makes a message that came off a wire; raw is its JSON element.
+// WireMessage makes a message that came off a wire; raw is its JSON element. It keeps the
+// slice of blocks, which are no pointers.
 func WireMessage(role Role, format Format, raw string, blocks ...Block) Message {
-	return Message{role: role, blocks: BlocksOf(blocks...), format: format, raw: raw}
+	return Message{role: role, blocks: Blocks{blocks}, format: format, raw: raw}
 }
 
 // User makes a user message of one text block.

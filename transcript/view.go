@@ -15,8 +15,8 @@ var (
 	// ErrIllegal: a view breaks a rule of the wire that the transcript does not break. It
 	// is not sent.
 	ErrIllegal = errors.New("view is not legal")
-	// ErrBadView: a view does not fit the request it is applied to.
-	ErrBadView = errors.New("view does not fit the request")
+	// ErrBadView: a view does not fit the request or the session that it is applied to.
+	ErrBadView = errors.New("view does not fit the conversation")
 )
 
 // View is what the model is sent: the transcript with its folds applied. A wire package
@@ -123,7 +123,7 @@ func (m Message) edited(edits []BlockEdit) (Message, error) {
 	if next < len(edits) {
 		return Message{}, fmt.Errorf("edit of block %d: %w", edits[next].Block, ErrNoSuchBlock)
 	}
-	return Message{role: m.role, blocks: BlocksOf(blocks...)}, nil
+	return Message{role: m.role, blocks: Blocks{blocks}}, nil
 }
 
 func editBlock(b Block, text string) (Block, error) {

@@ -87,7 +87,7 @@ func (w *Walker) Add(b transcript.Block, p Place) {
 
 // Parts returns a copy of a list, as the parts of a result.
 func (w *Walker) Parts(list []transcript.Block) transcript.Blocks {
-	return transcript.BlocksOf(w.blockSlab.clone(list)...)
+	return transcript.BlocksOf(list...)
 }
 
 // Message ends the message that lies at whole.

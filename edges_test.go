@@ -1,0 +1,145 @@
+package pleat_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TestAnswerOwnTools has a program with tools of the recall tools' names: they are its own,
+// unless the recall tools are among the session's tools.
+func TestAnswerOwnTools(t *testing.T) {
+	own := pleat.Tool{Name: "search", Description: "Searches the web."}
+	for _, tools := range [][]pleat.Tool{nil, {own}} {
+		s := open(t, store.NewMemory(), &pleat.Options{Tools: tools})
+		for _, name := range []string{"search", "note", "pin", "unfold"} {
+			if r, ok := s.Answer(t.Context(), pleat.Call("c", name, `{"queries":["x"]}`)); ok {
+				t.Errorf("with tools %v, %s was answered: %s", tools, name, r.Text())
+			}
+		}
+	}
+	_, err := pleat.OpenSession(t.Context(), store.NewMemory(), pleat.Key{Session: "two"},
+		&pleat.Options{Tools: append(pleat.RecallTools(), own)})
+	if err == nil || !strings.Contains(err.Error(), `"search"`) {
+		t.Errorf("two tools of one name: %v", err)
+	}
+	prefixed := pleat.RecallTools()
+	for i := range prefixed {
+		prefixed[i].Name = "pleat_" + prefixed[i].Name
+	}
+	s := open(t, store.NewMemory(), &pleat.Options{Tools: append(prefixed, own), Budget: pleat.Budget{Window: 8_000}})
+	work(t, s, 0, 12, 4_000)
+	if shown := allText(view(t, s)); !strings.Contains(shown, `pleat_unfold("`) {
+		t.Errorf("no stub names the tool as the model knows it:\n%s", shown)
+	}
+	if _, ok := s.Answer(t.Context(), pleat.Call("c", "search", `{"queries":["x"]}`)); ok {
+		t.Error("the program's search was answered")
+	}
+	if r, ok := s.Answer(t.Context(), pleat.Call("c", "pleat_search", `{"queries":["line of file 3"]}`)); !ok || r.Error {
+		t.Errorf("pleat_search: %v %s", ok, r.Text())
+	}
+}
+
+// TestBlocksAreCopied reuses one slice of blocks for three answers.
+func TestBlocksAreCopied(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	blocks := make([]pleat.Block, 1)
+	for _, text := range []string{"one", "two", "three"} {
+		blocks[0] = pleat.Say(text)
+		if err := s.Append(t.Context(), pleat.Assistant(blocks...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := []pleat.Block{pleat.Say("four")}
+	list := transcript.BlocksOf(parts...)
+	parts[0] = pleat.Say("changed")
+	if got := linesOf(view(t, s)) + list.Text(); got != "one\ntwo\nthree\nfour" {
+		t.Errorf("got %q", got)
+	}
+}
+
+// TestBlocksOfOtherTypes gives blocks that the type system lets through.
+func TestBlocksOfOtherTypes(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	call, result, text := pleat.Call("a", "ls", `{}`), pleat.Result("a", "file.go"), transcript.Say("Here it is.")
+	err := s.Append(t.Context(), pleat.Assistant(&call), transcript.NewMessage(transcript.RoleTool, &result), pleat.Assistant(&text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := linesOf(view(t, s)); got != "ls {}\nfile.go\nHere it is.\n" {
+		t.Errorf("pointers to blocks: %q", got)
+	}
+	type wrapped struct{ pleat.ToolCall }
+	var none *transcript.Text
+	for name, b := range map[string]pleat.Block{"nil": nil, "nil pointer": none, "wrapped": wrapped{call}} {
+		if err := s.Append(t.Context(), pleat.Assistant(b)); err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if s.Len() != 3 {
+		t.Errorf("%d messages", s.Len())
+	}
+}
+
+// linesOf has the text of every block on a line.
+func linesOf(msgs []pleat.Message) string {
+	var b strings.Builder
+	for _, m := range msgs {
+		for _, blk := range m.Blocks().All() {
+			if c, ok := blk.(pleat.ToolCall); ok {
+				b.WriteString(c.Name + " ")
+			}
+			b.WriteString(transcript.BlockText(blk) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// TestPlacesThatAreNotThere asks for messages that a session does not have.
+func TestPlacesThatAreNotThere(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	if err := s.Append(t.Context(), pleat.User("Hello.")); err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range []int{-1, 1, 5} {
+		if _, err := s.Message(t.Context(), i); !errors.Is(err, pleat.ErrNotFound) {
+			t.Errorf("message %d: %v", i, err)
+		}
+	}
+	if all := s.Tokens(0, 1); s.Tokens(-1, 9) != all || s.Tokens(5, 2) != 0 || s.Tokens(1, 5) != 0 {
+		t.Errorf("tokens of messages that are not there: %d, %d", s.Tokens(-1, 9), s.Tokens(1, 5))
+	}
+	for _, v := range []pleat.View{
+		transcript.Whole(7),
+		{Messages: []transcript.ViewMessage{{Source: 0, Edits: []transcript.BlockEdit{{Block: 4, Text: "x"}}}}},
+	} {
+		if msgs, err := s.Resolve(t.Context(), v); err == nil {
+			t.Errorf("a view of another session: %d messages", len(msgs))
+		}
+	}
+}
+
+// TestStubsSayWhatIsTrue folds results in a session whose model has no way to get them back.
+func TestStubsSayWhatIsTrue(t *testing.T) {
+	for _, tools := range [][]pleat.Tool{nil, pleat.RecallTools()} {
+		s := open(t, store.NewMemory(), &pleat.Options{Tools: tools, Budget: pleat.Budget{Window: 8_000}})
+		work(t, s, 0, 12, 4_000)
+		shown := allText(view(t, s))
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("big", "bash", `{"command":"make"}`)),
+			pleat.Results(pleat.Result("big", strings.Repeat("some line of output\n", 10_000)))); err != nil {
+			t.Fatal(err)
+		}
+		shown += allText(view(t, s))
+		if !strings.Contains(shown, "[folded: ") {
+			t.Fatalf("nothing is folded:\n%s", shown)
+		}
+		forbids := strings.Contains(shown, "do not repeat it") || strings.Contains(shown, "unfold(")
+		if forbids != (len(tools) > 0) {
+			t.Errorf("with %d tools:\n%s", len(tools), shown)
+		}
+	}
+}
