@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -113,26 +114,52 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		body := &timedBody{ReadCloser: r.Body, control: http.NewResponseController(w)}
 		body.deadline(time.Now().Add(h.rw.o.Timeout))
+		if r.ProtoMajor == 1 && body.control.EnableFullDuplex() == nil {
+			w = early{w, body}
+		}
+		r = r.WithContext(r.Context()) // the server looks at the request's own body
 		r.Body = body
 	}
 	h.forward.ServeHTTP(w, r)
 }
 
 // timedBody is a request's body with a deadline, so that a client that sends it slowly does
-// not hold memory forever. The answer has no deadline.
+// not hold memory forever. The answer has no deadline. Its end stays its end when the server
+// has closed it: transports read once more, and take an error there for a broken request.
 type timedBody struct {
 	io.ReadCloser
 	control *http.ResponseController
+	ended   atomic.Bool
 }
 
 func (b *timedBody) deadline(t time.Time) { _ = b.control.SetReadDeadline(t) } // not all writers can
 
 func (b *timedBody) Read(p []byte) (int, error) {
+	if b.ended.Load() {
+		return 0, io.EOF
+	}
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
+		b.ended.Store(true)
 		b.deadline(time.Time{})
 	}
 	return n, err
+}
+
+// early writes an answer that may come before the request was read, which goes on meanwhile.
+// What is left of a request must not be taken for the next one.
+type early struct {
+	http.ResponseWriter
+	body *timedBody
+}
+
+func (w early) Unwrap() http.ResponseWriter { return w.ResponseWriter }
+
+func (w early) WriteHeader(status int) {
+	if !w.body.ended.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
 }
 
 // Knows reports whether a client may call the handler by that host; see [Options.Hosts].
