@@ -271,7 +271,7 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 // askOf is how a lever wants its digest asked for.
 func askOf(a fold.Ask) digest.Ask {
 	return digest.Ask{
-		Prompt: a.Prompt, Closing: a.Closing, JSON: a.JSON, Source: a.Source, Retries: a.Retries, ZeroTemp: a.ZeroTemp,
-		Trust: a.AsIs,
+		Prompt: a.Prompt, Opening: a.Opening, Closing: a.Closing, JSON: a.JSON, Source: a.Source,
+		Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs,
 	}
 }

@@ -42,13 +42,17 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*digest.Sou
 			src.Replaces += int(facts[i].Blocks[b].Tokens)
 		}
 	}
-	return src, s.digestView(ctx, src)
+	shown := s.st.View()
+	if want.Ask.AsIs {
+		shown = s.viewOf(want.In)
+	}
+	return src, s.digestView(ctx, src, shown)
 }
 
-// digestView copies what the view in force shows of the messages of a digest.
-func (s *Session) digestView(ctx context.Context, src *digest.Source) error {
+// digestView copies what a view shows of the messages of a digest.
+func (s *Session) digestView(ctx context.Context, src *digest.Source, shown []transcript.ViewMessage) error {
 	v := transcript.View{}
-	for _, vm := range s.st.View() {
+	for _, vm := range shown {
 		if vm.Source >= src.Need.End {
 			break
 		}
@@ -56,6 +60,12 @@ func (s *Session) digestView(ctx context.Context, src *digest.Source) error {
 		if vm.Source >= 0 && vm.Source < src.Need.Start {
 			src.ViewHead = len(v.Messages)
 		}
+	}
+	for _, vm := range v.Messages[src.ViewHead:] {
+		if vm.Source >= 0 {
+			break
+		}
+		src.Summed++
 	}
 	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
 		src.View, err = v.Resolve(t.At)

@@ -62,8 +62,10 @@ func (j *writer) write(ctx context.Context) (string, error) {
 	if w := j.Options.Model.Window; w > 0 {
 		need.Room = min(need.Room, w/4) // a small summarizer must be able to read it again
 	}
-	if n := j.Options.Tokens; n > 0 {
-		need.Room = min(need.Room, n)
+	for _, most := range []int{j.Options.Tokens, j.Options.Model.MaxOutput} {
+		if most > 0 {
+			need.Room = min(need.Room, most)
+		}
 	}
 	j.prev, j.from, j.room = j.Source.Prev, j.Source.First, j.turnsRoom()
 	if !j.Ask.Trust {

@@ -66,8 +66,15 @@ func (j *writer) digestText(w wanted) string {
 	}
 	words := w.room * 11 / 20 // as many as digests of work with code have
 	limit := fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
-	return fmt.Sprintf(digestTask, about, rules.String(), limit, handles)
+	think, first := digestThink, "<analysis>…</analysis>, then "
+	if j.answerTokens(w.room) < w.room*3/2+1_000 { // an analysis would take the room of the digest
+		think, first = "W", ""
+	}
+	return fmt.Sprintf(digestTask, about, rules.String(), think, limit, handles, first)
 }
+
+const digestThink = "First think inside <analysis> tags, briefly: walk through the conversation in order and note " +
+	"decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then w"
 
 // wanted is what one request asks for.
 type wanted struct {
@@ -122,19 +129,29 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 
 // plainRequest is the request of policies that take a summary as it comes.
 func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
-	const usual = "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools."
-	req.System = cmp.Or(j.Ask.Prompt, usual)
-	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
-		req.System += "\nWhat matters most: " + f
+	var system []string
+	add := func(text, before string) {
+		if text = strings.TrimSpace(text); text != "" {
+			system = append(system, before+text)
+		}
 	}
-	if r := strings.TrimSpace(j.Options.Rules); r != "" {
-		req.System += "\nThe user's own rules for summaries: " + r
+	usual := ""
+	if j.Ask.Opening == "" {
+		usual = "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools."
 	}
+	add(cmp.Or(j.Ask.Prompt, usual), "")
+	add(j.Source.Need.Focus, "What matters most: ")
+	add(j.Options.Rules, "The user's own rules for summaries: ")
+	req.System = strings.Join(system, "\n")
 	if n := j.Ask.Source; n > 0 {
 		turns = text.ClipRunes(turns, n)
 	}
-	closing := cmp.Or(j.Ask.Closing, "Write the summary of these turns now.")
-	req.Messages = []transcript.Message{transcript.User(turns + "\n\n" + closing)}
+	closing := j.Ask.Closing
+	if j.Ask.Opening == "" {
+		closing = cmp.Or(closing, "Write the summary of these turns now.")
+	}
+	parts := slices.DeleteFunc([]string{j.Ask.Opening, turns, closing}, func(s string) bool { return s == "" })
+	req.Messages = []transcript.Message{transcript.User(strings.Join(parts, "\n\n"))}
 	return req
 }
 

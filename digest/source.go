@@ -1,7 +1,6 @@
 package digest
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -21,8 +20,9 @@ type Need struct {
 // Ask is how a policy wants a digest asked for.
 type Ask struct {
 	Prompt   string // what the summarizer is told beyond the usual; with Trust, all of it
-	Closing  string // with Trust: the last words of the request
-	JSON     bool   // with Trust: the turns are JSON, one message a line
+	Opening  string // with Trust: the first words of the message with the turns
+	Closing  string // with Trust: its last words
+	JSON     bool   // with Trust: the turns are JSON, a list of messages
 	Source   int    // characters of the conversation that it reads; 0: all
 	Retries  int    // further tries when its stream breaks
 	ZeroTemp bool   // temperature 0, where the model takes one
@@ -43,10 +43,13 @@ type Source struct {
 	Notes  []transcript.Note
 	System string
 	Tools  []model.Tool
-	View   []transcript.Message // what the live request shows of the messages before Need.End
+	// View is what the live request shows of the messages before Need.End; for a summary that is
+	// taken as it comes, what the levers before it left of them.
+	View []transcript.Message
 
 	ViewTokens int
 	ViewHead   int // messages of View before those that the digest replaces
+	Summed     int // messages after them that are an earlier summary
 	Replaces   int // tokens of the messages that the digest replaces
 }
 
@@ -58,64 +61,9 @@ type SourceMessage struct {
 	Cut        bool     // a group may begin here without splitting a round
 }
 
-// shown writes what the live request shows of the turns to be folded, for policies that
-// summarize what they sent. It leaves out the first groups: a group is an answer of the
-// model and what follows it.
-func (s *Source) shown(asJSON bool, dropped int) string {
-	var b strings.Builder
-	if dropped > 0 {
-		b.WriteString("[earlier turns are left out: all of them together are too long to summarize]\n")
-	}
-	groups := 0
-	for i, m := range s.View[min(s.ViewHead, len(s.View)):] {
-		if i == 0 || m.Role() == transcript.RoleAssistant {
-			groups++
-		}
-		if groups <= dropped {
-			continue
-		}
-		if asJSON {
-			line, _ := json.Marshal(m) // messages of a transcript can be encoded
-			b.Write(append(line, '\n'))
-			continue
-		}
-		writePlain(&b, m)
-	}
-	return b.String()
-}
-
-// shownGroups is how many groups there are to leave out.
-func (s *Source) shownGroups() int {
-	n := 0
-	for i, m := range s.View[min(s.ViewHead, len(s.View)):] {
-		if i == 0 || m.Role() == transcript.RoleAssistant {
-			n++
-		}
-	}
-	return n
-}
-
-// writePlain writes a message for a summarizer: what was said, which tools were called with
-// what, and what they returned.
-func writePlain(b *strings.Builder, m transcript.Message) {
-	for _, blk := range m.Blocks().All() {
-		switch blk := blk.(type) {
-		case transcript.Text:
-			fmt.Fprintf(b, "[%s] %s\n", m.Role(), blk.Text.String())
-		case transcript.ToolCall:
-			fmt.Fprintf(b, "[assistant→tool] %s(%s)\n", blk.Name, blk.Input.String())
-		case transcript.ToolResult:
-			from := "[tool→result]"
-			if blk.Error {
-				from = "[tool→error]"
-			}
-			fmt.Fprintf(b, "%s %s\n", from, blk.Text())
-		}
-	}
-}
-
-// sourceCuts are how many characters of a block the summarizer is shown.
-var sourceCuts = []int{6_000, 1_500, 400}
+// sourceCuts are how many characters of a block the summarizer is shown: all where its window
+// holds them.
+var sourceCuts = []int{1 << 40, 6_000, 1_500, 400}
 
 // write writes messages start ≤ i < end for the summarizer. Blocks of more than cut
 // characters lose their middle; results that a later call superseded lose more of it.
@@ -173,7 +121,7 @@ type group struct {
 // through a round. Long blocks are cut first; what does not fit by itself is cut harder.
 func (s *Source) groups(from, room int, count func(string) int) []group {
 	cut := sourceCuts[0]
-	for _, cut = range sourceCuts[:2] {
+	for _, cut = range sourceCuts[:3] {
 		if text := s.write(from, s.Need.End, cut); count(text) <= room {
 			return []group{{from, s.Need.End, text}}
 		}
@@ -188,7 +136,7 @@ func (s *Source) groups(from, room int, count func(string) int) []group {
 		}
 		txt := s.write(i, next, cut)
 		n := count(txt)
-		for _, harder := range []int{sourceCuts[2], sourceCuts[2] / 4} {
+		for _, harder := range []int{sourceCuts[3], sourceCuts[3] / 4} {
 			if n > room {
 				txt = s.write(i, next, harder)
 				n = count(txt)

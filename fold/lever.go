@@ -122,8 +122,9 @@ type Checker interface {
 // Ask says how a model is asked for a digest. The zero value is an ordinary request.
 type Ask struct {
 	Prompt   string `json:"prompt,omitempty"`    // what the model is told beyond the usual; of a summary, all of it
-	Closing  string `json:"closing,omitempty"`   // the last words of the request for a summary; empty: to write it now
-	JSON     bool   `json:"json,omitempty"`      // a summary is written from JSON, a message a line; else from plain text
+	Opening  string `json:"opening,omitempty"`   // stands before the turns in the request for a summary
+	Closing  string `json:"closing,omitempty"`   // stands behind them; both empty: to write it now
+	JSON     bool   `json:"json,omitempty"`      // a summary is written from JSON, a list of messages; else from plain text
 	Source   int    `json:"source,omitempty"`    // characters of the conversation that it reads; 0: all
 	Retries  int    `json:"retries,omitempty"`   // further tries when its stream breaks
 	Breaker  int    `json:"breaker,omitempty"`   // failures in a row after which it is not asked for a while; 0: 3
@@ -149,4 +150,5 @@ type Need struct {
 	Room       int // tokens
 	Focus      string
 	Ask        Ask
+	In         Set // the folds of the levers before the one that needs it
 }

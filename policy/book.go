@@ -28,7 +28,7 @@ func Book() fold.Policy {
 			lever.Summarize{
 				Keep: 6, Words: 1_000, Stub: "[session summary — {n} turns replaced]\n{summary}",
 				Restore: fold.Restore{State: true}, // the notes
-				Ask:     fold.Ask{Prompt: bookPrompt},
+				Ask:     fold.Ask{Prompt: bookPrompt, Opening: "Summarize this conversation."},
 			},
 		},
 	}

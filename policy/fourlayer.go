@@ -64,7 +64,7 @@ func FourLayer() fold.Policy {
 
 const fourLayerPrompt = `TEXT ONLY: a call of a tool is rejected, and the summary is lost with it.
 
-You are given a conversation between a user and an agent as JSON, one message a line. ` +
+You are given a conversation between a user and an agent as JSON. ` +
 	`An agent will go on from your summary alone.
 
 Think first, inside <analysis> tags: go through the conversation in order and note what belongs below. ` +

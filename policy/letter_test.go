@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
@@ -116,18 +117,22 @@ func TestCompactKeepsItsRound(t *testing.T) {
 	}
 }
 
-// A summary that is too long to ask for is asked for without the oldest turns.
+// A summary that is too long to ask for is asked for without the oldest turns. An earlier
+// summary stays.
 func TestSummaryTooLong(t *testing.T) {
 	var asked []int
+	var read string
 	m := model.GeneratorFunc(func(_ context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
-		n := len(req.Messages[0].Text()) / 4
-		if asked = append(asked, n); n > 12_000 {
+		read = req.Messages[0].Text()
+		n := len(read) / 4
+		if asked = append(asked, n); n > 6_500 {
 			return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
 		}
 		return pleattest.Say("<summary>The newest part.</summary>").Reply, nil
 	})
 	p := policy.FourLayer()
 	p.EveryTurn = nil
+	p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Restore = fold.Restore{} })
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
 	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 		t.Fatal(err)
@@ -138,6 +143,13 @@ func TestSummaryTooLong(t *testing.T) {
 	}
 	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part.") {
 		t.Errorf("asked with %d tokens; the view begins\n%.300s", asked, got)
+	}
+	work(t, s, 12, 12, 8_000)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part.") {
+		t.Errorf("the second time it reads %d characters:\n%.300s", len(read), read)
 	}
 }
 

@@ -10,7 +10,7 @@ import (
 //  1. Before every request, silently: all results but the newest 3 become placeholders, if
 //     they have more than 100 characters.
 //  2. Above 50,000 tokens, counted as characters / 4: the transcript is written to
-//     .transcripts, the model summarizes the first 80,000 characters of the conversation in
+//     .transcripts, the model summarizes the first 80,000 characters of what is left, as JSON, in
 //     2,000 tokens, and a pair takes the place of everything.
 //  3. The tool compact does the same when the model calls it.
 //
@@ -37,7 +37,7 @@ func ThreeLayer() fold.Policy {
 // continuity is how the summary is asked for here and in [FourLever].
 var continuity = fold.Ask{
 	Source: 80_000, JSON: true,
-	Prompt: "You are given a conversation as JSON, one message a line. " +
-		"Summarize it so that the work can go on from the summary alone: what was asked for, what was done, " +
-		"how things stand, what was decided, what comes next. Answer with text and call no tools.",
+	Opening: "Summarize this conversation so that the work can go on from the summary alone: " +
+		"what was asked for, what was done, how things stand, what was decided, what comes next. " +
+		"Answer with text and call no tools.",
 }

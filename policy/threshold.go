@@ -13,7 +13,7 @@ import (
 //     part of it.
 //  3. The summarizer gets temperature 0, 1,500 tokens and a list of what to keep exactly.
 //
-// What differs: the turns reach the summarizer as text, because providers refuse calls of
+// What differs: the turns reach the summarizer as text, in the form of [Book], because providers refuse calls of
 // tools that the request does not define; a model that is known to refuse a temperature
 // gets none.
 func Threshold() fold.Policy {
@@ -28,6 +28,7 @@ func Threshold() fold.Policy {
 			Ask: fold.Ask{
 				ZeroTemp: true,
 				Prompt:   thresholdPrompt,
+				Closing:  "Write the digest of everything above now.",
 			},
 		}},
 	}

@@ -100,8 +100,7 @@ func Prepare(dir string) error {
 
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-	s := look(req)
-	s.script = scriptOf(r.Scenario)
+	s := look(req, scriptOf(r.Scenario))
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
 		section, step, try = s.next()
@@ -174,8 +173,8 @@ var (
 	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+)\.(\d+) of the rehearsal was the last\.$`)
 )
 
-func look(req *model.Request) *scene {
-	s := &scene{system: req.System, tools: req.Tools}
+func look(req *model.Request, sc *script) *scene {
+	s := &scene{script: sc, system: req.System, tools: req.Tools}
 	names := make(map[string]string)
 	for _, m := range req.Messages {
 		s.see(m, names)
@@ -183,7 +182,7 @@ func look(req *model.Request) *scene {
 	return s
 }
 
-// see takes in a message. Who writes a digest may be given messages as JSON, one a line.
+// see takes in a message. Who writes a digest may be given messages as JSON.
 func (s *scene) see(m transcript.Message, names map[string]string) {
 	if m.Role() == transcript.RoleAssistant {
 		s.last = nil
@@ -202,12 +201,9 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 			if r := newestResults.FindStringSubmatch(txt); r != nil {
 				s.last = []string{r[1]}
 			}
-			for line := range strings.Lines(txt) {
-				var given transcript.Message
-				if strings.HasPrefix(line, "{") && json.Unmarshal([]byte(line), &given) == nil {
-					s.Whole = true
-					s.see(given, names)
-				}
+			if i := strings.Index(txt, `[{"role": `); i >= 0 {
+				s.Whole = true
+				s.read(json.NewDecoder(strings.NewReader(txt[i:])))
 			}
 		case transcript.ToolCall:
 			names[b.ID] = b.Name
@@ -224,6 +220,67 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 			}
 		}
 	}
+}
+
+// read takes in messages that are given as JSON, as far as they go: they may be cut anywhere.
+// They have no ids, so the steps are counted.
+func (s *scene) read(dec *json.Decoder) {
+	names := make(map[string]string)
+	_, err := dec.Token()
+	for n := 0; err == nil && dec.More(); n++ {
+		var m struct {
+			Role    transcript.Role
+			Content json.RawMessage
+		}
+		if err = dec.Decode(&m); err != nil {
+			return
+		}
+		var said string
+		var blocks []struct {
+			Type, Text, Name string
+			Input            json.RawMessage
+			Content          string
+		}
+		if json.Unmarshal(m.Content, &said) != nil {
+			_ = json.Unmarshal(m.Content, &blocks) // one of the two
+		}
+		list := []transcript.Block{transcript.Say(said)}
+		calls, results := 0, 0
+		for _, b := range blocks {
+			switch b.Type {
+			case "text":
+				list = append(list, transcript.Say(b.Text))
+			case "tool_use":
+				step, try := s.step, s.try
+				if calls++; calls == 1 {
+					step, try = s.after(b.Name)
+				}
+				id := fmt.Sprintf("rehearsal-%d-%d-%d", step, try, calls)
+				list = append(list, transcript.Call(id, b.Name, string(b.Input)))
+				s.step, s.try = step, try
+			case "tool_result":
+				results++
+				id := fmt.Sprintf("rehearsal-%d-%d-%d", s.step, s.try, results)
+				list = append(list, transcript.Result(id, b.Content))
+			}
+		}
+		s.see(transcript.NewMessage(m.Role, list...), names)
+	}
+}
+
+// after is the step that a call belongs to if no id says so: the next one, and in the shop's
+// last part the one that calls this tool.
+func (s *scene) after(tool string) (step, try int) {
+	last := map[string]int{
+		recall.ToolSearch: 18, recall.ToolUnfold: 19, recall.ToolLedger: 19, "calc": 20, "write_file": 21,
+	}[tool]
+	if s.step < 17 || s.script != scriptOf("shop") || last == 0 {
+		return s.step + 1, 0
+	}
+	if s.step < 18 {
+		return last, 0
+	}
+	return last, s.try + 1
 }
 
 // Newest is the newest results together.

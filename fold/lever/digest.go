@@ -105,9 +105,16 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 		style.Room = pages.Beside(a, a.Page, start, end)
 	}
 	before := d.Clone()
+	if g.Ask.AsIs { // the model reads what the levers before this one left
+		start, end = d.Fit(start, end)
+		pages.Ask(a, start, end, d.TokensIn(start, end), g.Ask)
+	}
 	f, err := pages.Fold(ctx, start, end, l, oldest, style)
 	if err != nil {
 		return err
+	}
+	if g.Ask.AsIs {
+		return nil
 	}
 	if f == nil { // code cannot say it in less; a model may
 		start, _ := d.Fit(start, end)

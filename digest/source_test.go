@@ -1,0 +1,61 @@
+package digest_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// A summarizer reads the turns whole where its window holds them; and where its output limit
+// would not hold an analysis beside the digest, it is asked for none.
+func TestDigestSource(t *testing.T) {
+	for _, tt := range []struct {
+		window, output  int
+		middle, analyze bool
+	}{
+		{900_000, 64_000, true, true},
+		{40_000, 32_000, false, true},
+		{900_000, 1_500, true, false},
+	} {
+		t.Run(fmt.Sprint(tt.window, tt.output), func(t *testing.T) {
+			m := pleattest.Always(goodDigest)
+			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
+				Budget: fold.Budget{Window: 40_000}, Model: model.Model{ID: "live", Window: 200_000},
+				Digest: digest.Options{
+					Generator: m, NoBackground: true,
+					Model: model.Model{ID: "writer", Window: tt.window, MaxOutput: tt.output},
+				},
+			})
+			if err := s.Append(t.Context(), transcript.User("Look at everything.")); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 24 {
+				id, line := fmt.Sprint("c", i), strings.Repeat("a line that was read\n", 700)
+				said := transcript.Say(fmt.Sprintf("Part %d takes %d ms, because shardCache%d evicts.", i, 4000+i, i))
+				err := s.Append(t.Context(), transcript.Assistant(said, transcript.Call(id, "query", `{}`)),
+					transcript.Results(transcript.Result(id, line+fmt.Sprintf("THE MIDDLE OF %d\n", i)+line)))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			got := m.Requests()[0].Messages[0].Text()
+			if strings.Contains(got, "THE MIDDLE OF 0") != tt.middle {
+				t.Errorf("of %d characters it reads the middle of a result: %v", len(got), !tt.middle)
+			}
+			if strings.Contains(got, "<analysis>") != tt.analyze {
+				t.Errorf("it is asked for an analysis: %v", !tt.analyze)
+			}
+		})
+	}
+}
