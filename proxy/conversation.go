@@ -32,6 +32,7 @@ type conversation struct {
 	setup   setup
 	mode    mode
 	before  store.SessionKey // the session that the client's own compaction ended; zero: none
+	drop    bool             // the provider refused thinking of it, and may drop such from then on
 	renamed bool             // stubs of the session may have other names for our tools than those in use
 	seen    uint64           // entries up to this one were looked at for marks
 	marks   map[transcript.Hash]mark
@@ -80,6 +81,7 @@ type mark struct {
 	Aliases []alias `json:"aliases,omitempty"`
 	Reply   *reply  `json:"reply,omitempty"`
 	Before  string  `json:"before,omitempty"` // session that the client's own compaction ended
+	Drop    bool    `json:"drop,omitempty"`   // thinking was refused; it may be dropped from here on
 
 	seq uint64
 }
@@ -200,6 +202,7 @@ func (c *conversation) take(m mark, at time.Time) {
 	if m.Recall != "" {
 		c.rename(m.mode)
 	}
+	c.drop = c.drop || m.Drop
 	if m.Reply != nil {
 		r := *m.Reply
 		r.seq = m.seq

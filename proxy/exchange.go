@@ -287,19 +287,21 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 // maxError is how large the body of a refusal may be.
 const maxError = 8 << 20
 
-// refused reacts to an error of the provider: as often as the policy says, and twice if the
-// provider never says how long a prompt may be. It reports whether the turn should be sent
-// again: folded harder, or with permission to drop thinking.
+// refused reacts to an error of the provider: to a prompt that is too long as often as the
+// policy says, and twice if the provider never says how long one may be. It reports whether
+// the turn should be sent again: folded harder, or with permission to drop thinking.
 func (x *exchange) refused(e *model.APIError) (again bool) {
 	most := max(x.rw.o.Policy.Retries, 1)
-	if e.Overflow() && e.Used == 0 && e.Limit == 0 && e.Over == 0 {
+	if e.Used == 0 && e.Limit == 0 && e.Over == 0 {
 		most = max(most, 2)
 	}
-	canMend := e.Overflow() || e.Kind == model.ErrorThinkingBinding
-	if x.retried >= most || x.rw.o.ObserveOnly || !canMend || x.turn.conv == nil {
+	tooLong, unbound := e.Overflow() && x.retried < most, e.Kind == model.ErrorThinkingBinding && !x.turn.drop
+	if x.rw.o.ObserveOnly || !tooLong && !unbound || x.turn.conv == nil {
 		return false
 	}
-	x.retried++
+	if tooLong {
+		x.retried++
+	}
 	log := x.rw.o.Logger.With("session", x.turn.conv.key.String(), "kind", e.Kind.String())
 	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
 		log.Warn("the provider refused a request and it could not be mended", "err", err)

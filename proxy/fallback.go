@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -53,11 +54,12 @@ func (rw *rewriter) beside(
 // asIs makes the request that goes out if nothing more is folded: the session's view of
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, or if
-// nothing in it is folded.
+// nothing in it has to change.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller) (t *turn, fits bool) {
 	p, err := c.find(ctx, req)
 	v := c.sess.InForce()
-	if err != nil || v.IsWhole(p.at) && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
+	v.DropThinking = v.DropThinking || c.drop
+	if err != nil || v.IsWhole(p.at) && !c.drop && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
 		return nil, false
 	}
 	rest := len(req.messages) - p.client
@@ -162,21 +164,22 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 	return rw.count(req, 0, texts...) <= fold.Budget{Window: cmp.Or(window, model.Window)}.Limits().Max
 }
 
-// refused folds harder, or asks for thinking to be dropped, and writes the turn anew.
+// refused folds harder, or asks for thinking to be dropped from now on, and writes the turn
+// anew.
 func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
 	return rw.onTurn(ctx, t, func(c *conversation) error {
-		v := c.sess.InForce()
-		v.DropThinking = true
-		if e.Overflow() {
-			var err error
-			if v, err = t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) }); err != nil {
+		if !e.Overflow() {
+			if err := c.record(ctx, []string{""}, &mark{mode: c.mode, Drop: true}, time.Time{}); err != nil {
 				return err
 			}
-			if t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
-				if err := rw.mark(ctx, c, t); err != nil {
-					return err
-				}
-			}
+			return rw.write(ctx, t, c.sess.InForce())
+		}
+		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
+		if err == nil && t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
+			err = rw.mark(ctx, c, t)
+		}
+		if err != nil {
+			return err
 		}
 		return rw.write(ctx, t, v)
 	})

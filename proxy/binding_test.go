@@ -1,0 +1,78 @@
+package proxy
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// bound refuses thinking of another conversation, unless it may drop it.
+type bound struct {
+	capture
+	refused int
+}
+
+func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(strings.NewReader(string(body)))
+	if strings.Contains(string(body), `"signature":"elsewhere"`) && !strings.Contains(string(body), `"drop_block"`) {
+		b.refused++
+		w.WriteHeader(http.StatusBadRequest)
+		_, _ = io.WriteString(w, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1.content.0: This thinking block is bound to a different conversation"}}`)
+		return
+	}
+	b.capture.ServeHTTP(w, r)
+}
+
+// A client that compacts by itself may keep thinking that is bound to what it cut. The
+// provider refuses that once: it is remembered, also in hidden rounds, for requests beside the
+// conversation, and by a proxy that is started again.
+func TestThinkingThatTheClientKept(t *testing.T) {
+	for _, streams := range []bool{true, false} {
+		up := &bound{capture: capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 400, RecallAt: 6, Thinking: true})}}
+		at, st := serve(t, up), store.NewMemory()
+		h, url := handlerAt(t, at, Options{Store: st})
+		old := newAgent(messages, url, "Do all the steps.")
+		old.streams, old.model, old.header = streams, "claude-opus-5-5", http.Header{"X-Claude-Code-Session-Id": {"one"}}
+		old.extra = `,"thinking":{"type":"adaptive"}`
+		for range 2 {
+			if _, err := old.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a := *old
+		a.history = []string{
+			said("user", "This session is being continued from a previous conversation."),
+			`{"role":"assistant","content":[{"type":"thinking","thinking":"So be it.","signature":"elsewhere"},{"type":"text","text":"Step 2 is done."}]}`,
+			said("user", "Go on: step-2-done"),
+		}
+		for range 5 {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		beside := a
+		beside.tools = "none"
+		if _, err := beside.send(); err != nil {
+			t.Errorf("a request beside the conversation: %v", err)
+		}
+		written(t, h.rw)
+		a.url = startAt(t, at, Options{Store: st})
+		a.run(t)
+		log := up.to.(*upstream.Server).Log()
+		recalled := ""
+		for _, x := range log {
+			recalled += x.Recalled
+		}
+		if up.refused != 1 || recalled == "" {
+			t.Errorf("streams %t: %d requests were refused, recalled %q", streams, up.refused, recalled)
+		}
+		if log[len(log)-1].Folded {
+			t.Error("something was folded: the test shows nothing")
+		}
+	}
+}
