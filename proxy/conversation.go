@@ -104,7 +104,8 @@ type alias struct {
 type reply struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
-	Said string `json:"words"` // hash of what the client saw of it
+	Said string `json:"words,omitempty"` // hash of what the client saw of it
+	Open bool   `json:"open,omitempty"`  // it is not complete: the request may come again
 
 	seq uint64
 }
@@ -253,12 +254,14 @@ type position struct {
 	said    string           // hash of the client's next answer, if it is not known to be this session's
 	holder  store.SessionKey // another session, which has that answer with hidden rounds
 	aliases []alias
+	open    bool // the request came before, and its answer did not end
 }
 
 // find matches a request with the transcript. It returns errMoved if the session has gone
-// another way since the prefix they share: then the conversation needs its own session.
-func (c *conversation) find(ctx context.Context, req *request) (position, error) {
-	p, err := c.follow(ctx, req)
+// another way since the prefix they share: then the conversation needs its own session. With
+// resume, hidden rounds of an answer to the same request that did not end belong to it.
+func (c *conversation) find(ctx context.Context, req *request, resume bool) (position, error) {
+	p, err := c.follow(ctx, req, resume)
 	if n := answers(req.messages[p.client:]); n > 0 && p.client == p.mark.Client {
 		said := saidHash(req.messages[p.client:p.client+n], c.mode.own)
 		if p.at != c.told.From || said != c.told.Said {
@@ -293,7 +296,7 @@ func answers(list []transcript.Message) int {
 	return countWhile(list, isAnswer)
 }
 
-func (c *conversation) follow(ctx context.Context, req *request) (p position, err error) {
+func (c *conversation) follow(ctx context.Context, req *request, resume bool) (p position, err error) {
 	for n := len(req.prefixes); n > 0; n-- {
 		if got, known := c.marks[req.prefixes[n-1]]; known && got.Client == n {
 			p = position{mark: got, seq: got.seq, client: n, at: got.At}
@@ -305,6 +308,11 @@ func (c *conversation) follow(ctx context.Context, req *request) (p position, er
 		if r, hidden := c.replies[p.at]; hidden {
 			rest := req.messages[p.client:]
 			n := answers(rest)
+			if r.Open && len(rest) == 0 && resume {
+				p.aliases = append(p.aliases, alias{p.client, 0, r.From, r.To})
+				p.at, p.open = r.To, true
+				continue
+			}
 			if n == 0 || saidHash(rest[:n], c.mode.own) != r.Said {
 				return p, errMoved
 			}

@@ -36,7 +36,9 @@ type exchange struct {
 	began   model.Usage // of the first request that went out and was answered
 	said    int         // output tokens of the last answer
 	hidden  int
-	retried int // refusals that were mended
+	retried int           // refusals that were mended
+	pause   time.Duration // before the newest request that was tried again in a hidden round
+	waited  time.Duration // all of them
 	over    bool
 	held    int64 // of the memory for requests under way
 }
@@ -164,7 +166,9 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 		begin = begin && err == nil && !at.counts
 	}
 	if begin {
-		x.turn, err = x.rw.begin(x.ctx, x.req, from)
+		if x.turn, err = x.rw.begin(x.ctx, x.req, from, true); x.turn != nil {
+			x.hidden = x.turn.resumed
+		}
 	}
 	if err != nil {
 		if x.ctx.Err() != nil {
@@ -265,22 +269,65 @@ func (x *exchange) exchange() (*http.Response, error) {
 	return x.whole(resp)
 }
 
-// sendUntilTaken sends the turn, and again if a refusal can be mended.
+// sendUntilTaken sends the turn, and again if a refusal can be mended or waited out.
 func (x *exchange) sendUntilTaken() (*http.Response, error) {
 	for {
 		resp, err := x.send(x.ctx)
-		if err != nil || resp.StatusCode < 400 {
-			return resp, err
-		}
-		body, err := readAll(resp.Body, resp.ContentLength, maxError, nil)
-		resp.Body.Close()
-		if err != nil {
-			return nil, fmt.Errorf("read refusal: %w", err)
-		}
-		if !x.refused(model.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)) {
-			setBody(resp, body)
+		if err == nil && resp.StatusCode < 400 {
 			return resp, nil
 		}
+		e := errReach
+		if err == nil {
+			body, failed := readAll(resp.Body, resp.ContentLength, maxError, nil)
+			resp.Body.Close()
+			if failed != nil {
+				return nil, fmt.Errorf("read refusal: %w", failed)
+			}
+			setBody(resp, body)
+			e = model.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)
+		}
+		if !x.refused(e) && !x.outwait(e) {
+			return resp, err
+		}
+	}
+}
+
+// errReach stands for an upstream that was not reached, or whose reply broke off.
+var errReach = &model.APIError{Kind: model.ErrorServer}
+
+// pauseFor says how long to wait before the turn is sent again after an error. Outside of
+// hidden rounds, and for what does not pass, it is not: clients do that as they see fit, but
+// they do not know of hidden rounds.
+func (x *exchange) pauseFor(e *model.APIError) (pause time.Duration, again bool) {
+	if !e.Retryable() || x.hidden == x.turn.resumed || x.ctx.Err() != nil {
+		return 0, false
+	}
+	most := x.rw.o.Patience
+	x.pause = max(2*x.pause, most/128)
+	pause = max(x.pause, e.Wait(x.rw.o.Now()))
+	x.waited += pause
+	return pause, x.waited <= most
+}
+
+// outwait waits before the turn is sent again, if it should be.
+func (x *exchange) outwait(e *model.APIError) (again bool) {
+	pause, again := x.pauseFor(e)
+	if again {
+		x.sleep(pause)
+	}
+	return again
+}
+
+func (x *exchange) sleep(pause time.Duration) {
+	if pause == 0 {
+		return
+	}
+	x.idle.Reset(pause + x.rw.o.Timeout)
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-x.ctx.Done():
 	}
 }
 
@@ -323,6 +370,7 @@ func (x *exchange) finish(err error) {
 	r := &x.report
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried > 0
 	if t := x.turn; t != nil && t.conv != nil {
+		r.Hidden -= t.resumed
 		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
 	}
 	x.bill()

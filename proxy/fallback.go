@@ -56,7 +56,7 @@ func (rw *rewriter) beside(
 // whether that fits. The turn is nil if the session does not know the conversation, or if
 // nothing in it has to change.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller) (t *turn, fits bool) {
-	p, err := c.find(ctx, req)
+	p, err := c.find(ctx, req, true)
 	v := c.sess.InForce()
 	v.DropThinking = v.DropThinking || c.drop
 	if err != nil || v.IsWhole(p.at) && !c.drop && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {

@@ -34,14 +34,14 @@ func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.
 // hide answers the calls of an answer to our tools and adds both to the session. If the
 // answer called no other tools it is not over: the turn is rewritten, and again reports
 // that it should be sent.
-func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err error) {
+func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err error) {
 	rw, t := x.rw, x.turn
-	ours, others := ownCalls(reply, x.own())
-	if len(ours) == 0 {
+	ours, others := ownCalls(got, x.own())
+	if len(ours) == 0 || got.Err != nil {
 		return false, nil
 	}
 	x.hidden++
-	t.hidden = append(t.hidden, reply.Messages...)
+	t.hidden = append(t.hidden, got.Messages...)
 	if slices.ContainsFunc(ours, func(c transcript.ToolCall) bool { return c.Name == t.mode.Prefix+recall.ToolCompact }) {
 		// The answer is there first: what its thinking is bound to is about to change.
 		if err := rw.onTurn(ctx, t, func(*conversation) error { return nil }); err != nil {
@@ -68,6 +68,10 @@ func (x *exchange) hide(ctx context.Context, reply model.Reply) (again bool, err
 	err = rw.onTurn(ctx, t, func(c *conversation) error {
 		if !again {
 			return nil
+		}
+		open := mark{mode: t.mode, Reply: &reply{From: t.mark.At, To: t.at, Open: true}}
+		if err := c.record(ctx, []string{""}, &open, time.Time{}); err != nil {
+			return err
 		}
 		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
 		if err != nil {
@@ -100,7 +104,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.Wait(ctx) == nil {
 			continue // the session has read what they wrote
 		}
-		next, again := rw.begin(ctx, t.req, t.from)
+		next, again := rw.begin(ctx, t.req, t.from, false)
 		if again != nil {
 			return again
 		}
@@ -130,6 +134,22 @@ func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 	t.at = c.sess.Len()
 	for range news {
 		t.client = append(t.client, -1)
+	}
+	return nil
+}
+
+// resume takes up the hidden rounds after the turn's mark whose answer did not end: the
+// client sends its request again, and they need not be done again.
+func (t *turn) resume(ctx context.Context, to int) error {
+	for ; t.at < to; t.at++ {
+		m, err := t.conv.sess.Message(ctx, t.at)
+		if err != nil {
+			return err
+		}
+		if n := len(t.hidden); isAnswer(m) && (n == 0 || !isAnswer(t.hidden[n-1])) {
+			t.resumed++
+		}
+		t.hidden = append(t.hidden, m)
 	}
 	return nil
 }

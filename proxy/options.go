@@ -84,6 +84,7 @@ type Options struct {
 	Rounds   int           // most hidden rounds for one request of the client; 0: 8
 	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes
 	Ping     time.Duration // how often a waiting client hears something while the proxy works; 0: 10 seconds
+	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 0: 2 minutes
 }
 
 func (o *Options) fill() error {
@@ -125,6 +126,7 @@ func (o *Options) fill() error {
 	o.Rounds = cmp.Or(o.Rounds, 8)
 	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
 	o.Ping = cmp.Or(o.Ping, 10*time.Second)
+	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
 	if o.Transport == nil {
 		o.Transport = newTransport(o.Timeout)
 	}

@@ -91,21 +91,23 @@ type turn struct {
 	client []int
 	drop   bool // the view needs the provider to drop thinking
 
-	mark   mark                 // of the request
-	hidden []transcript.Message // of its hidden rounds: in the transcript after the mark
-	forked bool
-	epochs int
-	folded bool
-	meter  fold.Snapshot
-	size   client
+	mark    mark                 // of the request
+	resumed int                  // of its hidden rounds, those of an exchange before that did not end
+	hidden  []transcript.Message // of its hidden rounds: in the transcript after the mark
+	forked  bool
+	epochs  int
+	folded  bool
+	meter   fold.Snapshot
+	size    client
 }
 
 // errMoved says that the conversation needs a fork of the session.
 var errMoved = errors.New("the session went another way")
 
 // begin brings a request's session up to date and makes the request that goes out. The
-// turn is nil, without an error, for a new conversation while the proxy is draining.
-func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn, error) {
+// turn is nil, without an error, for a new conversation while the proxy is draining. With
+// resume it goes on with hidden rounds of the same request whose answer did not end.
+func (rw *rewriter) begin(ctx context.Context, req *request, from caller, resume bool) (*turn, error) {
 	key, known, err := rw.locate(ctx, from, req)
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err
@@ -116,7 +118,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller) (*turn
 		if err != nil {
 			return nil, err
 		}
-		t, p, err := rw.advance(ctx, conv, req, from)
+		t, p, err := rw.advance(ctx, conv, req, from, resume)
 		if errors.Is(err, errMoved) && try < 100 {
 			next := p.holder
 			if err = nil; next == (store.SessionKey{}) {
@@ -178,13 +180,15 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 
 // advance appends what is new to the conversation's session, lets it fold, and writes
 // the request that goes out. With errMoved the position says where to fork.
-func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, from caller) (*turn, position, error) {
+func (rw *rewriter) advance(
+	ctx context.Context, c *conversation, req *request, from caller, resume bool,
+) (*turn, position, error) {
 	c.mu.Lock()
 	defer c.unlock()
 	if err := rw.catchUp(ctx, c, req, from); err != nil {
 		return nil, position{}, err
 	}
-	p, err := c.find(ctx, req)
+	p, err := c.find(ctx, req, resume)
 	if err != nil && !errors.Is(err, errMoved) {
 		return nil, p, err
 	}
@@ -213,18 +217,27 @@ func (rw *rewriter) advance(ctx context.Context, c *conversation, req *request, 
 		c.publish() // making the view may take a model's time
 	}
 	t.at = t.mark.At
+	if p.open {
+		if err := t.resume(ctx, p.at); err != nil {
+			return nil, p, err
+		}
+	}
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{Idle: idle}) })
 	if errors.Is(err, errMoved) {
 		err = store.ErrConflict // somebody wrote while the epoch was made
 	}
 	if err == nil && t.epochs > 0 {
-		c.wroteOne()
-		err = rw.mark(ctx, c, t) // the same prefix, with what is in force now
+		if c.wroteOne(); !p.open {
+			err = rw.mark(ctx, c, t) // the same prefix, with what is in force now
+		}
 	}
 	if err != nil {
 		return nil, p, err
 	}
-	t.client = c.client[:t.at:t.at]
+	t.client = c.client[:t.mark.At:t.mark.At]
+	for range t.hidden {
+		t.client = append(t.client, -1)
+	}
 	ttl := c.cache.TTL
 	t.measure(p, len(ttl) > 0 && idle > ttl[0])
 	return t, p, rw.write(ctx, t, v)

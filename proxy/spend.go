@@ -96,8 +96,8 @@ func (t *turn) measure(before position, cold bool) {
 	c := t.conv
 	view := t.meter.Parts
 	head := view.System + view.Tools - c.ours
-	t.size = client{prompt: head + c.size(t.at), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold}
-	if known := min(before.mark.At, t.at); known > 0 {
+	t.size = client{prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold}
+	if known := min(before.mark.At, t.mark.At); known > 0 {
 		t.size.cached = head + c.size(known)
 	}
 }

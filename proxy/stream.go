@@ -106,7 +106,9 @@ func (s *stream) more() {
 		return
 	}
 	if err != io.EOF && !s.ended {
-		s.cutOff(s.x.cause(err))
+		if !s.again(errReach) {
+			s.cutOff(s.x.cause(err))
+		}
 		return
 	}
 	if !s.ended {
@@ -135,9 +137,7 @@ func (s *stream) event(raw, data []byte) {
 func (s *stream) over() {
 	x := s.x
 	reply, err := s.count()
-	if err == nil && reply.Err != nil && !s.relayed.Begun() && x.refused(reply.Err) {
-		s.relayed.Next()
-		s.send()
+	if err == nil && reply.Err != nil && s.again(reply.Err) {
 		return
 	}
 	if err == nil && reply.Err == nil {
@@ -153,8 +153,7 @@ func (s *stream) over() {
 		}
 		if again {
 			s.replies = append(s.replies, reply)
-			s.relayed.Next()
-			s.send()
+			s.send(0)
 			return
 		}
 	}
@@ -165,6 +164,19 @@ func (s *stream) over() {
 		s.record()
 	}
 	s.out = append(s.out, s.relayed.End()...)
+}
+
+// again sends the turn again after an error in an answer of which the client has nothing, if
+// that can be mended or waited out.
+func (s *stream) again(e *model.APIError) bool {
+	if s.relayed.Begun() {
+		return false
+	}
+	pause, again := s.x.pauseFor(e)
+	if again = again || s.x.refused(e); again {
+		s.send(pause)
+	}
+	return again
 }
 
 // count puts what this answer cost on the account, even if it is not complete.
@@ -192,13 +204,16 @@ func (s *stream) cutOff(err error) {
 	s.x.rw.o.Logger.Warn("a reply broke off", "err", err)
 }
 
-// send sends the turn again while the client waits.
-func (s *stream) send() {
+// send sends the turn again, after a pause, while the client waits.
+func (s *stream) send(pause time.Duration) {
+	_, _ = s.count()
+	s.relayed.Next()
 	s.from.Close()
 	s.from = http.NoBody
 	s.next = make(chan sent, 1)
 	go func(next chan<- sent) {
-		resp, err := s.x.send(s.x.ctx)
+		s.x.sleep(pause)
+		resp, err := s.x.sendUntilTaken()
 		next <- sent{resp, err}
 	}(s.next)
 }
@@ -218,10 +233,9 @@ func (s *stream) resume(got sent) {
 		s.cutOff(err)
 		return
 	}
-	e := model.ClassifyError(got.resp.StatusCode, got.resp.Header.Get("Retry-After"), body)
-	if s.x.refused(e) {
-		s.send()
-		return
+	if e := model.ClassifyError(got.resp.StatusCode, "", body); e.Retryable() {
+		// In a stream this is the error that clients try again after, whatever the status was.
+		body = s.x.req.on.Refuse("overloaded_error", e.Message)
 	}
 	s.out = append(s.out, s.x.req.on.ErrorEvent(body)...)
 	s.ended, s.err = true, io.EOF
@@ -256,29 +270,25 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
 	var replies []model.Reply
 	for {
-		body, err := readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody, nil)
-		resp.Body.Close()
-		if err != nil {
+		body, reply, err := x.readWhole(resp)
+		if err != nil && !x.outwait(errReach) {
 			return nil, fmt.Errorf("read reply: %w", err)
 		}
-		bodies = append(bodies, body)
-		reply, err := x.req.on.reply(body)
-		x.used(reply.Usage)
-		sound, again := err == nil && reply.Err == nil, false
-		if sound {
-			again, err = x.hide(x.ctx, reply)
+		if err == nil {
+			bodies = append(bodies, body)
+			again, err := x.hide(x.ctx, reply)
 			if body := x.tooLong(err); body != nil {
 				return x.refuse(http.StatusBadRequest, body), nil
 			}
 			if err != nil {
 				return nil, err
 			}
+			if !again {
+				x.settle(x.ctx, replies, reply, reply.Err == nil)
+				break
+			}
+			replies = append(replies, reply)
 		}
-		if !again {
-			x.settle(x.ctx, replies, reply, sound)
-			break
-		}
-		replies = append(replies, reply)
 		if resp, err = x.sendUntilTaken(); err != nil {
 			return nil, err
 		}
@@ -294,4 +304,19 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	setBody(resp, out)
 	resp.Body = &passing{x: x, from: resp.Body}
 	return resp, nil
+}
+
+// readWhole reads a complete reply. One that cannot be understood has an error of its own.
+func (x *exchange) readWhole(resp *http.Response) (body []byte, reply model.Reply, err error) {
+	body, err = readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody, nil)
+	resp.Body.Close()
+	if err != nil {
+		return nil, reply, err
+	}
+	reply, err = x.req.on.reply(body)
+	x.used(reply.Usage)
+	if err != nil && reply.Err == nil {
+		reply.Err = &model.APIError{Message: err.Error()}
+	}
+	return body, reply, nil
 }

@@ -50,7 +50,7 @@ type Stream interface {
 	Next()
 	// End returns what was held back.
 	End() []byte
-	// Begun reports whether the client has got anything of an answer's content.
+	// Begun reports whether the client has got anything of this answer's content.
 	Begun() bool
 }
 
@@ -67,7 +67,7 @@ type joined struct {
 	id     []byte      // of the first answer
 	output int         // tokens of the answers before
 	tokens int         // of this answer
-	begun  bool        // content went to the client
+	begun  bool        // content of this answer went to the client
 	held   [][]byte    // the events that end the answer
 }
 
@@ -111,10 +111,10 @@ func (j *joined) release(change func(data []byte) []byte) (out []byte) {
 func (j *joined) Next() {
 	j.answer++
 	j.output += j.tokens
-	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held = nil, true, 0, false, 0, nil
+	j.parts, j.moved, j.calls, j.hid, j.tokens, j.held, j.begun = nil, true, 0, false, 0, nil, false
 }
 
-func (j *joined) Begun() bool { return j.begun || j.answer > 0 }
+func (j *joined) Begun() bool { return j.begun }
 
 // unanswerable reports whether all calls of the answer are hidden. Its stop reason must
 // not be that of an answer with calls then: nobody answers a call that the client does

@@ -1,0 +1,116 @@
+package proxy
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/model"
+)
+
+// shaky fails in hidden rounds: the requests after an answer that calls one of our tools.
+type shaky struct {
+	to    http.Handler
+	how   string
+	fails int // how many times in a row
+	left  int
+	calls int // answers with such a call
+}
+
+func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if s.left > 0 {
+		s.left--
+		switch s.how {
+		case "reset":
+			panic(http.ErrAbortHandler)
+		case "event":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")
+		case "429":
+			w.Header().Set("Retry-After", "0.001")
+			http.Error(w, `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}`, http.StatusTooManyRequests)
+		case "500":
+			http.Error(w, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, 500)
+		case "529":
+			http.Error(w, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, 529)
+		}
+		return
+	}
+	rec := httptest.NewRecorder()
+	s.to.ServeHTTP(rec, r)
+	if strings.Contains(rec.Body.String(), `"name":"unfold"`) {
+		s.calls++
+		s.left = s.fails
+	}
+	for k, v := range rec.Header() {
+		w.Header()[k] = v
+	}
+	w.WriteHeader(rec.Code)
+	_, _ = w.Write(rec.Body.Bytes())
+}
+
+// An error that passes is waited out in a hidden round, which no client can send again.
+func TestHiddenRoundOutwaitsErrors(t *testing.T) {
+	for _, how := range []string{"429", "500", "529", "reset", "event"} {
+		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+			if how == "event" && (on != messages || !streams) {
+				t.Skip("an error in a stream, on one wire")
+			}
+			script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+			up := &shaky{to: script, how: how, fails: 3}
+			a := newAgent(on, start(t, up, Options{Window: window, Patience: 100 * time.Millisecond}), "Do all the steps.")
+			a.streams = streams
+			a.run(t)
+			wellBehaved(t, script.Log())
+			if up.calls != 1 || up.left != 0 {
+				t.Errorf("%s: %d recalls, %d errors left", how, up.calls, up.left)
+			}
+		})
+	}
+}
+
+// If it does not pass, the client gets an error that it can try again after, and its request
+// goes on where it was: the recall is not asked for again.
+func TestHiddenRoundIsResumed(t *testing.T) {
+	for _, how := range []string{"429", "500", "529", "reset"} {
+		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+			script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+			up := &shaky{to: script, how: how, fails: 100}
+			reports := newReports()
+			o := Options{Window: window, Patience: time.Millisecond, Report: reports.add}
+			a := newAgent(on, start(t, up, o), "Do all the steps.")
+			a.streams = streams
+			failed := 0
+			for {
+				more, err := a.step()
+				if err != nil {
+					failed++
+					up.left = 0
+					var e *model.APIError
+					if errors.As(err, &e) && !e.Retryable() || !errors.As(err, &e) && (how != "reset" || !streams) || failed > 1 {
+						t.Fatalf("%s: the client got %v", how, err)
+					}
+					continue
+				}
+				if !more {
+					break
+				}
+			}
+			log := script.Log()
+			wellBehaved(t, log)
+			if failed != 1 || up.calls != 1 || log[len(log)-1].Step != 14 {
+				t.Errorf("%s: %d failures, %d recalls, step %d", how, failed, up.calls, log[len(log)-1].Step)
+			}
+			for _, r := range reports.wait(len(a.bodies)) {
+				if r.Forked {
+					t.Errorf("%s: the conversation was forked", how)
+				}
+			}
+		})
+	}
+}
