@@ -22,8 +22,9 @@ const module = "github.com/pleat-dev/pleat"
 // review. Test files may import anything but may not make a cycle.
 var imports = map[string][]string{
 	// The ground floor: values, and mechanisms that know no type of pleat.
-	"transcript":        {"internal/jsonspan"},
+	"transcript":        {"internal/fence", "internal/jsonspan"},
 	"internal/text":     {},
+	"internal/fence":    {},
 	"internal/toolname": {"internal/text"},
 	"internal/shell":    {},
 	"internal/bpe":      {},
@@ -38,15 +39,15 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall":  {"internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
+	"ledger/toolcall":  {"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
 	"ledger":           {"internal/text", "ledger/toolcall", "transcript"},
 	"ledger/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"userwords":        {"internal/text", "internal/toolname", "transcript"},
+	"userwords":        {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
-	"page":   {"fold", "internal/conv", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold":   {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
+	"page":   {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
@@ -76,7 +77,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"library": {
-		"", "fold", "internal/bill", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "internal/bill", "internal/fence", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
@@ -105,7 +106,7 @@ var imports = map[string][]string{
 		"wire/openai/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
-		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/text",
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/fence", "internal/text",
 		"ledger", "ledger/toolcall", "library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},
@@ -132,20 +133,21 @@ var imports = map[string][]string{
 	},
 
 	// Kits for tests, and packages that have only tests.
-	"internal/diff":          {"internal/text"},
-	"agent/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
-	"store/storetest":        {"internal/diff", "store", "transcript"},
-	"pleattest":              {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
-	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
-	"internal/viewhash":      {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
-	"internal/bpe/bpetest":   {},
-	"internal/upstream":      {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
-	"store/postgres/pgtest":  {},
-	"bench/tokenizers":       {},
-	"proxy/sdktest":          {},
-	"dash/browsertest":       {},
-	"proxy/adversary":        {},
-	"store/sqlite/whole":     {},
+	"internal/diff":            {"internal/text"},
+	"agent/killtest":           {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
+	"store/storetest":          {"internal/diff", "store", "transcript"},
+	"pleattest":                {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
+	"internal/wire/wiretest":   {"internal/diff", "model", "transcript"},
+	"internal/viewhash":        {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
+	"internal/bpe/bpetest":     {},
+	"internal/fence/fencetest": {},
+	"internal/upstream":        {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
+	"store/postgres/pgtest":    {},
+	"bench/tokenizers":         {},
+	"proxy/sdktest":            {},
+	"dash/browsertest":         {},
+	"proxy/adversary":          {},
+	"store/sqlite/whole":       {},
 
 	"internal/corpus":         {"internal/corpus/folders", "sessionlog", "transcript"},
 	"internal/corpus/folders": {},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -41,7 +42,7 @@ func (n *Narrative) Section() string {
 		return ""
 	}
 	const heading = "## Messages %d to %d in short (written by a model; names and numbers checked against them)\n%s"
-	return fmt.Sprintf(heading, n.Start+1, n.End, n.Text)
+	return fmt.Sprintf(heading, n.Start+1, n.End, fence.Block("digest", n.Text))
 }
 
 // UnfoldCall is how a stub says to get its content back if the model has the recall tools.

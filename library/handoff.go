@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -27,9 +28,6 @@ file again before you edit it.
 Eight characters in brackets, or in unfold("…"), are the handle of something that is not all here. pleat's
 tool unfold shows it exactly, with this session's ID as the argument session, and its tool search finds
 lines. Without these tools, the command pleat unfold HANDLE --session %s does it.
-`
-
-const handoffTail = `</earlier_session>
 `
 
 // handoffMark is in the names of forks that handoffs are folded in.
@@ -107,8 +105,8 @@ func Fit(tokens int) fold.Budget {
 // fit folds until the text fits. A message has other tokens as text than on a wire, so the
 // first try may be too long.
 func (h *handoff) fit(ctx context.Context) (string, error) {
-	room := h.budget - h.counter.CountText(h.head()+handoffTail) + h.apart
-	shortest := ""
+	room := h.budget - h.counter.CountText(h.head()+Earlier("")) + h.apart
+	shortest := "" // what was said
 	for range 4 {
 		h.s.SetBudget(Fit(room))
 		if h.s.Tokens(0, h.s.Len()) > room && len(h.s.Report().Epochs) == 0 {
@@ -129,9 +127,10 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 		if shortest, err = h.text(ctx, v); err != nil {
 			return "", err
 		}
-		over := h.counter.CountText(shortest) - h.budget
+		text := h.head() + Earlier(shortest)
+		over := h.counter.CountText(text) - h.budget
 		if over <= 0 {
-			return shortest, nil
+			return text, nil
 		}
 		room -= over + over/8 + 16
 		if err := h.s.UndoAll(ctx); err != nil {
@@ -141,22 +140,27 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 	return h.cut(shortest), nil
 }
 
-// cut leaves out the middle of a text that cannot be folded any more.
-func (h *handoff) cut(s string) string {
-	for limit := len(s) - 1; limit > 0; limit = limit * 9 / 10 {
-		if short := text.ShortMiddle(s, limit); h.counter.CountText(short) <= h.budget {
-			return short
+// cut leaves out the middle of what was said if it cannot be folded any more.
+func (h *handoff) cut(said string) string {
+	for limit := len(said) - 1; limit > 0; limit = limit * 9 / 10 {
+		if s := h.head() + Earlier(text.ShortMiddle(said, limit)); h.counter.CountText(s) <= h.budget {
+			return s
 		}
 	}
 	return ""
 }
 
+// Earlier puts what was said in an earlier session between tags.
+func Earlier(said string) string {
+	return fence.Block("earlier_session", strings.TrimSuffix(said, "\n")) + "\n"
+}
+
 func (h *handoff) head() string {
 	s := fmt.Sprintf(handoffHead, h.info.ID, h.s.Key().Session)
 	if h.info.Project != "" {
-		s += "\nWorking folder: " + h.info.Project + "\n"
+		s += "\nWorking folder: " + fence.Line(h.info.Project) + "\n"
 	}
-	return s + "\n<earlier_session>\n"
+	return s + "\n"
 }
 
 func (h *handoff) text(ctx context.Context, v transcript.View) (string, error) {
@@ -165,13 +169,11 @@ func (h *handoff) text(ctx context.Context, v transcript.View) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	b.WriteString(h.head())
 	for i, m := range msgs {
 		if !instructs(m) {
 			WriteMessage(&b, m, v.Messages[i].Source, false)
 		}
 	}
-	b.WriteString(handoffTail)
 	return b.String(), nil
 }
 
@@ -181,7 +183,8 @@ func instructs(m transcript.Message) bool {
 }
 
 // WriteMessage writes a message of a view as plain text. Source is its number in the
-// session, counted from 0; negative: pleat wrote it.
+// session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
+// the beginning of another.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
 	number := "by pleat"
 	if source >= 0 {
@@ -191,23 +194,23 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
 		case transcript.Text:
-			fmt.Fprintln(w, b.Text)
+			fmt.Fprintln(w, fence.Alone("text", b.Text.String()))
 		case transcript.Thinking:
 			if thinking && !b.Text.IsEmpty() {
-				fmt.Fprintln(w, "(thinking)", b.Text)
+				fmt.Fprintln(w, "(thinking)"+fence.After("thinking", b.Text.String()))
 			}
 		case transcript.ToolCall:
-			fmt.Fprintf(w, "(call) %s %s\n", b.Name, b.Input)
+			fmt.Fprintf(w, "(call) %s%s\n", fence.Line(b.Name), fence.After("input", b.Input.String()))
 		case transcript.ToolResult:
 			how := "result"
 			if b.Error {
 				how = "error"
 			}
-			fmt.Fprintf(w, "(%s)\n%s\n", how, b.Text())
+			fmt.Fprintf(w, "(%s)%s\n", how, fence.After("result", b.Text()))
 		case transcript.Image:
-			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), b.MediaType)
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Line(b.MediaType))
 		case transcript.Opaque:
-			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), b.Type)
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Line(b.Type))
 		}
 	}
 }

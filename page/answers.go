@@ -1,10 +1,10 @@
 package page
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
@@ -53,7 +53,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 	what := "call"
 	if bf.Call > 0 {
 		e := in.Ledger().Entry(int(bf.Call))
-		what = strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80))
+		what = fence.Line(strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80)))
 	}
 	txt := strings.TrimRight(transcript.BlockText(in.block(ref)), "\n")
 	if int(bf.Tokens) > room {
@@ -64,7 +64,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 	if in.Recall != nil && bf.Name != 0 {
 		back = " (" + in.Recall(bf.Name.String()) + ")"
 	}
-	return fmt.Sprintf("%s%s:\n%s\n", what, back, txt)
+	return what + back + ":\n" + fence.Block("result", txt) + "\n"
 }
 
 // answer returns what a call that others see got back: the commit's hash, what was pushed,
@@ -73,7 +73,7 @@ func (in *input) answer(e *ledger.Entry) string {
 	txt := userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	txt = strings.TrimSpace(txt[:min(len(txt), 16<<10)])
 	if strings.HasPrefix(txt, "{") {
-		return longestURL(txt)
+		return fence.Line(longestURL(txt))
 	}
 	var found []string
 	first, n := "", 0
@@ -99,7 +99,7 @@ func (in *input) answer(e *ledger.Entry) string {
 	if len(found) == 0 && !strings.Contains(e.Command, "git ") {
 		found = append(found, text.ClipAround(first, 0, 60))
 	}
-	return strings.TrimPrefix(strings.Join(found, "; "), "…")
+	return fence.Line(strings.TrimPrefix(strings.Join(found, "; "), "…"))
 }
 
 // longestURL returns the longest address of a page in a JSON text: that of the thing itself

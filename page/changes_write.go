@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 )
@@ -200,7 +201,7 @@ func (w *changeWriter) text(picked []pickedLine) string {
 			if !f.lines[i].added {
 				mark = "- "
 			}
-			b.WriteString(mark + text.ClipAround(w.line(&f.lines[i]), 0, maxChanged) + "\n")
+			b.WriteString(mark + fence.Line(text.ClipAround(w.line(&f.lines[i]), 0, maxChanged)) + "\n")
 		}
 	}
 	return b.String()

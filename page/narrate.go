@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 )
@@ -148,9 +149,9 @@ func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
 		case last >= 0 && units[last].Para == un.Para:
 			b.WriteString(" … ")
 		default:
-			b.WriteString("\n" + strings.Repeat("  ", min(un.Depth, 3)))
+			b.WriteString("\n" + strings.Repeat("  ", 1+min(un.Depth, 3)))
 		}
-		b.WriteString(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown))
+		b.WriteString(fence.Line(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown)))
 		last = u
 	}
 }
@@ -184,7 +185,8 @@ const maxHandles = 3
 func (w *lineWriter) callHead(s *source, srcs []int) string {
 	e := w.p.in.Ledger().Entry(s.call)
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s (%s", cmp.Or(strings.TrimPrefix(s.about, w.root), s.about), ledger.CallLabel(&e))
+	about := fence.Line(cmp.Or(strings.TrimPrefix(s.about, w.root), s.about))
+	fmt.Fprintf(&b, "%s (%s", about, ledger.CallLabel(&e))
 	for n, k := range srcs {
 		if n == maxHandles {
 			b.WriteString(" …")
@@ -234,7 +236,7 @@ func (w *lineWriter) lines(picked []int) string {
 	for _, g := range order {
 		b.WriteString(w.head(&w.p.srcs[g.srcs[0]], g.srcs) + "\n")
 		for _, i := range g.lines {
-			b.WriteString("  " + w.clip(&w.p.list[i]) + "\n")
+			b.WriteString("  " + fence.Line(w.clip(&w.p.list[i])) + "\n")
 		}
 	}
 	return b.String()

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
@@ -137,8 +138,8 @@ func (in *input) fileText(f *seenFile, room int) string {
 	if strings.TrimSpace(txt) == "" {
 		return ""
 	}
-	head := in.fileHead(f, &e)
-	used := in.count(head) + 2
+	head, rest := in.fileHead(f, &e), ""
+	used := in.count(head) + fence.Tokens
 	if len(txt) > 16*room { // no need to count
 		if room < leastRestored {
 			return ""
@@ -149,9 +150,10 @@ func (in *input) fileText(f *seenFile, room int) string {
 		if room < leastRestored {
 			return ""
 		}
+		rest = "[… the rest is not shown …]\n"
 		whole, size := txt, len(txt)*(room-used-12)/n
 		for ; ; size = size * 4 / 5 { // the beginning may have more tokens than the rest
-			if txt = text.FirstLines(whole, size) + "\n[… the rest is not shown …]"; in.count(txt) <= room-used {
+			if txt = text.FirstLines(whole, size); in.count(txt+"\n"+rest) <= room-used {
 				break
 			}
 			if !in.beside || size < 80 {
@@ -159,7 +161,7 @@ func (in *input) fileText(f *seenFile, room int) string {
 			}
 		}
 	}
-	return head + strings.TrimRight(txt, "\n") + "\n"
+	return head + fence.Block("file", strings.TrimRight(txt, "\n")) + "\n" + rest
 }
 
 // seenText returns what the call showed or wrote.
@@ -214,7 +216,7 @@ func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 func (in *input) openState(room int) string {
 	var lines []string
 	for _, n := range in.Notes {
-		lines = append(lines, fmt.Sprintf("- note %s: %s", n.Key, text.OneLine(n.Text, 600)))
+		lines = append(lines, fmt.Sprintf("- note %s: %s", fence.Line(n.Key), text.OneLine(n.Text, 600)))
 	}
 	var skills []string
 	for _, seq := range in.goingOn() {
@@ -228,11 +230,11 @@ func (in *input) openState(room int) string {
 				skills = append(skills, e.Args)
 			}
 		case class == toolname.Agent && e.Outcome == toolcall.Unanswered:
-			lines = append(lines, fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, e.Tool, text.OneLine(e.Args, 160)))
+			lines = append(lines, fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, fence.Line(e.Tool), text.OneLine(e.Args, 160)))
 		}
 	}
 	if len(skills) > 0 {
-		lines = append(lines, "- skills loaded: "+strings.Join(skills, "; "))
+		lines = append(lines, "- skills loaded: "+fence.Line(strings.Join(skills, "; ")))
 	}
 	var b strings.Builder
 	for _, l := range lines {

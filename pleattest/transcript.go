@@ -17,6 +17,9 @@ type Transcripts struct {
 	Huge    int  // size of the occasional huge block in bytes; 0: 20,000
 	Legal   bool // only what a provider would accept: every call answered at once, ids unique
 	NoThink bool // no thinking blocks
+	// Forge returns text that pretends to be the user or pleat; now and then it is part of
+	// anything but what the user says. Nil: nothing pretends.
+	Forge func(n int) string
 }
 
 // Make makes the conversation with the given seed.
@@ -64,7 +67,11 @@ func (g *generator) turn() {
 		g.round()
 	}
 	if g.chance(80) {
-		g.add(transcript.Assistant(transcript.Say(g.words(3 + g.r.IntN(40)))))
+		said := g.words(3 + g.r.IntN(40))
+		if g.Forge != nil && g.chance(50) {
+			said += "\n" + g.forged() + "\nDecided: use the new parser."
+		}
+		g.add(transcript.Assistant(transcript.Say(said)))
 	}
 }
 
@@ -96,6 +103,9 @@ func (g *generator) id() string {
 
 func (g *generator) call(id string) transcript.Block {
 	path := fmt.Sprintf("src/%s%d.go", pick(g.r, "main", "util", "парсер", "view"), g.r.IntN(9))
+	if g.Forge != nil && g.chance(30) {
+		return g.forgedCall(id, path)
+	}
 	switch g.r.IntN(6) {
 	case 0:
 		return transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path))
@@ -113,6 +123,27 @@ func (g *generator) call(id string) transcript.Block {
 	}
 	return transcript.Call(id, "bash", `{"command":"ls -la"}`)
 }
+
+// forgedCall is a call whose name and arguments pretend to be something else.
+func (g *generator) forgedCall(id, path string) transcript.Block {
+	said := g.forged()
+	switch g.r.IntN(6) {
+	case 0:
+		return transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path+said))
+	case 1:
+		return transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, said+g.lines(5)))
+	case 2:
+		return transcript.Call(id, "edit_file", fmt.Sprintf(`{"path":%q,"old":%q,"new":%q}`, path, said, g.forged()))
+	case 3:
+		return transcript.Call(id, "bash", fmt.Sprintf(`{"command":%q}`, "cat <<X > "+path+"\n"+said+"\nX"))
+	case 4:
+		todo := `{"todos":[{"content":%q,"status":"in_progress"},{"content":"b","status":"pending"}]}`
+		return transcript.Call(id, "TodoWrite", fmt.Sprintf(todo, said))
+	}
+	return transcript.Call(id, "mystery"+said, fmt.Sprintf(`{"x":%q}`, said))
+}
+
+func (g *generator) forged() string { return g.Forge(g.r.IntN(1 << 20)) }
 
 // results answers calls: usually all at once, sometimes late, out of order or never.
 func (g *generator) results(ids []string) {
@@ -156,6 +187,9 @@ func (g *generator) result(id string) transcript.ToolResult {
 			CallID: id,
 			Parts:  transcript.BlocksOf(transcript.Say(g.words(30)), transcript.Say("second part")),
 		}
+	}
+	if g.Forge != nil && g.chance(50) {
+		return transcript.Result(id, g.lines(g.r.IntN(9))+g.forged()+"\n"+g.lines(g.r.IntN(9)))
 	}
 	return transcript.Result(id, g.lines(g.r.IntN(60)))
 }

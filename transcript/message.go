@@ -7,6 +7,8 @@ import (
 	"io"
 	"slices"
 	"strconv"
+
+	"github.com/pleat-dev/pleat/internal/fence"
 )
 
 // Role says who speaks.
@@ -142,41 +144,38 @@ type Note struct {
 func RenderMessage(w io.StringWriter, i int, m Message) {
 	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
 	for _, blk := range m.Blocks().All() {
-		RenderBlock(w, blk)
+		renderBlock(w, blk)
 	}
 }
 
-// RenderBlock writes a block as text.
-func RenderBlock(b io.StringWriter, blk Block) {
+// renderBlock writes a block as text. What it holds cannot pass for the beginning of another
+// block or message.
+func renderBlock(b io.StringWriter, blk Block) {
 	switch blk := blk.(type) {
 	case Text:
-		b.WriteString(blk.Text.String())
+		b.WriteString(fence.Alone("text", blk.Text.String()))
 	case Thinking:
 		if blk.Text.IsEmpty() {
 			return
 		}
-		b.WriteString("(thinking) ")
-		b.WriteString(blk.Text.String())
+		b.WriteString("(thinking)" + fence.After("thinking", blk.Text.String()))
 	case ToolCall:
-		b.WriteString("(call " + blk.ID + ") " + blk.Name + " ")
-		b.WriteString(blk.Input.String())
+		b.WriteString("(call " + fence.Line(blk.ID+") "+blk.Name) + fence.After("input", blk.Input.String()))
 	case ToolResult:
 		word := "result"
 		if blk.Error {
 			word = "error"
 		}
-		b.WriteString("(" + word + " of " + blk.CallID + ")\n")
-		b.WriteString(blk.Text())
+		b.WriteString("(" + word + " of " + fence.Line(blk.CallID) + ")" + fence.After("result", blk.Text()))
 		for _, p := range blk.Parts.All() {
 			if p.Kind() != KindText {
 				b.WriteString("\n(" + p.Kind().String() + ")")
 			}
 		}
 	case Image:
-		b.WriteString("(image " + blk.MediaType + ")")
+		b.WriteString("(image " + fence.Line(blk.MediaType) + ")")
 	case Opaque:
-		b.WriteString("(" + blk.Type + ") ")
-		b.WriteString(blk.Raw)
+		b.WriteString("(" + fence.Line(blk.Type) + ")" + fence.After("raw", blk.Raw))
 	}
 	b.WriteString("\n")
 }

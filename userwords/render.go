@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/fence"
 )
 
 // RenderOptions say which of people's words a page shows, and in how much room.
@@ -51,7 +53,7 @@ type size struct {
 func (w *Words) Render(o RenderOptions) string {
 	p := newPage(o)
 	for _, pin := range o.Pins {
-		line := "- " + verbatim(pin)
+		line := "-" + fence.After("pin", strings.TrimSpace(pin))
 		p.room -= p.o.Count(line) + 1
 		p.pins = append(p.pins, line)
 	}
@@ -274,27 +276,21 @@ func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	if s.Via != "" {
-		fmt.Fprintf(&b, " (answer to %s)", s.Via)
+		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	}
 	if s.Question != "" {
 		q := s.Question
 		if p.briefQuestions() {
 			q = shortQuestion(q)
 		}
-		fmt.Fprintf(&b, ", answering the assistant's:\n  > %s\n  user", strings.ReplaceAll(q, "\n", "\n  > "))
+		b.WriteString(", answering the assistant's:\n")
+		for line := range strings.SplitSeq(q, "\n") {
+			b.WriteString("  > " + fence.Line(line) + "\n")
+		}
+		b.WriteString("  user")
 	}
-	fmt.Fprintf(&b, ": %s", verbatim(words))
+	b.WriteString(":" + fence.After("said", strings.TrimSpace(words)))
 	return b.String()
-}
-
-// verbatim puts a text into a list item without touching it: words of several lines
-// go between tags, because indenting them would change them.
-func verbatim(text string) string {
-	text = strings.TrimSpace(text)
-	if !strings.Contains(text, "\n") {
-		return text
-	}
-	return "\n<said>\n" + text + "\n</said>"
 }
 
 // String puts the page together.

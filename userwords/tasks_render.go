@@ -2,7 +2,9 @@ package userwords
 
 import (
 	"fmt"
+	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
@@ -16,7 +18,7 @@ func (p *page) taskList(w *Words) {
 				if it.Status != status {
 					continue
 				}
-				if line := "- " + taskWord[status] + ": " + verbatim(it.Text); p.fits(line) {
+				if line := "- " + taskWord[status] + ":" + fence.After("task", strings.TrimSpace(it.Text)); p.fits(line) {
 					p.tasks = append(p.tasks, line)
 				}
 			}
@@ -41,7 +43,7 @@ func (p *page) plan(w *Words, t TaskState) {
 	if len(txt) > limit {
 		txt, mark = text.CutText(txt, limit), "\n  [cut here"+p.rest(t.PlanMessage)+"]"
 	}
-	line := fmt.Sprintf("- plan put before the user in message %d: %s%s", t.PlanMessage+1, verbatim(txt), mark)
+	line := fmt.Sprintf("- plan put before the user in message %d:%s%s", t.PlanMessage+1, fence.After("plan", strings.TrimSpace(txt)), mark)
 	if p.fits(line) {
 		p.tasks = append(p.tasks, line)
 	}

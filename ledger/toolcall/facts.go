@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/fence"
 )
 
 // CallKind says what a tool call does, or what it does to one path.
@@ -161,9 +163,12 @@ func (f ResultFacts) own() ResultFacts {
 	return f
 }
 
+// ownPaths does so for paths. They go into lines of a page, so none has more than one.
 func ownPaths(list []PathChange) []PathChange {
 	for i := range list {
-		clone(&list[i].Path, &list[i].Dir, &list[i].Source)
+		for _, p := range []*string{&list[i].Path, &list[i].Dir, &list[i].Source} {
+			*p = strings.Clone(fence.Line(*p))
+		}
 	}
 	return list
 }

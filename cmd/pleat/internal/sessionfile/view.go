@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/library"
@@ -221,8 +222,7 @@ Where something is folded, the command ` + "`pleat unfold HANDLE`" + ` shows the
 ` + "`pleat search \"words\" --session %s`" + ` finds lines in it. There are no tools of these names.
 `
 
-const promptTail = `</earlier_session>
-
+const promptTail = `
 Go on from where it ended. If the last request was fulfilled, say so in a sentence and wait for the
 next one.
 `
@@ -232,13 +232,13 @@ next one.
 func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
 	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
 	if dir := r.File.Info.Dir; dir != "" {
-		fmt.Fprintf(w, "\nWorking folder: %s\n", dir)
+		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Line(dir))
 	}
-	fmt.Fprintln(w, "\n<earlier_session>")
-	if err := r.writeText(w, false, ""); err != nil { // thinking is only valid in its own session
+	var said strings.Builder
+	if err := r.writeText(&said, false, ""); err != nil { // thinking is only valid in its own session
 		return err
 	}
-	fmt.Fprint(w, promptTail)
+	fmt.Fprint(w, "\n"+library.Earlier(said.String())+promptTail)
 	return nil
 }
 
