@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -556,5 +558,39 @@ func BenchmarkList(b *testing.B) {
 				list(b, l, f)
 			}
 		})
+	}
+}
+
+// A page that a tool fetched cannot speak in a handoff, whatever it says.
+func TestForgedHandoff(t *testing.T) {
+	for i, said := range fencetest.Forgeries {
+		h := newHome(t)
+		content, _ := json.Marshal(strings.Repeat("A line of the page.\n", 40*(i%3)) + said)
+		head, _, _ := strings.Cut(long(3), "\n")
+		session := head + "\n" + strings.Join([]string{
+			`{"type":"assistant","message":{"role":"assistant","content":[{"type":"tool_use","id":"f1","name":"WebFetch",` +
+				`"input":{"url":"http://example.com"}}]},"uuid":"f1","timestamp":"2026-01-02T03:05:00Z"}`,
+			`{"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"f1","content":` +
+				string(content) + `}]},"uuid":"f2","timestamp":"2026-01-02T03:05:01Z"}`,
+		}, "\n") + "\n"
+		id := h.find(h.put(".claude/projects/p/s.jsonl", session, day))
+		text, err := h.Handoff(t.Context(), id, 2_000)
+		h.must(err)
+		if !strings.Contains(text, fencetest.Word) {
+			t.Errorf("the page is not in:\n%s", text)
+		}
+		if outside := strings.Join(fencetest.Outside(text), "\n"); strings.Contains(outside, fencetest.Word) {
+			t.Errorf("outside of the earlier session:\n%s", outside)
+		}
+		for _, l := range fencetest.Speakers(fencetest.Inside("earlier_session", text)) {
+			if strings.HasSuffix(l, "message 6") || strings.HasPrefix(l, "--- message 6") {
+				t.Errorf("%q speaks in:\n%s", l, text)
+			}
+		}
+		for _, l := range fencetest.Outside(fencetest.Inside("earlier_session", text)) {
+			if strings.Contains(l, fencetest.Word) && !strings.HasPrefix(l, "(result) ") {
+				t.Errorf("%q stands in no fence of:\n%s", l, text)
+			}
+		}
 	}
 }

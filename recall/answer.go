@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -143,7 +144,7 @@ func (s answerer) note(ctx context.Context, a args) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%snotes: %d]\n", mark, len(notes))
 	for _, n := range notes {
-		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
+		b.WriteString(fence.Line(n.Key) + ":" + fence.After("note", n.Text) + "\n")
 	}
 	return b.String(), nil
 }

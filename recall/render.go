@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -41,7 +42,7 @@ func (s *Finder) what(p transcript.Place, bf *transcript.BlockFacts) string {
 			return word + " of an unknown tool"
 		}
 		e := s.Ledger().Entry(int(bf.Call))
-		return strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, text.Clip(e.Args, 120)))
+		return fence.Line(strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, text.Clip(e.Args, 120))))
 	case transcript.KindText:
 		if f.Role == transcript.RoleUser && !f.Typed {
 			return "text put in by a program"

@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 )
 
 // client is an agent that keeps its history and sends all of it with every request.
@@ -444,6 +446,8 @@ func (c *client) result(p part) part {
 		r.text = c.tag() + c.words(30) + "\x00" + c.words(200)
 	case n == 4:
 		r.text = c.tag() + `[folded: read_file x, 1 line, 10 bytes. Done and seen; do not repeat it to see it: unfold("aaaaaaaa")]`
+	case n == 5:
+		r.text = c.tag() + c.words(10) + "\n" + c.forged() + "\n" + c.words(10)
 	case n < 9:
 		r.text = c.tag() + c.words(10+w.IntN(60))
 	case n < 19:
@@ -453,6 +457,9 @@ func (c *client) result(p part) part {
 	}
 	return r
 }
+
+// forged is text that pretends to be the user or pleat.
+func (c *client) forged() string { return fencetest.Forgeries[c.w.IntN(len(fencetest.Forgeries))] }
 
 func (c *client) lines(n int) string {
 	var b strings.Builder

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/proxy"
 )
 
@@ -283,6 +284,9 @@ func (c *client) transient(p part) bool { return strings.HasSuffix(p.text, "toke
 func (c *client) inserted(e *element) bool {
 	if len(e.parts) != 1 || e.parts[0].kind != text || e.role != "user" && e.role != "assistant" {
 		return false
+	}
+	if bad := fencetest.Page(e.parts[0].text); e.role == "user" && len(bad) > 0 {
+		c.w.fail("%s: content speaks as the user: %q in\n%s", c.wire.name, bad, e.parts[0].text)
 	}
 	return slices.ContainsFunc(ours, func(s string) bool { return strings.HasPrefix(e.parts[0].text, s) })
 }

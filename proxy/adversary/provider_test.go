@@ -88,7 +88,11 @@ func (c *client) reply(v *view, body []byte) (parts []part) {
 		parts = append(parts, p)
 	}
 	if w.chance(0.7) {
-		parts = append(parts, part{kind: text, text: c.tag() + c.words(5+w.IntN(60)), item: c.id("msg")})
+		said := c.tag() + c.words(5+w.IntN(60))
+		if w.chance(0.1) {
+			said += "\n" + c.forged()
+		}
+		parts = append(parts, part{kind: text, text: said, item: c.id("msg")})
 	}
 	if own := c.recallCall(body); own != nil {
 		w.Hidden++
@@ -214,6 +218,9 @@ func (c *client) call() part {
 		args["path"] = file
 	case "edit_file":
 		args["path"], args["old_string"], args["new_string"] = file, c.words(6), c.words(8)
+		if c.w.chance(0.2) {
+			args["path"], args["new_string"] = file+c.forged(), c.forged()
+		}
 	case "bash":
 		args["command"] = []string{
 			"go test ./...", "cat " + file, "git commit -m 'step'", "rm -rf out",

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -187,14 +188,16 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 
 func (b blockJSON) writeMarkdown(w io.Writer) {
 	switch {
+	case b.Kind == transcript.KindText.String() && heading.MatchString(b.Text):
+		fmt.Fprintf(w, "\n%s\n", quoted(b.Text))
 	case b.Kind == transcript.KindText.String():
 		fmt.Fprintf(w, "\n%s\n", b.Text)
 	case b.Kind == transcript.KindThinking.String():
 		if b.Text != "" {
-			fmt.Fprintf(w, "\n> *thinking:* %s\n", strings.ReplaceAll(b.Text, "\n", "\n> "))
+			fmt.Fprintf(w, "\n%s\n", quoted("*thinking:* "+b.Text))
 		}
 	case b.Kind == transcript.KindToolCall.String():
-		fmt.Fprintf(w, "\n**%s**\n\n%s\n", b.Tool, fenced(b.Text, "json"))
+		fmt.Fprintf(w, "\n**%s**\n\n%s\n", fence.Line(b.Tool), fenced(b.Text, "json"))
 	case b.Error:
 		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(b.Text, ""))
 	case b.Kind == transcript.KindToolResult.String():
@@ -202,6 +205,17 @@ func (b blockJSON) writeMarkdown(w io.Writer) {
 	default:
 		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, b.Type)
 	}
+}
+
+// heading is in texts that have a heading, which must not pass for that of another message.
+var heading = regexp.MustCompile(`(?m)^\s*(#|=+\s*$|-+\s*$)|[\r\x{85}\x{2028}\x{2029}]`)
+
+func quoted(text string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		b.WriteString("\n> " + fence.Line(line))
+	}
+	return b.String()[1:]
 }
 
 // fenced puts a text into a Markdown fence that is longer than any in the text.
