@@ -66,7 +66,8 @@ func TestBlocksAreCopied(t *testing.T) {
 func TestBlocksOfOtherTypes(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	call, result, text := pleat.Call("a", "ls", `{}`), pleat.Result("a", "file.go"), transcript.Say("Here it is.")
-	err := s.Append(t.Context(), pleat.Assistant(&call), transcript.NewMessage(transcript.RoleTool, &result), pleat.Assistant(&text))
+	err := s.Append(t.Context(),
+		pleat.Assistant(&call), transcript.NewMessage(transcript.RoleTool, &result), pleat.Assistant(&text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -105,6 +105,11 @@ type Session struct {
 
 	answered time.Time // when the newest answer of the model was stored
 
+	// lead are the system messages at the beginning of the history that Sync was given last:
+	// views show them in place of those that were stored.
+	lead   []transcript.Message
+	longer int // tokens that they have more than those
+
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
@@ -281,7 +286,8 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if i < 0 || i >= s.st.Len() {
-		return transcript.Message{}, fmt.Errorf("read message %d of the %d of session %s: %w", i, s.st.Len(), s.key, ErrNotFound)
+		const none = "read message %d of session %s, which has %d: %w"
+		return transcript.Message{}, fmt.Errorf(none, i, s.key, s.st.Len(), ErrNotFound)
 	}
 	m, err := s.st.Message(ctx, i)
 	if err != nil {
@@ -296,20 +302,29 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i, m := range v.Messages {
-		if m.Source >= s.st.Len() {
-			return nil, fmt.Errorf("resolve view of session %s: message %d: %w", s.key, i, transcript.ErrBadView)
-		}
-	}
-	var msgs []transcript.Message
-	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		msgs, err = v.Resolve(t.At)
-		return err
-	})
+	msgs, err := s.resolve(ctx, v)
 	if err != nil {
 		return nil, fmt.Errorf("resolve view of session %s: %w", s.key, err)
 	}
 	return msgs, nil
+}
+
+func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transcript.Message, err error) {
+	for i, m := range v.Messages {
+		if m.Source >= s.st.Len() {
+			return nil, fmt.Errorf("message %d: %w", i, transcript.ErrBadView)
+		}
+	}
+	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
+		msgs, err = v.Resolve(func(i int) transcript.Message {
+			if i < len(s.lead) {
+				return s.lead[i]
+			}
+			return t.At(i)
+		})
+		return err
+	})
+	return msgs, err
 }
 
 // Append adds messages. When it returns they are durable. Results that are too

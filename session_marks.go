@@ -76,7 +76,7 @@ func (s *Session) SetHead(system string, tools []model.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.o.System, s.o.Tools = system, tools
-	s.st.SetHead(s.o.headParts())
+	s.st.SetHead(s.headParts())
 }
 
 // Fork copies the entries 1 to upTo of a session into a new one: the same conversation

@@ -187,15 +187,15 @@ func TestShrink(t *testing.T) {
 	c.Contents.Shrink(0)
 	for i := range msgs {
 		m, err := c.Message(t.Context(), i)
-		if err != nil || !c.Same(i, m) || Fingerprint(m) != Fingerprint(msgs[i]) {
+		if err != nil || !c.Says(i, SaidIn(m)) || Fingerprint(SaidIn(m)) != Fingerprint(SaidIn(msgs[i])) {
 			t.Errorf("message %d: %v, %v", i, m.Text(), err)
 		}
 		if at, ok := c.MessageAt(c.Contents.Entry(i)); !ok || at != i {
 			t.Errorf("entry of message %d is that of %d", i, at)
 		}
 	}
-	if c.Same(1, transcript.User("Something else.")) ||
-		c.Same(1, transcript.Assistant(transcript.Say("Read all of it."))) {
+	if c.Says(1, SaidIn(transcript.User("Something else."))) ||
+		c.Says(1, SaidIn(transcript.Assistant(transcript.Say("Read all of it.")))) {
 		t.Error("other words, or another speaker, are taken for the same")
 	}
 }

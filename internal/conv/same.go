@@ -8,42 +8,56 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// spoken is a block as far as it tells two messages apart.
+// Said is what a message says, as far as it tells two messages apart: its role and its
+// blocks, thinking and the content of images and of unknown blocks apart.
+type Said struct {
+	role   transcript.Role
+	blocks []spoken
+}
+
+// spoken is a block of a Said.
 type spoken struct {
 	kind transcript.Kind
 	tool string // of a call
 	hash transcript.Hash
 }
 
-// spokenIn lists the blocks of a message. Thinking does not count, and neither does the
-// content of images and of blocks that pleat does not know.
-func spokenIn(m transcript.Message) []spoken {
-	var out []spoken
+// SaidIn returns what a message says.
+func SaidIn(m transcript.Message) Said {
+	out := Said{role: m.Role()}
 	for i, s := range ShapesOf(m) {
 		if k := m.Blocks().At(i).Kind(); k != transcript.KindThinking {
-			out = append(out, spoken{k, text.OneLine(s.Name, 80), s.Hash}) // as the ledger names the tool
+			out.blocks = append(out.blocks, spoken{k, text.OneLine(s.Name, 80), s.Hash}) // as the ledger names the tool
 		}
 	}
 	return out
 }
 
-// Fingerprint stands for what a message says: its role and its blocks, as [Conversation.Same]
-// compares them.
-func Fingerprint(m transcript.Message) transcript.Hash {
-	h := sha256.New()
-	h.Write([]byte(m.Role()))
-	for _, s := range spokenIn(m) {
-		h.Write([]byte{0, byte(s.kind)})
-		h.Write([]byte(s.tool))
-		h.Write(s.hash[:])
+// Equal reports whether both say the same.
+func (s Said) Equal(o Said) bool { return s.role == o.role && slices.Equal(s.blocks, o.blocks) }
+
+// Fingerprint stands for what messages say.
+func Fingerprint(said ...Said) transcript.Hash {
+	all := sha256.New()
+	for _, s := range said {
+		h := sha256.New()
+		h.Write([]byte(s.role))
+		for _, b := range s.blocks {
+			h.Write([]byte{0, byte(b.kind)})
+			h.Write([]byte(b.tool))
+			h.Write(b.hash[:])
+		}
+		all.Write(h.Sum(nil))
 	}
-	return transcript.Hash(h.Sum(nil))
+	return transcript.Hash(all.Sum(nil))
 }
 
-// Same reports whether message i says what m says: the same role and blocks, thinking and
-// the content of images apart. It reads nothing from the store.
-func (c *Conversation) Same(i int, m transcript.Message) bool {
-	var known []spoken
+// Says reports whether message i says that. It reads nothing from the store.
+func (c *Conversation) Says(i int, said Said) bool {
+	if c.facts[i].Role != said.role {
+		return false
+	}
+	next := 0
 	for _, bf := range c.facts[i].Blocks {
 		if bf.Kind == transcript.KindThinking {
 			continue
@@ -52,7 +66,10 @@ func (c *Conversation) Same(i int, m transcript.Message) bool {
 		if bf.Kind == transcript.KindToolCall {
 			s.tool = c.ledger.Entry(int(bf.Call)).Tool
 		}
-		known = append(known, s)
+		if next == len(said.blocks) || said.blocks[next] != s {
+			return false
+		}
+		next++
 	}
-	return c.facts[i].Role == m.Role() && slices.Equal(known, spokenIn(m))
+	return next == len(said.blocks)
 }

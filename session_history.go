@@ -1,0 +1,244 @@
+package pleat
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Sync takes in the history of a program that hands over the whole of it at each call. It
+// appends what is new and returns the session to go on with, also beside an error. That is s
+// itself, unless the history goes another way than s, because something was edited or taken
+// back: then it is a fork of s that begins where they part, under a name that follows from
+// the history, and what s does in the background ends as with [Session.Close].
+//
+// Messages are compared by role and content. Thinking does not count, since many programs
+// drop it; nor does the content of images. System messages at the beginning count by their
+// role alone: views show the newest ones. The history may begin with what the session shows
+// now, for programs that store a view back, and its oldest messages may be missing, as long
+// as it has the two newest of the session.
+func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
+	for i, m := range history {
+		if err := checkBlocks(m.Blocks()); err != nil {
+			return s, fmt.Errorf("sync session %s: message %d: %w", s.key, i, err)
+		}
+	}
+	next, err := s.sync(ctx, readHistory(history))
+	if err != nil {
+		return s, fmt.Errorf("sync session %s: %w", s.key, err)
+	}
+	if next != s {
+		err = s.Close()
+	}
+	return next, err
+}
+
+// handed is a history that was handed over.
+type handed struct {
+	msgs  []Message
+	said  []conv.Said // what each of them says
+	heads int         // system messages at its beginning
+}
+
+func readHistory(msgs []Message) *handed {
+	h := &handed{msgs: msgs, said: make([]conv.Said, len(msgs))}
+	for i, m := range msgs {
+		h.said[i] = conv.SaidIn(m)
+		if h.heads == i && (m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper) {
+			h.heads++
+		}
+	}
+	return h
+}
+
+// sync does the work of Sync. Whatever another process writes meanwhile is compared as well.
+func (s *Session) sync(ctx context.Context, h *handed) (*Session, error) {
+	for {
+		m, err := s.goOn(ctx, h)
+		switch {
+		case errors.Is(err, store.ErrConflict) && ctx.Err() == nil:
+			continue
+		case err != nil || !m.parts():
+			return s, err
+		}
+		return s.forkFor(ctx, h, m)
+	}
+}
+
+// meeting is how far a history and a session are the same.
+type meeting struct {
+	history, said int    // how many messages of the history stand for how many of the session
+	upTo          uint64 // the entry before the session's first message that the history lacks; 0: it has all
+}
+
+// parts reports whether the session and the history go different ways.
+func (m meeting) parts() bool { return m.upTo > 0 }
+
+// goOn appends what is new, unless the history goes another way.
+func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	m, err := s.meet(ctx, h)
+	if err != nil || m.parts() {
+		return m, err
+	}
+	s.setLead(h, m)
+	return m, s.append(ctx, h.msgs[m.history:])
+}
+
+// meet finds out how far the history and the session are the same. The lock is held.
+func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
+	n, same := s.st.Len(), 0
+	for same < n && same < len(h.msgs) && s.same(same, h, same) {
+		same++
+	}
+	if same == n {
+		return meeting{same, n, 0}, nil
+	}
+	if known := s.slid(h, same); known > 0 {
+		return meeting{known, n, 0}, nil
+	}
+	apart := meeting{same, same, s.st.Contents.Entry(same) - 1}
+	if !s.st.Folded() {
+		return apart, nil
+	}
+	m, err := s.meetView(ctx, h)
+	if err != nil || m.history > same && (!m.parts() || m.upTo >= s.st.EpochSeq) {
+		return m, err
+	}
+	return apart, nil
+}
+
+// same reports whether message i of the session and message j of the history are the same.
+func (s *Session) same(i int, h *handed, j int) bool {
+	if j < h.heads && i == j {
+		return s.st.Facts()[i].Role == h.msgs[j].Role()
+	}
+	return s.st.Says(i, h.said[j])
+}
+
+// slid returns how many messages of a history stand for the newest of the session, if its
+// oldest messages are missing; 0: they are not all that is missing.
+func (s *Session) slid(h *handed, same int) int {
+	if same > h.heads {
+		return 0
+	}
+	rest, n := h.said[h.heads:], s.st.Len()
+	for from := max(n-len(rest), 0); from <= n-2; from++ {
+		i := from
+		for i < n && s.st.Says(i, rest[i-from]) {
+			i++
+		}
+		if i == n {
+			return h.heads + n - from
+		}
+	}
+	return 0
+}
+
+// meetView compares a history with what the session shows.
+func (s *Session) meetView(ctx context.Context, h *handed) (meeting, error) {
+	view := s.inForce()
+	shown, err := s.resolve(ctx, view)
+	if err != nil {
+		return meeting{}, err
+	}
+	for j, vm := range view.Messages {
+		if j < len(h.msgs) && (vm.Source == j && s.same(j, h, j) || h.said[j].Equal(conv.SaidIn(shown[j]))) {
+			continue
+		}
+		at := 0
+		switch {
+		case vm.Source >= 0:
+			at = vm.Source
+		case j > 0:
+			at = view.Messages[j-1].Source + 1
+		}
+		return meeting{j, at, s.st.Contents.Entry(at) - 1}, nil
+	}
+	return meeting{len(shown), s.st.Len(), 0}, nil
+}
+
+// setLead lets views show the system messages at the beginning of the newest history.
+func (s *Session) setLead(h *handed, m meeting) {
+	lead := h.msgs[:0]
+	s.longer = 0
+	for i := 0; i < min(h.heads, s.st.Len(), m.history) && s.st.Facts()[i].Role == h.msgs[i].Role(); i++ {
+		lead = h.msgs[:i+1]
+		s.longer += s.o.Tokens.CountMessage(h.msgs[i]) - s.st.Facts().Tokens(i, i+1)
+	}
+	s.lead = slices.Clone(lead)
+	s.st.SetHead(s.headParts())
+}
+
+// headParts is what the head of a request takes that is not in the transcript.
+func (s *Session) headParts() fold.Parts {
+	p := s.o.headParts()
+	p.System += max(s.longer, 0)
+	return p
+}
+
+// forkFor opens the fork of the session that has a history.
+func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, error) {
+	s.mu.Lock()
+	o := s.o
+	s.mu.Unlock()
+	for try := 0; ; try++ {
+		key := s.key
+		key.Session = forkName(key.Session, h.said[:min(m.history+1, len(h.said))], try)
+		err := Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
+		if err != nil && !errors.Is(err, store.ErrConflict) { // else the fork is there already
+			return nil, err
+		}
+		fork, err := OpenSession(ctx, s.store, key, &o)
+		if err != nil {
+			return nil, err
+		}
+		fork.mu.Lock()
+		then, err := fork.meet(ctx, h)
+		fork.mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		if !then.parts() || then.history > m.history {
+			return fork.sync(ctx, h)
+		}
+	}
+}
+
+// forkName is the name of the fork of a session, or of one of its forks, for the messages up
+// to the first that the session does not have. A fork that has gone on otherwise since leaves
+// its name taken; then the next try has another.
+func forkName(session string, history []conv.Said, try int) string {
+	hash := conv.Fingerprint(history...).String()
+	if try > 0 {
+		hash = transcript.HashOf(fmt.Sprint(hash, try)).String()
+	}
+	return baseName(session) + "~" + hash[:forkDigits]
+}
+
+const forkDigits = 12
+
+// baseName is the name of the session that forks were made of.
+func baseName(session string) string {
+	base, digits, ok := cutLast(session, "~")
+	if _, err := hex.DecodeString(digits); ok && err == nil && len(digits) == forkDigits {
+		return base
+	}
+	return session
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}

@@ -1,0 +1,281 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// turns is a history of some rounds behind a system message and a question.
+func turns(n, size int) []pleat.Message {
+	msgs := []pleat.Message{
+		transcript.NewMessage(transcript.RoleSystem, pleat.Say("Be brief. It is turn 0.")), pleat.User("Read them all."),
+	}
+	for i := range n {
+		id := fmt.Sprint("call_", i)
+		line := fmt.Sprintf("line of file %d\n", i)
+		msgs = append(msgs, pleat.Assistant(pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"f%d.go"}`, i))),
+			pleat.Results(pleat.Result(id, strings.Repeat(line, size/len(line)))))
+	}
+	return msgs
+}
+
+func mustSync(t *testing.T, s *pleat.Session, history []pleat.Message) *pleat.Session {
+	t.Helper()
+	next, err := s.Sync(t.Context(), history)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// TestSyncSystemMessage changes the system message at every turn.
+func TestSyncSystemMessage(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	history := turns(30, 2_000)
+	for n := 2; n <= len(history); n += 2 {
+		system := fmt.Sprintf("Be brief. It is turn %d. %s", n, strings.Repeat("Mind this. ", n))
+		history[0] = transcript.NewMessage(transcript.RoleSystem, pleat.Say(system))
+		next := mustSync(t, s, history[:n])
+		if next != s {
+			t.Fatalf("turn %d went on in %s", n, next.Key().Session)
+		}
+		msgs := view(t, s)
+		if msgs[0].Text() != system {
+			t.Fatalf("turn %d shows the system message %q", n, msgs[0].Text())
+		}
+		if count, snap := countAll(msgs), s.Snapshot(); snap.Tokens < count {
+			t.Fatalf("turn %d: the meter says %d tokens, the view has %d", n, snap.Tokens, count)
+		}
+	}
+}
+
+func countAll(msgs []pleat.Message) int {
+	counter := tokens.NewTokenizer(model.Model{}, nil)
+	n := 0
+	for _, m := range msgs {
+		n += counter.CountMessage(m)
+	}
+	return n
+}
+
+// TestSyncSliding hands over the newest messages only, as frameworks with a window of their own do.
+func TestSyncSliding(t *testing.T) {
+	for _, system := range []bool{true, false} {
+		s := open(t, store.NewMemory(), nil)
+		history := turns(30, 400)
+		for n := 4; n <= len(history); n += 2 {
+			given := append([]pleat.Message{}, history[:1]...)
+			given = append(given, history[max(1, n-8):n]...)
+			if !system {
+				given = given[1:]
+			}
+			if next := mustSync(t, s, given); next != s {
+				t.Fatalf("message %d went on in %s", n, next.Key().Session)
+			}
+		}
+		if want := len(history); s.Len() != want && s.Len() != want-1 {
+			t.Errorf("%d messages of %d", s.Len(), want)
+		}
+	}
+}
+
+// TestSyncOwnView stores the view back as the history, as eino's MessageRewriter does.
+func TestSyncOwnView(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()})
+	all := turns(40, 2_000)
+	history := all[:2:2]
+	for n := 2; n < len(all); n += 2 {
+		history = append(history, all[n:n+2]...)
+		if next := mustSync(t, s, history); next != s {
+			t.Fatalf("round %d went on in %s", n, next.Key().Session)
+		}
+		var err error
+		if history, err = s.Messages(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if s.Len() != len(all) || len(s.Report().Epochs) < 2 {
+		t.Fatalf("%d messages of %d, %d epochs", s.Len(), len(all), len(s.Report().Epochs))
+	}
+	for _, f := range s.Report().Folds {
+		if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
+			t.Error(err)
+		}
+	}
+	history = append(history, pleat.Assistant(pleat.Say("Done.")), pleat.User("Are you sure?"))
+	mustSync(t, s, history)
+	edited := append(history[:len(history)-1:len(history)-1], pleat.User("Thank you."))
+	fork := mustSync(t, s, edited)
+	if fork == s || fork.Len() != s.Len() {
+		t.Errorf("an edit behind a view: %s has %d messages", fork.Key().Session, fork.Len())
+	}
+	if next := mustSync(t, fork, append(edited, pleat.User("Go on."))); next != fork {
+		t.Errorf("the fork goes on in %s", next.Key().Session)
+	}
+	if _, err := fork.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Report().Folds[0].Handle}); err != nil {
+		t.Errorf("a handle in the fork: %v", err)
+	}
+}
+
+// TestSyncForkNames edits the history again and again.
+func TestSyncForkNames(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	first := mustSync(t, s, turns(3, 40))
+	for i := range 20 {
+		history := append(turns(3, 40), pleat.Assistant(pleat.Say("Done.")), pleat.User(fmt.Sprint("Try ", i)))
+		s = mustSync(t, s, history)
+		if name := s.Key().Session; len(name) > len(first.Key().Session)+len("~0123456789ab") {
+			t.Fatalf("fork %d is called %s", i, name)
+		}
+		if s.Len() != len(history) {
+			t.Fatalf("fork %d has %d messages", i, s.Len())
+		}
+	}
+	// A history that was taken back, gone on with, and taken back again.
+	back := turns(2, 40)
+	for i := range 3 {
+		s = mustSync(t, first, back)
+		if s.Len() != len(back) {
+			t.Errorf("time %d: %d messages of %d", i, s.Len(), len(back))
+		}
+		mustSync(t, s, append(back, pleat.User(fmt.Sprint("Way ", i))))
+	}
+}
+
+// TestSyncAtOnce has many goroutines hand over the same histories.
+func TestSyncAtOnce(t *testing.T) {
+	st := store.NewMemory()
+	for round := range 20 {
+		key := pleat.Key{Session: fmt.Sprint("s", round)}
+		a, b := openAs(t, st, key), openAs(t, st, key) // as two processes
+		history := turns(6, 40)
+		var work sync.WaitGroup
+		for g := range 64 {
+			s := a
+			if g%2 == 1 {
+				s = b
+			}
+			work.Go(func() {
+				for n := 2; n <= len(history); n += 2 {
+					if next, err := s.Sync(t.Context(), history[:n]); err != nil {
+						t.Error(err)
+					} else if n == len(history) && next.Len() != n {
+						t.Errorf("%s has %d messages of %d", next.Key().Session, next.Len(), n)
+					}
+				}
+			})
+		}
+		work.Wait()
+	}
+}
+
+func openAs(t *testing.T, st store.Store, key pleat.Key) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), st, key, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// failing is a store that can be told to fail.
+type failing struct {
+	*store.Memory
+	err error
+}
+
+func (f *failing) Append(ctx context.Context, key store.SessionKey, after uint64, e ...store.Entry) (uint64, error) {
+	if f.err != nil {
+		return 0, f.err
+	}
+	return f.Memory.Append(ctx, key, after, e...)
+}
+
+// TestSyncKeepsSession goes on after an error.
+func TestSyncKeepsSession(t *testing.T) {
+	st := &failing{Memory: store.NewMemory()}
+	s := open(t, st, nil)
+	history := turns(2, 40)
+	s = mustSync(t, s, history[:2])
+	st.err = errors.New("the disk is full")
+	for _, h := range [][]pleat.Message{history, {pleat.User("Something else.")}, {pleat.Assistant(nil)}} {
+		next, err := s.Sync(t.Context(), h)
+		if err == nil || next != s {
+			t.Errorf("%v, session %v", err, next)
+		}
+	}
+	st.err = nil
+	if s = mustSync(t, s, history); s.Len() != len(history) {
+		t.Errorf("%d messages", s.Len())
+	}
+}
+
+// waiting is a model that answers never.
+type waiting struct{ asked, ended chan struct{} }
+
+func (w *waiting) Generate(ctx context.Context, _ *model.Request, _ func(model.Delta)) (model.Reply, error) {
+	close(w.asked)
+	<-ctx.Done()
+	close(w.ended)
+	return model.Reply{}, ctx.Err()
+}
+
+// TestSyncEndsWork has a digest under way in a session that Sync leaves.
+func TestSyncEndsWork(t *testing.T) {
+	w := &waiting{make(chan struct{}), make(chan struct{})}
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: pleat.Budget{Window: 20_000}, Digest: digest.Options{Generator: w},
+	})
+	pleattest.Digestible(t, s, 1)
+	for i := 2; s.Snapshot().Tokens < s.Snapshot().Limits.Yellow; i++ {
+		pleattest.Talk(t, s, i, 1)
+	}
+	view(t, s)
+	<-w.asked
+	next := mustSync(t, s, []pleat.Message{pleat.User("Something else.")})
+	if next == s {
+		t.Fatal("no fork")
+	}
+	if err := next.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-w.ended:
+	default:
+		t.Error("the digest of the session before goes on")
+	}
+}
+
+// BenchmarkSync hands over a history of 100,000 tokens, made anew each time as a framework
+// makes it, with one more round in it.
+func BenchmarkSync(b *testing.B) {
+	n := 250
+	s := open(b, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8 << 20}})
+	if _, err := s.Sync(b.Context(), turns(n, 2_000)); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportMetric(float64(s.Snapshot().Tokens), "tokens")
+	b.ReportAllocs()
+	for b.Loop() {
+		b.StopTimer()
+		n++
+		history := turns(n, 2_000)
+		b.StartTimer()
+		if next, err := s.Sync(b.Context(), history); err != nil || next != s {
+			b.Fatal(err)
+		}
+	}
+}
