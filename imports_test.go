@@ -48,7 +48,7 @@ var imports = map[string][]string{
 
 	"fold":   {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
 	"page":   {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
-	"digest": {"internal/text", "model", "transcript", "userwords"},
+	"digest": {"internal/fence", "internal/text", "model", "transcript", "userwords"},
 	"recall": {"internal/conv", "internal/fence", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
 	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},

@@ -180,7 +180,7 @@ func sentenceEnd(s string) int {
 // forged reports whether a line looks like one that only pleat writes.
 func forged(line string) bool {
 	return slices.ContainsFunc([]string{
-		"[pleat:", "[folded:", "<turns", "</turns", "<earlier-digest", "</earlier-digest",
+		"[pleat:", "[folded:", "<turns", "</turns", "<earlier_digest", "</earlier_digest",
 		"<system-reminder", "</system-reminder",
 	}, func(p string) bool { return strings.HasPrefix(line, p) })
 }

@@ -174,7 +174,7 @@ func TestDigestInGroups(t *testing.T) {
 		if n := counter.CountText(text) + r.MaxTokens; n > 12_000 {
 			t.Errorf("request %d has %d tokens with its answer", i, n)
 		}
-		if i > 0 && !strings.Contains(text, "<earlier-digest>") {
+		if i > 0 && !strings.Contains(text, "<earlier_digest ") {
 			t.Errorf("request %d does not go on from the one before", i)
 		}
 		if calls, results := strings.Count(text, "(call)"), strings.Count(text, "(result ["); calls != results {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -113,16 +114,16 @@ func (j *writer) request(w wanted, prev, turns string) *model.Request {
 	req.System = digestSystem
 	var b strings.Builder
 	if prev != "" {
-		fmt.Fprintf(&b, "<earlier-digest>\n%s\n</earlier-digest>\n\n", prev)
+		b.WriteString(fence.Block("earlier_digest", prev) + "\n\n")
 	}
 	if len(j.Source.Notes) > 0 {
-		b.WriteString("<notes-of-the-agent>\n")
+		var notes strings.Builder
 		for _, n := range j.Source.Notes {
-			fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
+			notes.WriteString(fence.Line(n.Key) + ":" + fence.After("note", n.Text) + "\n")
 		}
-		b.WriteString("</notes-of-the-agent>\n\n")
+		b.WriteString(fence.Block("notes_of_the_agent", notes.String()) + "\n\n")
 	}
-	fmt.Fprintf(&b, "<turns>\n%s</turns>\n\n%s", turns, j.digestText(w))
+	b.WriteString(fence.Block("turns", turns) + "\n\n" + j.digestText(w))
 	req.Messages = []transcript.Message{transcript.User(b.String())}
 	return req
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -86,14 +87,14 @@ func (s *Source) write(start, end, cut int) string {
 func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk transcript.Block, cut int) {
 	switch blk := blk.(type) {
 	case transcript.Text:
-		b.WriteString(text.ShortMiddle(blk.Text.String(), 4*cut))
+		b.WriteString(fence.Alone("text", text.ShortMiddle(blk.Text.String(), 4*cut)))
 	case transcript.Thinking:
 		if blk.Text.IsEmpty() {
 			return
 		}
-		b.WriteString("(thinking) " + text.ShortMiddle(blk.Text.String(), cut/2))
+		b.WriteString("(thinking)" + fence.After("thinking", text.ShortMiddle(blk.Text.String(), cut/2)))
 	case transcript.ToolCall:
-		fmt.Fprintf(b, "(call) %s %s", blk.Name, text.ShortMiddle(blk.Input.String(), cut))
+		fmt.Fprintf(b, "(call) %s%s", fence.Line(blk.Name), fence.After("input", text.ShortMiddle(blk.Input.String(), cut)))
 	case transcript.ToolResult:
 		word := "result"
 		if blk.Error {
@@ -102,11 +103,12 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		if m.Superseded[k] {
 			word, cut = "superseded "+word, cut/4
 		}
-		fmt.Fprintf(b, "(%s [%s]) %s", word, m.Handles[k], text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut))
+		txt := text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut)
+		fmt.Fprintf(b, "(%s [%s])%s", word, m.Handles[k], fence.After("result", txt))
 	case transcript.Image:
 		b.WriteString("(image)")
 	case transcript.Opaque:
-		fmt.Fprintf(b, "(%s)", blk.Type)
+		fmt.Fprintf(b, "(%s)", fence.Line(blk.Type))
 	}
 	b.WriteString("\n")
 }
@@ -143,7 +145,7 @@ func (s *Source) groups(from, room int, count func(string) int) []group {
 			}
 		}
 		if n > room { // one round of very many calls: its beginning and end
-			txt = text.ShortMiddle(txt, len(txt)*room/n)
+			txt = fence.Block("cut", text.ShortMiddle(txt, len(txt)*room/n)) + "\n"
 			n = count(txt)
 		}
 		if tokens+n > room && tokens > 0 {
