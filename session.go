@@ -110,6 +110,8 @@ type Session struct {
 	lead   []transcript.Message
 	longer int // tokens that they have more than those
 
+	synced []uint64 // glances of messages that a history was seen to have; 0: none
+
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -44,19 +45,29 @@ func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error)
 // handed is a history that was handed over.
 type handed struct {
 	msgs  []Message
-	said  []conv.Said // what each of them says
-	heads int         // system messages at its beginning
+	known []*conv.Said // what each of them says, where it was asked for
+	heads int          // system messages at its beginning
 }
 
 func readHistory(msgs []Message) *handed {
-	h := &handed{msgs: msgs, said: make([]conv.Said, len(msgs))}
-	for i, m := range msgs {
-		h.said[i] = conv.SaidIn(m)
-		if h.heads == i && (m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper) {
-			h.heads++
-		}
+	h := &handed{msgs: msgs, known: make([]*conv.Said, len(msgs))}
+	for h.heads < len(msgs) && isSystem(msgs[h.heads].Role()) {
+		h.heads++
 	}
 	return h
+}
+
+func isSystem(r transcript.Role) bool {
+	return r == transcript.RoleSystem || r == transcript.RoleDeveloper
+}
+
+// said returns what message i says.
+func (h *handed) said(i int) conv.Said {
+	if h.known[i] == nil {
+		said := conv.SaidIn(h.msgs[i])
+		h.known[i] = &said
+	}
+	return *h.known[i]
 }
 
 // sync does the work of Sync. Whatever another process writes meanwhile is compared as well.
@@ -97,7 +108,8 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 // meet finds out how far the history and the session are the same. The lock is held.
 func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	n, same := s.st.Len(), 0
-	for same < n && same < len(h.msgs) && s.same(same, h, same) {
+	s.synced = append(s.synced, make([]uint64, max(n-len(s.synced), 0))...)
+	for same < n && same < len(h.msgs) && s.sameAgain(same, h) {
 		same++
 	}
 	if same == n {
@@ -117,12 +129,57 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	return apart, nil
 }
 
+// sameAgain reports whether message i of the session and of the history are the same. If
+// they were last time, a quick look is enough to see it again.
+func (s *Session) sameAgain(i int, h *handed) bool {
+	if i < h.heads {
+		return s.same(i, h, i)
+	}
+	look := h.glance(i)
+	if s.synced[i] == look {
+		return true
+	}
+	same := s.same(i, h, i)
+	if same {
+		s.synced[i] = look
+	}
+	return same
+}
+
+// glance is a hash of all that tells message i from others. It is good for this process.
+func (h *handed) glance(i int) uint64 {
+	var sum maphash.Hash
+	sum.SetSeed(glanceSeed)
+	m := h.msgs[i]
+	maphash.WriteComparable(&sum, m.Role())
+	for _, b := range m.Blocks().All() {
+		maphash.WriteComparable(&sum, b.Kind())
+		switch b := b.(type) {
+		case transcript.ToolCall:
+			maphash.WriteComparable(&sum, b.Name)
+			maphash.WriteComparable(&sum, b.Input)
+		case transcript.ToolResult:
+			for _, p := range b.Parts.All() {
+				maphash.WriteComparable(&sum, p.Kind())
+				if t, ok := p.(transcript.Text); ok {
+					maphash.WriteComparable(&sum, t.Text)
+				}
+			}
+		case transcript.Text:
+			maphash.WriteComparable(&sum, b.Text)
+		}
+	}
+	return sum.Sum64()
+}
+
+var glanceSeed = maphash.MakeSeed()
+
 // same reports whether message i of the session and message j of the history are the same.
 func (s *Session) same(i int, h *handed, j int) bool {
 	if j < h.heads && i == j {
 		return s.st.Facts()[i].Role == h.msgs[j].Role()
 	}
-	return s.st.Says(i, h.said[j])
+	return s.st.Says(i, h.said(j))
 }
 
 // slid returns how many messages of a history stand for the newest of the session, if its
@@ -131,10 +188,10 @@ func (s *Session) slid(h *handed, same int) int {
 	if same > h.heads {
 		return 0
 	}
-	rest, n := h.said[h.heads:], s.st.Len()
-	for from := max(n-len(rest), 0); from <= n-2; from++ {
+	n := s.st.Len()
+	for from := max(n-len(h.msgs)+h.heads, 0); from <= n-2; from++ {
 		i := from
-		for i < n && s.st.Says(i, rest[i-from]) {
+		for i < n && s.st.Says(i, h.said(h.heads+i-from)) {
 			i++
 		}
 		if i == n {
@@ -152,7 +209,7 @@ func (s *Session) meetView(ctx context.Context, h *handed) (meeting, error) {
 		return meeting{}, err
 	}
 	for j, vm := range view.Messages {
-		if j < len(h.msgs) && (vm.Source == j && s.same(j, h, j) || h.said[j].Equal(conv.SaidIn(shown[j]))) {
+		if j < len(h.msgs) && (vm.Source == j && s.same(j, h, j) || h.said(j).Equal(conv.SaidIn(shown[j]))) {
 			continue
 		}
 		at := 0
@@ -193,7 +250,7 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	s.mu.Unlock()
 	for try := 0; ; try++ {
 		key := s.key
-		key.Session = forkName(key.Session, h.said[:min(m.history+1, len(h.said))], try)
+		key.Session = h.forkName(key.Session, min(m.history+1, len(h.msgs)), try)
 		err := Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
 		if err != nil && !errors.Is(err, store.ErrConflict) { // else the fork is there already
 			return nil, err
@@ -214,10 +271,14 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	}
 }
 
-// forkName is the name of the fork of a session, or of one of its forks, for the messages up
-// to the first that the session does not have. A fork that has gone on otherwise since leaves
+// forkName is the name of the fork of a session, or of one of its forks, for the first n
+// messages, up to the first that the session does not have. A fork that has gone on otherwise since leaves
 // its name taken; then the next try has another.
-func forkName(session string, history []conv.Said, try int) string {
+func (h *handed) forkName(session string, n, try int) string {
+	history := make([]conv.Said, n)
+	for i := range history {
+		history[i] = h.said(i)
+	}
 	hash := conv.Fingerprint(history...).String()
 	if try > 0 {
 		hash = transcript.HashOf(fmt.Sprint(hash, try)).String()
