@@ -157,6 +157,9 @@ func (p *page) say(w *Words) []*entry {
 			share = max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways)
 		}
 		p.sayIn(w, e, share)
+		if k == 0 && e.took == 0 {
+			p.sayAlways(w, e)
+		}
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.size.whole, b.size.whole) })
 	for _, e := range list { // the typed words of those that were cut
@@ -214,6 +217,21 @@ func (p *page) sayIn(w *Words, e *entry, room int) {
 	}
 	p.room -= n - e.took
 	p.said[e.at], e.took = txt, n
+}
+
+// sayAlways shows a message for which there is no room: without what it answers, and if it is
+// long only its beginning and its end.
+func (p *page) sayAlways(w *Words, e *entry) {
+	s := w.said[e.at]
+	s.Question = ""
+	words, rest := s.Brief(p.rest(s.Message)), p.rest(s.Message)
+	if len(words) > 3*minKept { // else the mark would take as much as it saves
+		words = withoutMiddle(words, minKept, rest)
+	}
+	txt := p.saidText(s, words)
+	e.took = p.o.Count(txt) + 1
+	p.room -= e.took
+	p.said[e.at] = txt
 }
 
 // size counts what a message takes.

@@ -415,3 +415,23 @@ func TestRenderLargePins(t *testing.T) {
 		}
 	}
 }
+
+// What the user said last is shown in any room, if need be without what it answers.
+func TestRenderNewestWords(t *testing.T) {
+	const said = "Take 2, but only cache-7731."
+	option := strings.Repeat("очистить кэш ", 20)
+	var w Words
+	for i, m := range []transcript.Message{
+		transcript.User("Clean up."),
+		transcript.Assistant(transcript.Say("Что?\n1. " + option + "\n2. " + option + "\n   " + option + "?")),
+		transcript.User(said),
+	} {
+		w.Add(i, m)
+	}
+	for budget := 1; budget < 400; budget++ {
+		count := func(s string) int { return (len(s) + 1) / 2 }
+		if page := w.Render(RenderOptions{Budget: budget, Count: count}); !strings.Contains(page, said) {
+			t.Fatalf("in %d tokens:\n%s", budget, page)
+		}
+	}
+}
