@@ -16,7 +16,9 @@ const (
 	EventFold     EventKind = "fold"     // an epoch put a fold in force
 	EventEpoch    EventKind = "epoch"    // an epoch opened
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
+	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
+	EventWarning  EventKind = "warning"  // the session goes on, but not as it should: still red, no digest, no plain copy
 	EventError    EventKind = "error"    // the store could not be written
 )
 
@@ -27,8 +29,9 @@ type Event struct {
 	Time     time.Time
 	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
 	Fold     *fold.Fold     // EventFold, EventDigest (nil: it is only prepared)
-	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be
+	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
 	Plan     *fold.Plan     // EventEpoch
 	Recall   string         // EventRecall: the handle or query
+	Warning  string         // EventWarning
 	Err      error          // EventError
 }

@@ -106,7 +106,7 @@ var imports = map[string][]string{
 		"wire/openai/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
-		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "fold/lever", "internal/fence", "internal/text",
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold", "fold/lever", "internal/fence", "internal/text",
 		"ledger", "ledger/toolcall", "library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},

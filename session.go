@@ -118,6 +118,8 @@ type Session struct {
 	pages   *page.Writer
 	digests []digest.Report // how every digest came to be
 	dig     digesting
+
+	stillRed int // the epoch under which a warning said that the view stays red
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
@@ -358,7 +360,7 @@ func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ..
 		for _, n := range some {
 			err := n.err
 			if err == nil {
-				err = s.join(&b, n.newMessage, flush)
+				err = s.join(ctx, &b, n.newMessage, flush)
 			} else if again := flush(); again != nil {
 				err = again
 			}
@@ -387,7 +389,7 @@ const batchBytes = 8 << 20
 // join adds a message to a write. Spilling is decided on a message that is not recorded
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
-func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
+func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush func() error) error {
 	spills := s.o.Policy.MayFoldAtBirth(n.m, func(b int) int { return n.shapes[b].Bytes }, s.birthLimits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
@@ -399,7 +401,7 @@ func (s *Session) join(b *appendBatch, n newMessage, flush func() error) error {
 	if !spills {
 		return nil
 	}
-	fold, err := s.spill(n.m)
+	fold, err := s.spill(ctx, n.m)
 	b.entries = append(b.entries, fold...)
 	return err
 }
@@ -414,10 +416,10 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 }
 
 // spill makes the entry for the folds of a message's large results, if there are any.
-func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
+func (s *Session) spill(ctx context.Context, m transcript.Message) ([]store.Entry, error) {
 	o := fold.BirthOptions{Limits: s.birthLimits(), Folds: len(s.st.Folds), Recall: s.st.Layout.Recall}
 	if s.o.KeepFile != nil {
-		o.Keep = s.keepFile
+		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
 	}
 	spilled := fold.AtBirth(s.st, m, &s.o.Policy, o)
 	if len(spilled) == 0 {
@@ -431,10 +433,10 @@ func (s *Session) spill(m transcript.Message) ([]store.Entry, error) {
 }
 
 // keepFile keeps a plain copy. What is copied is in the store, so work goes on without the copy.
-func (s *Session) keepFile(name, text string) string {
+func (s *Session) keepFile(ctx context.Context, name, text string) string {
 	kept, err := s.o.KeepFile(name, []byte(text))
 	if err != nil {
-		s.o.Logger.Warn("a plain copy could not be kept", "session", s.key.String(), "name", name, "err", err)
+		s.warn(ctx, Event{Warning: fmt.Sprintf("%s could not be written, the store has it: %v", name, err)})
 		return ""
 	}
 	return kept
@@ -559,6 +561,13 @@ func (s *Session) snapshot() fold.Snapshot {
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
 	snap.State = l.State(snap.Tokens)
 	return snap
+}
+
+// warn says that the session goes on, but not as it should, to observers and to the log.
+func (s *Session) warn(ctx context.Context, e Event) {
+	e.Kind = EventWarning
+	s.tell(ctx, e)
+	s.o.Logger.Warn(e.Warning, "session", s.key.String())
 }
 
 func (s *Session) tell(ctx context.Context, e Event) {

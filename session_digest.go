@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -134,7 +135,7 @@ func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) {
 func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	src, err := s.digestSource(ctx, need)
 	if err != nil {
-		s.o.Logger.Warn("a digest could not be asked for", "session", s.key.String(), "err", err)
+		s.warn(ctx, Event{Warning: fmt.Sprintf("a digest could not be asked for: %v", err)})
 		return
 	}
 	job := digest.Job{
@@ -150,6 +151,9 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	var text string
 	var report digest.Report
 	outer := ctx
+	s.tell(ctx, Event{Kind: EventWriting, Digest: &digest.Report{
+		Start: need.Start, End: need.End, Model: s.o.Digest.Model.ID, Focus: need.Focus, Background: background,
+	}})
 	s.unlocked(func() {
 		release, ok := s.claim(ctx, background)
 		if !ok {
@@ -164,13 +168,15 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	if errors.Is(err, errClaimed) || s.dig.ctx.Err() != nil && background {
 		return
 	}
-	if outer.Err() == nil || errors.Is(outer.Err(), context.DeadlineExceeded) {
-		if err == nil || !errors.Is(err, digest.ErrSpent) {
-			s.dig.guard.Ended(err == nil)
-		}
+	stopped := outer.Err() != nil && !errors.Is(outer.Err(), context.DeadlineExceeded) // by the caller
+	if !stopped && (err == nil || !errors.Is(err, digest.ErrSpent)) {
+		s.dig.guard.Ended(err == nil)
 	}
 	report.Background = background
 	s.keepDigest(context.WithoutCancel(ctx), report, src.Hash, text)
+	if warning := report.Unwritten(); warning != "" && !stopped {
+		s.warn(ctx, Event{Digest: &report, Warning: warning})
+	}
 }
 
 var errClaimed = errors.New("another process is writing this digest")
@@ -228,9 +234,6 @@ func (s *Session) keepDigest(ctx context.Context, r digest.Report, source transc
 	}
 	if r.Background {
 		s.tell(ctx, Event{Kind: EventDigest, Digest: &r})
-	}
-	if r.By != "model" {
-		s.o.Logger.Warn("code writes the digest", "session", s.key.String(), "why", r.Why)
 	}
 }
 

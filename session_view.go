@@ -344,8 +344,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			if must && !pulled && bar(&o, p) {
 				continue
 			}
-			if o.Trigger == fold.TriggerRed {
-				s.o.Logger.Warn(fold.StillRed(p.After, o.Limits), "session", s.key.String())
+			if o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs {
+				s.stillRed = s.st.Epochs
+				s.warn(ctx, Event{Warning: fold.StillRed(p.After, o.Limits)})
 			}
 			return p, nil
 		}
@@ -522,7 +523,7 @@ func (s *Session) keepTranscript(ctx context.Context, p *fold.Plan) error {
 		b.Write(append(line, '\n'))
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
-	s.keepFile(name, b.String())
+	s.keepFile(ctx, name, b.String())
 	return nil
 }
 
@@ -532,6 +533,10 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 		if f.Digest {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
+			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && r.Why == "" {
+				r.Why = why
+				s.warn(ctx, Event{Digest: &r, Warning: r.Unwritten()})
+			}
 		}
 		s.tell(ctx, e)
 	}
@@ -539,7 +544,8 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
-		s.o.Logger.Warn(p.Warning, "session", s.key.String(), "epoch", p.Epoch)
+		s.stillRed = s.st.Epochs
+		s.warn(ctx, Event{Warning: p.Warning})
 	}
 	if s.o.Hooks.AfterEpoch != nil {
 		s.o.Hooks.AfterEpoch(ctx, s.report())

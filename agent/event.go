@@ -23,6 +23,8 @@ const (
 	EventFold       EventKind = "fold"        // one fold came into force
 	EventEpoch      EventKind = "epoch"       // an epoch opened
 	EventDigest     EventKind = "digest"      // a digest was written
+	EventWriting    EventKind = "writing"     // a model is asked for a digest, which may take minutes
+	EventWarning    EventKind = "warning"     // the run goes on, but not as it should: still red, no digest, no plain copy
 	EventRecall     EventKind = "recall"      // something folded was asked for
 	EventUsage      EventKind = "usage"       // what a request cost, also one for a digest
 	EventError      EventKind = "error"       // something went wrong; a run that cannot go on returns it too
@@ -47,10 +49,19 @@ type Event struct {
 	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch
 	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
 	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage
-	Digest   bool           `json:"digest,omitempty"`   // EventUsage: the request was for a digest
+	Digest   bool           `json:"digest,omitempty"`   // EventUsage, EventWarning: it is about a digest by a model
+	Writing  *Writing       `json:"writing,omitempty"`  // EventWriting
+	Warning  string         `json:"warning,omitempty"`  // EventWarning
 	Error    string         `json:"error,omitempty"`    // EventError
 	Err      error          `json:"-"`                  // EventError: the same as a value
 	Done     *Result        `json:"done,omitempty"`     // EventDone
+}
+
+// Writing is a digest that a model is asked for.
+type Writing struct {
+	Model string `json:"model"`
+	From  int    `json:"from"` // messages, counted from 1
+	To    int    `json:"to"`
 }
 
 // CallResult is how a tool call ended.
@@ -100,6 +111,10 @@ func (a *Agent) tell(e Event) {
 // work and must not call the session.
 func (a *Agent) fromSession(ctx context.Context, key store.SessionKey, e pleat.Event) {
 	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err}
+	out.Warning, out.Digest = e.Warning, e.Kind == pleat.EventWarning && e.Digest != nil
+	if e.Kind == pleat.EventWriting {
+		out.Writing = &Writing{e.Digest.Model, e.Digest.Start + 1, e.Digest.End}
+	}
 	if e.Err != nil {
 		out.Error = e.Err.Error()
 	}

@@ -9,7 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// answerText returns the digest in a summarizer's answer, or what makes it unusable.
+// answerText returns the digest in a summarizer's answer, and what is wrong with it; no text: it
+// cannot be used.
 func answerText(r model.Reply, trust bool) (string, *Finding) {
 	var b strings.Builder
 	for _, m := range r.Messages {
@@ -29,10 +30,13 @@ func answerText(r model.Reply, trust bool) (string, *Finding) {
 		return "", &Finding{FoundToolCall, ""}
 	case r.Stop == model.StopRefusal || !trust && !tagged && txt != "" && len(txt) < leastUntagged:
 		return "", &Finding{FoundRefused, text.Clip(raw, 120)}
-	case trust && txt != "": // a summary that was cut at its limit is used all the same
-		return txt, nil
 	case r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow:
-		return "", &Finding{FoundTruncated, "it ended at the limit of " + r.Stop.String()}
+		if !trust { // a summary that was cut is used all the same, and told about
+			txt = ""
+		}
+		return txt, &Finding{FoundTruncated, "it ended at the limit of " + r.Stop.String()}
+	case trust && txt != "":
+		return txt, nil
 	case !closed:
 		return "", &Finding{FoundTruncated, "a tag is not closed"}
 	case txt == "":

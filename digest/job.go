@@ -222,8 +222,10 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	}
 	text, bad := answerText(reply, j.Ask.Trust)
 	switch {
-	case bad != nil:
+	case bad != nil && text == "":
 		return "", []Finding{*bad}, errWrong
+	case bad != nil:
+		return text, []Finding{*bad}, nil
 	case j.Ask.Trust:
 		return text, nil, nil
 	}

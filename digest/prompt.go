@@ -99,7 +99,9 @@ func (r rung) String() string { return [...]string{"normal", "again", "shorter"}
 
 // request asks for a digest of a group of turns, or of what the live request shows.
 func (j *writer) request(w wanted, prev, turns string) *model.Request {
-	req := &model.Request{Model: j.Options.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.Key}
+	req := &model.Request{
+		Model: j.Options.Model.ID, MaxTokens: j.answerTokens(w.room), SessionKey: j.Key, Once: j.Ask.Retries > 0,
+	}
 	if j.Ask.ZeroTemp && !j.Options.Model.Refuses.Temperature {
 		req.Temperature = new(float64)
 	}

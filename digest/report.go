@@ -1,6 +1,7 @@
 package digest
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -67,6 +68,20 @@ func (f Finding) String() string {
 		return string(f.Kind)
 	}
 	return fmt.Sprintf("%s: %s", f.Kind, f.What)
+}
+
+// Unwritten says that the model did not write the digest as it was asked to; empty: it did.
+func (r *Report) Unwritten() string {
+	who := cmp.Or(r.Model, "the model")
+	if r.By != "model" {
+		return fmt.Sprintf("%s did not write the digest of messages %d–%d, code did: %s", who, r.Start+1, r.End, r.Why)
+	}
+	for _, f := range r.Findings {
+		if f.Kind == FoundTruncated {
+			return fmt.Sprintf("%s did not finish the digest of messages %d–%d: %s", who, r.Start+1, r.End, f.What)
+		}
+	}
+	return ""
 }
 
 // String is the report in one line.

@@ -14,7 +14,7 @@ import (
 // Need is a digest that is wanted.
 type Need struct {
 	Start, End int // the messages Start ≤ i < End that it stands for
-	Room       int // tokens
+	Room       int // tokens; with Trust, 0: as many as the model gives
 	Focus      string
 }
 

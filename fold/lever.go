@@ -147,7 +147,7 @@ func (a Ask) Check() error {
 // Need is a digest that a plan would be better with.
 type Need struct {
 	Start, End int // messages that it tells of
-	Room       int // tokens
+	Room       int // tokens; 0: as many as the model gives
 	Focus      string
 	Ask        Ask
 	In         Set // the folds of the levers before the one that needs it

@@ -226,11 +226,7 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	}
 	if n := p.Told(f.End); style.AsIs && n != nil && n.End == f.End {
 		restored, err := d.o.Pages.Restored(ctx, r)
-		whole := n.Text
-		if style.Words > 0 {
-			whole = text.FirstWords(whole, style.Words)
-		}
-		whole = text.JoinSections(whole, restored)
+		whole := text.JoinSections(n.Text, restored)
 		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, "model"}, err
 	}
 	r.Narrative = p.narrative(f, style)
@@ -304,6 +300,9 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 		return d.pages.need != nil // turns of less than leastUpdate are as short as a digest
 	}
 	room := a.Page.Total
+	if ask.AsIs && a.d.Page == 0 {
+		room = 0 // a summary is as long as the model makes it
+	}
 	if !ask.AsIs {
 		shorter := part{3, 5} // than what it replaces
 		room = min(a.Digest(room), shorter.take(shown))

@@ -236,3 +236,50 @@ func TestBookStillRed(t *testing.T) {
 		t.Errorf("the view is\n%.600s", got)
 	}
 }
+
+// The book asks for at most 1,000 words and caps nothing: a summary is used as the model wrote
+// it, and one that the model's own limit cut is told about. Requests for summaries that the
+// policy repeats are not repeated by the client as well.
+func TestBookSummaryIsNotCapped(t *testing.T) {
+	words := strings.Repeat("twelve words of a summary that stands for all that was said. ", 100)
+	reply := pleattest.Say(words).Reply
+	m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) { return reply, nil }}
+	var warnings []string
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy: policy.Book(), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+			if e.Kind == pleat.EventWarning {
+				warnings = append(warnings, e.Warning)
+			}
+		},
+	})
+	pleattest.Digestible(t, s, 24)
+	for n, cut := range []bool{false, true} {
+		if reply.Stop = model.StopEnd; cut {
+			reply.Stop = model.StopMaxTokens
+		}
+		work(t, s, 100*n, 12, 2_000)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := allText(view(t, s)); !strings.Contains(got, strings.TrimSpace(words)) || m.Requests()[n].MaxTokens != 0 {
+			t.Errorf("at most %d tokens; the view is\n%.300s", m.Requests()[n].MaxTokens, got)
+		}
+		if told := strings.Contains(strings.Join(warnings, "\n"), "did not finish"); told != cut {
+			t.Errorf("warnings: %q", warnings)
+		}
+	}
+	for _, p := range policy.All() {
+		m := pleattest.Always("<summary>A summary.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
+		pleattest.Digestible(t, s, 24)
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		for _, req := range m.Requests() {
+			if again := p.Asks().Retries > 0; req.Once != again {
+				t.Errorf("%s: sent once: %v, repeated by the policy: %v", p.Name, req.Once, again)
+			}
+		}
+	}
+}

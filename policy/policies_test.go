@@ -210,7 +210,8 @@ func TestSpillMarker(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Without a folder there is no file, and the marker names none.
-	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: handle " + s.Report().Folds[0].Handle +
+	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: the store of the session (" +
+		s.Report().Folds[0].Handle + ")" +
 		"\nPreview (first 2.0KB):\n" + long[:2_000] + "\n</persisted-output>"
 	if got := transcript.BlockText(view(t, s)[2].Blocks().At(0)); got != want {
 		t.Errorf("marker:\n%.200s", got)

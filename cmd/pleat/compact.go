@@ -58,13 +58,14 @@ type compactFlags struct {
 	store                *stores.Flags
 	fold                 sessionfile.FoldFlags
 	digests, out, format string
-	quiet                bool
+	quiet, orCode        bool
 }
 
 func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	c.fold.Declare(fs)
 	fs.StringVar(&c.fold.Dir, "dir", ".", "write the plain copies that some policies keep into `FOLDER`")
 	fs.StringVar(&c.digests, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
+	fs.BoolVar(&c.orCode, "or-code", false, "if that model does not write a digest, code may: no error")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
 	fs.StringVar(&c.format, "format", "text",
 		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
@@ -92,6 +93,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	}
 	defer db.Close()
 	tell := p.Progress()
+	if !c.quiet {
+		c.fold.Note = p.Note
+	}
 	c.fold.Tenant = c.store.Tenant
 	r, err := f.Fold(ctx, tell, db, c.fold)
 	tell.Done()
@@ -101,6 +105,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	err = p.WriteTo(c.out, func(w io.Writer) error { return r.Write(w, p) })
 	if err == nil && !c.quiet {
 		r.Tell(p)
+	}
+	if err == nil && r.Unwritten != "" && !c.orCode {
+		err = fmt.Errorf("%s (the result is complete; with --or-code this is no error)", r.Unwritten)
 	}
 	return err
 }
@@ -179,7 +186,7 @@ func (j *planJSON) Print(p *term.Page) {
 	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before),
 		term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
 	if len(j.folds) == 0 {
-		p.Line("nothing to fold: it fits")
+		p.Line("nothing to fold: %s", sessionfile.WhyNot(j.Tokens, j.Policy))
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {

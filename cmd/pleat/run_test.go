@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -20,7 +21,7 @@ import (
 // TestRunScripts are stories of "pleat run" and "pleat proxy" with a scripted model server:
 // MODEL names its model, UPSTREAM is its address, LISTEN an address that is free,
 // checkupstream fails if a request broke a rule of the wire, waitfor waits until an address
-// answers, get prints what it answers.
+// answers, get prints what it answers. $FAILING/401/v1 is a server that answers with that status.
 func TestRunScripts(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skip("no awk to run the script's commands with")
@@ -38,6 +39,9 @@ func TestRunScripts(t *testing.T) {
 			mu.Unlock()
 			env.Setenv("MODEL", server.URL+"/v1#scripted")
 			env.Setenv("UPSTREAM", server.URL)
+			failing := httptest.NewServer(http.HandlerFunc(fail))
+			env.Defer(failing.Close)
+			env.Setenv("FAILING", failing.URL)
 			free, err := net.Listen("tcp", "127.0.0.1:0")
 			if err != nil {
 				return err
@@ -71,6 +75,17 @@ func TestRunScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// fail answers like a model server that is broken: with the status that the path begins with.
+func fail(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/models") {
+		fmt.Fprint(w, `{"object":"list","data":[{"id":"writer","object":"model"}]}`)
+		return
+	}
+	status := http.StatusNotFound
+	_, _ = fmt.Sscanf(r.URL.Path, "/%d/", &status)
+	http.Error(w, `{"error":{"message":"the server is out of order"}}`, status)
 }
 
 func waitFor(ts *testscript.TestScript, _ bool, args []string) {

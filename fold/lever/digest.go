@@ -15,7 +15,7 @@ type Digest struct {
 	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
 	Whole  bool   `json:"whole,omitempty"`  // everything is replaced but a round that waits for results
 	Tokens int    `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
-	Words  int    `json:"words,omitempty"`  // most words of the text; 0: no such limit
+	Words  int    `json:"words,omitempty"`  // most words of a page by code; 0: no such limit
 	Stub   string `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
 	Ack    string `json:"ack,omitempty"`    // assistant message after it; empty: none
 	// Spare is how much other levers may hide and spare the view a page, goal/spare tokens: of

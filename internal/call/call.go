@@ -93,7 +93,11 @@ func Ask(ctx context.Context, o *model.ClientOptions, req *model.Request, w Wire
 	if post.Body, err = WithMembers(post.Body, o.Extra); err != nil {
 		return model.Reply{}, fmt.Errorf("ask %s: %w", r.Model, err)
 	}
-	reply, err := (*caller)(o).do(ctx, post, w, sink)
+	c := caller(*o)
+	if r.Once {
+		c.Retries = -1
+	}
+	reply, err := c.do(ctx, post, w, sink)
 	if err != nil {
 		err = fmt.Errorf("ask %s: %w", r.Model, err)
 	}

@@ -36,6 +36,7 @@ func TestMisbehaviour(t *testing.T) {
 			{name: "500 for good", answers: list(status(500, "oops"), status(502, "<html>"), status(503, "oops")), kind: model.ErrorOverloaded, takes: 3 * time.Second},
 			{name: "500 that should not be retried", answers: list(status(500, "oops", "X-Should-Retry", "false")), kind: model.ErrorServer},
 			{name: "400 that should be retried", answers: list(status(400, `{"error":{"message":"busy"}}`, "X-Should-Retry", "true"), good), text: "Hello", shown: "Hello", takes: time.Second},
+			{name: "asked once", once: true, answers: list(status(500, "oops")), kind: model.ErrorServer},
 			{name: "no retries", tuning: tuning{retries: -1}, answers: list(status(500, "oops")), kind: model.ErrorServer},
 
 			{name: "too long", answers: list(status(400, w.tooLong, "X-Should-Retry", "true")), kind: model.ErrorTooLong},
@@ -80,6 +81,7 @@ type misbehaviour struct {
 	answers []http.HandlerFunc // each must be asked for
 	tuning  tuning
 	blind   bool // without a sink
+	once    bool // the request says so
 
 	text, shown string // of the reply, and what the sink got; "?": either
 	takes       time.Duration
@@ -98,7 +100,9 @@ func (tt misbehaviour) run(t *testing.T, w wire) {
 		sink = nil
 	}
 	before := time.Now()
-	reply, err := w.client("http://model.test", hc, tt.tuning).Generate(t.Context(), request(w.model), sink)
+	req := request(w.model)
+	req.Once = tt.once
+	reply, err := w.client("http://model.test", hc, tt.tuning).Generate(t.Context(), req, sink)
 	if got := time.Since(before); got != tt.takes {
 		t.Errorf("took %s, want %s", got, tt.takes)
 	}

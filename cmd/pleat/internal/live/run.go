@@ -43,7 +43,7 @@ type Flags struct {
 	dir, system, skills  string
 	roots, allow, deny   []string
 	yes, secrets, asJSON bool
-	noRecall             bool
+	noRecall, orCode     bool
 	session, resume      string
 	limits               agent.Limits
 	maxUSD               *pflag.Flag
@@ -59,6 +59,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
 	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
 	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
+	fs.BoolVar(&f.orCode, "or-code", false, "if a named digest model does not write a digest, code may: no error")
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
@@ -119,6 +120,8 @@ type running struct {
 	key    store.SessionKey
 	agent  *agent.Agent
 	ends   []func() error
+
+	unwritten string // says that a model did not write a digest; empty: none
 }
 
 // Run runs the agent on the task in args, or chats if there is none.
@@ -230,9 +233,12 @@ func (r *running) choose(ctx context.Context) error {
 			return err
 		}
 	}
-	s.Digest.Generator, s.Digest.Model = found.Generator, found.Model
+	s.Digest.Generator, s.Digest.Model, s.Digest.Deadline = found.Generator, found.Model, digestTime
 	return nil
 }
+
+// digestTime is how long a model may take for a digest that the run waits for.
+const digestTime = 5 * time.Minute
 
 func (r *running) make(ctx context.Context) error {
 	f, key := r.f, r.key
@@ -278,6 +284,13 @@ func (r *running) make(ctx context.Context) error {
 	}
 	if r.play != nil {
 		r.o.Observe = r.play.watch(r.o.Observe)
+	}
+	next := r.o.Observe
+	r.o.Observe = func(e agent.Event) {
+		if e.Kind == agent.EventWarning && e.Digest {
+			r.unwritten = e.Warning
+		}
+		next(e)
 	}
 	r.agent, err = agent.New(ctx, r.o)
 	if err != nil {
@@ -348,6 +361,9 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 	}
 	if res.Stop != agent.StopDone {
 		return fmt.Errorf("the run is not done: %s (go on with: pleat run --resume %s)", stopped(res.Stop), r.o.Key.Session)
+	}
+	if r.unwritten != "" && r.f.digest != "" && !r.f.orCode {
+		return fmt.Errorf("%s (the run is done; with --or-code this is no error)", r.unwritten)
 	}
 	return nil
 }

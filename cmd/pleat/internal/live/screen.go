@@ -82,9 +82,11 @@ func (r *runScreen) observe(e agent.Event) {
 		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
 		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
 			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
-		if p.Warning != "" {
-			r.line(indent + r.s.Style("31", "  ! "+p.Warning))
-		}
+	case agent.EventWriting:
+		r.line(indent + r.s.Dim(fmt.Sprintf("  … %s writes the digest of messages %d–%d", e.Writing.Model, e.Writing.From,
+			e.Writing.To)))
+	case agent.EventWarning:
+		r.line(indent + r.s.Style("31", "  ! "+term.Clip(term.OneLine(e.Warning), 300)))
 	case agent.EventRecall:
 		r.line(indent + r.s.Style("36", "  ⤒ recalled "+term.Clip(term.OneLine(e.Recall), 60)))
 	case agent.EventUsage:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/spf13/pflag"
 
@@ -31,6 +32,8 @@ type FoldFlags struct {
 	Dir    string        // for the plain copies of policies that keep some; empty: none are kept
 	Writer models.Client // of digests; zero: code
 	pins   []string
+	// Note tells people what takes long; nil: nobody.
+	Note func(format string, args ...any)
 
 	Format Format // of the result; zero: nothing is written
 	Tenant string
@@ -53,9 +56,11 @@ type Folded struct {
 	budget  int
 	tenant  string
 	view    transcript.View
-	Warning string // of the plan
-	format  Format
-	Report  pleat.Report // see [ReportOf]
+	Warning string // what went not as it should; empty: nothing
+	// Unwritten says that a model did not write a digest that it was asked for; empty: none.
+	Unwritten string
+	format    Format
+	Report    pleat.Report // see [ReportOf]
 }
 
 // Write writes the view in the form that was asked for.
@@ -92,11 +97,8 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		opts.KeepFile = w.Keep
 	}
 	opts.Tokens = CounterFor(pol, f.Model)
-	opts.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) {
-		if e.Kind == pleat.EventEpoch {
-			r.Warning = e.Plan.Warning
-		}
-	}
+	opts.Digest.Deadline = digestTime
+	opts.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) { r.observe(e, flags.Note) }
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
@@ -119,6 +121,23 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	}
 	r.Report = ReportOf(r.Session)
 	return r, nil
+}
+
+// digestTime is how long a model may take for a digest.
+const digestTime = 15 * time.Minute
+
+func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
+	switch {
+	case e.Kind == pleat.EventWriting && note != nil:
+		note("pleat: %s writes the digest of messages %d–%d\n", e.Digest.Model, e.Digest.Start+1, e.Digest.End)
+	case e.Kind == pleat.EventWarning:
+		if r.Warning != "" {
+			r.Warning += "; "
+		}
+		if r.Warning += e.Warning; e.Digest != nil {
+			r.Unwritten = e.Warning
+		}
+	}
 }
 
 // ReportOf is the report of a session whose folds count the session's own tokens: other levers
@@ -199,6 +218,14 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 	return nil
 }
 
+// WhyNot says why nothing was folded.
+func WhyNot(t Budget, policy string) string {
+	if t.After > t.Budget {
+		return "policy " + policy + " has nothing more to fold"
+	}
+	return "it fits"
+}
+
 // Tell reports what was folded.
 func (r *Folded) Tell(p *term.Console) {
 	rep := r.Report
@@ -206,7 +233,7 @@ func (r *Folded) Tell(p *term.Console) {
 		term.Thousands(rep.Snapshot.Tokens), term.Thousands(r.budget), term.Thousands(rep.Messages),
 		term.Plural(len(r.view.Messages), "message"))
 	if len(rep.Folds) == 0 {
-		p.Note("nothing was folded: it fits\n")
+		p.Note("nothing was folded: %s\n", WhyNot(r.Tokens(), r.Policy))
 	}
 	for _, l := range ByLever(rep.Folds) {
 		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),

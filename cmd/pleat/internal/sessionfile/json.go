@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -33,7 +34,9 @@ type reportJSON struct {
 	Epochs   []pleat.Epoch  `json:"epochs"`
 	Snapshot fold.Snapshot  `json:"snapshot"`
 	Cache    fold.CacheCost `json:"cache"`
-	Warning  string         `json:"warning,omitempty"`
+	// Digests says who wrote each digest that a model was asked for, and if code did, why.
+	Digests []digest.Report `json:"digests,omitempty"`
+	Warning string          `json:"warning,omitempty"`
 }
 
 // viewJSON is one message of the view.
