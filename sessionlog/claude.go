@@ -191,7 +191,8 @@ func (r *claudeReader) message(nodes []int) error {
 
 // part takes one line's share of the message and returns its content.
 func (r *claudeReader) part(e value) (content value) {
-	m := e.get("message")
+	e = e.indexed(nil)
+	m := e.get("message").indexed(nil)
 	content, r.role = m.get("content"), cmp.Or(m.get("role").str(), r.role)
 	if name := m.get("model"); name.exists() {
 		r.rec.Model = name.str()
@@ -376,7 +377,7 @@ func (x *claudeIndex) message(n node, e value, answer bool) {
 	if answer {
 		n.kind = answerNode
 	}
-	m := e.get("message")
+	m := e.get("message").indexed(nil)
 	calls, results := toolIDs(m.get("content"))
 	if len(results) > 0 {
 		n.kind = resultNode

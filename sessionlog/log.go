@@ -141,6 +141,7 @@ func (l *Log) skip(err error, lineNum int) error {
 // lines calls visit for every line that is a JSON object.
 func (l *Log) lines(visit func(ln line, v value) error) error {
 	lr := newLineReader(l.src)
+	var members []member
 	for {
 		ln, err := lr.next()
 		if err == io.EOF {
@@ -151,6 +152,8 @@ func (l *Log) lines(visit func(ln line, v value) error) error {
 		}
 		v, err := l.object(ln)
 		if err == nil {
+			v = v.indexed(members)
+			members = v.members
 			err = visit(ln, v)
 		}
 		if err = l.skip(err, ln.num); err != nil {

@@ -2,6 +2,7 @@ package sessionlog
 
 import (
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -16,6 +17,34 @@ type value struct {
 	b   jsonspan.Value
 	s   string // the same text as a string, if the value is kept: parts then share it
 	off int    // of the value in the text that was parsed
+
+	members []member // of an object that is asked for many of them; nil: they are looked for each time
+}
+
+// member is where a member of an object is.
+type member struct{ key, value jsonspan.Span }
+
+// indexed is the value with the places of its members, so that asking for each does not walk
+// the whole text again. They take the room of buf.
+func (v value) indexed(buf []member) value {
+	v.members = buf[:0]
+	for key, val := range v.b.Members() {
+		v.members = append(v.members, member{key, val})
+	}
+	return v
+}
+
+// find is where a member is. Of equal names the last counts.
+func (v value) find(name string) (jsonspan.Span, bool) {
+	if v.members == nil {
+		return v.b.Find(name)
+	}
+	for _, m := range slices.Backward(v.members) {
+		if jsonspan.KeyIs(v.b, m.key, name) {
+			return m.value, true
+		}
+	}
+	return jsonspan.Span{}, false
 }
 
 // parse checks that b is one JSON value.
@@ -117,7 +146,7 @@ func (v value) list() iter.Seq[value] {
 // get follows member names inwards. Of equal names the last counts.
 func (v value) get(path ...string) value {
 	for _, name := range path {
-		at, ok := v.b.Find(name)
+		at, ok := v.find(name)
 		if !ok {
 			return value{}
 		}
