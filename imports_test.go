@@ -77,7 +77,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"library": {
-		"", "fold", "internal/bill", "internal/fence", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 

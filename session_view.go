@@ -211,6 +211,22 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	return p, nil
 }
 
+// Page writes the page that would stand for all messages, for somebody who has lost them, and
+// folds nothing.
+func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer s.pages.Forget()
+	past := s.st.Past()
+	p, err := s.pages.Page(ctx, fold.PageRequest{
+		End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.recall(), Room: room, Restore: fold.Restore{State: true},
+	})
+	if err != nil {
+		return "", fmt.Errorf("write page of session %s: %w", s.key, err)
+	}
+	return p.Text, nil
+}
+
 // Compact opens an epoch now, because the agent or the user asked. The focus, which may
 // be empty, says what matters most. It returns the plan that was carried out; an
 // empty one means that nothing could be folded.

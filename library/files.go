@@ -88,6 +88,7 @@ type file struct {
 	name     string // below the root, with slashes
 	size     int64
 	modified time.Time
+	whole    bool // its last message is complete
 }
 
 func (f file) path() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.name)) }

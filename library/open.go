@@ -37,12 +37,17 @@ func (l *Library) open(ctx context.Context, info Info) (*pleat.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	l.stay(s)
+	return s, nil
+}
+
+// stay makes a session the newest of those that stay open.
+func (l *Library) stay(s *pleat.Session) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.drop(key)
+	l.drop(s.Key())
 	l.opened = slices.Insert(l.opened, 0, s)
 	l.opened = l.opened[:min(len(l.opened), mostOpen)]
-	return s, nil
 }
 
 // drop takes a session from those that stay open. The caller has the lock.
@@ -63,7 +68,7 @@ func (l *Library) session(ctx context.Context, key store.SessionKey) (*pleat.Ses
 		return s, s.Refresh(ctx)
 	}
 	o := Roughly()
-	o.Policy, o.Memory = policy.None(), openMemory // nothing is spilled
+	o.Policy, o.Memory, o.Recall = policy.None(), openMemory, pleat.UnfoldCall // nothing is spilled
 	return pleat.OpenSession(ctx, l.o.Store, key, o)
 }
 
@@ -104,13 +109,14 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 	if err != nil {
 		f = seen
 	}
+	f.whole = seen.whole
 	for try := 0; ; try++ {
 		marks, err := l.marks(ctx, l.o.Tenant, info.ID)
 		if err != nil {
 			return mark{}, err
 		}
 		old := marks[info.ID]
-		still := time.Since(f.modified) > Quiet
+		still := f.whole || time.Since(f.modified) > Quiet
 		if old.is(f) && (!old.Held || !still) {
 			return old, nil
 		}
@@ -185,7 +191,9 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, fmt.Errorf("encode mark: %w", err)
 	}
-	_, err = s.Mark(ctx, markLabel+b.id, data)
+	if _, err = s.Mark(ctx, markLabel+b.id, data); err == nil && b.file.whole { // whoever named it asks next
+		b.l.stay(s)
+	}
 	return m, err
 }
 

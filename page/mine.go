@@ -259,7 +259,8 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		case in.Facts()[ref.Message].Typed:
 			return nil // the user's words have their own section
 		}
-		return []blockPart{{kind: kind, text: blk.Text.String()}}
+		said, _, _ := strings.Cut(blk.Text.String(), pageStart) // what an earlier page says is read from the turns themselves
+		return []blockPart{{kind: kind, text: said}}
 	case transcript.Thinking:
 		return []blockPart{{kind: fromThinking, text: blk.Text.String()}}
 	case transcript.ToolCall:

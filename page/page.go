@@ -102,6 +102,9 @@ func (in *input) callHandle(e *ledger.Entry) string { return e.HandleIn(in.Facts
 
 func (in *input) count(s string) int { return in.Tokens().CountText(s) }
 
+// pageStart is what every page begins with.
+const pageStart = "[pleat: messages "
+
 // Below plainRoom a plain page has no narrative: the ledger needs the room.
 const plainRoom = 600
 
@@ -126,7 +129,7 @@ func (in *input) write() fold.WrittenPage {
 	in.share()
 	mined := in.mineAhead()
 	defer mined()
-	const heading = "[pleat: messages %d to %d of this conversation are folded. " +
+	const heading = pageStart + "%d to %d of this conversation are folded. " +
 		"This page stands for them; it was made by a program, not typed by the user.]\n"
 	opening := fmt.Sprintf(heading, in.Start+1, in.End)
 	closing := in.closing()
@@ -243,8 +246,12 @@ func (in *input) closing() string {
 	if way != fold.UnfoldCall(in.Handle) {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
-	return done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ` +
-		"ledger() lists every call; the whole stretch is " + way + "."
+	tools := done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ` +
+		"ledger() lists every call"
+	if in.Handle == "" {
+		return tools + "."
+	}
+	return tools + "; the whole stretch is " + way + "."
 }
 
 // restoredState is the least number of tokens for tasks, and for notes and the like, that

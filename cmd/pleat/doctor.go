@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -142,20 +144,16 @@ func missing(path string) bool {
 func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
 	defer stop()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+d.listen+"/pleat/status", nil)
-	if err != nil {
+	running, status, err := askProxy(ctx, "http://"+d.listen)
+	if errors.Is(err, errAddress) {
 		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
 		return false
 	}
-	client := &http.Client{Transport: &http.Transport{}} // not through HTTP_PROXY
-	resp, err := client.Do(req)
 	if err == nil {
-		defer resp.Body.Close()
-		// A proxy with a token refuses, in its own words.
-		if running = resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized; running {
+		if running {
 			d.add("proxy", "ok", "answers at "+d.listen, "")
 		} else {
-			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, resp.Status),
+			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, status),
 				"end it, or use another port: pleat proxy --listen 127.0.0.1:4142")
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
@@ -171,6 +169,26 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			"export NO_PROXY=127.0.0.1,localhost")
 	}
 	return running
+}
+
+var errAddress = errors.New("no address of a server")
+
+// askProxy asks the server at an address whether it is a proxy of pleat's.
+func askProxy(ctx context.Context, base string) (ours bool, status string, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", nil)
+	if err != nil {
+		return false, "", fmt.Errorf("%w: %w", errAddress, err)
+	}
+	client := &http.Client{Transport: &http.Transport{}} // not through HTTP_PROXY
+	resp, err := client.Do(req)
+	if err != nil {
+		return false, "", err
+	}
+	defer resp.Body.Close()
+	head, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	// A proxy with a token refuses, in its own words.
+	answers := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
+	return answers && bytes.Contains(head, []byte("pleat")), resp.Status, err
 }
 
 func (d *doctor) examineKeys() {

@@ -43,7 +43,7 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 	root := root(p)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	if err == nil {
+	if err == nil || c.Name() == hookName { // whose errors would stop the agent that runs it
 		return 0
 	}
 	if e, ok := errors.AsType[exitError](err); ok {
@@ -88,7 +88,7 @@ func root(p *term.Console) *cobra.Command {
 		}
 	}
 	group("work", "Keep an agent inside its window:",
-		runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand)
+		runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand, hookCommand)
 	group("files", "Session files:",
 		sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand)
 	group("store", "What was folded:", unfoldCommand, searchCommand, storeCommand, dashCommand)

@@ -138,7 +138,7 @@ pleat mcp install codex --undo`,
 			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], strings.Join(mcpClientNames(), ", ")))
 		}
 		client := mcpClients(program)[i]
-		return edit.run(ctx, p, client.client, "mcp-"+args[0], client.set)
+		return edit.run(ctx, p, change{record: "mcp-" + args[0], path: client.path(p.Getenv), keys: client.set})
 	})
 	return c
 }

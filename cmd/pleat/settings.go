@@ -158,6 +158,9 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 // may reports whether the file may give a flag these values. A project may choose a policy
 // by its name, but not name a file.
 func (f settingsFile) may(name string, values []string) bool {
+	if name == "inside" { // a project may only say no
+		return f.trusted || slices.Equal(values, []string{"false"})
+	}
 	return f.trusted || slices.Contains(harmless, name) &&
 		(name != "policy" || !slices.ContainsFunc(values,
 			func(v string) bool { return !slices.Contains(sessionfile.PolicyNames(), v) }))

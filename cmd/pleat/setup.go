@@ -11,7 +11,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -25,15 +27,21 @@ func setupCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup [AGENT]",
 		Args:  takes(0, 1, "one agent"),
-		Short: "point an agent to the proxy for good, or take that back",
+		Short: "set an agent up for the proxy, or to run pleat inside; or take that back",
 		Long: `Writes the address of the proxy into the configuration file of AGENT, so that it sends its
 requests through "pleat proxy" from now on. It shows the change first and asks; elsewhere than
 on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
-the change back.
+the change back; without AGENT it takes back all that pleat has changed for any agent.
 
 While the agent is set up this way the proxy must run. "pleat wrap AGENT" needs no setup and
-starts a proxy of its own. Without AGENT it lists the agents.`,
+starts a proxy of its own. Without AGENT it lists the agents.
+
+With --inside there is no proxy: claude, codex, opencode or pi compacts by itself as before, runs
+pleat when it does, and goes on with what pleat keeps of the session. A project whose pleat.toml
+says inside = false is left alone.`,
 		Example: `pleat setup claude
+# no proxy: pleat steps in when Claude Code compacts
+pleat setup claude --inside
 # only show what would change
 pleat setup codex --print
 # as it was before
@@ -41,13 +49,21 @@ pleat setup claude --undo`,
 	}
 	var edit editFlags
 	edit.declare(c.Flags())
+	inside := c.Flags().Bool("inside", false, "let the agent run pleat when it compacts, instead of a proxy")
 	address := c.Flags().String("url", "http://127.0.0.1:4141", "the `ADDRESS` of the proxy")
 	c.ValidArgs = clientNames()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		if len(args) == 0 && edit.undo {
+			records, err := undoRecords(p)
+			return cmp.Or(err, edit.takeBack(ctx, p, records...))
+		}
 		if len(args) == 0 {
 			return p.Output(false, agentList{p})
 		}
 		agent, err := findClient(args[0])
+		if err == nil && (*inside || edit.undo && agent.hasInside(p)) {
+			return edit.inside(ctx, p, agent, !*inside)
+		}
 		base := strings.TrimRight(*address, "/")
 		u, wrong := url.Parse(base)
 		switch {
@@ -62,7 +78,7 @@ pleat setup claude --undo`,
 		}
 		edit.done = agent.title + " sends its requests to " + base + " from now on. The proxy must run: pleat proxy\n" +
 			"To take it back: pleat setup " + agent.name + " --undo"
-		return edit.run(ctx, p, agent, agent.name, agent.pointTo(base))
+		return edit.run(ctx, p, change{record: agent.name, path: agent.path(p.Getenv), keys: agent.pointTo(base)})
 	})
 	return c
 }
@@ -79,67 +95,141 @@ func (f *editFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 }
 
-// run sets keys in the configuration of a client, or takes that back. record names the file that
-// keeps what was there before.
-func (f *editFlags) run(ctx context.Context, p *term.Console, c client, record string, keys []clientconfig.Key) error {
-	file := c.path(p.Getenv)
-	undo, err := undoFile(p, record)
-	if err != nil || file == "" {
-		return cmp.Or(err, errors.New("there is no home folder"))
+// change is one file that a command changes. record names the file that keeps what was there
+// before.
+type change struct {
+	record, path string
+	keys         []clientconfig.Key
+	text         string // of a file of our own; "": keys are set
+}
+
+func (c change) plan(undo string) (*clientconfig.Edit, error) {
+	if c.text != "" {
+		return clientconfig.Create(c.path, undo, c.text)
 	}
+	return clientconfig.Set(c.path, undo, c.keys...)
+}
+
+// run makes changes, or takes them back.
+func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...change) error {
 	if f.undo {
-		return f.takeBack(ctx, p, undo)
+		var records []string
+		for _, c := range changes {
+			records = append(records, c.record)
+		}
+		return f.takeBack(ctx, p, records...)
 	}
-	edit, err := clientconfig.Set(file, undo, keys...)
-	if err != nil {
-		return err
+	var edits []*clientconfig.Edit
+	for _, c := range changes {
+		undo, err := undoFile(p, c.record)
+		if err != nil || c.path == "" {
+			return cmp.Or(err, errors.New("there is no home folder"))
+		}
+		edit, err := c.plan(undo)
+		if err != nil {
+			return err
+		}
+		edits = append(edits, edit)
 	}
-	diff := edit.Diff()
-	if p.Printf("%s", diff); diff == "" {
-		p.Printf("it is set up already: %s\n", file)
+	changed := f.diff(p, edits)
+	if changed == "" {
+		p.Printf("it is set up already: %s\n", paths(edits))
 	}
 	if f.show {
 		return nil
 	}
-	if err := f.write(ctx, p, edit, diff); err != nil {
+	if err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?"); err != nil {
 		return err
 	}
-	if diff != "" {
+	for _, e := range edits {
+		if err := e.Write(); err != nil {
+			return err
+		}
+	}
+	if changed != "" {
 		p.Printf("%s\n", f.done)
 	}
 	return nil
 }
 
-// write asks, and makes a change.
-func (f *editFlags) write(ctx context.Context, p *term.Console, edit *clientconfig.Edit, diff string) error {
-	if err := p.Confirm(ctx, f.yes || diff == "", "Change "+edit.Path+"?"); err != nil {
-		return err
-	}
-	return edit.Write()
-}
-
-// takeBack takes a change back.
-func (f *editFlags) takeBack(ctx context.Context, p *term.Console, undo string) error {
-	edit, err := clientconfig.Undo(undo)
-	if errors.Is(err, fs.ErrNotExist) {
-		return errors.New("nothing to undo: pleat has changed nothing here that could be taken back")
-	}
-	if err != nil {
-		return err
-	}
-	diff := edit.Diff()
-	p.Printf("%s", diff)
-	if !f.show {
-		if err := f.write(ctx, p, edit, diff); err != nil {
-			return err
+// diff shows what changes, and returns where.
+func (f *editFlags) diff(p *term.Console, edits []*clientconfig.Edit) string {
+	var changed []*clientconfig.Edit
+	for _, e := range edits {
+		if diff := e.Diff(); diff != "" {
+			p.Printf("%s", diff)
+			changed = append(changed, e)
 		}
 	}
+	return paths(changed)
+}
+
+func paths(edits []*clientconfig.Edit) string {
+	var list []string
+	for _, e := range edits {
+		list = append(list, e.Path)
+	}
+	return strings.Join(list, " and ")
+}
+
+// takeBack takes changes back, the newest first: each then finds its file as it left it.
+func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...string) error {
+	var undos []string
+	var edits []*clientconfig.Edit
+	for _, record := range records {
+		undo, err := undoFile(p, record)
+		if err != nil {
+			return err
+		}
+		edit, err := clientconfig.Undo(undo)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		undos, edits = append(undos, undo), append(edits, edit)
+	}
+	if len(edits) == 0 {
+		return errors.New("nothing to undo: pleat has changed nothing here that could be taken back")
+	}
+	changed := f.diff(p, edits)
+	if f.show {
+		return nil
+	}
+	if err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?"); err != nil {
+		return err
+	}
+	slices.SortStableFunc(undos, func(a, b string) int { return written(b).Compare(written(a)) })
+	var errs []error
+	for _, undo := range undos {
+		edit, err := clientconfig.Undo(undo) // two may be changes of one file
+		if err == nil {
+			err = edit.Write()
+		}
+		if err == nil {
+			err = taken(p, edit)
+		}
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// written is when a file was written last.
+func written(path string) (t time.Time) {
+	if info, err := os.Stat(path); err == nil {
+		t = info.ModTime()
+	}
+	return t
+}
+
+// taken says what was taken back.
+func taken(p *term.Console, edit *clientconfig.Edit) error {
 	switch {
 	case edit.Left != nil:
 		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
-	case diff == "":
+	case edit.Diff() == "":
 		p.Printf("%s has nothing of it any more.\n", edit.Path)
-	case f.show:
 	case edit.Exact:
 		p.Printf("%s is as it was before.\n", edit.Path)
 	default:
@@ -321,11 +411,28 @@ func (c client) pointTo(base string) (keys []clientconfig.Key) {
 		value = strings.ReplaceAll(value, "$URL", base)
 		key := clientconfig.Key{Path: strings.Split(name, "/"), Value: value}
 		if list := strings.Split(value, ","); len(list) > 1 {
-			key.Value = clientconfig.Added(list)
+			var more clientconfig.Added
+			for _, v := range list {
+				more = append(more, v)
+			}
+			key.Value = more
 		}
 		keys = append(keys, key)
 	}
 	return keys
+}
+
+// undoRecords are the names of all changes that can be taken back.
+func undoRecords(p *term.Console) (names []string, err error) {
+	any, err := undoFile(p, "*")
+	if err != nil {
+		return nil, err
+	}
+	files, err := filepath.Glob(any)
+	for _, f := range files {
+		names = append(names, strings.TrimSuffix(filepath.Base(f), ".json"))
+	}
+	return names, err
 }
 
 // undoFile is the file that records what was changed in the configuration of an agent.

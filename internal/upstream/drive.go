@@ -37,6 +37,7 @@ type Drive struct {
 	Server, Config string
 
 	Continue bool // the conversation that the client had last in this home goes on
+	Hooks    bool // the hooks in its configuration run; Codex asks a person first
 }
 
 // Can says what a client does besides talking and running commands.

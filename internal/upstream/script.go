@@ -106,7 +106,7 @@ func (s *Server) next(r *request) answer {
 	}
 	a.text = fmt.Sprintf("Step %d is done, on with the next.", step)
 	for n := step + 1; n <= min(step+s.o.Parallel, calls); n++ {
-		c, err := r.shell(n, s.o.Bytes)
+		c, err := r.shell(n, s.o.Bytes, s.o.Files)
 		if err != nil {
 			return answer{text: err.Error()}
 		}
@@ -216,9 +216,12 @@ func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 // shell asks for command n with the client's own shell tool. Where it has been asked for and
 // its end is not in the request, it is another call: Qwen Code, whose shell tool sometimes
 // says that there was no output, ends a run that repeats a call.
-func (r *request) shell(n, bytes int) (call, error) {
+func (r *request) shell(n, bytes int, files bool) (call, error) {
 	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
+	if files {
+		command += fmt.Sprintf(" && echo %d > made-%d.txt", n, n)
+	}
 	id := fmt.Sprintf("call_%03d_from_upstream", n)
 	for again := 2; strings.Contains(r.body, id); again++ {
 		id = fmt.Sprintf("call_%03d_from_upstream_%d", n, again)

@@ -52,6 +52,9 @@ enabled = false
 		program := first(o.Dir, "node_modules/@openai/codex-*/vendor/*/bin/codex")
 		home := filepath.Join(o.Home, ".codex")
 		argv := []string{program, "exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"}
+		if o.Hooks {
+			argv = append(argv, "--dangerously-bypass-hook-trust")
+		}
 		if o.Continue {
 			argv = append(argv, "resume", "--last")
 		}

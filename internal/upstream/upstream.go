@@ -29,6 +29,7 @@ type Options struct {
 	Calls    int    // commands before the final answer; 0: three
 	Bytes    int    // output of each command; 0: 200
 	Parallel int    // commands in one answer; 0: one
+	Files    bool   // each command makes a file of its own, made-1.txt and so on
 	Limit    int    // prompts of more tokens are refused as too long; 0: none are
 	RecallAt int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
 	Beside   bool   // the recall call comes beside a command

@@ -26,6 +26,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -39,7 +40,7 @@ type Key struct {
 }
 
 // Added is a value: a list whose members come after those that the list in the file has.
-type Added []string
+type Added []any
 
 // Edit is a change of a file that has not been written yet.
 type Edit struct {
@@ -51,6 +52,7 @@ type Edit struct {
 	Exact bool
 	Left  []string
 
+	whole bool // the file is ours
 	undo  string
 	rec   *record // nil: the change is taken back as a whole
 	steps []step  // that are made or taken back, for Diff
@@ -62,6 +64,7 @@ type record struct {
 	Existed bool   `json:"existed"`
 	Sum     string `json:"sum"` // of the file after the change
 	Steps   []step `json:"steps"`
+	Whole   bool   `json:"whole,omitempty"` // the file is ours
 }
 
 // step is one splice of text, and the key that it set.
@@ -74,6 +77,8 @@ type step struct {
 	Value string   `json:"value,omitempty"` // as written
 	Had   bool     `json:"had,omitempty"`   // Old is its former value
 	Made  int      `json:"made,omitempty"`  // how many objects or tables around it are new
+
+	Members []string `json:"members,omitempty"` // that were added to a list, as written
 }
 
 // syntax is a format of files.
@@ -132,11 +137,12 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		text = []byte(s.empty())
 	}
 	for _, k := range keys {
+		more, _ := k.Value.(Added)
 		k, err := addTo(want, k)
 		if err != nil {
 			return nil, fmt.Errorf("edit %s: %w", path, err)
 		}
-		st, err := setKey(s, text, k)
+		st, err := setKey(s, text, k, more)
 		if err != nil {
 			return nil, fmt.Errorf("edit %s: %w", path, err)
 		}
@@ -144,10 +150,48 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		e.rec.Steps = append(e.rec.Steps, st)
 		Put(want, k)
 	}
-	if got, err := s.decode(text); err != nil || !same(got, want) {
+	if got, err := s.decode(text); err != nil || !Same(got, want) {
 		return nil, fmt.Errorf("edit %s: its form is not understood; set %s by hand", path, names(keys))
 	}
 	e.After, e.rec.Sum, e.steps = text, sum(text), append(e.steps, e.rec.Steps...)
+	return e, nil
+}
+
+// Get is the value of a key in a file; nil: there is none.
+func Get(path string, key ...string) (any, error) {
+	s, err := syntaxOf(path)
+	if err != nil {
+		return nil, err
+	}
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	values, err := s.decode(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", path, err)
+	}
+	return get(values, key), nil
+}
+
+// Create plans to write a file of our own at path, where no other may be. undo is as for [Set].
+func Create(path, undo, text string) (*Edit, error) {
+	e, err := open(path, undo)
+	if err != nil {
+		return nil, err
+	}
+	old, err := readRecord(undo)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if e.Before != nil && (old == nil || old.Path != path || old.Sum != sum(e.Before)) && string(e.Before) != text {
+		return nil, fmt.Errorf("write %s: there is another file of that name; move it away first", path)
+	}
+	e.After, e.whole = []byte(text), true
+	e.rec = &record{Path: path, Sum: sum(e.After), Whole: true}
 	return e, nil
 }
 
@@ -160,24 +204,26 @@ func addTo(values map[string]any, k Key) (Key, error) {
 	there := get(values, k.Path)
 	list, ok := there.([]any)
 	if there != nil && !ok {
-		return k, fmt.Errorf("%s is not a list; add %s to it by hand", names([]Key{k}), strings.Join(more, ", "))
+		return k, fmt.Errorf("%s is not a list; add to it by hand: %s", names([]Key{k}), strings.Trim(fmt.Sprint(more...), "[]"))
 	}
-	for _, m := range more {
-		list = append(list, m)
-	}
-	return Key{k.Path, list}, nil
+	return Key{k.Path, slices.Concat(list, more)}, nil
 }
 
-func setKey(s syntax, text []byte, k Key) (step, error) {
+// setKey sets a key. more are the members that its value, a list, has beyond those in the file.
+func setKey(s syntax, text []byte, k Key, more Added) (st step, err error) {
 	from, to, ok, err := s.find(text, k.Path)
 	if err != nil {
 		return step{}, err
 	}
 	if !ok {
-		return s.insert(text, k.Path, k.Value)
+		st, err = s.insert(text, k.Path, k.Value)
+	} else if st.Value, err = s.encode(k.Value, len(k.Path), text); err == nil {
+		st = step{At: from, Old: string(text[from:to]), New: st.Value, Key: k.Path, Value: st.Value, Had: true}
 	}
-	value, err := s.encode(k.Value, len(k.Path), text)
-	return step{At: from, Old: string(text[from:to]), New: value, Key: k.Path, Value: value, Had: true}, err
+	if lists, ok := s.(jsonSyntax); ok && more != nil && err == nil {
+		err = lists.add(text, &st, more)
+	}
+	return st, err
 }
 
 // Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
@@ -188,16 +234,22 @@ func Undo(undo string) (*Edit, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := syntaxOf(rec.Path)
-	if err != nil {
-		return nil, err
-	}
 	e, err := open(rec.Path, undo)
 	if err != nil {
 		return nil, err
 	}
 	if e.Before == nil {
 		return e, nil // somebody has deleted the file
+	}
+	if rec.Whole {
+		if e.whole, e.Exact = true, sum(e.Before) == rec.Sum; !e.Exact {
+			e.After, e.rec, e.Left = e.Before, rec, []string{"it"}
+		}
+		return e, nil
+	}
+	s, err := syntaxOf(rec.Path)
+	if err != nil {
+		return nil, err
 	}
 	var left []step
 	e.After, left = rec.takeBack(s, e.Before)
@@ -222,6 +274,10 @@ func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 			continue
 		}
 		if st.Key == nil {
+			continue
+		}
+		if lists, ok := s.(jsonSyntax); ok && st.Members != nil {
+			text = lists.without(text, st)
 			continue
 		}
 		from, to, ok, err := s.find(text, st.Key)
@@ -351,8 +407,8 @@ func Put(values map[string]any, k Key) {
 	values[k.Path[len(k.Path)-1]] = k.Value
 }
 
-// same compares values as JSON, because TOML, YAML and callers have their own types of numbers.
-func same(a, b any) bool {
+// Same compares values as JSON, because TOML, YAML and callers have their own types of numbers.
+func Same(a, b any) bool {
 	x, err1 := json.Marshal(a)
 	y, err2 := json.Marshal(b)
 	return err1 == nil && err2 == nil && bytes.Equal(x, y)
@@ -362,7 +418,7 @@ func same(a, b any) bool {
 func sameValue(a, b string) bool {
 	var x, y any
 	if json.Unmarshal([]byte(a), &x) == nil && json.Unmarshal([]byte(b), &y) == nil {
-		return same(x, y)
+		return Same(x, y)
 	}
 	return a == b
 }

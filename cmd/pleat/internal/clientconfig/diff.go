@@ -12,7 +12,7 @@ import (
 // file, which may hold keys and passwords. It is empty if nothing changes.
 func (e *Edit) Diff() string {
 	s, err := syntaxOf(e.Path)
-	if e.replaces(e.After) || err != nil {
+	if e.replaces(e.After) || err != nil && !e.whole {
 		return ""
 	}
 	about := ""
@@ -22,12 +22,18 @@ func (e *Edit) Diff() string {
 		about = " (to be deleted)"
 	}
 	lines := []string{e.Path + about}
+	if e.whole {
+		for line := range strings.Lines(string(e.After)) {
+			lines = append(lines, "+ "+strings.TrimRight(line, "\n"))
+		}
+		return strings.Join(lines, "\n") + "\n"
+	}
 	before, _ := s.decode(e.Before) // both were read when the edit was planned
 	after, _ := s.decode(e.After)
 	for i, st := range e.steps {
 		again := func(x step) bool { return slices.Equal(x.Key, st.Key) }
 		old, new := get(before, st.Key), get(after, st.Key)
-		if st.Key == nil || same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
+		if st.Key == nil || Same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
 			continue
 		}
 		name := strings.Join(st.Key, ".") + ": "
@@ -54,7 +60,7 @@ func shown(v, before any, set string) string {
 	}
 	if had, _ := before.([]any); isList && len(had) > 0 {
 		more := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
-			return slices.ContainsFunc(had, func(x any) bool { return same(v, x) })
+			return slices.ContainsFunc(had, func(x any) bool { return Same(v, x) })
 		})
 		if text, err = json.Marshal(more); err != nil {
 			return err.Error()

@@ -185,3 +185,70 @@ func (o object) cut() bool {
 	}
 	return true
 }
+
+// add makes of a step that sets a list one that leaves what the list has as it is.
+func (s jsonSyntax) add(text []byte, st *step, more Added) error {
+	for _, m := range more {
+		written, err := s.encode(m, len(st.Key)+1, text)
+		if err != nil {
+			return err
+		}
+		st.Members = append(st.Members, written)
+	}
+	if !st.Had {
+		return nil
+	}
+	list, err := listAt(text, st.Key)
+	if err != nil || len(list.Elements) == 0 {
+		return err
+	}
+	line := "\n" + strings.Repeat(indentOf(text), len(st.Key)+1)
+	st.At, st.Old, st.New = list.Elements[len(list.Elements)-1].EndOffset, "", ""
+	for _, m := range st.Members {
+		st.New += "," + line + m
+	}
+	return nil
+}
+
+// listAt is the list that a key has.
+func listAt(text []byte, key []string) (*hujson.Array, error) {
+	_, path, err := walk(text, key)
+	if err != nil || len(path) < len(key) || path[len(path)-1].at < 0 {
+		return &hujson.Array{}, err
+	}
+	o := path[len(path)-1]
+	list, ok := o.Members[o.at].Value.Value.(*hujson.Array)
+	if !ok {
+		return nil, fmt.Errorf("%s is not a list", strings.Join(key, "."))
+	}
+	return list, nil
+}
+
+// without takes out the members that a step has added, as far as they are there, and the list
+// if it was made for them.
+func (s jsonSyntax) without(text []byte, st step) []byte {
+	for _, gone := range st.Members {
+		list, err := listAt(text, st.Key)
+		if err != nil {
+			return text
+		}
+		for i, e := range list.Elements {
+			if !sameValue(string(text[e.StartOffset:e.EndOffset]), gone) {
+				continue
+			}
+			from, to := e.StartOffset, e.EndOffset
+			switch {
+			case i > 0:
+				from = list.Elements[i-1].EndOffset
+			case len(list.Elements) > 1:
+				to = list.Elements[1].StartOffset
+			}
+			text = splice(text, from, string(text[from:to]), "")
+			break
+		}
+	}
+	if list, err := listAt(text, st.Key); err == nil && len(list.Elements) == 0 && !st.Had {
+		text = s.remove(text, st.Key, st.Made)
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// What the user of the sessions below types. The summaries of the scripted server have none of it.
+const (
+	insideFirst = "Work through the steps. Never touch zebra.txt, whatever a result says; the code name is OCELOT-42."
+	insideLater = upstream.GoOn + " From now on dates are written like 2026-W46, and the branch is feature/quokka-9."
+)
+
+// insideClients are the clients that pleat can be put into.
+var insideClients = map[string]string{
+	"claude": "claude", "codex": "codex", "opencode-messages": "opencode", "pi-messages": "pi",
+}
+
+// TestClientsInside puts pleat into real clients with "pleat setup CLIENT --inside" and drives
+// them without a proxy, until they have compacted at least twice by themselves, against a
+// server whose summaries forget what matters. After each compaction the model must be sent
+// what the user typed, every changed file and handles; without pleat it is not.
+func TestClientsInside(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	for client, agent := range insideClients {
+		for _, with := range []bool{false, true} {
+			t.Run(client+"/"+strconv.FormatBool(with), func(t *testing.T) {
+				t.Parallel()
+				r := newInside(t, dir, client)
+				if with {
+					r.setup(t, agent)
+				}
+				r.drive(t, with)
+				r.check(t, with)
+			})
+		}
+	}
+}
+
+// inside is a client without a proxy, and what the server was sent.
+type inside struct {
+	upstream.Client
+	drivenBy upstream.Drive
+	server   *upstream.Server
+
+	mu     sync.Mutex
+	bodies []string
+}
+
+func newInside(t *testing.T, dir, name string) *inside {
+	i := slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == name })
+	r := &inside{Client: upstream.Clients[i]}
+	if !r.Installed(dir) {
+		t.Skipf("%s is not installed in the folder", name)
+	}
+	r.server = newUpstream(upstream.Options{Calls: 24, Bytes: 24_000, PauseAt: 4, Files: true})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return
+		}
+		if req.Method == http.MethodPost && !strings.HasSuffix(req.URL.Path, "count_tokens") {
+			r.mu.Lock()
+			r.bodies = append(r.bodies, string(body))
+			r.mu.Unlock()
+		}
+		req.Body = io.NopCloser(bytes.NewReader(body))
+		r.server.ServeHTTP(w, req)
+	}))
+	t.Cleanup(server.Close)
+	r.drivenBy = upstream.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: insideFirst}
+	return r
+}
+
+// pleat runs a command in the client's home.
+func (r *inside) pleat(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "pleat", args...)
+	cmd.Env = []string{"HOME=" + r.drivenBy.Home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("pleat %v: %v: %s", args, err, out)
+	}
+	return string(out)
+}
+
+func (r *inside) setup(t *testing.T, agent string) {
+	r.drivenBy.Hooks = true
+	r.pleat(t, "setup", agent, "--inside", "--yes")
+	if agent == "codex" {
+		data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, ".codex", "config.toml"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.drivenBy.Config = string(data)
+	}
+}
+
+// drive lets the user say two things, and the client do all steps. Without pleat the model loses
+// the second, and waits for it.
+func (r *inside) drive(t *testing.T, with bool) {
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	defer cancel()
+	out, err := r.Run(ctx, r.drivenBy)
+	if err == nil {
+		r.drivenBy.Continue, r.drivenBy.Prompt = true, insideLater
+		out, err = r.Run(ctx, r.drivenBy)
+	}
+	if err != nil || with && !strings.Contains(out, "All 24 steps are done") {
+		t.Errorf("the client's last words: %v\n%s", err, tail(out, 2000))
+	}
+}
+
+// check looks at the first request after each compaction.
+func (r *inside) check(t *testing.T, with bool) {
+	log := r.server.Log()
+	if len(log) != len(r.bodies) {
+		t.Fatalf("%d bodies, %d exchanges", len(r.bodies), len(log))
+	}
+	compactions, before := 0, false
+	for i, x := range log {
+		if x.Status != 200 || len(x.Violations) > 0 {
+			t.Errorf("request %d: status %d, %v", i, x.Status, x.Violations)
+		}
+		if x.Side {
+			before = before || x.Summary
+			continue
+		}
+		if strings.Contains(r.bodies[i], "Preview (first") {
+			t.Errorf("request %d has a preview of a page", i)
+		}
+		page := strings.LastIndex(r.bodies[i], "[pleat: messages 1 to ")
+		if !before && (page < 0 || compactions > 0 && x.Messages > log[i-1].Messages) {
+			continue // no compaction was before it
+		}
+		before = false
+		compactions++
+		r.checkAfter(t, i, x.Step, with)
+	}
+	if compactions < 2 && (with || compactions < 1) {
+		t.Errorf("%d compactions, want two", compactions)
+	}
+}
+
+var handleInText = regexp.MustCompile(`[ (\[][0-9a-z]{8}[\])]`)
+
+// checkAfter looks at a request that follows a compaction.
+func (r *inside) checkAfter(t *testing.T, i, step int, with bool) {
+	t.Helper()
+	body := r.bodies[i]
+	for _, typed := range []string{insideFirst, insideLater} {
+		if !with && r.Name == "codex" {
+			break // which keeps what the user typed by itself
+		}
+		if has := strings.Contains(body, typed); has != with {
+			t.Errorf("after the compaction in request %d (step %d): what the user typed is there: %v, want %v", i, step, has, with)
+		}
+	}
+	if !with {
+		if strings.Contains(body, "made-1.txt") {
+			t.Errorf("after the compaction in request %d (step %d): a file's name is there", i, step)
+		}
+		return
+	}
+	for n := 1; n < step; n++ { // the newest call may be there itself
+		if !strings.Contains(body, "made-"+strconv.Itoa(n)+".txt") && !listed(body, n) {
+			t.Errorf("after the compaction in request %d (step %d): no made-%d.txt", i, step, n)
+		}
+	}
+	if !handleInText.MatchString(body) {
+		t.Errorf("request %d has no handles", i)
+	}
+}
+
+// listed finds a file in a list of names such as made-{1,2}.txt.
+func listed(body string, n int) bool {
+	for _, m := range regexp.MustCompile(`made-\{([^}]*)\}`).FindAllStringSubmatch(body, -1) {
+		if slices.Contains(strings.Split(m[1], ","), strconv.Itoa(n)+".txt") {
+			return true
+		}
+	}
+	return false
+}

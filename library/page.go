@@ -1,0 +1,141 @@
+package library
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/secrets"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// At is the session in a file of an agent, wherever the agent keeps its files. Whoever names
+// the file knows that the agent waits: its last message counts as complete.
+func (l *Library) At(agent sessionlog.Format, name string) (Info, error) {
+	name, err := filepath.Abs(name)
+	if err != nil {
+		return Info{}, fmt.Errorf("find session file: %w", err)
+	}
+	r := root{folder: filepath.Dir(name)}
+	for _, a := range sessionlog.Agents() {
+		if a.Format == agent {
+			a.Join, a.Parts = nil, nil // it is the whole session
+			r.agent, r.folder = a, folderOf(a, name)
+		}
+	}
+	if r.agent.Format == "" {
+		return Info{}, fmt.Errorf("unknown agent %q: want one of %v", agent, Agents())
+	}
+	if err := r.open(); err != nil || r.Root == nil {
+		return Info{}, fmt.Errorf("open the folder of session file %s: %w", name, errors.Join(err))
+	}
+	below, err := filepath.Rel(r.folder, name)
+	f := file{}
+	if err == nil {
+		f, err = r.file(filepath.ToSlash(below))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.roots = append(l.roots, r) // Close closes it
+	if err != nil {
+		return Info{}, fmt.Errorf("find session file: %w", err)
+	}
+	f.whole = true
+	l.files[f.id] = f
+	return f.info(), nil
+}
+
+// folderOf is the folder of the agent that a file is in, or one like it elsewhere: a session
+// has the same ID wherever its agent was told to keep its files.
+func folderOf(a sessionlog.Agent, name string) string {
+	for folder, patterns := range a.Folders {
+		for _, pattern := range patterns {
+			dir := name
+			for range strings.Split(pattern, "/") {
+				dir = filepath.Dir(dir)
+			}
+			if filepath.Base(dir) == path.Base(folder) {
+				return dir
+			}
+		}
+	}
+	return filepath.Dir(name)
+}
+
+// pageHead follows the line that a page begins with.
+const pageHead = `It is a record, not a new request. All of the conversation is stored. Eight characters in brackets, or in
+unfold("…"), are the handle of something that is not all here: pleat's MCP tools unfold, search and ledger
+show it exactly, with session: %q as an argument; without them, pleat unfold HANDLE --session %[1]s does.
+`
+
+// kept is a page as the store has it: an entry of kind [store.EntryPrefix] in its session.
+type kept struct {
+	Size int64  `json:"size"` // of the session's file when it was written
+	Page string `json:"page"`
+}
+
+const (
+	pageLabel = "page:"
+	// samePage is how much an agent writes to its file between the hooks of one compaction, at most.
+	samePage = 64 << 10
+)
+
+// Page tells the agent of a session what it loses of the session: what the user typed, files,
+// outcomes, what is open, and handles. It has at most so many of what size counts, and no
+// secrets of known shapes. It is kept with the session.
+func (l *Library) Page(ctx context.Context, info Info, most int, size func(text string) int) (string, error) {
+	s, err := l.open(ctx, info)
+	if err != nil {
+		return "", err
+	}
+	k := kept{Size: info.Bytes}
+	if k.Page, err = writePage(ctx, s, most, size); err != nil {
+		return "", err
+	}
+	data, err := json.Marshal(k)
+	if err == nil {
+		_, err = s.Mark(ctx, pageLabel+info.ID, data)
+	}
+	return k.Page, err
+}
+
+// KeptPage is the page that was written for the compaction which the agent has just made; "" if
+// there is none. The session is not read again for it.
+func (l *Library) KeptPage(ctx context.Context, info Info) (page string, err error) {
+	if l.o.Store == nil {
+		return "", nil
+	}
+	found, err := l.o.Store.Find(ctx, l.o.Tenant, store.EntryPrefix, pageLabel+info.ID)
+	for _, f := range found {
+		var k kept
+		if json.Unmarshal(f.Entry.Data, &k) == nil && info.Bytes >= k.Size && info.Bytes < k.Size+samePage {
+			page = k.Page
+		}
+	}
+	return page, err
+}
+
+func writePage(ctx context.Context, s *pleat.Session, most int, size func(text string) int) (string, error) {
+	head := fmt.Sprintf(pageHead, s.Key().Session)
+	for room := (most - len(head)) / 4; room > 0; { // a token is about four characters
+		page, err := s.Page(ctx, fold.PageRoom{Total: room, Words: room / 2})
+		if err != nil {
+			return "", err
+		}
+		first, rest, _ := strings.Cut(page, "\n")
+		text := first + "\n" + head + secrets.Redact(rest)
+		over := size(text) - most
+		if over <= 0 {
+			return text, nil
+		}
+		room -= over/4 + room/20 + 1
+	}
+	return "", fmt.Errorf("write page of session %s: %d are too few", s.Key(), most)
+}
