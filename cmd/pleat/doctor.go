@@ -105,6 +105,9 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 	} else {
 		for _, f := range files {
 			d.add("config", "ok", f.path, "")
+			if values, _ := f.lookup(hookName, "inside"); slices.Equal(values, []string{"false"}) {
+				d.add("config", "note", "inside = false: agents compact without pleat here", "")
+			}
 		}
 	}
 	d.examineStore(ctx)
@@ -224,6 +227,7 @@ func (d *doctor) examineAgents(running bool) {
 		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // "continue" is also a builtin of shells
 			here = append(here, c.name)
 		}
+		d.examineInside(c)
 		undo, err := undoFile(d.p, c.name)
 		if err != nil || missing(undo) {
 			continue
@@ -244,6 +248,34 @@ func (d *doctor) examineAgents(running bool) {
 		d.add("agents", "ok", "found "+strings.Join(here, ", "), "")
 	} else {
 		d.add("agents", "note", "none of those that pleat knows is on the PATH; \"pleat setup\" lists them", "")
+	}
+}
+
+// examineInside looks how pleat fares inside an agent.
+func (d *doctor) examineInside(c client) {
+	if !c.hasInside(d.p) {
+		return
+	}
+	again := "pleat setup " + c.name + " --inside, or --undo"
+	if program, err := os.Executable(); err != nil || !c.isInside(d.p, program) {
+		d.add("agents", "wrong", c.title+" was set up to run pleat, but not this program, or not any more", again)
+		return
+	}
+	s, err := readHookState(d.p, c.name)
+	when := s.Begun.Format(time.DateTime)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		d.add("agents", "ok", c.title+" runs pleat when it compacts; it has not yet", "")
+	case err != nil:
+		d.add("agents", "wrong", err.Error(), "delete the file")
+	case s.Error != "":
+		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error), "mend that, or "+
+			"pleat setup "+c.name+" --inside --undo")
+	case s.Ended.IsZero() && time.Since(s.Begun) > hookTime:
+		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.title, when), again)
+	default:
+		d.add("agents", "ok", fmt.Sprintf("%s runs pleat when it compacts; the last time at %s, as session %s", c.title, when,
+			s.Session), "")
 	}
 }
 

@@ -231,7 +231,7 @@ type hookState struct {
 	Ended   time.Time `json:"ended,omitzero"`
 	Client  string    `json:"client,omitempty"`  // the session, as the agent names it
 	Session string    `json:"session,omitempty"` // as pleat does
-	Page    int       `json:"page,omitempty"` // bytes of the page that the agent got
+	Page    int       `json:"page,omitempty"`    // bytes of the page that the agent got
 	Error   string    `json:"error,omitempty"`
 }
 

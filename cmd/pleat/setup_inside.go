@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -35,6 +36,18 @@ func (c client) hasInside(p *term.Console) bool {
 		undo, err := undoFile(p, record)
 		return err == nil && !missing(undo)
 	})
+}
+
+// isInside reports whether an agent is set up to run a program.
+func (c client) isInside(p *term.Console, program string) bool {
+	changes, err := c.insideChanges(p.Getenv, program)
+	if err != nil {
+		return false
+	}
+	text, err := os.ReadFile(changes[0].path)
+	quoted, failed := json.Marshal(program)
+	return err == nil && failed == nil && (bytes.Contains(text, quoted) ||
+		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hookName))
 }
 
 // inside puts pleat inside an agent, or takes that back; with all, the address of a proxy too.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -192,16 +193,18 @@ func openExport(p *term.Console, name string) (file *os.File, shown string, err 
 
 func forgetCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "forget SESSION",
-		Args:  takes(1, 1, "one session"),
-		Short: "delete a session from the store for good",
+		Use:   "forget SESSION|--all",
+		Args:  takes(0, 1, "one session, or --all"),
+		Short: "delete a session from the store for good, or all that pleat has",
 		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
 sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
 file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
 be undone: run "pleat store export" first for what you may want back. The files of a rehearsal
 are deleted too.
 
-The name must be complete. On a terminal you are asked; elsewhere --yes is needed.`,
+The name must be complete. On a terminal you are asked; elsewhere --yes is needed. --all deletes
+all that pleat keeps on this machine: the store and the rest of its data folder. What it has
+changed in agents has to be taken back first, with "pleat setup --undo".`,
 		Example: `pleat store forget file:3f9c20b17a44e05d
 # without asking
 pleat store forget file:3f9c20b17a44e05d --yes`,
@@ -209,7 +212,8 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	yes := fs.Bool("yes", false, "do not ask")
-	c.RunE = runs(p, onStore(f, stores.MustExist,
+	all := fs.Bool("all", false, "delete all that pleat keeps on this machine")
+	one := onStore(f, stores.MustExist,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
 			key := f.Key(args[0])
 			info, err := stores.Find(ctx, st, f, key.Session)
@@ -241,6 +245,41 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 			}
 			p.Printf("Forgot session %s.\n", key.Session)
 			return nil
-		}))
+		})
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		switch {
+		case *all == (len(args) > 0):
+			return term.UsageError("forget takes one session, or --all")
+		case *all:
+			return forgetEverything(ctx, p, f, *yes)
+		}
+		return one(ctx, p, args)
+	})
 	return c
+}
+
+// forgetEverything deletes the store and pleat's data folder.
+func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes bool) error {
+	path, err := stores.Path(p, f.Path)
+	if err == nil && stores.Scheme(path) != "" {
+		err = fmt.Errorf("%s is not on this machine: drop the database yourself", stores.Title(path))
+	}
+	own, failed := stores.Path(p, "")
+	if err := cmp.Or(err, failed); err != nil {
+		return err
+	}
+	if records, err := undoRecords(p); err != nil || len(records) > 0 {
+		return cmp.Or(err, errors.New("pleat has changed settings of agents: take that back first, with \"pleat setup --undo\""))
+	}
+	dir := filepath.Dir(own)
+	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s for good?", path, dir)); err != nil {
+		return err
+	}
+	for _, name := range []string{path, path + "-wal", path + "-shm", dir} {
+		err = errors.Join(err, os.RemoveAll(name))
+	}
+	if err == nil {
+		p.Printf("Deleted %s and %s.\n", path, dir)
+	}
+	return err
 }
