@@ -25,6 +25,9 @@ type Turn struct {
 	// Idle is the time since the previous request, where it is known: with it the
 	// session can tell that the provider's cache is cold. Zero: not known.
 	Idle time.Duration
+	// Since is the first message of the turn, where the caller answers calls before the turn
+	// is over: what it brought stays as if no model had seen it. Zero: not known.
+	Since int
 }
 
 // View returns what the model is to be sent now. If the window forces it, or the policy
@@ -37,6 +40,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	defer s.mu.Unlock()
 	snap := s.snapshot()
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
+	s.st.Since = turn.Since
 	o, due := s.due(turn)
 	if !due || o.Trigger.Voluntary() {
 		legal, err := s.stillLegal(ctx)

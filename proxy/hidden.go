@@ -73,7 +73,7 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 		if err := c.record(ctx, []string{""}, &open, time.Time{}); err != nil {
 			return err
 		}
-		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{}) })
+		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{Since: t.since()}) })
 		if err != nil {
 			return err
 		}
@@ -136,6 +136,17 @@ func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 		t.client = append(t.client, -1)
 	}
 	return nil
+}
+
+// since is the first message of the transcript that the client's newest request brought.
+func (t *turn) since() int {
+	list := t.req.messages
+	for i, m := range slices.Backward(list) {
+		if isAnswer(m) {
+			return t.mark.At - (len(list) - 1 - i)
+		}
+	}
+	return 0
 }
 
 // resume takes up the hidden rounds after the turn's mark whose answer did not end: the

@@ -222,7 +222,9 @@ func (rw *rewriter) advance(
 			return nil, p, err
 		}
 	}
-	v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{Idle: idle}) })
+	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
+		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since()})
+	})
 	if errors.Is(err, errMoved) {
 		err = store.ErrConflict // somebody wrote while the epoch was made
 	}

@@ -36,6 +36,14 @@ func (s *State) answered() {
 	s.spent.saved += s.Layout.Head.Total() + s.Whole() - s.Parts.Total()
 }
 
+// seen is how many messages count as seen by a model: not those of a turn that is not over.
+func (s *State) seen() int {
+	if s.Since > 0 {
+		return min(s.asked, s.Since)
+	}
+	return s.asked
+}
+
 // Most sessions are short, and end before an epoch that nothing forced has paid for itself.
 // So a session with fewer than youngRequests may open one only if, were this request its
 // last, it would have cost at most youngLoss more than without folds.
@@ -86,7 +94,7 @@ func (s *State) PayingFrom(l fold.Saver, r model.Rates, cold bool) (int, fold.Ca
 			keep--
 			saves := l.Saves(s.Layout.Result(transcript.BlockRef{Message: i, Block: b}))
 			switch {
-			case i >= s.asked || saves == 0:
+			case i >= s.seen() || saves == 0:
 			case keep >= 0:
 				soon += saves
 			default:

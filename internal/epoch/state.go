@@ -21,6 +21,7 @@ type State struct {
 	// an answer follows: another session had them.
 	Forked bool
 	Marked int // number of messages before the newest mark or view
+	Since  int // the first message of a turn that is not over; 0: not known
 
 	Folds   []*fold.Fold // every fold ever made; Folds[i] has the number i+1
 	Born    fold.Set     // of these, the ones made at birth: these blocks were never shown whole
@@ -132,7 +133,7 @@ func (s *State) Folded() bool { return !s.Layout.In.IsEmpty() }
 // Past returns what a plan has to know of the session.
 func (s *State) Past() fold.Past {
 	o := fold.Past{
-		Epoch: s.Epochs + 1, Folds: len(s.Folds), Seen: s.asked, Answered: s.heard, Ahead: s.expected(), Born: s.Born,
+		Epoch: s.Epochs + 1, Folds: len(s.Folds), Seen: s.seen(), Answered: s.heard, Ahead: s.expected(), Born: s.Born,
 		Pins: s.Pins, Notes: s.Notes,
 	}
 	for _, k := range s.inEffect() {

@@ -1,0 +1,60 @@
+package proxy
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// curious recalls three earlier outputs, one after the other, once it has read the last one.
+type curious struct {
+	script *upstream.Server
+	last   string // what the newest output ends with
+	line   string // a line of it
+	asked  int
+	lost   []int // of the rounds, those that lacked that line
+}
+
+func (c *curious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	var seen capture
+	seen.to = http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	seen.ServeHTTP(w, r)
+	raw := string(seen.bodies[0])
+	switch {
+	case c.asked == 0 && !strings.Contains(raw, c.last):
+		c.script.ServeHTTP(w, httptest.NewRequest(r.Method, r.URL.String(), strings.NewReader(raw)))
+		return
+	case c.asked > 0 && !strings.Contains(raw, c.line):
+		c.lost = append(c.lost, c.asked)
+	}
+	content, stop := `{"type":"text","text":"That is all."}`, "end_turn"
+	if c.asked < 3 {
+		content = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"unfold","input":{"handle":"#%d"}}`, c.asked, 2+2*c.asked)
+		stop = "tool_use"
+	}
+	c.asked++
+	w.Header().Set("Content-Type", "application/json")
+	fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[%s],"stop_reason":%q,`+
+		`"usage":{"input_tokens":%d,"output_tokens":5}}`, content, stop, len(raw)/4)
+}
+
+// What the newest request brought stays while its turn is open, whatever is recalled, as long
+// as there is anything else to fold.
+func TestNewestResultStaysInItsTurn(t *testing.T) {
+	for _, pages := range []int{12, 13, 14, 15, 16, 17, 18, 19, 20} {
+		up := &curious{
+			script: upstream.New(upstream.Options{Calls: pages, Bytes: 9_000}),
+			last:   fmt.Sprintf("step-%d-done", pages), line: fmt.Sprintf("step %d line 20 value", pages),
+		}
+		a := newAgent(messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")
+		a.streams = false
+		a.run(t)
+		if up.asked != 4 || len(up.lost) > 0 {
+			t.Errorf("%d pages: %d recalls; the newest page was gone in rounds %v", pages, up.asked, up.lost)
+		}
+	}
+}
