@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -175,42 +174,6 @@ func (h *Handler) Knows(host string) bool {
 		return true
 	}
 	return slices.ContainsFunc(h.rw.o.Hosts, func(n string) bool { return n == "*" || strings.EqualFold(n, name) })
-}
-
-// upstream says where a request goes: by its wire, else by the provider whose headers and
-// key it has; nil: nowhere. A key never goes to a provider that it may not belong to.
-func (h *Handler) upstream(r *http.Request) *url.URL {
-	o, path := &h.rw.o, r.URL.Path+"/"
-	bearer, _ := bearerOf(r.Header.Get("Authorization"))
-	_, isGemini := routeGemini(r.URL.Path)
-	switch {
-	case r.Header.Get("X-Goog-Api-Key") != "", r.URL.Query().Has("key"), isGemini:
-		return o.Gemini
-	case strings.Contains(path, "/v1/messages/"), first(r.Header, "Anthropic-Version", "X-Api-Key") != "":
-		return o.Anthropic
-	case strings.Contains(path, "/chat/completions/"), strings.Contains(path, "/responses/"):
-		return o.OpenAI
-	case strings.HasPrefix(bearer, "sk-ant-"):
-		return o.Anthropic
-	case bearer == "" && first(r.Header, "Api-Key", "Cookie") == "":
-		return cmp.Or(o.OpenAI, o.Anthropic) // there is no key
-	case strings.HasPrefix(bearer, "AIza"), strings.HasPrefix(bearer, "ya29."), strings.Contains(path, "/v1beta/"):
-		return o.Gemini
-	case strings.HasPrefix(bearer, "sk-"), strings.Contains(path, "/v1/"), r.Header.Get("Chatgpt-Account-Id") != "":
-		return o.OpenAI // servers that speak its format take any key
-	}
-	return nil
-}
-
-// direct points a request to its upstream and leaves the rest unchanged.
-func (h *Handler) direct(p *httputil.ProxyRequest) {
-	p.SetURL(h.upstream(p.In))
-	p.Out.URL.RawQuery = p.In.URL.RawQuery
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"} {
-		if v, ok := p.In.Header[name]; ok {
-			p.Out.Header[name] = v
-		}
-	}
 }
 
 // fail answers when there is no reply to pass on.

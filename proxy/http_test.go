@@ -40,6 +40,7 @@ func TestPassThrough(t *testing.T) {
 		req, _ := http.NewRequest(tt.method, url+tt.path, strings.NewReader(tt.body))
 		req.Header.Set("X-Mine", "yes")
 		req.Header.Set("User-Agent", "me/1")
+		req.Header.Set("Authorization", "Bearer sk-x")
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)

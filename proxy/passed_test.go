@@ -7,51 +7,106 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-
-	"github.com/pleat-dev/pleat/store"
 )
 
-// A key goes to its own provider or nowhere, whatever the path.
+// A key goes to its own provider or nowhere, whatever the path; a request without one goes
+// where its wire says, or nowhere.
 func TestKeysGoToTheirProvider(t *testing.T) {
-	named := func(name string) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, name) })
+	a, o, g, none := byAnthropic, byOpenAI, byGemini, nobody
+	paths := []string{
+		"/v1/messages", "/v1/messages/batches", // Anthropic's
+		"/v1/chat/completions", "/v1/responses/resp_1", // OpenAI's
+		"/v1beta/models/m:generateContent", "/v1/models/m:countTokens", // Gemini's
+		"/v1beta/openai/chat/completions", "/v1beta/files",
+		"/v1/embeddings", "/v1/models/ft:gpt-4o:org", "/v1/threads/t_1/messages",
+		"/v1/oauth/token", "/api/hello", "/foo",
 	}
-	o := Options{Store: store.NewMemory(), Anthropic: serve(t, named("anthropic")), OpenAI: serve(t, named("openai"))}
-	h, err := NewHandler(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	url := serve(t, h).String()
-	for _, tt := range []struct{ path, header, key, want string }{
-		{"/v1beta/models/gemini-2.5-pro:streamGenerateContent?alt=sse", "X-Goog-Api-Key", "AIzaX", ""},
-		{"/v1beta/models/gemini-2.5-pro:generateContent?key=AIzaX", "", "", ""},
-		{"/v1/models/gemini-2.5-pro:generateContent", "X-Goog-Api-Key", "AIzaX", ""},
-		{"/v1/models/gemini-2.5-pro:generateContent", "Authorization", "Bearer ya29.x", ""},
-		{"/v1/models/ft:gpt-4o:org", "Authorization", "Bearer sk-proj-x", "openai"},
-		{"/v1/messages", "X-Goog-Api-Key", "AIzaX", ""},
-		{"/v1beta/openai/chat/completions", "Authorization", "Bearer AIzaX", "openai"},
-		{"/v1/threads/thread_1/messages", "Authorization", "Bearer sk-proj-x", "openai"},
-		{"/v1/embeddings", "Authorization", "Bearer sk-proj-x", "openai"},
-		{"/v1/embeddings", "Authorization", "Bearer anything", "openai"},
-		{"/v1/files", "Authorization", "Bearer sk-ant-oat-x", "anthropic"},
-		{"/v1/messages/batches", "Authorization", "Bearer gateway", "anthropic"},
-		{"/v1/complete", "X-Api-Key", "x", "anthropic"},
-		{"/somewhere", "Authorization", "Bearer who-knows", ""},
-		{"/somewhere", "Cookie", "session=1", ""},
-		{"/somewhere", "", "", "openai"},
+	for _, tt := range []struct {
+		header, key string
+		want        []provider
+	}{
+		{"", "", []provider{a, a, o, o, g, g, o, none, none, none, none, none, none, none}},
+		{"Cookie", "session=1", []provider{a, a, o, o, g, g, o, none, none, none, none, none, none, none}},
+		{"Authorization", "Bearer sk-ant-oat-x", []provider{a, a, a, a, a, a, a, a, a, a, a, a, a, a}},
+		{"Authorization", "Bearer sk-proj-x", []provider{o, o, o, o, o, o, o, o, o, o, o, o, o, o}},
+		{"Authorization", "Bearer AIzaX", []provider{g, g, g, g, g, g, g, g, g, g, g, g, g, g}},
+		{"Authorization", "Bearer ya29.x", []provider{g, g, g, g, g, g, g, g, g, g, g, g, g, g}},
+		{"Authorization", "Bearer sk-of-a-gateway", []provider{a, a, o, o, g, g, o, g, o, o, o, o, o, o}},
+		{"Authorization", "Bearer anything", []provider{a, a, o, o, g, g, o, g, o, o, o, o, none, none}},
+		{"X-Api-Key", "sk-ant-x", []provider{a, a, a, a, a, a, a, a, a, a, a, a, a, a}},
+		{"X-Api-Key", "anything", []provider{a, a, none, none, none, none, none, a, a, a, a, a, a, a}},
+		{"X-Goog-Api-Key", "AIzaX", []provider{g, g, g, g, g, g, g, g, g, g, g, g, g, g}},
+		{"X-Goog-Api-Key", "anything", []provider{none, none, none, none, g, g, none, g, g, g, g, g, g, g}},
+		{"Api-Key", "anything", []provider{none, none, o, o, none, none, o, o, o, o, o, o, o, o}},
+		{"?key", "AIzaX", []provider{g, g, g, g, g, g, g, g, g, g, g, g, g, g}},
+		{"?key", "anything", []provider{none, none, none, none, g, g, none, g, g, g, g, g, g, g}},
 	} {
-		req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader("{}"))
-		if tt.header != "" {
-			req.Header.Set(tt.header, tt.key)
+		for i, path := range paths {
+			r, _ := http.NewRequest(http.MethodPost, "http://localhost"+path, nil)
+			if tt.header == "?key" {
+				r.URL.RawQuery = "key=" + tt.key
+			} else if tt.header != "" {
+				r.Header.Set(tt.header, tt.key)
+			}
+			if got := addressee(r); got != tt.want[i] {
+				t.Errorf("%s with %s %s: %q, want %q", path, tt.header, tt.key, got, tt.want[i])
+			}
 		}
+	}
+	for _, tt := range []struct {
+		path   string
+		header http.Header
+		want   provider
+	}{
+		{"/v1/messages?key=x", http.Header{"X-Api-Key": {"sk-ant-x"}}, a},
+		{"/v1/messages?key=x", http.Header{"X-Api-Key": {"anything"}}, a},
+		{"/v1/messages?key=AIzaX", http.Header{"X-Api-Key": {"sk-ant-x"}}, none},
+		{"/v1/models", http.Header{"Anthropic-Version": {"2023-06-01"}}, a},
+		{"/backend-api/codex", http.Header{"Authorization": {"Bearer eyJ.x.y"}, "Chatgpt-Account-Id": {"1"}}, o},
+	} {
+		r, _ := http.NewRequest(http.MethodPost, "http://localhost"+tt.path, nil)
+		r.Header = tt.header
+		if got := addressee(r); got != tt.want {
+			t.Errorf("%s with %v: %q, want %q", tt.path, tt.header, got, tt.want)
+		}
+	}
+}
+
+// An upstream's address may name a version of its own, with or without anything behind it.
+func TestUpstreamAddresses(t *testing.T) {
+	up := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.RequestURI()) }))
+	for _, tt := range []struct{ base, path, want string }{
+		{"", "/v1/chat/completions?x=1", "/v1/chat/completions?x=1"},
+		{"/v1", "/v1/chat/completions", "/v1/chat/completions"},
+		{"/v1/", "/v1/chat/completions", "/v1/chat/completions"},
+		{"/openai/v1", "/v1/chat/completions", "/openai/v1/chat/completions"},
+		{"/api/paas/v4", "/v1/chat/completions", "/api/paas/v4/chat/completions"},
+		{"/api/v3", "/v1/responses", "/api/v3/responses"},
+		{"/api/v3", "/v1/files/a%2Fb", "/api/v3/files/a%2Fb"},
+		{"/v1beta/openai", "/v1/chat/completions", "/v1beta/openai/chat/completions"},
+		{"/v1beta/openai", "/chat/completions", "/v1beta/openai/chat/completions"},
+		{"/gateway", "/v1/chat/completions", "/gateway/v1/chat/completions"},
+		{"/api/anthropic", "/v1/messages", "/api/anthropic/v1/messages"},
+		{"/api/v2", "/v1/messages", "/api/v2/messages"},
+		{"/v1beta", "/v1beta/models/m:generateContent", "/v1beta/models/m:generateContent"},
+	} {
+		to := *up
+		to.Path = tt.base
+		reports := newReports()
+		url := startAt(t, &to, Options{Report: reports.add})
+		req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Hi."}]}`))
+		req.Header.Set("Authorization", "Bearer anything")
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
-		if tt.want == "" && resp.StatusCode != http.StatusNotFound || tt.want != "" && string(got) != tt.want {
-			t.Errorf("%s with %s: %d %s, want %q", tt.path, tt.header, resp.StatusCode, got, tt.want)
+		if string(got) != tt.want {
+			t.Errorf("%s at %q goes to %s, want %s", tt.path, tt.base, got, tt.want)
+		}
+		if r := reports.wait(1)[0]; strings.HasSuffix(tt.want, "/messages") && r.Format == "" {
+			t.Errorf("%s at %q is not known as a conversation", tt.path, tt.base)
 		}
 	}
 }
@@ -72,7 +127,9 @@ func TestNotUnderstood(t *testing.T) {
 		{"/v1/responses", `{"model":"m","previous_response_id":"resp_1","input":[{"role":"user","content":"Go on."}]}`},
 	} {
 		for range 2 {
-			resp, err := http.Post(url+tt.path, "application/json", strings.NewReader(tt.body))
+			req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader(tt.body))
+			req.Header.Set("Authorization", "Bearer key")
+			resp, err := http.DefaultClient.Do(req)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/http"
+	"regexp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/relay"
@@ -198,14 +199,15 @@ var messages = &protocol{
 	results: messageResults,
 }
 
+// routeMessages knows /v1/messages, and the same of any other version that an upstream's
+// address names. Messages of anything else, such as a thread, are not meant.
 func routeMessages(path string) (address, bool) {
 	before, counts := strings.CutSuffix(path, "/count_tokens")
-	suffix := "/v1/messages"
-	if counts {
-		suffix = "/messages"
-	}
-	return address{counts: counts}, strings.HasSuffix(before, suffix)
+	base, ok := strings.CutSuffix(before, "/messages")
+	return address{counts: counts}, ok && (counts || versionEnd.MatchString(base))
 }
+
+var versionEnd = regexp.MustCompile(`/v[0-9][^/]*$`)
 
 // messageResults makes the message that answers our calls: all results are in one.
 func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {

@@ -283,7 +283,7 @@ func upstreamURL(s string) (*url.URL, error) {
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return nil, term.UsageError(fmt.Sprintf("%q is not the address of a provider (want https://HOST)", s))
 	}
-	u.Path = strings.TrimSuffix(strings.TrimSuffix(u.Path, "/"), "/v1") // clients add it themselves
+	u.Path = strings.TrimSuffix(u.Path, "/")
 	return u, nil
 }
 

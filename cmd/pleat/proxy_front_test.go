@@ -190,6 +190,7 @@ func TestFrontKeepsToken(t *testing.T) {
 			r := httptest.NewRequest(http.MethodGet, path, nil)
 			r.Host = "127.0.0.1:4141"
 			r.Header.Set(tokenHeader, token)
+			r.Header.Set("Authorization", "Bearer key")
 			f.ServeHTTP(httptest.NewRecorder(), r)
 		}
 	}
