@@ -138,7 +138,9 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if err := s.o.check(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
-	s.o.fill()
+	if err := s.o.fill(); err != nil {
+		return nil, fmt.Errorf("open session %s: %w", key, err)
+	}
 	s.dig.guard = digest.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = new(tokens.Calibration)
@@ -162,9 +164,6 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 
 // check reports options that make no sense.
 func (o *Options) check() error {
-	if err := o.Budget.Check(); err != nil {
-		return fmt.Errorf("budget: %w", err)
-	}
 	if o.Memory < 0 {
 		return fmt.Errorf("%d bytes of memory", o.Memory)
 	}
@@ -183,7 +182,7 @@ func (o *Options) check() error {
 	return o.Policy.Check()
 }
 
-func (o *Options) fill() {
+func (o *Options) fill() error {
 	o.fillWire()
 	if o.Policy.IsZero() {
 		o.Policy = policy.Default()
@@ -211,7 +210,7 @@ func (o *Options) fill() {
 		o.Now = time.Now
 	}
 	o.Digest.Fill(o.Policy.Asks().Breaker, o.Model)
-	o.fillBudget()
+	return o.fillBudget()
 }
 
 func (o *Options) fillWire() {
@@ -228,7 +227,8 @@ func (o *Options) fillWire() {
 	}
 }
 
-func (o *Options) fillBudget() {
+// fillBudget works the budget out that the policy and the model leave.
+func (o *Options) fillBudget() error {
 	window := o.Budget.Window
 	o.Budget = o.Budget.Or(o.Policy.Budget)
 	if m := o.Model.Window; window == 0 && m > 0 && (o.Budget.Window == 0 || o.Budget.Window > m) {
@@ -237,6 +237,10 @@ func (o *Options) fillBudget() {
 	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
 		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
 	}
+	if err := o.Budget.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	return nil
 }
 
 func (o *Options) headParts() fold.Parts {
@@ -254,11 +258,20 @@ func (o *Options) headParts() fold.Parts {
 func (s *Session) Key() store.SessionKey { return s.key }
 
 // SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
-func (s *Session) SetBudget(b fold.Budget) {
+// What was only guessed from a refusal without numbers is forgotten. With an error the budget
+// stays.
+func (s *Session) SetBudget(b fold.Budget) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.o.Budget = b
-	s.o.fillBudget()
+	o := s.o
+	o.Budget = b
+	if err := o.fillBudget(); err != nil {
+		return fmt.Errorf("set budget of session %s: %w", s.key, err)
+	}
+	if s.o.Budget = o.Budget; s.refusedAt > 0 {
+		s.cap, s.refusedAt = 0, 0
+	}
+	return nil
 }
 
 // Len is the number of messages.

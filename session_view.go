@@ -267,7 +267,13 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 // result is folded that no model has seen, unless the view is nearly as large as a refused
 // one. The same bytes are never sent twice: if nothing can be folded any more it returns
 // [ErrCannotFit].
+//
+// Nil stands for a refusal of which nothing is known. An error that is no overflow, such as a
+// rate limit, is returned as it is and changes nothing.
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
+	if e != nil && !e.Overflow() {
+		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	v, err := s.refused(ctx, e)

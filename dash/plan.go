@@ -197,11 +197,14 @@ func (h *Handler) outcome(
 	warning := ""
 	m, _ := model.DefaultModels().Lookup(info.Model)
 	err = h.scratch.use(ctx, h.o.Store, s, h.counted.count(m), pol, func(c *pleat.Session) error {
-		c.SetBudget(library.Fit(budget))
-		if err := c.UndoAll(ctx); err != nil {
+		err := c.SetBudget(library.Fit(budget))
+		if err == nil {
+			err = c.UndoAll(ctx)
+		}
+		if err != nil {
 			return err
 		}
-		_, err := c.View(ctx, pleat.Turn{})
+		_, err = c.View(ctx, pleat.Turn{})
 		if errors.Is(err, fold.ErrCannotFit) {
 			o.Problem, err = sentence(err), nil
 		}

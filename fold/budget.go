@@ -187,6 +187,9 @@ func (b Budget) Check() error {
 			return fmt.Errorf("%s at %s is not within the window", l.name, l.Level)
 		}
 	}
+	if b.Window > 0 && b.Output.of(b.Window) >= b.Window {
+		return fmt.Errorf("output at %s leaves nothing of a window of %d tokens for the prompt", b.Output, b.Window)
+	}
 	return nil
 }
 

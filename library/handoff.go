@@ -99,7 +99,7 @@ func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) er
 // and is folded only once.
 func Fit(tokens int) fold.Budget {
 	one, all := fold.Tokens(1), fold.Share(1)
-	return fold.Budget{Window: tokens + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
+	return fold.Budget{Window: max(tokens, 1) + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
 }
 
 // fit folds until the text fits. A message has other tokens as text than on a wire, so the
@@ -108,7 +108,9 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 	room := h.budget - h.counter.CountText(h.head()+Earlier("")) + h.apart
 	shortest := "" // what was said
 	for range 4 {
-		h.s.SetBudget(Fit(room))
+		if err := h.s.SetBudget(Fit(room)); err != nil {
+			return "", err
+		}
 		if h.s.Tokens(0, h.s.Len()) > room && len(h.s.Report().Epochs) == 0 {
 			if _, err := h.s.Compact(ctx, ""); err != nil && !errors.Is(err, fold.ErrCannotFit) {
 				return "", err

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"maps"
 	"net"
@@ -90,6 +91,9 @@ type Options struct {
 func (o *Options) fill() error {
 	if o.Store == nil {
 		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
+	}
+	if o.Window < 0 {
+		return fmt.Errorf("set up proxy: a window of %d tokens", o.Window)
 	}
 	o.Recall = cmp.Or(o.Recall, RecallTools)
 	switch o.Recall {

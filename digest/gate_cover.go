@@ -1,0 +1,80 @@
+package digest
+
+import (
+	"fmt"
+	"unicode"
+
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// cover is what the turns are about, by which a digest of them is told from a refusal, a
+// promise and a text about something else.
+type cover struct {
+	names map[uint64]bool // anchors
+	words map[string]bool // beginnings of longer words, for conversations without names
+}
+
+func newCover(src *Source) *cover {
+	c := &cover{make(map[uint64]bool), make(map[string]bool)}
+	c.add(src.Prev)
+	for i := range src.Msgs {
+		for _, b := range src.Msgs[i].Blocks().All() {
+			c.add(transcript.BlockText(b))
+		}
+	}
+	return c
+}
+
+func (c *cover) add(txt string) {
+	for _, a := range text.AppendAnchors(nil, txt) {
+		c.names[a.Hash] = true
+	}
+	for _, w := range longWords(txt) {
+		c.words[w] = true
+	}
+}
+
+// longWords are the beginnings of words that carry a meaning. In scripts that put no space
+// between words any two characters stand for one.
+func longWords(txt string) []string {
+	var out []string
+	for _, w := range plainWords(txt) {
+		r := []rune(w)
+		switch {
+		case unicode.In(r[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai):
+			for i := range len(r) - 1 {
+				out = append(out, string(r[i:i+2]))
+			}
+		case len(r) >= 5:
+			out = append(out, stemOf(w))
+		}
+	}
+	return out
+}
+
+// enough is how many of so many names a digest has to have at least.
+func enough(names int) int { return min(3, names/5) }
+
+// lacks says what a digest lacks that says nothing of the turns; empty: it does.
+func (c *cover) lacks(txt string) string {
+	d := cover{make(map[uint64]bool), make(map[string]bool)}
+	d.add(txt)
+	if enough(len(c.names)) > 0 {
+		return missing("names", c.names, d.names)
+	}
+	return missing("words", c.words, d.words)
+}
+
+func missing[K comparable](what string, all, told map[K]bool) string {
+	n := 0
+	for k := range told {
+		if all[k] {
+			n++
+		}
+	}
+	if n >= enough(len(all)) {
+		return ""
+	}
+	return fmt.Sprintf("it tells nothing of the turns: %d of their %s %s", n, text.Thousands(len(all)), what)
+}
