@@ -3,6 +3,7 @@ package digest
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,6 +15,7 @@ import (
 type gateSource struct {
 	names *sourceNames
 	said  []spoken // by people
+	cover *cover
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
@@ -33,7 +35,7 @@ func newGateSource(src *Source, o Options) *gateSource {
 			n.add(transcript.BlockText(b))
 		}
 	}
-	g := &gateSource{names: n}
+	g := &gateSource{names: n, cover: newCover(src)}
 	for i := range src.Msgs {
 		m := &src.Msgs[i]
 		for k, b := range m.Blocks().All() {
@@ -88,6 +90,8 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	switch {
 	case strings.TrimSpace(txt) == "":
 		return refuse(FoundEmpty, "")
+	case !utf8.ValidString(txt):
+		return refuse(FoundEmpty, "it is no text: not UTF-8")
 	case tokens > w.room+w.room/gateSlack:
 		return refuse(FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
 	case tokens >= w.replaces:
@@ -120,6 +124,10 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 		r.findings = append(r.findings, Finding{FoundEmpty, "nothing is left of it"})
 		return r
 	case invented > max(mostInvented, tokens/250) || (tokens-left)*mostStruck > tokens && invented > 1:
+		return r
+	}
+	if lacks := g.cover.lacks(r.text); lacks != "" {
+		r.findings = append(r.findings, Finding{FoundEmpty, lacks})
 		return r
 	}
 	r.ok = true

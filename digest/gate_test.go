@@ -71,7 +71,9 @@ func TestGate(t *testing.T) {
 		{"a section that is struck goes", "### Files\n- Created a_new_thing.go.\n### State\n- Port 8081.", "### State\n- Port 8081."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, findings, ok := digest.CheckDigest(gated(), tt.in)
+			const about = "- `TestFold` fails in fold_test.go with v1.26.3.\n"
+			got, findings, ok := digest.CheckDigest(gated(), about+tt.in)
+			got = strings.TrimPrefix(got, about)
 			want := tt.want
 			if want == "" {
 				want = tt.in
@@ -116,9 +118,38 @@ func TestGateRefs(t *testing.T) {
 		{"- Call #999 failed.", true},
 		{"- It was raised to 138.", true},
 	} {
-		_, findings, _ := digest.CheckDigest(msgs, "- Port 8081.\n"+tt.in)
+		_, findings, _ := digest.CheckDigest(msgs, "- Port 8081 in fold_test.go with v1.26.3.\n"+tt.in)
 		if got := len(findings) > 0; got != tt.struck {
 			t.Errorf("%s: %v", tt.in, findings)
+		}
+	}
+}
+
+// What says nothing of the conversation is no digest of it.
+func TestGateCover(t *testing.T) {
+	prose := []transcript.Message{
+		transcript.User("Please write a poem about autumn leaves, falling slowly over the quiet river."),
+		transcript.Assistant(transcript.Say("Golden leaves are falling, whispering goodbye; the river carries summer away.")),
+		transcript.User("Lovely! Another verse about the harvest moon, please."),
+		transcript.Assistant(transcript.Say("The harvest moon climbs over meadows, silver on the water, patient and bright.")),
+	}
+	for _, tt := range []struct {
+		text         string
+		names, words bool // whether it passes for a conversation with names, and without
+	}{
+		{"ok", false, false},
+		{"I'm sorry, I can't help with that.", false, false},
+		{"Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor incididunt ut labore.", false, false},
+		{"The conversation was summarized above.", false, false},
+		{"\xff\xfe TestFold fold_test.go 8081 leaves river autumn", false, false},
+		{"- `TestFold` fails in fold_test.go at port 8081.", true, false},
+		{"- The poem about autumn got a second verse, on the harvest moon over the river.", false, true},
+	} {
+		if _, found, ok := digest.CheckDigest(gated(), tt.text); ok != tt.names {
+			t.Errorf("%q passes: %v %v", tt.text, ok, found)
+		}
+		if _, found, ok := digest.CheckDigest(prose, tt.text); ok != tt.words {
+			t.Errorf("%q passes for prose: %v %v", tt.text, ok, found)
 		}
 	}
 }

@@ -25,9 +25,9 @@ import (
 func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 	const rule = "We're refactoring billing. Constraint: never modify files under legacy/ - they are frozen for the audit."
 	for _, name := range []string{"says nothing of it", "contradicts it"} {
-		text := "<digest>\n### State\n- Billing is being refactored.\n</digest>"
+		text := "<digest>\n### State\n- Billing is being refactored.\n" + someFiles + "</digest>"
 		if name == "contradicts it" {
-			text = "<digest>\n### State\n- Billing is being refactored.\n" +
+			text = "<digest>\n### State\n- Billing is being refactored.\n" + someFiles +
 				"- The user agreed that files under legacy/ may be modified.\n</digest>"
 		}
 		t.Run(name, func(t *testing.T) {
@@ -67,13 +67,16 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 	}
 }
 
+// someFiles are names of the made-up conversation: a digest without any tells nothing of it.
+const someFiles = "- Read: src/file1.go, src/file2.go, src/file3.go.\n"
+
 // Ten digests in a row by a model that paraphrases: what code keeps is still exact.
 func TestChainedDigests(t *testing.T) {
 	m := &pleattest.Script{Then: func(n int, req *model.Request) (model.Reply, error) {
 		return pleattest.Say(
 			fmt.Sprintf(
 				"<digest>\n### State\n- Some more handlers were looked at, round %d or so.\n"+
-					"- Things take their locks early, it seems.\n</digest>",
+					"- Things take their locks early, it seems.\n"+someFiles+"</digest>",
 				n%10,
 			),
 		).Reply, nil
@@ -132,7 +135,8 @@ func TestChainedDigests(t *testing.T) {
 func TestMergedDigestKeepsFacts(t *testing.T) {
 	m := &pleattest.Script{Steps: []pleattest.Step{
 		pleattest.Say(goodDigest),
-		pleattest.Say("<digest>\n### State\n- More handlers take their locks early.\n</digest>"),
+		pleattest.Say("<digest>\n### State\n- More handlers take their locks early.\n" +
+			"- Read: src/file101.go, src/file102.go, src/file103.go.\n</digest>"),
 	}}
 	var events []pleat.Event
 	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))

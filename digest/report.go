@@ -44,7 +44,7 @@ type FindingKind string
 // in place, but a digest with too many inventions, or with too much struck, is not used
 // either.
 const (
-	FoundEmpty     FindingKind = "empty"     // no text, or nothing but analysis
+	FoundEmpty     FindingKind = "empty"     // no text, nothing but analysis, or nothing of the conversation
 	FoundTruncated FindingKind = "truncated" // the answer broke off
 	FoundTooLong   FindingKind = "too long"  // longer than its room, or than what it replaces
 	FoundToolCall  FindingKind = "tool call" // it calls a tool

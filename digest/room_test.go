@@ -64,7 +64,7 @@ func TestDigestHasTheRoom(t *testing.T) {
 				for i := 0; count(b.String()) < int(tt.share*float64(told))-30; i++ {
 					fmt.Fprintf(
 						&b,
-						"- Handler %d of a file takes its lock before the queue is drained, said for the time %d.\n",
+						"- Handler %d of src/file%[1]d.go takes its lock before the queue is drained, said for the time %d.\n",
 						i%12,
 						i%90,
 					)
