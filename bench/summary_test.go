@@ -3,6 +3,7 @@ package bench
 import (
 	"encoding/json"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -17,9 +18,12 @@ func TestSummarizer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	mdl := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
+	file := regexp.MustCompile(`\w+\.py\b`)
+	mdl := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
+		files := file.FindAllString(pleattest.Text(req.Messages), 5) // what the turns are about
 		return pleattest.Say(
-			"<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way.\n</digest>",
+			"<digest>\n### Findings\n- The build takes long because a jar of marmalade is in the way of " +
+				strings.Join(files, ", ") + ".\n</digest>",
 		).Reply, nil
 	}}
 	arms, err := ArmsByName("default", "four-layer", "tail", "summarize-85")
