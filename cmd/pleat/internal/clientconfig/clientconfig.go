@@ -269,11 +269,11 @@ func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 	exact := sum(text) == r.Sum
 	for i := len(r.Steps) - 1; i >= 0; i-- {
 		st := r.Steps[i]
-		if exact {
+		switch {
+		case exact && st.At >= 0 && st.At <= len(text) && bytes.HasPrefix(text[st.At:], []byte(st.New)):
 			text = splice(text, st.At, st.New, st.Old)
 			continue
-		}
-		if st.Key == nil {
+		case st.Key == nil:
 			continue
 		}
 		if lists, ok := s.(jsonSyntax); ok && st.Members != nil {
@@ -347,14 +347,29 @@ func replace(path string, data []byte) error {
 	})
 }
 
+// open reads a file, which need not exist. What is no regular file is not edited: a device would
+// be replaced, a pipe waits for ever, and a link that leads nowhere would become a file.
 func open(path, undo string) (*Edit, error) {
-	text, err := os.ReadFile(path)
+	e := &Edit{Path: path, undo: undo}
+	link, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		text, err = nil, nil
-	} else if err == nil && text == nil {
-		text = []byte{}
+		return e, nil
 	}
-	return &Edit{Path: path, Before: text, undo: undo}, err
+	info, missing := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case errors.Is(missing, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0:
+		return nil, fmt.Errorf("edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
+	case missing != nil:
+		return nil, missing
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("edit %s: it is not a regular file", path)
+	}
+	if e.Before, err = os.ReadFile(path); err == nil && e.Before == nil {
+		e.Before = []byte{}
+	}
+	return e, err
 }
 
 func readRecord(path string) (*record, error) {

@@ -39,6 +39,10 @@ func TestSetAndUndo(t *testing.T) {
 		{"YAML", "a.yaml", "# c\nm: x\nlist:\n  - base_url: 1\n", "# c\nm: x\nlist:\n  - base_url: 1\nbase_url: \"" + url + "\"\n", []Key{top}},
 		{"YAML value", "a.yml", "base_url: x # y\nm: 1\n", "base_url: \"" + url + "\" # y\nm: 1\n", []Key{top}},
 		{"env", ".env", "A=1", "A=1\nbase_url=" + url + "\n", []Key{top}},
+		{
+			"inside of another value", ".env", "CERT=\"-----\nbase_url=x\n-----\"\nB=2\n",
+			"CERT=\"-----\nbase_url=x\n-----\"\nB=2\nbase_url=" + url + "\n", []Key{top},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -361,4 +365,29 @@ func read(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// A record that was damaged changes nothing that it should not, and does not panic.
+func TestDamagedRecord(t *testing.T) {
+	dir := t.TempDir()
+	path, undo := filepath.Join(dir, "a.json"), filepath.Join(dir, "undo")
+	write(t, path, `{"a": "old"}`)
+	e, err := Set(path, undo, Key{[]string{"a"}, url})
+	if err == nil {
+		err = e.Write()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := read(t, undo)
+	for _, at := range []string{"-5", "3", "9999999"} {
+		write(t, undo, strings.Replace(whole, `"at": 6`, `"at": `+at, 1))
+		e, err := Undo(undo)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(e.After); got != `{"a": "old"}` {
+			t.Errorf("at %s: %s", at, got)
+		}
+	}
 }

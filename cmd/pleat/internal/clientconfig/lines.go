@@ -87,6 +87,8 @@ func (s lineSyntax) lines(text []byte) (list []line) {
 			table, l.header = tableName(string(m[1])), true
 		} else if s.tables && len(blank) > 0 && blank[0] == '[' {
 			table, l.header = "[[", true
+		} else if n := openQuote(text[at:]); s.sep == "=" && n > 0 { // a value of several lines
+			l.end = at + n
 		} else if m := keyLine[s.sep].FindSubmatchIndex(row); m != nil && !l.ignore {
 			l.name, l.from, l.to = strings.Trim(string(row[m[2]:m[3]]), `"'`), at+m[4], at+m[5]
 		}
@@ -94,6 +96,26 @@ func (s lineSyntax) lines(text []byte) (list []line) {
 		list, at = append(list, l), l.end
 	}
 	return list
+}
+
+var quoteLine = regexp.MustCompile(`^\s*(?:export\s+)?\w+\s*=\s*(["'])`)
+
+// openQuote returns where a quoted value ends that begins on the first line of a text and goes
+// on behind it; 0: there is none.
+func openQuote(text []byte) int {
+	m := quoteLine.FindSubmatchIndex(text)
+	if m == nil {
+		return 0
+	}
+	n := bytes.IndexByte(text[m[3]:], text[m[2]])
+	if n < 0 || bytes.IndexByte(text[m[3]:m[3]+n], '\n') < 0 {
+		return 0
+	}
+	end := m[3] + n
+	if feed := bytes.IndexByte(text[end:], '\n'); feed >= 0 {
+		return end + feed + 1
+	}
+	return len(text)
 }
 
 // tableName writes the name of a table in one way: [ a . "b" ] is a.b.

@@ -81,6 +81,9 @@ func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 			_ = os.Remove(file.Name())
 		}
 	}()
+	if info, err := os.Stat(name); err == nil {
+		keepOwner(file, info)
+	}
 	fill := func() error { return buffered(file, name, write) }
 	chmod := func() error { return file.Chmod(mode) }
 	rename := func() error { return os.Rename(file.Name(), name) }

@@ -1,0 +1,63 @@
+//go:build unix
+
+package clientconfig
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// What is no regular file is refused before anything is read or written.
+func TestOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "settings.json")
+	for want, lay := range map[string]func() error{
+		"not a regular file":         func() error { return os.Symlink(os.DevNull, path) },
+		"not a regular file: a pipe": func() error { return syscall.Mkfifo(path, 0o600) },
+		"not a regular file: folder": func() error { return os.Mkdir(path, 0o700) },
+		"does not exist":             func() error { return os.Symlink(filepath.Join(dir, "nowhere"), path) },
+	} {
+		if err := lay(); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Set(path, filepath.Join(dir, "undo"), Key{[]string{"a"}, "b"})
+		if what, _, _ := strings.Cut(want, ":"); err == nil || !strings.Contains(err.Error(), what) {
+			t.Errorf("%s: %v", want, err)
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+// A file keeps its owner when another user, such as root, changes it.
+func TestKeepsOwner(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files to others")
+	}
+	path := filepath.Join(t.TempDir(), "settings.json")
+	write(t, path, "{}")
+	if err := os.Chown(path, 1234, 4321); err != nil {
+		t.Fatal(err)
+	}
+	e, err := Set(path, path+".undo", Key{[]string{"a"}, "b"})
+	if err == nil {
+		err = e.Write()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 1234 || stat.Gid != 4321 {
+		t.Errorf("it belongs to %d:%d", stat.Uid, stat.Gid)
+	}
+}
