@@ -68,7 +68,9 @@ type Base struct {
 	Pages    Pages
 	Sizes    SizeQueries
 
-	tables Tables
+	tables  Tables
+	mayAdd  sync.Mutex // guards checked
+	checked bool       // the key fits what the store has
 
 	mu       sync.Mutex // guards closed and the growth of work
 	closed   bool

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"bytes"
+	"context"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/sha256"
@@ -73,6 +74,33 @@ func (k Keys) open(data []byte, use string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: open the store with its key", ErrKey)
 	}
 	return nil, fmt.Errorf("%w with a key that is not given", ErrKey)
+}
+
+// fits returns an error if the newest thing in the store was encrypted and the key that would
+// encrypt now cannot read it: what was added without it would be readable, or lost with a mistyped key.
+func (b *Base) fits(ctx context.Context) error {
+	b.mayAdd.Lock()
+	defer b.mayAdd.Unlock()
+	if b.checked {
+		return nil
+	}
+	err := b.tables.Read(ctx, func(list List) error {
+		for row, err := range list {
+			var data []byte
+			if err == nil {
+				err = row.Scan(&data)
+			}
+			if err != nil {
+				return err
+			}
+			if _, err = b.Keys.plain(data, "data"); errors.Is(err, ErrKey) {
+				return fmt.Errorf("the store %w", err)
+			}
+		}
+		return nil
+	}, b.Pages.Newest)
+	b.checked = err == nil
+	return err
 }
 
 // Column is [Column], encrypted if there is a key.

@@ -25,6 +25,7 @@ type Pages struct {
 	Bodies    string
 	FirstBody [2]any
 	Tenants   string // their names, in order
+	Newest    string // the data of the newest entry that has some
 	Orphans   string // IDs above $1 that entries have and no session, in order, and how many entries
 }
 

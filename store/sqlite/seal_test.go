@@ -108,6 +108,15 @@ func TestSealed(t *testing.T) {
 		!strings.Contains(err.Error(), "a key that is not given") {
 		t.Errorf("with another key: %v", err)
 	}
+	// Nobody without the key adds anything, which would be readable or lost.
+	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
+		st := sealed(t, path, keys...)
+		_, err := st.Append(t.Context(), store.SessionKey{Session: "new"}, 0, store.Entry{Kind: "k", Data: []byte("plain words")})
+		if err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
+			t.Errorf("with %d keys: %v", len(keys), err)
+		}
+		st.Close()
+	}
 	// Nobody without the key takes what is encrypted for damaged and mends it.
 	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
 		st := sealed(t, path, keys...)

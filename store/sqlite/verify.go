@@ -54,6 +54,7 @@ var pages = rows.Pages{
 	Bodies: "SELECT id, id, tenant, hash, size, codec, data FROM blob NOT INDEXED " +
 		"WHERE id > max($1, $2) ORDER BY id LIMIT $3",
 	Tenants:   "SELECT DISTINCT tenant FROM session ORDER BY tenant",
+	Newest:    "SELECT data FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1",
 	FirstBody: [2]any{math.MinInt64, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM entry e WHERE e.session > ?
 		AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT ?`,
