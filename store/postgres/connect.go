@@ -24,7 +24,7 @@ const (
 // quote the URL, which may have a password.
 func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(text)
-	if err != nil {
+	if err != nil || misread(text) {
 		return nil, errors.New("the URL is not one of a PostgreSQL database; it should look like " +
 			"postgres://user:password@host:5432/database, with special characters of the password as %XX")
 	}
@@ -63,6 +63,14 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 		}
 	}
 	return config, nil
+}
+
+// misread reports whether a part of a URL's password would be taken for the host, looked up and
+// shown: it has a slash, a question mark or a # before its last @.
+func misread(text string) bool {
+	_, rest, ok := strings.Cut(text, "://")
+	at := strings.IndexAny(rest, "/?#")
+	return ok && at >= 0 && strings.Contains(rest[:at], ":") && strings.Contains(rest[at:], "@")
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

@@ -317,6 +317,7 @@ func TestOpenErrors(t *testing.T) {
 		"no database":    {strings.Replace(c.URL("nosuch"), "pleat@", "pleat:hunter2@", 1), "CREATE DATABASE"},
 		"no role":        {strings.Replace(c.URL("postgres"), "pleat@", "nobody:hunter2@", 1), "refuses the user"},
 		"slash":          {"postgres://u:hunter2/x@127.0.0.1/d", "%XX"},
+		"at and slash":   {"postgres://u:hunter2@hunter2/x@127.0.0.1/d", "%XX"},
 		"percent":        {"postgres://u:hunter2%@127.0.0.1/d", "%XX"},
 		"another scheme": {"mysql://u:hunter2@127.0.0.1/d", "postgres://"},
 		"bad port":       {"postgres://u:hunter2@127.0.0.1:port/d", "postgres://"},

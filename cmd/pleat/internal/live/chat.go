@@ -278,7 +278,7 @@ func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	case "y", "yes":
 		return agent.Decision{Allow: true}
 	case "a", "always":
-		r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}] = true
+		r.always[exactly(c)] = true
 		return agent.Decision{Allow: true}
 	}
 	switch strings.ToLower(word) {

@@ -44,6 +44,21 @@ func TestPermission(t *testing.T) {
 	}
 }
 
+// "Always" for a file allows the content that was shown, and no other.
+func TestPermitWrite(t *testing.T) {
+	r := newRunning(strings.NewReader("always\n"))
+	call := agent.Call{Name: "write_file", Effect: agent.EffectWrite, Subject: "a.sh", Input: `{"path":"a.sh","content":"ls"}`}
+	if d := r.askPerson(t.Context(), call); !d.Allow {
+		t.Errorf("not allowed: %+v", d)
+	}
+	for input, want := range map[string]bool{call.Input: true, `{"path":"a.sh","content":"rm -rf ~"}`: false} {
+		call.Input = input
+		if d, err := r.permit(t.Context(), call); err != nil || d.Allow != want {
+			t.Errorf("%s: %+v, %v", input, d, err)
+		}
+	}
+}
+
 // Only the whole answer allows a call.
 func TestAnswers(t *testing.T) {
 	for typed, want := range map[string]agent.Decision{

@@ -3,7 +3,6 @@
 package live
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -111,7 +110,7 @@ type running struct {
 	stop   atomic.Pointer[context.CancelFunc] // cancels what is going on
 	asking sync.Mutex                         // guards always, which answers extend
 	rules  agent.Rules
-	always map[[2]string]bool // calls, by tool and subject, that a person allowed for good
+	always map[[2]string]bool // calls that a person allowed for good
 	work   *agent.Workspace
 	name   string // of the model, for people
 	task   string // what the rehearsal proposes
@@ -408,6 +407,14 @@ func (r *running) closing(res agent.Result) {
 	}
 }
 
+// exactly is what tells a call from others: what a command says, or all that a call writes.
+func exactly(c agent.Call) [2]string {
+	if c.Effect == agent.EffectWrite || c.Subject == "" {
+		return [2]string{c.Name, c.Input}
+	}
+	return [2]string{c.Name, c.Subject}
+}
+
 // permit applies the rules, then asks the person at the terminal.
 func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, error) {
 	r.asking.Lock() // the calls of one answer are asked about one after another
@@ -419,7 +426,7 @@ func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, err
 	switch {
 	case known:
 		return d, nil
-	case r.f.yes, r.always[[2]string{c.Name, cmp.Or(c.Subject, c.Input)}]:
+	case r.f.yes, r.always[exactly(c)]:
 		return agent.Decision{Allow: true}, nil
 	case !r.lines.terminal || r.f.asJSON:
 		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil
