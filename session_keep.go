@@ -67,14 +67,26 @@ func (s *Session) Pins() []string {
 	return slices.Clone(s.st.Pins)
 }
 
-// Note writes something down under a key, outside of the transcript. An empty text
-// removes the note.
+// Bounds of what notes may take.
+const (
+	maxNote  = 64 << 10 // bytes of a note with its key
+	maxNotes = 256
+)
+
+// Note writes something down under a key, outside of the transcript: at most 256 notes of
+// 64 KB. An empty text removes the note.
 func (s *Session) Note(ctx context.Context, key, text string) error {
-	if key == "" {
-		return errors.New("note: the key is empty")
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	known := slices.ContainsFunc(s.st.Notes, func(n transcript.Note) bool { return n.Key == key })
+	switch {
+	case key == "":
+		return errors.New("note: the key is empty")
+	case len(key)+len(text) > maxNote:
+		return fmt.Errorf("note: it has %d bytes; %d is the most, so write it to a file", len(key)+len(text), maxNote)
+	case !known && text != "" && len(s.st.Notes) >= maxNotes:
+		return fmt.Errorf("note %q: there are %d notes; remove one first", key, maxNotes)
+	}
 	data, err := json.Marshal(transcript.Note{Key: key, Text: text})
 	if err != nil {
 		return fmt.Errorf("encode note: %w", err)

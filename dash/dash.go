@@ -8,6 +8,7 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -161,9 +162,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // askToken shows the form for the token, and takes it.
 func (h *Handler) askToken(w http.ResponseWriter, r *http.Request) {
-	if r.Method == http.MethodPost && h.guard.logIn(w, r) {
-		http.Redirect(w, r, "/", http.StatusSeeOther)
-		return
+	if r.Method == http.MethodPost {
+		if wait := h.guard.wrong.wait(h.o.Now()); wait > 0 {
+			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
+			h.problem(w, http.StatusTooManyRequests, "Too many wrong tokens. Try again in a minute.")
+			return
+		}
+		if h.guard.logIn(w, r) {
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
 	}
 	f := h.frame("login")
 	f.Title, f.Body = "Token", r.Method == http.MethodPost

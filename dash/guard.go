@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/local"
 )
@@ -19,12 +21,45 @@ const policyHeader = "default-src 'none'; script-src 'self'; style-src 'self'; i
 type guard struct {
 	key   []byte // random; makes what follows
 	token string // empty: clients on this machine alone are answered
+	wrong *wrongTokens
+}
+
+// wrongTokens bounds how fast tokens can be tried out.
+type wrongTokens struct {
+	mu    sync.Mutex
+	n     int
+	until time.Time // when n begins anew
+}
+
+const (
+	maxWrong  = 10 // wrong tokens, of all clients together
+	wrongTime = time.Minute
+)
+
+// wait is how long no token is taken; 0: it may be tried now, and counts as a wrong one.
+func (t *wrongTokens) wait(now time.Time) time.Duration {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if now.After(t.until) {
+		t.n, t.until = 0, now.Add(wrongTime)
+	}
+	if t.n++; t.n > maxWrong {
+		return t.until.Sub(now)
+	}
+	return 0
+}
+
+// right takes back the count of a token that was right.
+func (t *wrongTokens) right() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.n--
 }
 
 func newGuard(token string) guard {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
-	return guard{key, token}
+	return guard{key, token, new(wrongTokens)}
 }
 
 // sign makes a value that only this process can make.
@@ -53,7 +88,7 @@ func headers(h http.Header) {
 // refuse returns why a request is not answered; empty: it is.
 func (g guard) refuse(r *http.Request) string {
 	switch {
-	case g.token == "" && (!local.From(r) || forwarded(r)):
+	case g.token == "" && (!local.From(r) || local.Forwarded(r)):
 		return "Without a token the dashboard answers this machine alone."
 	case g.token == "" && !local.Name(r.Host):
 		return "The dashboard is called by an address of this machine or localhost, not by another name."
@@ -80,19 +115,10 @@ func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
 	if g.token == "" || !hmac.Equal(a[:], b[:]) {
 		return false
 	}
+	g.wrong.right()
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: g.sign("cookie"), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
 	})
 	return true
-}
-
-// forwarded reports whether a proxy says that it asks for somebody else.
-func forwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(name) != "" {
-			return true
-		}
-	}
-	return false
 }

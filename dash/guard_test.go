@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -91,6 +92,16 @@ func TestTokenIsAsked(t *testing.T) {
 			t.Errorf("%q logs in", wrong)
 		}
 	}
+	tried := 0
+	for ask("POST", "/dash/login", form+"&token=wrong", "").Code != http.StatusTooManyRequests {
+		if tried++; tried > 2*maxWrong {
+			t.Fatal("tokens can be tried out without end")
+		}
+	}
+	if w := ask("POST", "/dash/login", form+"&token="+token, ""); w.Header().Get("Retry-After") == "" {
+		t.Errorf("status %d at once after too many wrong ones", w.Code)
+	}
+	h.guard.wrong.until = time.Time{} // a minute later
 	w := ask("POST", "/dash/login", form+"&token="+token, "")
 	cookie := w.Header().Get("Set-Cookie")
 	if w.Code != http.StatusSeeOther || !strings.Contains(cookie, "HttpOnly") ||

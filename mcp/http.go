@@ -14,7 +14,7 @@ import (
 
 // NewHandler serves a server over streamable HTTP. With a token every request needs it, as
 // a bearer token. Without one only requests to this machine by its own names are answered:
-// a web page that has another name lead here is refused. Requests that a page of another
+// a web page that has another name lead here is refused, and so is a proxy that asks for others. Requests that a page of another
 // origin makes are refused in any case.
 func NewHandler(srv *sdk.Server, token string) http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv },
@@ -26,6 +26,8 @@ func NewHandler(srv *sdk.Server, token string) http.Handler {
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
 		case token == "" && !local.Name(r.Host):
 			http.Error(w, "requests must name this machine: localhost or its address", http.StatusForbidden)
+		case token == "" && local.Forwarded(r):
+			http.Error(w, "a proxy asks for somebody else; that needs a token", http.StatusForbidden)
 		case !local.SameOrigin(r):
 			http.Error(w, "requests of other origins are refused", http.StatusForbidden)
 		default:

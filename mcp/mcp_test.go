@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -278,6 +279,7 @@ func TestHTTPRefuses(t *testing.T) {
 		{"a page without an origin", "", "127.0.0.1:4142", map[string]string{"Origin": "null"}, 403},
 		{"another port", "", "127.0.0.1:4142", map[string]string{"Origin": "http://127.0.0.1:8080"}, 403},
 		{"its own origin", "", "127.0.0.1:4142", map[string]string{"Origin": "http://127.0.0.1:4142"}, 200},
+		{"a proxy for somebody else", "", "127.0.0.1:4142", map[string]string{"X-Forwarded-For": "192.0.2.7"}, 403},
 		{"no token", token, "127.0.0.1:4142", nil, 401},
 		{"half a token", token, "127.0.0.1:4142", map[string]string{"Authorization": "Bearer 01234567"}, 401},
 		{"not as a bearer", token, "127.0.0.1:4142", map[string]string{"Authorization": token}, 401},
@@ -329,5 +331,27 @@ func TestCorpus(t *testing.T) {
 		c.wants("ledger", map[string]any{"session": s.ID}, false, "")
 		c.wants("pin", map[string]any{"session": s.ID, "text": "Never touch legacy."}, false, "")
 		c.wants("handoff", map[string]any{"session": s.ID}, false, s.ID)
+	}
+}
+
+// A line that is no request gets an error; what came before and after it is answered.
+func TestMalformedLines(t *testing.T) {
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n" +
+		"{\n5\n[]\n{}\nnull\n\n\x00\n" + strings.Repeat("x", 5<<20) + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
+	var out bytes.Buffer
+	srv := mcp.NewServer(newLibrary(t, session(2)), mcp.Options{Version: "1"})
+	if err := mcp.Serve(t.Context(), srv, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"id":2,"result"`, `"id":3,"result"`, `"code":-32700`, `"code":-32600`, "at most"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s is missing in:\n%.2000s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), `"id":null,"error"`); n != 7 {
+		t.Errorf("%d errors for 7 lines:\n%.2000s", n, out.String())
 	}
 }

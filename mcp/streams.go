@@ -1,10 +1,12 @@
 package mcp
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"sync"
 	"time"
@@ -12,19 +14,26 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Serve serves one client over streams, a JSON object a line, until the input or ctx ends.
+// Serve serves one client over streams, a JSON object a line, until the input or ctx ends. A line
+// that is no request gets an error for an answer and changes nothing else.
 func Serve(ctx context.Context, srv *sdk.Server, in io.Reader, out io.Writer) error {
 	p := &pending{answered: make(chan struct{}, 1)}
-	err := srv.Run(ctx, &sdk.IOTransport{Reader: &requests{in: in, pending: p}, Writer: &replies{out: out, pending: p}})
+	answers := &replies{out: out, pending: p}
+	err := srv.Run(ctx, &sdk.IOTransport{
+		Reader: &requests{in: bufio.NewReader(in), pending: p, replies: answers}, Writer: answers,
+	})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		return nil
 	}
 	return err
 }
 
-// lastAnswers is how long the end of the input waits for answers to what came before it,
-// so that requests can be piped in from a file. Cancelled requests get none.
-const lastAnswers = 10 * time.Second
+const (
+	// lastAnswers is how long the end of the input waits for answers to what came before it,
+	// so that requests can be piped in from a file. Cancelled requests get none.
+	lastAnswers = 10 * time.Second
+	maxLine     = 4 << 20 // bytes of a request
+)
 
 // pending counts requests that have not been answered.
 type pending struct {
@@ -61,57 +70,103 @@ func (p *pending) wait() {
 	}
 }
 
-// lines reads the messages that come in pieces, one a line.
-type lines struct{ rest []byte }
-
-// count returns how many of the messages that the next piece completes have an ID, and a
-// method as requests have, or none as answers have.
-func (l *lines) count(piece []byte, method bool) (n int) {
-	l.rest = append(l.rest, piece...)
-	for {
-		line, rest, ok := bytes.Cut(l.rest, []byte("\n"))
-		if !ok {
-			return n
-		}
-		var m struct{ ID, Method json.RawMessage }
-		if json.Unmarshal(line, &m) == nil && m.ID != nil && (m.Method != nil) == method {
-			n++
-		}
-		l.rest = append([]byte(nil), rest...)
-	}
+// message is what is looked at of a line.
+type message struct {
+	Version    string          `json:"jsonrpc"`
+	ID, Method json.RawMessage // requests have both, answers have no method
 }
 
-// requests is the input.
+// requests is the input, a line at a time.
 type requests struct {
-	in      io.Reader
+	in      *bufio.Reader
 	pending *pending
-	lines   lines
+	replies *replies
+	line    []byte // the rest of it
+	read    sync.Mutex
 }
 
 func (r *requests) Read(b []byte) (int, error) {
-	n, err := r.in.Read(b)
-	r.pending.add(r.lines.count(b[:n], true))
-	if n == 0 && errors.Is(err, io.EOF) {
-		r.pending.wait()
-	} else if n > 0 {
-		err = nil // it comes again
+	r.read.Lock()
+	defer r.read.Unlock()
+	for len(r.line) == 0 {
+		line, err := r.next()
+		if len(bytes.TrimSpace(line)) > 0 {
+			r.take(line)
+		}
+		if err != nil && len(r.line) == 0 {
+			r.pending.wait()
+			return 0, err
+		}
 	}
-	return n, err
+	n := copy(b, r.line)
+	r.line = r.line[n:]
+	return n, nil
+}
+
+// take passes on a line that is a message, and answers any other.
+func (r *requests) take(line []byte) {
+	var m message
+	switch err := json.Unmarshal(line, &m); {
+	case len(line) > maxLine:
+		r.replies.refuse(-32600, fmt.Sprintf("a request has at most %d bytes", maxLine))
+	case !json.Valid(line):
+		r.replies.refuse(-32700, "the line is not JSON")
+	case err != nil || m.Version != "2.0" || m.ID == nil && m.Method == nil:
+		r.replies.refuse(-32600, "the line is not a message of JSON-RPC 2.0")
+	default:
+		if m.ID != nil && m.Method != nil {
+			r.pending.add(1)
+		}
+		r.line = append(bytes.TrimRight(line, "\r\n"), '\n') // the last one may have no end
+	}
+}
+
+// next reads a line. Of one that is too long it keeps only the beginning.
+func (r *requests) next() (line []byte, err error) {
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if len(line) <= maxLine {
+			line = append(line, part...)
+		}
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
 }
 
 func (*requests) Close() error { return nil }
 
 // replies is the output.
 type replies struct {
+	mu      sync.Mutex
 	out     io.Writer
 	pending *pending
-	lines   lines
+	rest    []byte // of a message that is not complete
 }
 
 func (r *replies) Write(b []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	n, err := r.out.Write(b)
-	r.pending.add(-r.lines.count(b[:n], false))
-	return n, err
+	r.rest = append(r.rest, b[:n]...)
+	for {
+		line, rest, ok := bytes.Cut(r.rest, []byte("\n"))
+		if !ok {
+			return n, err
+		}
+		var m message
+		if json.Unmarshal(line, &m) == nil && m.ID != nil && m.Method == nil {
+			r.pending.add(-1)
+		}
+		r.rest = append([]byte(nil), rest...)
+	}
+}
+
+// refuse answers a line that no request was found in.
+func (r *replies) refuse(code int, why string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	fmt.Fprintf(r.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
 }
 
 func (*replies) Close() error { return nil }

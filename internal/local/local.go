@@ -40,3 +40,13 @@ func SameOrigin(r *http.Request) bool {
 	navigates := r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document"
 	return r.Method == http.MethodGet && navigates
 }
+
+// Forwarded reports whether a proxy says that it asks for somebody else.
+func Forwarded(r *http.Request) bool {
+	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
+		if r.Header.Get(name) != "" {
+			return true
+		}
+	}
+	return false
+}
