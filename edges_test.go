@@ -1,11 +1,13 @@
 package pleat_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -143,4 +145,61 @@ func TestStubsSayWhatIsTrue(t *testing.T) {
 			t.Errorf("with %d tools:\n%s", len(tools), shown)
 		}
 	}
+}
+
+// TestVetoOfTheModel has the model ask for a compaction that a hook forbids.
+func TestVetoOfTheModel(t *testing.T) {
+	pins := []string(nil)
+	s := busy(t, 30, &pleat.Options{Tools: pleat.RecallTools(), Hooks: pleat.Hooks{
+		BeforeEpoch: func(context.Context, *pleat.Plan) (pleat.EpochDecision, error) {
+			return pleat.EpochDecision{Veto: pins == nil, Pins: pins}, nil
+		},
+	}})
+	r, ok := s.Answer(t.Context(), pleat.Call("c", "compact", `{}`))
+	if !ok || !r.Error || !strings.Contains(r.Text(), "veto") || s.Snapshot().Epoch != 0 {
+		t.Errorf("%v %s, epoch %d", ok, r.Text(), s.Snapshot().Epoch)
+	}
+	pins = []string{strings.Repeat("Mind this as well. ", 100_000)}
+	if _, err := s.Compact(t.Context(), ""); err == nil || len(s.Pins()) > 0 {
+		t.Errorf("a pin of a hook that no view can hold: %v, %d pins", err, len(s.Pins()))
+	}
+}
+
+// TestRepair opens a session whose process died while tools ran.
+func TestRepair(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	err := s.Append(t.Context(),
+		pleat.User("Look."), pleat.Results(pleat.Result("nobody", "asked")), pleat.Assistant(), pleat.Assistant(pleat.Say("")),
+		pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)), pleat.Results(pleat.Result("a", "x.go")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, st, nil)
+	want := []string{"tool-result-orphan messages.1", "empty-message messages.2", "empty-message messages.3"}
+	if d := diff.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
+		t.Error(d)
+	}
+	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
+		t.Errorf("%d calls repaired: %v", n, err)
+	}
+	if n, err := s.Repair(t.Context(), nil); n != 0 || err != nil {
+		t.Errorf("%d calls repaired again: %v", n, err)
+	}
+	if d := diff.Values(want, rules(s)); d != "" {
+		t.Error(d)
+	}
+	msgs := view(t, s)
+	r, _ := msgs[len(msgs)-1].Blocks().At(0).(pleat.ToolResult)
+	if r.CallID != "b" || !r.Error || !strings.Contains(r.Text(), "rm") {
+		t.Errorf("the call is told to have ended so: %+v", r)
+	}
+}
+
+func rules(s *pleat.Session) []string {
+	var out []string
+	for _, v := range s.Violations() {
+		out = append(out, v.Rule+" "+v.Path)
+	}
+	return out
 }

@@ -71,8 +71,9 @@ type Options struct {
 // Hooks let a program take part in epochs. They are called in the middle of the session's
 // work and must not call the session.
 type Hooks struct {
-	// BeforeEpoch sees a plan before it is carried out. It can veto a voluntary one and
-	// add pins, which the plan is then made with.
+	// BeforeEpoch sees a plan before it is carried out. It can add pins, which the plan is then
+	// made with, and veto it: what the window forces opens all the same, and who asked for an
+	// epoch gets an error. Pins that [Session.Pin] would refuse are an error too.
 	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
 	// AfterEpoch sees what was done.
 	AfterEpoch func(ctx context.Context, r Report)

@@ -23,11 +23,15 @@ import (
 // view shows it unless the conversation does. Pinning it again moves it to the end of
 // [Session.Pins]. What would take more than a quarter of the window is refused.
 func (s *Session) Pin(ctx context.Context, text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pin(ctx, text)
+}
+
+func (s *Session) pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	size, most := 0, s.limits().Max/4
 	for _, p := range append(slices.DeleteFunc(slices.Clone(s.st.Pins), func(p string) bool { return p == text }), text) {
 		size += s.o.Tokens.CountText(p)

@@ -440,6 +440,8 @@ func (s *Session) checkPlan(
 	return false, &CannotFitError{Parts: parts, Max: o.Limits.Max}
 }
 
+var errVetoed = errors.New("the hook before the epoch vetoed it")
+
 // before asks the hook. Pins that it adds are stored and the plan is made again with them.
 func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions) (bool, error) {
 	if s.o.Hooks.BeforeEpoch == nil {
@@ -450,11 +452,14 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 		return false, fmt.Errorf("hook before epoch: %w", err)
 	}
 	for _, text := range dec.Pins {
-		if err := s.writePin(ctx, pinData{Text: text}); err != nil {
-			return false, err
+		if err := s.pin(ctx, text); err != nil {
+			return false, fmt.Errorf("hook before epoch: %w", err)
 		}
 	}
-	if dec.Veto && o.Trigger.Voluntary() {
+	switch {
+	case dec.Veto && o.Trigger == fold.TriggerAsked:
+		return false, errVetoed
+	case dec.Veto && o.Trigger.Voluntary():
 		return false, nil
 	}
 	if len(dec.Pins) > 0 {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -81,15 +80,17 @@ func (a *Agent) start(ctx context.Context, say ...transcript.Message) (Result, e
 
 // begin brings the session to where the model is asked, and runs.
 func (r *run) begin(ctx context.Context, say []transcript.Message) error {
-	repairs, err := r.repairs(ctx)
+	// The loop stores an answer before it runs its calls: an earlier run may have left some.
+	repaired, err := r.session.Repair(ctx, func(c transcript.ToolCall) string {
+		return interrupted(c.Name, r.tools[c.Name], "the program ended before it answered")
+	})
+	r.wrote = r.wrote || repaired > 0
+	if err == nil && len(say) > 0 {
+		err = r.session.Append(ctx, say...)
+		r.wrote = r.wrote || err == nil
+	}
 	if err != nil {
 		return err
-	}
-	if first := append(repairs, say...); len(first) > 0 {
-		if err := r.session.Append(ctx, first...); err != nil {
-			return err
-		}
-		r.wrote = true
 	}
 	return r.loop(ctx)
 }
@@ -202,27 +203,6 @@ func (r *run) append(ctx context.Context, msgs ...transcript.Message) error {
 	err := r.session.Append(ctx, msgs...)
 	r.wrote = r.wrote || err == nil
 	return err
-}
-
-// repairs are answers to the calls that an earlier run left without results. The loop
-// stores an answer before it runs its calls, and all results of a round at once, so these
-// calls are at the end of the transcript and any of them may have run.
-func (a *Agent) repairs(ctx context.Context) ([]transcript.Message, error) {
-	var last []transcript.Message
-	for i := a.session.Len() - 1; i >= 0; i-- {
-		m, err := a.session.Message(ctx, i)
-		if err != nil {
-			return nil, fmt.Errorf("look for interrupted calls: %w", err)
-		}
-		if m.Role() != transcript.RoleAssistant {
-			break
-		}
-		last = slices.Insert(last, 0, m)
-	}
-	repaired := transcript.Repair(last, func(c transcript.ToolCall) string {
-		return interrupted(c.Name, a.tools[c.Name], "the program ended before it answered")
-	})
-	return repaired[len(last):], nil
 }
 
 // interrupted tells the model about a call that started and has no result.

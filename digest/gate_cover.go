@@ -53,8 +53,9 @@ func longWords(txt string) []string {
 	return out
 }
 
-// enough is how many of so many names a digest has to have at least.
-func enough(names int) int { return min(3, names/5) }
+// enough is how many of so many names a digest has to have at least. Refusals have none, and
+// short but true digests hardly more than these.
+func enough(names int) int { return min(2, names/5) }
 
 // lacks says what a digest lacks that says nothing of the turns; empty: it does.
 func (c *cover) lacks(txt string) string {

@@ -69,6 +69,9 @@ func (c *Conversation) Facts() transcript.Facts { return c.facts }
 // Rounds returns the rounds in order of their first messages.
 func (c *Conversation) Rounds() []transcript.Round { return c.rounds.AllRounds() }
 
+// Orphans returns the results that answer no call.
+func (c *Conversation) Orphans() []transcript.BlockRef { return c.rounds.Orphans() }
+
 // Ledger returns what was done.
 func (c *Conversation) Ledger() *ledger.Ledger { return &c.ledger }
 

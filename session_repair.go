@@ -1,0 +1,73 @@
+package pleat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Violations returns what every provider refuses about the conversation itself, oldest
+// first: calls without a result, results without a call, messages without content. Appending
+// them is no error, since conversations that came off a wire are what they are, and folding
+// mends them only by the way. [Session.Repair] mends calls at the end.
+func (s *Session) Violations() []transcript.Violation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	bad := make([][]transcript.Violation, s.st.Len()) // by message
+	add := func(message int, rule, what string) {
+		v := transcript.Violation{Rule: rule, Path: fmt.Sprintf("messages.%d", message), Message: what}
+		bad[message] = append(bad[message], v)
+	}
+	for i, f := range s.st.Facts() {
+		said := func(b transcript.BlockFacts) bool { return b.Kind != transcript.KindText || b.Bytes > 0 }
+		if !slices.ContainsFunc(f.Blocks, said) {
+			add(i, "empty-message", "the message has no content")
+		}
+	}
+	for _, r := range s.st.Rounds() {
+		for _, c := range r.Calls {
+			if !c.Answered {
+				add(c.Call.Message, "tool-result-missing", fmt.Sprintf("call %q has no result", c.ID))
+			}
+		}
+	}
+	for _, ref := range s.st.Orphans() {
+		add(ref.Message, "tool-result-orphan", "the result answers no call, or one that has its result already")
+	}
+	return slices.Concat(bad...)
+}
+
+// Repair answers the calls at the end of the conversation that have no result, as after a
+// crash or a cancelled run, and returns how many. Each gets an error result with what text
+// returns for it, which is what the model is told about the call; nil: that its result was lost.
+func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
+	if text == nil {
+		text = func(c ToolCall) string {
+			return "[interrupted] The result of " + c.Name + " was lost. It may have taken effect: look before you repeat it."
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var results []ToolResult
+	err := s.st.Reading(ctx, func(t *transcript.Transcript) error {
+		rounds := t.AllRounds()
+		if len(rounds) == 0 || rounds[len(rounds)-1].End < t.Len() {
+			return nil
+		}
+		for _, c := range rounds[len(rounds)-1].Calls {
+			if call, ok := t.Block(c.Call).(ToolCall); ok && !c.Answered {
+				results = append(results, transcript.ErrorResult(c.ID, text(call)))
+			}
+		}
+		return nil
+	})
+	if err == nil && len(results) > 0 {
+		err = s.append(ctx, []Message{Results(results...)})
+	}
+	if err != nil {
+		return 0, fmt.Errorf("repair session %s: %w", s.key, err)
+	}
+	return len(results), nil
+}
