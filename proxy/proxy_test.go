@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 const window = 24_000
@@ -16,12 +17,15 @@ func TestLongConversation(t *testing.T) {
 	for _, beside := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 			up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
-			reports := newReports()
-			a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
+			reports, seen := newReports(), &capture{to: up}
+			a := newAgent(on, start(t, seen, Options{Window: window, Report: reports.add}), "Do all the steps.")
 			a.streams = streams
 			a.run(t)
 			log := up.Log()
 			wellBehaved(t, log)
+			if on == messages {
+				togetherIn(t, seen.all())
+			}
 			recalled, folded, hidden := "", false, 0
 			for _, r := range reports.wait(len(a.bodies)) {
 				folded = folded || r.Folded
@@ -42,6 +46,25 @@ func TestLongConversation(t *testing.T) {
 				t.Errorf("the client knows of a hidden call")
 			}
 		})
+	}
+}
+
+// togetherIn fails the test for results of one answer in two messages.
+func togetherIn(t *testing.T, bodies [][]byte) {
+	t.Helper()
+	for i, body := range bodies {
+		r, err := messages.read(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		had := false
+		for _, m := range r.messages {
+			has := m.Blocks().Has(transcript.KindToolResult)
+			if has && had {
+				t.Fatalf("request %d has the results of one answer in two messages", i)
+			}
+			had = has
+		}
 	}
 }
 

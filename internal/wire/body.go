@@ -14,6 +14,14 @@ type Body struct {
 	Elements []Element     // in the order of the array
 }
 
+// Made is how the messages that a view adds are written.
+type Made struct {
+	Encode func(transcript.Message) ([]byte, error)
+	// Join, if it is there, may put one that was encoded into the body's message that follows
+	// it, instead of before it.
+	Join func(m transcript.Message, raw []byte, next int) (jsonspan.Edit, bool)
+}
+
 // Element is one message of the array.
 type Element struct {
 	Span   jsonspan.Span
@@ -61,11 +69,8 @@ func (b *Body) Matches(messages []transcript.Message, data []byte) int {
 }
 
 // Splice applies a view to the body. Everything that the view does not change stays byte for
-// byte. The function made encodes messages that the view adds; more are edits outside of the
-// message array.
-func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, error),
-	more ...jsonspan.Edit,
-) ([]byte, error) {
+// byte. More are edits outside of the message array.
+func (b *Body) Splice(v transcript.View, made Made, more ...jsonspan.Edit) ([]byte, error) {
 	var edits []jsonspan.Edit
 	if !v.IsWhole(len(b.Elements)) {
 		var err error
@@ -81,15 +86,21 @@ func (b *Body) Splice(v transcript.View, made func(transcript.Message) ([]byte, 
 	return out, nil
 }
 
-func (b *Body) edits(v transcript.View, made func(transcript.Message) ([]byte, error)) ([]jsonspan.Edit, error) {
+func (b *Body) edits(v transcript.View, made Made) ([]jsonspan.Edit, error) {
 	var edits []jsonspan.Edit
 	var pending [][]byte // added messages since the last kept element
 	last := -1           // last kept element
 	for i, m := range v.Messages {
 		if m.Source < 0 {
-			raw, err := made(m.Made)
+			raw, err := made.Encode(m.Made)
 			if err != nil {
 				return nil, fmt.Errorf("encode view message %d: %w", i, err)
+			}
+			if made.Join != nil && i+1 < len(v.Messages) {
+				if e, ok := made.Join(m.Made, raw, v.Messages[i+1].Source); ok {
+					edits = append(edits, e)
+					continue
+				}
 			}
 			pending = append(pending, raw)
 			continue

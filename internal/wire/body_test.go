@@ -151,7 +151,7 @@ func checkSplice(seed uint64, sizes []uint8) error {
 	b := build(rng, sizes)
 	original := bytes.Clone(b.Data)
 	v, want := choose(rng, b)
-	out, err := b.Splice(v, encodeMade)
+	out, err := b.Splice(v, Made{Encode: encodeMade})
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func FuzzSplice(f *testing.F) {
 
 func TestSpliceWhole(t *testing.T) {
 	b := build(rand.New(rand.NewPCG(1, 1)), []uint8{0, 7, 3})
-	out, err := b.Splice(transcript.Whole(3), nil)
+	out, err := b.Splice(transcript.Whole(3), Made{})
 	if err != nil || &out[0] != &b.Data[0] || len(out) != len(b.Data) {
 		t.Errorf("whole view gives %v, want the same bytes", err)
 	}
@@ -233,7 +233,7 @@ func TestSpliceSeparators(t *testing.T) {
 		{[]transcript.ViewMessage{}, "[\n  \n]"},
 	}
 	for _, tt := range tests {
-		out, err := b.Splice(transcript.View{Messages: tt.view}, encodeMade)
+		out, err := b.Splice(transcript.View{Messages: tt.view}, Made{Encode: encodeMade})
 		if err != nil || string(out) != tt.want {
 			t.Errorf("got %q, %v; want %q", out, err, tt.want)
 		}
@@ -264,7 +264,7 @@ func TestSpliceErrors(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := b.Splice(tt.view, func(transcript.Message) ([]byte, error) { return nil, bad })
+			_, err := b.Splice(tt.view, Made{Encode: func(transcript.Message) ([]byte, error) { return nil, bad }})
 			if !errors.Is(err, tt.want) {
 				t.Errorf("error is %v, want %v", err, tt.want)
 			}

@@ -23,7 +23,8 @@ const DefaultMaxTokens = 16000
 // request allows:
 //
 //   - a message that came off this wire goes in as it came; others are mapped as
-//     [EncodeMessage] does, neighbours of one role together;
+//     [EncodeMessage] does, neighbours of one role together, and results together with
+//     those that follow them;
 //   - system messages at the beginning become part of the system prompt; later ones
 //     stay, but move behind user messages that follow them;
 //   - a call without a result gets an error result that says so;
@@ -154,6 +155,9 @@ func ownTool(raw string) bool {
 // arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
 	turns, err := pair(merge(lateSystem(collect(msgs))))
+	if err == nil {
+		turns, err = together(turns)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -212,6 +216,34 @@ func merge(turns []wire.Turn) []wire.Turn {
 		out = append(out, t)
 	}
 	return out
+}
+
+// together puts results in front of those that follow them in a message with bytes of its own.
+func together(turns []wire.Turn) ([]wire.Turn, error) {
+	var out []wire.Turn
+	for _, t := range turns {
+		n := len(out)
+		if n == 0 || out[n-1].Raw != "" || t.Raw == "" || len(out[n-1].Results()) == 0 || len(t.Results()) == 0 {
+			out = append(out, t)
+			continue
+		}
+		raw, err := encodeTurns(out[n-1:])
+		if err != nil {
+			return nil, err
+		}
+		if r, ok := message([]byte(t.Raw)); ok {
+			before := transcript.NewMessage(transcript.RoleUser, out[n-1].Blocks...)
+			if e, ok := r.join(before, raw[0], 0); ok {
+				all, err := jsonspan.Splice([]byte(t.Raw), []jsonspan.Edit{e})
+				if err != nil {
+					return nil, err
+				}
+				t.Raw, t.Blocks, out = string(all), slices.Concat(out[n-1].Blocks, t.Blocks), out[:n-1]
+			}
+		}
+		out = append(out, t)
+	}
+	return out, nil
 }
 
 // pair makes sure that every call is answered at the beginning of the user messages after it.

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -71,13 +72,13 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 	if v.DropThinking {
 		more = append(more, r.askDrop()...)
 	}
-	made := EncodeMessage
+	made := wire.Made{Encode: EncodeMessage, Join: r.join}
 	if v.Marker > 0 {
 		at, with := r.marker(v)
 		switch {
 		case with == "":
 		case v.Messages[at].Source < 0:
-			made = markMade(v, at, with)
+			made.Encode = markMade(v, at, with)
 		default:
 			end := r.markPlace(v.Messages[at])
 			more = append(more, jsonspan.Edit{Span: jsonspan.Span{Start: end, End: end}, With: []byte(with)})
@@ -88,6 +89,23 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 		return nil, fmt.Errorf("splice request: %w", err)
 	}
 	return out, nil
+}
+
+// join puts results that a view adds in front of those that follow them in a message of the
+// request: the results of one answer stand in one message.
+func (r *Request) join(m transcript.Message, raw []byte, next int) (edit jsonspan.Edit, ok bool) {
+	if next < 0 || next >= len(r.Messages) || !m.Blocks().Has(transcript.KindToolResult) ||
+		!r.Messages[next].Blocks().Has(transcript.KindToolResult) {
+		return edit, false
+	}
+	e := r.body.Elements[next]
+	list := jsonspan.Value(raw).Get("content")
+	if first := e.Places[0].Whole; !first.IsZero() && list.Valid(jsonspan.Array) == nil {
+		at := e.Span.Start + first.Start
+		with := append(bytes.Clone(list[1:len(list)-1]), ',')
+		return jsonspan.Edit{Span: jsonspan.Span{Start: at, End: at}, With: with}, true
+	}
+	return edit, false
 }
 
 // askDrop asks the provider to drop thinking that was made after a different prefix. A

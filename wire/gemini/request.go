@@ -93,7 +93,7 @@ func (r *Request) Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
 		}
 		more = append(more, wire.Insert(r.body.Data, r.declarations, list))
 	}
-	out, err := r.body.Splice(v, EncodeMessage, more...)
+	out, err := r.body.Splice(v, wire.Made{Encode: EncodeMessage}, more...)
 	if err == nil && slices.ContainsFunc(v.Messages, func(m transcript.ViewMessage) bool {
 		blocks := m.Made.Blocks()
 		return m.Source < 0 && (blocks.Has(transcript.KindToolCall) || blocks.Has(transcript.KindToolResult))

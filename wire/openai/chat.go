@@ -68,7 +68,7 @@ func (s *scanner) chatMessages() {
 // The tools are added after the request's own. A request without a list of tools gets none.
 func (r *ChatRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	made := func(m transcript.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
-	out, err := r.body.Splice(v, made, r.moreTools(tools, (*writer).chatTool)...)
+	out, err := r.body.Splice(v, wire.Made{Encode: made}, r.moreTools(tools, (*writer).chatTool)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice chat request: %w", err)
 	}

@@ -17,7 +17,7 @@ import (
 // tool message of its own, right after its call; images in results, which tool messages
 // cannot hold, follow in a user message; thinking is sent as reasoning_content if it is
 // plain text, and signed thinking of other providers is left out. A block that has no form
-// on this wire is an error.
+// on this wire becomes a short note.
 //
 // A streaming request asks for its usage.
 func EncodeChat(req *model.Request) ([]byte, error) {

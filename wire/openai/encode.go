@@ -198,10 +198,19 @@ func (w *writer) part(b transcript.Block, names partNames) error {
 			w.raw(b.Raw)
 			return nil
 		}
-		return fmt.Errorf("opaque block of type %q has no form on this wire", b.Type)
+		return w.part(transcript.Say(note(b)), names)
 	default:
 		return fmt.Errorf("%s block among content parts", b.Kind())
 	}
+}
+
+// note says what stood where a block has no form on the wire.
+func note(b transcript.Opaque) string {
+	kind := cmp.Or(b.Type, "item")
+	if query := jsonspan.Value(b.Raw).Get("action", "query").Text(); query != "" {
+		return "[" + kind + ": " + query + "]"
+	}
+	return "[" + kind + " left out: it has no form here]"
 }
 
 // isPart reports whether an opaque block is a part of this wire, judging by its type.

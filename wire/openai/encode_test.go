@@ -196,6 +196,20 @@ func TestEncodeRandomConversations(t *testing.T) {
 	}
 }
 
+// What has no form among Chat's messages is said as text.
+func TestEncodeNotes(t *testing.T) {
+	for _, tt := range []struct{ kind, raw, want string }{
+		{"web_search_call", `{"type":"web_search_call","action":{"type":"search","query":"go \"1.26\""}}`, `[web_search_call: go \"1.26\"]`},
+		{"document", "{}", "[document left out: it has no form here]"},
+	} {
+		m := transcript.NewMessage(transcript.RoleAssistant, transcript.Opaque{Type: tt.kind, Raw: tt.raw})
+		got, err := EncodeChatMessage(m)
+		if err != nil || len(got) != 1 || !strings.Contains(string(got[0]), tt.want) {
+			t.Errorf("%s: %s, %v", tt.kind, got, err)
+		}
+	}
+}
+
 func TestEncodeRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -203,7 +217,6 @@ func TestEncodeRefuses(t *testing.T) {
 		want string
 	}{
 		{"a role of nobody", transcript.NewMessage("robot", transcript.Say("x")), `role "robot" is none of this wire`},
-		{"an opaque block", transcript.NewMessage(transcript.RoleUser, transcript.Opaque{Type: "document", Raw: "{}"}), `opaque block of type "document" has no form on this wire`},
 		{"an empty image", transcript.NewMessage(transcript.RoleUser, transcript.Say("a"), transcript.Image{}), "image block has neither data nor a URL"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -35,14 +35,14 @@ func (r *ResponsesRequest) Splice(v transcript.View, tools ...model.Tool) ([]byt
 	}
 	body, view := r.prepare(v)
 	enc := itemEncoder{}
-	out, err := body.Splice(view, func(m transcript.Message) ([]byte, error) {
+	out, err := body.Splice(view, wire.Made{Encode: func(m transcript.Message) ([]byte, error) {
 		if enc.calls == nil {
 			r.callTypes(&enc)
 		}
 		enc.out = nil
 		err := enc.message(m)
 		return joined(enc.out, err)
-	}, r.addTools(tools)...)
+	}}, r.addTools(tools)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice responses request: %w", err)
 	}
@@ -183,7 +183,7 @@ func Unnamed(item transcript.Message) (transcript.Message, error) {
 	}
 	v := transcript.Whole(1)
 	v.Messages[0].Edits = anonymous(&r.body, 0, nil)
-	out, err := r.body.Splice(v, nil)
+	out, err := r.body.Splice(v, wire.Made{})
 	if err != nil {
 		return item, err
 	}
