@@ -203,3 +203,18 @@ func rules(s *pleat.Session) []string {
 	}
 	return out
 }
+
+// TestSpillIsTold has a result that is too large to be shown.
+func TestSpillIsTold(t *testing.T) {
+	var told []*pleat.Fold
+	s := open(t, store.NewMemory(), &pleat.Options{Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+		if e.Kind == pleat.EventSpill {
+			told = append(told, e.Fold)
+		}
+	}})
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("a", "bash", `{}`), pleat.Call("b", "bash", `{}`)),
+		pleat.Results(pleat.Result("a", strings.Repeat("a line\n", 20_000)), pleat.Result("b", "short")))
+	if err != nil || len(told) != 1 || told[0].Lever != "spill" || told[0].Handle != s.Report().Folds[0].Handle {
+		t.Errorf("%v, told of %v", err, told)
+	}
+}

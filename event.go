@@ -14,6 +14,7 @@ type EventKind string
 const (
 	EventSnapshot EventKind = "snapshot" // the meter: before each view, and after what changed it
 	EventFold     EventKind = "fold"     // an epoch put a fold in force
+	EventSpill    EventKind = "spill"    // a large result was folded as it arrived
 	EventEpoch    EventKind = "epoch"    // an epoch opened
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
@@ -28,7 +29,7 @@ type Event struct {
 	Kind     EventKind
 	Time     time.Time
 	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
-	Fold     *fold.Fold     // EventFold, EventDigest (nil: it is only prepared)
+	Fold     *fold.Fold     // EventFold, EventSpill, EventDigest (nil: it is only prepared)
 	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
 	Plan     *fold.Plan     // EventEpoch
 	Recall   string         // EventRecall: the handle or query

@@ -394,6 +394,7 @@ func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ..
 type appendBatch struct {
 	entries []store.Entry
 	fresh   []newMessage
+	spilled []*fold.Fold
 	bytes   int
 }
 
@@ -415,9 +416,7 @@ func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush 
 	if !spills {
 		return nil
 	}
-	fold, err := s.spill(ctx, n.m)
-	b.entries = append(b.entries, fold...)
-	return err
+	return s.spill(ctx, b, n.m)
 }
 
 func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
@@ -426,24 +425,31 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 	}
 	s.fresh = b.fresh
 	defer func() { s.fresh = nil }()
-	return s.write(ctx, b.entries...)
+	if err := s.write(ctx, b.entries...); err != nil {
+		return err
+	}
+	for _, f := range b.spilled {
+		s.tell(ctx, Event{Kind: EventSpill, Fold: f})
+	}
+	return nil
 }
 
-// spill makes the entry for the folds of a message's large results, if there are any.
-func (s *Session) spill(ctx context.Context, m transcript.Message) ([]store.Entry, error) {
+// spill adds the folds of a message's large results, if there are any.
+func (s *Session) spill(ctx context.Context, b *appendBatch, m transcript.Message) error {
 	o := fold.BirthOptions{Limits: s.birthLimits(), Folds: len(s.st.Folds), Recall: s.st.Layout.Recall}
 	if s.o.KeepFile != nil {
 		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
 	}
-	spilled := fold.AtBirth(s.st, m, &s.o.Policy, o)
-	if len(spilled) == 0 {
-		return nil, nil
+	b.spilled = fold.AtBirth(s.st, m, &s.o.Policy, o)
+	if len(b.spilled) == 0 {
+		return nil
 	}
-	data, err := json.Marshal(foldData{Folds: spilled})
+	data, err := json.Marshal(foldData{Folds: b.spilled})
 	if err != nil {
-		return nil, fmt.Errorf("encode folds: %w", err)
+		return fmt.Errorf("encode folds: %w", err)
 	}
-	return []store.Entry{{Kind: store.EntryFold, Data: data}}, nil
+	b.entries = append(b.entries, store.Entry{Kind: store.EntryFold, Data: data})
+	return nil
 }
 
 // keepFile keeps a plain copy. What is copied is in the store, so work goes on without the copy.

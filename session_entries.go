@@ -83,7 +83,7 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	if !wire {
 		d.Form = conv.FormPleat
 		var err error
-		if body, err = json.Marshal(m); err != nil {
+		if body, err = m.MarshalJSON(); err != nil { // json.Marshal would read and copy it once more
 			return newMessage{}, fmt.Errorf("encode message: %w", err)
 		}
 		if m.Format() != transcript.FormatNone {

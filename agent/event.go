@@ -21,6 +21,7 @@ const (
 	EventToolOutput EventKind = "tool_output" // a piece of a running tool's output
 	EventToolResult EventKind = "tool_result" // a tool answered; its result is about to be recorded
 	EventFold       EventKind = "fold"        // one fold came into force
+	EventSpill      EventKind = "spill"       // a large result was folded as it arrived
 	EventEpoch      EventKind = "epoch"       // an epoch opened
 	EventDigest     EventKind = "digest"      // a digest was written
 	EventWriting    EventKind = "writing"     // a model is asked for a digest, which may take minutes
@@ -45,7 +46,7 @@ type Event struct {
 	Text     string         `json:"text,omitempty"`     // EventText, EventThinking, EventToolOutput
 	Call     *Call          `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
 	Result   *CallResult    `json:"result,omitempty"`   // EventToolResult
-	Fold     *fold.Fold     `json:"fold,omitempty"`     // EventFold, EventDigest
+	Fold     *fold.Fold     `json:"fold,omitempty"`     // EventFold, EventSpill, EventDigest
 	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch
 	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
 	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage

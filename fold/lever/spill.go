@@ -163,8 +163,11 @@ func cutReminders(whole string) (output, reminders string) {
 	at := len(whole)
 	for {
 		rest := strings.TrimRight(whole[:at], " \n")
+		if !strings.HasSuffix(rest, end) {
+			break
+		}
 		first := strings.LastIndex(rest, begin)
-		if !strings.HasSuffix(rest, end) || first < 0 || len(whole)-first > maxReminders {
+		if first < 0 || len(whole)-first > maxReminders {
 			break
 		}
 		at = len(strings.TrimRight(whole[:first], " \n"))
