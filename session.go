@@ -396,6 +396,18 @@ type appendBatch struct {
 	fresh   []newMessage
 	spilled []*fold.Fold
 	bytes   int
+	results int // bytes of the results right before the next message, at least
+}
+
+// resultsBefore returns how many bytes the results at the end of the transcript have.
+func (s *Session) resultsBefore() (n int) {
+	facts := s.st.Facts()
+	for i := len(facts) - 1; i >= 0 && facts.Has(i, transcript.KindToolResult); i-- {
+		for k := range facts[i].Blocks {
+			n += int(facts[i].Blocks[k].Bytes)
+		}
+	}
+	return n
 }
 
 // batchBytes is how much is written at a time, about.
@@ -405,7 +417,11 @@ const batchBytes = 8 << 20
 // yet but knows all before it, so a message that may have to spill begins a write. Message
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush func() error) error {
-	spills := s.o.Policy.MayFoldAtBirth(n.m, func(b int) int { return n.shapes[b].Bytes }, s.birthLimits())
+	results := b.results
+	if len(b.entries) == 0 {
+		results = s.resultsBefore()
+	}
+	spills := s.o.Policy.MayFoldAtBirth(n.m, func(i int) int { return n.shapes[i].Bytes + results }, s.birthLimits())
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err
@@ -413,6 +429,9 @@ func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush 
 	}
 	b.entries, b.fresh = append(b.entries, n.entry), append(b.fresh, n)
 	b.bytes += len(n.entry.Body) + len(n.entry.Text)
+	if b.results = 0; n.m.Blocks().Has(transcript.KindToolResult) {
+		b.results = results + len(n.entry.Body)
+	}
 	if !spills {
 		return nil
 	}
@@ -436,7 +455,9 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 
 // spill adds the folds of a message's large results, if there are any.
 func (s *Session) spill(ctx context.Context, b *appendBatch, m transcript.Message) error {
-	o := fold.BirthOptions{Limits: s.birthLimits(), Folds: len(s.st.Folds), Recall: s.st.Layout.Recall}
+	o := fold.BirthOptions{
+		Limits: s.birthLimits(), Folds: len(s.st.Folds), In: s.st.Layout.In, Recall: s.st.Layout.Recall,
+	}
 	if s.o.KeepFile != nil {
 		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
 	}

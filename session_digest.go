@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,10 +54,12 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 	if err := s.refresh(ctx); err == nil && s.st.NewestTold() != newest {
 		return // another process has just stored one
 	}
-	if need.Ask.Notes && len(s.st.Notes) > 0 || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
+	instead := s.notesInstead(need.Ask)
+	if instead != "" || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
 		s.keepDigest(ctx, digest.Report{
 			Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus,
-		}, s.st.SourceHash(need.Start, need.End), "")
+			Tokens: s.o.Tokens.CountText(instead),
+		}, s.st.SourceHash(need.Start, need.End), instead)
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.o.Digest.Deadline)
@@ -71,6 +74,18 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 		return
 	}
 	s.digest(ctx, need, false)
+}
+
+// notesInstead returns the notes where they are so long that they take the place of a summary.
+func (s *Session) notesInstead(ask fold.Ask) string {
+	var b strings.Builder
+	for _, n := range s.st.Notes {
+		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
+	}
+	if ask.Notes == 0 || s.o.Tokens.CountText(b.String()) < ask.Notes {
+		return ""
+	}
+	return b.String()
 }
 
 // notesSayEnough reports whether a digest would only repeat the agent's notes. If that cannot

@@ -74,6 +74,7 @@ func openPolicy(ctx context.Context, p fold.Policy, recall bool, o Setup) (Metho
 		p.Budget.Window = 0
 		// The budget is not the window in which results were born.
 		p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
+		p.AtRed = fold.Change(p.AtRed, func(t *lever.Truncate) { t.Fit = true })
 		p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Tokens = min(s.Tokens, o.Budget/2) })
 	}
 	opts.Policy = p

@@ -3,6 +3,8 @@ package fold
 import (
 	"iter"
 	"math"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -25,6 +27,7 @@ type Birth struct {
 type BirthOptions struct {
 	Limits Limits
 	Folds  int                                   // number of folds ever made
+	In     Set                                   // the folds in force
 	Recall func(handle string) string            // how stubs say to get content back; nil: they do not
 	Keep   func(name, text string) (kept string) // keeps a plain copy and returns the name that it got; nil: none are kept
 }
@@ -71,7 +74,27 @@ func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) []*Fol
 			birther.Born(b)
 		}
 	}
+	slices.SortStableFunc(b.folds, func(a, b *Fold) int { return a.Block - b.Block })
+	for i, f := range b.folds {
+		f.ID = o.Folds + i + 1
+	}
 	return b.folds
+}
+
+// Earlier counts the characters that are shown of the results right before the message: on
+// some wires each result of a round is a message of its own.
+func (b *Birth) Earlier() (chars int) {
+	facts := b.src.Facts()
+	for i := len(facts) - 1; i >= 0 && facts.Has(i, transcript.KindToolResult); i-- {
+		for k := range facts[i].Blocks {
+			n := int(facts[i].Blocks[k].Chars)
+			if f := b.o.In.Block(transcript.BlockRef{Message: i, Block: k}); f != nil {
+				n = utf8.RuneCountInString(f.Stub)
+			}
+			chars += n
+		}
+	}
+	return chars
 }
 
 // Results yields the results that may be folded, with the position of each block.
@@ -114,15 +137,6 @@ func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
 	return st.text(b.src.Tokens().CountText)
 }
 
-// Keep keeps a plain copy of a result and returns the name that it got; empty: the session
-// keeps none.
-func (b *Birth) Keep(name string, r transcript.ToolResult) string {
-	if b.o.Keep == nil {
-		return ""
-	}
-	return b.o.Keep(name, r.Text())
-}
-
 // Where says how to get back what has no plain copy.
 func (b *Birth) Where(handle string) string {
 	if b.o.Recall == nil {
@@ -131,22 +145,32 @@ func (b *Birth) Where(handle string) string {
 	return b.o.Recall(handle)
 }
 
-// Fold replaces a result by what stub returns for its handle, if that is shorter. File, if
-// it is not empty, is where its plain copy is.
-func (b *Birth) Fold(block int, reason, file string, stub func(handle string) string) {
+// Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
+// that is shorter, and returns the fold, else nil. The copy is wanted under the name given, may
+// get another one, and is empty where the session keeps none.
+func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
 	r := b.Message.Blocks().At(block).(transcript.ToolResult)
 	whole := r.Text()
 	at := len(b.src.Facts())
 	f := &Fold{
-		ID: b.o.Folds + len(b.folds) + 1, Lever: b.lever, Reason: reason, File: file, Final: true,
+		Lever: b.lever, Reason: reason, Final: true,
 		Start: at, End: at + 1, Block: block, Hash: transcript.HashOf(whole),
 		Bytes: len(whole), Lines: text.LineCount(whole), Before: b.Tokens(r),
 	}
 	f.Handle = b.src.Name(f.Hash, transcript.Place{Start: at, End: at + 1, Block: block}).String()
-	f.Stub = stub(f.Handle)
-	f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))
-	f.Parts = Parts{Stubs: f.After}
-	if f.After < f.Before {
-		b.folds = append(b.folds, f)
+	show := func(file string) bool {
+		f.File, f.Stub = file, stub(f.Handle, file)
+		f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))
+		f.Parts = Parts{Stubs: f.After}
+		return f.After < f.Before
 	}
+	keep := name != "" && b.o.Keep != nil
+	if !keep {
+		name = ""
+	}
+	if !show(name) || keep && !show(b.o.Keep(name, whole)) {
+		return nil
+	}
+	b.folds = append(b.folds, f)
+	return f
 }

@@ -167,8 +167,7 @@ func (d *Draft) FoldSpan(f *Fold) bool { return d.foldSpan(f, false) }
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
 // than they do, up to the goal.
 func (d *Draft) foldSpan(f *Fold, fill bool) bool {
-	if d.o.NoSpans || !d.lay.In.apart(f.Start, f.End) || !d.joins(f.Start, f.End, f.Stub != "") ||
-		!d.unseen && d.hidesUnseen(f.Start, f.End) {
+	if !d.mayFold(f.Start, f.End, f.Stub != "") {
 		return false
 	}
 	if f.Parts == (Parts{}) && f.Stub != "" {
@@ -193,6 +192,12 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 		d.total = parts.Total()
 	}
 	return true
+}
+
+// mayFold reports whether a stretch may be folded, whatever that saves.
+func (d *Draft) mayFold(start, end int, stub bool) bool {
+	return !d.o.NoSpans && d.lay.In.apart(start, end) && d.joins(start, end, stub) &&
+		(d.unseen || !d.hidesUnseen(start, end))
 }
 
 // joins reports whether what the view shows before a stretch and after it may be

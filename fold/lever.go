@@ -128,7 +128,7 @@ type Ask struct {
 	Source   int    `json:"source,omitempty"`    // characters of the conversation that it reads; 0: all
 	Retries  int    `json:"retries,omitempty"`   // further tries when its stream breaks
 	Breaker  int    `json:"breaker,omitempty"`   // failures in a row after which it is not asked for a while; 0: 3
-	Notes    bool   `json:"notes,omitempty"`     // the session's notes, if there are any, take its place
+	Notes    int    `json:"notes,omitempty"`     // from so many tokens on the session's notes take its place; 0: never
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // temperature 0, where the model takes one
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
 	Answer   string `json:"answer,omitempty"`    // to a compact call that folded something; empty: pleat's own words
@@ -138,8 +138,8 @@ type Ask struct {
 
 // Check refuses negative numbers.
 func (a Ask) Check() error {
-	if a.Source < 0 || a.Retries < 0 || a.Breaker < 0 {
-		return errors.New("source, retries and breaker of ask must not be negative")
+	if a.Source < 0 || a.Retries < 0 || a.Breaker < 0 || a.Notes < 0 {
+		return errors.New("source, retries, breaker and notes of ask must not be negative")
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (p Pages) Beside(a Allotment, r PageRoom, start, end int) PageRoom {
 
 // Fold replaces messages start ≤ i < end by a page, if that makes the view smaller, and returns
 // the fold, else nil. Beside a summary, fewer files come back where all of them would take more
-// than they replace.
+// than they replace; a page in a summary's place becomes shorter.
 func (p Pages) Fold(ctx context.Context, start, end int, l Lever, reason string, style PageStyle) (*Fold, error) {
 	const leastFiles = 500 // tokens
 	d := p.d
@@ -151,11 +151,18 @@ func (p Pages) Fold(ctx context.Context, start, end int, l Lever, reason string,
 			d.pages.last, d.pages.of, d.pages.style = f, l, style
 			return f, nil
 		}
-		if !style.AsIs || style.Room.Files == 0 {
+		switch {
+		case !style.AsIs:
 			return nil, nil
-		}
-		if style.Room.Files /= 2; style.Room.Files < leastFiles {
-			style.Room.Files = 0
+		case style.Room.Files > 0:
+			if style.Room.Files /= 2; style.Room.Files < leastFiles {
+				style.Room.Files = 0
+			}
+		default:
+			style.Room.Total = min(style.Room.Total, d.TokensIn(start, end)) / 2
+			if n := p.Told(end); style.Room.Total < leastPage || n != nil && n.End == end {
+				return nil, nil
+			}
 		}
 	}
 }
@@ -273,6 +280,9 @@ func (p Pages) Told(end int) *Narrative {
 // leastUpdate is the least number of tokens of new turns for which a digest is asked.
 const leastUpdate = 1_000
 
+// leastSummed is the least number of tokens of turns that a summary is shorter than.
+const leastSummed = 30
+
 // fresh reports whether a digest makes another one unnecessary: it was written since the
 // last epoch, or covers nearly everything. Code tells what came after it.
 func (p Pages) fresh(n *Narrative, end int, ask Ask) bool {
@@ -298,6 +308,9 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	d := p.d
 	if !d.o.Model || end <= start || p.fresh(p.Told(end), end, ask) || shown < leastUpdate && !ask.AsIs {
 		return d.pages.need != nil // turns of less than leastUpdate are as short as a digest
+	}
+	if ask.AsIs && (shown < leastSummed || !d.mayFold(start, end, true)) {
+		return false // it would be paid for and thrown away
 	}
 	room := a.Page.Total
 	if ask.AsIs && a.d.Page == 0 {

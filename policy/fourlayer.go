@@ -27,7 +27,7 @@ import (
 //
 // What differs: the round of a compact call stays, because a result without its call is
 // refused; in a small window, red is never below half of it; a model's notes take the place
-// of the summary if there are any, as that program's session memory does.
+// of the summary from 500 tokens on, as that program's session memory does.
 func FourLayer() fold.Policy {
 	snip := lever.Snip{Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true}
 	mask := lever.Mask{
@@ -37,7 +37,7 @@ func FourLayer() fold.Policy {
 		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Ask: fold.Ask{
-			Retries: 2, Breaker: 3, Notes: true, EndsTurn: true, Answer: "[Compacted. History summarized.]", JSON: true,
+			Retries: 2, Breaker: 3, Notes: 500, EndsTurn: true, Answer: "[Compacted. History summarized.]", JSON: true,
 			Prompt: fourLayerPrompt, Closing: fourLayerClosing,
 		},
 	}
@@ -56,7 +56,7 @@ func FourLayer() fold.Policy {
 		EveryTurn: fold.Steps{snip, mask},
 		AtRed:     fold.Steps{snip, mask, summarize},
 		OnRefusal: fold.Steps{snip, mask, refused},
-		WhenIdle:  fold.Steps{mask},
+		WhenIdle:  fold.Steps{snip, mask},
 		IdleAfter: time.Hour,
 		Retries:   1,
 	}

@@ -2,6 +2,7 @@ package policy_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -280,6 +281,59 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 			if again := p.Asks().Retries > 0; req.Once != again {
 				t.Errorf("%s: sent once: %v, repeated by the policy: %v", p.Name, req.Once, again)
 			}
+		}
+	}
+}
+
+// A summary that was paid for is used, also after a refusal that gives no numbers.
+func TestRefusedWithoutNumbers(t *testing.T) {
+	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
+		for rounds := range 14 {
+			m := pleattest.Always("A summary.")
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+			})
+			if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+				t.Fatal(err)
+			}
+			work(t, s, 0, rounds, 4_000)
+			view(t, s)
+			v, err := s.Refused(t.Context(), &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"})
+			if err != nil && !errors.Is(err, pleat.ErrCannotFit) {
+				t.Fatalf("%s: %v", name, err)
+			}
+			got, err := s.Resolve(t.Context(), v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary.") {
+				t.Errorf("%s, %d rounds: %d summaries were asked for, the view is\n%s", name, rounds, n,
+					strings.Join(outline(got), "\n"))
+			}
+		}
+	}
+}
+
+// Under four-layer notes take the place of a summary when they say something, and not when one
+// of them is there.
+func TestNotesInPlaceOfSummary(t *testing.T) {
+	for text, asked := range map[string]int{
+		"the port is 8081": 1,
+		strings.Repeat("The service listens on port 8081 and restarts every night at four. ", 60): 0,
+	} {
+		m := pleattest.Always("<summary>A summary.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.FourLayer(), Digest: digest.Options{Generator: m}})
+		pleattest.Digestible(t, s, 24)
+		if err := s.Note(t.Context(), "service", text); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		got := view(t, s)[0].Text()
+		if n := len(m.Requests()); n != asked || !strings.Contains(got, text) || strings.Contains(got, "A summary.") != (n == 1) {
+			t.Errorf("beside notes of %d characters, %d summaries were asked for, want %d; the view begins\n%.300s",
+				len(text), n, asked, got)
 		}
 	}
 }

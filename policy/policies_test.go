@@ -274,6 +274,71 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 	}
 }
 
+// The budget of four-layer is for all results of an answer's calls, markers included. Where each
+// result is a message of its own, those that pass it go, and their markers come on top. Only
+// what a marker names is written to a file, and nothing that its marker would not shorten.
+func TestPolicyFourLayerBudgetHolds(t *testing.T) {
+	for _, tt := range []struct {
+		results, chars, files, left int
+		apart                       bool
+	}{
+		{40, 5_100, 2, 198_100, false},
+		{100, 2_100, 0, 210_000, false},
+		{3, 100_000, 2, 104_300, false},
+		{40, 5_100, 1, 201_100, true},
+		{3, 100_000, 1, 202_200, true},
+	} {
+		t.Run(fmt.Sprint(tt), func(t *testing.T) {
+			files := map[string]bool{}
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000},
+				KeepFile: func(name string, _ []byte) (string, error) { files[name] = true; return name, nil },
+			})
+			calls, results := []transcript.Block{}, []transcript.ToolResult{}
+			for i := range tt.results {
+				id := fmt.Sprint("c", i)
+				calls = append(calls, transcript.Call(id, "read_file", `{}`))
+				results = append(results, transcript.Result(id, strings.Repeat("yes no ", tt.chars)[:tt.chars]))
+			}
+			msgs := []transcript.Message{transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...)}
+			if tt.apart {
+				msgs = msgs[:2]
+				for _, r := range results {
+					msgs = append(msgs, transcript.Results(r))
+				}
+			}
+			if err := s.Append(t.Context(), msgs...); err != nil {
+				t.Fatal(err)
+			}
+			left := tt.results * tt.chars
+			for _, f := range s.Folds() {
+				if !files[f.File] || !strings.Contains(f.Stub, f.File) {
+					t.Errorf("a fold names the file %q", f.File)
+				}
+				left += len(f.Stub) - f.Bytes
+			}
+			if len(s.Folds()) != tt.files || len(files) != tt.files || left > tt.left {
+				t.Errorf("%d characters are left, %d files, %d markers", left, len(files), len(s.Folds()))
+			}
+		})
+	}
+}
+
+// After a pause the middle goes too, and not the old results alone.
+func TestPolicyIdleSnips(t *testing.T) {
+	p := named(t, "four-layer")
+	p.EveryTurn = nil
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 300)
+	v, err := s.View(t.Context(), pleat.Turn{Idle: time.Hour})
+	if err != nil || len(v.Messages) > 53 {
+		t.Errorf("after an hour the view has %d messages: %v", len(v.Messages), err)
+	}
+}
+
 func TestPolicyIdle(t *testing.T) {
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
@@ -305,11 +370,8 @@ func TestPolicyTruncate(t *testing.T) {
 		work(t, s, i, 1, 1_500)
 	}
 	msgs := view(t, s)
-	if msgs[0].Role() != transcript.RoleUser || !strings.HasPrefix(msgs[0].Text(), "Question") {
-		t.Errorf("the view begins with %s", outline(msgs)[0])
-	}
-	if snap := s.Snapshot(); snap.State == fold.Red {
-		t.Errorf("still red: %d tokens", snap.Tokens)
+	if msgs[0].Role() != transcript.RoleUser || msgs[0].Text() != "Question 10" || len(msgs) != 30 {
+		t.Errorf("of 60 messages %d are shown, the first is %s", len(msgs), outline(msgs)[0])
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for tools, by name or by class ("@shell")
-	Message int            `json:"message,omitempty"` // the same for all results of a message together: the largest go first
+	Message int            `json:"message,omitempty"` // the same for all results of an answer's calls together: the largest of a message go first
 	Preview int            `json:"preview,omitempty"` // characters that are shown
 	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: none is
 	Dir     string         `json:"dir,omitempty"`     // folder for plain copies, where the session keeps such; empty: none
@@ -102,25 +102,23 @@ func (s Spill) Born(b *fold.Birth) {
 		}
 		results = append(results, c)
 	}
-	if s.Message > 0 && total > s.Message { // the largest go first
-		order := make([]*big, len(results))
-		for i := range results {
-			order[i] = &results[i]
-		}
-		slices.SortStableFunc(order, func(a, b *big) int { return b.chars - a.chars })
-		for _, c := range order {
-			if total <= s.Message {
-				break
-			}
-			if c.why == "" {
-				c.why = fmt.Sprintf("results of one message above %s characters", text.Thousands(s.Message))
-				total -= c.chars
-			}
-		}
-	}
 	for _, c := range results {
 		if c.why != "" {
 			s.spill(b, c.block, c.result, c.why)
+		}
+	}
+	if s.Message == 0 {
+		return
+	}
+	total += b.Earlier()
+	slices.SortStableFunc(results, func(a, b big) int { return b.chars - a.chars }) // the largest go first
+	for _, c := range results {
+		if c.why != "" || total <= s.Message {
+			continue
+		}
+		why := fmt.Sprintf("results of one message above %s characters", text.Thousands(s.Message))
+		if f := s.spill(b, c.block, c.result, why); f != nil {
+			total -= c.chars - utf8.RuneCountInString(f.Stub)
 		}
 	}
 }
@@ -137,16 +135,16 @@ func (s Spill) limit(tool string) int {
 	return limit
 }
 
-// spill folds one result.
-func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) {
+// spill folds one result, if that makes it shorter.
+func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) *fold.Fold {
 	whole, file := r.Text(), ""
 	output, reminders := cutReminders(whole)
 	if s.Dir != "" {
-		file = b.Keep(spillFile(s.Dir, r.CallID), r)
+		file = spillFile(s.Dir, r.CallID)
 	}
-	b.Fold(block, why, file, func(handle string) string {
+	return b.Fold(block, why, file, func(handle, kept string) string {
 		if s.Stub != "" {
-			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", cmp.Or(file, b.Where(handle)),
+			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", cmp.Or(kept, b.Where(handle)),
 				"{preview}", text.ClipRunes(output, s.Preview), "{handle}", handle) + reminders
 		}
 		// The end of an output says how it went, so it gets a quarter of the preview.

@@ -7,19 +7,21 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Truncate drops the first half of the view without a word, repeatedly until the goal is
-// met: the baseline to beat. The first message stays where no other may come first.
-type Truncate struct{}
+// Truncate drops the first half of the view without a word: the baseline to beat. The first
+// message stays where no other may come first.
+type Truncate struct {
+	Fit bool `json:"fit,omitempty"` // halves again until the goal is met
+}
 
 // Name returns "truncate".
 func (Truncate) Name() string { return "truncate" }
 
-// Pull drops halves.
+// Pull drops the first half, or more.
 func (t Truncate) Pull(ctx context.Context, d *fold.Draft) error {
 	defer d.Allow(fold.AnyUnseen)()
 	for before := -1; !d.Enough() && d.Tokens() != before; {
 		before = d.Tokens()
-		if err := t.half(ctx, d); err != nil {
+		if err := t.half(ctx, d); err != nil || !t.Fit {
 			return err
 		}
 	}

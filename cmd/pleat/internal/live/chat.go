@@ -143,9 +143,12 @@ func (r *running) context(_ context.Context, _ string) error {
 			r.printf("  %-20s %9s  %s\n", part.Name, term.Thousands(n), term.Bar(n, s.Parts.Total(), 30))
 		}
 	}
-	r.printf("  yellow from %s tokens on; red from %s on: then it is folded to %s; never more than %s\n",
-		term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red),
-		term.Thousands(s.Limits.Target), term.Thousands(s.Limits.Max))
+	then := "policy " + r.o.Session.Policy.Name + " folds"
+	if slices.Contains(r.o.Session.Policy.AtRed.Names(), "aim") {
+		then = "it is folded to " + term.Thousands(s.Limits.Target)
+	}
+	r.printf("  yellow from %s tokens on; red from %s on: then %s; never more than %s\n",
+		term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red), then, term.Thousands(s.Limits.Max))
 	return nil
 }
 

@@ -203,6 +203,8 @@ func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
 	switch ok := true; {
+	case r.f.scenario != "" && r.f.model != "" && r.f.model != "rehearsal":
+		return term.UsageError("--scenario is played by the rehearsal, and --model names another model: leave one of them out")
 	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || IsRehearsal(r.key.Session)):
 		return r.rehearse(ctx, "this is a rehearsal")
 	case r.f.model != "":
