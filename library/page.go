@@ -90,7 +90,7 @@ const (
 // Page tells the agent of a session what it loses of the session: what the user typed, files,
 // outcomes, what is open, and handles. It has at most so many of what size counts, and no
 // secrets of known shapes. It is kept with the session.
-func (l *Library) Page(ctx context.Context, info Info, most int, size func(text string) int) (string, error) {
+func (l *Library) Page(ctx context.Context, info Info, most int, size func(string) int) (string, error) {
 	s, err := l.open(ctx, info)
 	if err != nil {
 		return "", err
@@ -122,7 +122,7 @@ func (l *Library) KeptPage(ctx context.Context, info Info) (page string, err err
 	return page, err
 }
 
-func writePage(ctx context.Context, s *pleat.Session, most int, size func(text string) int) (string, error) {
+func writePage(ctx context.Context, s *pleat.Session, most int, size func(string) int) (string, error) {
 	head := fmt.Sprintf(pageHead, s.Key().Session)
 	for room := (most - len(head)) / 4; room > 0; { // a token is about four characters
 		page, err := s.Page(ctx, fold.PageRoom{Total: room, Words: room / 2})

@@ -117,6 +117,14 @@ func (r *inside) setup(t *testing.T, agent string) {
 // drive lets the user say two things, and the client do all steps. Without pleat the model loses
 // the second, and waits for it.
 func (r *inside) drive(t *testing.T, with bool) {
+	if out := r.twice(t); with && !strings.Contains(out, "All 24 steps are done") {
+		t.Errorf("the client's last words: %s", tail(out, 2000))
+	}
+}
+
+// twice runs the client with its prompt, and then with what the user says later.
+func (r *inside) twice(t *testing.T) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	out, err := r.Run(ctx, r.drivenBy)
@@ -124,9 +132,10 @@ func (r *inside) drive(t *testing.T, with bool) {
 		r.drivenBy.Continue, r.drivenBy.Prompt = true, insideLater
 		out, err = r.Run(ctx, r.drivenBy)
 	}
-	if err != nil || with && !strings.Contains(out, "All 24 steps are done") {
+	if err != nil {
 		t.Errorf("the client's last words: %v\n%s", err, tail(out, 2000))
 	}
+	return out
 }
 
 // check looks at the first request after each compaction.
@@ -171,7 +180,7 @@ func (r *inside) checkAfter(t *testing.T, i, step int, with bool) {
 			break // which keeps what the user typed by itself
 		}
 		if has := strings.Contains(body, typed); has != with {
-			t.Errorf("after the compaction in request %d (step %d): what the user typed is there: %v, want %v", i, step, has, with)
+			t.Errorf("request %d, after a compaction (step %d): what the user typed is there: %v, want %v", i, step, has, with)
 		}
 	}
 	if !with {

@@ -269,8 +269,8 @@ func (d *doctor) examineInside(c client) {
 	case err != nil:
 		d.add("agents", "wrong", err.Error(), "delete the file")
 	case s.Error != "":
-		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error), "mend that, or "+
-			"pleat setup "+c.name+" --inside --undo")
+		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error),
+			"mend that, or pleat setup "+c.name+" --inside --undo")
 	case s.Ended.IsZero() && time.Since(s.Begun) > hookTime:
 		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.title, when), again)
 	default:

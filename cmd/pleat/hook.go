@@ -72,6 +72,7 @@ type hookInput struct {
 	Session string `json:"session_id"`
 	File    string `json:"transcript_path"`
 	Source  string `json:"source"`
+	Agent   string `json:"agent_id"` // of a sub-agent, whose conversation is not in the file
 	// Messages is the session itself, of an agent that keeps it in no file.
 	Messages json.RawMessage `json:"messages"`
 	status
@@ -97,7 +98,7 @@ func inBytes(text string) int { return len(text) }
 func inUTF16(text string) int { return len(utf16.Encode([]rune(text))) }
 
 // hookTime is how long an agent waits at most. It has to wait longer itself.
-const hookTime = 8 * time.Second
+const hookTime = 5 * time.Second
 
 func (h *hook) run(ctx context.Context, event string) error {
 	agent, ok := hookAgents[h.agent]
@@ -110,7 +111,7 @@ func (h *hook) run(ctx context.Context, event string) error {
 	if event == "status-line" {
 		return h.statusLine()
 	}
-	if !h.inside || event == "session-start" && h.in.Source != "compact" {
+	if !h.inside || h.in.Agent != "" || event == "session-start" && h.in.Source != "compact" {
 		return nil
 	}
 	ctx, stop := context.WithTimeout(ctx, hookTime)

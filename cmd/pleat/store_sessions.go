@@ -269,7 +269,8 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 		return err
 	}
 	if records, err := undoRecords(p); err != nil || len(records) > 0 {
-		return cmp.Or(err, errors.New("pleat has changed settings of agents: take that back first, with \"pleat setup --undo\""))
+		undo := errors.New(`pleat has changed settings of agents: take that back first, with "pleat setup --undo"`)
+		return cmp.Or(err, undo)
 	}
 	dir := filepath.Dir(own)
 	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s for good?", path, dir)); err != nil {

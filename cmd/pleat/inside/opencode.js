@@ -5,7 +5,7 @@ import { spawn } from "node:child_process";
 function hook(input, cwd) {
 	return new Promise((resolve) => {
 		let out = "";
-		const child = spawn("$PLEAT", ["hook", "compact", "--agent", "opencode"], { cwd, timeout: 16000, windowsHide: true });
+		const child = spawn("$PLEAT", ["hook", "compact", "--agent", "opencode"], { cwd, timeout: 10000, windowsHide: true });
 		child.on("error", () => resolve(undefined));
 		child.on("close", () => {
 			try {

@@ -204,7 +204,7 @@ func addTo(values map[string]any, k Key) (Key, error) {
 	there := get(values, k.Path)
 	list, ok := there.([]any)
 	if there != nil && !ok {
-		return k, fmt.Errorf("%s is not a list; add to it by hand: %s", names([]Key{k}), strings.Trim(fmt.Sprint(more...), "[]"))
+		return k, fmt.Errorf("%s is not a list; add to it by hand: %s", names([]Key{k}), fmt.Sprint(more...))
 	}
 	return Key{k.Path, slices.Concat(list, more)}, nil
 }

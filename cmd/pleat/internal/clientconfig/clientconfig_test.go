@@ -176,6 +176,98 @@ func TestAdded(t *testing.T) {
 	}
 }
 
+// TestAddedObjects adds to lists of objects, as hooks are, and leaves the text of the others as
+// it is. What is taken back is only what was added, whatever else the list has got since.
+func TestAddedObjects(t *testing.T) {
+	ours := map[string]any{"hooks": []any{map[string]any{"command": "pleat"}}}
+	keys := []Key{{[]string{"hooks", "Start"}, Added{ours}}, {[]string{"hooks", "End"}, Added{ours}}}
+	for _, tt := range []struct{ name, before, change, to, after string }{
+		{"one", `{"hooks":{"Start":[ {"a":1} ]}}`, "", "", `{"hooks":{"Start":[ {"a":1} ]}}`},
+		{"none", "{}\n", "", "", "{}\n"},
+		{"empty", `{"hooks":{"Start":[]}}`, "", "", `{"hooks":{"Start":[]}}`},
+		{
+			"comments", "{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n", "", "",
+			"{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n",
+		},
+		{
+			"more since", `{"hooks":{"Start":[{"a":1}]}}`, `[{"a":1},`, `[{"a":1},{"b":2},`,
+			`{"hooks":{"Start":[{"a":1},{"b":2}]}}`,
+		},
+		{"first since", `{"hooks":{"Start":[{"a":1}]}}`, `{"a":1},`, ``, `{"hooks":{"Start":[]}}`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "a.json")
+			write(t, path, tt.before)
+			e, err := Set(path, path+".undo", keys...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := e.Write(); err != nil {
+				t.Fatal(err)
+			}
+			if tt.change != "" {
+				set := read(t, path)
+				if !strings.Contains(set, tt.change) {
+					t.Fatalf("it became %s", set)
+				}
+				write(t, path, strings.Replace(set, tt.change, tt.to, 1))
+			}
+			if e, err = Undo(path + ".undo"); err != nil || e.Left != nil {
+				t.Fatal(err, e.Left)
+			}
+			if err := e.Write(); err != nil {
+				t.Fatal(err)
+			}
+			if got := read(t, path); strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(tt.after), "") ||
+				tt.change == "" && got != tt.after {
+				t.Errorf("it became %s, want %s", got, tt.after)
+			}
+		})
+	}
+}
+
+// TestCreate writes a file of our own, but not over another, and deletes it if it still is ours.
+func TestCreate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "folder", "a.js")
+	undo := path + ".undo"
+	create := func(text string) error {
+		e, err := Create(path, undo, text)
+		if err != nil {
+			return err
+		}
+		if diff := e.Diff(); !strings.Contains(diff, "+ "+text) && read(t, path) != text {
+			t.Errorf("shown as %q", diff)
+		}
+		return e.Write()
+	}
+	takeBack := func() *Edit {
+		e, err := Undo(undo)
+		if err == nil {
+			err = e.Write()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e
+	}
+	for _, text := range []string{"one", "two", "two"} { // a newer one replaces ours
+		if err := create(text); err != nil || read(t, path) != text {
+			t.Fatal(err, read(t, path))
+		}
+	}
+	write(t, path, "theirs")
+	if e := takeBack(); e.Left == nil || read(t, path) != "theirs" {
+		t.Errorf("a file that somebody changed is gone: %+v", e)
+	}
+	if err := create("one"); err == nil {
+		t.Error("a file that somebody changed is replaced")
+	}
+	write(t, path, "two")
+	if e := takeBack(); !e.Exact || read(t, path) != "" || read(t, undo) != "" {
+		t.Errorf("it stays: %+v", e)
+	}
+}
+
 func TestRefused(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.json": `{"env": "none"}`, "b.json": `{"env": `, "c.toml": "env = { A = 1 }\n", "d.toml": "x = \"\"\"\n[env]\n\"\"\"\n", "e.yaml": "env:\n  A: 1\n", "f.ini": "",

@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -160,7 +161,11 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or `+
 				`PLEAT_STORE)`, path, store.ErrNotFound)
 		}
-		st, err = sqlite.Open(path, &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly})
+		o := &sqlite.Options{Keys: keys, ReadOnly: how == ReadOnly}
+		if end, ok := ctx.Deadline(); ok {
+			o.BusyTimeout = time.Until(end)
+		}
+		st, err = sqlite.Open(path, o)
 	}
 	if err != nil {
 		return nil, err // st may hold a nil pointer

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// insideClaude is Claude Code with pleat inside.
+func insideClaude(t *testing.T) *inside {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	r := newInside(t, dir, "claude")
+	r.setup(t, "claude")
+	return r
+}
+
+// TestClientsInsideTwo runs two clients at the same time in one folder: neither is told what
+// the other's user typed.
+func TestClientsInsideTwo(t *testing.T) {
+	t.Parallel()
+	one := insideClaude(t)
+	two := newInside(t, one.drivenBy.Dir, "claude")
+	two.drivenBy.Home = one.drivenBy.Home
+	var both sync.WaitGroup
+	both.Go(func() { one.done(t, upstream.GoOn+" The first is OCELOT-42.") })
+	both.Go(func() { two.done(t, upstream.GoOn+" The second is QUOKKA-9.") })
+	both.Wait()
+	for r, words := range map[*inside][2]string{one: {"OCELOT-42", "QUOKKA-9"}, two: {"QUOKKA-9", "OCELOT-42"}} {
+		all := strings.Join(r.bodies, "\n")
+		last := r.bodies[len(r.bodies)-1]
+		if !strings.Contains(last, "[pleat: messages") || !strings.Contains(last, words[0]) || strings.Contains(all, words[1]) {
+			t.Errorf("%s is not there, or %s is", words[0], words[1])
+		}
+	}
+}
+
+// TestClientsInsideProxy runs a client with pleat inside behind a proxy of pleat's: what is
+// inside steps back.
+func TestClientsInsideProxy(t *testing.T) {
+	t.Parallel()
+	r := insideClaude(t)
+	d := drive{Client: r.Client, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
+	r.drivenBy.Base = d.inProcess(t)
+	r.done(t, insideFirst+" "+upstream.GoOn)
+	if files, _ := filepath.Glob(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/*")); len(files) > 0 {
+		t.Errorf("the hook ran: %v", files)
+	}
+}
+
+// TestClientsInsideLocked runs a client while another program keeps the store locked.
+func TestClientsInsideLocked(t *testing.T) {
+	t.Parallel()
+	r := insideClaude(t)
+	r.pleat(t, "store", "migrate")
+	path := filepath.Join(r.drivenBy.Home, ".local/share/pleat/pleat.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if _, err := db.Exec("BEGIN EXCLUSIVE"); err != nil {
+		t.Fatal(err)
+	}
+	r.done(t, insideFirst+" "+upstream.GoOn)
+	data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/claude.json"))
+	if err != nil || !strings.Contains(string(data), `"error":`) {
+		t.Errorf("the doctor is told nothing: %s, %v", data, err)
+	}
+	if _, err := db.Exec("ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestClientsInsideLimit lets the user type more than clients take from a hook, in letters that
+// have several bytes: the page comes whole all the same, with the newest words in it.
+func TestClientsInsideLimit(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	for _, client := range []string{"claude", "codex"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			r := newInside(t, dir, client)
+			r.setup(t, client)
+			var long strings.Builder
+			for i := range 400 {
+				long.WriteString("Über die Größe der Öfen, Punkt ")
+				long.WriteString(strings.Repeat("ä", i%17+1))
+				long.WriteString(".\n")
+			}
+			r.drivenBy.Prompt = insideFirst + "\n" + long.String()
+			r.twice(t)
+			seen := 0
+			for i, body := range r.bodies {
+				at := strings.LastIndex(body, "[pleat: messages 1 to")
+				if at < 0 {
+					continue
+				}
+				seen++
+				page := body[at:]
+				if strings.Contains(body, "Preview (first") || strings.Contains(page, "tokens truncated") ||
+					!strings.Contains(page, "ledger() lists every call") || !strings.Contains(page, insideLater) {
+					t.Fatalf("the page in request %d is cut:\n%.12000s", i, page)
+				}
+			}
+			if seen == 0 {
+				t.Error("no request has a page")
+			}
+		})
+	}
+}

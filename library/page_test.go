@@ -1,0 +1,75 @@
+package library_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// A page fits, has the newest words of the user and no secret, and its handles work. It is kept for
+// as long as the session is the same, and never tells what an earlier page said.
+func TestPage(t *testing.T) {
+	h := newHome(t)
+	size := func(s string) int { return len(s) }
+	content := long(60) + claude("z y user The key is AKIAIOSFODNN7EXAMPLE.", "y x assistant Noted.")
+	// The agent is told to keep its files elsewhere.
+	file := h.put("elsewhere/projects/p/s.jsonl", content, day)
+	info, err := h.At(sessionlog.ClaudeCode, file)
+	h.must(err)
+	if page, err := h.KeptPage(t.Context(), info); err != nil || page != "" {
+		t.Errorf("a page is kept: %q, %v", page, err)
+	}
+	var page string
+	for _, most := range []int{3_000, 9_500} {
+		page, err = h.Page(t.Context(), info, most, size)
+		h.must(err)
+		if len(page) > most || len(page) < most/2 {
+			t.Errorf("%d bytes, want at most %d", len(page), most)
+		}
+		for _, want := range []string{"Go on with part 60.", "The key is", info.ID, "[pleat: messages 1 to "} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%q is missing in:\n%s", want, page)
+			}
+		}
+		if strings.Contains(page, "AKIA") {
+			t.Error("the page has a secret")
+		}
+	}
+	if kept, err := h.KeptPage(t.Context(), info); err != nil || kept != page {
+		t.Errorf("another page is kept: %q, %v", kept, err)
+	}
+	if _, err := h.Page(t.Context(), info, 100, size); err == nil {
+		t.Error("100 bytes are not refused")
+	}
+	for part := range strings.SplitSeq(page, "[") {
+		if end := strings.IndexByte(part, ']'); end == 8 {
+			if _, err := h.Unfold(t.Context(), info.ID, recall.UnfoldRequest{Handle: part[:8]}); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	h.put("elsewhere/projects/p/s.jsonl", content+claude("x w assistant Before. "+page, "w v user Next."), day)
+	info, err = h.At(sessionlog.ClaudeCode, file)
+	h.must(err)
+	again, err := h.Page(t.Context(), info, 9_500, size)
+	h.must(err)
+	if !strings.Contains(again, "Next.") || strings.Count(again, "[pleat: ") != 1 {
+		t.Errorf("a page of a page:\n%s", again)
+	}
+	same := h.put(".claude/projects/p/s.jsonl", content, day)
+	h.reopen()
+	if id := h.find(same); id != info.ID {
+		t.Errorf("in the home folder it is %s, elsewhere %s", id, info.ID)
+	}
+}
+
+func TestAt(t *testing.T) {
+	h := newHome(t)
+	for agent, name := range map[sessionlog.Format]string{"nobody": h.put("a.jsonl", three, day), sessionlog.Pi: "none"} {
+		if info, err := h.At(agent, name); err == nil {
+			t.Errorf("%s: %+v", agent, info)
+		}
+	}
+}
