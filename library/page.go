@@ -81,11 +81,7 @@ type kept struct {
 	Page string `json:"page"`
 }
 
-const (
-	pageLabel = "page:"
-	// samePage is how much an agent writes to its file between the hooks of one compaction, at most.
-	samePage = 64 << 10
-)
+const pageLabel = "page:"
 
 // Page tells the agent of a session what it loses of the session: what the user typed, files,
 // outcomes, what is open, and handles. It has at most so many of what size counts, and no
@@ -106,20 +102,20 @@ func (l *Library) Page(ctx context.Context, info Info, most int, size func(strin
 	return k.Page, err
 }
 
-// KeptPage is the page that was written for the compaction which the agent has just made; "" if
-// there is none. The session is not read again for it.
-func (l *Library) KeptPage(ctx context.Context, info Info) (page string, err error) {
+// KeptPage is the page that was written last for a session, and how many bytes its file had
+// then; "" if there is none. The session is not read for it.
+func (l *Library) KeptPage(ctx context.Context, id string) (page string, size int64, err error) {
 	if l.o.Store == nil {
-		return "", nil
+		return "", 0, nil
 	}
-	found, err := l.o.Store.Find(ctx, l.o.Tenant, store.EntryPrefix, pageLabel+info.ID)
+	found, err := l.o.Store.Find(ctx, l.o.Tenant, store.EntryPrefix, pageLabel+id)
 	for _, f := range found {
 		var k kept
-		if json.Unmarshal(f.Entry.Data, &k) == nil && info.Bytes >= k.Size && info.Bytes < k.Size+samePage {
-			page = k.Page
+		if json.Unmarshal(f.Entry.Data, &k) == nil {
+			page, size = k.Page, k.Size
 		}
 	}
-	return page, err
+	return page, size, err
 }
 
 func writePage(ctx context.Context, s *pleat.Session, most int, size func(string) int) (string, error) {

@@ -18,7 +18,7 @@ func TestPage(t *testing.T) {
 	file := h.put("elsewhere/projects/p/s.jsonl", content, day)
 	info, err := h.At(sessionlog.ClaudeCode, file)
 	h.must(err)
-	if page, err := h.KeptPage(t.Context(), info); err != nil || page != "" {
+	if page, _, err := h.KeptPage(t.Context(), info.ID); err != nil || page != "" {
 		t.Errorf("a page is kept: %q, %v", page, err)
 	}
 	var page string
@@ -37,7 +37,7 @@ func TestPage(t *testing.T) {
 			t.Error("the page has a secret")
 		}
 	}
-	if kept, err := h.KeptPage(t.Context(), info); err != nil || kept != page {
+	if kept, size, err := h.KeptPage(t.Context(), info.ID); err != nil || kept != page || size != info.Bytes {
 		t.Errorf("another page is kept: %q, %v", kept, err)
 	}
 	if _, err := h.Page(t.Context(), info, 100, size); err == nil {

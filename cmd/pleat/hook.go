@@ -97,6 +97,10 @@ func inBytes(text string) int { return len(text) }
 
 func inUTF16(text string) int { return len(utf16.Encode([]rune(text))) }
 
+// samePage is how much an agent writes to its file between the hooks of one compaction, at
+// most. If there is more, the page before the compaction could not be written.
+const samePage = 64 << 10
+
 // hookTime is how long an agent waits at most. It has to wait longer itself.
 const hookTime = 5 * time.Second
 
@@ -151,11 +155,11 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 	if err != nil {
 		return nil, err
 	}
-	page := ""
+	page, size := "", int64(0)
 	if event == "session-start" {
-		page, err = lib.KeptPage(ctx, info)
+		page, size, err = lib.KeptPage(ctx, info.ID)
 	}
-	if err == nil && page == "" {
+	if err == nil && (page == "" || info.Bytes < size || info.Bytes > size+samePage) {
 		page, err = lib.Page(ctx, info, agent.most, agent.size)
 	}
 	if err != nil {
@@ -163,7 +167,7 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 	}
 	h.state.Session, h.state.Page = info.ID, len(page)
 	if event == "pre-compact" { // the agent takes the page only afterwards, when it is at hand
-		return object{"systemMessage": "pleat keeps what this compaction drops: pleat show " + info.ID}, nil
+		return object{"systemMessage": "pleat keeps what this compaction drops: pleat store page " + info.ID}, nil
 	}
 	if event == "session-start" {
 		return object{"hookSpecificOutput": object{"hookEventName": "SessionStart", "additionalContext": page}}, nil

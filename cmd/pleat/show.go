@@ -18,7 +18,8 @@ func showCommand(p *term.Console) *cobra.Command {
 		Use:   "show FILE",
 		Short: "say what is in a session file and where its tokens went",
 		Long: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
-pi, a request body, or a trajectory; "-" is standard input. The content tells the format.
+pi, a request body, or a trajectory; "-" is standard input. The content tells the format. In
+place of a file, the ID that pleat gives its session will do.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 

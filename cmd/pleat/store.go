@@ -31,7 +31,7 @@ database that many share. Without --tenant these commands look at the sessions o
 			return term.UsageError("store needs to know what to do: " + strings.Join(names, ", "))
 		},
 	}
-	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), forgetCommand(p))
+	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), storePageCommand(p), forgetCommand(p))
 	for _, sub := range []struct {
 		run     func(*storeOptions) runFunc
 		command cobra.Command

@@ -191,6 +191,33 @@ func openExport(p *term.Console, name string) (file *os.File, shown string, err 
 	return file, "standard input", nil
 }
 
+func storePageCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "page SESSION",
+		Args:  takes(1, 1, "one session"),
+		Short: "show what an agent with pleat inside was told after it had compacted",
+		Long: `Prints the page that pleat wrote when the agent of SESSION compacted it the last time: what the
+user typed, files, outcomes and handles of the rest. Everything else was dropped by the agent,
+and is in the store: "pleat browse SESSION" shows it.`,
+		Example: "pleat store page claude-code-3f9c20b17a",
+	}
+	f := stores.Declare(c.Flags())
+	c.RunE = runs(p, onStore(f, stores.ReadOnly,
+		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+			lib := library.New(library.Options{Store: st, Tenant: f.Tenant})
+			defer lib.Close()
+			page, _, err := lib.KeptPage(ctx, args[0])
+			if err == nil && page == "" {
+				err = fmt.Errorf("session %s has no page: no agent has compacted it with pleat inside", args[0])
+			}
+			if err == nil {
+				p.Printf("%s\n", term.Visible(page))
+			}
+			return err
+		}))
+	return c
+}
+
 func forgetCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget SESSION|--all",

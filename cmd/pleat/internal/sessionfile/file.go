@@ -14,6 +14,7 @@ import (
 	"io/fs"
 	"iter"
 	"os"
+	"path/filepath"
 	"strconv"
 
 	"github.com/pleat-dev/pleat"
@@ -189,6 +190,13 @@ func openInput(p *term.Console, name string) (io.ReadCloser, error) {
 		return io.NopCloser(p.Stdin), nil
 	}
 	f, err := os.Open(name)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name {
+		lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+		defer lib.Close()
+		if info, wrong := lib.Find(context.Background(), name); wrong == nil && info.ID == name {
+			f, err = os.Open(info.File)
+		}
+	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w (\"pleat sessions\" lists the session files of this machine)", err)
 	}
