@@ -39,17 +39,17 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall":  {"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
-	"ledger":           {"internal/text", "ledger/toolcall", "transcript"},
-	"ledger/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"userwords":        {"internal/fence", "internal/text", "internal/toolname", "transcript"},
+	"ledger/toolcall":    {"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
+	"ledger":             {"internal/text", "ledger/toolcall", "transcript"},
+	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
 	"fold":   {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
 	"page":   {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"digest": {"internal/fence", "internal/text", "model", "transcript", "userwords"},
-	"recall": {"internal/conv", "internal/fence", "internal/text", "ledger", "ledger/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
+	"recall": {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
 	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
@@ -68,7 +68,7 @@ var imports = map[string][]string{
 	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
 	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
 
-	"wire/openai/localserver": {"model"},
+	"internal/localserver": {"model"},
 
 	"sessionlog":     {"internal/jsonspan", "model", "transcript", "wire/anthropic", "wire/openai"},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
@@ -86,11 +86,11 @@ var imports = map[string][]string{
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model", "recall", "store",
 		"transcript",
 	},
-	"agent/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
-	"internal/behind": {"store", "transcript"},
-	"internal/bill":   {"store", "transcript"},
-	"internal/local":  {},
-	"internal/relay":  {"internal/jsonspan", "internal/sse"},
+	"internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
+	"internal/behind":    {"store", "transcript"},
+	"internal/bill":      {"store", "transcript"},
+	"internal/local":     {},
+	"internal/relay":     {"internal/jsonspan", "internal/sse"},
 	"proxy": {
 		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
@@ -103,7 +103,7 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
 		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
-		"wire/openai/localserver",
+		"internal/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold", "fold/lever", "internal/fence", "internal/text",
@@ -118,14 +118,14 @@ var imports = map[string][]string{
 		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/live": {
-		"", "agent", "agent/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
+		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
 		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "library", "model", "recall", "store",
 	},
 	"cmd/pleat": {
 		"", "agent", "bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
 		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
 		"cmd/pleat/internal/term", "dash", "fold", "internal/local", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy",
-		"recall", "sessionlog", "store", "transcript", "wire/gemini", "wire/openai/localserver",
+		"recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/localserver",
 	},
 	"bench": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
@@ -134,7 +134,7 @@ var imports = map[string][]string{
 
 	// Kits for tests, and packages that have only tests.
 	"internal/diff":            {"internal/text"},
-	"agent/killtest":           {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
+	"internal/killtest":        {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":          {"internal/diff", "store", "transcript"},
 	"pleattest":                {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
 	"internal/wire/wiretest":   {"internal/diff", "model", "transcript"},

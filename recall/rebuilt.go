@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger/filestate"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"

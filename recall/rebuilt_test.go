@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/pleat-dev/pleat/ledger/filestate"
+	"github.com/pleat-dev/pleat/internal/filestate"
 )
 
 // Lines far down cost no more than others, keep their numbers, and are found by them.

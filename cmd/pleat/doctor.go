@@ -20,7 +20,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
+	"github.com/pleat-dev/pleat/internal/localserver"
 )
 
 func doctorCommand(p *term.Console) *cobra.Command {

@@ -17,13 +17,13 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/openai"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 // llama returns the address of a real llama.cpp server: the one that PLEAT_LLAMA_SERVER

@@ -6,7 +6,7 @@ import (
 	"context"
 	"testing"
 
-	"github.com/pleat-dev/pleat/agent/killtest"
+	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"

@@ -9,7 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/pleat-dev/pleat/agent/killtest"
+	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/postgres/pgtest"
 )

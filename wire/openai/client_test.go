@@ -9,10 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 const (

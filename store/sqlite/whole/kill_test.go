@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/agent/killtest"
+	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )

@@ -11,12 +11,12 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/local"
+	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 	"github.com/pleat-dev/pleat/wire/gemini"
 	"github.com/pleat-dev/pleat/wire/openai"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 // Client is a model with a client for it, and what a session needs to know about its wire.

@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
 )
 
 func envOf(pairs ...string) func(string) string {

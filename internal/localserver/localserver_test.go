@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/diff"
-	"github.com/pleat-dev/pleat/wire/openai/localserver"
+	"github.com/pleat-dev/pleat/internal/localserver"
 )
 
 // routes serves fixed answers; a path may have the request's body behind it.

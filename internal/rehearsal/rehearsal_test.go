@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/agent/rehearsal"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/rehearsal"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )

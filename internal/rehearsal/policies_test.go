@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/agent/rehearsal"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/rehearsal"
 	"github.com/pleat-dev/pleat/policy"
 )
 
