@@ -29,6 +29,13 @@ func (s *Session) Shrink(bytes int) {
 	s.st.Contents.Shrink(bytes)
 }
 
+// Weight is about how many bytes of memory the session takes.
+func (s *Session) Weight() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.Weight()
+}
+
 // Last is the number of the newest entry that the session knows of.
 func (s *Session) Last() uint64 {
 	s.mu.Lock()

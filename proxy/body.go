@@ -14,12 +14,13 @@ import (
 
 var errTooLarge = errors.New("the request is larger than the proxy takes")
 
-// errMemory says that the requests under way take all the memory that they may.
-var errMemory = errors.New("the proxy has no memory left for the request")
+// errMemory says that what is under way takes all the memory that it may.
+var errMemory = errors.New("the proxy has no memory left")
 
 // readAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
 // announce a large size, so the buffer grows with what comes: to at most 64 times as much.
-// Take is asked for more memory before it grows; nil: there is always more.
+// Take is asked for more memory before it grows. With errTooLarge and errMemory it returns what it
+// has read.
 func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
 	if size > limit {
 		return nil, errTooLarge
@@ -33,8 +34,8 @@ func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, e
 				more = min(max(63*have, 64<<10), rest)
 			}
 			more = min(more, limit+1-have)
-			if take != nil && !take(more) {
-				return nil, errMemory
+			if !take(more) {
+				return buf, errMemory
 			}
 			buf = append(make([]byte, 0, have+more), buf...)
 		}
@@ -42,28 +43,13 @@ func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, e
 		buf = buf[:len(buf)+n]
 		switch {
 		case int64(len(buf)) > limit:
-			return nil, errTooLarge
+			return buf, errTooLarge
 		case err == io.EOF:
 			return buf, nil
 		case err != nil:
 			return nil, err
 		}
 	}
-}
-
-// take takes memory for the exchange, which gives it back when it is over.
-func (x *exchange) take(n int64) bool {
-	if x.rw.memory.Add(-n) < 0 {
-		x.rw.memory.Add(n)
-		return false
-	}
-	x.held += n
-	return true
-}
-
-func (x *exchange) release() {
-	x.rw.memory.Add(x.held)
-	x.held = 0
 }
 
 // A Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
@@ -91,6 +77,10 @@ func (o *Options) decoder(encoding string, body io.ReadCloser) (io.ReadCloser, e
 	return closers{r, body}, nil
 }
 
+// maxRatio is how many times as large as it came a request may become: text that people and
+// programs write does not shrink to a hundredth.
+const maxRatio = 100
+
 // decompress undoes the content encoding of a request.
 func (o *Options) decompress(encoding string, body []byte, take func(n int64) bool) ([]byte, error) {
 	if encoding == "" {
@@ -101,7 +91,7 @@ func (o *Options) decompress(encoding string, body []byte, take func(n int64) bo
 		return nil, err
 	}
 	defer r.Close()
-	plain, err := readAll(r, 0, o.MaxBody, take)
+	plain, err := readAll(r, 0, min(o.MaxBody, maxRatio*int64(len(body))+1<<20), take)
 	if err != nil {
 		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
 	}

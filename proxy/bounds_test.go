@@ -294,7 +294,7 @@ func TestMemoryOfBodies(t *testing.T) {
 			t.Errorf("%d bytes: status %d, want %d", tt.size, got, tt.want)
 		}
 	}
-	if left := rw.memory.Load(); left != 1<<20 {
-		t.Errorf("%d bytes are left when nothing is under way", left)
+	if n := rw.flight.Load(); n != 0 {
+		t.Errorf("%d bytes are taken when nothing is under way", n)
 	}
 }

@@ -26,6 +26,7 @@ type conversation struct {
 	newest  exchanged  // guarded by it, too
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
+	weight atomic.Int64 // about how many bytes it takes
 
 	mu      sync.Mutex
 	sess    *pleat.Session
@@ -112,6 +113,7 @@ type reply struct {
 
 // publish updates the status. The caller holds the lock.
 func (c *conversation) publish() {
+	c.weight.Store(int64(c.sess.Weight() + perMessage*len(c.marks)))
 	c.status.Store(&SessionStatus{
 		Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
 		Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),

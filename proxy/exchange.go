@@ -40,7 +40,8 @@ type exchange struct {
 	pause   time.Duration // before the newest request that was tried again in a hidden round
 	waited  time.Duration // all of them
 	over    bool
-	held    int64 // of the memory for requests under way
+	held    int64 // of the memory for what is under way
+	spare   int64 // of that, what is not used yet
 }
 
 // roundTrip sends a request to where its URL says, rewritten if it is one of ours.
@@ -213,6 +214,8 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		body = x.raw // also compressed as it came
 	} else {
 		out.Header.Del("Content-Encoding")
+		x.held += int64(len(body)) // it is there already
+		x.rw.flight.Add(int64(len(body)))
 	}
 	setRequestBody(out, body)
 	out.Header.Set("Accept-Encoding", "identity")
@@ -278,7 +281,7 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 		}
 		e := errReach
 		if err == nil {
-			body, failed := readAll(resp.Body, resp.ContentLength, maxError, nil)
+			body, failed := readAll(resp.Body, resp.ContentLength, maxError, x.take)
 			resp.Body.Close()
 			if failed != nil {
 				return nil, fmt.Errorf("read refusal: %w", failed)

@@ -131,7 +131,7 @@ func TestCompressed(t *testing.T) {
 			up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				seen = append(seen, r.Header.Get("Content-Encoding"))
-				body, err := o.decompress(r.Header.Get("Content-Encoding"), body, nil)
+				body, err := o.decompress(r.Header.Get("Content-Encoding"), body, func(int64) bool { return true })
 				if err != nil {
 					t.Error(err)
 				}

@@ -13,7 +13,7 @@ import (
 // with every request, and what it sent before need not be decoded and hashed again. A message
 // is taken from the cache only if its bytes are equal, so it does not matter whose they were.
 type known struct {
-	limit int64 // of the bodies' sizes
+	limit int64 // of their sizes
 	seed  maphash.Seed
 
 	mu     sync.Mutex
@@ -96,6 +96,22 @@ func (k *known) keep(d, continues *decoded) {
 	}
 }
 
+// bytes is how much memory the requests take.
+func (k *known) bytes() int64 {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.size
+}
+
+// clear forgets all requests.
+func (k *known) clear() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for k.recent.Len() > 0 {
+		k.drop(k.recent.Back())
+	}
+}
+
 // drop forgets a request. The caller holds the lock.
 func (k *known) drop(e *list.Element) {
 	d := k.recent.Remove(e).(*decoded)
@@ -121,7 +137,7 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 	if before == nil {
 		before = &decoded{}
 	}
-	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: int64(len(body))}
+	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: int64(len(body) + perMessage*len(r.messages))}
 	if !d.hash(on, before) {
 		before = nil
 	}

@@ -54,7 +54,7 @@ func TestKnown(t *testing.T) {
 	if hashed != 11+1 {
 		t.Errorf("%d messages were hashed, want 11 that are new and 1 that has changed", hashed)
 	}
-	rw.known.limit = 100_000
+	rw.known.limit = 140_000
 	for talk := range 50 {
 		must(rw.read(messages, fmt.Sprint("talk ", talk), body(talk, 20)))
 	}

@@ -75,12 +75,12 @@ type Options struct {
 	// Conversations in other encodings are refused with status 415.
 	Decoders map[string]Decoder
 
-	// Memory is how many bytes the bodies of all requests under way may take together; 0: 1
-	// GiB. Beyond it requests are refused with status 503. What is kept of earlier requests
-	// takes at most an eighth of it.
+	// Memory is how many bytes requests and replies under way, sessions and what is kept of
+	// earlier requests may take together; 0: 1 GiB. Sessions leave it first, those used least
+	// recently; where that is not enough, requests are refused with status 503.
 	Memory   int64
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
-	MaxEvent int           // largest event of a stream in bytes; 0: 64 MiB
+	MaxEvent int           // largest event of a stream in bytes, and largest reply that is read as a whole; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
 	Rounds   int           // most hidden rounds for one request of the client; 0: 8
 	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes

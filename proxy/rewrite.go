@@ -38,7 +38,7 @@ type rewriter struct {
 	o        Options
 	book     *bill.Book
 	known    *known
-	memory   atomic.Int64 // left for the bodies of requests under way
+	flight   atomic.Int64 // bytes of requests and replies under way
 	draining atomic.Bool
 	closing  sync.WaitGroup // sessions that are being closed
 
@@ -65,7 +65,6 @@ func newRewriter(o *Options) (*rewriter, error) {
 	}
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
-	rw.memory.Store(rw.o.Memory)
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw, err
 }

@@ -159,7 +159,7 @@ func (x *exchange) accounted(resp *http.Response) {
 		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
 			p.rec = x.on.record()
 		} else {
-			p.rec = &wholeRecorder{read: x.on.reply}
+			p.rec = &wholeRecorder{read: x.on.reply, take: x.takeFor}
 		}
 	}
 	resp.Body = p
@@ -169,10 +169,11 @@ func (x *exchange) accounted(resp *http.Response) {
 type wholeRecorder struct {
 	bytes.Buffer
 	read func(body []byte) (model.Reply, error)
+	take func(n int) bool
 }
 
 func (r *wholeRecorder) Write(b []byte) (int, error) {
-	if r.Len() > maxError {
+	if r.Len() > maxError || !r.take(len(b)) {
 		return 0, io.ErrShortBuffer
 	}
 	return r.Buffer.Write(b)

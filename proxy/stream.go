@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -95,6 +97,11 @@ func (s *stream) more() {
 	s.record() // the client has its answer
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
+		if !s.x.takeFor(n) {
+			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("overloaded_error", errMemory.Error()))...)
+			s.cutOff(errMemory)
+			return
+		}
 		s.rec.Write(s.buf[:n])
 		if err := s.split.Feed(s.buf[:n], s.event); err != nil {
 			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("api_error", err.Error()))...)
@@ -228,7 +235,7 @@ func (s *stream) resume(got sent) {
 	if got.resp.StatusCode < 400 {
 		return
 	}
-	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError, nil)
+	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError, s.x.take)
 	if err != nil {
 		s.cutOff(err)
 		return
@@ -265,12 +272,18 @@ func (s *stream) Close() error {
 	return err
 }
 
-// whole reads a complete reply and answers our calls in it before the client gets it.
+// whole reads a complete reply and answers our calls in it before the client gets it. One that
+// is too large for that is passed on as it comes.
 func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
 	var replies []model.Reply
 	for {
 		body, reply, err := x.readWhole(resp)
+		if len(bodies) == 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errMemory)) {
+			resp.Body = &passing{x: x, from: closers{io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body)), resp.Body}}
+			return resp, nil
+		}
+		resp.Body.Close()
 		if err != nil && !x.outwait(errReach) {
 			return nil, fmt.Errorf("read reply: %w", err)
 		}
@@ -308,10 +321,9 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 
 // readWhole reads a complete reply. One that cannot be understood has an error of its own.
 func (x *exchange) readWhole(resp *http.Response) (body []byte, reply model.Reply, err error) {
-	body, err = readAll(resp.Body, resp.ContentLength, x.rw.o.MaxBody, nil)
-	resp.Body.Close()
+	body, err = readAll(resp.Body, resp.ContentLength, int64(x.rw.o.MaxEvent), x.take)
 	if err != nil {
-		return nil, reply, err
+		return body, reply, err
 	}
 	reply, err = x.req.on.reply(body)
 	x.used(reply.Usage)

@@ -40,6 +40,7 @@ type Words struct {
 	offered string            // the last of its texts that offered options
 	waiting map[string]string // calls whose results may carry a person's words: tool by id
 	tasks   taskReader
+	weight  int // bytes of what was said
 }
 
 // Add takes in message i. It is called for every message, in order.
@@ -136,4 +137,8 @@ func (w *Words) heard(s Said) {
 		s.pastes = pastesIn(s.Text)
 	}
 	w.said = append(w.said, s)
+	w.weight += len(s.Text)
 }
+
+// Weight is how many bytes the words take that are kept.
+func (w *Words) Weight() int { return w.weight }

@@ -100,6 +100,7 @@ type proxyFlags struct {
 	anthropic, openai string
 	gemini            string
 	window            term.TokenCount
+	memory            term.ByteCount
 	policy            string
 	recall, recallDir string
 	dir               string
@@ -121,6 +122,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
 	fs.Var(&f.window, "window", "the window, `N` tokens, of models that the table lacks; a limit for the others")
+	fs.Var(&f.memory, "memory", "hold at most about `SIZE` of requests, replies and sessions (default a quarter of the machine)")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
@@ -136,7 +138,7 @@ func (f *proxyFlags) options(
 ) (*proxy.Options, func() error, error) {
 	o := &proxy.Options{
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
-		Decoders: map[string]proxy.Decoder{"zstd": unzstd},
+		Decoders: map[string]proxy.Decoder{"zstd": unzstd}, Memory: f.boundMemory(p.Getenv),
 	}
 	if tenant := f.store.Tenant; tenant != "" {
 		o.Principal = func(*http.Request, []byte) string { return tenant }

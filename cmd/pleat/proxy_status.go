@@ -99,6 +99,7 @@ func (s proxyStatus) Print(p *term.Page) {
 	if len(s.Sessions) == 0 {
 		p.Line("no conversation has come through yet")
 	}
+	p.Line("memory: %s of %s", term.ByteSize(s.Memory.Used), term.ByteSize(s.Memory.Limit))
 	if s.All.Passed > 0 {
 		p.Line("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
 			term.Plural(s.All.Passed, "request"))
@@ -190,6 +191,7 @@ func (t *tally) sum() proxy.Tally {
 type proxyStatus struct {
 	Format   string             `json:"format"`
 	Draining bool               `json:"draining"`
+	Memory   proxy.Memory       `json:"memory"`
 	All      proxy.Tally        `json:"all"`
 	Sessions []proxySessionJSON `json:"sessions"` // the one used last first
 }
@@ -215,7 +217,7 @@ func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {
 		inMemory[s.Key] = s
 	}
 	out := proxyStatus{
-		Format: "pleat/proxy-status/1", Draining: h.Draining(), All: bill.All,
+		Format: "pleat/proxy-status/1", Draining: h.Draining(), Memory: h.Memory(), All: bill.All,
 		Sessions: []proxySessionJSON{},
 	}
 	for _, row := range bill.Rows {

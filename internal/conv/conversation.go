@@ -60,6 +60,12 @@ func Of(count tokens.MessageCounter, msgs ...transcript.Message) *Conversation {
 	return c
 }
 
+// perMessage is about what is known of a message, in bytes, beside what people said.
+const perMessage = 400
+
+// Weight is about how many bytes of memory the conversation takes.
+func (c *Conversation) Weight() int { return c.Contents.bytes + c.words.Weight() + perMessage*c.Len() }
+
 // Len returns the number of messages.
 func (c *Conversation) Len() int { return len(c.facts) }
 

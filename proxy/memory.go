@@ -1,0 +1,81 @@
+package proxy
+
+// One bound covers what the proxy holds: the bodies of requests and replies under way, the
+// sessions, and what is kept of earlier requests. Sessions make room for what is under way:
+// those used least recently leave memory, and come back from the store.
+
+// Memory is how many bytes a handler holds, by its own count, and how many it may.
+type Memory struct {
+	Used  int64 `json:"used"`
+	Limit int64 `json:"limit"`
+}
+
+// Memory returns what the handler holds; see [Options.Memory].
+func (h *Handler) Memory() Memory {
+	rw := h.rw
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	return Memory{Used: rw.flight.Load() + rw.kept(), Limit: rw.o.Memory}
+}
+
+// kept is what sessions and earlier requests take. The caller holds the lock.
+func (rw *rewriter) kept() int64 {
+	n := rw.known.bytes()
+	for e := rw.recent.Front(); e != nil; e = e.Next() {
+		n += e.Value.(*conversation).weight.Load()
+	}
+	return n
+}
+
+// fit drops sessions until everything fits, and reports whether it does.
+func (rw *rewriter) fit() bool {
+	left := rw.o.Memory - rw.flight.Load()
+	if left < 0 {
+		return false // no session could make room for that
+	}
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	left -= rw.kept()
+	for left < 0 && rw.recent.Len() > 1 { // the newest is about to be used
+		oldest := rw.recent.Back()
+		left += oldest.Value.(*conversation).weight.Load()
+		rw.drop(oldest)
+	}
+	if left < 0 {
+		rw.known.clear()
+	}
+	return true
+}
+
+// take takes memory for the exchange, which gives it back when it is over.
+func (x *exchange) take(n int64) bool {
+	if x.rw.flight.Add(n); !x.rw.fit() {
+		x.rw.flight.Add(-n)
+		return false
+	}
+	x.held += n
+	return true
+}
+
+// step is how much memory is taken at once for what comes bit by bit.
+const step = 64 << 10
+
+// takeFor takes memory for n more bytes of a reply that comes bit by bit.
+func (x *exchange) takeFor(n int) bool {
+	if x.spare -= int64(n); x.spare >= 0 {
+		return true
+	}
+	more := step - x.spare
+	x.spare += more
+	return x.take(more)
+}
+
+// release gives back what the exchange took.
+func (x *exchange) release() {
+	x.rw.flight.Add(-x.held)
+	x.held, x.spare = 0, 0
+	x.rw.fit()
+}
+
+// perMessage is about what is kept of a message beside its bytes.
+const perMessage = 400

@@ -1,0 +1,133 @@
+package proxy
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Sessions leave memory when they no longer fit, and go on when they come back.
+func TestMemoryOfSessions(t *testing.T) {
+	reports := newReports()
+	h, url := startHandler(t, http.HandlerFunc(echo), Options{
+		Memory: 4 << 20, Store: store.NewMemory(), Report: reports.add, Sessions: 1000,
+	})
+	var agents []*agent
+	for i := range 60 {
+		a := newAgent(messages, url, fmt.Sprintf("I am client %d.", i))
+		a.say(strings.Repeat(fmt.Sprintf("words of %d ", i), 20_000))
+		agents = append(agents, a)
+	}
+	for range 2 {
+		for i, a := range agents {
+			reply, err := a.send()
+			if err != nil {
+				t.Fatalf("client %d: %v", i, err)
+			}
+			a.history = append(a.history, reply.Messages[0].Raw())
+			a.say("Go on.")
+		}
+	}
+	sessions := make(map[store.SessionKey]bool)
+	for _, r := range reports.wait(2 * len(agents)) {
+		sessions[r.Session] = true
+	}
+	if m, n := h.Memory(), len(h.Sessions()); m.Used > m.Limit || m.Used == 0 || n == 0 || n == len(agents) {
+		t.Errorf("%d sessions are in memory, %+v", n, m)
+	}
+	if len(sessions) != len(agents) {
+		t.Errorf("%d sessions of %d conversations", len(sessions), len(agents))
+	}
+}
+
+// A reply that is too large to be held is passed on as it comes, also to clients that do not
+// read it; and a stream that never ends is broken off.
+func TestMemoryOfReplies(t *testing.T) {
+	const size = 8 << 20
+	chunk := strings.Repeat("0123456789abcdef", 1<<10)
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		var to io.Writer = w
+		switch r.Header.Get("X-Reply") {
+		case "stream":
+			w.Header().Set("Content-Type", "text/event-stream")
+			for r.Context().Err() == nil {
+				fmt.Fprintf(w, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":%q}}\n\n", chunk)
+			}
+			return
+		case "gzip":
+			w.Header().Set("Content-Encoding", "gzip")
+			z := gzip.NewWriter(w)
+			defer z.Close()
+			to = z
+		}
+		w.Header().Set("Content-Type", "application/json")
+		for n := 0; n < size && r.Context().Err() == nil; n += len(chunk) {
+			_, _ = io.WriteString(to, chunk)
+		}
+	})
+	h, url := startHandler(t, up, Options{Memory: 2 << 20})
+	ask := func(i int, kind string) *http.Response {
+		a := newAgent(messages, url, fmt.Sprintf("I am client %d.", i))
+		req, _ := http.NewRequest(http.MethodPost, url+a.path(), bytes.NewReader(a.body()))
+		req.Header.Set("X-Reply", kind)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Error(err)
+			return nil
+		}
+		return resp
+	}
+	for i, kind := range []string{"plain", "gzip"} {
+		resp := ask(i, kind)
+		n, err := io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if n != size || err != nil {
+			t.Errorf("%s: the client got %d of %d bytes: %v", kind, n, size, err)
+		}
+	}
+	var all sync.WaitGroup
+	open := make([]*http.Response, 20)
+	for i := range open {
+		all.Go(func() { open[i] = ask(10+i, "plain") })
+	}
+	all.Wait()
+	if m := h.Memory(); m.Used > m.Limit {
+		t.Errorf("clients that do not read: %+v", m)
+	}
+	for _, resp := range open {
+		if resp != nil {
+			resp.Body.Close()
+		}
+	}
+	resp := ask(50, "stream")
+	got, err := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if err == nil || !bytes.Contains(got, []byte("overloaded_error")) {
+		t.Errorf("a stream without end: %d bytes, %v", len(got), err)
+	}
+}
+
+// What a request unpacks to is bounded by what came.
+func TestBombIsRefusedEarly(t *testing.T) {
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	_, _ = w.Write(make([]byte, 64<<20))
+	w.Close()
+	o := Options{Store: store.NewMemory()}
+	if err := o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	took := int64(0)
+	_, err := o.decompress("gzip", bomb.Bytes(), func(n int64) bool { took += n; return true })
+	if err == nil || took > 200*int64(bomb.Len()) {
+		t.Errorf("%d bytes were taken for %d: %v", took, bomb.Len(), err)
+	}
+}
