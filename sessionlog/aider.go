@@ -11,10 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Aider is the format of Aider's .aider.chat.history.md. Each start of Aider is a session.
-const Aider Format = "aider"
-
-var aiderFormat = format{name: Aider, agent: "aider", read: readAider}
+// aiderFormat is .aider.chat.history.md. Each start of Aider is a session.
+var aiderFormat = format{name: "aider", agent: "aider", read: readAider}
 
 const aiderStart = "# aider chat started at "
 

@@ -7,12 +7,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Amp is the format of Amp threads: what "amp threads export" prints, and the files of versions
-// that kept threads on the machine.
-const Amp Format = "amp"
-
+// ampFormat is what "amp threads export" prints, and the files of versions that kept threads on
+// the machine.
 var ampFormat = format{
-	name:    Amp,
+	name:    "amp",
 	agent:   "amp",
 	folders: map[string][]string{".local/share/amp/threads": {"T-*.json", "*/T-*.json"}},
 	document: func(doc value) bool {

@@ -8,11 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
-// Anthropic is the format of Anthropic Messages request bodies.
-const Anthropic Format = "anthropic"
-
 var anthropicFormat = format{
-	name:     Anthropic,
+	name:     "anthropic",
 	document: func(doc value) bool { return isMessages(doc) && isAnthropic(doc) },
 	read:     readAnthropic,
 }

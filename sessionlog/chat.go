@@ -2,11 +2,8 @@ package sessionlog
 
 import "github.com/pleat-dev/pleat/wire/openai"
 
-// OpenAIChat is the format of Chat Completions request bodies.
-const OpenAIChat Format = "openai-chat"
-
 // chatFormat takes every list of messages that no other format takes.
-var chatFormat = format{name: OpenAIChat, document: isMessages, read: readChat}
+var chatFormat = format{name: "openai-chat", document: isMessages, read: readChat}
 
 // isMessages reports whether a document is a request body with messages, or a bare list of
 // messages.

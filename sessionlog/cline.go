@@ -7,18 +7,16 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Cline is the format of Cline sessions: the file NAME.messages.json of its command line, and
-// api_conversation_history.json of its extension for editors.
-const Cline Format = "cline"
-
 // The extension keeps a folder for each task.
 const (
 	clineTasks   = "User/globalStorage/saoudrizwan.claude-dev/tasks"
 	clineHistory = "*/api_conversation_history.json"
 )
 
+// clineFormat is the file NAME.messages.json of the command line, and
+// api_conversation_history.json of the extension for editors.
 var clineFormat = format{
-	name:  Cline,
+	name:  "cline",
 	agent: "cline",
 	folders: map[string][]string{
 		".cline/data/sessions":                           {"*/*.messages.json"},

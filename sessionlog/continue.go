@@ -6,12 +6,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Continue is the format of Continue's sessions, of its extensions for editors and of its
-// command line.
-const Continue Format = "continue"
-
+// continueFormat is that of the extensions for editors and of the command line.
 var continueFormat = format{
-	name:    Continue,
+	name:    "continue",
 	agent:   "continue",
 	folders: map[string][]string{".continue/sessions": {"*-*-*-*-*.json"}}, // sessions.json is their list
 	document: func(doc value) bool {

@@ -8,11 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// CopilotCLI is the format of Copilot CLI sessions.
-const CopilotCLI Format = "copilot-cli"
-
 var copilotFormat = format{
-	name:          CopilotCLI,
+	name:          "copilot-cli",
 	agent:         "copilot-cli",
 	folders:       map[string][]string{".copilot/session-state": {"*/events.jsonl", "*.jsonl"}},
 	bytesPerToken: 10,

@@ -103,10 +103,10 @@ func TestCorpus(t *testing.T) {
 		"claude-code": {sessionlog.ClaudeCode, countClaude},
 		"codex":       {sessionlog.Codex, countCodex},
 		"opencode":    {sessionlog.OpenCode, countOpenCode},
-		"gemini-cli":  {sessionlog.GeminiCLI, countGemini},
-		"copilot-cli": {sessionlog.CopilotCLI, countCopilot},
+		"gemini-cli":  {"gemini-cli", countGemini},
+		"copilot-cli": {"copilot-cli", countCopilot},
 		"pi":          {sessionlog.Pi, countPi},
-		"openhands":   {sessionlog.OpenHands, countOpenHands},
+		"openhands":   {"openhands", countOpenHands},
 	}
 	for _, path := range corpus.Files(t) {
 		rel := filepath.Base(path)

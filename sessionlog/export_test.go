@@ -35,7 +35,7 @@ func set(t *testing.T, limit *int64, n int64) {
 }
 
 // LineFormats are the formats that stream.
-var LineFormats = []Format{ClaudeCode, Codex, CopilotCLI, Pi}
+var LineFormats = []Format{ClaudeCode, Codex, "copilot-cli", Pi}
 
 // Detect returns the format of r.
 func Detect(r io.Reader) (Format, error) {

@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// Format names the format of a session file.
+// Format names the format of a session file: "claude-code", "aider", "openai-chat", in lower case with
+// hyphens.
 type Format string
 
 // Agent is a program that keeps its sessions in folders of its own.

@@ -14,19 +14,19 @@ import (
 func FuzzClaudeCode(f *testing.F)      { fuzz(f, sessionlog.ClaudeCode) }
 func FuzzCodex(f *testing.F)           { fuzz(f, sessionlog.Codex) }
 func FuzzOpenCode(f *testing.F)        { fuzz(f, sessionlog.OpenCode) }
-func FuzzGeminiCLI(f *testing.F)       { fuzz(f, sessionlog.GeminiCLI) }
-func FuzzCopilotCLI(f *testing.F)      { fuzz(f, sessionlog.CopilotCLI) }
+func FuzzGeminiCLI(f *testing.F)       { fuzz(f, "gemini-cli") }
+func FuzzCopilotCLI(f *testing.F)      { fuzz(f, "copilot-cli") }
 func FuzzPi(f *testing.F)              { fuzz(f, sessionlog.Pi) }
-func FuzzAnthropic(f *testing.F)       { fuzz(f, sessionlog.Anthropic) }
-func FuzzOpenAIChat(f *testing.F)      { fuzz(f, sessionlog.OpenAIChat) }
-func FuzzOpenAIResponses(f *testing.F) { fuzz(f, sessionlog.OpenAIResponses) }
-func FuzzQwenCode(f *testing.F)        { fuzz(f, sessionlog.QwenCode) }
-func FuzzCline(f *testing.F)           { fuzz(f, sessionlog.Cline) }
-func FuzzAmp(f *testing.F)             { fuzz(f, sessionlog.Amp) }
-func FuzzGoose(f *testing.F)           { fuzz(f, sessionlog.Goose) }
-func FuzzAider(f *testing.F)           { fuzz(f, sessionlog.Aider) }
-func FuzzContinue(f *testing.F)        { fuzz(f, sessionlog.Continue) }
-func FuzzOpenHands(f *testing.F)       { fuzz(f, sessionlog.OpenHands) }
+func FuzzAnthropic(f *testing.F)       { fuzz(f, "anthropic") }
+func FuzzOpenAIChat(f *testing.F)      { fuzz(f, "openai-chat") }
+func FuzzOpenAIResponses(f *testing.F) { fuzz(f, "openai-responses") }
+func FuzzQwenCode(f *testing.F)        { fuzz(f, "qwen-code") }
+func FuzzCline(f *testing.F)           { fuzz(f, "cline") }
+func FuzzAmp(f *testing.F)             { fuzz(f, "amp") }
+func FuzzGoose(f *testing.F)           { fuzz(f, "goose") }
+func FuzzAider(f *testing.F)           { fuzz(f, "aider") }
+func FuzzContinue(f *testing.F)        { fuzz(f, "continue") }
+func FuzzOpenHands(f *testing.F)       { fuzz(f, "openhands") }
 
 // fuzz reads anything as one format. Whatever it is: no panic, no empty message, the same
 // result twice, raw elements that are JSON, and strict mode differs by its error only.

@@ -4,11 +4,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// GeminiCLI is the format of Gemini CLI sessions.
-const GeminiCLI Format = "gemini-cli"
-
 var geminiFormat = format{
-	name:    GeminiCLI,
+	name:    "gemini-cli",
 	agent:   "gemini-cli",
 	folders: map[string][]string{".gemini/tmp": {"*/chats/*.json", "*/chats/*.jsonl"}},
 	document: func(doc value) bool {

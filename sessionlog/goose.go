@@ -7,12 +7,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Goose is the format of Goose sessions: what "goose session export --format json" prints, and
-// the lines of versions that kept a session in a file.
-const Goose Format = "goose"
-
+// gooseFormat is the lines of versions that kept a session in a file; gooseExport is what
+// "goose session export --format json" prints.
 var gooseFormat = format{
-	name:    Goose,
+	name:    "goose",
 	agent:   "goose",
 	folders: map[string][]string{".local/share/goose/sessions": {"*.jsonl"}},
 	line: func(e value) bool {
@@ -23,7 +21,7 @@ var gooseFormat = format{
 }
 
 var gooseExport = format{
-	name:  Goose,
+	name:  "goose",
 	agent: "goose",
 	document: func(doc value) bool {
 		return doc.get("working_dir").isString() && doc.get("conversation").isArray()

@@ -7,11 +7,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// OpenHands is the format of OpenHands trajectories.
-const OpenHands Format = "openhands"
-
 var openHandsFormat = format{
-	name:  OpenHands,
+	name:  "openhands",
 	agent: "OpenHands",
 	line:  func(e value) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
 	document: func(doc value) bool {

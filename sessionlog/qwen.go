@@ -6,11 +6,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// QwenCode is the format of Qwen Code sessions.
-const QwenCode Format = "qwen-code"
-
 var qwenFormat = format{
-	name:          QwenCode,
+	name:          "qwen-code",
 	agent:         "qwen-code",
 	folders:       map[string][]string{".qwen/projects": {"*/chats/*.jsonl"}},
 	bytesPerToken: 12,

@@ -5,11 +5,8 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-// OpenAIResponses is the format of Responses request bodies.
-const OpenAIResponses Format = "openai-responses"
-
 var responsesFormat = format{
-	name: OpenAIResponses,
+	name: "openai-responses",
 	document: func(doc value) bool {
 		if doc.isArray() {
 			first := doc.at(0)
