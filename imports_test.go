@@ -76,7 +76,7 @@ var imports = map[string][]string{
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
 	// The user's sessions, for the doors.
-	"library": {
+	"internal/library": {
 		"", "fold", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
@@ -94,11 +94,11 @@ var imports = map[string][]string{
 	"proxy": {
 		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
-	"dash": {
-		"", "fold", "fold/lever", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "library", "model", "policy", "recall", "store", "tokens",
+	"internal/dash": {
+		"", "fold", "fold/lever", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy", "recall", "store", "tokens",
 		"transcript",
 	},
-	"mcp":                             {"", "internal/local", "library", "recall"},
+	"internal/mcp":                    {"", "internal/local", "internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
@@ -107,11 +107,11 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold", "fold/lever", "internal/fence", "internal/text",
-		"ledger", "ledger/toolcall", "library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
+		"ledger", "ledger/toolcall", "internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
-		"", "cmd/pleat/internal/term", "internal/bill", "library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
+		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat/internal/browse": {
@@ -119,12 +119,12 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/live": {
 		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
-		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "library", "model", "recall", "store",
+		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "internal/library", "model", "recall", "store",
 	},
 	"cmd/pleat": {
 		"", "agent", "bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
 		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
-		"cmd/pleat/internal/term", "dash", "fold", "internal/local", "ledger", "ledger/toolcall", "library", "mcp", "model", "policy", "proxy",
+		"cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy",
 		"recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/localserver",
 	},
 	"bench": {
@@ -133,21 +133,21 @@ var imports = map[string][]string{
 	},
 
 	// Kits for tests, and packages that have only tests.
-	"internal/diff":            {"internal/text"},
-	"internal/killtest":        {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
-	"store/storetest":          {"internal/diff", "store", "transcript"},
-	"pleattest":                {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
-	"internal/wire/wiretest":   {"internal/diff", "model", "transcript"},
-	"internal/viewhash":        {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
-	"internal/bpe/bpetest":     {},
-	"internal/fence/fencetest": {},
-	"internal/upstream":        {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
-	"store/postgres/pgtest":    {},
-	"bench/tokenizers":         {},
-	"proxy/sdktest":            {},
-	"dash/browsertest":         {},
-	"proxy/adversary":          {},
-	"store/sqlite/whole":       {},
+	"internal/diff":             {"internal/text"},
+	"internal/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
+	"store/storetest":           {"internal/diff", "store", "transcript"},
+	"pleattest":                 {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
+	"internal/wire/wiretest":    {"internal/diff", "model", "transcript"},
+	"internal/viewhash":         {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
+	"internal/bpe/bpetest":      {},
+	"internal/fence/fencetest":  {},
+	"internal/upstream":         {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
+	"store/postgres/pgtest":     {},
+	"bench/tokenizers":          {},
+	"proxy/sdktest":             {},
+	"internal/dash/browsertest": {},
+	"proxy/adversary":           {},
+	"store/sqlite/whole":        {},
 
 	"internal/corpus":         {"internal/corpus/folders", "sessionlog", "transcript"},
 	"internal/corpus/folders": {},
@@ -177,7 +177,7 @@ var others = map[string][]string{
 	},
 
 	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
-	"mcp":                   {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"internal/mcp":          {"github.com/modelcontextprotocol/go-sdk/mcp"},
 	"store/postgres/pgtest": {"github.com/jackc/pgx/v5"},
 	"store/postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
 	"store/sqlite":          {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
@@ -187,17 +187,17 @@ var others = map[string][]string{
 // require. What needs other people's code is not in the first, so that a program that
 // imports the engine gets no requirement from it.
 var modules = map[string][]string{
-	".":                {},
-	"internal/rows":    {"."},
-	"store/sqlite":     {".", "internal/rows"},
-	"store/postgres":   {".", "internal/rows"},
-	"mcp":              {"."},
-	"bench":            {"."},
-	"cmd/pleat":        {".", "bench", "internal/rows", "mcp", "store/postgres", "store/sqlite"},
-	"proxy/sdktest":    {"."},
-	"dash/browsertest": {"."},
-	"tools":            {},
-	"internal/bpe/gen": {},
+	".":                         {},
+	"internal/rows":             {"."},
+	"store/sqlite":              {".", "internal/rows"},
+	"store/postgres":            {".", "internal/rows"},
+	"internal/mcp":              {"."},
+	"bench":                     {"."},
+	"cmd/pleat":                 {".", "bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite"},
+	"proxy/sdktest":             {"."},
+	"internal/dash/browsertest": {"."},
+	"tools":                     {},
+	"internal/bpe/gen":          {},
 }
 
 // TestModules holds the go.mod files to the table. Our modules require each other at one

@@ -16,7 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // completes sets how shells complete the arguments and the flags of a command, by the

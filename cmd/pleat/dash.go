@@ -15,8 +15,8 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/dash"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
 

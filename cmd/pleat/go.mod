@@ -10,7 +10,7 @@ require (
 	github.com/klauspost/compress v1.20.3
 	github.com/pleat-dev/pleat v0.1.0
 	github.com/pleat-dev/pleat/bench v0.1.0
-	github.com/pleat-dev/pleat/mcp v0.1.0
+	github.com/pleat-dev/pleat/internal/mcp v0.1.0
 	github.com/pleat-dev/pleat/store/postgres v0.1.0
 	github.com/pleat-dev/pleat/store/sqlite v0.1.0
 	github.com/prometheus/client_golang v1.25.0

@@ -18,7 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/mcp"
+	"github.com/pleat-dev/pleat/internal/mcp"
 )
 
 func mcpCommand(p *term.Console) *cobra.Command {

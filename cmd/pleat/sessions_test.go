@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/diff"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // What "pleat sessions --json" says is right to the last member: agents in their order,

@@ -19,8 +19,8 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pleat-dev/pleat/internal/corpus"
-	"github.com/pleat-dev/pleat/library"
-	"github.com/pleat-dev/pleat/mcp"
+	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/store"
 )
 

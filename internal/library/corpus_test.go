@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/corpus"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 )

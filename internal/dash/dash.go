@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/bill"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )

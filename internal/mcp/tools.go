@@ -10,7 +10,7 @@ import (
 	"unicode"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 )
 

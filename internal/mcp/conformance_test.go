@@ -11,7 +11,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pleat-dev/pleat/mcp"
+	"github.com/pleat-dev/pleat/internal/mcp"
 )
 
 // reply is what a conformance case says of an answer, apart from the name and the abilities

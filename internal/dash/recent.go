@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/bill"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // recent is something that is asked for anew after a moment, by one request at a time.

@@ -1,4 +1,4 @@
-module github.com/pleat-dev/pleat/mcp
+module github.com/pleat-dev/pleat/internal/mcp
 
 go 1.26.0
 

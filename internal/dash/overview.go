@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/bill"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // overview is the first page: sums over all sessions, and a list of them.

@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/library"
 	"github.com/pleat-dev/pleat/recall"
 )
 

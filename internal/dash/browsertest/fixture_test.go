@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/dash"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // How often a stream looks for changes, and how often it tells the client that it is alive.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -121,7 +121,7 @@ var three = claude("- a user Find the leak.", "a b assistant It is in the pool."
 // A format says where its agent keeps sessions, and that is enough for a list.
 func TestContinue(t *testing.T) {
 	h := newHome(t, ".continue/sessions")
-	data, err := os.ReadFile("../sessionlog/testdata/continue.log")
+	data, err := os.ReadFile("../../sessionlog/testdata/continue.log")
 	h.must(err)
 	file := h.put(".continue/sessions/6f0c2a9e-3b1d-4a57-9f0e-0c1d2e3f4a5b.json", string(data), day)
 	h.put(".continue/sessions/sessions.json", "[]", day)

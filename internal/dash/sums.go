@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat/library"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // sums are what all sessions come to.

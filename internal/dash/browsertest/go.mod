@@ -1,4 +1,4 @@
-module github.com/pleat-dev/pleat/dash/browsertest
+module github.com/pleat-dev/pleat/internal/dash/browsertest
 
 go 1.26.0
 
