@@ -31,7 +31,7 @@
 //
 // What must survive is kept by code: what the user typed (package userwords), every
 // tool call with its outcome (package ledger), pins. The page that stands
-// for folded turns (package page) is written anew from the whole transcript each time, so
+// for folded turns is written anew from the whole transcript each time, so
 // the tenth compaction loses no more than the first.
 //
 // # Seams

@@ -46,10 +46,10 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":   {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
-	"page":   {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
-	"digest": {"internal/fence", "internal/text", "model", "transcript", "userwords"},
-	"recall": {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
+	"fold":          {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
+	"internal/page": {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"digest":        {"internal/fence", "internal/text", "model", "transcript", "userwords"},
+	"recall":        {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
 	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
@@ -57,7 +57,7 @@ var imports = map[string][]string{
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "page", "policy", "recall", "store", "tokens",
+		"digest", "fold", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 
@@ -122,12 +122,12 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "internal/library", "model", "recall", "store",
 	},
 	"cmd/pleat": {
-		"", "agent", "bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
+		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
 		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
 		"cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy",
 		"recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/localserver",
 	},
-	"bench": {
+	"internal/bench": {
 		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
 		"wire/openai",
 	},
@@ -136,14 +136,14 @@ var imports = map[string][]string{
 	"internal/diff":             {"internal/text"},
 	"internal/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
 	"store/storetest":           {"internal/diff", "store", "transcript"},
-	"pleattest":                 {"", "fold", "internal/conv", "model", "page", "store", "tokens", "transcript"},
+	"pleattest":                 {"", "fold", "internal/conv", "model", "internal/page", "store", "tokens", "transcript"},
 	"internal/wire/wiretest":    {"internal/diff", "model", "transcript"},
 	"internal/viewhash":         {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
 	"internal/bpe/bpetest":      {},
 	"internal/fence/fencetest":  {},
 	"internal/upstream":         {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
 	"store/postgres/pgtest":     {},
-	"bench/tokenizers":          {},
+	"internal/bench/tokenizers": {},
 	"proxy/sdktest":             {},
 	"internal/dash/browsertest": {},
 	"proxy/adversary":           {},
@@ -192,8 +192,8 @@ var modules = map[string][]string{
 	"store/sqlite":              {".", "internal/rows"},
 	"store/postgres":            {".", "internal/rows"},
 	"internal/mcp":              {"."},
-	"bench":                     {"."},
-	"cmd/pleat":                 {".", "bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite"},
+	"internal/bench":            {"."},
+	"cmd/pleat":                 {".", "internal/bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite"},
 	"proxy/sdktest":             {"."},
 	"internal/dash/browsertest": {"."},
 	"tools":                     {},

@@ -6,8 +6,8 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/page"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/page"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )

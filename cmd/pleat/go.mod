@@ -9,7 +9,7 @@ require (
 	github.com/BurntSushi/toml v1.6.0
 	github.com/klauspost/compress v1.20.3
 	github.com/pleat-dev/pleat v0.1.0
-	github.com/pleat-dev/pleat/bench v0.1.0
+	github.com/pleat-dev/pleat/internal/bench v0.1.0
 	github.com/pleat-dev/pleat/internal/mcp v0.1.0
 	github.com/pleat-dev/pleat/store/postgres v0.1.0
 	github.com/pleat-dev/pleat/store/sqlite v0.1.0

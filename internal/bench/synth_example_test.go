@@ -3,7 +3,7 @@ package bench_test
 import (
 	"fmt"
 
-	"github.com/pleat-dev/pleat/bench"
+	"github.com/pleat-dev/pleat/internal/bench"
 )
 
 // A session comes with what is true of it: here the files that were changed, and how many

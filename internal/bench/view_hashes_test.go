@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/bench"
+	"github.com/pleat-dev/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/internal/viewhash"
 )
 

@@ -13,7 +13,7 @@ func TestChangesOf(t *testing.T) {
 		"openhands":   {{"t2", "/w/a.c", Edited}},
 		"pi-v3":       nil,
 	} {
-		data, err := os.ReadFile("../sessionlog/testdata/" + name + ".log")
+		data, err := os.ReadFile("../../sessionlog/testdata/" + name + ".log")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-module github.com/pleat-dev/pleat/bench
+module github.com/pleat-dev/pleat/internal/bench
 
 go 1.26.0
 
