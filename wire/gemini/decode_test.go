@@ -161,6 +161,9 @@ func TestSplice(t *testing.T) {
 	stub(`{"functionResponse":{"name":"run"}}`, `{"functionResponse":{"name":"run","response":{"output":"[s]"}}}`)
 	stub(`{"functionResponse":{"name":"run","parts":[{"inlineData":{"mimeType":"image/png","data":"aa=="}}],"id":"7","response":{"output":"x"}}}`,
 		`{"functionResponse":{"name":"run","id":"7","response":{"output":"[s]"}}}`)
+	stub(`{"text" : "x","partMetadata":{}}`, `{"text" : "[s]","partMetadata":{}}`)
+	stub(`{"text":"x","thoughtSignature":"cw==","partMetadata":{}}`, `{"partMetadata":{},"text":"[s]"}`)
+	stub(`{"thought_signature":"cw==","text":"x"}`, `{"text":"[s]"}`)
 
 	body := contents(asks, `{"role":"model","parts":[{"text":"x","thought":true},{"executableCode":{}},{"functionCall":{"name":"run"}}]}`, answer)
 	for _, e := range []transcript.BlockEdit{{Block: 0, Text: "x"}, {Block: 1, Text: "x"}, {Block: 2, Text: "{}"}} {

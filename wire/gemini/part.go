@@ -132,6 +132,9 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 		return transcript.Thinking{Text: d.Literal(p.text), Signature: signature, Raw: raw}, place
 	case p.kind == "text" && !p.text.IsZero():
 		place.Content = p.text
+		if signature != "" { // it is for these words
+			place.Content, place.Before, place.After = whole, d.others(whole, "text", "thoughtSignature")+`"text":`, "}"
+		}
 		return transcript.Text{Text: d.Literal(p.text), Raw: raw}, place
 	case p.kind == "functionCall" && !p.name.IsZero():
 		place.Content, place.JSON = p.args, true
@@ -183,20 +186,20 @@ func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Bloc
 		place.Content, place.Before, place.After = r.whole, `{"`+name+`":`, "}"
 	}
 	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
-		place.Content, place.Before, place.After = p.value, d.others(p.value)+`"response":{"`+name+`":`, "}}"
+		place.Content, place.Before, place.After = p.value, d.others(p.value, "response", "parts")+`"response":{"`+name+`":`, "}}"
 	}
 	return transcript.ToolResult{
 		CallID: d.callID(p), Error: r.failed, Parts: transcript.BlocksOf(append(list, r.parts...)...), Raw: raw,
 	}, place
 }
 
-// others opens an object with what a response says besides its content.
-func (d *decoder) others(at jsonspan.Span) string {
+// others opens an object with what another one says besides some members.
+func (d *decoder) others(at jsonspan.Span, besides ...string) string {
 	var out strings.Builder
 	out.WriteByte('{')
 	value := jsonspan.Value(at.Of(d.Data))
 	for key, v := range value.Members() {
-		if name := jsonspan.Text(value, key); name != "response" && name != "parts" {
+		if !slices.Contains(besides, camel(jsonspan.Text(value, key))) {
 			out.Write(value[key.Start:v.End])
 			out.WriteByte(',')
 		}
