@@ -152,9 +152,12 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		}
 		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
 		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
-		if p.Content.Len() > 0 &&
-			!bytes.Contains(newWhole.Of(got.Body()), []byte(signatureOf(r.Messages[vm.Source].Blocks().At(j)))) {
+		was, is := r.Messages[vm.Source].Blocks().At(j), got.Messages[at].Blocks().At(next-1)
+		if want := signatureOf(was); p.Content.Len() > 0 && signatureOf(is) != want && was.Kind() != transcript.KindText {
 			return fmt.Errorf("block %d lost its signature", j)
+		}
+		if was.Kind() == transcript.KindText && len(signatureOf(is)) > len(`""`) {
+			return fmt.Errorf("block %d kept the signature of other words", j)
 		}
 		if !bytes.HasPrefix(newWhole.Of(got.Body()), before.Of(r.Body())) ||
 			!bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
