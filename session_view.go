@@ -28,6 +28,9 @@ type Turn struct {
 	// Since is the first message of the turn, where the caller answers calls before the turn
 	// is over: what it brought stays as if no model had seen it. Zero: not known.
 	Since int
+	// Again says that the same request was sent before: nothing more is folded for it as long
+	// as it fits, whatever was learned since.
+	Again bool
 }
 
 // View returns what the model is to be sent now. If the window forces it, or the policy
@@ -129,6 +132,8 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	o.Cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
 	total := s.st.Parts.Total()
 	switch {
+	case turn.Again && total <= max(o.Limits.Max, o.Sure):
+		return o, false
 	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
 		return o, false // the digest is being written: there is still room to go on meanwhile
 	case total >= o.Limits.Red && (total > max(o.Limits.Max, o.Sure) || !s.st.Settled()):

@@ -204,7 +204,8 @@ func (rw *rewriter) advance(
 	}
 	t := &turn{req: req, from: from, key: c.key, conv: c, mode: c.mode, before: c.before, mark: p.mark}
 	t.mark.mode = c.mode
-	if p.mark.Client < len(req.messages) {
+	again := p.mark.Client == len(req.messages)
+	if !again {
 		news := req.messages[p.client:]
 		t.mark = mark{
 			mode: c.mode, Hash: req.prefixes[len(req.prefixes)-1].String(), Client: len(req.prefixes),
@@ -222,7 +223,7 @@ func (rw *rewriter) advance(
 		}
 	}
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
-		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since()})
+		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.open})
 	})
 	if errors.Is(err, errMoved) {
 		err = store.ErrConflict // somebody wrote while the epoch was made
