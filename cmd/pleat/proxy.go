@@ -166,6 +166,7 @@ func (f *proxyFlags) options(
 	if err != nil {
 		return nil, nil, err
 	}
+	f.store.Busy = 3 * time.Second // a client waits behind every write
 	store, err := stores.Open(ctx, p, f.store)
 	if err != nil {
 		return nil, nil, errors.Join(err, closeDir())

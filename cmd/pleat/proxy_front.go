@@ -113,7 +113,7 @@ func (f *front) admit(r *http.Request) (*http.Request, string) {
 }
 
 // ready reports whether new requests should come here: not while draining, and not while
-// the store cannot be read.
+// the store cannot be read, or is a file that another process keeps locked.
 func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	if f.proxy.Draining() {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -123,6 +123,10 @@ func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	defer stop()
 	if _, err := f.store.Find(ctx, "", store.EntryPrefix, "readyz"); err != nil && !errors.Is(err, store.ErrNotFound) {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
+		return
+	}
+	if s, ok := f.store.(interface{ CanWrite(context.Context) error }); ok && s.CanWrite(ctx) != nil {
+		http.Error(w, "the store cannot be written", http.StatusServiceUnavailable)
 		return
 	}
 	_, _ = w.Write([]byte("ready\n"))

@@ -72,6 +72,8 @@ type Store struct {
 	writer *sql.DB   // one connection, and that is conn
 	conn   *sql.Conn // used by the holder of turn
 	turn   chan struct{}
+	locked time.Time // since when it has found the file locked; zero: it has not
+	tried  time.Time // when it did so last
 	write  statements
 	query  queries
 	opened []io.Closer // in the order in which they were opened
@@ -238,6 +240,11 @@ func commit(ctx context.Context, conn *sql.Conn, err error) error {
 	return err
 }
 
+// CanWrite reports why nothing can be written now.
+func (s *Store) CanWrite(ctx context.Context) error {
+	return s.update(ctx, func(context.Context) error { return nil })
+}
+
 // begin takes the file's write lock.
 func (s *Store) begin(ctx context.Context) error {
 	return s.whileBusy(ctx, func(ctx context.Context) (bool, error) {
@@ -247,20 +254,25 @@ func (s *Store) begin(ctx context.Context) error {
 }
 
 // whileBusy repeats try, which waits in short steps, so that it can be cancelled between
-// them.
+// them. How long it waits counts from when the file was first found locked: those that
+// come later do not wait one after the other. The caller has the turn.
 func (s *Store) whileBusy(
 	ctx context.Context, try func(ctx context.Context) (busy bool, err error), format string, args ...any,
 ) error {
-	deadline := time.Now().Add(s.opts.BusyTimeout)
 	for {
 		busy, err := try(context.WithoutCancel(ctx))
 		if !busy {
+			s.locked = time.Time{}
 			return err
 		}
+		if s.locked.IsZero() || time.Since(s.tried) > s.opts.BusyTimeout {
+			s.locked = time.Now()
+		}
+		s.tried = time.Now()
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if time.Now().After(deadline) {
+		if time.Since(s.locked) > s.opts.BusyTimeout {
 			return fmt.Errorf(format+": %w", append(args, ErrBusy)...)
 		}
 	}

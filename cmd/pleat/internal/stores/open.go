@@ -31,6 +31,10 @@ type Flags struct {
 	Path    string
 	KeyFile string
 	Tenant  string
+
+	// Busy is how long writes wait for other processes that keep a file locked; 0: the
+	// store's own default.
+	Busy time.Duration
 }
 
 // Declare declares --store, --store-key-file and --tenant.
@@ -95,6 +99,11 @@ func OpenAs(ctx context.Context, p *term.Console, f *Flags, how Access) (store S
 	if path, err = Path(p, f.Path); err == nil {
 		var keys [][]byte
 		if keys, err = Keys(p, f.KeyFile); err == nil {
+			if f.Busy > 0 && Scheme(path) == "" {
+				bounded, stop := context.WithTimeout(ctx, f.Busy)
+				defer stop()
+				ctx = bounded
+			}
 			store, err = OpenAt(ctx, path, how, keys...)
 		}
 	}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"database/sql"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// While another process keeps the store locked, the proxy says that it is not ready, and
+// requests do not wait for one another: together they wait about as long as one write.
+func TestProxyWithLockedStore(t *testing.T) {
+	up := httptest.NewServer(newUpstream(upstream.Options{}))
+	defer up.Close()
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	f := &proxyFlags{store: &stores.Flags{Path: path}, policy: "default", recall: "tools", openai: up.URL}
+	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	front, l, end, err := f.start(t.Context(), p, slog.New(slog.DiscardHandler), "", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	defer l.Close()
+	ask := func(path, body string) int {
+		r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
+		r.Host = "127.0.0.1"
+		r.Header.Set("Authorization", "Bearer key")
+		w := httptest.NewRecorder()
+		front.ServeHTTP(w, r)
+		return w.Code
+	}
+	if got := ask("/readyz", ""); got != http.StatusOK {
+		t.Fatalf("readyz is %d", got)
+	}
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	other, err := db.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	for _, name := range []string{"one", "two", "three", "four", "five"} {
+		body := `{"model":"m","input":"I am ` + name + `.","tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]}`
+		if got := ask("/v1/responses", body); got != http.StatusOK {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	if took := time.Since(began); took > 4*f.store.Busy {
+		t.Errorf("five requests took %v", took)
+	}
+	if got := ask("/readyz", ""); got != http.StatusServiceUnavailable {
+		t.Errorf("readyz is %d while the store is locked", got)
+	}
+	if _, err := other.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	other.Close()
+	if got := ask("/readyz", ""); got != http.StatusOK {
+		t.Errorf("readyz is %d afterwards", got)
+	}
+}
