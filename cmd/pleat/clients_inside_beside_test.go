@@ -17,7 +17,7 @@ func insideClaude(t *testing.T) *inside {
 	if dir == "" {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
 	}
-	r := newInside(t, dir, "claude")
+	r := newInside(t, dir, "claude", 24)
 	r.setup(t, "claude")
 	return r
 }
@@ -27,7 +27,7 @@ func insideClaude(t *testing.T) *inside {
 func TestClientsInsideTwo(t *testing.T) {
 	t.Parallel()
 	one := insideClaude(t)
-	two := newInside(t, one.drivenBy.Dir, "claude")
+	two := newInside(t, one.drivenBy.Dir, "claude", 24)
 	two.drivenBy.Home = one.drivenBy.Home
 	var both sync.WaitGroup
 	both.Go(func() { one.done(t, upstream.GoOn+" The first is OCELOT-42.") })
@@ -90,7 +90,7 @@ func TestClientsInsideLimit(t *testing.T) {
 	for _, client := range []string{"claude", "codex"} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
-			r := newInside(t, dir, client)
+			r := newInside(t, dir, client, 24)
 			r.setup(t, client)
 			var long strings.Builder
 			for i := range 400 {

@@ -36,7 +36,7 @@ func TestClientsInsideFails(t *testing.T) {
 			}
 			t.Run(client+"/"+how, func(t *testing.T) {
 				t.Parallel()
-				r := newInside(t, dir, client)
+				r := newInside(t, dir, client, 24)
 				r.setup(t, agent)
 				r.replace(t, program)
 				r.done(t, insideFirst+" "+upstream.GoOn)

@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -41,15 +43,21 @@ func TestClientsInside(t *testing.T) {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
 	}
 	for client, agent := range insideClients {
-		for _, with := range []bool{false, true} {
-			t.Run(client+"/"+strconv.FormatBool(with), func(t *testing.T) {
+		for _, calls := range []int{0, 24, 60} { // 0: without pleat
+			if calls == 60 && testing.Short() {
+				continue
+			}
+			t.Run(client+"/"+strconv.Itoa(calls), func(t *testing.T) {
 				t.Parallel()
-				r := newInside(t, dir, client)
-				if with {
+				r := newInside(t, dir, client, cmp.Or(calls, 24))
+				if calls > 0 {
 					r.setup(t, agent)
 				}
-				r.drive(t, with)
-				r.check(t, with)
+				out := r.twice(t)
+				if want := fmt.Sprintf("All %d steps are done", calls); calls > 0 && !strings.Contains(out, want) {
+					t.Errorf("the client's last words: %s", tail(out, 2000))
+				}
+				r.check(t, calls > 0)
 			})
 		}
 	}
@@ -65,13 +73,13 @@ type inside struct {
 	bodies []string
 }
 
-func newInside(t *testing.T, dir, name string) *inside {
+func newInside(t *testing.T, dir, name string, calls int) *inside {
 	i := slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == name })
 	r := &inside{Client: upstream.Clients[i]}
 	if !r.Installed(dir) {
 		t.Skipf("%s is not installed in the folder", name)
 	}
-	r.server = newUpstream(upstream.Options{Calls: 24, Bytes: 24_000, PauseAt: 4, Files: true})
+	r.server = newUpstream(upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -114,15 +122,8 @@ func (r *inside) setup(t *testing.T, agent string) {
 	}
 }
 
-// drive lets the user say two things, and the client do all steps. Without pleat the model loses
-// the second, and waits for it.
-func (r *inside) drive(t *testing.T, with bool) {
-	if out := r.twice(t); with && !strings.Contains(out, "All 24 steps are done") {
-		t.Errorf("the client's last words: %s", tail(out, 2000))
-	}
-}
-
-// twice runs the client with its prompt, and then with what the user says later.
+// twice runs the client with its prompt, and then with what the user says later. Without pleat
+// the model loses that, and waits for it.
 func (r *inside) twice(t *testing.T) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 	"unicode/utf16"
 
@@ -43,6 +44,7 @@ func hookCommand(p *term.Console) *cobra.Command {
 			}
 			h.end(err)
 		}()
+		debug.SetGCPercent(400) // an agent waits, and it is over soon
 		if _, err := settle(p, c); err != nil {
 			return err
 		}
