@@ -119,3 +119,20 @@ func TestClientsInsideLimit(t *testing.T) {
 		})
 	}
 }
+
+// TestClientsInsideLate drives Qwen Code, which does not wait for its hook: the page comes with
+// the second request after a compaction.
+func TestClientsInsideLate(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" || testing.Short() {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	t.Parallel()
+	r := newInside(t, dir, "qwen", 24)
+	r.setup(t, "qwen")
+	r.done(t, insideFirst)
+	last := r.bodies[len(r.bodies)-1]
+	if !strings.Contains(last, "[pleat: messages 1 to") || !strings.Contains(last, insideFirst) {
+		t.Error("what the user typed is not there")
+	}
+}

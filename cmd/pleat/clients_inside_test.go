@@ -79,7 +79,11 @@ func newInside(t *testing.T, dir, name string, calls int) *inside {
 	if !r.Installed(dir) {
 		t.Skipf("%s is not installed in the folder", name)
 	}
-	r.server = newUpstream(upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true})
+	o := upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true}
+	if name == "qwen" { // whose model does not know at once what it shall go on with
+		o.PauseAt = 0
+	}
+	r.server = newUpstream(o)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
 		if err != nil {
@@ -113,8 +117,8 @@ func (r *inside) pleat(t *testing.T, args ...string) string {
 func (r *inside) setup(t *testing.T, agent string) {
 	r.drivenBy.Hooks = true
 	r.pleat(t, "setup", agent, "--inside", "--yes")
-	if agent == "codex" {
-		data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, ".codex", "config.toml"))
+	if config, ok := map[string]string{"codex": ".codex/config.toml", "qwen": ".qwen/settings.json"}[agent]; ok {
+		data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, config))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,6 +169,7 @@ func (r *inside) check(t *testing.T, with bool) {
 		compactions++
 		r.checkAfter(t, i, x.Step, with)
 	}
+	t.Logf("%d requests, %d compactions", len(log), compactions)
 	if compactions < 2 && (with || compactions < 1) {
 		t.Errorf("%d compactions, want two", compactions)
 	}

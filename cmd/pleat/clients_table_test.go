@@ -15,12 +15,16 @@ type clientTable struct {
 	mu     sync.Mutex
 	cells  map[[2]string]string
 	models map[string]string // that the server was asked for
+	inside string            // the rest of the page, which people write
 }
+
+const insideTitle = "## pleat inside\n"
 
 // newClientTable begins with what the page says, where it has these scenarios: of what is not
 // driven this time, that stays.
 func newClientTable(page string) *clientTable {
 	c := &clientTable{cells: make(map[[2]string]string), models: make(map[string]string)}
+	page, c.inside, _ = strings.Cut(page, insideTitle)
 	if !strings.Contains(page, c.head()) {
 		return c
 	}
@@ -109,6 +113,9 @@ func (c *clientTable) String() string {
 			fmt.Fprintf(&b, " %s |", cmp.Or(c.cells[[2]string{sc.name, client.Name}], "-"))
 		}
 		b.WriteString("\n")
+	}
+	if c.inside != "" {
+		b.WriteString("\n" + insideTitle + c.inside)
 	}
 	return b.String()
 }

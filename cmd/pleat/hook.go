@@ -92,6 +92,7 @@ var hookAgents = map[string]hookAgent{
 	"claude":   {sessionlog.ClaudeCode, 9_500, inUTF16},
 	"codex":    {sessionlog.Codex, 9_500, inBytes},
 	"pi":       {sessionlog.Pi, 24_000, inUTF16},
+	"qwen":     {"qwen-code", 9_500, inUTF16},
 	"opencode": {sessionlog.OpenCode, 24_000, inUTF16},
 }
 

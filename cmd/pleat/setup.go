@@ -36,7 +36,7 @@ the change back; without AGENT it takes back all that pleat has changed for any 
 While the agent is set up this way the proxy must run. "pleat wrap AGENT" needs no setup and
 starts a proxy of its own. Without AGENT it lists the agents.
 
-With --inside there is no proxy: claude, codex, opencode or pi compacts by itself as before, runs
+With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as before, runs
 pleat when it does, and goes on with what pleat keeps of the session. A project whose pleat.toml
 says inside = false is left alone.`,
 		Example: `pleat setup claude

@@ -69,6 +69,9 @@ func (f *editFlags) inside(ctx context.Context, p *term.Console, c client, all b
 	}
 	f.done = c.title + " runs pleat when it compacts. Restart it to begin.\n" +
 		"To take it back: pleat setup " + c.name + " --inside --undo"
+	if c.name == "codex" {
+		f.done += "\nCodex asks you to review new hooks, and runs them only when you have."
+	}
 	return f.run(ctx, p, changes...)
 }
 
@@ -101,12 +104,14 @@ func (c client) insideChanges(getenv func(string) string, program string) (list 
 		}
 	case "codex":
 		first.path, first.keys = sibling("hooks.json"), hooksOf(program, "codex")
+	case "qwen":
+		first.path, first.keys = sibling("settings.json"), hooksOf(program, "qwen")
 	case "pi":
 		first.path, first.text = sibling("extensions", "pleat.js"), script(piInside)
 	case "opencode":
 		first.path, first.text = sibling("plugins", "pleat.js"), script(opencodeInside)
 	default:
-		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode and pi", c.title)
+		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.title)
 	}
 	list = append(list, first)
 	for _, m := range mcpClients(program) {
@@ -132,9 +137,13 @@ func isFree(path string, k clientconfig.Key) (bool, error) {
 // hooksOf are the hooks of Claude Code and of those that have taken over its form. They come
 // after those that are there.
 func hooksOf(program, agent string) []clientconfig.Key {
+	wait := (2 * hookTime).Seconds()
+	if agent == "qwen" { // which counts milliseconds
+		wait *= 1000
+	}
 	hook := func(event, name, matcher string) clientconfig.Key {
 		value := object{"hooks": []any{object{
-			"type": "command", "command": shellCall(program, name, agent), "timeout": 2 * hookTime.Seconds(),
+			"type": "command", "command": shellCall(program, name, agent), "timeout": wait,
 		}}}
 		if matcher != "" {
 			value["matcher"] = matcher

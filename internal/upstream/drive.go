@@ -33,7 +33,8 @@ type Drive struct {
 	Prompt string
 
 	// Server is an MCP server whose tools the client may use.
-	// Claude Code finds it in its home, Codex in Config, the end of its configuration.
+	// Claude Code finds it in its home, Codex in Config, the end of its configuration. Qwen Code's
+	// configuration begins with Config.
 	Server, Config string
 
 	Continue bool // the conversation that the client had last in this home goes on

@@ -132,6 +132,9 @@ func setupQwen(o Drive) (argv, env []string, err error) {
 	settings := fmt.Sprintf(`{"security":{"auth":{"selectedType":"openai"}},"general":{"enableAutoUpdate":false,"disableAutoUpdate":true},
 "privacy":{"usageStatisticsEnabled":false},"telemetry":{"enabled":false},"tools":{"truncateToolOutputThreshold":1000000,"truncateToolOutputLines":100000},
 "model":{"name":"scripted","generationConfig":{"contextWindowSize":%d}}}`, o.Window)
+	if o.Config != "" { // an object, to which the rest is added
+		settings = strings.TrimSuffix(strings.TrimSpace(o.Config), "}") + "," + strings.TrimPrefix(settings, "{")
+	}
 	argv = []string{filepath.Join(o.Dir, "node_modules/.bin/qwen"), "--yolo", "-p", o.Prompt}
 	if o.Continue {
 		argv = append(argv, "--continue")
