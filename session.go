@@ -120,7 +120,7 @@ type Session struct {
 	digests []digest.Report // how every digest came to be
 	dig     digesting
 
-	stillRed int // the epoch under which a warning said that the view stays red
+	stillRed int // the epoch under which a warning said that the view stays red, counted from 1
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -375,8 +376,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			if must && !pulled && bar(&o, p) {
 				continue
 			}
-			if o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs {
-				s.stillRed = s.st.Epochs
+			if o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs+1 {
+				s.stillRed = s.st.Epochs + 1
 				s.warn(ctx, Event{Warning: fold.StillRed(p.After, o.Limits)})
 			}
 			return p, nil
@@ -569,8 +570,8 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 		if f.Digest {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
-			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && r.Why == "" {
-				r.Why = why
+			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && (r.Why == "" || r.End != f.End) {
+				r = digest.Report{Start: f.Start, End: f.End, By: "code", Model: s.o.Digest.Model.ID, Why: why}
 				s.warn(ctx, Event{Digest: &r, Warning: r.Unwritten()})
 			}
 		}
@@ -580,7 +581,7 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
-		s.stillRed = s.st.Epochs
+		s.stillRed = s.st.Epochs + 1
 		s.warn(ctx, Event{Warning: p.Warning})
 	}
 	if s.o.Hooks.AfterEpoch != nil {

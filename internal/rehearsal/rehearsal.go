@@ -39,6 +39,8 @@ type Model struct {
 	Pace time.Duration
 	// Scenario is what it plays; empty: the shop.
 	Scenario string
+	// Provider is the server behind it; nil: one without troubles.
+	Provider *Provider
 }
 
 // Row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
@@ -89,7 +91,7 @@ func Options(w *agent.Workspace) agent.Options {
 
 // files has the scripts, the files of a made-up shop and those of a made-up machine.
 //
-//go:embed script.txt demo.txt files.txt shop machine
+//go:embed script.txt demo.txt files.txt trouble.txt constraint.txt shop machine
 var files embed.FS
 
 // Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,
@@ -101,13 +103,29 @@ func Prepare(dir string) error {
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
 	s := look(req, scriptOf(r.Scenario))
+	s.scenario = r.Scenario
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
 		section, step, try = s.next()
 	}
+	count := tokens.NewTokenizer(Row(), nil)
+	input := count.CountRequest(*req)
+	if r.Provider != nil {
+		if err := r.Provider.takes(input, section == "digest"); err != nil {
+			return model.Reply{}, err
+		}
+	}
 	text, calls, err := s.play(section, step, try)
 	if err != nil {
 		return model.Reply{}, err
+	}
+	if pause := clockLine.FindStringSubmatch(text); pause != nil && r.Provider != nil {
+		d, err := time.ParseDuration(pause[1])
+		if err != nil {
+			return model.Reply{}, fmt.Errorf("play the rehearsal: %w", err)
+		}
+		r.Provider.pass(d)
+		text = strings.TrimPrefix(text, pause[0])
 	}
 	if err := r.stream(ctx, text, sink); err != nil {
 		return model.Reply{}, err
@@ -124,8 +142,7 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	if len(calls) > 0 {
 		reply.Stop = model.StopToolUse
 	}
-	count := tokens.NewTokenizer(Row(), nil)
-	reply.Usage = model.Usage{Input: count.CountRequest(*req), Output: count.CountMessage(reply.Messages[0])}
+	reply.Usage = model.Usage{Input: input, Output: count.CountMessage(reply.Messages[0])}
 	return reply, nil
 }
 
@@ -156,6 +173,7 @@ var recallTools = []string{recall.ToolUnfold, recall.ToolSearch, recall.ToolLedg
 // scene is what one request shows.
 type scene struct {
 	script    *script
+	scenario  string
 	system    string
 	tools     []model.Tool
 	step, try int      // of the newest calls; 0: none were made yet
@@ -170,6 +188,7 @@ type scene struct {
 var (
 	stepID        = regexp.MustCompile(`^rehearsal-(\d+)-(\d+)-\d+$`)
 	newestResults = regexp.MustCompile(`(?s)<newest-results>\n(.*?)</newest-results>`)
+	clockLine     = regexp.MustCompile(`^@ (\w+)\n`)
 	stepLine      = regexp.MustCompile(`(?m)^- Step (\d+)\.(\d+) of the rehearsal was the last\.$`)
 )
 

@@ -1,6 +1,7 @@
 package rehearsal
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"os"
@@ -13,12 +14,19 @@ import (
 
 // Scenario is something that the rehearsal can play.
 type Scenario struct {
-	Name string // "shop", "demo" or "files"
+	Name string
 	Task string
 	// Window is the size of the window that it is made for.
 	Window int
 	// Frames: the meter is worth a line whenever it is read.
 	Frames bool
+	// Then is what is said when the task is done; empty: nothing.
+	Then string
+	// Forbids is a word that the last answer has if it keeps to what the task forbids; empty: it
+	// forbids nothing.
+	Forbids string
+
+	Troubles Troubles // of the provider
 }
 
 // Scenarios lists what can be played; the first is what plays if none is named.
@@ -35,8 +43,20 @@ func Scenarios() []Scenario {
 			Task: "Read the notes one by one, then a command's long output, then the three large files at once. " +
 				"Then make room with the tool compact and read one note more.",
 		},
+		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
+		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3}},
+		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Break: 2}},
+		{Name: "pause", Window: 16_000, Task: readNotes},
+		{
+			Name: "constraint", Window: 16_000, Forbids: "frozen",
+			Task: "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen until the " +
+				"audit is over. Read the notes and tell me when you are done.",
+			Then: "A quick one: delete the unused helpers in legacy/utils.py.",
+		},
 	}
 }
+
+const readNotes = "Read the notes one by one."
 
 // Find returns the scenario with that name.
 func Find(name string) (Scenario, error) {
@@ -61,7 +81,7 @@ func (s Scenario) Prepare(dir string) error {
 			err = unpack(root, "shop")
 		case "demo":
 			err = unpack(root, "machine")
-		case "files":
+		default:
 			err = writeFiles(root)
 		}
 	}
@@ -74,19 +94,28 @@ func (s Scenario) Prepare(dir string) error {
 // Options set up an agent that plays the scenario; see [Options].
 func (s Scenario) Options(w *agent.Workspace) agent.Options {
 	o := Options(w)
-	m := &Model{Scenario: s.Name}
-	o.Generator, o.Session.Digest.Generator = m, m
+	m := &Model{Scenario: s.Name, Provider: s.Provider()}
+	o.Generator, o.Session.Digest.Generator, o.Now = m, m, m.Provider.Now
 	o.Session.Model.Window, o.Session.Budget = s.Window, s.Budget(fold.Policy{})
 	return o
+}
+
+// Provider returns a server with the scenario's troubles. It takes no request that its window
+// does not hold.
+func (s Scenario) Provider() *Provider {
+	p := &Provider{Troubles: s.Troubles}
+	p.Limit = cmp.Or(p.Limit, s.Window)
+	return p
 }
 
 // Budget returns the scenario's budget: in a small window that of [Budget], without its levels
 // where the policy has its own.
 func (s Scenario) Budget(p fold.Policy) fold.Budget {
-	if s.Window > 8_000 {
+	if s.Window > 16_000 {
 		return fold.Budget{Window: s.Window}
 	}
 	b := Budget()
+	b.Window = s.Window
 	if !p.Budget.Red.IsZero() || !p.Budget.Buffer.IsZero() {
 		b.Yellow, b.Red = fold.Level{}, fold.Level{}
 	}
@@ -121,7 +150,7 @@ func unpack(root *os.Root, from string) error {
 	})
 }
 
-// writeFiles makes notes of some 4,000 characters and logs of 80,000: 15 files.
+// writeFiles makes notes of some 4,000 characters and logs of 80,000: 17 files.
 func writeFiles(root *os.Root) error {
 	write := func(name string, lines int) error {
 		var b strings.Builder
@@ -135,7 +164,7 @@ func writeFiles(root *os.Root) error {
 			return err
 		}
 	}
-	for i := range 12 {
+	for i := range 14 {
 		if err := write(fmt.Sprintf("notes/%02d.md", i+1), 70); err != nil {
 			return err
 		}

@@ -27,8 +27,11 @@ var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 
 // scripts are those of the scenarios. They are part of the program, so they cannot be wrong.
 var scripts = sync.OnceValue(func() map[string]*script {
+	trouble := readScript("trouble.txt")
 	return map[string]*script{
 		"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt"),
+		"refusal": trouble, "breaker": trouble, "pause": trouble, "retry": trouble,
+		"constraint": readScript("constraint.txt"),
 	}
 })
 
@@ -231,6 +234,12 @@ func (s *scene) Found(facts ...string) (found []string) {
 func (s *scene) Gone(facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return len(s.Found(f)) > 0 }), ", ")
 }
+
+// Plays reports whether one of these scenarios is played.
+func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.scenario) }
+
+// Note is the number of the note that the next step reads.
+func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step+1) }
 
 // Has reports whether there is a tool of that name.
 func (s *scene) Has(tool string) bool {

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/rehearsal"
 )
 
@@ -23,6 +24,21 @@ type playing struct {
 	rehearsal.Scenario
 	window      int
 	over, whole int // the first request that the window would not hold, and its tokens
+
+	provider *rehearsal.Provider
+	epochs   map[fold.Trigger]int
+	answer   string // the last one
+
+	unwritten int // digests that code wrote in a model's place
+}
+
+// scenarios lists what can be played.
+func scenarios() string {
+	var names []string
+	for _, s := range rehearsal.Scenarios() {
+		names = append(names, s.Name)
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
 }
 
 // IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is
@@ -50,9 +66,10 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 		return err
 	}
 	s := &r.o.Session
-	policy, model := s.Policy, &rehearsal.Model{Scenario: play.Name}
+	policy := s.Policy
 	r.o = play.Options(r.work)
-	s.Policy, s.Digest.Generator, s.Digest.Model = play.Policy(policy), model, s.Model
+	model := r.o.Generator.(*rehearsal.Model)
+	s.Policy, s.Digest.Model = play.Policy(policy), s.Model
 	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
 	if r.f.digest == "none" {
 		s.Digest.Generator = nil
@@ -60,11 +77,14 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	if r.screen.live {
 		model.Pace = pace
 	}
-	r.name, r.o.Generator = "rehearsal", model
+	r.name = "rehearsal"
 	if r.f.window > 0 {
 		s.Budget.Window = int(r.f.window)
+		if play.Troubles.Limit == 0 { // it has the window that it is told to have, or a larger one
+			model.Provider.Limit = max(model.Provider.Limit, s.Budget.Window)
+		}
 	}
-	r.play = &playing{Scenario: play, window: s.Budget.Window}
+	r.play = &playing{Scenario: play, window: s.Budget.Window, provider: model.Provider, epochs: make(map[fold.Trigger]int)}
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
 		r.task = play.Task
@@ -98,14 +118,55 @@ func RehearsalDir(p *term.Console, session string) (string, error) {
 	return filepath.Join(filepath.Dir(path), "rehearsals", filepath.Base(filepath.Clean("/"+session))), err
 }
 
-// watch notes when the whole conversation would have outgrown the window.
+// watch notes what happens, and when the whole conversation would have outgrown the window.
 func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
-		if e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && e.Snapshot.Whole > p.window {
+		switch {
+		case e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && e.Snapshot.Whole > p.window:
 			p.over, p.whole = e.Turn+1, e.Snapshot.Whole
+		case e.Kind == agent.EventWarning && e.Digest:
+			p.unwritten++
+		case e.Kind == agent.EventEpoch:
+			p.epochs[e.Plan.Trigger]++
+		case e.Kind == agent.EventDone && e.Depth == 0:
+			p.answer = e.Done.Text
 		}
 		next(e)
 	}
+}
+
+// seen says what the scenario was about, and what happened.
+func (p *playing) seen() string {
+	s := p.provider.Seen()
+	instead, rested := "the request was repeated", ""
+	if p.unwritten > 0 {
+		instead = "code wrote " + term.Plural(p.unwritten, "page") + " in its place"
+	}
+	if p.unwritten > s.Denied && s.Denied > 0 {
+		rested = "; the circuit breaker kept it from being asked until six minutes had passed"
+	}
+	var b strings.Builder
+	say := func(n int, format string, args ...any) {
+		if n > 0 {
+			fmt.Fprintf(&b, "Seen: "+format+".\n", args...)
+		}
+	}
+	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and the run went on",
+		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"))
+	say(s.Denied, "the summarizer denied %s, and %s%s; then it wrote %s", term.Plural(s.Denied, "request"), instead, rested,
+		term.Plural(s.Digests, "digest"))
+	say(s.Broken, "the summarizer's stream broke %s, and %s; then it wrote %s", term.Plural(s.Broken, "time"), instead,
+		term.Plural(s.Digests, "digest"))
+	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s because of it", int(s.Passed.Minutes()),
+		term.Plural(p.epochs[fold.TriggerIdle], "epoch"))
+	if p.Forbids != "" {
+		verdict := "lost: the agent did what it was told not to do"
+		if strings.Contains(p.answer, p.Forbids) && strings.HasPrefix(p.answer, "No") {
+			verdict = "kept: the agent still refuses"
+		}
+		say(1, "the constraint of the first message is %s", verdict)
+	}
+	return b.String()
 }
 
 // without says what would have happened without pleat.

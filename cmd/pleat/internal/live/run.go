@@ -56,7 +56,7 @@ type Flags struct {
 func Declare(fs *pflag.FlagSet) *Flags {
 	f := &Flags{store: stores.Declare(fs)}
 	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
-	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: shop, demo or files")
+	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: "+scenarios())
 	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
 	fs.BoolVar(&f.orCode, "or-code", false, "if a named digest model does not write a digest, code may: no error")
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
@@ -147,7 +147,7 @@ func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err er
 		case r.task == "":
 			return r.chat(ctx)
 		}
-		return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, r.task) })
+		return r.once(ctx, func(ctx context.Context) (agent.Result, error) { return r.tell(ctx, r.task) })
 	})
 }
 
@@ -345,6 +345,20 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 	return f.store.Key(prefix + time.Now().Format("-20060102-150405-") + hex.EncodeToString(b[:])), nil
 }
 
+// tell gives the model a task, and then what the scenario says when it is done.
+func (r *running) tell(ctx context.Context, task string) (agent.Result, error) {
+	res, err := r.agent.Run(ctx, task)
+	if err != nil || res.Stop != agent.StopDone || r.play == nil || r.play.Then == "" {
+		return res, err
+	}
+	r.p.Printf("› %s\n", r.play.Then)
+	then, err := r.agent.Run(ctx, r.play.Then)
+	then.Turns += res.Turns
+	then.Calls += res.Calls
+	then.Spent.Input, then.Spent.Output = then.Spent.Input+res.Spent.Input, then.Spent.Output+res.Spent.Output
+	return then, err
+}
+
 // once runs until the model is done, and reports how it ended.
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
@@ -405,7 +419,7 @@ func (r *running) closing(res agent.Result) {
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
-		r.p.Printf("%s", r.play.without())
+		r.p.Printf("%s%s", r.play.without(), r.play.seen())
 	}
 }
 

@@ -80,8 +80,12 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(l)
 		}
 		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
-		r.line(indent + r.s.Bold(fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
-			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)))
+		line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
+			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
+		if name := occasions[p.Trigger]; name != "" {
+			line += " [" + name + "]"
+		}
+		r.line(indent + r.s.Bold(line))
 	case agent.EventWriting:
 		r.line(indent + r.s.Dim(fmt.Sprintf("  … %s writes the digest of messages %d–%d", e.Writing.Model, e.Writing.From,
 			e.Writing.To)))
@@ -104,6 +108,12 @@ func (r *runScreen) observe(e agent.Event) {
 			r.refresh()
 		}
 	}
+}
+
+// occasions are the names that texts on compaction have for the occasions of an epoch.
+var occasions = map[fold.Trigger]string{
+	fold.TriggerRed: "auto compact", fold.TriggerAsked: "manual compact", fold.TriggerRefused: "reactive compact",
+	fold.TriggerIdle: "time-based micro compact",
 }
 
 // settle ends the current line, so that others can write.
