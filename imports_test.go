@@ -36,6 +36,8 @@ var imports = map[string][]string{
 	"model":  {"transcript"},
 	"search": {"internal/text"},
 
+	"internal/calibrate": {},
+
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
@@ -57,7 +59,7 @@ var imports = map[string][]string{
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
+		"digest", "fold", "internal/calibrate", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 

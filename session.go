@@ -13,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/page"
@@ -96,7 +97,7 @@ type Session struct {
 	mu    sync.Mutex
 	st    *epoch.State
 	last  uint64 // number of the newest entry applied
-	cal   *tokens.Calibration
+	cal   *calibrate.Line
 	usd   float64
 	sent  int // tokens of the last view that was given out, by our count; 0: none yet
 	legal int // length of the transcript when the view in force was last known to be legal; 0: not known
@@ -144,7 +145,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	}
 	s.dig.guard = digest.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.cal = new(tokens.Calibration)
+	s.cal = new(calibrate.Line)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
 	s.pages = page.NewWriter(c)
 	s.st = epoch.New(c, s.o.headParts())

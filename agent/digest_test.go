@@ -36,7 +36,7 @@ func TestDigestsAreSpent(t *testing.T) {
 	b := newBench(t, agent.Options{
 		Generator: asks, Limits: agent.Limits{Turns: 40, Tokens: 6_000},
 		Session: pleat.Options{
-			Policy: policy.Threshold(),
+			Policy: named(t, "threshold"),
 			Budget: fold.Budget{Window: 8_000},
 			Digest: digest.Options{Generator: summarizer},
 		},
@@ -125,7 +125,7 @@ func TestRefusalAfterReads(t *testing.T) {
 		})
 		summarizer := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("<summary>All was read.</summary>")}}
 		b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{
-			Policy: policy.FourLayer(), Budget: fold.Budget{Window: 200_000}, Digest: digest.Options{Generator: summarizer},
+			Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 200_000}, Digest: digest.Options{Generator: summarizer},
 		}})
 		for i := range files {
 			b.file(t, fmt.Sprintf("f%d.txt", i+1), strings.Repeat("a line of the file that was read\n", 400))

@@ -61,7 +61,7 @@ func TestPersistedOutputIsReadBack(t *testing.T) {
 	})
 	a, err := agent.New(t.Context(), agent.Options{
 		Generator: gen, Tools: agent.StandardTools(w, agent.ToolOptions{}), Permit: agent.AllowAll,
-		Session: pleat.Options{Policy: policy.FourLever(), KeepFile: w.Keep},
+		Session: pleat.Options{Policy: named(t, "four-lever"), KeepFile: w.Keep},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestSnipTool(t *testing.T) {
 		}
 		return pleattest.Say("done").Reply, nil
 	})
-	b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{Policy: policy.FourLayer()}})
+	b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{Policy: named(t, "four-layer")}})
 	if _, err := b.Run(t.Context(), "Count."); err != nil {
 		t.Fatal(err)
 	}

@@ -41,8 +41,8 @@ const (
 	aroundPage  = 400    // tokens of a page's first and last lines, and the least that the ledger takes
 )
 
-// Demand is what wants a share of a view, in tokens.
-type Demand struct {
+// demand is what wants a share of a view, in tokens.
+type demand struct {
 	Limits   Limits
 	Goal     int  // that the view should have; 0: as little as can be, and a page as for the target
 	Overhead int  // of the system prompt and the tools
@@ -59,12 +59,12 @@ type Demand struct {
 // Allotment is who gets how much of a page.
 type Allotment struct {
 	Page PageRoom
-	d    Demand
+	d    demand
 	goal int
 }
 
-// Allot shares out a view.
-func Allot(d Demand) Allotment {
+// allot shares out a view.
+func allot(d demand) Allotment {
 	a := Allotment{d: d, goal: d.Goal}
 	if d.Goal == 0 {
 		a.goal = d.Limits.Target
@@ -121,9 +121,9 @@ func (a *Allotment) afford() int { return digestMost.take(a.goal - a.d.Fixed) }
 // shown is about what people's words take on a page, with their marks.
 func (a *Allotment) shown() int { return saidMarks.take(a.d.Said) }
 
-// Digest is how many tokens a model's digest may have on a page of so many: as many as the
+// digest is how many tokens a model's digest may have on a page of so many: as many as the
 // page, which has files and people's words beyond them, but no more than these words leave.
-func (a *Allotment) Digest(page int) int {
+func (a *Allotment) digest(page int) int {
 	words := min(a.shown(), a.words())
 	return max(min(page, mostDigest, a.afford()-words), page/2, leastDigest)
 }
@@ -133,7 +133,7 @@ func (a *Allotment) Digest(page int) int {
 func (a *Allotment) Size(r PageRoom) int {
 	told, words := a.d.Told, a.d.Said
 	if told == 0 && a.d.Model {
-		told = a.Digest(r.Total)
+		told = a.digest(r.Total)
 	}
 	rest := r.Total - told
 	if told > 0 {
@@ -145,9 +145,9 @@ func (a *Allotment) Size(r PageRoom) int {
 	return r.Total + r.Files + max(min(words, r.Words)-saidOfPage.take(max(rest, 0)), 0) - min(rest, 0)
 }
 
-// Beside is the room of a page with a model's digest of so many tokens, where the view spends
+// beside is the room of a page with a model's digest of so many tokens, where the view spends
 // others on what stands beside the page: what the digest needs and all that is left.
-func (a *Allotment) Beside(r PageRoom, told, others int) PageRoom {
+func (a *Allotment) beside(r PageRoom, told, others int) PageRoom {
 	words := min(a.shown(), r.Words)
 	rest := max(a.goal-a.d.Overhead-others-told-words-aroundPage, 0)
 	r.Files = min(r.Files, rest)

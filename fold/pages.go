@@ -89,11 +89,11 @@ type Pages struct{ d *Draft }
 // Pages returns what writes the draft's pages.
 func (d *Draft) Pages() Pages { return Pages{d} }
 
-// Allot shares out the view: so many tokens for the page (0: as many as are worth it), at most
+// allot shares out the view: so many tokens for the page (0: as many as are worth it), at most
 // so many words (0: no such limit), and files that come back.
 func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	d := p.d
-	n := Demand{
+	n := demand{
 		Limits: d.Limits, Goal: d.Goal, Overhead: d.o.Head.Total(), Fixed: d.Fixed(), Said: p.said(),
 		Model: d.o.Model, Page: tokens, Words: words, Restore: r,
 	}
@@ -105,7 +105,7 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 			n.Typed += d.TokensIn(i, i+1)
 		}
 	}
-	return Allot(n)
+	return allot(n)
 }
 
 // said counts what people typed after the head, as pages show it.
@@ -123,14 +123,14 @@ func (p Pages) said() int {
 	return d.pages.said
 }
 
-// Beside returns the room of a page that stands for messages start ≤ i < end: with a model's
+// beside returns the room of a page that stands for messages start ≤ i < end: with a model's
 // digest, what the digest needs and all that the view has left; else the room as given.
 func (p Pages) Beside(a Allotment, r PageRoom, start, end int) PageRoom {
 	n := p.Told(end)
 	if n == nil {
 		return r
 	}
-	return a.Beside(r, n.Tokens, p.d.TokensIn(0, start)+p.d.TokensIn(end, p.d.len()))
+	return a.beside(r, n.Tokens, p.d.TokensIn(0, start)+p.d.TokensIn(end, p.d.len()))
 }
 
 // Fold replaces messages start ≤ i < end by a page, if that makes the view smaller, and returns
@@ -302,7 +302,7 @@ func (p Pages) fresh(n *Narrative, end int, ask Ask) bool {
 }
 
 // Ask records that a model should write the digest of messages start ≤ i < end, on which the
-// view spends so many tokens, for a page of the allotment. It does nothing if no model can be
+// view spends so many tokens, for a page of the Allotment. It does nothing if no model can be
 // asked or a recent digest will do. It reports whether a model is to be asked.
 func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	d := p.d
@@ -318,7 +318,7 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	}
 	if !ask.AsIs {
 		shorter := part{3, 5} // than what it replaces
-		room = min(a.Digest(room), shorter.take(shown))
+		room = min(a.digest(room), shorter.take(shown))
 	}
 	d.pages.need = &Need{start, end, room, d.Focus, ask, d.lay.In.Clone()}
 	return true

@@ -5,8 +5,8 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// Truncate drops the first half of the conversation.
-func Truncate() fold.Policy {
+// truncate drops the first half of the conversation.
+func truncate() fold.Policy {
 	return fold.Policy{
 		Name:  "truncate",
 		Doc:   "when red, drop the first half of the conversation, legally: the baseline to beat",

@@ -7,7 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// FourLayer follows a lesson with four layers, cheap ones first, and the numbers of the
+// fourLayer follows a lesson with four layers, cheap ones first, and the numbers of the
 // program that it describes.
 //
 //   - When tools answer: above 200,000 characters in one message, the largest results go to
@@ -28,7 +28,7 @@ import (
 // What differs: the round of a compact call stays, because a result without its call is
 // refused; in a small window, red is never below half of it; a model's notes take the place
 // of the summary from 500 tokens on, as that program's session memory does.
-func FourLayer() fold.Policy {
+func fourLayer() fold.Policy {
 	snip := lever.Snip{Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true}
 	mask := lever.Mask{
 		Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]",

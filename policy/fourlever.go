@@ -11,7 +11,7 @@ Preview (first 2.0KB):
 {preview}
 </persisted-output>`
 
-// FourLever follows a lesson with four levers.
+// fourLever follows a lesson with four levers.
 //
 //  0. When a tool answers: an output of more than 50,000 characters, of bash 30,000, is
 //     written to .task_outputs/tool-results, and a marker with its first 2,000 characters
@@ -23,7 +23,7 @@ Preview (first 2.0KB):
 //
 // What differs: as in ThreeLayer; and a placeholder is only used where it is shorter than
 // the result.
-func FourLever() fold.Policy {
+func fourLever() fold.Policy {
 	mask := lever.Mask{Keep: 3, All: true, Unseen: true, Exempt: []string{"@read"}, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
 		Name: "four-lever",

@@ -28,7 +28,7 @@ func TestFourLayerThreshold(t *testing.T) {
 		s := open(
 			t,
 			store.NewMemory(),
-			&pleat.Options{Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: window}},
+			&pleat.Options{Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: window}},
 		)
 		if l := s.Snapshot().Limits; l.Red != want {
 			t.Errorf("in a window of %d red is %d, want %d", window, l.Red, want)
@@ -52,7 +52,7 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 	for _, files := range []int{8, 20, 60} {
 		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{
-			Policy: policy.FourLayer(), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
 		})
 		todo := transcript.Call("todo", "todo_write", `{"todos":[{"content":"write the report","status":"in_progress"}]}`)
 		err := s.Append(
@@ -84,7 +84,7 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 
 // A compact call's own round stays, so that its results are not hidden.
 func TestCompactKeepsItsRound(t *testing.T) {
-	for _, p := range []fold.Policy{policy.ThreeLayer(), policy.FourLever(), policy.FourLayer()} {
+	for _, p := range []fold.Policy{named(t, "three-layer"), named(t, "four-lever"), named(t, "four-layer")} {
 		s := open(
 			t,
 			store.NewMemory(),
@@ -131,7 +131,7 @@ func TestSummaryTooLong(t *testing.T) {
 		}
 		return pleattest.Say("<summary>The newest part.</summary>").Reply, nil
 	})
-	p := policy.FourLayer()
+	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Restore = fold.Restore{} })
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
@@ -195,7 +195,7 @@ func TestZeroTemperature(t *testing.T) {
 	s := open(
 		t,
 		store.NewMemory(),
-		&pleat.Options{Policy: policy.Threshold(), Model: unknown, Digest: digest.Options{Generator: m}},
+		&pleat.Options{Policy: named(t, "threshold"), Model: unknown, Digest: digest.Options{Generator: m}},
 	)
 	pleattest.Digestible(t, s, 24)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -322,7 +322,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		strings.Repeat("The service listens on port 8081 and restarts every night at four. ", 60): 0,
 	} {
 		m := pleattest.Always("<summary>A summary.</summary>")
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: policy.FourLayer(), Digest: digest.Options{Generator: m}})
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
 		pleattest.Digestible(t, s, 24)
 		if err := s.Note(t.Context(), "service", text); err != nil {
 			t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // All returns the policies in the order in which help texts list them.
 func All() []fold.Policy {
-	return []fold.Policy{Default(), Book(), Threshold(), ThreeLayer(), FourLever(), FourLayer(), Truncate(), None()}
+	return []fold.Policy{Default(), Book(), threshold(), threeLayer(), fourLever(), fourLayer(), truncate(), None()}
 }
 
 // ByName finds one of [All].

@@ -5,7 +5,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// ThreeLayer follows a lesson with three layers of compression.
+// threeLayer follows a lesson with three layers of compression.
 //
 //  1. Before every request, silently: all results but the newest 3 become placeholders, if
 //     they have more than 100 characters.
@@ -17,7 +17,7 @@ import (
 // What differs: a conversation must not end on the acknowledgement, because providers
 // refuse that, so "Continue." follows it; the round of a compact call stays, with the
 // results beside it; in a window of less than about 57,000 tokens, red is at 77.5 % of it.
-func ThreeLayer() fold.Policy {
+func threeLayer() fold.Policy {
 	mask := lever.Mask{Keep: 3, Min: 101, All: true, Unseen: true, Stub: "[Previous: used {tool}]"}
 	return fold.Policy{
 		Name: "three-layer",

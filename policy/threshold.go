@@ -5,7 +5,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 )
 
-// Threshold follows a lesson on summarizing without losing the plot.
+// threshold follows a lesson on summarizing without losing the plot.
 //
 //  1. Red at 75 % of a window of 60,000 tokens, or of the model's if that is smaller.
 //  2. All but the newest 8 messages become a pair: the summary and its acknowledgement. The
@@ -16,7 +16,7 @@ import (
 // What differs: the turns reach the summarizer as text, in the form of [Book], because providers refuse calls of
 // tools that the request does not define; a model that is known to refuse a temperature
 // gets none.
-func Threshold() fold.Policy {
+func threshold() fold.Policy {
 	return fold.Policy{
 		Name:     "threshold",
 		Doc:      "at 75 % of 60,000 tokens, replace all but the newest 8 messages by a summary and its acknowledgement",

@@ -74,25 +74,25 @@ func TestImageTokens(t *testing.T) {
 		detail string
 		want   int
 	}{
-		{model.ImageAnthropic, 200, 200, "", 54}, // 40,000/750
-		{model.ImageAnthropic, 1000, 1000, "", 1334},
-		{model.ImageAnthropic, 1092, 1092, "", 1590},
-		{model.ImageAnthropic, 4000, 4000, "", 1600},
-		{model.ImageAnthropic, 3136, 100, "", 105}, // halved: 1568 × 50
-		{model.ImageAnthropic, 0, 0, "", 1600},
-		{model.ImageAnthropicHigh, 1920, 1080, "", 2765},
-		{model.ImageAnthropicHigh, 4000, 4000, "", 4784},
-		{model.ImageOpenAITile, 1024, 1024, "high", 765}, // 768 × 768: four tiles
-		{model.ImageOpenAITile, 2048, 4096, "high", 1105},
-		{model.ImageOpenAITile, 4096, 8192, "low", 85},
-		{model.ImageOpenAITile, 100, 100, "", 255},
-		{model.ImageOpenAIPatch, 1024, 1024, "high", 1024},
-		{model.ImageOpenAIPatch, 100, 33, "", 8},
-		{model.ImageOpenAIPatch, 9000, 9000, "", 2500},
-		{model.ImageOpenAIPatch, 1024, 1024, "low", 256},
-		{model.ImageGemini, 5000, 5000, "", 1120},
-		{model.ImageDefault, 100, 75, "", 10},
-		{model.ImageDefault, 5000, 5000, "", 1600},
+		{"anthropic", 200, 200, "", 54}, // 40,000/750
+		{"anthropic", 1000, 1000, "", 1334},
+		{"anthropic", 1092, 1092, "", 1590},
+		{"anthropic", 4000, 4000, "", 1600},
+		{"anthropic", 3136, 100, "", 105}, // halved: 1568 × 50
+		{"anthropic", 0, 0, "", 1600},
+		{"anthropic-high", 1920, 1080, "", 2765},
+		{"anthropic-high", 4000, 4000, "", 4784},
+		{"openai-tile", 1024, 1024, "high", 765}, // 768 × 768: four tiles
+		{"openai-tile", 2048, 4096, "high", 1105},
+		{"openai-tile", 4096, 8192, "low", 85},
+		{"openai-tile", 100, 100, "", 255},
+		{"openai-patch", 1024, 1024, "high", 1024},
+		{"openai-patch", 100, 33, "", 8},
+		{"openai-patch", 9000, 9000, "", 2500},
+		{"openai-patch", 1024, 1024, "low", 256},
+		{"gemini", 5000, 5000, "", 1120},
+		{"", 100, 75, "", 10},
+		{"", 5000, 5000, "", 1600},
 	} {
 		if got := c.rule.Tokens(c.w, c.h, c.detail); got != c.want {
 			t.Errorf("%q %d×%d %s: %d, want %d", c.rule, c.w, c.h, c.detail, got, c.want)
@@ -101,7 +101,7 @@ func TestImageTokens(t *testing.T) {
 }
 
 func TestPicturesAndDocuments(t *testing.T) {
-	m := model.Model{Images: model.ImageAnthropic, Tokenizer: model.TokenRule{Encoding: "chars/1", Ratio: 1}}
+	m := model.Model{Images: "anthropic", Tokenizer: model.TokenRule{Encoding: "chars/1", Ratio: 1}}
 	tok := NewTokenizer(m, nil)
 	data := picture(t, "png", 1500, 75) // 150 tokens
 	for name, b := range map[string]transcript.Block{

@@ -1,5 +1,5 @@
 // Package tokens counts tokens. [Tokenizer] estimates what the parts of a request cost in a
-// model's tokens; [Calibration] learns from the usage that providers report how far off the
+// model's tokens. A session learns from the usage that providers report how far off the
 // estimates are, and corrects them.
 package tokens
 
@@ -67,7 +67,7 @@ type MessageCounter interface {
 
 // Tokenizer estimates what the parts of a request cost in a model's tokens. For models
 // whose encoding is public, text is exact and only the wrapping is estimated; for the
-// others everything is, and [Calibration] makes it better with every reply.
+// others everything is, and a session makes it better with every reply.
 //
 // It counts
 //

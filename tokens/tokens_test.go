@@ -25,7 +25,7 @@ func ExampleNewTokenizer() {
 // plainModel counts in whole characters, so that expectations can be worked out by hand.
 func plainModel(provider string, ratio float64) model.Model {
 	return model.Model{
-		ID: "m", Provider: provider, Window: 1000, Images: model.ImageAnthropic,
+		ID: "m", Provider: provider, Window: 1000, Images: "anthropic",
 		Tokenizer: model.TokenRule{Encoding: "chars/1", Ratio: ratio},
 	}
 }

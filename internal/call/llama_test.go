@@ -201,7 +201,11 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 	}
 	mdl := found.Models[0]
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl}
-	for _, p := range []fold.Policy{policy.Default(), policy.Threshold()} {
+	threshold, err := policy.ByName("threshold")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []fold.Policy{policy.Default(), threshold} {
 		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: p.Name}, &pleat.Options{
 			Model: mdl, Policy: p, Digest: digest.Options{
 				Generator: client, Model: mdl,

@@ -1,8 +1,9 @@
-package tokens
+// Package calibrate learns from the usage that providers report how far off estimates of tokens are.
+package calibrate
 
 import "math"
 
-// Calibration learns from reported usage how a model's real prompt sizes follow from
+// Line learns from reported usage how a model's real prompt sizes follow from
 // our estimates. Keep one for each model, and better one for each model and kind of
 // client: the hidden part differs.
 //
@@ -21,7 +22,7 @@ import "math"
 // changes nothing.
 //
 // The zero value is ready to use. It is not safe for concurrent use.
-type Calibration struct {
+type Line struct {
 	n int // samples taken
 	// Weighted sums over the samples: weight, x, x², y, x·y with weight decay^age/x.
 	w, x, xx, y, xy float64
@@ -47,7 +48,7 @@ const (
 // and what the provider reported for it, such as model.Usage.Prompt. It reports whether the
 // sample was taken; what no tokenizer explains is not, such as a report that leaves out
 // the cached part, or a prompt that the server cut.
-func (c *Calibration) Observe(estimated, reported int) bool {
+func (c *Line) Observe(estimated, reported int) bool {
 	x, y := float64(estimated), float64(reported)
 	if estimated <= 0 || reported <= 0 || y < x/4 || y > 4*x+50_000 {
 		return false
@@ -73,8 +74,8 @@ func (c *Calibration) Observe(estimated, reported int) bool {
 	return true
 }
 
-// Line returns the fit: a prompt has overhead + slope · estimate tokens.
-func (c *Calibration) Line() (overhead, slope float64) {
+// Fit returns the fit: a prompt has overhead + slope · estimate tokens.
+func (c *Line) Fit() (overhead, slope float64) {
 	// The minimum of Σ weight·(y − a − b·x)² + overheadPrior·a² + slopePrior·(b − 1)².
 	aa, ab, bb := c.w+overheadPrior, c.x, c.xx+slopePrior
 	ya, yb := c.y, c.xy+slopePrior
@@ -88,20 +89,20 @@ func (c *Calibration) Line() (overhead, slope float64) {
 }
 
 // at is the corrected value of an estimate.
-func (c *Calibration) at(x float64) float64 {
-	overhead, slope := c.Line()
+func (c *Line) at(x float64) float64 {
+	overhead, slope := c.Fit()
 	return max(overhead+slope*x, minSlope*x)
 }
 
 // Correct returns what a whole prompt with that estimate will be reported as.
-func (c *Calibration) Correct(estimate int) int { return int(math.Round(c.at(float64(estimate)))) }
+func (c *Line) Correct(estimate int) int { return int(math.Round(c.at(float64(estimate)))) }
 
 // Estimate is the inverse of [Calibration.Correct]: the estimate that a prompt may have
 // in order to be reported as no more than limit. It is 0 if there is none.
-func (c *Calibration) Estimate(limit int) int {
-	overhead, slope := c.Line()
+func (c *Line) Estimate(limit int) int {
+	overhead, slope := c.Fit()
 	return int(max(math.Floor((float64(limit)-overhead)/slope), 0))
 }
 
 // Samples is the number of samples taken.
-func (c *Calibration) Samples() int { return c.n }
+func (c *Line) Samples() int { return c.n }

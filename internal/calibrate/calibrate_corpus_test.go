@@ -1,4 +1,4 @@
-package tokens_test
+package calibrate_test
 
 import (
 	"bufio"
@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/corpus"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
@@ -75,7 +76,7 @@ func TestCorpusCalibration(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		overhead, slope := cal.Line()
+		overhead, slope := cal.Fit()
 		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead, slope,
 			off)
 		errs = append(errs, off)
@@ -88,7 +89,7 @@ func TestCorpusCalibration(t *testing.T) {
 
 // calibrateOn also returns the mean relative error of the predictions, of which the last ten or
 // so count most.
-func calibrateOn(file string) (cal *tokens.Calibration, off float64, err error) {
+func calibrateOn(file string) (cal *calibrate.Line, off float64, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, 0, err
@@ -101,7 +102,7 @@ func calibrateOn(file string) (cal *tokens.Calibration, off float64, err error) 
 		last  string
 	)
 	sum, weight := 0.2, 1.0 // before the first sample
-	cal = new(tokens.Calibration)
+	cal = new(calibrate.Line)
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {

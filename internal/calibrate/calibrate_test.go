@@ -1,4 +1,4 @@
-package tokens_test
+package calibrate_test
 
 import (
 	"fmt"
@@ -6,11 +6,11 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/internal/calibrate"
 )
 
-func ExampleCalibration() {
-	var cal tokens.Calibration
+func ExampleLine() {
+	var cal calibrate.Line
 	fmt.Println(cal.Correct(50_000), "tokens")
 	// The provider hides 3,000 tokens in every prompt and counts 1.3 for each of ours.
 	for estimate := 1000; estimate <= 41_000; estimate += 2000 {
@@ -24,7 +24,7 @@ func ExampleCalibration() {
 
 // session simulates a conversation that grows until it is folded, with a scatter of the
 // reported sizes, and returns the mean error of the last half, by the true line.
-func session(cal *tokens.Calibration, seed uint64, overhead, slope, scatter float64, odd func(i, reported int) int) float64 {
+func session(cal *calibrate.Line, seed uint64, overhead, slope, scatter float64, odd func(i, reported int) int) float64 {
 	truth := 0.0
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	x, n := 2000.0, 0
@@ -77,7 +77,7 @@ func TestCalibrationFinds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for seed := range uint64(20) {
-				truth := session(new(tokens.Calibration), seed, c.overhead, c.slope, c.scatter, c.odd)
+				truth := session(new(calibrate.Line), seed, c.overhead, c.slope, c.scatter, c.odd)
 				if truth > c.within {
 					t.Errorf("seed %d: off by %.4f, want at most %.4f", seed, truth, c.within)
 				}
@@ -88,7 +88,7 @@ func TestCalibrationFinds(t *testing.T) {
 
 // The first samples must already help: the decision to fold may come early.
 func TestCalibrationLearnsFast(t *testing.T) {
-	cal := new(tokens.Calibration)
+	cal := new(calibrate.Line)
 	for i, x := range []int{5000, 9000, 14_000} {
 		cal.Observe(x, 3000+x*13/10)
 		next := x + 5000
@@ -100,7 +100,7 @@ func TestCalibrationLearnsFast(t *testing.T) {
 }
 
 func TestCalibrationFollowsAChange(t *testing.T) {
-	cal := new(tokens.Calibration)
+	cal := new(calibrate.Line)
 	for range 50 {
 		for _, x := range []int{10_000, 60_000} {
 			cal.Observe(x, x)
@@ -117,7 +117,7 @@ func TestCalibrationFollowsAChange(t *testing.T) {
 }
 
 func TestCalibrationRefuses(t *testing.T) {
-	cal := new(tokens.Calibration)
+	cal := new(calibrate.Line)
 	for _, s := range [][2]int{{0, 5}, {5, 0}, {-1, 5}, {10_000, 100}, {10_000, 200_000}} {
 		if cal.Observe(s[0], s[1]) {
 			t.Errorf("took %v", s)
@@ -129,7 +129,7 @@ func TestCalibrationRefuses(t *testing.T) {
 }
 
 func TestCalibrationInverse(t *testing.T) {
-	cal := new(tokens.Calibration)
+	cal := new(calibrate.Line)
 	session(cal, 3, 3000, 1.3, 3, nil)
 	for _, limit := range []int{10_000, 100_000, 200_000} {
 		x := cal.Estimate(limit)

@@ -1,0 +1,17 @@
+package agent_test
+
+import (
+	"testing"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/policy"
+)
+
+func named(t testing.TB, name string) fold.Policy {
+	t.Helper()
+	p, err := policy.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
