@@ -154,7 +154,15 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 	shared := 0
 	d.hashes = make([]transcript.Hash, len(d.messages))
-	for i, m := range d.messages {
+	if d.leading == 0 && before.leading == 0 { // what is the same, in one go
+		most := min(len(d.messages), len(before.messages))
+		for shared < most && d.messages[shared].Raw() == before.messages[shared].Raw() {
+			shared++
+		}
+		copy(d.hashes, before.hashes[:shared])
+	}
+	for i := shared; i < len(d.messages); i++ {
+		m := d.messages[i]
 		switch {
 		case i < d.leading:
 			d.hashes[i] = transcript.HashOf("leading " + m.Role())

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"unicode"
@@ -35,7 +36,7 @@ type origin struct {
 // before finds what a new conversation continues; nil: nothing.
 func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*origin, error) {
 	named, tools := from.hintLabel(), from.toolsLabel(req)
-	labels := append([]string{named, tools}, from.saidLabels(openingText(req), nil)...)
+	labels := append([]string{named, tools}, from.saidLabels(openingText(req), math.MaxInt, nil)...)
 	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
 	if err != nil {
 		return nil, err
@@ -100,22 +101,28 @@ const (
 	opening    = 4  // messages of a conversation in which a summary may be
 )
 
-// saidLabels are the labels under which answers with the lines of a text are found, except
-// lines that quoted reports as quotations; nil: none is known to be one.
-func (c caller) saidLabels(text string, quoted func(line string) bool) []string {
+// saidLabels are the labels under which answers with the lines of a text are found, of the
+// longest ones up to most, except lines that quoted reports as quotations; nil: none is known
+// to be one.
+func (c caller) saidLabels(text string, most int, quoted func(line string) bool) (labels []string) {
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
-		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords && (quoted == nil || !quoted(line)) {
+		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords {
 			lines = append(lines, line)
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
-	for i, l := range lines {
-		lines[i] = c.label("said", l)
+	for _, l := range lines {
+		if len(labels) == most {
+			break
+		}
+		if quoted == nil || !quoted(l) { // it looks through the whole request
+			labels = append(labels, c.label("said", l))
+		}
 	}
-	return lines
+	return labels
 }
 
 // openingText is what a conversation begins with.
@@ -188,7 +195,7 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 	if c == nil || len(transcript.Unanswered(reply.Messages...)) > 0 {
 		return nil
 	}
-	labels := x.from.saidLabels(text.String(), x.req.quotes)
+	labels := x.from.saidLabels(text.String(), proofLines, x.req.quotes)
 	if len(labels) == 0 {
 		return nil
 	}
@@ -198,7 +205,7 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 		return nil
 	}
 	last := c.sess.Last()
-	_, err := c.sess.MarkAs(ctx, labels[:min(len(labels), proofLines)], mark{mode: c.mode}.encode())
+	_, err := c.sess.MarkAs(ctx, labels, mark{mode: c.mode}.encode())
 	if err == nil {
 		c.wrote(last)
 	}

@@ -109,7 +109,17 @@ func (w *Walker) Elements(read func(), same func(i int)) {
 	w.Messages, w.Body.Elements = make([]transcript.Message, 0, n), make([]Element, 0, n)
 	for range w.C.Items {
 		i, at := len(w.Messages), w.C.Pos()
+		run := 0
+		if i == 0 {
+			run = w.inPlace()
+		}
 		switch {
+		case run > 0:
+			w.C.SkipKnown(w.Raw(jsonspan.Span{Start: at, End: w.elements[run-1].Span.End}))
+			w.Messages, w.Body.Elements = append(w.Messages, w.earlier[:run]...), append(w.Body.Elements, w.elements[:run]...)
+			for i := range run {
+				same(i)
+			}
 		case i < len(w.earlier) && w.C.SkipKnown(w.earlier[i].Raw()):
 			w.add(w.earlier[i], Element{Span: w.Since(at), Places: w.elements[i].Places})
 			same(i)
@@ -123,6 +133,22 @@ func (w *Walker) Elements(read func(), same func(i int)) {
 		}
 	}
 	w.Body.Array = w.Since(start)
+}
+
+// inPlace returns how many messages the array begins with that the earlier body had at the
+// same offsets. There are thousands in a long conversation, and nothing else is done for each.
+func (w *Walker) inPlace() (n int) {
+	for at := w.C.Pos(); n < len(w.earlier); at++ { // a comma
+		span, raw := w.elements[n].Span, w.earlier[n].Raw()
+		if span.Start != at || len(raw) == 0 || raw[0] != '{' || span.End > len(w.Data) || string(span.Of(w.Data)) != raw {
+			return n
+		}
+		n++
+		if at = span.End; at == len(w.Data) || w.Data[at] != ',' {
+			return n
+		}
+	}
+	return n
 }
 
 // guess guesses the number of messages, which saves most of the growing: a message of an
