@@ -5,6 +5,7 @@ import (
 	_ "embed"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -54,6 +55,10 @@ func (j *writer) digestText(w wanted) string {
 	if p := strings.TrimSpace(j.Ask.Prompt); p != "" {
 		line("%s", p)
 	}
+	if long := j.longWords(); long != "" {
+		line("There may be room only for the beginning and the end of these messages of the user: %s. Tell what the rest of "+
+			"them asks for and says, with its names and numbers; of a list, each item.", long)
+	}
 	if len(w.wrong) > 0 {
 		line("Your last digest was not used. What was wrong with it:")
 		for _, f := range w.wrong[:min(len(w.wrong), 12)] {
@@ -73,6 +78,23 @@ func (j *writer) digestText(w wanted) string {
 	}
 	return fmt.Sprintf(digestTask, about, rules.String(), think, limit, handles, first)
 }
+
+// longWords lists the user's messages of which the view may not have room for all.
+func (j *writer) longWords() string {
+	var list []string
+	for _, s := range j.Source.Said {
+		if s.Message < j.Source.Need.End && len(s.Text) > j.Source.Need.Room*bytesToken/longPart {
+			list = append(list, strconv.Itoa(s.Message+1))
+		}
+	}
+	return strings.Join(list[max(len(list)-maxLong, 0):], ", ")
+}
+
+const (
+	bytesToken = 4
+	longPart   = 8 // of a digest's room: a message of more than that is long
+	maxLong    = 12
+)
 
 const digestThink = "First think inside <analysis> tags, briefly: walk through the conversation in order and note " +
 	"decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then w"
