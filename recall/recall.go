@@ -47,6 +47,10 @@ type UnfoldRequest struct {
 	// form if it never was on a wire. It has what text leaves out, such as pictures.
 	Raw bool `json:"raw,omitempty"`
 
+	// Exact shows the bytes that a fold's hash is of. Otherwise the input of calls is shown as
+	// the command, the diff or the file that it is.
+	Exact bool `json:"exact,omitempty"`
+
 	// Diff shows what the session changed in a file, for a handle that begins with
 	// [PathPrefix].
 	Diff bool `json:"diff,omitempty"`
@@ -155,7 +159,7 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 	if err != nil {
 		return Unfolded{}, err
 	}
-	if u.text = u.exact; !r.Raw {
+	if u.text = u.exact; !r.Raw && !r.Exact {
 		u.text = f.readable(p)
 	}
 	u.Lines, u.Bytes, u.Hash = text.LineCount(u.text), len(u.text), transcript.HashOf(u.exact)

@@ -90,6 +90,7 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 		Folds []struct {
 			Handle, Lever string
 			Hash          transcript.Hash `json:"sha256"`
+			Bytes         int
 		}
 		Ledger, Pins, Anchors []any
 	}
@@ -106,12 +107,10 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 			Hash transcript.Hash `json:"sha256"`
 		}{}
 		ts.Check(json.Unmarshal(run("unfold", f.Handle, "--json"), &u))
-		got := transcript.HashOf(run("unfold", f.Handle))
-		if f.Lever == "collapse" { // it has calls, which are shown as text
-			got = u.Hash
-		}
-		if got != f.Hash || u.Hash != f.Hash {
-			ts.Fatalf("unfold %s: hash %s, %s in JSON, folded as %s", f.Handle, got, u.Hash, f.Hash)
+		exact := run("unfold", f.Handle, "--exact")
+		if got := transcript.HashOf(exact); got != f.Hash || u.Hash != f.Hash || len(exact) != f.Bytes {
+			ts.Fatalf("unfold %s: %d bytes, hash %s, %s in JSON, folded as %d and %s",
+				f.Handle, len(exact), got, u.Hash, f.Bytes, f.Hash)
 		}
 	}
 	handles := make(map[string]bool)

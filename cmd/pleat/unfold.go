@@ -24,10 +24,11 @@ import (
 // unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*stores.Flags
-	req                       recall.UnfoldRequest
-	in, session, lines, grep  string
-	around                    int
-	raw, numbered, json, diff bool
+	req                      recall.UnfoldRequest
+	in, session, lines, grep string
+	around                   int
+	raw, exact, numbered     bool
+	json, diff               bool
 }
 
 func unfoldCommand(p *term.Console) *cobra.Command {
@@ -49,7 +50,8 @@ file. Sessions that share the beginning of a conversation share its handles. If 
 different content under a handle, --session must name one.
 
 The output is the bytes alone, so that it can be piped and compared. The input of a tool call
-comes as the command, the diff or the file that it is; --raw gives its JSON. With --grep, only the
+comes as the command, the diff or the file that it is; --exact leaves it as it was made, which
+are the bytes whose sha256 and size "compact --json" names, and --raw gives the JSON of the wire. With --grep, only the
 part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
@@ -71,6 +73,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
 	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
 	fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
+	fs.BoolVar(&f.exact, "exact", false, "the bytes that the sha256 of a fold is of: the input of calls as it was made")
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
 	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
@@ -119,9 +122,12 @@ type unfoldedJSON struct {
 
 // request turns the flags into a request to the engine.
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
-	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Diff: f.diff, Pattern: f.grep, Around: f.around}
+	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Exact: f.exact, Diff: f.diff, Pattern: f.grep, Around: f.around}
 	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {
 		return r, errors.New("--diff goes with path:FILE, --raw with a handle")
+	}
+	if f.raw && f.exact {
+		return r, errors.New("--raw and --exact cannot be used together")
 	}
 	if f.in != "" && f.session != "" {
 		return r, errors.New("--in and --session cannot be used together")
