@@ -137,6 +137,35 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	return r
 }
 
+// trimmed takes lines off the ends of the longest sections of a digest until it fits its room.
+// What matters most comes first.
+func trimmed(txt string, room int, count func(string) int) string {
+	most := room + room/gateSlack
+	var sections [][]string
+	size := 0
+	for line := range strings.Lines(txt) {
+		if sections == nil || strings.HasPrefix(line, "#") {
+			sections = append(sections, nil)
+		}
+		last := &sections[len(sections)-1]
+		*last = append(*last, line)
+		size += len(line)
+	}
+	for tokens := count(txt); tokens > most && size > 0; tokens = count(txt) {
+		for goal := size * most / tokens * 19 / 20; size > goal; {
+			longest := slices.MaxFunc(sections, func(a, b []string) int { return len(a) - len(b) })
+			i := slices.IndexFunc(sections, func(s []string) bool { return len(s) == len(longest) })
+			n := len(longest) - 1
+			size -= len(longest[n])
+			if sections[i] = longest[:n]; n == 0 {
+				break
+			}
+		}
+		txt = strings.Join(slices.Concat(sections...), "")
+	}
+	return txt
+}
+
 // line checks one line of a digest, sentence by sentence.
 func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 	trimmed := strings.TrimSpace(line)

@@ -70,13 +70,22 @@ func (j *writer) digestText(w wanted) string {
 	if j.forked {
 		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
 	}
-	words := w.room * 11 / 20 // as many as digests of work with code have
-	limit := fmt.Sprintf("%s tokens (about %s words)", text.Thousands(w.room), text.Thousands(words))
+	words, signs := j.size(w.room)
+	limit := fmt.Sprintf("%s tokens (about %s words or %s characters)",
+		text.Thousands(w.room), text.Thousands(words), text.Thousands(signs))
 	think, first := digestThink, "<analysis>…</analysis>, then "
 	if j.answerTokens(w.room) < w.room*3/2+1_000 { // an analysis would take the room of the digest
 		think, first = "W", ""
 	}
 	return fmt.Sprintf(digestTask, about, rules.String(), think, limit, handles, first)
+}
+
+// size says how many words and characters a digest of so many tokens has. Tokens differ from model
+// to model, by half and more; digests of work with code have 1.2 times the tokens of the task's
+// prose for each character, and 7.9 characters a word.
+func (j *writer) size(tokens int) (words, signs int) {
+	signs = tokens * len(digestTask) / max(j.Count(digestTask), 1) * 5 / 6
+	return signs * 10 / 79, signs
 }
 
 // longWords lists the user's messages of which the view may not have room for all.

@@ -17,7 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var toldLimit = regexp.MustCompile(`at most ([0-9,]+) tokens \(about ([0-9,]+) words\)`)
+var toldLimit = regexp.MustCompile(`at most ([0-9,]+) tokens \(about ([0-9,]+) words or`)
 
 // toldLimits reads from a request how long its digest may be.
 func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
