@@ -199,8 +199,7 @@ func (p Pages) fold(ctx context.Context, start, end int, l Lever, reason string,
 // goOn follows an acknowledgement that the conversation would end on.
 const goOn = "Continue."
 
-// Fill writes the newest page once more, with what the view has left beside it. A page with a
-// model's digest has that already.
+// Fill writes the newest page once more, with what the view has left beside it.
 func (p Pages) Fill(ctx context.Context) error {
 	var (
 		worth = part{1, 20} // of the goal: less room is not worth another page
@@ -209,7 +208,7 @@ func (p Pages) Fill(ctx context.Context) error {
 	const tries = 2 // what the user said may take more than was left
 	d := p.d
 	f, of := d.pages.last, d.pages.of
-	if f == nil || !d.lay.In.has(f) || f.By == "model" || d.pages.need != nil || d.pages.style.AsIs {
+	if f == nil || !d.lay.In.has(f) || d.pages.need != nil || d.pages.style.AsIs {
 		return nil
 	}
 	for try := 1; try <= tries; try++ {

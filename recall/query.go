@@ -19,6 +19,7 @@ type recallQuery struct {
 	asked  string         // what a store is asked for: the words, then their other forms
 	quoted []int          // words that must follow the one before them
 	narrow narrowing
+	bare   bool // it says where to look, and no words
 }
 
 // narrowing is what a query says of where to look.
@@ -49,6 +50,7 @@ func readQuery(query string) recallQuery {
 		}
 	}
 	if len(plain) == 0 {
+		q.bare = q.narrows()
 		plain = []string{q.narrow.file, q.narrow.tool}
 	}
 	query = strings.Join(plain, " ")

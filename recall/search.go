@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // SearchRequest asks for lines in what was said and done. One call can ask several
@@ -96,8 +97,43 @@ func (x *searcher) places(ask Asker) ([]foundPlace, error) {
 		n = narrowCandidates
 	}
 	hits, err := ask(x.query, x.asked, n)
-	return x.rank(hits), err
+	found := x.rank(hits)
+	if err == nil && len(found) == 0 && x.bare {
+		found = x.newest()
+	}
+	return found, err
 }
+
+// newest shows the beginnings of the newest blocks that a query without words admits.
+func (x *searcher) newest() []foundPlace {
+	var list []candidate
+	for i := len(x.s.Facts()) - 1; i >= 0 && len(list) < mostPlaces; i-- {
+		for b := range x.s.Facts()[i].Blocks {
+			bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
+			asks := bf.Kind == transcript.KindToolCall && x.narrow.tool != "" // its result tells more
+			if asks || bf.Name == 0 || x.s.isHead(i) || !x.s.admits(&x.narrow, ref, bf) {
+				continue
+			}
+			t := linesOf(x.text(ref))
+			c := candidate{ref: ref, to: min(t.len(), firstLines), score: 1}
+			if c.to == 0 {
+				continue
+			}
+			_, c.end = t.span(c.to - 1)
+			x.count(&c)
+			list = append(list, c)
+		}
+	}
+	x.weigh(list)
+	var out []foundPlace
+	for _, c := range list {
+		out = append(out, x.found(c))
+	}
+	return out
+}
+
+// firstLines is how many lines are shown of what no words were asked for.
+const firstLines = 6
 
 // nearIfNone returns words to look for instead of those that nothing has, empty if there is
 // no reason to. A query that does not narrow finds nothing although the store has windows only

@@ -220,3 +220,22 @@ func TestSearchStaysInItsBudget(t *testing.T) {
 		t.Error(text)
 	}
 }
+
+// A query that only says where to look shows what is there, newest first.
+func TestSearchWithoutWords(t *testing.T) {
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
+	pleattest.Append(t, s, transcript.User("Look."))
+	for i, tool := range []string{"Grep", "Read", "Grep"} {
+		id := fmt.Sprint("c", i)
+		pleattest.Append(t, s, transcript.Assistant(transcript.Call(id, tool, `{"pattern":"limit"}`)),
+			transcript.Results(transcript.Result(id, fmt.Sprintf("src/part%d.go:12: limit = %d", i, i))))
+	}
+	text := searchFor(t, s, "tool:Grep").Text()
+	newer, older := strings.Index(text, "part2.go"), strings.Index(text, "part0.go")
+	if newer < 0 || older < newer || strings.Contains(text, "part1.go") {
+		t.Errorf("found:\n%s", text)
+	}
+	if text := searchFor(t, s, "tool:Bash").Text(); !strings.Contains(text, "nothing") {
+		t.Errorf("found:\n%s", text)
+	}
+}

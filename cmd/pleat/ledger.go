@@ -79,10 +79,6 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 // stored reads the calls of a stored session.
 func (l *ledgerFlags) stored(ctx context.Context, p *term.Console) (sessionfile.Source, *ledger.Ledger, error) {
 	src := sessionfile.Source{Format: "pleat"}
-	if l.Session == "" {
-		return src, nil, term.UsageError("ledger needs a session file, or --session with the name of a stored one " +
-			"(\"pleat store list\" lists them)")
-	}
 	s, end, err := stores.OpenSession(ctx, p, l.store, l.Session)
 	if err != nil {
 		return src, nil, err

@@ -227,6 +227,9 @@ func Scheme(path string) string {
 // Find finds a session by its name, or by the beginning of its name if only one
 // session has that beginning.
 func Find(ctx context.Context, st Store, f *Flags, name string) (store.SessionInfo, error) {
+	if name == "" || name == Last {
+		return newest(ctx, st, f, name)
+	}
 	info, err := library.FindStored(ctx, st, f.Tenant, name)
 	if errors.Is(err, store.ErrNotFound) {
 		var names []string
@@ -237,6 +240,24 @@ func Find(ctx context.Context, st Store, f *Flags, name string) (store.SessionIn
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
 	}
 	return info, err
+}
+
+// Last names the session that was written to last.
+const Last = "last"
+
+// newest is the newest session, if that is what the user asked for or there is no other.
+func newest(ctx context.Context, st Store, f *Flags, name string) (info store.SessionInfo, err error) {
+	list, err := library.Stored(ctx, st, f.Tenant)
+	switch {
+	case err != nil:
+		return info, err
+	case len(list) == 0:
+		return info, fmt.Errorf("the store has no session: %w", store.ErrNotFound)
+	case name == "" && len(list) > 1:
+		return info, term.UsageError(fmt.Sprintf("the store has %d sessions; name one with --session "+
+			"(last is the newest, \"pleat store list\" lists them)", len(list)))
+	}
+	return slices.MaxFunc(list, func(a, b store.SessionInfo) int { return a.Last.Compare(b.Last) }), nil
 }
 
 // Choose is the session that a user named, or all if there is no name.
