@@ -48,10 +48,11 @@ var imports = map[string][]string{
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":          {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
-	"internal/page": {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
-	"digest":        {"internal/fence", "internal/text", "model", "transcript", "userwords"},
-	"recall":        {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
+	"fold":                {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
+	"internal/page":       {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"digest":              {"internal/text", "model"},
+	"internal/summarizer": {"digest", "internal/fence", "internal/text", "model", "transcript", "userwords"},
+	"recall":              {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
 	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
@@ -59,7 +60,7 @@ var imports = map[string][]string{
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/calibrate", "internal/conv", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
+		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
 		"transcript", "userwords",
 	},
 

@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/page"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -143,7 +144,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if err := s.o.fill(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
-	s.dig.guard = digest.NewGuard(&s.o.Digest, s.o.Now)
+	s.dig.guard = summarizer.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = new(calibrate.Line)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
@@ -211,7 +212,7 @@ func (o *Options) fill() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	o.Digest.Fill(o.Policy.Asks().Breaker, o.Model)
+	summarizer.Fill(&o.Digest, o.Policy.Asks().Breaker, o.Model)
 	return o.fillBudget()
 }
 

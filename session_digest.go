@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -21,7 +22,7 @@ const claimDigest = "digest"
 
 // digesting is a session's part in getting digests from a model.
 type digesting struct {
-	guard  *digest.Guard
+	guard  *summarizer.Guard
 	flight chan struct{} // closed when the digest in flight is there, or is not; nil: none
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -153,7 +154,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		s.warn(ctx, Event{Warning: fmt.Sprintf("a digest could not be asked for: %v", err)})
 		return
 	}
-	job := digest.Job{
+	job := summarizer.Job{
 		Source: src, Options: s.o.Digest, Ask: askOf(need.Ask), Live: s.o.Model, Rates: s.rates(),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 	}
@@ -175,7 +176,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 			err = errClaimed
 			return
 		}
-		text, report, err = digest.Write(ctx, job)
+		text, report, err = summarizer.Write(ctx, job)
 		if err := release(context.WithoutCancel(ctx)); err != nil {
 			s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", s.key.String(), "err", err)
 		}
@@ -184,7 +185,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		return
 	}
 	stopped := outer.Err() != nil && !errors.Is(outer.Err(), context.DeadlineExceeded) // by the caller
-	if !stopped && (err == nil || !errors.Is(err, digest.ErrSpent)) {
+	if !stopped && (err == nil || !errors.Is(err, summarizer.ErrSpent)) {
 		s.dig.guard.Ended(err == nil)
 	}
 	report.Background = background
@@ -287,8 +288,8 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 }
 
 // askOf is how a lever wants its digest asked for.
-func askOf(a fold.Ask) digest.Ask {
-	return digest.Ask{
+func askOf(a fold.Ask) summarizer.Ask {
+	return summarizer.Ask{
 		Prompt: a.Prompt, Opening: a.Opening, Closing: a.Closing, JSON: a.JSON, Source: a.Source,
 		Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs,
 	}

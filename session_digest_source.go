@@ -3,17 +3,17 @@ package pleat
 import (
 	"context"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
 // digestSource copies what a need is about. The lock is held.
-func (s *Session) digestSource(ctx context.Context, want fold.Need) (*digest.Source, error) {
+func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer.Source, error) {
 	st := s.st
-	src := &digest.Source{
-		Need: digest.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
+	src := &summarizer.Source{
+		Need: summarizer.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
 		Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
 		Calls: st.Ledger().Len(), Pins: st.Pins, Notes: append([]transcript.Note(nil), st.Notes...),
 		Said: append([]userwords.Said(nil), st.Said()...),
@@ -29,7 +29,7 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*digest.Sou
 		if err != nil {
 			return nil, err
 		}
-		m := digest.SourceMessage{Message: msg, Cut: safe[i]}
+		m := summarizer.SourceMessage{Message: msg, Cut: safe[i]}
 		for b := range facts[i].Blocks {
 			bf := &facts[i].Blocks[b]
 			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger().Entry(int(bf.Call)).SupersededBy > 0
@@ -50,7 +50,7 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*digest.Sou
 }
 
 // digestView copies what a view shows of the messages of a digest.
-func (s *Session) digestView(ctx context.Context, src *digest.Source, shown []transcript.ViewMessage) error {
+func (s *Session) digestView(ctx context.Context, src *summarizer.Source, shown []transcript.ViewMessage) error {
 	v := transcript.View{}
 	for _, vm := range shown {
 		if vm.Source >= src.Need.End {

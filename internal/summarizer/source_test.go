@@ -1,4 +1,4 @@
-package digest_test
+package summarizer_test
 
 import (
 	"fmt"

@@ -1,9 +1,10 @@
-package digest
+package summarizer
 
 import (
 	"regexp"
 	"strings"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -11,13 +12,13 @@ import (
 
 // answerText returns the digest in a summarizer's answer, and what is wrong with it; no text: it
 // cannot be used.
-func answerText(r model.Reply, trust bool) (string, *Finding) {
+func answerText(r model.Reply, trust bool) (string, *digest.Finding) {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		for _, blk := range m.Blocks().All() {
 			switch blk := blk.(type) {
 			case transcript.ToolCall:
-				return "", &Finding{FoundToolCall, blk.Name}
+				return "", &digest.Finding{Kind: digest.FoundToolCall, What: blk.Name}
 			case transcript.Text:
 				b.WriteString(blk.Text.String())
 			}
@@ -27,20 +28,20 @@ func answerText(r model.Reply, trust bool) (string, *Finding) {
 	txt, tagged, closed := digestPart(raw)
 	switch {
 	case r.Stop == model.StopToolUse:
-		return "", &Finding{FoundToolCall, ""}
+		return "", &digest.Finding{Kind: digest.FoundToolCall, What: ""}
 	case r.Stop == model.StopRefusal || !trust && !tagged && txt != "" && len(txt) < leastUntagged:
-		return "", &Finding{FoundRefused, text.Clip(raw, 120)}
+		return "", &digest.Finding{Kind: digest.FoundRefused, What: text.Clip(raw, 120)}
 	case r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow:
 		if !trust { // a summary that was cut is used all the same, and told about
 			txt = ""
 		}
-		return txt, &Finding{FoundTruncated, "it ended at the limit of " + r.Stop.String()}
+		return txt, &digest.Finding{Kind: digest.FoundTruncated, What: "it ended at the limit of " + r.Stop.String()}
 	case trust && txt != "":
 		return txt, nil
 	case !closed:
-		return "", &Finding{FoundTruncated, "a tag is not closed"}
+		return "", &digest.Finding{Kind: digest.FoundTruncated, What: "a tag is not closed"}
 	case txt == "":
-		return "", &Finding{FoundEmpty, ""}
+		return "", &digest.Finding{Kind: digest.FoundEmpty, What: ""}
 	}
 	return txt, nil
 }

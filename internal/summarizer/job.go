@@ -1,4 +1,4 @@
-package digest
+package summarizer
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -16,7 +17,7 @@ import (
 // Job is one digest that a model is to write.
 type Job struct {
 	Source  *Source
-	Options Options
+	Options digest.Options
 	Ask     Ask
 	Live    model.Model      // what the live request goes to
 	Rates   model.Rates      // of the live request's cache
@@ -29,7 +30,7 @@ type Job struct {
 // what was wrong, shorter) until a text passes the gate or asking again cannot help.
 type writer struct {
 	Job
-	report Report
+	report digest.Report
 	forked bool
 	room   int    // tokens of turns that one request may hold
 	prev   string // the digest so far
@@ -48,9 +49,9 @@ var (
 
 // Write gets a digest from a model. With an error there is none. The report says how it
 // came to be, or why not. Write lowers job.Source.Need.Room to what the model can handle.
-func Write(ctx context.Context, job Job) (string, Report, error) {
+func Write(ctx context.Context, job Job) (string, digest.Report, error) {
 	need := &job.Source.Need
-	j := &writer{Job: job, report: Report{
+	j := &writer{Job: job, report: digest.Report{
 		Start: need.Start, End: need.End, By: "code", Model: job.Options.Model.ID, Focus: need.Focus,
 	}}
 	text, err := j.write(ctx)
@@ -87,15 +88,15 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 	if j.Ask.Trust {
 		last = rungNormal
 	}
-	var wrong []Finding
+	var wrong []digest.Finding
 	for r := rungNormal; ; r++ {
 		text, findings, err := j.try(ctx, r, wrong)
 		if err == nil {
-			j.report.Tries = append(j.report.Tries, Try{Kind: r.String()})
+			j.report.Tries = append(j.report.Tries, digest.Try{Kind: r.String()})
 			j.report.Findings = findings
 			return text, nil
 		}
-		j.report.Tries = append(j.report.Tries, Try{Kind: r.String(), Wrong: wrongText(findings, err)})
+		j.report.Tries = append(j.report.Tries, digest.Try{Kind: r.String(), Wrong: wrongText(findings, err)})
 		switch {
 		case ctx.Err() != nil:
 			return "", fmt.Errorf("out of time: %w", ctx.Err())
@@ -114,7 +115,7 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 	}
 }
 
-func wrongText(findings []Finding, err error) string {
+func wrongText(findings []digest.Finding, err error) string {
 	if len(findings) == 0 {
 		return err.Error()
 	}
@@ -175,7 +176,7 @@ const maxDrops = 5
 
 // try asks for the whole digest once: in one request, or group by group, where each answer
 // is the earlier digest of the next. Groups that are done are not asked for again.
-func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Finding, error) {
+func (j *writer) try(ctx context.Context, r rung, wrong []digest.Finding) (string, []digest.Finding, error) {
 	w := wanted{rung: r, room: j.Source.Need.Room, wrong: wrong, parts: 1}
 	if r == rungShorter {
 		w.room = max(w.room*2/3, 100)
@@ -190,7 +191,7 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 	} else {
 		groups = j.Source.groups(j.from, j.room, j.Count)
 	}
-	var findings []Finding
+	var findings []digest.Finding
 	for i, g := range groups {
 		w.part, w.parts, w.prev = i, len(groups), j.prev != ""
 		text, found, err := j.ask(ctx, w, j.request(w, j.prev, g.text))
@@ -205,7 +206,7 @@ func (j *writer) try(ctx context.Context, r rung, wrong []Finding) (string, []Fi
 
 // ask makes one request, repeats it if its stream breaks, and passes the answer through
 // the gate.
-func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []Finding, error) {
+func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []digest.Finding, error) {
 	reply, err := j.call(ctx, req)
 	if e, ok := errors.AsType[*model.APIError](err); ok && e.Kind == model.ErrorInvalid && req.Temperature != nil {
 		req.Temperature = nil // a model that nobody knows may not take one
@@ -223,9 +224,9 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	text, bad := answerText(reply, j.Ask.Trust)
 	switch {
 	case bad != nil && text == "":
-		return "", []Finding{*bad}, errWrong
+		return "", []digest.Finding{*bad}, errWrong
 	case bad != nil:
-		return text, []Finding{*bad}, nil
+		return text, []digest.Finding{*bad}, nil
 	case j.Ask.Trust:
 		return text, nil, nil
 	}

@@ -1,4 +1,4 @@
-package digest_test
+package summarizer_test
 
 import (
 	"strings"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -72,7 +73,7 @@ func TestGate(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			const about = "- `TestFold` fails in fold_test.go with v1.26.3.\n"
-			got, findings, ok := digest.CheckDigest(gated(), about+tt.in)
+			got, findings, ok := summarizer.CheckDigest(gated(), about+tt.in)
 			got = strings.TrimPrefix(got, about)
 			want := tt.want
 			if want == "" {
@@ -118,7 +119,7 @@ func TestGateRefs(t *testing.T) {
 		{"- Call #999 failed.", true},
 		{"- It was raised to 138.", true},
 	} {
-		_, findings, _ := digest.CheckDigest(msgs, "- Port 8081 in fold_test.go with v1.26.3.\n"+tt.in)
+		_, findings, _ := summarizer.CheckDigest(msgs, "- Port 8081 in fold_test.go with v1.26.3.\n"+tt.in)
 		if got := len(findings) > 0; got != tt.struck {
 			t.Errorf("%s: %v", tt.in, findings)
 		}
@@ -145,10 +146,10 @@ func TestGateCover(t *testing.T) {
 		{"- `TestFold` fails in fold_test.go at port 8081.", true, false},
 		{"- The poem about autumn got a second verse, on the harvest moon over the river.", false, true},
 	} {
-		if _, found, ok := digest.CheckDigest(gated(), tt.text); ok != tt.names {
+		if _, found, ok := summarizer.CheckDigest(gated(), tt.text); ok != tt.names {
 			t.Errorf("%q passes: %v %v", tt.text, ok, found)
 		}
-		if _, found, ok := digest.CheckDigest(prose, tt.text); ok != tt.words {
+		if _, found, ok := summarizer.CheckDigest(prose, tt.text); ok != tt.words {
 			t.Errorf("%q passes for prose: %v %v", tt.text, ok, found)
 		}
 	}
@@ -164,14 +165,14 @@ func FuzzGate(f *testing.F) {
 	f.Add("/ . ~ ./ ../ //// :: @@ 1,234,567 -5 0x1f a_b_c")
 	f.Add("A//")
 	f.Fuzz(func(t *testing.T, text string) {
-		clean, _, ok := digest.CheckDigest(gated(), text)
+		clean, _, ok := summarizer.CheckDigest(gated(), text)
 		if !ok {
 			return
 		}
 		if utf8.ValidString(text) && !utf8.ValidString(clean) {
 			t.Errorf("%q becomes %q", text, clean)
 		}
-		_, findings, _ := digest.CheckDigest(gated(), clean)
+		_, findings, _ := summarizer.CheckDigest(gated(), clean)
 		for _, f := range findings {
 			if f.Kind == digest.FoundInvented {
 				t.Errorf("%q passes as %q, where %v", text, clean, f)

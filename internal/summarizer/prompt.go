@@ -1,4 +1,4 @@
-package digest
+package summarizer
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
@@ -111,10 +112,10 @@ const digestThink = "First think inside <analysis> tags, briefly: walk through t
 // wanted is what one request asks for.
 type wanted struct {
 	rung        rung
-	room        int       // tokens
-	prev        bool      // an earlier digest is merged
-	part, parts int       // of the turns, if they do not fit one request
-	wrong       []Finding // with the digest before
+	room        int              // tokens
+	prev        bool             // an earlier digest is merged
+	part, parts int              // of the turns, if they do not fit one request
+	wrong       []digest.Finding // with the digest before
 }
 
 // rung is a step of the ladder.

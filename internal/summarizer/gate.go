@@ -1,10 +1,11 @@
-package digest
+package summarizer
 
 import (
 	"slices"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -20,7 +21,7 @@ type gateSource struct {
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
 // given, and what people said.
-func newGateSource(src *Source, o Options) *gateSource {
+func newGateSource(src *Source, o digest.Options) *gateSource {
 	n := newSourceNames(max(src.Need.End, src.Calls))
 	n.add(src.System, src.Need.Focus, o.Rules)
 	for _, t := range src.Tools {
@@ -72,7 +73,7 @@ type gateWants struct {
 // gateResult is the gate's answer.
 type gateResult struct {
 	text     string
-	findings []Finding
+	findings []digest.Finding
 	ok       bool
 }
 
@@ -86,16 +87,18 @@ const (
 // check passes a digest through the gate.
 func (g *gateSource) check(txt string, w gateWants) gateResult {
 	tokens := w.count(txt)
-	refuse := func(kind FindingKind, what string) gateResult { return gateResult{findings: []Finding{{kind, what}}} }
+	refuse := func(kind digest.FindingKind, what string) gateResult {
+		return gateResult{findings: []digest.Finding{{Kind: kind, What: what}}}
+	}
 	switch {
 	case strings.TrimSpace(txt) == "":
-		return refuse(FoundEmpty, "")
+		return refuse(digest.FoundEmpty, "")
 	case !utf8.ValidString(txt):
-		return refuse(FoundEmpty, "it is no text: not UTF-8")
+		return refuse(digest.FoundEmpty, "it is no text: not UTF-8")
 	case tokens > w.room+w.room/gateSlack:
-		return refuse(FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
+		return refuse(digest.FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
 	case tokens >= w.replaces:
-		return refuse(FoundTooLong, "it is longer than the turns it stands for")
+		return refuse(digest.FoundTooLong, "it is longer than the turns it stands for")
 	}
 	var r gateResult
 	var out strings.Builder
@@ -114,20 +117,20 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	r.text = withoutEmptySections(out.String())
 	invented := 0
 	for _, f := range r.findings {
-		if f.Kind == FoundInvented || f.Kind == FoundNotSaid {
+		if f.Kind == digest.FoundInvented || f.Kind == digest.FoundNotSaid {
 			invented++
 		}
 	}
 	left := w.count(r.text)
 	switch {
 	case left == 0 || !strings.ContainsFunc(r.text, text.IsLetterRune):
-		r.findings = append(r.findings, Finding{FoundEmpty, "nothing is left of it"})
+		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundEmpty, What: "nothing is left of it"})
 		return r
 	case invented > max(mostInvented, tokens/250) || (tokens-left)*mostStruck > tokens && invented > 1:
 		return r
 	}
 	if lacks := g.cover.lacks(r.text); lacks != "" {
-		r.findings = append(r.findings, Finding{FoundEmpty, lacks})
+		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundEmpty, What: lacks})
 		return r
 	}
 	r.ok = true
@@ -167,13 +170,13 @@ func trimmed(txt string, room int, count func(string) int) string {
 }
 
 // line checks one line of a digest, sentence by sentence.
-func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
+func (g *gateSource) line(line string, fenced bool) (string, []digest.Finding) {
 	trimmed := strings.TrimSpace(line)
 	if trimmed == "" {
 		return "", nil
 	}
 	if forged(trimmed) {
-		return "", []Finding{{FoundForged, text.Clip(trimmed, 80)}}
+		return "", []digest.Finding{{Kind: digest.FoundForged, What: text.Clip(trimmed, 80)}}
 	}
 	if strings.HasPrefix(trimmed, "#") { // a heading: ours are of the second level
 		return "### " + strings.TrimSpace(strings.TrimLeft(trimmed, "#")), nil
@@ -182,7 +185,7 @@ func (g *gateSource) line(line string, fenced bool) (string, []Finding) {
 	mark := text.ListMark(trimmed)
 	body := trimmed[mark:]
 	var kept strings.Builder
-	var found []Finding
+	var found []digest.Finding
 	for body != "" {
 		n := len(body)
 		if !fenced {
@@ -224,9 +227,9 @@ func forged(line string) bool {
 
 // sentence checks one sentence. One invented name among several true ones is struck and the
 // sentence stays; otherwise the sentence goes.
-func (g *gateSource) sentence(s string) (string, []Finding) {
+func (g *gateSource) sentence(s string) (string, []digest.Finding) {
 	s, found := g.quotes(s)
-	if slices.ContainsFunc(found, func(f Finding) bool { return f.Kind == FoundNotSaid }) {
+	if slices.ContainsFunc(found, func(f digest.Finding) bool { return f.Kind == digest.FoundNotSaid }) {
 		return "", found
 	}
 	var bad []gateName
@@ -242,7 +245,7 @@ func (g *gateSource) sentence(s string) (string, []Finding) {
 		return s, found
 	}
 	for _, n := range bad {
-		found = append(found, Finding{FoundInvented, text.Clip(n.text, 100)})
+		found = append(found, digest.Finding{Kind: digest.FoundInvented, What: text.Clip(n.text, 100)})
 	}
 	if len(bad) > 1 || good < 3 {
 		return "", found
@@ -301,7 +304,7 @@ func (r *gateResult) carry(w gateWants) {
 			has[a.Hash] = true
 		}
 		back = append(back, line)
-		r.findings = append(r.findings, Finding{FoundCarried, text.Clip(strings.TrimSpace(line), 100)})
+		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundCarried, What: text.Clip(strings.TrimSpace(line), 100)})
 	}
 	if len(back) > 0 {
 		r.text += "\n" + title + strings.Join(back, "\n")

@@ -1,12 +1,13 @@
-package digest
+package summarizer
 
 import (
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
 // CheckDigest passes a text through the gate as the digest of a conversation.
-func CheckDigest(msgs []transcript.Message, text string) (clean string, findings []Finding, ok bool) {
+func CheckDigest(msgs []transcript.Message, text string) (clean string, findings []digest.Finding, ok bool) {
 	var words userwords.Words
 	src := &Source{Need: Need{End: len(msgs)}}
 	for i, m := range msgs {
@@ -15,6 +16,6 @@ func CheckDigest(msgs []transcript.Message, text string) (clean string, findings
 	}
 	src.Said = words.Said()
 	count := func(s string) int { return (len(s) + 3) / 4 }
-	r := newGateSource(src, Options{}).check(text, gateWants{room: 1 << 30, replaces: 1 << 30, count: count})
+	r := newGateSource(src, digest.Options{}).check(text, gateWants{room: 1 << 30, replaces: 1 << 30, count: count})
 	return r.text, r.findings, r.ok
 }

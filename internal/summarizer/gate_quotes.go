@@ -1,4 +1,4 @@
-package digest
+package summarizer
 
 import (
 	"regexp"
@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -51,8 +52,8 @@ var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", 
 // quotes checks the quotations of a sentence. What the user is said to have said must be the
 // user's; other quotations must be somebody's. What nobody said, or the user in nearly these
 // words, loses its quotes.
-func (g *gateSource) quotes(s string) (string, []Finding) {
-	var found []Finding
+func (g *gateSource) quotes(s string) (string, []digest.Finding) {
+	var found []digest.Finding
 	var b strings.Builder
 	done := 0
 	for _, q := range quotations(s) {
@@ -64,9 +65,9 @@ func (g *gateSource) quotes(s string) (string, []Finding) {
 		source := g.inSource(inner)
 		switch {
 		case by && (direct || !source) && !g.nearlySaid(inner):
-			return "", append(found, Finding{FoundNotSaid, text.Clip(inner, 140)})
+			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
 		case !source:
-			found = append(found, Finding{FoundQuote, text.Clip(inner, 100)})
+			found = append(found, digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)})
 			b.WriteString(s[done:q.start] + inner)
 			done = q.end
 		}

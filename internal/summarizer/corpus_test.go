@@ -1,4 +1,4 @@
-package digest_test
+package summarizer_test
 
 import (
 	"path/filepath"
@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -24,7 +25,7 @@ func TestGateCorpus(t *testing.T) {
 			if k := strings.Index(text, "If you need specific details from before compaction"); k > 0 {
 				text = text[:k] // the client's own words about its files
 			}
-			_, findings, _ := digest.CheckDigest(msgs[:i], text)
+			_, findings, _ := summarizer.CheckDigest(msgs[:i], text)
 			summaries++
 			for line := range strings.Lines(text) {
 				if len(strings.TrimSpace(line)) > 3 {

@@ -1,12 +1,12 @@
-package digest_test
+package summarizer_test
 
 import (
 	"regexp"
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -30,7 +30,7 @@ func TestConsentCorpus(t *testing.T) {
 			facts := plainFacts(m.Text(), 12)
 			all += len(facts)
 			for _, w := range wordings {
-				clean, _, _ := digest.CheckDigest(msgs[:i], "- "+w+strings.Join(facts, "\n- "+w))
+				clean, _, _ := summarizer.CheckDigest(msgs[:i], "- "+w+strings.Join(facts, "\n- "+w))
 				passed[w] += strings.Count(clean, "- "+w)
 			}
 		}
