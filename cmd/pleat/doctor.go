@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/localserver"
@@ -232,8 +233,11 @@ func (d *doctor) examineAgents(running bool) {
 		if err != nil || missing(undo) {
 			continue
 		}
+		c, err := c.settled(d.p.Getenv)
 		switch path := c.path(d.p.Getenv); {
-		case !d.pointsHere(path):
+		case err != nil:
+			d.add("agents", "wrong", err.Error(), "pleat setup "+c.name+" --undo, or change that")
+		case !d.pointsHere(path, c.keys):
 			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen),
 				"pleat setup "+c.name+", or --undo")
 		case !running:
@@ -279,7 +283,11 @@ func (d *doctor) examineInside(c client) {
 	}
 }
 
-func (d *doctor) pointsHere(path string) bool {
-	text, err := os.ReadFile(path)
-	return err == nil && strings.Contains(string(text), d.listen)
+// pointsHere reports whether one of a client's keys names the proxy.
+func (d *doctor) pointsHere(path string, keys []string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool {
+		name, _, _ := strings.Cut(k, "=")
+		value, err := clientconfig.Get(path, strings.Split(name, "/")...)
+		return err == nil && strings.Contains(fmt.Sprint(value), d.listen)
+	})
 }

@@ -36,9 +36,9 @@ the change back; without AGENT it takes back all that pleat has changed for any 
 While the agent is set up this way the proxy must run. "pleat wrap AGENT" needs no setup and
 starts a proxy of its own. Without AGENT it lists the agents.
 
-With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as before, runs
-pleat when it does, and goes on with what pleat keeps of the session. A project whose pleat.toml
-says inside = false is left alone.`,
+With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as
+before, runs pleat when it does, and goes on with what pleat keeps of the session. A project
+whose pleat.toml says inside = false is left alone.`,
 		Example: `pleat setup claude
 # no proxy: pleat steps in when Claude Code compacts
 pleat setup claude --inside
@@ -76,9 +76,17 @@ pleat setup claude --undo`,
 		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
 			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
 		}
-		edit.done = agent.title + " sends its requests to " + base + " from now on. The proxy must run: pleat proxy\n" +
-			"To take it back: pleat setup " + agent.name + " --undo"
-		return edit.run(ctx, p, change{record: agent.name, path: agent.path(p.Getenv), keys: agent.pointTo(base)})
+		if agent, err = agent.settled(p.Getenv); err != nil && !edit.undo {
+			return err
+		}
+		path, keys := agent.path(p.Getenv), agent.pointTo(base)
+		flags := agent.upstreams(path, keys)
+		edit.done = agent.title + " sends its requests to " + base + " from now on. The proxy must run: pleat proxy" + flags +
+			"\nTo take it back: pleat setup " + agent.name + " --undo"
+		if flags != "" && !edit.undo {
+			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
+		}
+		return edit.run(ctx, p, change{record: agent.name, path: path, keys: keys})
 	})
 	return c
 }

@@ -1,0 +1,63 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+)
+
+// settled is the client with the keys that decide where its requests go as it is configured,
+// or why no key of its settings does.
+func (c client) settled(getenv func(string) string) (client, error) {
+	if c.name != "codex" {
+		return c, nil
+	}
+	path := c.path(getenv)
+	if isLogin(filepath.Join(filepath.Dir(path), "auth.json")) {
+		return c, fmt.Errorf("%s is logged in with ChatGPT, and such a login does not work through a proxy: log in with an "+
+			"API key (codex login --with-api-key), or use pleat inside (pleat setup codex --inside)", c.title)
+	}
+	provider, _ := clientconfig.Get(path, "model_provider")
+	name, _ := provider.(string)
+	if name == "" || name == "openai" {
+		return c, nil
+	}
+	if base, _ := clientconfig.Get(path, "model_providers", name, "base_url"); base == nil {
+		return c, fmt.Errorf("%s uses the provider %q, and %s has no model_providers.%s.base_url that could name the proxy",
+			c.title, name, path, name)
+	}
+	c.keys = []string{"model_providers/" + name + "/base_url=$URL/v1"}
+	return c, nil
+}
+
+// isLogin reports whether Codex is logged in with an account rather than with a key.
+func isLogin(auth string) bool {
+	get := func(name string) any {
+		value, _ := clientconfig.Get(auth, name)
+		return value
+	}
+	mode, _ := get("auth_mode").(string)
+	return mode == "chatgpt" || mode == "" && get("tokens") != nil && get("OPENAI_API_KEY") == nil
+}
+
+// upstreams are the flags that let the proxy forward to where a client has sent its requests
+// until now, if that is some other server than the provider's own.
+func (c client) upstreams(path string, keys []clientconfig.Key) (flags string) {
+	for _, k := range keys {
+		was, _ := clientconfig.Get(path, k.Path...)
+		old, ok := was.(string)
+		if set, _ := k.Value.(string); !ok || old == set || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
+			continue
+		}
+		flag := "openai"
+		for _, name := range []string{"anthropic", "gemini"} {
+			if strings.Contains(strings.ToLower(strings.Join(k.Path, "/")), name) {
+				flag = name
+			}
+		}
+		flags += " --upstream-" + flag + " " + old
+	}
+	return flags
+}
