@@ -36,7 +36,8 @@ func TestClientsInsideTwo(t *testing.T) {
 	for r, words := range map[*inside][2]string{one: {"OCELOT-42", "QUOKKA-9"}, two: {"QUOKKA-9", "OCELOT-42"}} {
 		all := strings.Join(r.bodies, "\n")
 		last := r.bodies[len(r.bodies)-1]
-		if !strings.Contains(last, "[pleat: messages") || !strings.Contains(last, words[0]) || strings.Contains(all, words[1]) {
+		page := strings.Contains(last, "[pleat: messages")
+		if !page || !strings.Contains(last, words[0]) || strings.Contains(all, words[1]) {
 			t.Errorf("%s is not there, or %s is", words[0], words[1])
 		}
 	}
@@ -52,6 +53,45 @@ func TestClientsInsideProxy(t *testing.T) {
 	r.done(t, insideFirst+" "+upstream.GoOn)
 	if files, _ := filepath.Glob(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/*")); len(files) > 0 {
 		t.Errorf("the hook ran: %v", files)
+	}
+}
+
+// TestClientsInsideAgent lets a sub-agent of Claude Code compact. What its hooks name is the file of
+// the main conversation, which is none of its business.
+func TestClientsInsideAgent(t *testing.T) {
+	t.Parallel()
+	r := insideClaude(t)
+	r.server = newUpstream(upstream.Options{Calls: 2, Bytes: 24_000, AgentAt: 1, Agent: 10})
+	r.done(t, "Work through the steps.")
+	if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {
+		t.Error("there is a page")
+	}
+}
+
+// TestClientsInsideNot runs clients in a project that does not want pleat inside.
+func TestClientsInsideNot(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	for client, agent := range insideClients {
+		if testing.Short() && agent == "opencode" {
+			continue // it takes half a minute
+		}
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			r := newInside(t, dir, client, 24)
+			r.setup(t, agent)
+			work := filepath.Join(r.drivenBy.Home, "work")
+			if err := os.MkdirAll(work, 0o700); err != nil {
+				t.Fatal(err)
+			}
+			writeTest(t, filepath.Join(work, "pleat.toml"), []byte("inside = false\n"))
+			r.done(t, insideFirst+" "+upstream.GoOn)
+			if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {
+				t.Error("there is a page")
+			}
+		})
 	}
 }
 

@@ -156,9 +156,9 @@ func hooksOf(program, agent string) []clientconfig.Key {
 // shellCall is a command of a shell that runs a hook. One that cannot be run must not stop the
 // agent: pleat may have been deleted since.
 func shellCall(program, event, agent string) string {
-	call := fmt.Sprintf("%q hook %s --agent %s", filepath.ToSlash(program), event, agent)
-	if runtime.GOOS == "windows" {
-		return call // by whichever shell
+	args := fmt.Sprintf(" %s %s --agent %s", hookName, event, agent)
+	if runtime.GOOS == "windows" { // whichever shell that is
+		return `"` + filepath.ToSlash(program) + `"` + args
 	}
-	return call + " || exit 0"
+	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" + args + " || exit 0"
 }

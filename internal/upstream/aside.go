@@ -92,7 +92,6 @@ func (r *request) unseen() (out []string) {
 }
 
 const (
-	agentCalls  = 2 // commands of a sub-agent
 	agentPrompt = "Work through the steps of the sub-agent."
 	agentID     = "call_agent_from_upstream"
 )

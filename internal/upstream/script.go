@@ -70,7 +70,7 @@ func (s *Server) next(r *request) answer {
 		return answer{text: r.summarize(step)}
 	}
 	if r.isAgent() {
-		calls = agentCalls
+		calls = s.o.Agent
 	}
 	a := answer{recalled: r.recalled()}
 	if s.o.Thinking || r.thinks {

@@ -38,6 +38,7 @@ type Options struct {
 	Thinking bool   // answers begin with thinking, on the wires that have it
 	PauseAt  int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
 	AgentAt  int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
+	Agent    int    // commands of a sub-agent; 0: two
 
 	Server string // an MCP server of the client: its Tool is called with Input, once, when it is offered
 	Tool   string
@@ -99,7 +100,8 @@ type Server struct {
 
 // New makes a server.
 func New(o Options) *Server {
-	o.Calls, o.Bytes, o.Parallel = cmp.Or(o.Calls, 3), cmp.Or(o.Bytes, 200), max(o.Parallel, 1)
+	o.Calls, o.Agent = cmp.Or(o.Calls, 3), cmp.Or(o.Agent, 2)
+	o.Bytes, o.Parallel = cmp.Or(o.Bytes, 200), max(o.Parallel, 1)
 	return &Server{o: o}
 }
 
