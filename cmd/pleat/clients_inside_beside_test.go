@@ -132,13 +132,7 @@ func TestClientsInsideLimit(t *testing.T) {
 			t.Parallel()
 			r := newInside(t, dir, client, 24)
 			r.setup(t, client)
-			var long strings.Builder
-			for i := range 400 {
-				long.WriteString("Über die Größe der Öfen, Punkt ")
-				long.WriteString(strings.Repeat("ä", i%17+1))
-				long.WriteString(".\n")
-			}
-			r.drivenBy.Prompt = insideFirst + "\n" + long.String()
+			r.drivenBy.Prompt = insideFirst + "\n" + tooMuch()
 			r.twice(t)
 			seen := 0
 			for i, body := range r.bodies {
@@ -160,6 +154,15 @@ func TestClientsInsideLimit(t *testing.T) {
 	}
 }
 
+// tooMuch is more text than fits into a page.
+func tooMuch() string {
+	var b strings.Builder
+	for i := range 400 {
+		b.WriteString("Über die Größe der Öfen, Punkt " + strings.Repeat("ä", i%17+1) + ".\n")
+	}
+	return b.String()
+}
+
 // TestClientsInsideLate drives Qwen Code, which does not wait for its hook: the page comes with
 // the second request after a compaction.
 func TestClientsInsideLate(t *testing.T) {
@@ -170,9 +173,10 @@ func TestClientsInsideLate(t *testing.T) {
 	t.Parallel()
 	r := newInside(t, dir, "qwen", 24)
 	r.setup(t, "qwen")
-	r.done(t, insideFirst)
+	r.done(t, insideFirst+"\n"+tooMuch())
 	last := r.bodies[len(r.bodies)-1]
-	if !strings.Contains(last, "[pleat: messages 1 to") || !strings.Contains(last, insideFirst) {
-		t.Error("what the user typed is not there")
+	_, page, _ := strings.Cut(last, "[pleat: messages 1 to")
+	if !strings.Contains(page, insideFirst) || !strings.Contains(page, "ledger() lists every call") {
+		t.Errorf("what the user typed is not there, or the page is cut:\n%.12000s", page)
 	}
 }

@@ -75,6 +75,7 @@ type hookInput struct {
 	File    string `json:"transcript_path"`
 	Source  string `json:"source"`
 	Agent   string `json:"agent_id"` // of a sub-agent, whose conversation is not in the file
+	Tokens  int    `json:"window"`   // of the model; 0: not told
 	// Messages is the session itself, of an agent that keeps it in no file.
 	Messages json.RawMessage `json:"messages"`
 	status
@@ -163,7 +164,7 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 		page, size, err = lib.KeptPage(ctx, info.ID)
 	}
 	if err == nil && (page == "" || info.Bytes < size || info.Bytes > size+samePage) {
-		page, err = lib.Page(ctx, info, agent.most, agent.size)
+		page, err = lib.Page(ctx, info, h.most(agent), agent.size)
 	}
 	if err != nil {
 		return nil, err
@@ -176,6 +177,14 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 		return object{"hookSpecificOutput": object{"hookEventName": "SessionStart", "additionalContext": page}}, nil
 	}
 	return object{"page": page, "session": info.ID}, nil
+}
+
+// most is how long a page may be: what the agent takes, and about an eighth of the window.
+func (h *hook) most(agent hookAgent) int {
+	if h.in.Tokens <= 0 {
+		return agent.most
+	}
+	return min(agent.most, max(h.in.Tokens/2, 2_000))
 }
 
 type object map[string]any

@@ -25,7 +25,8 @@ export default (pi) => {
 	pi.on("session_before_compact", async (event, ctx) => {
 		const file = ctx.sessionManager.getSessionFile();
 		if (!file) return;
-		const input = { session_id: ctx.sessionManager.getSessionId(), transcript_path: file };
+		const window = ctx.model?.contextWindow;
+		const input = { session_id: ctx.sessionManager.getSessionId(), transcript_path: file, window };
 		const answer = await hook(input, ctx.cwd, event.signal);
 		if (!answer?.page) return;
 		const { firstKeptEntryId, tokensBefore } = event.preparation;
