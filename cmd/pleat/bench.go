@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -65,6 +66,7 @@ type benchFlags struct {
 	jsonOut   string
 	htmlOut   string
 	fetch     string
+	live      bool
 
 	summarizer, answerer, grader, cache string
 
@@ -78,6 +80,7 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (60k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
+	fs.BoolVar(&b.live, "live", false, "only live through the sessions under every policy: tokens, requests, what is left")
 	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
 	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions in a row, `N`s separated by commas")
 	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
@@ -101,8 +104,11 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if len(args) > 0 {
 		return term.UsageError("bench takes no arguments; name a folder with --corpus")
 	}
-	if b.fetch != "" {
+	switch {
+	case b.fetch != "":
 		return fetchCorpus(ctx, p, b.fetch)
+	case b.live:
+		return b.compare(ctx, p)
 	}
 	o, err := b.options()
 	if err != nil {
@@ -145,6 +151,42 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 		return err
 	}
 	return b.write(p, report)
+}
+
+// compare lives through the sessions under every policy.
+func (b *benchFlags) compare(ctx context.Context, p *term.Console) (err error) {
+	o := bench.LiveOptions{Workers: b.Workers}
+	if o.Workers == 0 {
+		o.Workers = runtime.GOMAXPROCS(0)
+	}
+	if b.synthetic == 0 && b.corpus == "" {
+		b.synthetic = 100_000
+	}
+	if b.sessions, err = b.read(ctx); err != nil {
+		return err
+	}
+	by := "code"
+	if b.summarizer != "" {
+		if o.Summarizer, err = b.summaries(ctx, p, bench.Options{Chains: []int{10}}); err != nil || !b.yes {
+			return err
+		}
+		by = o.Summarizer.Name
+	}
+	tell := p.Progress()
+	o.Progress = func(pr bench.Progress) { tell.Share(pr.Done, pr.All, "sessions") }
+	rows, err := bench.Compare(ctx, b.sessions, o)
+	tell.Done()
+	if err != nil {
+		return err
+	}
+	if b.jsonOut != "" {
+		return p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, rows) })
+	}
+	p.Printf("%s, each lived through in a window of 32,000 tokens under every policy; summaries by %s.\n",
+		term.Plural(len(b.sessions), "session"), by)
+	p.Printf("Requests and their tokens in all; then the share that the last view still shows of rules that people\n" +
+		"gave, of what they said, of the newest results and of changed files.\n\n")
+	return p.WriteTo("", func(w io.Writer) error { return bench.WriteLive(w, rows) })
 }
 
 func (b *benchFlags) write(p *term.Console, report *bench.Report) error {
