@@ -43,6 +43,7 @@ func Scenarios() []Scenario {
 			Task: "Read the notes one by one, then a command's long output, then the three large files at once. " +
 				"Then make room with the tool compact and read one note more.",
 		},
+		{Name: "long", Window: 200_000, Task: "Read the notes, write down what they say, then make room."},
 		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
 		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3}},
 		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Break: 2}},
@@ -150,6 +151,8 @@ func unpack(root *os.Root, from string) error {
 	})
 }
 
+const notes = 14
+
 // writeFiles makes notes of some 4,000 characters and logs of 80,000: 17 files.
 func writeFiles(root *os.Root) error {
 	write := func(name string, lines int) error {
@@ -164,7 +167,7 @@ func writeFiles(root *os.Root) error {
 			return err
 		}
 	}
-	for i := range 14 {
+	for i := range notes {
 		if err := write(fmt.Sprintf("notes/%02d.md", i+1), 70); err != nil {
 			return err
 		}

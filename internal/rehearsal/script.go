@@ -31,7 +31,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return map[string]*script{
 		"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt"),
 		"refusal": trouble, "breaker": trouble, "pause": trouble, "retry": trouble,
-		"constraint": readScript("constraint.txt"),
+		"constraint": readScript("constraint.txt"), "long": readScript("long.txt"),
 	}
 })
 
@@ -239,7 +239,10 @@ func (s *scene) Gone(facts ...string) string {
 func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.scenario) }
 
 // Note is the number of the note that the next step reads.
-func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step+1) }
+func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%notes+1) }
+
+// Numbers is a list of n places, to repeat something.
+func (s *scene) Numbers(n int) []struct{} { return make([]struct{}, n) }
 
 // Has reports whether there is a tool of that name.
 func (s *scene) Has(tool string) bool {
