@@ -8,10 +8,10 @@ func (p part) take(n int) int { return n * p.of / p.in }
 // How a view is shared out. Free is what the goal leaves beside the system prompt, the tools
 // and the head.
 var (
-	codePage   = part{1, 2} // of what is free: a page by code; the newest turns have the rest
-	digestPage = part{2, 3} // of what is free: a page with a model's digest, at least
-	digestHalf = part{1, 2} // of the view without system prompt and tools: what a digest may have at least …
-	digestMost = part{5, 6} // … but no more than this of what is free: a digest may become a fifth longer than it should
+	codePage   = part{1, 2}  // of what is free: a page by code; the newest turns have the rest
+	digestPage = part{2, 3}  // of what is free: a page with a model's digest, at least
+	digestHalf = part{1, 2}  // of the view without system prompt and tools: what a digest may have at least …
+	digestMost = part{9, 10} // … but no more than this of what is free
 
 	saidOfView = part{2, 5}  // of the goal: what people typed; a third, and a fifth more for numbers and questions …
 	saidOfRest = part{2, 3}  // … but no more than this of what system prompt and tools leave

@@ -79,9 +79,10 @@ type gateResult struct {
 
 // The gate's measures.
 const (
-	gateSlack    = 5 // a text may be longer than its room by a fifth
-	mostStruck   = 4 // it is refused if more than a quarter was struck
-	mostInvented = 8 // or if more was invented, and more than one thing in 250 tokens
+	gateSlack    = 20 // a text may be longer than its room by a twentieth
+	trimSlack    = 2  // one that is longer by up to a half is trimmed; else a shorter one is asked for
+	mostStruck   = 4  // it is refused if more than a quarter was struck
+	mostInvented = 8  // or if more was invented, and more than one thing in 250 tokens
 )
 
 // check passes a digest through the gate.

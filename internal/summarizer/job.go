@@ -230,8 +230,9 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	case j.Ask.Trust:
 		return text, nil, nil
 	}
-	if w.rung == rungShorter { // the last time of asking
-		text = trimmed(text, j.Source.Need.Room, j.Count)
+	room := j.Source.Need.Room
+	if w.rung == rungShorter || j.Count(text) <= room+room/trimSlack {
+		text = trimmed(text, room, j.Count)
 	}
 	wants := gateWants{room: j.Source.Need.Room, replaces: j.Source.Replaces, prev: j.prev, count: j.Count}
 	res := j.gate.check(text, wants)
