@@ -2,7 +2,6 @@ package fold
 
 import (
 	"testing"
-
 )
 
 func TestAllot(t *testing.T) {

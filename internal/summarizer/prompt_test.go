@@ -1,4 +1,4 @@
-package digest
+package summarizer
 
 import (
 	"fmt"
