@@ -120,6 +120,12 @@ func (o *Options) plainReply(resp *http.Response) error {
 	return nil
 }
 
+// packed reports whether a reply is in an encoding that cannot be undone here.
+func (o *Options) packed(h http.Header) bool {
+	_, err := o.decoder(h.Get("Content-Encoding"), http.NoBody)
+	return errors.Is(err, errEncoding)
+}
+
 // setBody gives a reply a body that was made here.
 func setBody(resp *http.Response, body []byte) {
 	resp.Body = io.NopCloser(bytes.NewReader(body))

@@ -228,7 +228,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := x.rw.o.plainReply(resp); err != nil {
+	if err := x.rw.o.plainReply(resp); err != nil && (x.hidden > 0 || !errors.Is(err, errEncoding)) {
 		resp.Body.Close()
 		return nil, err
 	}
@@ -264,6 +264,10 @@ func (x *exchange) exchange() (*http.Response, error) {
 	x.report.Status = resp.StatusCode
 	switch {
 	case resp.StatusCode >= 400:
+		resp.Body = &passing{x: x, from: resp.Body}
+		return resp, nil
+	case x.rw.o.packed(resp.Header): // nobody asked for it, and it cannot be read
+		x.rw.once("replies are passed on unread: they are in an encoding that was not asked for", x.in.URL.Path)
 		resp.Body = &passing{x: x, from: resp.Body}
 		return resp, nil
 	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):

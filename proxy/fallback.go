@@ -120,9 +120,13 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 	return nil, nil
 }
 
-// tooLong is the provider's own refusal for an error which says that nothing fits; nil: the
-// error is another one.
+// tooLong is the provider's own refusal for an error which says that nothing fits, or that the
+// model does not come to an end; nil: the error is another one.
 func (x *exchange) tooLong(err error) []byte {
+	if errors.Is(err, errRounds) {
+		x.rw.o.Logger.Warn("a turn was given up", "err", err)
+		return x.req.on.Refuse("invalid_request_error", err.Error())
+	}
 	var big *pleat.CannotFitError
 	if !errors.As(err, &big) || x.rw.o.ObserveOnly {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -40,7 +41,9 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 	if len(ours) == 0 || got.Err != nil {
 		return false, nil
 	}
-	x.hidden++
+	if x.hidden++; x.hidden > rw.o.Rounds+1 { // it was told once
+		return false, fmt.Errorf("%w (%d rounds)", errRounds, x.hidden)
+	}
 	t.hidden = append(t.hidden, got.Messages...)
 	if slices.ContainsFunc(ours, func(c transcript.ToolCall) bool { return c.Name == t.mode.Prefix+recall.ToolCompact }) {
 		// The answer is there first: what its thinking is bound to is about to change.
@@ -82,8 +85,11 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 	if err != nil {
 		return false, fmt.Errorf("keep hidden round: %w", err)
 	}
-	return again && x.hidden <= rw.o.Rounds+2, nil
+	return again, nil
 }
+
+// errRounds says that a turn is given up.
+var errRounds = errors.New("the model asks for folded content again and again, and was stopped")
 
 // onTurn adds the turn's hidden rounds to its session, as far as they are not in it, and
 // does something with the session. If others wrote to the session meanwhile, it does both
@@ -186,7 +192,11 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 		}
 	}
 	if err != nil {
-		x.rw.o.Logger.Warn("what the provider answered could not be recorded", "session", c.key.String(), "err", err)
+		level := slog.LevelWarn
+		if errors.Is(err, store.ErrConflict) { // another replica was faster: the next request brings it
+			level = slog.LevelDebug
+		}
+		x.rw.o.Logger.Log(ctx, level, "what the provider answered could not be recorded", "session", c.key.String(), "err", err)
 	}
 }
 

@@ -65,6 +65,7 @@ func newRewriter(o *Options) (*rewriter, error) {
 	}
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
+	rw.closing.Go(func() { tokens.O200k().Count("") }) // else the first request waits for its vocabulary
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw, err
 }

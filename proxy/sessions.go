@@ -160,20 +160,25 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 	if err := rw.start(ctx, c, req, from); err != nil {
 		return nil, err
 	}
-	rw.keep(c, from.scope)
-	return c, nil
+	return rw.keep(c, from.scope), nil
 }
 
 func (c caller) hintLabel() string {
 	return c.label("hint", c.hint)
 }
 
-// keep puts a conversation into memory, and drops the least recently used one.
-func (rw *rewriter) keep(c *conversation, s scope) {
+// keep puts a conversation into memory, and drops the least recently used one. If another
+// request was faster, its conversation is returned: two of them would write past each other.
+func (rw *rewriter) keep(c *conversation, s scope) *conversation {
 	c.publish() // nobody else has it yet
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
-	if e, ok := rw.sessions[c.key]; ok { // another request was faster; both work
+	if e, ok := rw.sessions[c.key]; ok {
+		other := e.Value.(*conversation)
+		if _, err := other.behind.Ahead(); err == nil {
+			rw.closing.Go(func() { _ = c.sess.Close() }) // it only waits
+			return other
+		}
 		rw.drop(e)
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
@@ -184,6 +189,7 @@ func (rw *rewriter) keep(c *conversation, s scope) {
 	for rw.recent.Len() > rw.o.Sessions {
 		rw.drop(rw.recent.Back())
 	}
+	return c
 }
 
 // lost takes a conversation out of memory that has what the store has not: it is read anew

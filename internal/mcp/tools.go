@@ -66,7 +66,7 @@ var tools = []tool{
 	},
 	{
 		name:       recall.ToolNote,
-		about:      "Keeps a note with a session, for its handoff. Empty text removes it, no key and text list all.",
+		about:      "Keeps a note with a session, for its handoff: a key, its short name, and text. Empty text removes it; without both all are listed.",
 		properties: sessionProperty, required: `"session"`, writes: true,
 	},
 	{
@@ -94,6 +94,9 @@ func (t tool) schema() string {
 		s = strings.Replace(s, `"required":[`, `"required":[`+t.required+",", 1)
 	default:
 		s = strings.TrimSuffix(s, "}") + `,"required":[` + t.required + `]}`
+	}
+	if t.name == recall.ToolNote {
+		s = strings.TrimSuffix(s, "}") + `,"dependentRequired":{"text":["key"]}}`
 	}
 	return s
 }

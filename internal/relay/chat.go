@@ -31,7 +31,16 @@ func tooLongOpenAI(param string) func(tokens, limit int) []byte {
 	}
 }
 
-type chatStream struct{ joined }
+type chatStream struct {
+	joined
+	said  bool // an answer before this one has words
+	words bool // this one has
+}
+
+func (s *chatStream) Next() {
+	s.said, s.words = s.said || s.words, false
+	s.joined.Next()
+}
 
 func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	done := bytes.Equal(bytes.TrimSpace(data), []byte("[DONE]"))
@@ -56,7 +65,13 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 		return nil, false
 	}
 	c := get(changed, "choices", 0, "delta", "content")
-	s.begun = s.begun || len(c) > 2 && c[0] == '"'
+	if len(c) <= 2 || c[0] != '"' {
+		return raw, false
+	}
+	if s.said && !s.words { // on a line of its own, as in a complete answer
+		raw = withData(raw, set(changed, append([]byte(`"\n`), c[1:]...), "choices", 0, "delta", "content"))
+	}
+	s.begun, s.words = true, true
 	return raw, false
 }
 

@@ -118,3 +118,39 @@ func FuzzStreams(f *testing.F) {
 		}
 	})
 }
+
+// The words of several answers are on lines of their own, streamed or not.
+func TestChatLines(t *testing.T) {
+	own := func(name string) bool { return name == "unfold" }
+	s := Chat.Stream(own)
+	var out []byte
+	var bodies [][]byte
+	for i, said := range []string{"One", "", "Two", "Three"} {
+		if i > 0 {
+			s.Next()
+		}
+		call := `"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"unfold","arguments":"{}"}}]`
+		for _, delta := range []string{`"role":"assistant","content":""`, fmt.Sprintf(`"content":%q`, said), `"content":"."`, call} {
+			if said == "" && strings.Contains(delta, `"."`) {
+				continue
+			}
+			data := `{"id":"c","choices":[{"index":0,"delta":{` + delta + `}}]}`
+			got, _ := s.Event([]byte("data: "+data+"\n\n"), []byte(data))
+			out = append(out, got...)
+		}
+		if said != "" {
+			said += "."
+		}
+		bodies = append(bodies, fmt.Appendf(nil, `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":%q,%s}}]}`, said, call))
+	}
+	var streamed []byte
+	for line := range bytes.Lines(out) {
+		if data, ok := bytes.CutPrefix(line, []byte("data: ")); ok {
+			streamed = append(streamed, text(get(data, "choices", 0, "delta", "content"))...)
+		}
+	}
+	whole := text(get(Chat.Join(bodies, own), "choices", 0, "message", "content"))
+	if want := "One.\nTwo.\nThree."; string(streamed) != want || whole != want {
+		t.Errorf("streamed %q, whole %q", streamed, whole)
+	}
+}
