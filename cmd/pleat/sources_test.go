@@ -13,6 +13,24 @@ import (
 
 var inBackticks = regexp.MustCompile("`([^`]+)`")
 
+// Every file that docs/sources.md names is there.
+func TestSourcesFiles(t *testing.T) {
+	page, err := os.ReadFile("../../docs/sources.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := regexp.MustCompile("`([a-z][a-z/_]*(?:/|\\.go|/[a-z]+\\.txt|/telemetry))`")
+	found := file.FindAllStringSubmatch(string(page), -1)
+	if len(found) < 40 {
+		t.Errorf("the page names %d files", len(found))
+	}
+	for _, f := range found {
+		if _, err := os.Stat("../../" + f[1]); err != nil && f[1] != "legacy/" {
+			t.Error(err)
+		}
+	}
+}
+
 // Every command of docs/sources.md runs and shows what the page says, in the order of the
 // page and in one folder.
 func TestSourcesPage(t *testing.T) {
