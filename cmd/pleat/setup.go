@@ -103,6 +103,9 @@ func (l agentList) Print(out *term.Page) {
 				setup = "done"
 			}
 		}
+		if c.hasInside(l.p) {
+			setup = "inside"
+		}
 		switch {
 		case c.why != "":
 			setup, what = "cannot", c.why

@@ -51,8 +51,8 @@ different content under a handle, --session must name one.
 
 The output is the bytes alone, so that it can be piped and compared. The input of a tool call
 comes as the command, the diff or the file that it is; --exact leaves it as it was made, which
-are the bytes whose sha256 and size "compact --json" names, and --raw gives the JSON of the wire. With --grep, only the
-part around the match is shown of lines longer than 1,000 bytes.`,
+are the bytes whose sha256 and size "compact --json" names, and --raw gives the JSON of the
+wire. With --grep, only the part around the match is shown of lines longer than 1,000 bytes.`,
 		Example: `# the original of a stub that says unfold("t3nk5x0b")
 pleat unfold t3nk5x0b
 # a part of it
