@@ -5,7 +5,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -74,6 +73,3 @@ func RecallTools() []Tool { return recall.Tools() }
 
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.
 func UnfoldCall(handle string) string { return fold.UnfoldCall(handle) }
-
-// PolicyByName finds one of the policies that come with pleat.
-func PolicyByName(name string) (Policy, error) { return policy.ByName(name) }

@@ -42,12 +42,12 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
 		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
-		lay: Layout{Source: src, In: in.Clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
+		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
 	parts, _ := d.lay.Parts()
 	d.Before, d.total = parts.Total(), parts.Total()
 	if o.Fresh {
-		d.lay.In = o.Born.Clone()
+		d.lay.In = o.Born.clone()
 		parts, _ = d.lay.Parts()
 		d.total = parts.Total()
 	}
@@ -76,10 +76,10 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	return nil
 }
 
-// Clone returns a copy of the draft to try something on. Assign it back to keep the change.
+// clone returns a copy of the draft to try something on. Assign it back to keep the change.
 func (d *Draft) Clone() *Draft {
 	c := *d
-	c.lay.In, c.safe, c.added = d.lay.In.Clone(), slices.Clone(d.safe), slices.Clone(d.added)
+	c.lay.In, c.safe, c.added = d.lay.In.clone(), slices.Clone(d.safe), slices.Clone(d.added)
 	return &c
 }
 

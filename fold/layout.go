@@ -21,8 +21,8 @@ type Layout struct {
 	ThinkFirst bool
 }
 
-// Len returns the number of messages of the conversation.
-func (l *Layout) Len() int { return len(l.Facts()) }
+// count returns the number of messages of the conversation.
+func (l *Layout) count() int { return len(l.Facts()) }
 
 // Shown is a view as far as it was made. Its messages are made only when somebody asks for
 // them, because a long session that is read in and then folded never shows most of them.
@@ -48,7 +48,7 @@ func (v *Shown) Forget(i int) bool {
 
 // Render returns the view, making what v does not have yet.
 func (l *Layout) Render(v *Shown) []transcript.ViewMessage {
-	n := l.Len()
+	n := l.count()
 	if v.made == nil {
 		v.made = make([]transcript.ViewMessage, 0, n-l.In.hidden()+3*len(l.In.spans))
 	}
@@ -102,7 +102,7 @@ func (l *Layout) Shows(ref transcript.BlockRef) bool {
 func (l *Layout) Parts() (Parts, int) {
 	parts, count := l.Head, 0
 	span := 0
-	for i, n := 0, l.Len(); i < n; i++ {
+	for i, n := 0, l.count(); i < n; i++ {
 		if span < len(l.In.spans) && l.In.spans[span].Start == i {
 			f := l.In.spans[span]
 			span++
@@ -223,7 +223,7 @@ func (l *Layout) lateStub(bf *transcript.BlockFacts) string {
 // whole; element i is the place before message i. Rounds whose calls are folded already do
 // not count: results that still come are late.
 func (l *Layout) Safe() []bool {
-	n := l.Len()
+	n := l.count()
 	inside := make([]int, n+2) // rounds opened less rounds closed, at each place
 	for _, r := range l.Rounds() {
 		start := l.In.past(r.Start) // an answer may have begun in a stretch that was folded before its calls came

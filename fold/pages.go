@@ -319,6 +319,6 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 		shorter := part{3, 5} // than what it replaces
 		room = min(a.digest(room), shorter.take(shown))
 	}
-	d.pages.need = &Need{start, end, room, d.Focus, ask, d.lay.In.Clone()}
+	d.pages.need = &Need{start, end, room, d.Focus, ask, d.lay.In.clone()}
 	return true
 }

@@ -138,8 +138,8 @@ func (s *Set) Remove(ref transcript.BlockRef) {
 	}
 }
 
-// Clone returns a set that can be changed without changing this one.
-func (s *Set) Clone() Set {
+// clone returns a set that can be changed without changing this one.
+func (s *Set) clone() Set {
 	return Set{spans: slices.Clone(s.spans), blocks: slices.Clone(s.blocks), Bare: s.Bare}
 }
 

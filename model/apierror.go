@@ -99,7 +99,7 @@ func (e *APIError) Error() string {
 	if msg := errorLine(e.Message, maxErrorText); msg != "" {
 		text += ": " + msg
 	}
-	if hint := e.Hint(); hint != "" {
+	if hint := e.hint(); hint != "" {
 		text += " [hint: " + hint + "]"
 	}
 	if e.RequestID != "" {
@@ -108,8 +108,8 @@ func (e *APIError) Error() string {
 	return text
 }
 
-// Hint says in a sentence what the user or the program can do. It may be empty.
-func (e *APIError) Hint() string {
+// hint says in a sentence what the user or the program can do. It may be empty.
+func (e *APIError) hint() string {
 	if e.Kind == ErrorInvalid && strings.Contains(e.Message, "Extra inputs are not permitted") {
 		return "a beta field was sent without its anthropic-beta header"
 	}

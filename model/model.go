@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"time"
@@ -139,6 +140,24 @@ func (r Reply) Stream(sink func(Delta)) {
 // off is an error too; the Reply then has what had arrived.
 type Generator interface {
 	Generate(ctx context.Context, req *Request, sink func(Delta)) (Reply, error)
+}
+
+// Recorder puts an answer together from the bytes of its event stream while they pass by on
+// their way to somebody else:
+//
+//	io.Copy(io.MultiWriter(client, recorder), upstream.Body)
+//
+// It takes chunks of any size. The wire packages make one for one stream; it is not safe for
+// concurrent use.
+type Recorder interface {
+	// Write takes the next bytes of the stream. It always reports success.
+	io.Writer
+	// Reply returns the answer so far. If the stream broke off, it has what is complete, and the
+	// error wraps [io.ErrUnexpectedEOF]. An error that the provider sent inside the stream is
+	// Reply.Err, beside a nil error.
+	Reply() (Reply, error)
+	// Done reports whether the answer is over: the provider has ended it or sent an error.
+	Done() bool
 }
 
 // GeneratorFunc makes a function a [Generator].

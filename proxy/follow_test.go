@@ -256,7 +256,7 @@ func TestPrincipal(t *testing.T) {
 		for i := 0; i < len(header); i += 2 {
 			r.Header.Set(header[i], header[i+1])
 		}
-		return Principal(r, body)
+		return principal(r, body)
 	}
 	same := [][2]string{
 		{of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two")},

@@ -11,11 +11,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Principal names whom a request speaks for, so that different people never share a
+// principal names whom a request speaks for, so that different people never share a
 // session: by the hash of the API key; behind a bearer token that is renewed now and then,
 // by the account that the client names; "local" without any credential. The name does not
 // reveal the key.
-func Principal(r *http.Request, body []byte) string {
+func principal(r *http.Request, body []byte) string {
 	auth := r.Header.Get("Authorization")
 	token, bearer := bearerOf(auth)
 	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth, r.URL.Query().Get("key"))
@@ -116,7 +116,7 @@ func (r *request) comesAgain() []transcript.Hash {
 		if err != nil {
 			break
 		}
-		out = append(out, transcript.ChainAfter(r.prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
+		out = append(out, transcript.Chain(r.prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
 	}
 	return out
 }

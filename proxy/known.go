@@ -176,10 +176,10 @@ func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 		}
 	}
 	if shared == 0 {
-		d.prefixes = transcript.Chain(d.hashes)
+		d.prefixes = transcript.Chain(transcript.Hash{}, d.hashes)
 		return false
 	}
-	rest := transcript.ChainAfter(before.prefixes[shared-1], d.hashes[shared:])
+	rest := transcript.Chain(before.prefixes[shared-1], d.hashes[shared:])
 	d.prefixes = append(before.prefixes[:shared:shared], rest...)
 	return true
 }

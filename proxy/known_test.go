@@ -35,7 +35,7 @@ func TestKnown(t *testing.T) {
 			for _, m := range must(messages.read(body(talk, n))).messages {
 				want = append(want, messages.hash([]byte(m.Raw())))
 			}
-			if len(r.prefixes) != n+1 || r.prefixes[n] != transcript.Chain(want)[n] {
+			if len(r.prefixes) != n+1 || r.prefixes[n] != transcript.Chain(transcript.Hash{}, want)[n] {
 				t.Fatalf("talk %d with %d messages: another hash chain", talk, n)
 			}
 		}

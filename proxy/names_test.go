@@ -108,7 +108,7 @@ func TestClientToolComesLater(t *testing.T) {
 
 // Stubs are renamed from any prefix to any other.
 func TestRenamed(t *testing.T) {
-	const pre = ToolPrefix
+	const pre = toolPrefix
 	for _, from := range []string{"", pre, pre + pre, pre + pre + pre} {
 		for _, to := range []string{"", pre, pre + pre} {
 			got := mode{Recall: RecallTools, Prefix: to}.renamed(`get it: ` + from + `unfold("h1") or ` + from + `unfold("h2")`)
@@ -166,7 +166,7 @@ func TestModeIsNotShared(t *testing.T) {
 	for i := range 8 {
 		b := *a
 		b.history = slices.Clone(a.history)
-		b.tools = named(strings.Repeat(ToolPrefix, i/2) + "unfold")
+		b.tools = named(strings.Repeat(toolPrefix, i/2) + "unfold")
 		b.say(fmt.Sprint("Go on ", i%2))
 		all.Go(func() {
 			for range 4 {

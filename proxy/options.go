@@ -51,8 +51,9 @@ type Options struct {
 	Recall    RecallMode // zero: tools
 	RecallDir string     // for [RecallFile]: the folder that files are written under
 
-	// Principal names whom a request speaks for; nil: [Principal]. Principals never share
-	// a session. The body is the request's, decompressed.
+	// Principal names whom a request speaks for, so that different people never share a session;
+	// nil: the hash of its API key, or the account that a client with a renewed token names. The
+	// body is the request's, decompressed.
 	Principal func(r *http.Request, body []byte) string
 	// Session may change the options that a session is opened with, such as its digests
 	// or hooks. It is called whenever one is opened.
@@ -112,7 +113,7 @@ func (o *Options) fill() error {
 		o.Models = model.DefaultModels()
 	}
 	if o.Principal == nil {
-		o.Principal = Principal
+		o.Principal = principal
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

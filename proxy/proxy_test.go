@@ -89,7 +89,7 @@ func TestToolsInInput(t *testing.T) {
 		}
 		prefix, want := "", "exact"
 		if name == "search" { // one of ours: the script does not know the other names
-			prefix, want = ToolPrefix, ""
+			prefix, want = toolPrefix, ""
 		}
 		if !folded || recalled != want {
 			t.Errorf("%s: folded %t, recalled %q, want %q", name, folded, recalled, want)

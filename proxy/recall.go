@@ -16,9 +16,9 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// ToolPrefix comes before the names of the recall tools in sessions whose client has a
+// toolPrefix comes before the names of the recall tools in sessions whose client has a
 // tool of one of those names itself; twice, if it has one of these names too.
-const ToolPrefix = "pleat_"
+const toolPrefix = "pleat_"
 
 // newMode decides how a new session gets folded content back. Tools are only added to a
 // conversation from its first request on: later they would change what the provider has
@@ -42,7 +42,7 @@ func (o *Options) newMode(req *request, before *origin) mode {
 func (m mode) free(req *request) mode {
 	taken := func(t model.Tool) bool { return m.own(t.Name) }
 	for slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
-		m.Prefix += ToolPrefix
+		m.Prefix += toolPrefix
 	}
 	return m
 }
@@ -52,7 +52,7 @@ func (m mode) renamed(text string) string {
 	return unfoldCall.ReplaceAllLiteralString(text, m.Prefix+recall.ToolUnfold+`("`)
 }
 
-var unfoldCall = regexp.MustCompile(`(?:` + ToolPrefix + `)*` + recall.ToolUnfold + `\("`)
+var unfoldCall = regexp.MustCompile(`(?:` + toolPrefix + `)*` + recall.ToolUnfold + `\("`)
 
 // own reports whether a tool is ours.
 func (m mode) own(name string) bool {

@@ -196,7 +196,7 @@ func movedThinking(before, now *anthropic.Request) bool {
 		for _, m := range r.Messages {
 			hashes = append(hashes, anthropic.MessageHash([]byte(m.Raw())))
 		}
-		out, chain := make(map[string]transcript.Hash), transcript.Chain(hashes)
+		out, chain := make(map[string]transcript.Hash), transcript.Chain(transcript.Hash{}, hashes)
 		for i, m := range r.Messages {
 			for _, b := range m.Blocks().All() {
 				if t, ok := b.(transcript.Thinking); ok && i > 0 {

@@ -195,7 +195,7 @@ var messages = &protocol{
 		}
 	}),
 	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
-	reply: anthropic.DecodeReply, record: func() recorder { return &anthropic.Recorder{} },
+	reply: anthropic.DecodeReply, record: func() recorder { return anthropic.NewRecorder(nil, 0) },
 	results: messageResults,
 }
 
@@ -227,7 +227,7 @@ var chat = &protocol{
 		return request{model: r.Model, tools: r.Tools, messages: r.Messages}
 	}),
 	codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
-	reply: openai.DecodeChatReply, record: func() recorder { return &openai.ChatRecorder{} },
+	reply: openai.DecodeChatReply, record: func() recorder { return openai.NewChatRecorder(nil, 0) },
 	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
 	},
@@ -265,7 +265,7 @@ var responses = &protocol{
 		}
 	}),
 	codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
-	reply: openai.DecodeResponsesReply, record: func() recorder { return &openai.ResponsesRecorder{} },
+	reply: openai.DecodeResponsesReply, record: func() recorder { return openai.NewResponsesRecorder(nil, 0) },
 	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
 		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
 	},
@@ -284,7 +284,7 @@ var generate = &protocol{
 		}
 	}),
 	codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
-	reply: gemini.DecodeReply, record: func() recorder { return &gemini.Recorder{} },
+	reply: gemini.DecodeReply, record: func() recorder { return gemini.NewRecorder(nil, 0) },
 	results: geminiResults,
 }
 

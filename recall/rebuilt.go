@@ -30,8 +30,8 @@ type FileState struct {
 	Doubts []filestate.Doubt `json:"doubts,omitempty"`
 }
 
-// LineUncertain is the state of a line of a file that was so and may have changed.
-const LineUncertain = "uncertain"
+// lineUncertain is the state of a line of a file that was so and may have changed.
+const lineUncertain = "uncertain"
 
 // namesFile reports whether a request is for a file, and for which.
 func namesFile(handle string) (spec string, ok bool) {
@@ -127,7 +127,7 @@ func (u *Unfolded) known(state *filestate.File) {
 	for i, l := range lines {
 		doubt := ""
 		if !l.Certain {
-			doubt = LineUncertain
+			doubt = lineUncertain
 		}
 		u.states = append(u.states, doubt)
 		u.numbers = append(u.numbers, l.Number)

@@ -83,7 +83,7 @@ type Line struct {
 	Text   string `json:"text"`            // exact, without the line feed
 	Size   int    `json:"size"`            // bytes of the whole line
 	Match  bool   `json:"match,omitempty"` // it matches, and is not only near a match
-	State  string `json:"state,omitempty"` // of a file: [LineUncertain]; empty: certain
+	State  string `json:"state,omitempty"` // of a file: "uncertain"; empty: certain
 	ended  bool   // the line feed after it belongs to what was asked for
 }
 

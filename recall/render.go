@@ -121,7 +121,7 @@ func writeRange(from, to int) string {
 // render writes the line with its number. A part of a line says which.
 func (l Line) render() string {
 	number := strconv.Itoa(l.Number)
-	if l.State == LineUncertain {
+	if l.State == lineUncertain {
 		number += "?"
 	}
 	if l.whole() {

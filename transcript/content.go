@@ -131,14 +131,10 @@ func ParseHash(s string) (Hash, error) {
 	return h, nil
 }
 
-// Chain turns the hashes of a conversation's messages into the hashes of its prefixes:
-// element i stands for messages 0 to i, in that order. Two conversations that share
-// element i are the same up to there.
-func Chain(messages []Hash) []Hash { return ChainAfter(Hash{}, messages) }
-
-// ChainAfter continues the hashes of a conversation's prefixes with those of further
-// messages. Before is the hash of the prefix that they follow.
-func ChainAfter(before Hash, messages []Hash) []Hash {
+// Chain turns the hashes of messages into the hashes of a conversation's prefixes: element i
+// stands for all messages up to i, in that order, behind the prefix whose hash is before; the
+// zero hash stands for none. Two conversations that share element i are the same up to there.
+func Chain(before Hash, messages []Hash) []Hash {
 	out := make([]Hash, len(messages))
 	var link [2 * sha256.Size]byte
 	copy(link[:], before[:])

@@ -192,10 +192,10 @@ func TestMessageCalls(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	a, b, c := transcript.HashOf("a"), transcript.HashOf("b"), transcript.HashOf("c")
-	abc, abb, bac := transcript.Chain([]transcript.Hash{a, b, c}), transcript.Chain([]transcript.Hash{
+	abc, abb, bac := transcript.Chain(transcript.Hash{}, []transcript.Hash{a, b, c}), transcript.Chain(transcript.Hash{}, []transcript.Hash{
 		a, b,
 		b,
-	}), transcript.Chain([]transcript.Hash{b, a, c})
+	}), transcript.Chain(transcript.Hash{}, []transcript.Hash{b, a, c})
 	if abc[0] != abb[0] || abc[1] != abb[1] {
 		t.Error("equal prefixes have different hashes")
 	}

@@ -59,14 +59,7 @@ type Post struct {
 // Wire reads the answers of a wire format.
 type Wire struct {
 	Decode func(body []byte) (model.Reply, error)
-	Record func(sink func(model.Delta), limit int) Recording
-}
-
-// Recording is an answer that is being assembled from its stream.
-type Recording interface {
-	io.Writer // never fails
-	Reply() (model.Reply, error)
-	Done() bool // the server has said all it will say
+	Record func(sink func(model.Delta), limit int) model.Recorder
 }
 
 // failure says why a try failed and whether another may succeed.

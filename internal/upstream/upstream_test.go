@@ -36,10 +36,10 @@ func recorded[R interface {
 }
 
 var clients = map[string]client{
-	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(&anthropic.Recorder{}, b) }},
-	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(&openai.ChatRecorder{}, b) }},
+	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(&anthropic.recorder{}, b) }},
+	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(&openai.chatRecorder{}, b) }},
 	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (model.Reply, error) {
-		return recorded(&openai.ResponsesRecorder{}, b)
+		return recorded(&openai.responsesRecorder{}, b)
 	}},
 	"gemini":       geminiClient("gemini-3.8-flash"),
 	"gemini-no-id": geminiClient("gemini-2.5-pro"),
@@ -53,7 +53,7 @@ func geminiClient(name string) client {
 	return client{
 		"/v1beta/models/" + name + ":generateContent", encode, gemini.DecodeReply,
 		func(b []byte) (model.Reply, error) {
-			return recorded(&gemini.Recorder{}, b)
+			return recorded(&gemini.recorder{}, b)
 		},
 	}
 }

@@ -46,14 +46,12 @@ func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(mod
 
 var clientWire = call.Wire{
 	Decode: DecodeReply,
-	Record: func(sink func(model.Delta), limit int) call.Recording {
-		return &Recorder{OnDelta: sink, Limit: limit}
-	},
+	Record: NewRecorder,
 }
 
 func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	if r.MaxTokens == 0 && facts.MaxOutput > 0 {
-		r.MaxTokens = min(DefaultMaxTokens, facts.MaxOutput)
+		r.MaxTokens = min(defaultMaxTokens, facts.MaxOutput)
 	}
 	body, err := Encode(r)
 	if err != nil {

@@ -62,7 +62,7 @@
 //
 // # Answers
 //
-// [DecodeReply] reads a complete answer. A [Recorder] assembles one from an event stream
+// [DecodeReply] reads a complete answer. [NewRecorder] makes what assembles one from an event stream
 // whose bytes pass by it. Both return the message as an element to send back.
 //
 // # Asking a model

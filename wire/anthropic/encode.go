@@ -14,9 +14,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// DefaultMaxTokens is sent if a request does not limit the answer, because the wire demands a
+// defaultMaxTokens is sent if a request does not limit the answer, because the wire demands a
 // number.
-const DefaultMaxTokens = 16000
+const defaultMaxTokens = 16000
 
 // Encode writes a request from scratch, for programs that have no original bytes. The
 // same request always gives the same bytes, and the result is legal as far as the
@@ -61,7 +61,7 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
 	maxTokens := req.MaxTokens
 	if maxTokens == 0 {
-		maxTokens = DefaultMaxTokens
+		maxTokens = defaultMaxTokens
 	}
 	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
 	out = appendHead(out, system, tools, caching)

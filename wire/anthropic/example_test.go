@@ -129,7 +129,7 @@ func ExampleDecodeReply() {
 }
 
 // The stream goes to the client while the recorder looks on.
-func ExampleRecorder() {
+func ExampleNewRecorder() {
 	upstream := strings.NewReader(`event: message_start
 data: {"type":"message_start","message":{"id":"msg_1","model":"claude-opus-5-5","usage":{"input_tokens":20,"output_tokens":1}}}
 
@@ -152,7 +152,7 @@ event: message_stop
 data: {"type":"message_stop"}
 
 `)
-	recorder := &anthropic.Recorder{OnDelta: func(d model.Delta) { fmt.Printf("%q ", d.Text) }}
+	recorder := anthropic.NewRecorder(func(d model.Delta) { fmt.Printf("%q ", d.Text) }, 0)
 	client := io.Discard
 	if _, err := io.Copy(io.MultiWriter(client, recorder), upstream); err != nil {
 		fmt.Println(err)

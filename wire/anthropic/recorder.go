@@ -11,16 +11,17 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// Recorder assembles an answer from the bytes of its event stream while they pass by on
-// their way to somebody else:
-//
-//	io.Copy(io.MultiWriter(client, &recorder), upstream.Body)
-//
-// It takes chunks of any size and never fails the stream: Write always succeeds, and Reply
-// says what went wrong. Unknown events, blocks and members are kept or ignored, never
-// refused. The zero value is ready to use. A Recorder serves one stream and is not safe for
-// concurrent use.
-type Recorder struct {
+// NewRecorder makes a [model.Recorder] for an event stream of this wire. With onDelta, which may
+// be nil, each piece of the answer is told from Write. The memory for one answer has at most
+// limit bytes; 0: 64 MiB.
+func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
+	return &recorder{OnDelta: onDelta, Limit: limit}
+}
+
+// recorder assembles an answer from the bytes of its event stream. It never fails the stream:
+// Reply says what went wrong. Unknown events, blocks and members are kept or ignored, never
+// refused.
+type recorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. A surrogate pair
 	// that the server cut in two is whole in the reply but not in the deltas.
 	OnDelta func(model.Delta)
@@ -35,7 +36,7 @@ type Recorder struct {
 }
 
 // Write takes the next bytes of the stream. It always reports success.
-func (r *Recorder) Write(b []byte) (int, error) {
+func (r *recorder) Write(b []byte) (int, error) {
 	r.stream.Write(b, r.Limit, r.event)
 	return len(b), nil
 }
@@ -51,7 +52,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // A tool call whose input is not a JSON object (the answer was cut off, or the provider did
 // not check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
 // error result.
-func (r *Recorder) Reply() (model.Reply, error) {
+func (r *recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := r.reply
 	reply.Stop, reply.Usage = stopReason(reply.StopRaw), r.meter.usage
@@ -66,11 +67,11 @@ func (r *Recorder) Reply() (model.Reply, error) {
 }
 
 // Done reports whether the answer is over: the provider has ended it or sent an error.
-func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
+func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
 
 // event takes one event. The type inside the data counts, because not all servers of this
 // format send the other one.
-func (r *Recorder) event(raw, data []byte) {
+func (r *recorder) event(raw, data []byte) {
 	if r.done {
 		return
 	}
@@ -106,7 +107,7 @@ func (r *Recorder) event(raw, data []byte) {
 	}
 }
 
-func (r *Recorder) start(message jsonspan.Value) {
+func (r *recorder) start(message jsonspan.Value) {
 	if id := message.Get("id"); id != nil && r.reply.ID == "" {
 		r.reply.ID = id.Text()
 	}
@@ -120,7 +121,7 @@ func (r *Recorder) start(message jsonspan.Value) {
 }
 
 // open returns the newest block with the event's index that has not stopped.
-func (r *Recorder) open(event jsonspan.Value) *streamBlock {
+func (r *recorder) open(event jsonspan.Value) *streamBlock {
 	index := event.Get("index").Int()
 	for _, b := range slices.Backward(r.blocks) {
 		if b.index == index && !b.stopped {

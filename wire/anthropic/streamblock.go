@@ -31,7 +31,7 @@ type growth struct {
 	inside []byte
 }
 
-func (r *Recorder) blockStart(event jsonspan.Value) {
+func (r *recorder) blockStart(event jsonspan.Value) {
 	content := event.Get("content_block")
 	if content.Kind() != jsonspan.Object || !r.stream.Room(len(content)) {
 		return
@@ -63,7 +63,7 @@ func (r *Recorder) blockStart(event jsonspan.Value) {
 // blockDelta adds a delta to its block. Whatever the delta's type, a string member adds to
 // the block's member of the same name, as with text, thinking, signature and the content of
 // a compaction. Only inputs and citations are different.
-func (r *Recorder) blockDelta(event jsonspan.Value) {
+func (r *recorder) blockDelta(event jsonspan.Value) {
 	b, delta := r.open(event), event.Get("delta")
 	if b == nil || !r.stream.Room(len(delta)) {
 		return
@@ -85,7 +85,7 @@ func (r *Recorder) blockDelta(event jsonspan.Value) {
 	}
 }
 
-func (r *Recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
+func (r *recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
 	d := model.Delta{Index: b.index}
 	switch {
 	case typ == "text_delta":

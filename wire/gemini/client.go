@@ -31,9 +31,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(mod
 
 var clientWire = call.Wire{
 	Decode: DecodeReply,
-	Record: func(sink func(model.Delta), limit int) call.Recording {
-		return &Recorder{OnDelta: sink, Limit: limit}
-	},
+	Record: NewRecorder,
 }
 
 func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {

@@ -6,7 +6,7 @@
 //   - A request came from a client and goes on to its provider, perhaps with parts of its
 //     history folded: [Decode], then [Request.Splice].
 //   - There is no original, because the program speaks for itself: [Encode].
-//   - An answer comes back: [DecodeReply] for a whole one, [Recorder] beside a stream that is
+//   - An answer comes back: [DecodeReply] for a whole one, [NewRecorder] beside a stream that is
 //     passed on.
 //   - The program wants an answer and nothing else: [Client], a [model.Generator].
 //   - Is it legal: [Request.Check].

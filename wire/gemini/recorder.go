@@ -20,7 +20,7 @@ var errNoCandidates = errors.New("neither an answer nor an error")
 // whose Raw is the element to send back in the next request, or none if the answer has no
 // parts. An answer that is an error becomes the reply's Err.
 func DecodeReply(body []byte) (model.Reply, error) {
-	var r Recorder
+	var r recorder
 	r.stream.Write(nil, max(len(body), 1), r.event)
 	whole := jsonspan.Value(body)
 	switch whole.Kind() {
@@ -41,12 +41,19 @@ func DecodeReply(body []byte) (model.Reply, error) {
 	return r.Reply()
 }
 
-// Recorder puts an answer together from its stream of events while they pass by on their way
+// NewRecorder makes a [model.Recorder] for an event stream of this wire. With onDelta, which may
+// be nil, each piece of the answer is told from Write. The memory for one answer has at most
+// limit bytes; 0: 64 MiB.
+func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
+	return &recorder{OnDelta: onDelta, Limit: limit}
+}
+
+// recorder puts an answer together from its stream of events while they pass by on their way
 // to somebody else. Write always succeeds, and Reply says what went wrong. Pieces of text
 // that follow each other become one part; a part with a signature is never joined with
 // another, and every part that is not plain text is kept byte for byte. The zero value is
-// ready to use. A Recorder serves one stream and is not safe for concurrent use.
-type Recorder struct {
+// ready to use. It serves one stream and is not safe for concurrent use.
+type recorder struct {
 	OnDelta func(model.Delta) // if set, called from Write with each piece of the answer
 	Limit   int               // bounds the memory for one answer in bytes; 0: 64 MiB
 
@@ -69,7 +76,7 @@ type piece struct {
 }
 
 // Write takes the next bytes of the stream. It always reports success.
-func (r *Recorder) Write(b []byte) (int, error) {
+func (r *recorder) Write(b []byte) (int, error) {
 	r.stream.Write(b, r.Limit, r.event)
 	if r.tail = append(r.tail, b[max(len(b)-tailSize, 0):]...); len(r.tail) > 2*tailSize {
 		r.tail = append(r.tail[:0], r.tail[len(r.tail)-tailSize:]...)
@@ -80,7 +87,7 @@ func (r *Recorder) Write(b []byte) (int, error) {
 // Reply returns the answer after the end of the stream. Its message can be sent back as it
 // is. An error that the provider sent inside the stream is the reply's Err. If the stream
 // broke off or is malformed, Reply returns what there is, and an error.
-func (r *Recorder) Reply() (model.Reply, error) {
+func (r *recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	r.bareError()
 	reply := r.reply
@@ -95,7 +102,7 @@ func (r *Recorder) Reply() (model.Reply, error) {
 
 // bareError finds an error at the end of a stream that the provider did not send as an event
 // but as JSON by itself.
-func (r *Recorder) bareError() {
+func (r *recorder) bareError() {
 	if at := bytes.LastIndex(r.tail, []byte("\n{")) + 1; !r.done && r.reply.Err == nil && at < len(r.tail) {
 		body := jsonspan.Value(r.tail[at:])
 		if body.Get("error").Kind() == jsonspan.Object && body.Valid(jsonspan.Object) == nil {
@@ -105,16 +112,16 @@ func (r *Recorder) bareError() {
 }
 
 // Done reports whether the answer is over: the provider has given its reason or an error.
-func (r *Recorder) Done() bool { return r.done || r.reply.Err != nil }
+func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
 
-func (r *Recorder) event(_, data []byte) {
+func (r *recorder) event(_, data []byte) {
 	if r.stream.Err == nil {
 		r.chunk(data)
 	}
 }
 
 // chunk takes one response of a stream. Each is complete in itself.
-func (r *Recorder) chunk(data jsonspan.Value) {
+func (r *recorder) chunk(data jsonspan.Value) {
 	if err := data.Valid(jsonspan.Object); err != nil {
 		r.stream.Fail(fmt.Errorf("%w: %w", wire.ErrEvent, err))
 		return
@@ -142,7 +149,7 @@ func (r *Recorder) chunk(data jsonspan.Value) {
 }
 
 // candidate takes the first candidate: a conversation can only go on with one of them.
-func (r *Recorder) candidate(list jsonspan.Value) {
+func (r *recorder) candidate(list jsonspan.Value) {
 	for e := range list.Elements() {
 		c := jsonspan.Value(e.Of(list))
 		if c.Get("index").Int() != 0 || c.Kind() != jsonspan.Object {
@@ -161,7 +168,7 @@ func (r *Recorder) candidate(list jsonspan.Value) {
 }
 
 // part adds a part, or a piece of the text before it.
-func (r *Recorder) part(raw jsonspan.Value) {
+func (r *recorder) part(raw jsonspan.Value) {
 	var text jsonspan.Value
 	thought, plain := false, raw.Kind() == jsonspan.Object
 	for name, v := range raw.Fields() {
@@ -192,7 +199,7 @@ func (r *Recorder) part(raw jsonspan.Value) {
 }
 
 // show hands a part to OnDelta.
-func (r *Recorder) show(raw []byte) {
+func (r *recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
 	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
 		r.OnDelta(d)
@@ -200,7 +207,7 @@ func (r *Recorder) show(raw []byte) {
 }
 
 // message makes the answer an element of a contents array.
-func (r *Recorder) message() (transcript.Message, bool) {
+func (r *recorder) message() (transcript.Message, bool) {
 	var parts [][]byte
 	for _, p := range r.pieces {
 		if p.raw == nil {

@@ -85,7 +85,7 @@ func TestReplies(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			var deltas []string
-			rec := &Recorder{OnDelta: func(d model.Delta) {
+			rec := &recorder{OnDelta: func(d model.Delta) {
 				deltas = append(deltas,
 					fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text))
 			}}
@@ -117,7 +117,7 @@ func TestReplies(t *testing.T) {
 			}
 		})
 	}
-	rec := &Recorder{}
+	rec := &recorder{}
 	io.WriteString(rec, events(replies[0].chunks...))
 	if reply, _ := rec.Reply(); reply.ID != "r1" || reply.Model != "gemini-x" {
 		t.Errorf("%q %q", reply.ID, reply.Model)
@@ -134,22 +134,22 @@ func TestReplyErrors(t *testing.T) {
 			t.Errorf("%s: %v, %v", body, r.Err, err)
 		}
 	}
-	rec := &Recorder{}
+	rec := &recorder{}
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, ""), busy))
 	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded || !rec.Done() {
 		t.Errorf("%v, %v", r.Err, err)
 	}
-	rec = &Recorder{} // as the provider has it: not as an event
+	rec = &recorder{} // as the provider has it: not as an event
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, ""))+strings.ReplaceAll(busy, ",", ",\n  ")+"\n")
 	if r, err := rec.Reply(); err != nil || r.Err == nil || r.Err.Kind != model.ErrorOverloaded {
 		t.Errorf("%v, %v", r.Err, err)
 	}
-	rec = &Recorder{}
+	rec = &recorder{}
 	io.WriteString(rec, events(candidate(`{"text":"a"}`, "")))
 	if r, err := rec.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) != 1 {
 		t.Errorf("%v, %v", r.Messages, err)
 	}
-	rec = &Recorder{Limit: 20}
+	rec = &recorder{Limit: 20}
 	io.WriteString(rec, events(candidate(`{"text":"aaaaaaaaaaaaaaaaaaaaaaaaa"}`, end)))
 	if _, err := rec.Reply(); err == nil {
 		t.Error("no limit")

@@ -12,14 +12,20 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// ChatRecorder collects the answer of a streaming Chat Completions request from the bytes
+// NewChatRecorder makes a [model.Recorder] for a stream of Chat Completions. With onDelta, which may be nil, each piece
+// of the answer is told from Write. The memory for one answer has at most limit bytes; 0: 64 MiB.
+func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
+	return &chatRecorder{OnDelta: onDelta, Limit: limit}
+}
+
+// chatRecorder collects the answer of a streaming Chat Completions request from the bytes
 // that pass by. Write it the response body as it comes, in pieces of any size. Write never
 // returns an error, so the recorder can be part of an [io.MultiWriter] or [io.TeeReader].
-// After the end of the stream call [ChatRecorder.Reply].
+// After the end of the stream call Reply.
 //
-// Of several choices it collects the one with index 0. A ChatRecorder is not safe for
+// Of several choices it collects the one with index 0. It is not safe for
 // concurrent use.
-type ChatRecorder struct {
+type chatRecorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. A character
 	// that the server cut in two is whole in the reply but not in the deltas.
 	OnDelta func(model.Delta)
@@ -65,7 +71,7 @@ type member struct {
 }
 
 // Write collects what p holds. It always returns len(p) and no error.
-func (r *ChatRecorder) Write(p []byte) (int, error) {
+func (r *chatRecorder) Write(p []byte) (int, error) {
 	r.stream.Write(p, r.Limit, r.event)
 	return len(p), nil
 }
@@ -73,7 +79,7 @@ func (r *ChatRecorder) Write(p []byte) (int, error) {
 // Reply returns the answer after the end of the stream. Its message can be sent back as it
 // is. An error that the provider sent inside the stream is the reply's Err. If the stream
 // broke off or is malformed, Reply returns what there is, and an error.
-func (r *ChatRecorder) Reply() (model.Reply, error) {
+func (r *chatRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := r.reply
 	if r.started {
@@ -86,9 +92,9 @@ func (r *ChatRecorder) Reply() (model.Reply, error) {
 }
 
 // Done reports whether the answer is over: the server has ended the stream or sent an error.
-func (r *ChatRecorder) Done() bool { return r.over || r.reply.Err != nil }
+func (r *chatRecorder) Done() bool { return r.over || r.reply.Err != nil }
 
-func (r *ChatRecorder) event(_, data []byte) {
+func (r *chatRecorder) event(_, data []byte) {
 	if r.stream.Err != nil {
 		return
 	}
@@ -125,7 +131,7 @@ func (r *ChatRecorder) event(_, data []byte) {
 	}
 }
 
-func (r *ChatRecorder) delta(m *chatMessage) {
+func (r *chatRecorder) delta(m *chatMessage) {
 	if m.whole.kind != jsonspan.Object {
 		return
 	}
@@ -163,7 +169,7 @@ func inner(s *scanner, v value) string {
 }
 
 // piece adds the next piece of a string and shows it.
-func (r *ChatRecorder) piece(p *piece, v value, kind transcript.Kind) {
+func (r *chatRecorder) piece(p *piece, v value, kind transcript.Kind) {
 	in := inner(&r.s, v)
 	if in == "" {
 		return
@@ -173,7 +179,7 @@ func (r *ChatRecorder) piece(p *piece, v value, kind transcript.Kind) {
 }
 
 // show calls OnDelta. Blocks are numbered in the order of their first piece.
-func (r *ChatRecorder) show(p *piece, d model.Delta) {
+func (r *chatRecorder) show(p *piece, d model.Delta) {
 	if p.index == 0 {
 		r.next++
 		p.index = r.next
@@ -185,7 +191,7 @@ func (r *ChatRecorder) show(p *piece, d model.Delta) {
 	}
 }
 
-func (r *ChatRecorder) call(t *toolCall) {
+func (r *chatRecorder) call(t *toolCall) {
 	c, isNew := r.callFor(t)
 	if t.custom.given() {
 		c.typ = "custom"
@@ -197,7 +203,7 @@ func (r *ChatRecorder) call(t *toolCall) {
 }
 
 // input adds the next piece of a call's input and shows it.
-func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
+func (r *chatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 	s := &r.s
 	if name := s.text(t.name); c.name == "" && r.stream.Room(len(c.id)+len(name)) {
 		c.name = strings.Clone(name)
@@ -217,7 +223,7 @@ func (r *ChatRecorder) input(c *streamedCall, t *toolCall, isNew bool) {
 
 // callFor finds the call that a piece belongs to, by its index. Servers that send no index,
 // or the same one for all, tell calls apart by their ids.
-func (r *ChatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
+func (r *chatRecorder) callFor(t *toolCall) (c *streamedCall, isNew bool) {
 	id := r.s.text(t.id)
 	index := len(r.calls) - 1
 	if t.index.kind == jsonspan.Number {
@@ -249,7 +255,7 @@ var (
 
 // keepUnknown keeps unknown members: servers sign calls in members of their own and want
 // them back. Lists are joined; of other values the last one counts.
-func (r *ChatRecorder) keepUnknown(list []member, whole value, known []string) []member {
+func (r *chatRecorder) keepUnknown(list []member, whole value, known []string) []member {
 	for key, v := range jsonspan.Value(whole.Of(r.s.Data)).Fields() {
 		if slices.Contains(known, key) || v.Kind() == jsonspan.Null {
 			continue
@@ -272,7 +278,7 @@ func (r *ChatRecorder) keepUnknown(list []member, whole value, known []string) [
 }
 
 // message makes the answer an element of a messages array.
-func (r *ChatRecorder) message() (transcript.Message, bool) {
+func (r *chatRecorder) message() (transcript.Message, bool) {
 	var w writer
 	w.raw("{").key("role").str("assistant").key("content")
 	if len(r.content.lit) == 0 && (len(r.calls) > 0 || len(r.refusal.lit) > 0) {

@@ -62,16 +62,12 @@ const provider = "openai"
 
 var chatWire = call.Wire{
 	Decode: DecodeChatReply,
-	Record: func(sink func(model.Delta), limit int) call.Recording {
-		return &ChatRecorder{OnDelta: sink, Limit: limit}
-	},
+	Record: NewChatRecorder,
 }
 
 var responsesWire = call.Wire{
 	Decode: DecodeResponsesReply,
-	Record: func(sink func(model.Delta), limit int) call.Recording {
-		return &ResponsesRecorder{OnDelta: sink, Limit: limit}
-	},
+	Record: NewResponsesRecorder,
 }
 
 func ask(ctx context.Context, o *model.ClientOptions, req *model.Request, sink func(model.Delta), path string,

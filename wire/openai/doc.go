@@ -8,7 +8,7 @@
 //   - There is no original, because the program speaks for itself: [EncodeChat] or
 //     [EncodeResponses].
 //   - An answer comes back: [DecodeChatReply] or [DecodeResponsesReply] for a whole one,
-//     [ChatRecorder] or [ResponsesRecorder] beside a stream that is passed on.
+//     [NewChatRecorder] or [NewResponsesRecorder] beside a stream that is passed on.
 //   - The program wants an answer and nothing else: [ChatClient] or [ResponsesClient],
 //     which are [model.Generator]s with retries, limits and typed errors.
 //   - Which models does that server have, how large are their windows really, which

@@ -154,10 +154,10 @@ func ExampleDecodeResponsesReply() {
 }
 
 // A proxy passes a stream on and learns what was said.
-func ExampleChatRecorder() {
+func ExampleNewChatRecorder() {
 	upstream := strings.NewReader("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n" +
 		"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"lo\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-	rec := &openai.ChatRecorder{OnDelta: func(d model.Delta) { fmt.Println("delta:", d.Text) }}
+	rec := openai.NewChatRecorder(func(d model.Delta) { fmt.Println("delta:", d.Text) }, 0)
 	if _, err := io.Copy(io.Discard, io.TeeReader(upstream, rec)); err != nil {
 		panic(err)
 	}
@@ -169,8 +169,8 @@ func ExampleChatRecorder() {
 	// {"role":"assistant","content":"Hello"} <nil>
 }
 
-func ExampleResponsesRecorder() {
-	rec := &openai.ResponsesRecorder{}
+func ExampleNewResponsesRecorder() {
+	rec := openai.NewResponsesRecorder(nil, 0)
 	w := io.MultiWriter(os.Stdout, rec)
 	fmt.Fprint(w, `data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","role":"assistant","content":[]}}`, "\n\n")
 	_, err := rec.Reply() // the stream has no end

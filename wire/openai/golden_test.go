@@ -103,11 +103,11 @@ func TestStreams(t *testing.T) {
 		var reply model.Reply
 		var err error
 		if strings.HasPrefix(name, "chat") {
-			r := ChatRecorder{OnDelta: onDelta}
+			r := chatRecorder{OnDelta: onDelta}
 			r.Write(data)
 			reply, err = r.Reply()
 		} else {
-			r := ResponsesRecorder{OnDelta: onDelta}
+			r := responsesRecorder{OnDelta: onDelta}
 			r.Write(data)
 			reply, err = r.Reply()
 		}

@@ -12,12 +12,18 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// ResponsesRecorder is a [ChatRecorder] for the Responses wire.
+// NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. With onDelta, which may be nil, each piece
+// of the answer is told from Write. The memory for one answer has at most limit bytes; 0: 64 MiB.
+func NewResponsesRecorder(onDelta func(model.Delta), limit int) model.Recorder {
+	return &responsesRecorder{OnDelta: onDelta, Limit: limit}
+}
+
+// responsesRecorder is a [ChatRecorder] for the Responses wire.
 //
 // It takes each item from the event that says that it is done, as the server wrote it, so
 // that it can be sent back. Items without such an event come from the response that ends the
 // stream.
-type ResponsesRecorder struct {
+type responsesRecorder struct {
 	// OnDelta, if set, is called from Write with each piece of the answer. Its index is
 	// that of the item.
 	OnDelta func(model.Delta)
@@ -39,7 +45,7 @@ type recordedItem struct {
 }
 
 // Write collects what p holds. It always returns len(p) and no error.
-func (r *ResponsesRecorder) Write(p []byte) (int, error) {
+func (r *responsesRecorder) Write(p []byte) (int, error) {
 	r.stream.Write(p, r.Limit, r.event)
 	return len(p), nil
 }
@@ -47,7 +53,7 @@ func (r *ResponsesRecorder) Write(p []byte) (int, error) {
 // Reply returns the answer after the end of the stream, a message for each item. An error
 // that the provider sent inside the stream is the reply's Err. If the stream broke off or is
 // malformed, Reply returns the complete items, and an error.
-func (r *ResponsesRecorder) Reply() (model.Reply, error) {
+func (r *responsesRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := responsesReply(r.last, r.allItems())
 	reply.ID, reply.Model = cmp.Or(reply.ID, r.id), cmp.Or(reply.Model, r.model)
@@ -59,11 +65,11 @@ func (r *ResponsesRecorder) Reply() (model.Reply, error) {
 
 // Done reports whether the answer is over: the response has ended or the server has sent an
 // error.
-func (r *ResponsesRecorder) Done() bool { return r.last != nil || r.err != nil }
+func (r *responsesRecorder) Done() bool { return r.last != nil || r.err != nil }
 
 // allItems returns the recorded items in order, and those which only the last response
 // has.
-func (r *ResponsesRecorder) allItems() [][]byte {
+func (r *responsesRecorder) allItems() [][]byte {
 	items, i := slices.Clone(r.items), 0
 	output := r.last.Get("output")
 	for at := range output.Elements() {
@@ -84,7 +90,7 @@ func (r *ResponsesRecorder) allItems() [][]byte {
 	return out
 }
 
-func (r *ResponsesRecorder) event(_, data []byte) {
+func (r *responsesRecorder) event(_, data []byte) {
 	v := jsonspan.Value(data)
 	if r.stream.Err != nil || string(v) == "[DONE]" {
 		return
@@ -117,14 +123,14 @@ func (r *ResponsesRecorder) event(_, data []byte) {
 	}
 }
 
-func (r *ResponsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
+func (r *responsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
 	if text := event.Get("delta").Text(); r.OnDelta != nil && text != "" {
 		r.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
 	}
 }
 
 // added shows the beginning of a tool call.
-func (r *ResponsesRecorder) added(event jsonspan.Value) {
+func (r *responsesRecorder) added(event jsonspan.Value) {
 	item := event.Get("item")
 	if r.OnDelta == nil || item.Kind() != jsonspan.Object {
 		return
@@ -139,7 +145,7 @@ func (r *ResponsesRecorder) added(event jsonspan.Value) {
 	}
 }
 
-func (r *ResponsesRecorder) itemDone(event jsonspan.Value) {
+func (r *responsesRecorder) itemDone(event jsonspan.Value) {
 	item := event.Get("item")
 	if item.Kind() != jsonspan.Object {
 		return
