@@ -137,7 +137,7 @@ func (w *lineWriter) prose(picked []int) string {
 }
 
 // sentences writes units of one source. Sentences of one paragraph share a line; an
-// ellipsis marks what is left out between them.
+// ellipsis marks what is left out before, between and after them.
 func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
 	txt, units := w.p.text(k), w.p.srcs[k].units
 	last := -1
@@ -150,9 +150,15 @@ func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
 			b.WriteString(" … ")
 		default:
 			b.WriteString("\n" + strings.Repeat("  ", 1+min(un.Depth, 3)))
+			if u != last+1 {
+				b.WriteString("… ")
+			}
 		}
 		b.WriteString(fence.Line(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown)))
 		last = u
+	}
+	if last+1 < len(units) {
+		b.WriteString(" …")
 	}
 }
 
