@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,13 +19,13 @@ type shaky struct {
 	to    http.Handler
 	how   string
 	fails int // how many times in a row
-	left  int
-	calls int // answers with such a call
+	left  atomic.Int64
+	calls atomic.Int64 // answers with such a call
 }
 
 func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.left > 0 {
-		s.left--
+	if s.left.Load() > 0 {
+		s.left.Add(-1)
 		switch s.how {
 		case "reset":
 			panic(http.ErrAbortHandler)
@@ -44,8 +45,8 @@ func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	rec := httptest.NewRecorder()
 	s.to.ServeHTTP(rec, r)
 	if strings.Contains(rec.Body.String(), `"name":"unfold"`) {
-		s.calls++
-		s.left = s.fails
+		s.calls.Add(1)
+		s.left.Store(int64(s.fails))
 	}
 	for k, v := range rec.Header() {
 		w.Header()[k] = v
@@ -67,8 +68,8 @@ func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 			a.streams = streams
 			a.run(t)
 			wellBehaved(t, script.Log())
-			if up.calls != 1 || up.left != 0 {
-				t.Errorf("%s: %d recalls, %d errors left", how, up.calls, up.left)
+			if up.calls.Load() != 1 || up.left.Load() != 0 {
+				t.Errorf("%s: %d recalls, %d errors left", how, up.calls.Load(), up.left.Load())
 			}
 		})
 	}
@@ -90,7 +91,7 @@ func TestHiddenRoundIsResumed(t *testing.T) {
 				more, err := a.step()
 				if err != nil {
 					failed++
-					up.left = 0
+					up.left.Store(0)
 					var e *model.APIError
 					if errors.As(err, &e) && !e.Retryable() || !errors.As(err, &e) && (how != "reset" || !streams) || failed > 1 {
 						t.Fatalf("%s: the client got %v", how, err)
@@ -103,8 +104,8 @@ func TestHiddenRoundIsResumed(t *testing.T) {
 			}
 			log := script.Log()
 			wellBehaved(t, log)
-			if failed != 1 || up.calls != 1 || log[len(log)-1].Step != 14 {
-				t.Errorf("%s: %d failures, %d recalls, step %d", how, failed, up.calls, log[len(log)-1].Step)
+			if failed != 1 || up.calls.Load() != 1 || log[len(log)-1].Step != 14 {
+				t.Errorf("%s: %d failures, %d recalls, step %d", how, failed, up.calls.Load(), log[len(log)-1].Step)
 			}
 			for _, r := range reports.wait(len(a.bodies)) {
 				if r.Forked {
