@@ -54,6 +54,17 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 8, Bytes: 24_000, FailAt: 4, Fail: "400"}, most: 9, fails: 1,
 	},
 	{
+		name: "recall-429", what: "10 calls of 24 KB, window 60,000; the model recalls a result, and the server answers the " +
+			"request with it with 429 at first", any: true,
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "429"}, window: 60_000,
+		most: 11, fails: 1,
+	},
+	{
+		name: "recall-500", what: "the same with 500", any: true,
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "500"}, window: 60_000,
+		most: 11, fails: 1,
+	},
+	{
 		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by " +
 			"itself; then the model searches for a result that is lost to it", any: true,
 		script: upstream.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstream.Compact,

@@ -26,19 +26,20 @@ import (
 
 // Options say what happens. The zero value asks for three small commands.
 type Options struct {
-	Calls    int    // commands before the final answer; 0: three
-	Bytes    int    // output of each command; 0: 200
-	Parallel int    // commands in one answer; 0: one
-	Files    bool   // each command makes a file of its own, made-1.txt and so on
-	Limit    int    // prompts of more tokens are refused as too long; 0: none are
-	RecallAt int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
-	Beside   bool   // the recall call comes beside a command
-	FailAt   int    // the first request after this step fails once; 0: none does
-	Fail     string // how: "400", "413", "stream" (too long), "429", "500", "529"
-	Thinking bool   // answers begin with thinking, on the wires that have it
-	PauseAt  int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
-	AgentAt  int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
-	Agent    int    // commands of a sub-agent; 0: two
+	Calls       int    // commands before the final answer; 0: three
+	Bytes       int    // output of each command; 0: 200
+	Parallel    int    // commands in one answer; 0: one
+	Files       bool   // each command makes a file of its own, made-1.txt and so on
+	Limit       int    // prompts of more tokens are refused as too long; 0: none are
+	RecallAt    int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
+	Beside      bool   // the recall call comes beside a command
+	FailAt      int    // the first request after this step fails once; 0: none does
+	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529"
+	FailsRecall bool   // instead, the first request with the answer to a recall fails
+	Thinking    bool   // answers begin with thinking, on the wires that have it
+	PauseAt     int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
+	AgentAt     int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
+	Agent       int    // commands of a sub-agent; 0: two
 
 	Server string // an MCP server of the client: its Tool is called with Input, once, when it is offered
 	Tool   string
@@ -225,7 +226,8 @@ func (s *Server) failure(req *request) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.o.FailAt == 0 || s.failed || req.step() < s.o.FailAt || req.side() {
+	due := s.o.FailAt > 0 && req.step() >= s.o.FailAt || s.o.FailsRecall && req.recalled() != ""
+	if !due || s.failed || req.side() {
 		return ""
 	}
 	s.failed = true
