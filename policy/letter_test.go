@@ -337,3 +337,31 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		}
 	}
 }
+
+// A file that comes back beside a summary says that it is as it was read: it is stale if a call
+// changed it since, and doubtful if a command ran of which nobody knows what it does.
+func TestRestoredFileIsDoubted(t *testing.T) {
+	for command, want := range map[string]string{
+		"echo more >> notes.md": "STALE: changed after that in call 2",
+		"python3 generate.py":   "call 2 ran later and may have changed it",
+		"ls":                    "### notes.md (read in call 1)",
+	} {
+		m := pleattest.Always("<summary>A summary.</summary>")
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
+		err := s.Append(t.Context(), transcript.User("Go."),
+			transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"}`)),
+			transcript.Results(transcript.Result("a", strings.Repeat("a line of notes\n", 100))),
+			transcript.Assistant(transcript.Call("b", "bash", fmt.Sprintf(`{"command":%q}`, command))),
+			transcript.Results(transcript.Result("b", "ok")),
+			transcript.Assistant(transcript.Say(strings.Repeat("well then ", 2_000))), transcript.User("Go on."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if got := view(t, s)[0].Text(); !strings.Contains(got, want) {
+			t.Errorf("after %s the view begins\n%.300s", command, got)
+		}
+	}
+}

@@ -113,6 +113,7 @@ type stretch struct {
 	record   *ledger.Record
 	changed  []*fileChange // nil: not known yet
 	seen     []*seenFile   // nil: not known yet
+	stray    int           // the newest call of the ledger that may have changed any file; with seen
 }
 
 // stretchKey is what a stretch depends on. What was said before does not change.

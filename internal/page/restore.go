@@ -90,6 +90,9 @@ func (in *input) seenFiles() []*seenFile {
 		if e.Outcome == toolcall.Failed {
 			continue
 		}
+		if e.Command != "" && e.Effective() && !e.Harmless {
+			in.stray = e.Seq
+		}
 		for _, p := range e.Paths {
 			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
 			f.touch(e, p, e.Call.Message >= in.End)
@@ -206,6 +209,9 @@ func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 			}
 			fmt.Fprintf(&b, " %d", seq)
 		}
+	}
+	if in.beside && len(f.changed) == 0 && in.stray > f.seen {
+		fmt.Fprintf(&b, "; call %d ran later and may have changed it", in.stray)
 	}
 	b.WriteString(")\n")
 	return b.String()
