@@ -96,10 +96,15 @@ func (l *Library) Page(ctx context.Context, info Info, most int, size func(strin
 		return "", err
 	}
 	data, err := json.Marshal(k)
-	if err == nil {
-		_, err = s.Mark(ctx, pageLabel+info.ID, data)
+	if err != nil {
+		return "", fmt.Errorf("encode page: %w", err)
 	}
-	return k.Page, err
+	for try := 0; ; try++ {
+		_, err = s.Mark(ctx, pageLabel+info.ID, data)
+		if !errors.Is(err, store.ErrConflict) || try == 3 { // else another process reads the same file
+			return k.Page, err
+		}
+	}
 }
 
 // KeptPage is the page that was written last for a session, and how many bytes its file had

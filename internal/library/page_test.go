@@ -1,11 +1,14 @@
 package library_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // A page fits, has the newest words of the user and no secret, and its handles work. It is kept for
@@ -72,5 +75,31 @@ func TestAt(t *testing.T) {
 		if info, err := h.At(agent, name); err == nil {
 			t.Errorf("%s: %+v", agent, info)
 		}
+	}
+}
+
+// busy is a store in which others write to a session just before its page is kept.
+type busy struct {
+	*store.Memory
+	times int
+}
+
+func (b *busy) Append(ctx context.Context, key store.SessionKey, after uint64, entries ...store.Entry) (uint64, error) {
+	if strings.HasPrefix(entries[0].Label, "page:") && b.times > 0 {
+		b.times--
+		return 0, store.ErrConflict
+	}
+	return b.Memory.Append(ctx, key, after, entries...)
+}
+
+// An agent's own MCP server reads the same file into the same store.
+func TestPageConflict(t *testing.T) {
+	h := newHome(t)
+	lib := library.New(library.Options{Home: h.dir, Store: &busy{h.st, 2}})
+	defer lib.Close()
+	info, err := lib.At(sessionlog.ClaudeCode, h.put(".claude/projects/p/s.jsonl", three, day))
+	h.must(err)
+	if page, err := lib.Page(t.Context(), info, 9_500, func(s string) int { return len(s) }); err != nil || page == "" {
+		t.Errorf("%q, %v", page, err)
 	}
 }
