@@ -56,6 +56,9 @@ func commandKeeps(c *shell.Command) bool {
 	if slices.ContainsFunc(args, writesInPlace) {
 		return false
 	}
+	if slices.Contains(args, "--check") || slices.Contains(args, "--dry-run") { // what formatters and others call looking
+		return true
+	}
 	if runners[name] {
 		line := strings.ToLower(strings.Join(args, " "))
 		return text.ContainsAny(line, taskWords...) && !text.ContainsAny(line, changeWords...)

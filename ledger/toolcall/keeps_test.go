@@ -19,6 +19,9 @@ func TestScriptKeeps(t *testing.T) {
 		"curl -s https://e.org/x.go":        true,
 		"gofmt -l .":                        false,
 		"gofmt -w .":                        false,
+		"cargo fmt":                         false,
+		"cargo fmt --check":                 true,
+		"prettier --check --write src":      false,
 	} {
 		if got := ScriptKeeps(script, false); got != want {
 			t.Errorf("%s: %v", script, got)
