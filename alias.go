@@ -71,5 +71,9 @@ func Result(callID, text string) ToolResult { return transcript.Result(callID, t
 // [Session.Answer]. A program with tools of these names puts a prefix before each Name.
 func RecallTools() []Tool { return recall.Tools() }
 
+// SnipTool returns the definition of one more tool that [Session.Answer] answers, for sessions
+// whose policy snips, as four-layer does.
+func SnipTool() Tool { return recall.SnipTool() }
+
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.
 func UnfoldCall(handle string) string { return fold.UnfoldCall(handle) }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -40,6 +41,19 @@ func (s *Session) Recall(ctx context.Context, tool, input string) (text string, 
 
 // recallSession is a session as the recall tools use it.
 type recallSession struct{ *Session }
+
+// Snip takes the middle of the conversation out of view, where the policy snips.
+func (s recallSession) Snip(ctx context.Context, keep int) (recall.Compacted, error) {
+	l := policy.Snipper(s.o.Policy, s.o.Child, keep)
+	if l == nil {
+		return recall.Compacted{}, errors.New("this conversation is not snipped")
+	}
+	p, err := s.Pull(ctx, l)
+	if err != nil || p.IsEmpty() {
+		return recall.Compacted{}, err
+	}
+	return recall.Compacted{Folds: len(p.Folds), Before: p.Before, After: p.After}, nil
+}
 
 func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compacted, error) {
 	p, err := s.Session.Compact(ctx, focus)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/policy"
 )
 
 // An answer that asks for a compaction has thinking that was made before it: the next view
@@ -63,5 +65,38 @@ func TestGeminiSignatureOfHiddenCall(t *testing.T) {
 	s.Event([]byte("data: "+body+"\n\n"), []byte(body))
 	if got := s.End(); !strings.Contains(string(got), want) {
 		t.Errorf("the stream has %s", got)
+	}
+}
+
+// Under a policy that snips the model has the tool for it, and its call is answered like those
+// of the other tools of ours; under others it has not.
+func TestSnipTool(t *testing.T) {
+	for name, want := range map[string]bool{"four-layer": true, "default": false} {
+		p, err := policy.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			tool, input := "bash", fmt.Sprintf(`{"command":"printf \"step %d line\" i<100;"}`, n+1)
+			if n++; n == 9 && want {
+				tool, input = "snip", `{"keep":4}`
+			}
+			w.Header().Set("Content-Type", "application/json")
+			fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":100,"output_tokens":5},"content":[{"type":"tool_use","id":"b%d","name":"%s","input":%s}]}`,
+				n, n, tool, input)
+		})}
+		a := newAgent(messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
+		a.model, a.streams = "claude-opus-5-5", false
+		for range 9 {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		last := up.all()[len(up.all())-1]
+		if bytes.Contains(last, []byte(`"name":"snip"`)) != want || bytes.Contains(last, []byte("[snipped: ")) != want ||
+			bytes.Contains(last, []byte("messages from conversation middle]")) != want {
+			t.Errorf("%s: the model is sent %s", name, last)
+		}
 	}
 }

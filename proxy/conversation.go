@@ -69,6 +69,7 @@ type setup struct {
 type mode struct {
 	Recall RecallMode `json:"recall"`
 	Prefix string     `json:"prefix,omitempty"` // of our tools' names, where the client has tools of the same names
+	Snip   bool       `json:"snip,omitempty"`   // the tool snip is among them: the policy snips
 }
 
 // mark is the data of a prefix entry: a request of the client, or an answer with hidden

@@ -45,7 +45,10 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 		return false, fmt.Errorf("%w (%d rounds)", errRounds, x.hidden)
 	}
 	t.hidden = append(t.hidden, got.Messages...)
-	if slices.ContainsFunc(ours, func(c transcript.ToolCall) bool { return c.Name == t.mode.Prefix+recall.ToolCompact }) {
+	folds := func(c transcript.ToolCall) bool {
+		return c.Name == t.mode.Prefix+recall.ToolCompact || c.Name == t.mode.Prefix+recall.ToolSnip
+	}
+	if slices.ContainsFunc(ours, folds) {
 		// The answer is there first: what its thinking is bound to is about to change.
 		if err := rw.onTurn(ctx, t, func(*conversation) error { return nil }); err != nil {
 			return false, fmt.Errorf("keep hidden round: %w", err)

@@ -228,7 +228,7 @@ func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 	t.conv.unlock()
 	epoch := sess.Snapshot().Epoch
 	text, failed, _ = sess.Recall(ctx, tool, input)
-	if tool == recall.ToolCompact {
+	if tool == recall.ToolCompact || tool == recall.ToolSnip {
 		t.epochs += sess.Snapshot().Epoch - epoch
 	}
 	key := t.before

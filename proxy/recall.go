@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -34,7 +35,7 @@ func (o *Options) newMode(req *request, before *origin) mode {
 	case answered(req):
 		return mode{Recall: RecallOff}
 	}
-	return mode{Recall: RecallTools}
+	return mode{Recall: RecallTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}
 }
 
 // free returns the mode with names for our tools that none of the client's has. Clients
@@ -60,7 +61,8 @@ func (m mode) own(name string) bool {
 		return false
 	}
 	bare, ok := strings.CutPrefix(name, m.Prefix)
-	return ok && slices.ContainsFunc(recallTools, func(t model.Tool) bool { return t.Name == bare })
+	return ok && (slices.ContainsFunc(recallTools, func(t model.Tool) bool { return t.Name == bare }) ||
+		m.Snip && bare == recall.ToolSnip)
 }
 
 var recallTools = recall.Tools()
@@ -76,6 +78,9 @@ func (m mode) tools(req *request) []model.Tool {
 // prefixed lists the recall tools by the names they have in the session.
 func (m mode) prefixed() []model.Tool {
 	list := slices.Clone(recallTools)
+	if m.Snip {
+		list = append(list, recall.SnipTool())
+	}
 	for i := range list {
 		list[i].Name = m.Prefix + list[i].Name
 	}

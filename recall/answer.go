@@ -46,7 +46,7 @@ type Session interface {
 func Answer(ctx context.Context, s Session, window int, tool, input string) (text string, isError, handled bool) {
 	answer, ok := map[string]func(answerer, context.Context, args) (string, error){
 		ToolUnfold: answerer.unfold, ToolSearch: answerer.search, ToolLedger: answerer.ledger,
-		ToolNote: answerer.note, ToolPin: answerer.pin, ToolCompact: answerer.compact,
+		ToolNote: answerer.note, ToolPin: answerer.pin, ToolCompact: answerer.compact, ToolSnip: answerer.snip,
 	}[tool]
 	if !ok {
 		return "", false, false
@@ -170,6 +170,23 @@ func (s answerer) compact(ctx context.Context, a args) (string, error) {
 		mark, text.Plural(c.Folds, "fold"), text.Thousands(c.Before), text.Thousands(c.After)), nil
 }
 
+// A Snipper is a [Session] that can take the middle of its conversation out of view.
+type Snipper interface {
+	Snip(ctx context.Context, keep int) (Compacted, error)
+}
+
+func (s answerer) snip(ctx context.Context, a args) (string, error) {
+	snipper, ok := s.Session.(Snipper)
+	if !ok {
+		return "", errors.New("this conversation is not snipped")
+	}
+	c, err := snipper.Snip(ctx, a.number("keep"))
+	if err == nil && c.Folds == 0 {
+		return "[nothing to snip]\n", nil
+	}
+	return fmt.Sprintf("[snipped: %d → %d tokens]\n", c.Before, c.After), err
+}
+
 // Compacted is what a compaction came to.
 type Compacted struct {
 	Folds, Before, After int    // folds: 0: nothing could be folded; tokens of the view before and after
@@ -182,7 +199,7 @@ type args map[string]any
 // mainArg is what a call with a bare value means.
 var mainArg = map[string]string{
 	ToolUnfold: "handle", ToolSearch: "queries", ToolLedger: "path",
-	ToolNote: "key", ToolPin: "text", ToolCompact: "focus",
+	ToolNote: "key", ToolPin: "text", ToolCompact: "focus", ToolSnip: "keep",
 }
 
 func readArgs(tool, input string) args {

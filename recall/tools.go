@@ -19,6 +19,7 @@ const (
 	ToolNote    = "note"
 	ToolPin     = "pin"
 	ToolCompact = "compact"
+	ToolSnip    = "snip" // only with policies that snip
 )
 
 // Tools returns the definitions of the tools by which a model gets back what was folded and
@@ -26,11 +27,23 @@ const (
 // never change, so that the tool list keeps its bytes. [Answer] answers the calls.
 func Tools() []model.Tool { return slices.Clone(recallDefinitions) }
 
+// SnipTool returns the definition of one more, for sessions whose policy snips: the model takes
+// the middle of the conversation out of view by itself.
+func SnipTool() model.Tool {
+	return model.Tool{
+		Name: ToolSnip,
+		Description: "Takes the middle of this conversation out of view: its first messages and the newest ones stay. " +
+			"Use it when older work no longer matters for what you do now. What is taken out stays on record.",
+		Schema: `{"type":"object","properties":{` +
+			`"keep":{"type":"integer","description":"How many of the newest messages stay; 10 if you do not say."}}}`,
+	}
+}
+
 // ToolOf returns which of the [Tools] a definition is, as [Answer] knows it; empty: none of
 // them. It is one that has its description, and its name at the end of its own: a program
 // with tools of the same names puts a prefix before ours.
 func ToolOf(t model.Tool) string {
-	for _, own := range recallDefinitions {
+	for _, own := range append(Tools(), SnipTool()) {
 		if t.Description == own.Description && strings.HasSuffix(t.Name, own.Name) {
 			return own.Name
 		}

@@ -151,7 +151,8 @@ func (l Live) plus(o Live) Live {
 func WriteLive(w io.Writer, rows []Live) error {
 	p := &printer{w: w}
 	table := [][]string{{
-		"policy", "requests", "tokens", "largest", "too large", "compactions", "summaries", "asked", "rules", "words", "results", "files",
+		"policy", "requests", "tokens", "largest", "too large", "compactions", "summaries", "asked",
+		"rules", "words", "results", "files",
 	}}
 	for _, r := range rows {
 		row := []string{
