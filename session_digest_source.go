@@ -33,7 +33,7 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 		for b := range facts[i].Blocks {
 			bf := &facts[i].Blocks[b]
 			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger().Entry(int(bf.Call)).SupersededBy > 0
-			m.Handles, m.Superseded = append(m.Handles, bf.Name.String()), append(m.Superseded, superseded)
+			m.Handles, m.Superseded = append(m.Handles, bf.Handle.String()), append(m.Superseded, superseded)
 		}
 		src.Msgs = append(src.Msgs, m)
 	}

@@ -89,3 +89,14 @@ func TestAllotHolds(t *testing.T) {
 		}
 	}
 }
+
+// TestRestoreOfFilesAlone gives files no sizes: they come back all the same.
+func TestRestoreOfFilesAlone(t *testing.T) {
+	want := Restore{Files: 3, PerFile: 5_000, Total: 15_000}
+	if got := (Restore{Files: 3}).filled(); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	if got := (Restore{Files: 3, PerFile: 100, Total: 200}).filled(); got != (Restore{Files: 3, PerFile: 100, Total: 200}) {
+		t.Errorf("what was given became %+v", got)
+	}
+}

@@ -157,7 +157,7 @@ func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept stri
 		Start: at, End: at + 1, Block: block, Hash: transcript.HashOf(whole),
 		Bytes: len(whole), Lines: text.LineCount(whole), Before: b.Tokens(r),
 	}
-	f.Handle = b.src.Name(f.Hash, transcript.Place{Start: at, End: at + 1, Block: block}).String()
+	f.Handle = b.src.Handle(f.Hash, transcript.Place{Start: at, End: at + 1, Block: block}).String()
 	show := func(file string) bool {
 		f.File, f.Stub = file, stub(f.Handle, file)
 		f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))

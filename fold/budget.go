@@ -87,15 +87,15 @@ func (l *Level) UnmarshalJSON(data []byte) error {
 // Budget says how much of a model's window a session may fill, and when to act. Zero
 // fields stand for defaults.
 type Budget struct {
-	Window int   `json:"window"` // the model's context window in tokens; 0: [model.DefaultWindow]
-	Output Level `json:"output"` // kept free for the answer; 0: an eighth of the window, at most 20,000
-	Buffer Level `json:"buffer"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
-	Yellow Level `json:"yellow"` // from here on prepare; 0: 60 %
+	Window int   `json:"window,omitzero"` // the model's context window in tokens; 0: [model.DefaultWindow]
+	Output Level `json:"output,omitzero"` // kept free for the answer; 0: an eighth of the window, at most 20,000
+	Buffer Level `json:"buffer,omitzero"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
+	Yellow Level `json:"yellow,omitzero"` // from here on prepare; 0: 60 %
 	// Red is where folding begins; 0: window less output reserve and buffer, and at most
 	// 80 % if no buffer is given, at least half the window if one is. A number of tokens
 	// that the window does not have counts as 0.
-	Red    Level `json:"red"`
-	Target Level `json:"target"` // where folding stops; 0: 50 %, and never more than three quarters of red
+	Red    Level `json:"red,omitzero"`
+	Target Level `json:"target,omitzero"` // where folding stops; 0: 50 %, and never more than three quarters of red
 }
 
 // Limits is a budget worked out in tokens. Target and Yellow are at most Red, Red is at

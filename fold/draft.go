@@ -121,7 +121,7 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 		return nil
 	}
 	f := d.add(&Fold{
-		Handle: bf.Name.String(), Lever: l.Name(), Reason: reason,
+		Handle: bf.Handle.String(), Lever: l.Name(), Reason: reason,
 		Start: ref.Message, End: ref.Message + 1, Block: ref.Block, Stub: stub,
 		Before: before, After: parts.Total(), Hash: bf.Hash, Bytes: int(bf.Bytes), Lines: int(bf.Lines), Parts: parts,
 	})
@@ -152,7 +152,7 @@ func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
 		if f.Hash, f.Bytes, f.Lines, err = d.Source.Measure(ctx, start, end); err != nil {
 			return nil, err
 		}
-		f.Handle = d.Source.Name(f.Hash, p).String()
+		f.Handle = d.Source.Handle(f.Hash, p).String()
 		d.spans[p] = f
 	}
 	return &f, nil
@@ -304,7 +304,7 @@ func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note 
 	bf := d.facts.Block(ref)
 	tool := "tool"
 	s := stub{
-		lines: int(bf.Lines), bytes: int(bf.Bytes), handle: bf.Name.String(), recall: d.o.Recall, note: note,
+		lines: int(bf.Lines), bytes: int(bf.Bytes), handle: bf.Handle.String(), recall: d.o.Recall, note: note,
 		cut: d.lay.In.Block(ref) != nil,
 	}
 	if bf.Call > 0 {

@@ -211,7 +211,7 @@ func (l *Layout) lateStub(bf *transcript.BlockFacts) string {
 	e := l.Ledger().Entry(int(bf.Call))
 	how := ""
 	if l.Recall != nil {
-		how = ". " + l.Recall(bf.Name.String())
+		how = ". " + l.Recall(bf.Handle.String())
 	}
 	const format = "[pleat: the result of call %d (%s %s), whose call is folded above, came now: %s, %s%s. " +
 		"Put here by a program, not typed by the user]"

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strconv"
@@ -49,10 +50,17 @@ type WrittenPage struct {
 
 // Restore says what comes back after a digest.
 type Restore struct {
-	Files   int  `json:"files,omitempty"`    // newest touched files
-	PerFile int  `json:"per_file,omitempty"` // tokens
-	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window
+	Files   int  `json:"files,omitempty"`    // newest touched files; 0: none
+	PerFile int  `json:"per_file,omitempty"` // tokens of each; 0: 5,000
+	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window; 0: those of all files
 	State   bool `json:"state,omitempty"`    // notes, loaded skills, calls of sub-agents without a result
+}
+
+// filled returns r with what its zero fields mean.
+func (r Restore) filled() Restore {
+	r.PerFile = cmp.Or(r.PerFile, 5_000)
+	r.Total = cmp.Or(r.Total, r.Files*r.PerFile)
+	return r
 }
 
 // Check refuses negative numbers.
@@ -95,7 +103,7 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	d := p.d
 	n := demand{
 		Limits: d.Limits, Goal: d.Goal, Overhead: d.o.Head.Total(), Fixed: d.Fixed(), Said: p.said(),
-		Model: d.o.Model, Page: tokens, Words: words, Restore: r,
+		Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
 	}
 	if told := p.Told(d.len()); told != nil {
 		n.Told = told.Tokens
@@ -228,7 +236,7 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	d := p.d
 	r := PageRequest{
 		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall, Handle: f.Handle,
-		Room: style.Room, Restore: style.Restore, Thrash: d.Reread,
+		Room: style.Room, Restore: style.Restore.filled(), Thrash: d.Reread,
 	}
 	if n := p.Told(f.End); style.AsIs && n != nil && n.End == f.End {
 		restored, err := d.o.Pages.Restored(ctx, r)

@@ -19,7 +19,7 @@ type Source interface {
 	Ledger() *ledger.Ledger                                   // what was done
 	Said() []userwords.Said                                   // what people said, oldest first
 	Tokens() tokens.MessageCounter                            // counts what plans write
-	Name(transcript.Hash, transcript.Place) transcript.Handle // that the content has or would get
+	Handle(transcript.Hash, transcript.Place) transcript.Handle // that the content has or would get
 
 	Block(ctx context.Context, ref transcript.BlockRef) (transcript.Block, error)
 	// Measure returns the hash and the size of messages start ≤ i < end as unfolding shows

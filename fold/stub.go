@@ -29,7 +29,7 @@ func (d *Draft) formatted(ctx context.Context, ref transcript.BlockRef, format, 
 		id = r.CallID
 	}
 	tokens := strconv.Itoa(int(bf.Tokens))
-	return Expand(format, "{tool}", tool, "{call_id}", id, "{tokens}", tokens, "{handle}", bf.Name.String()), nil
+	return Expand(format, "{tool}", tool, "{call_id}", id, "{tokens}", tokens, "{handle}", bf.Handle.String()), nil
 }
 
 // Result is a result as levers see it that fold single ones.

@@ -9,14 +9,14 @@ import (
 // else of its result; empty if there is none. The facts are those of the conversation.
 func (e *Entry) HandleIn(facts transcript.Facts) string {
 	if IsFileCall(e) && e.Outcome == toolcall.Succeeded {
-		if h := facts.Block(e.Call).Name.String(); h != "" {
+		if h := facts.Block(e.Call).Handle.String(); h != "" {
 			return h
 		}
 	}
 	if e.Outcome == toolcall.Unanswered {
 		return ""
 	}
-	return facts.Block(e.Result).Name.String()
+	return facts.Block(e.Result).Handle.String()
 }
 
 // SelectNamed returns the calls that the filter chooses, with their handles.

@@ -240,7 +240,7 @@ func (r SearchResult) Text() string {
 // found returns what can be shown of a candidate: its lines with those around them.
 func (x *searcher) found(c candidate) foundPlace {
 	bf := x.s.Facts().Block(c.ref)
-	handle := bf.Name.String()
+	handle := bf.Handle.String()
 	at := transcript.Place{Start: c.ref.Message, End: c.ref.Message + 1, Block: c.ref.Block}
 	p := foundPlace{hit: SearchHit{Source: x.s.source(at, handle), Score: c.score, Same: c.same}}
 	t := linesOf(x.text(c.ref))

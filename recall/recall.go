@@ -194,7 +194,7 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 		return transcript.Place{}, "", err
 	}
 	e := f.Ledger().Entry(n)
-	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Name.String())
+	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Handle.String())
 	p, ok := f.Place(name)
 	if !ok {
 		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n, ledger.CallLabel(&e), store.ErrNotFound)

@@ -63,7 +63,7 @@ func (f *Finder) staleness(call int) string {
 	if !ledger.IsFileCall(&by) && by.Outcome != toolcall.Unanswered {
 		ref = by.Result
 	}
-	handle := f.Facts().Block(ref).Name.String()
+	handle := f.Facts().Block(ref).Handle.String()
 	if handle == "" {
 		handle = fmt.Sprintf("call %d", by.Seq)
 	}

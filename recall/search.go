@@ -111,7 +111,7 @@ func (x *searcher) newest() []foundPlace {
 		for b := range x.s.Facts()[i].Blocks {
 			bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
 			asks := bf.Kind == transcript.KindToolCall && x.narrow.tool != "" // its result tells more
-			if asks || bf.Name == 0 || x.s.isHead(i) || !x.s.admits(&x.narrow, ref, bf) {
+			if asks || bf.Handle == 0 || x.s.isHead(i) || !x.s.admits(&x.narrow, ref, bf) {
 				continue
 			}
 			t := linesOf(x.text(ref))

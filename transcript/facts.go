@@ -19,7 +19,7 @@ type MessageFacts struct {
 // numbers take 32 bits: a block has less than 4 GB.
 type BlockFacts struct {
 	Hash   Hash   // of its text, as unfolding shows it
-	Name   Handle // 0: it has none
+	Handle   Handle // 0: it has none
 	Tokens uint32
 	Chars  uint32
 	Bytes  uint32
@@ -94,14 +94,14 @@ func (f Facts) Blank(i int) Message {
 func (f Facts) Longest(i int) string {
 	best := -1
 	for b, bf := range f[i].Blocks {
-		if bf.Name != 0 && (best < 0 || bf.Bytes > f[i].Blocks[best].Bytes) {
+		if bf.Handle != 0 && (best < 0 || bf.Bytes > f[i].Blocks[best].Bytes) {
 			best = b
 		}
 	}
 	if best < 0 {
 		return ""
 	}
-	return f[i].Blocks[best].Name.String()
+	return f[i].Blocks[best].Handle.String()
 }
 
 // Handle is the address of some content at a place: 8 characters of five bits each, 10 or

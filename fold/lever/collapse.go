@@ -22,7 +22,7 @@ type Collapse struct {
 	Keep   int `json:"keep,omitempty"`   // newest messages that stay
 }
 
-// Name returns "collapse".
+// Handle returns "collapse".
 func (Collapse) Name() string { return "collapse" }
 
 // Check refuses negative numbers.
@@ -210,7 +210,7 @@ func saidText(ctx context.Context, d *fold.Draft, f *fold.Fold, room int) (strin
 		if d.Recall(f.Handle) != "" {
 			b.WriteString(":")
 			for _, ref := range texts[:left] {
-				b.WriteString(" " + d.Facts().Block(ref).Name.String())
+				b.WriteString(" " + d.Facts().Block(ref).Handle.String())
 			}
 		}
 		b.WriteString("]\n")
@@ -222,7 +222,7 @@ func saidText(ctx context.Context, d *fold.Draft, f *fold.Fold, room int) (strin
 		}
 		words = strings.TrimSpace(words)
 		if bf := d.Facts().Block(ref); int(bf.Tokens) > share {
-			words = shortText(words, share, d.Count, foldedMark(d, bf.Name.String()))
+			words = shortText(words, share, d.Count, foldedMark(d, bf.Handle.String()))
 		}
 		fmt.Fprintf(&b, "- message %d: %s\n", ref.Message+1, words)
 	}

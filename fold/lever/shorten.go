@@ -20,7 +20,7 @@ type Shorten struct {
 	Injected int `json:"injected,omitempty"` // the same for what a program put there
 }
 
-// Name returns "shorten".
+// Handle returns "shorten".
 func (Shorten) Name() string { return "shorten" }
 
 // Check refuses negative numbers.
@@ -67,7 +67,7 @@ func (s Shorten) message(ctx context.Context, d *fold.Draft, i, most, keep int) 
 		if err != nil {
 			return err
 		}
-		how := d.Recall(bf.Name.String())
+		how := d.Recall(bf.Handle.String())
 		if how != "" {
 			how = "; the rest: " + how
 		}

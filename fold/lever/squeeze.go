@@ -16,7 +16,7 @@ type Squeeze struct {
 	Restore fold.Restore `json:"restore,omitzero"` // on its pages
 }
 
-// Name returns "squeeze".
+// Handle returns "squeeze".
 func (Squeeze) Name() string { return "squeeze" }
 
 // Check refuses negative numbers.
@@ -243,7 +243,7 @@ func (q *squeezing) shortenMessage(i, limit int) error {
 		if err != nil {
 			return err
 		}
-		mark := foldedMark(d, bf.Name.String())
+		mark := foldedMark(d, bf.Handle.String())
 		short := ""
 		switch blk := blk.(type) {
 		case transcript.ToolCall:

@@ -93,8 +93,8 @@ func (c *Conversation) Tokens() tokens.MessageCounter { return c.count }
 // Whole returns the tokens of all messages as they came.
 func (c *Conversation) Whole() int { return c.whole }
 
-// Name returns the handle that some content at a place has or would get.
-func (c *Conversation) Name(content transcript.Hash, p transcript.Place) transcript.Handle {
+// Handle returns the handle that some content at a place has or would get.
+func (c *Conversation) Handle(content transcript.Hash, p transcript.Place) transcript.Handle {
 	return c.Index.Name(content, p)
 }
 
@@ -205,7 +205,7 @@ func (c *Conversation) describeBlock(
 	if f.Kind == transcript.KindText {
 		c.ledger.Notice(txt)
 	}
-	f.Name = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
+	f.Handle = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
 }
 

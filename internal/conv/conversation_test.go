@@ -76,11 +76,11 @@ func TestFacts(t *testing.T) {
 	if !facts[1].Typed || facts[0].Typed || c.Whole() != facts.Tokens(0, c.Len()) || len(c.Said()) != 1 {
 		t.Errorf("typed %v, whole %d, said %v", facts[1].Typed, c.Whole(), c.Said())
 	}
-	p, ok := c.Place(result.Name.String())
-	if !ok || p != (transcript.Place{Start: 3, End: 4, Block: 0}) || c.Name(result.Hash, p) != result.Name {
+	p, ok := c.Place(result.Handle.String())
+	if !ok || p != (transcript.Place{Start: 3, End: 4, Block: 0}) || c.Handle(result.Hash, p) != result.Handle {
 		t.Errorf("the handle of the result leads to %+v", p)
 	}
-	if got := slices.Collect(c.Handles()); !slices.Contains(got, result.Name.String()) || len(got) != 8 {
+	if got := slices.Collect(c.Handles()); !slices.Contains(got, result.Handle.String()) || len(got) != 8 {
 		t.Errorf("handles: %v", got)
 	}
 	empty := Of(

@@ -196,7 +196,7 @@ func TestPayingFrom(t *testing.T) {
 
 func TestContent(t *testing.T) {
 	s := talked(2)
-	handle := s.Facts()[2].Blocks[0].Name.String()
+	handle := s.Facts()[2].Blocks[0].Handle.String()
 	p, _ := s.Place(handle)
 	if got, err := s.Content(t.Context(), p, handle); err != nil || !strings.HasPrefix(got, "line of 0\n") {
 		t.Errorf("%.20q, %v", got, err)

@@ -61,8 +61,8 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 		txt = text.CutText(txt, n/3) + "\n[…]\n" + text.CutEnd(txt, n*2/3)
 	}
 	back := ""
-	if in.Recall != nil && bf.Name != 0 {
-		back = " (" + in.Recall(bf.Name.String()) + ")"
+	if in.Recall != nil && bf.Handle != 0 {
+		back = " (" + in.Recall(bf.Handle.String()) + ")"
 	}
 	return what + back + ":\n" + fence.Block("result", txt) + "\n"
 }

@@ -237,7 +237,7 @@ func (w *changeWriter) head(f *fileChange) string {
 		fmt.Fprintf(&b, "%s#%d", " "[:min(i, 1)], seq)
 	}
 	ref := w.in.Ledger().Entries[f.last()-1].Call
-	if h := w.in.Facts().Block(ref).Name.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
+	if h := w.in.Facts().Block(ref).Handle.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
 		b.WriteString(" [" + h + "]")
 	}
 	b.WriteString("):\n")

@@ -70,7 +70,7 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 	last := 0
 	for _, want := range []string{
 		"Now the docs, see docs/limits.md.",
-		"message 8 [" + s.Facts()[7].Blocks[0].Name.String() + "], answering 1:",
+		"message 8 [" + s.Facts()[7].Blocks[0].Handle.String() + "], answering 1:",
 		"I used a mutex instead of atomics because `burst_size` and the window change together.",
 		"which is wrong since 4dc9e56",
 		"## What was done (tool calls)",

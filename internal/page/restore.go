@@ -198,7 +198,7 @@ func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 		b.WriteString(", ")
 	}
 	fmt.Fprintf(&b, "%s in call %d", verb, e.Seq)
-	if h := in.Facts().Block(ref).Name.String(); h != "" && in.Recall != nil {
+	if h := in.Facts().Block(ref).Handle.String(); h != "" && in.Recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
 	if n := len(f.changed); n > 0 {

@@ -124,7 +124,7 @@ func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
 		return list
 	}
 	bf := in.Facts().Block(ref)
-	src := source{ref: ref, handle: bf.Name, call: int(bf.Call), answers: -1, weight: 1}
+	src := source{ref: ref, handle: bf.Handle, call: int(bf.Call), answers: -1, weight: 1}
 	if bf.Call > 0 {
 		e := &in.Ledger().Entries[bf.Call-1]
 		switch {

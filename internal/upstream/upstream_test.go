@@ -36,10 +36,10 @@ func recorded[R interface {
 }
 
 var clients = map[string]client{
-	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(&anthropic.recorder{}, b) }},
-	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(&openai.chatRecorder{}, b) }},
+	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(anthropic.NewRecorder(nil, 0), b) }},
+	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(openai.NewChatRecorder(nil, 0), b) }},
 	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (model.Reply, error) {
-		return recorded(&openai.responsesRecorder{}, b)
+		return recorded(openai.NewResponsesRecorder(nil, 0), b)
 	}},
 	"gemini":       geminiClient("gemini-3.8-flash"),
 	"gemini-no-id": geminiClient("gemini-2.5-pro"),
@@ -53,7 +53,7 @@ func geminiClient(name string) client {
 	return client{
 		"/v1beta/models/" + name + ":generateContent", encode, gemini.DecodeReply,
 		func(b []byte) (model.Reply, error) {
-			return recorded(&gemini.recorder{}, b)
+			return recorded(gemini.NewRecorder(nil, 0), b)
 		},
 	}
 }
