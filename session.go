@@ -30,7 +30,9 @@ import (
 // [model.DefaultWindow] tokens, exact counting with o200k_base, no observers.
 type Options struct {
 	Policy fold.Policy // zero: the policy "default"
-	Budget fold.Budget // zero fields: the policy's, else from the model, else the defaults
+	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the
+	// policy's or the model's, whichever is smaller; a Window given here is used as it is.
+	Budget fold.Budget
 	Model  model.Model // what the session talks to; zero: unknown
 
 	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,

@@ -207,7 +207,8 @@ func (s *Session) rates() model.Rates {
 	return model.Rates{Write: max(p.CacheWrite, p.Input) / p.Input, Read: p.CacheRead / p.Input}
 }
 
-// Plan says what compacting now would do, and does nothing.
+// Plan returns the folds that [Session.Compact] would make now with this focus, and makes none:
+// nothing is stored, and no model is asked, so code writes the digest in it.
 func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

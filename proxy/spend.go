@@ -12,14 +12,14 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// What requests came to.
+// What requests used and cost: the sums of one kind, a row for each conversation, and all of it.
 type (
 	Tally   = bill.Tally
 	BillRow = bill.Row
 	Bill    = bill.Bill
 )
 
-// Bill reads from the store what requests came to.
+// Bill reads from the store what requests used and cost.
 func (h *Handler) Bill(ctx context.Context) (Bill, error) { return h.rw.book.Bill(ctx) }
 
 // used puts what the provider reported for one request on the exchange's account.

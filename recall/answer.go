@@ -33,8 +33,7 @@ type Session interface {
 	Notes() []transcript.Note
 	Pin(ctx context.Context, text string) error
 	Unpin(ctx context.Context, text string) error
-	// Compact folds now and returns the number of folds and the tokens of the view
-	// before and after; none is true if nothing could be folded.
+	// Compact folds now and says what came of it.
 	Compact(ctx context.Context, focus string) (Compacted, error)
 }
 

@@ -19,7 +19,7 @@ import (
 // things, with nobody speaking in between.
 type Collapse struct {
 	Rounds int `json:"rounds,omitempty"` // least rounds of a stretch; 0: it folds nothing
-	Keep   int `json:"keep,omitempty"`   // newest messages that stay
+	Keep   int `json:"keep,omitempty"`   // newest messages that stay; 0: none
 }
 
 // Handle returns "collapse".

@@ -11,7 +11,7 @@ import (
 // words, pins, tasks and the ledger); the rest is written by a model and checked, or by
 // code where no model can be asked.
 type Digest struct {
-	Keep   int    `json:"keep,omitempty"`   // newest messages that stay
+	Keep   int    `json:"keep,omitempty"`   // newest messages that stay; 0: none but an open round
 	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
 	Whole  bool   `json:"whole,omitempty"`  // everything is replaced but a round that waits for results
 	Tokens int    `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
@@ -21,8 +21,8 @@ type Digest struct {
 	// Spare is how much other levers may hide and spare the view a page, goal/spare tokens: of
 	// what they hide a page says more than they do. 0: any amount.
 	Spare   int          `json:"spare,omitempty"`
-	Restore fold.Restore `json:"restore,omitzero"` // what comes back on the page
-	Ask     fold.Ask     `json:"ask,omitzero"`     // how a model is asked for it
+	Restore fold.Restore `json:"restore,omitzero"` // what comes back on the page; zero: nothing
+	Ask     fold.Ask     `json:"ask,omitzero"`     // how a model is asked for it; zero: as docs/digest.md says
 }
 
 // Name returns "digest".

@@ -17,7 +17,7 @@ import (
 // system prompt stands elsewhere.
 type Shorten struct {
 	Typed    int `json:"typed,omitempty"`    // a text may take target/typed tokens; 0: any number
-	Injected int `json:"injected,omitempty"` // the same for what a program put there
+	Injected int `json:"injected,omitempty"` // the same for what a program put there; 0: any number
 }
 
 // Handle returns "shorten".

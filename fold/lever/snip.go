@@ -12,8 +12,8 @@ import (
 // Snip folds the middle of a very long conversation.
 type Snip struct {
 	Above   int          `json:"above,omitempty"`  // folds when more messages than this are shown; 0: never
-	Head    int          `json:"head,omitempty"`   // first messages that stay
-	Tail    int          `json:"tail,omitempty"`   // newest messages that stay
+	Head    int          `json:"head,omitempty"`   // first messages that stay; 0: those before the first answer
+	Tail    int          `json:"tail,omitempty"`   // newest messages that stay; 0: none
 	Stub    string       `json:"stub,omitempty"`   // {n}, {handle}; empty: a page with user words and ledger
 	Main    bool         `json:"main,omitempty"`   // only in the main conversation, not in a sub-agent's
 	Restore fold.Restore `json:"restore,omitzero"` // on its page; it restores no files

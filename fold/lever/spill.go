@@ -23,7 +23,7 @@ type Spill struct {
 	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
 	Tools   map[string]int `json:"tools,omitempty"`   // other limits for tools, by name or by class ("@shell")
 	Message int            `json:"message,omitempty"` // the same for all results of an answer: the largest go first
-	Preview int            `json:"preview,omitempty"` // characters that are shown
+	Preview int            `json:"preview,omitempty"` // characters that are shown; 0: none
 	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: none is
 	Dir     string         `json:"dir,omitempty"`     // folder for plain copies, where the session keeps such; empty: none
 	Stub    string         `json:"stub,omitempty"`    // {size}, {path} (or how to unfold), {preview}, {handle}; empty: pleat's own

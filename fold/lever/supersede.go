@@ -13,7 +13,7 @@ import (
 // Supersede folds results that a later one made stale or showed again: files that were read
 // or changed again, repeated calls, failures that were mended since.
 type Supersede struct {
-	Keep   int      `json:"keep,omitempty"`   // newest results that stay
+	Keep   int      `json:"keep,omitempty"`   // newest results that stay; 0: none
 	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read")
 	Stub   string   `json:"stub,omitempty"`   // as in Mask
 }

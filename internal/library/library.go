@@ -1,4 +1,4 @@
-// Package library is the sessions that a user has, as one list: files that agents left in
+// Package library lists the sessions that a user has: files that agents left in
 // their folders, and sessions in a store. Each can be opened as a [pleat.Session].
 //
 //	lib := library.New(library.Options{Home: home, Store: st})

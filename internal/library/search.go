@@ -85,7 +85,7 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 	return recall.SearchResult{Answers: found}, err
 }
 
-// Apart is a result for somebody who does not see the session's view.
+// Apart returns a search result for somebody who does not see the session's view.
 func Apart(r recall.SearchResult) recall.SearchResult {
 	for _, a := range r.Answers {
 		for i := range a.Hits {

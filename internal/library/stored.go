@@ -149,7 +149,7 @@ func FindStored(ctx context.Context, st Store, tenant, name string) (store.Sessi
 		func(i store.SessionInfo) bool { return name != "" && strings.HasPrefix(i.Key.Session, name) })
 }
 
-// Begins is what the user of a stored session said first, on one line, because names alone
+// Begins returns what the user of a stored session said first, on one line, because names alone
 // say little. It is empty if there is no such message near the beginning.
 func Begins(ctx context.Context, st store.Store, key store.SessionKey) (string, error) {
 	looked := 0
