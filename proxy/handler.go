@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"log/slog"
@@ -192,5 +194,19 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(on.Refuse("api_error", "pleat got no reply from the upstream"))
+	_, _ = w.Write(on.Refuse("api_error", "pleat got no reply from "+cmp.Or(r.URL.Host, "the upstream")+cause(err)))
+}
+
+// cause says why there is no reply, if the network is to blame: other errors are nobody else's
+// business.
+func cause(err error) string {
+	if e, ok := errors.AsType[*url.Error](err); ok { // its URL may have a key
+		err = e.Err
+	}
+	var network net.Error
+	var unsafe *tls.CertificateVerificationError
+	if errors.As(err, &network) || errors.As(err, &unsafe) || errors.Is(err, errIdle) || errors.Is(err, io.EOF) {
+		return ": " + err.Error()
+	}
+	return ""
 }

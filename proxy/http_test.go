@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"regexp"
 	"strings"
 	"testing"
@@ -468,5 +469,29 @@ func TestRecallFile(t *testing.T) {
 	}
 	if strings.Contains(body, `"name":"unfold"`) {
 		t.Error("recall tools are there too")
+	}
+}
+
+// Where the upstream cannot be reached, the client is told which one, and why.
+func TestUnreachable(t *testing.T) {
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	host := strings.TrimPrefix(gone.URL, "http://")
+	base, err := url.Parse(gone.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, err := NewHandler(&Options{Gemini: base, Store: store.NewMemory()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	r := httptest.NewRequest(http.MethodPost, "/v1beta/models/m:generateContent?key=hunter2", strings.NewReader(`{}`))
+	r.Host = "localhost"
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	if got := w.Body.String(); w.Code != http.StatusBadGateway || !strings.Contains(got, "no reply from "+host+": dial tcp") ||
+		strings.Contains(got, "hunter2") {
+		t.Errorf("the client got %d %s", w.Code, got)
 	}
 }

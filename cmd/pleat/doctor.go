@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -47,7 +48,7 @@ The exit code is 1 if something is.`,
 			return err
 		}
 		if n := d.count("wrong"); n > 0 {
-			return fmt.Errorf("%s to mend", term.Plural(n, "thing"))
+			return fmt.Errorf("%s found", term.Plural(n, "problem"))
 		}
 		return nil
 	}
@@ -132,11 +133,28 @@ func (d *doctor) examineStore(ctx context.Context) {
 		}
 		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
 	case path != "" && missing(path):
+		if err := canMake(filepath.Dir(path)); err != nil {
+			d.add("store", "wrong", fmt.Sprintf("none yet, and %s cannot be made: %v", path, err),
+				"name another with --store or PLEAT_STORE, or see to the folder's permissions")
+			return
+		}
 		d.add("store", "note", "none yet; \"pleat compact FILE\" or \"pleat run\" makes "+path, "")
 	default:
 		d.add("store", "wrong", term.WithoutPassword(err.Error()),
 			"name another with --store or PLEAT_STORE, or see to its permissions and its key")
 	}
+}
+
+// canMake reports why a folder cannot be made or written to; nil: it can.
+func canMake(dir string) error {
+	for missing(dir) && filepath.Dir(dir) != dir {
+		dir = filepath.Dir(dir)
+	}
+	try, err := os.MkdirTemp(dir, ".pleat-*")
+	if err != nil {
+		return err
+	}
+	return os.Remove(try)
 }
 
 func missing(path string) bool {
@@ -274,7 +292,7 @@ func (d *doctor) examineInside(c client) {
 		d.add("agents", "wrong", err.Error(), "delete the file")
 	case s.Error != "":
 		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error),
-			"mend that, or pleat setup "+c.name+" --inside --undo")
+			"fix that, or pleat setup "+c.name+" --inside --undo")
 	case s.Ended.IsZero() && time.Since(s.Begun) > hookTime:
 		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.title, when), again)
 	default:

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/signal"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -48,6 +49,10 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 	}
 	if e, ok := errors.AsType[exitError](err); ok {
 		return e.code
+	}
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		p.Note("pleat: stopped\n")
+		return 130
 	}
 	msg := err.Error()
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
@@ -191,7 +196,11 @@ func flagError(c *cobra.Command, err error) error {
 	if e, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		msg += term.DidYouMean("--", e.GetSpecifiedName(), names)
+		if name := e.GetSpecifiedName(); name == "port" && slices.Contains(names, "listen") {
+			msg += " (did you mean --listen 127.0.0.1:PORT?)" // no name is near
+		} else {
+			msg += term.DidYouMean("--", name, names)
+		}
 	}
 	if e, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		value, about := pflag.UnquoteUsage(e.GetFlag())

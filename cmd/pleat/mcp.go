@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -87,6 +89,10 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	}
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
 	if f.http == "" {
+		if p.Interactive() {
+			p.Note("pleat: this is a server for agents, which start it themselves and speak JSON with it here. " +
+				"\"pleat mcp install CLIENT\" sets one up; Ctrl-C ends this one.\n")
+		}
 		return mcp.Serve(ctx, srv, p.Stdin, p.Stdout)
 	}
 	l, err := net.Listen("tcp", f.http)
@@ -129,9 +135,9 @@ pleat mcp install codex --undo`,
 	edit.declare(c.Flags())
 	c.ValidArgs = mcpClientNames()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		program, err := os.Executable()
-		if err != nil {
-			return fmt.Errorf("find this program: %w", err)
+		program, err := installed()
+		if err != nil && !edit.undo {
+			return err
 		}
 		i := slices.Index(mcpClientNames(), args[0])
 		if i < 0 {
@@ -142,6 +148,23 @@ pleat mcp install codex --undo`,
 	})
 	return c
 }
+
+// installed is the path of this program, for the configuration of clients that start it. What
+// "go run" builds is not there for long.
+func installed() (string, error) {
+	program, err := os.Executable()
+	if err != nil {
+		return "", fmt.Errorf("find this program: %w", err)
+	}
+	if goRun.MatchString(filepath.ToSlash(program)) {
+		return "", fmt.Errorf("%s was built by \"go run\" and will be deleted: install pleat with \"go install ./cmd/pleat\" "+
+			"and run it again with that", program)
+	}
+	return program, nil
+}
+
+// goRun is where "go run" builds programs, and where it keeps them for the next time.
+var goRun = regexp.MustCompile(`/go-build[^/]*/b\d+/exe/[^/]+$|/[0-9a-f]{64}-d/[^/]+$`)
 
 // mcpClient is a client, and what makes pleat one of the MCP servers in its configuration.
 type mcpClient struct {

@@ -66,3 +66,18 @@ func TestMCPStops(t *testing.T) {
 		t.Errorf("it ends with %d", got)
 	}
 }
+
+// The programs of "go run" are told from others.
+func TestGoRun(t *testing.T) {
+	for path, want := range map[string]bool{
+		"/tmp/go-build2304/b001/exe/pleat":                                    true,
+		"/home/u/.cache/go-build/ab/" + strings.Repeat("0f", 32) + "-d/pleat": true,
+		"/tmp/go-build2304/b001/pleat.test":                                   false,
+		"/home/u/go/bin/pleat":                                                false,
+		"/home/u/exe/pleat":                                                   false,
+	} {
+		if got := goRun.MatchString(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+}

@@ -160,7 +160,7 @@ func (f *proxyFlags) options(
 	o.Report = func(r proxy.Report) {
 		t.add(r)
 		tel.Exchange(r)
-		logExchange(log, r)
+		f.logExchange(log, r)
 	}
 	closeDir, err := keepIn(f.dir, o)
 	if err != nil {
@@ -290,32 +290,6 @@ func upstreamURL(s string) (*url.URL, error) {
 	return u, nil
 }
 
-// logExchange logs what happened to a request, and nothing of what was said.
-func logExchange(log *slog.Logger, r proxy.Report) {
-	if r.Session.Session == "" && r.Err == nil {
-		return // passed on unchanged
-	}
-	attrs := []any{
-		"session", r.Session.Session, "wire", string(r.Format), "model", r.Model, "status", r.Status,
-		"messages", r.Messages, "tokens", r.Snapshot.Tokens, "state", r.Snapshot.State.String(),
-		"added", r.Added.Round(10 * time.Microsecond), "took", r.Took.Round(time.Millisecond),
-	}
-	if r.Folded {
-		attrs = append(attrs, "whole", r.Snapshot.Whole, "epochs", r.Epochs)
-	}
-	if r.Hidden > 0 {
-		attrs = append(attrs, "hidden", r.Hidden)
-	}
-	if r.Retried {
-		attrs = append(attrs, "retried", true)
-	}
-	if r.Err != nil {
-		log.Warn("request", append(attrs, "err", r.Err)...)
-		return
-	}
-	log.Info("request", attrs...)
-}
-
 // serve runs the proxy until it is told to stop, then waits for streams to end.
 func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	token, err := readToken(f.tokenFile)
@@ -377,7 +351,7 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 	case <-ctx.Done():
 	}
 	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second one ends the program at once
-	log.Info("stopping: waiting for open streams")
+	log.Info("stopping; replies that are under way may end first")
 	end, cancel := context.WithTimeout(context.Background(), drainTime)
 	defer cancel()
 	err := server.Shutdown(end)
@@ -386,17 +360,6 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 	}
 	<-failed
 	return err
-}
-
-func (f *proxyFlags) logger(p *term.Console) *slog.Logger {
-	o := &slog.HandlerOptions{}
-	if f.quiet {
-		o.Level = slog.LevelWarn
-	}
-	if f.asJSON {
-		return slog.New(slog.NewJSONHandler(p.Stderr, o))
-	}
-	return slog.New(slog.NewTextHandler(p.Stderr, o))
 }
 
 func readToken(file string) (string, error) {

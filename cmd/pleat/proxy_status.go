@@ -8,14 +8,17 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -66,46 +69,80 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console) error {
 	if err := json.Unmarshal(body, &s); err != nil {
 		return fmt.Errorf("read the proxy's status: %w", err)
 	}
+	f.entitle(ctx, p, s.Sessions)
 	return p.Output(f.asJSON, s)
+}
+
+// entitle finds how sessions begin, if their store can be read from here. The proxy does not
+// tell: its clients may see the status, and not what others said.
+func (f *proxyFlags) entitle(ctx context.Context, p *term.Console, list []proxySessionJSON) {
+	st, _, err := stores.OpenAs(ctx, p, f.store, stores.ReadOnly)
+	if err != nil {
+		return
+	}
+	defer st.Close()
+	for i, j := range list {
+		list[i].title, _ = library.Begins(ctx, st, store.SessionKey{Tenant: j.Tenant, Session: j.Session})
+	}
 }
 
 func (s proxyStatus) Print(p *term.Page) {
 	if s.Draining {
 		p.Line("draining: new conversations pass unchanged")
 	}
-	rows := [][]string{{
-		"SESSION", "MODEL", "REQUESTS", "CONTEXT", "FOLDS", "SENT", "GOT", "CACHE READ", "SPENT",
-		"WITHOUT",
-	}}
-	row := func(name, model, context string, folds string, t proxy.Tally) {
-		cached := "-"
-		if t.Prompt > 0 {
-			cached = term.Percent(int(t.CacheRead), int(t.Prompt))
-		}
-		rows = append(rows, []string{
-			name, model, fmt.Sprint(t.Requests), context, folds,
-			term.ByteSize(t.BytesIn), term.ByteSize(t.BytesOut), cached, dollars(t.USD), dollars(t.Without),
-		})
-	}
 	for _, j := range s.Sessions {
-		name, context, folds := p.Clip(j.Session, 14), "-", "-"
-		if j.Messages > 0 {
-			context, folds = fmt.Sprintf("%.0f %% %s", j.Snapshot.Utilization*100, j.Snapshot.State), fmt.Sprint(j.Folds)
+		title := cmp.Or(term.OneLine(j.title), p.Clip(j.Session, 14))
+		if j.Session == "" {
+			title = "requests of no session, such as those for titles"
 		}
-		row(cmp.Or(name, "(none)"), p.Clip(j.Model, 20), context, folds, j.Tally)
+		p.Line("%s", p.Bold(p.Clip(title, p.Width)))
+		about := []string{j.Model}
+		if j.Messages > 0 {
+			about = append(about, fmt.Sprintf("%.0f %% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
+		}
+		p.Hang("  ", strings.Join(append(about, billed(j.Tally)...), " · "))
 	}
-	row("all", "", "", "", s.All)
-	p.Table(rows)
 	if len(s.Sessions) == 0 {
 		p.Line("no conversation has come through yet")
+	} else {
+		p.Line("%s", p.Bold("all"))
+		p.Hang("  ", strings.Join(billed(s.All), " · "))
 	}
 	p.Line("memory: %s of %s", term.ByteSize(s.Memory.Used), term.ByteSize(s.Memory.Limit))
 	if s.All.Passed > 0 {
-		p.Line("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
-			term.Plural(s.All.Passed, "request"))
+		p.Hang("", fmt.Sprintf("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
+			term.Plural(s.All.Passed, "request")))
 	}
-	p.Line("SENT is what clients sent, GOT what providers got for it, hidden rounds included. WITHOUT is about what the " +
-		"clients' own requests would have cost. (none) are requests of no session, such as those for titles.")
+	if s.All.USD > 0 {
+		p.Hang("", "Costs are by the price list; \"instead of\" is about what the clients' own requests would have cost.")
+	}
+}
+
+// billed says what became of requests.
+func billed(t proxy.Tally) []string {
+	out := []string{term.Plural(t.Requests, "request"), foldedTimes(t.Epochs)}
+	if t.Epochs > 0 {
+		out = append(out, fmt.Sprintf("sent %s instead of %s", term.ByteSize(t.BytesOut), term.ByteSize(t.BytesIn)))
+	} else {
+		out = append(out, "sent "+term.ByteSize(t.BytesOut))
+	}
+	if t.CacheRead > 0 {
+		out = append(out, term.Percent(int(t.CacheRead), int(t.Prompt))+" read from the cache")
+	}
+	if t.USD > 0 || t.Without > 0 {
+		out = append(out, fmt.Sprintf("%s instead of %s", dollars(t.USD), dollars(t.Without)))
+	}
+	return out
+}
+
+func foldedTimes(epochs int) string {
+	switch epochs {
+	case 0:
+		return "nothing folded"
+	case 1:
+		return "folded once"
+	}
+	return fmt.Sprintf("folded %d times", epochs)
 }
 
 func dollars(usd float64) string {
@@ -119,8 +156,9 @@ func dollars(usd float64) string {
 type tally struct {
 	metrics http.Handler
 
-	mu  sync.Mutex
-	all proxy.Tally
+	mu            sync.Mutex
+	all           proxy.Tally
+	folded, whole int // tokens of the views, and of the conversations
 
 	requests *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
@@ -176,15 +214,32 @@ func (t *tally) add(r proxy.Report) {
 	t.usd.WithLabelValues("without").Add(r.Without)
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	t.all.Requests++
 	t.all.Epochs += r.Epochs
+	t.folded += r.Snapshot.Tokens
+	t.whole += r.Snapshot.Whole
 	t.all.BytesIn += int64(r.BytesIn)
 	t.all.BytesOut += int64(r.BytesOut)
 }
 
-func (t *tally) sum() proxy.Tally {
+// closing says what became of the requests of a client.
+func (t *tally) closing(observed bool) string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.all
+	all := t.all
+	line := term.Plural(all.Requests, "request")
+	switch sent := term.ByteSize(all.BytesOut); {
+	case observed && all.Epochs == 0:
+		return line + ", sent unchanged; pleat would have folded nothing"
+	case observed:
+		return fmt.Sprintf("%s, sent unchanged; pleat would have %s and sent %s tokens instead of %s, %s less",
+			line, foldedTimes(all.Epochs), term.Short(t.folded), term.Short(t.whole), term.Percent(t.whole-t.folded, t.whole))
+	case all.Epochs == 0:
+		return line + ", " + sent + " sent; nothing had to be folded"
+	default:
+		return fmt.Sprintf("%s, %s; sent %s instead of %s; what was folded is in the store (\"pleat store list\")",
+			line, foldedTimes(all.Epochs), sent, term.ByteSize(all.BytesIn))
+	}
 }
 
 // proxyStatus is what "pleat proxy status --json" prints.
@@ -203,6 +258,8 @@ type proxySessionJSON struct {
 	Messages int           `json:"messages"`
 	Folds    int           `json:"folds"`
 	Snapshot fold.Snapshot `json:"snapshot"`
+
+	title string // how it begins
 }
 
 func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {

@@ -33,12 +33,12 @@ when the client does. CLIENT is claude, codex, opencode, pi, gemini, qwen, goose
 copilot, or any other program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or
 GOOGLE_GEMINI_BASE_URL. The client uses its own keys and logins as before. If these variables
 are set already, the proxy forwards to where they point, unless --upstream-anthropic,
---upstream-openai or --upstream-gemini says otherwise. At the end it says what was folded, or
-that nothing came through the proxy. The exit code is the client's. "pleat setup" lists all
+--upstream-openai or --upstream-gemini says otherwise. At the end it says what was sent,
+and what was folded. The exit code is the client's. "pleat setup" lists all
 agents, also those that can only be set up or not be used at all, and why.`,
 		Example: `pleat wrap claude
-pleat wrap codex -- exec 'Mend the build.'
-pleat wrap --window 100k opencode -- run 'Mend the build.'
+pleat wrap codex -- exec 'Fix the build.'
+pleat wrap --window 100k opencode -- run 'Fix the build.'
 pleat wrap -- python agent.py`,
 	}
 	fs := c.Flags()
@@ -147,11 +147,10 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 	if errors.Is(err, exec.ErrNotFound) {
 		return err
 	}
-	if all := front.tally.sum(); came.Load() == 0 {
+	if came.Load() == 0 {
 		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
-	} else if all.Epochs > 0 {
-		p.Note("pleat: %s, %s of %s went out; what was folded is in the store (\"pleat store list\")\n",
-			term.Plural(all.Epochs, "epoch"), term.ByteSize(all.BytesOut), term.ByteSize(all.BytesIn))
+	} else {
+		p.Note("pleat: %s\n", front.tally.closing(f.observe))
 	}
 	return err
 }

@@ -119,7 +119,7 @@ func TestWrapClients(t *testing.T) {
 		if !strings.Contains(out.String(), "All 10 steps are done") {
 			t.Errorf("the client says:\n%s", tail(out.String(), 2000))
 		}
-		if !strings.Contains(errs.String(), "went out; what was folded is in the store") {
+		if !strings.Contains(errs.String(), "what was folded is in the store") {
 			t.Errorf("wrap does not say that it folded:\n%s", tail(errs.String(), 2000))
 		}
 		checkExchanges(t, s.Log(), 0, true)

@@ -33,6 +33,24 @@ func (l *screenLog) String() string {
 	return l.text.String()
 }
 
+// What stood on the screen before the run stays: lines that come at once are not put above a
+// frame as high as the screen.
+func TestScreenBeforeStays(t *testing.T) {
+	log := &screenLog{}
+	u := newUI(strings.NewReader(""), log, func() {}, tea.WithWindowSize(60, 20))
+	err := u.run(t.Context(), func(context.Context) error {
+		_, err := io.WriteString(u, "hello\n")
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := log.String(); !strings.Contains(text, "hello") || strings.Contains(text, "\x1b[19B") ||
+		strings.Contains(text, "\x1b[20A") {
+		t.Errorf("the terminal was sent %q", text)
+	}
+}
+
 // What is typed at a terminal: Ctrl-C is not the end of input, after either the next line
 // can be read, and the arrows bring back what was typed before.
 func TestTypedLines(t *testing.T) {

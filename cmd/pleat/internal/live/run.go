@@ -336,7 +336,11 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
 	case f.resume != "":
-		return f.store.Key(f.resume), nil
+		info, err := stores.Find(ctx, r.store, f.store, f.resume)
+		if errors.Is(err, store.ErrNotFound) {
+			err = fmt.Errorf("no such session: %w", err)
+		}
+		return info.Key, err
 	case f.session != "":
 		return f.store.Key(f.session), nil
 	}

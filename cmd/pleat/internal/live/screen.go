@@ -37,6 +37,7 @@ type runScreen struct {
 	partial  string                   // the line of the model's text that has not ended
 	code     bool                     // that line is in a block of code
 	folds    map[string][]term.Styled // of the epochs that are being told, by session
+	failed   term.Styled              // an error; what ends the run is told by whoever started it
 	told     fold.State
 	toldOnce bool
 }
@@ -51,6 +52,11 @@ func (r *runScreen) observe(e agent.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	indent := term.Styled(strings.Repeat("  ", e.Depth))
+	failed := r.failed
+	ended := e.Kind == agent.EventDone && e.Depth == 0 && e.Done.Stop != agent.StopDone
+	if r.failed = ""; failed != "" && !ended {
+		r.line(failed)
+	}
 	switch e.Kind {
 	case agent.EventSnapshot:
 		if e.Depth == 0 {
@@ -101,7 +107,7 @@ func (r *runScreen) observe(e agent.Event) {
 		if errors.Is(e.Err, context.Canceled) {
 			return // reported elsewhere
 		}
-		r.line(indent + r.s.Style("31", "  ✗ "+term.Clip(term.OneLine(e.Error), 300)))
+		r.failed = indent + r.s.Style("31", "  ✗ "+term.Clip(term.OneLine(e.Error), 300))
 	case agent.EventDone:
 		if e.Depth == 0 {
 			r.endLine()

@@ -32,6 +32,7 @@ type ui struct {
 	interrupt func() // stops what is going on
 	out       *os.File
 	width     atomic.Int64
+	drawn     chan struct{} // closed when the first frame is on the terminal
 
 	mu   sync.Mutex
 	rest string // of a line that has not ended
@@ -39,13 +40,44 @@ type ui struct {
 
 // newUI makes the terminal. interrupt is called for Ctrl-C while nothing is asked.
 func newUI(in io.Reader, out io.Writer, interrupt func(), opts ...tea.ProgramOption) *ui {
-	u := &ui{interrupt: interrupt}
-	u.out, _ = out.(*os.File)
+	u := &ui{interrupt: interrupt, drawn: make(chan struct{})}
+	watch := frameWatch{out, sync.OnceFunc(func() { close(u.drawn) })}
+	if file, ok := out.(*os.File); ok {
+		u.out, out = file, terminalWatch{file, watch}
+	} else {
+		out = watch
+	}
 	u.width.Store(term.DefaultWidth)
 	opts = append(opts, tea.WithInput(in), tea.WithOutput(out), tea.WithoutSignalHandler())
 	u.prog = tea.NewProgram(&uiModel{ui: u, input: newInput()}, opts...)
 	return u
 }
+
+// firstFrame is what the terminal shows until the work begins. Before a frame is drawn, lines
+// must not be added above: the renderer takes the whole screen for its own, and clears it.
+const firstFrame = "…"
+
+// frameWatch is a terminal's output that tells when the first frame was written.
+type frameWatch struct {
+	io.Writer
+	drawn func()
+}
+
+func (w frameWatch) Write(b []byte) (int, error) {
+	n, err := w.Writer.Write(b)
+	if strings.Contains(string(b), firstFrame) {
+		w.drawn()
+	}
+	return n, err
+}
+
+// terminalWatch is the same for a terminal, whose size and modes are those of the file.
+type terminalWatch struct {
+	*os.File
+	watch frameWatch
+}
+
+func (w terminalWatch) Write(b []byte) (int, error) { return w.watch.Write(b) }
 
 // run shows the terminal for as long as work takes. If work panics, so does run, once the
 // terminal is as it was.
@@ -63,6 +95,11 @@ func (u *ui) run(ctx context.Context, work func(context.Context) error) error {
 				panicked = fmt.Sprintf("%v\n\n%s", p, debug.Stack())
 			}
 		}()
+		select {
+		case <-u.drawn:
+			u.prog.Send(drawnMsg{})
+		case <-ctx.Done():
+		}
 		failed = work(ctx)
 		u.flush()
 	}()
@@ -143,8 +180,11 @@ type answer struct {
 // statusMsg is what stands below the text: the line that is coming in, and the meter.
 type statusMsg struct{ partial, meter string }
 
-// overMsg ends the program.
-type overMsg struct{}
+// drawnMsg begins the program, overMsg ends it.
+type (
+	drawnMsg struct{}
+	overMsg  struct{}
+)
 
 // uiModel is the state of the terminal.
 type uiModel struct {
@@ -156,6 +196,7 @@ type uiModel struct {
 	history []string
 	at      int // in the history; its length: what is being typed
 	height  int
+	drawn   bool // the first frame
 	over    bool
 }
 
@@ -185,6 +226,8 @@ func (m *uiModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.status = msg
 	case question:
 		m.ask(msg)
+	case drawnMsg:
+		m.drawn = true
 	case overMsg:
 		m.over = true
 		return m, tea.Quit
@@ -269,8 +312,11 @@ func (m *uiModel) recall(by int) {
 }
 
 func (m *uiModel) View() tea.View {
-	if m.over {
+	switch {
+	case m.over:
 		return tea.NewView("")
+	case !m.drawn:
+		return tea.NewView(firstFrame)
 	}
 	width := int(m.ui.width.Load())
 	var lines []string

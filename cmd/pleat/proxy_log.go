@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/proxy"
+)
+
+func (f *proxyFlags) logger(p *term.Console) *slog.Logger {
+	level := slog.LevelInfo
+	if f.quiet {
+		level = slog.LevelWarn
+	}
+	if f.asJSON {
+		return slog.New(slog.NewJSONHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	}
+	return slog.New(&lineLog{w: p.Stderr, level: level})
+}
+
+// lineLog writes records as lines for people: the time of day, and what happened.
+type lineLog struct {
+	w     io.Writer
+	level slog.Level
+	mu    sync.Mutex
+}
+
+func (l *lineLog) Enabled(_ context.Context, level slog.Level) bool { return level >= l.level }
+
+func (l *lineLog) Handle(_ context.Context, r slog.Record) error {
+	line := r.Time.Format(time.TimeOnly) + "  "
+	if r.Level >= slog.LevelWarn {
+		line += "warning: "
+	}
+	line += r.Message
+	r.Attrs(func(a slog.Attr) bool {
+		line += fmt.Sprintf(", %s: %s", a.Key, term.OneLine(a.Value.String()))
+		return true
+	})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err := io.WriteString(l.w, term.WithoutPassword(line)+"\n")
+	return err
+}
+
+// WithAttrs and WithGroup complete [slog.Handler]; nobody here uses them.
+func (l *lineLog) WithAttrs([]slog.Attr) slog.Handler { return l }
+
+func (l *lineLog) WithGroup(string) slog.Handler { return l }
+
+// logExchange logs what happened to a request, and nothing of what was said.
+func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Report) {
+	if r.Session.Session == "" && r.Err == nil {
+		return // passed on unchanged
+	}
+	level, text, attrs := slog.LevelInfo, "request", []any(nil)
+	if f.asJSON {
+		attrs = exchangeAttrs(r)
+	} else {
+		text = exchangeLine(r, f.observe)
+	}
+	if r.Err != nil {
+		level, attrs = slog.LevelWarn, append(attrs, "err", r.Err)
+	}
+	log.Log(context.Background(), level, text, attrs...)
+}
+
+// exchangeLine is a request for people, the parts that are always there first.
+func exchangeLine(r proxy.Report, observed bool) string {
+	s := r.Snapshot
+	parts := []string{
+		fmt.Sprintf("%d", r.Status), r.Model, r.Session.Session[:min(8, len(r.Session.Session))], term.Plural(r.Messages, "message"),
+		fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)), took(r.Took),
+	}
+	if r.Folded {
+		folded := "folded from "
+		if observed {
+			folded = "would be folded from "
+		}
+		parts = append(parts, folded+term.Short(s.Whole))
+	}
+	if r.Hidden > 0 {
+		parts = append(parts, term.Plural(r.Hidden, "recall"))
+	}
+	if r.Retried {
+		parts = append(parts, "refused as too long, folded harder")
+	}
+	return strings.Join(parts, "  ")
+}
+
+// took writes a duration with as many digits as people read.
+func took(d time.Duration) string {
+	if d < time.Second {
+		return d.Round(time.Millisecond).String()
+	}
+	return d.Round(100 * time.Millisecond).String()
+}
+
+func exchangeAttrs(r proxy.Report) []any {
+	attrs := []any{
+		"session", r.Session.Session, "wire", string(r.Format), "model", r.Model, "status", r.Status,
+		"messages", r.Messages, "tokens", r.Snapshot.Tokens, "state", r.Snapshot.State.String(),
+		"added", r.Added.Round(10 * time.Microsecond), "took", r.Took.Round(time.Millisecond),
+	}
+	if r.Folded {
+		attrs = append(attrs, "whole", r.Snapshot.Whole, "epochs", r.Epochs)
+	}
+	if r.Hidden > 0 {
+		attrs = append(attrs, "hidden", r.Hidden)
+	}
+	if r.Retried {
+		attrs = append(attrs, "retried", true)
+	}
+	return attrs
+}
