@@ -199,7 +199,8 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 		if errors.Is(err, store.ErrConflict) { // another replica was faster: the next request brings it
 			level = slog.LevelDebug
 		}
-		x.rw.o.Logger.Log(ctx, level, "what the provider answered could not be recorded", "session", c.key.String(), "err", err)
+		const text = "what the provider answered could not be recorded"
+		x.rw.o.Logger.Log(ctx, level, text, "session", c.key.String(), "err", err)
 	}
 }
 

@@ -137,7 +137,8 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 	if before == nil {
 		before = &decoded{}
 	}
-	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: int64(len(body) + perMessage*len(r.messages))}
+	size := int64(len(body) + perMessage*len(r.messages))
+	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: size}
 	if !d.hash(on, before) {
 		before = nil
 	}

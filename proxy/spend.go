@@ -96,7 +96,9 @@ func (t *turn) measure(before position, cold bool) {
 	c := t.conv
 	view := t.meter.Parts
 	head := view.System + view.Tools - c.ours
-	t.size = client{prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold}
+	t.size = client{
+		prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold,
+	}
 	if known := min(before.mark.At, t.mark.At); known > 0 {
 		t.size.cached = head + c.size(known)
 	}

@@ -74,8 +74,11 @@ func issuer(key string) provider {
 		by     provider
 	}{
 		{"sk-ant-", byAnthropic},
-		{"sk-proj-", byOpenAI}, {"sk-svcacct-", byOpenAI}, {"sk-admin-", byOpenAI},
-		{"AIza", byGemini}, {"ya29.", byGemini},
+		{"sk-proj-", byOpenAI},
+		{"sk-svcacct-", byOpenAI},
+		{"sk-admin-", byOpenAI},
+		{"AIza", byGemini},
+		{"ya29.", byGemini},
 	} {
 		if strings.HasPrefix(key, k.prefix) {
 			return k.by

@@ -122,7 +122,8 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.openai, "upstream-openai", "https://api.openai.com", "forward OpenAI requests to `URL`")
 	fs.StringVar(&f.gemini, "upstream-gemini", gemini.DefaultBaseURL, "forward Gemini requests to `URL`")
 	fs.Var(&f.window, "window", "the window, `N` tokens, of models that the table lacks; a limit for the others")
-	fs.Var(&f.memory, "memory", "hold at most about `SIZE` of requests, replies and sessions (default a quarter of the machine)")
+	fs.Var(&f.memory, "memory",
+		"hold at most about `SIZE` of requests, replies and sessions (default a quarter of the machine)")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")

@@ -47,8 +47,8 @@ func isLogin(auth string) bool {
 func (c client) upstreams(path string, keys []clientconfig.Key) (flags string) {
 	for _, k := range keys {
 		was, _ := clientconfig.Get(path, k.Path...)
-		old, ok := was.(string)
-		if set, _ := k.Value.(string); !ok || old == set || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
+		old, _ := was.(string)
+		if old == k.Value || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
 			continue
 		}
 		flag := "openai"

@@ -65,8 +65,9 @@ var tools = []tool{
 		required: `"session"`,
 	},
 	{
-		name:       recall.ToolNote,
-		about:      "Keeps a note with a session, for its handoff: a key, its short name, and text. Empty text removes it; without both all are listed.",
+		name: recall.ToolNote,
+		about: "Keeps a note with a session, for its handoff: a key, its short name, and text. " +
+			"Empty text removes it; without both all are listed.",
 		properties: sessionProperty, required: `"session"`, writes: true,
 	},
 	{
