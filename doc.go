@@ -12,7 +12,8 @@
 //     [Session.Search] and [Session.Ledger].
 //   - To see what would happen: [Session.Plan] changes nothing. [Session.Report] says what
 //     was done; [Session.Snapshot] is the meter.
-//   - When the provider says that the prompt is too long: [Session.Refused].
+//   - When the provider says that the prompt is too long: [Session.Refused]. When a process
+//     died while tools ran: [Session.Repair].
 //   - Bytes of a request: [Session.View], and packages wire/anthropic, wire/openai and wire/gemini,
 //     which decode requests, splice a view into them, write them and check them.
 //   - Tokens, prices, windows: packages tokens and model.

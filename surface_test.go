@@ -41,6 +41,9 @@ func TestSurface(t *testing.T) {
 		all += names[dir]
 	}
 	t.Logf("%5d in all", all)
+	if most := 1_070; all > most {
+		t.Errorf("%d names are exported, at most %d were meant to be: what nobody outside needs is internal", all, most)
+	}
 }
 
 // exported lists the exported names and methods that a file declares.

@@ -449,7 +449,7 @@ func TestObserveOnly(t *testing.T) {
 // With recall by file a stub names a file that has exactly what was folded.
 func TestRecallFile(t *testing.T) {
 	dir := t.TempDir()
-	a, up, _ := folding(t, messages, Options{Recall: RecallFile, RecallDir: dir})
+	a, up, _ := folding(t, messages, Options{Recall: RecallByFile, RecallDir: dir})
 	body := string(up.all()[len(up.all())-1])
 	exact, stretches := 0, 0
 	for _, m := range regexp.MustCompile("read ("+dir+`\S+\.txt)`).FindAllStringSubmatch(body, -1) {

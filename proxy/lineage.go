@@ -52,7 +52,7 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 	}
 	for _, f := range found {
 		var m mark
-		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallTools {
+		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallByTools {
 			continue
 		}
 		if f.Entry.Label == named && from.hint == "" || f.Entry.Label == tools && !rw.keeps(ctx, f.Key, req) {
@@ -181,7 +181,7 @@ func (rw *rewriter) reopen(
 	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
 		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
-		Recall: mode{Recall: RecallTools, Prefix: prefix}.stubs("", key),
+		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs("", key),
 	})
 }
 
@@ -201,7 +201,7 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	if c.mode.Recall != RecallTools {
+	if c.mode.Recall != RecallByTools {
 		return nil
 	}
 	last := c.sess.Last()

@@ -25,11 +25,11 @@ type RecallMode string
 
 // The modes. A session keeps the one it began with.
 const (
-	// RecallTools adds pleat's recall tools to the client's own from the first request
+	// RecallByTools adds pleat's recall tools to the client's own from the first request
 	// on and answers their calls inside the proxy; the client never sees them.
-	RecallTools RecallMode = "tools"
-	// RecallFile names files in stubs, which the client's own file tool can read.
-	RecallFile RecallMode = "file"
+	RecallByTools RecallMode = "tools"
+	// RecallByFile names files in stubs, which the client's own file tool can read.
+	RecallByFile RecallMode = "file"
 	// RecallOff makes stubs without handles.
 	RecallOff RecallMode = "off"
 )
@@ -49,7 +49,7 @@ type Options struct {
 	Models *model.Models // zero: the built-in table
 
 	Recall    RecallMode // zero: tools
-	RecallDir string     // for [RecallFile]: the folder that files are written under
+	RecallDir string     // for [RecallByFile]: the folder that files are written under
 
 	// Principal names whom a request speaks for, so that different people never share a session;
 	// nil: the hash of its API key, or the account that a client with a renewed token names. The
@@ -96,10 +96,10 @@ func (o *Options) fill() error {
 	if o.Window < 0 {
 		return fmt.Errorf("set up proxy: a window of %d tokens", o.Window)
 	}
-	o.Recall = cmp.Or(o.Recall, RecallTools)
+	o.Recall = cmp.Or(o.Recall, RecallByTools)
 	switch o.Recall {
-	case RecallTools, RecallOff:
-	case RecallFile:
+	case RecallByTools, RecallOff:
+	case RecallByFile:
 		if o.RecallDir == "" {
 			return errors.New("set up proxy: recall by file needs Options.RecallDir, a folder that the client can read")
 		}

@@ -26,8 +26,8 @@ const toolPrefix = "pleat_"
 // in its cache, and what its thinking is bound to.
 func (o *Options) newMode(req *request, before *origin) mode {
 	switch {
-	case o.Recall == RecallFile && !o.ObserveOnly:
-		return mode{Recall: RecallFile}
+	case o.Recall == RecallByFile && !o.ObserveOnly:
+		return mode{Recall: RecallByFile}
 	case o.ObserveOnly, o.Recall == RecallOff, !req.hasTools():
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
@@ -35,7 +35,7 @@ func (o *Options) newMode(req *request, before *origin) mode {
 	case answered(req):
 		return mode{Recall: RecallOff}
 	}
-	return mode{Recall: RecallTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}
+	return mode{Recall: RecallByTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}
 }
 
 // free returns the mode with names for our tools that none of the client's has. Clients
@@ -57,7 +57,7 @@ var unfoldCall = regexp.MustCompile(`(?:` + toolPrefix + `)*` + recall.ToolUnfol
 
 // own reports whether a tool is ours.
 func (m mode) own(name string) bool {
-	if m.Recall != RecallTools {
+	if m.Recall != RecallByTools {
 		return false
 	}
 	bare, ok := strings.CutPrefix(name, m.Prefix)
@@ -69,7 +69,7 @@ var recallTools = recall.Tools()
 
 // tools are the definitions to add to a request.
 func (m mode) tools(req *request) []model.Tool {
-	if m.Recall != RecallTools || !req.hasTools() {
+	if m.Recall != RecallByTools || !req.hasTools() {
 		return nil
 	}
 	return m.prefixed()
@@ -90,9 +90,9 @@ func (m mode) prefixed() []model.Tool {
 // stubs returns how a session's stubs say to get their content back.
 func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
 	switch m.Recall {
-	case RecallTools:
+	case RecallByTools:
 		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
-	case RecallFile:
+	case RecallByFile:
 		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
 	}
 	return func(string) string { return "" }
@@ -113,7 +113,7 @@ func family(session string) string {
 // writeFiles writes what was folded since the last time, where stubs name files. The files
 // are there before the view that names them goes out.
 func (c *conversation) writeFiles(ctx context.Context, dir string) error {
-	if c.mode.Recall != RecallFile {
+	if c.mode.Recall != RecallByFile {
 		return nil
 	}
 	for _, f := range c.sess.Folds()[c.written:] {

@@ -109,7 +109,7 @@ func (c *client) around(body string) (list []json.RawMessage, shell string, err 
 				return false
 			}
 			text = text[len(head)+len(open):]
-			if i := index(text, rest); i >= 0 && (c.w.options.Recall == proxy.RecallTools || text[:i] == c.close) {
+			if i := index(text, rest); i >= 0 && (c.w.options.Recall == proxy.RecallByTools || text[:i] == c.close) {
 				text = text[i+len(rest):]
 				return true
 			}
@@ -429,7 +429,7 @@ func (c *client) recover() {
 					p.text)
 			}
 		}
-		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallFile {
+		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallByFile {
 			if data, err := os.ReadFile(m[1]); string(data) != p.text {
 				c.w.fail("%s: the file of %s has something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, data, p.text)
 			}

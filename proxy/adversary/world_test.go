@@ -95,8 +95,8 @@ func newWorld(seed uint64, dir string) (*world, error) {
 		Store: w.store, Anthropic: at, OpenAI: at, Gemini: at, Policy: p, Transport: w.provider,
 		Window: []int{8_000, 12_000, 20_000, 40_000}[w.IntN(4)],
 		Recall: []proxy.RecallMode{
-			proxy.RecallTools, proxy.RecallTools, proxy.RecallTools, proxy.RecallOff,
-			proxy.RecallFile,
+			proxy.RecallByTools, proxy.RecallByTools, proxy.RecallByTools, proxy.RecallOff,
+			proxy.RecallByFile,
 		}[w.IntN(5)],
 		Rounds: 1 + w.IntN(4),
 		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
@@ -105,7 +105,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 			w.opened[key] = *o
 		},
 	}
-	if w.options.Recall == proxy.RecallFile {
+	if w.options.Recall == proxy.RecallByFile {
 		w.options.RecallDir = dir
 	}
 	w.provider.rate = 3 + 1.5*w.Float64()
