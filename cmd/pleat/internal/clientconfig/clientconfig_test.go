@@ -323,7 +323,7 @@ func TestDiffHides(t *testing.T) {
 		{"former address", "a.json", `{"URL":"https://corp","p":"hunter2"}`, []Key{key("URL")}, []string{"- URL: \"https://corp\"\n+ URL: "}},
 		{"password", "a.json", `{"URL":"https://u:hunter2@corp"}`, []Key{key("URL")}, []string{"- URL: "}},
 		{"former object", "a.json", `{"p":{"X":"hunter2"}}`, []Key{{[]string{"p"}, map[string]any{"x": 1}}}, []string{"- p: …\n+ p: {\"x\":1}\n"}},
-		{"former list", "a.yml", "l: [hunter2]\n", []Key{{[]string{"l"}, Added{"A=1"}}}, []string{"- l: …\n+ l: [\"A=1\"]\n"}},
+		{"former list", "a.yml", "l: [hunter2]\n", []Key{{[]string{"l"}, Added{"A=1"}}}, []string{"+ l, beside what is there: [\"A=1\"]\n"}},
 		{"TOML", "a.toml", "[m]\nx = 'hunter2'\n[z]\n", []Key{key("m", "u")}, []string{"+ m.u: \"" + url}},
 		{"env", ".env", "A=https://u:hunter2@h/\nB=hunter2 hunter2", []Key{key("URL")}, []string{"+ URL: \"" + url}},
 	} {

@@ -37,7 +37,10 @@ func (e *Edit) Diff() string {
 			continue
 		}
 		name := strings.Join(st.Key, ".") + ": "
-		if old != nil {
+		switch {
+		case adds(old, new):
+			name = strings.Join(st.Key, ".") + ", beside what is there: "
+		case old != nil:
 			lines = append(lines, "- "+name+shown(old, nil, ""))
 		}
 		if new != nil {
@@ -45,6 +48,13 @@ func (e *Edit) Diff() string {
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
+}
+
+// adds reports whether a list keeps all that it had and gets more.
+func adds(old, new any) bool {
+	had, ok := old.([]any)
+	has, _ := new.([]any)
+	return ok && len(had) > 0 && len(has) > len(had) && Same(had, has[:len(had)])
 }
 
 // shown is a value as it is shown. Objects and lists may hold anything: of those only what is
