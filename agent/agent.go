@@ -119,8 +119,8 @@ type Agent struct {
 }
 
 // New makes an agent and opens its session. The context is for the opening alone.
-func New(ctx context.Context, o Options) (*Agent, error) {
-	a := &Agent{o: o, out: new(sync.Mutex)}
+func New(ctx context.Context, o *Options) (*Agent, error) {
+	a := &Agent{o: *o, out: new(sync.Mutex)}
 	return a, a.open(ctx)
 }
 

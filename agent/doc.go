@@ -2,7 +2,7 @@
 // tools that the model calls, records what they answer, and continues until the model is
 // done, in any window that holds the system prompt, the tools and the newest user message.
 //
-//	a, err := agent.New(ctx, agent.Options{
+//	a, err := agent.New(ctx, &agent.Options{
 //		Store: st, Key: store.SessionKey{Session: "fix-the-build"},
 //		Generator: client, Request: model.Request{Model: "…", System: "…"},
 //		Tools: agent.StandardTools(workspace, agent.ToolOptions{}), Permit: rules.Permit(ask),

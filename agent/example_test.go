@@ -32,7 +32,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer w.Close()
-	a, err := agent.New(ctx, agent.Options{
+	a, err := agent.New(ctx, &agent.Options{
 		Generator: &pleattest.Script{Steps: []pleattest.Step{
 			pleattest.Use(transcript.Call("c1", "read_file", `{"path":"port.txt"}`)),
 			pleattest.Say("It listens on 8443."),
@@ -78,7 +78,7 @@ func ExampleNewTool() {
 	})
 
 	ctx := context.Background()
-	a, err := agent.New(ctx, agent.Options{
+	a, err := agent.New(ctx, &agent.Options{
 		Generator: &pleattest.Script{Steps: []pleattest.Step{
 			pleattest.Use(
 				transcript.Call("c1", "status", `{"service":"checkout"}`),

@@ -55,7 +55,7 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 			b.events = append(b.events, e)
 		}
 	}
-	if b.Agent, err = agent.New(t.Context(), o); err != nil {
+	if b.Agent, err = agent.New(t.Context(), &o); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -409,7 +409,7 @@ func TestLimits(t *testing.T) {
 		}
 		b.answered(t)
 	}
-	if _, err := agent.New(t.Context(), agent.Options{Generator: forever(), Limits: agent.Limits{USD: 1}}); err == nil {
+	if _, err := agent.New(t.Context(), &agent.Options{Generator: forever(), Limits: agent.Limits{USD: 1}}); err == nil {
 		t.Error("a limit in USD for a model without prices was taken")
 	}
 }
@@ -418,7 +418,7 @@ func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		script := &pleattest.Script{Steps: []pleattest.Step{{Hang: true}}}
-		a, err := agent.New(t.Context(), agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
+		a, err := agent.New(t.Context(), &agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -206,7 +206,7 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { w.Close() })
-		a, err := agent.New(t.Context(), agent.Options{
+		a, err := agent.New(t.Context(), &agent.Options{
 			Store: store, Generator: &pleattest.Script{Steps: steps}, Permit: agent.AllowAll,
 			Tools: agent.StandardTools(w, agent.ToolOptions{}), Session: pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		})
@@ -365,7 +365,7 @@ func TestLoadSkill(t *testing.T) {
 	defer w.Close()
 	b := &bench{script: &pleattest.Script{}}
 	tools := agent.StandardTools(w, agent.ToolOptions{Skills: filepath.Join(dir, "skills")})
-	if b.Agent, err = agent.New(t.Context(), agent.Options{Generator: b.script, Tools: tools}); err != nil {
+	if b.Agent, err = agent.New(t.Context(), &agent.Options{Generator: b.script, Tools: tools}); err != nil {
 		t.Fatal(err)
 	}
 	r := b.do(
@@ -466,7 +466,7 @@ func TestUnknownAndBrokenTools(t *testing.T) {
 	wants(t, r[4], true, "no such handle")
 	b.answered(t)
 	if _, err := agent.New(
-		t.Context(), agent.Options{Generator: b.script, Tools: []agent.Tool{panics, panics}},
+		t.Context(), &agent.Options{Generator: b.script, Tools: []agent.Tool{panics, panics}},
 	); err == nil {
 		t.Error("two tools of one name were taken")
 	}

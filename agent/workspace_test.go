@@ -102,7 +102,7 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 		Tools:     agent.StandardTools(w, agent.ToolOptions{}),
 		Permit:    agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil),
 	}
-	if b.Agent, err = agent.New(t.Context(), o); err != nil {
+	if b.Agent, err = agent.New(t.Context(), &o); err != nil {
 		t.Fatal(err)
 	}
 	wants(t, b.do(t, call("", "read_file", `{"path":%q}`, filepath.Join(other, "a.txt")))[0], false, "other\n")

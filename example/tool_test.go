@@ -34,7 +34,7 @@ var ports = agent.Tool{
 // The agent is given its tools in the options. The model here follows a script.
 func Example_tool() {
 	ctx := context.Background()
-	a, err := agent.New(ctx, agent.Options{
+	a, err := agent.New(ctx, &agent.Options{
 		Generator: &pleattest.Script{Steps: []pleattest.Step{
 			pleattest.Use(transcript.Call("1", "port", `{"service":"billing"}`)),
 			pleattest.Say("Billing listens on 8443."),

@@ -92,7 +92,7 @@ func playVictim(ctx context.Context, open Open, dir, target string, end bool) er
 	}
 	defer w.Close()
 	var a *agent.Agent
-	a, err = agent.New(ctx, agent.Options{
+	a, err = agent.New(ctx, &agent.Options{
 		Store: st, Key: store.SessionKey{Session: "victim"},
 		Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
 		Session:   pleat.Options{Budget: fold.Budget{Window: 8_000}},

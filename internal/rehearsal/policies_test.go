@@ -30,7 +30,7 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 				defer w.Close()
 				o := rehearsal.Options(w)
 				o.Session.Policy, o.Session.Budget, o.Limits.Turns = p, fold.Budget{Window: window}, 200
-				a, err := agent.New(t.Context(), o)
+				a, err := agent.New(t.Context(), &o)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,7 +9,7 @@
 //
 //	err := rehearsal.Prepare(dir)
 //	w, err := agent.OpenWorkspace(dir)
-//	a, err := agent.New(ctx, rehearsal.Options(w))
+//	a, err := agent.New(ctx, &o) // o is rehearsal.Options(w)
 //	res, err := a.Run(ctx, rehearsal.Task)
 package rehearsal
 

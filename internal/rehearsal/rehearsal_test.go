@@ -26,7 +26,7 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 	o := rehearsal.Options(w)
 	var events []agent.Event
 	o.Observe = func(e agent.Event) { events = append(events, e) }
-	a, err := agent.New(t.Context(), o)
+	a, err := agent.New(t.Context(), &o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestRehearsalResumes(t *testing.T) {
 	for turn := 1; ; turn++ {
 		o := rehearsal.Options(w)
 		o.Store, o.Limits.Turns = store, 1
-		a, err := agent.New(t.Context(), o)
+		a, err := agent.New(t.Context(), &o)
 		if err != nil {
 			t.Fatal(err)
 		}

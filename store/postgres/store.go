@@ -72,7 +72,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a store in a PostgreSQL database. It is safe for concurrent use.
+// Store is a store in a PostgreSQL database. It has the methods of [store.Store] (Append, Scan,
+// Body, Find) and of all its optional interfaces. It is safe for concurrent use.
 //
 // If the connection is lost while Append or Fork commits and the server does not come back in
 // time, the error is [ErrUncertain]; after any other error nothing is stored. When Forget has

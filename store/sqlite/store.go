@@ -57,7 +57,8 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a store in a SQLite file. It is safe for concurrent use. When Forget has returned
+// Store is a store in a SQLite file. It has the methods of [store.Store] (Append, Scan, Body,
+// Find) and of all its optional interfaces. It is safe for concurrent use. When Forget has returned
 // nil, nothing of the session is left in the file or its log except bodies that other sessions
 // of the tenant have. For that it rewrites the search index, which takes time if the index is
 // large. Claims go by the clock of this machine, which all users of the file share.

@@ -293,7 +293,7 @@ func (r *running) make(ctx context.Context) error {
 		}
 		next(e)
 	}
-	r.agent, err = agent.New(ctx, r.o)
+	r.agent, err = agent.New(ctx, &r.o)
 	if err != nil {
 		return err
 	}
