@@ -14,11 +14,11 @@ import (
 // Source is a conversation that folds are planned for. What is known of it is in memory; only
 // Block and Measure may have to read the store, and may fail.
 type Source interface {
-	Facts() transcript.Facts                                  // of each message; for reading only
-	Rounds() []transcript.Round                               // in order of their first messages
-	Ledger() *ledger.Ledger                                   // what was done
-	Said() []userwords.Said                                   // what people said, oldest first
-	Tokens() tokens.MessageCounter                            // counts what plans write
+	Facts() transcript.Facts                                    // of each message; for reading only
+	Rounds() []transcript.Round                                 // in order of their first messages
+	Ledger() *ledger.Ledger                                     // what was done
+	Said() []userwords.Said                                     // what people said, oldest first
+	Tokens() tokens.MessageCounter                              // counts what plans write
 	Handle(transcript.Hash, transcript.Place) transcript.Handle // that the content has or would get
 
 	Block(ctx context.Context, ref transcript.BlockRef) (transcript.Block, error)

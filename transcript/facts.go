@@ -19,7 +19,7 @@ type MessageFacts struct {
 // numbers take 32 bits: a block has less than 4 GB.
 type BlockFacts struct {
 	Hash   Hash   // of its text, as unfolding shows it
-	Handle   Handle // 0: it has none
+	Handle Handle // 0: it has none
 	Tokens uint32
 	Chars  uint32
 	Bytes  uint32

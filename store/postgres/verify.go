@@ -25,7 +25,7 @@ var pages = rows.Pages{
 		WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
 	Bodies: `SELECT hash, owner, ''::bytea, hash, size, codec, data FROM pleat.blob
 		WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3`,
-	Tenants:   "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant",
+	Tenants: "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant",
 	Newest: `SELECT e.data FROM pleat.session s JOIN pleat.entry e ON e.session = s.id AND e.seq = s.head
 		WHERE e.data <> ''::bytea ORDER BY s.newest DESC LIMIT 1`,
 	FirstBody: [2]any{[]byte{}, math.MinInt64},
