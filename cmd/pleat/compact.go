@@ -77,7 +77,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
 		return err
 	}
-	f, err := sessionfile.Read(ctx, p, args[0], c.Flags)
+	f, err := sessionfile.Read(ctx, p, first(args), c.Flags)
 	if err != nil {
 		return err
 	}

@@ -187,7 +187,7 @@ func takes(least, most int, words string) cobra.PositionalArgs {
 
 var (
 	noArguments = takes(0, 0, "no arguments")
-	oneFile     = takes(1, 1, "one session file, or - for standard input")
+	oneFile     = takes(0, 1, "one session: a file, last, a name that \"pleat sessions\" lists, or - for standard input")
 )
 
 // flagError says which flag might have been meant.

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -36,7 +37,7 @@ type fileResult func(f *sessionfile.File, tell *term.Progress) (term.Result, err
 
 // run reads the file, and prints the result that find returns.
 func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, find fileResult) error {
-	f, err := sessionfile.Read(ctx, p, args[0], c.Flags)
+	f, err := sessionfile.Read(ctx, p, first(args), c.Flags)
 	if err != nil {
 		return err
 	}
@@ -53,6 +54,9 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 	}
 	return p.Output(c.json, r)
 }
+
+// first is the first argument; "": there is none.
+func first(args []string) string { return strings.Join(args[:min(len(args), 1)], "") }
 
 // storeFunc runs a command on a store.
 type storeFunc func(ctx context.Context, p *term.Console, store stores.Store, args []string) error

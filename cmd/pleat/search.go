@@ -1,11 +1,17 @@
 package main
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -17,17 +23,20 @@ import (
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
 
 func searchCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "search QUERY [--in FILE]",
-		Short: "find lines in a session file, or in everything in the store",
-		Long: `Looks for the words of QUERY in everything that was said and done: with --in in the session in
-FILE, otherwise in every session of the store, folded or not. Names are found by their parts
-("upload limit" finds uploadLimit), and words in double quotes next to each other. A word that
-nothing has is taken for one that differs by a letter. These narrow a search:
+		Short: "find lines in your sessions",
+		Long: `Looks for the words of QUERY in everything that was said and done: in the sessions that "pleat
+sessions" lists and have all the words, and in those of the store; with --in in one session
+file, with --session in one stored session, with --store in that store alone. Names are found
+by their parts ("upload limit" finds uploadLimit), and words in double quotes next to each
+other. In the store, a word that nothing has is taken for one that differs by a letter. These
+narrow a search:
 
   file:PATH    calls that touched the file, directory or pattern, and their results
   tool:NAME    calls of the tool, and their results
@@ -35,9 +44,9 @@ nothing has is taken for one that differs by a letter. These narrow a search:
   after:X      what came after the handle or message number X
 
 The exit code is 0 even if nothing is found.`,
-		Example: `# in a file, without a store
-pleat search "port of the test server" --in session.jsonl
-# in everything that was ever compacted here, the best three hits of each session
+		Example: `# in the newest session of any agent
+pleat search "port of the test server" --in last
+# in all sessions, the best three hits of each
 pleat search "migration failed" --hits 3
 # in one session of the store
 pleat search "upload limit" --session file:27a33e9`,
@@ -45,12 +54,12 @@ pleat search "upload limit" --session file:27a33e9`,
 	fs := c.Flags()
 	var src sessionfile.Flags
 	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
-	file := fs.String("in", "", "look in this session `FILE` (- is standard input) instead of the store")
+	file := fs.String("in", "", "look in this session `FILE` alone: a path, a name that \"pleat sessions\" lists, last, or -")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
 	store := stores.Declare(fs)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	req := recall.SearchRequest{Budget: -1}
-	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session")
+	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
 	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0 for the lines that match alone")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		query := strings.Join(args, " ")
@@ -65,12 +74,21 @@ pleat search "upload limit" --session file:27a33e9`,
 			req.Around = -1 // the engine takes 0 for its default
 		}
 		req.Queries = []string{query}
-		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
+		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req, told: make(map[string]bool)}
 		var err error
-		if *file == "" {
-			err = j.inStore(ctx, p, store, *session)
-		} else {
+		switch everywhere := *session == "" && store.Path == ""; {
+		case *file != "":
 			err = j.inFile(ctx, p, *file, src)
+		case everywhere:
+			if !fs.Changed("hits") {
+				j.req.Hits = 2
+			}
+			err = j.inFiles(ctx, p)
+			if path, e := stores.Path(p, ""); err == nil && e == nil && !missing(path) {
+				err = j.inStore(ctx, p, store, "")
+			}
+		default:
+			err = j.inStore(ctx, p, store, *session)
 		}
 		if err != nil {
 			return err
@@ -87,12 +105,16 @@ type searchJSON struct {
 	Searched int         `json:"searched"` // sessions
 	Sessions []foundJSON `json:"sessions"` // those with hits
 
-	req recall.SearchRequest
+	req  recall.SearchRequest
+	told map[string]bool // handles of hits: the same content is told once
 }
 
 type foundJSON struct {
 	Session string             `json:"session,omitempty"` // in the store
 	File    string             `json:"file,omitempty"`
+	Title   string             `json:"title,omitempty"`
+	Agent   string             `json:"agent,omitempty"`
+	Last    time.Time          `json:"last,omitzero"` // when it was written to
 	Hits    []recall.SearchHit `json:"hits"`
 }
 
@@ -102,6 +124,66 @@ func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, s
 		return err
 	}
 	return j.inSession(ctx, s, foundJSON{File: file})
+}
+
+// inFiles looks into the session files that agents keep. Only those that have one of the words
+// are read as sessions.
+func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
+	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	defer lib.Close()
+	all, err := lib.List(ctx, library.Filter{Plain: true})
+	if err != nil {
+		return err
+	}
+	tell := p.Progress()
+	defer tell.Done()
+	quiet := *p
+	quiet.Stderr = io.Discard // what is damaged in them was not asked
+	for i, info := range all.Sessions {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		tell.Share(i, len(all.Sessions), "searching sessions")
+		if has, err := hasWords(info.File, j.Query); err != nil || info.Agent == string(sessionlog.OpenCode) {
+			continue
+		} else if !has {
+			j.Searched++
+			continue
+		}
+		if full, err := lib.Find(ctx, info.ID); err == nil {
+			info = full
+		}
+		if s, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
+			found := foundJSON{Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Modified}
+			if err := j.inSession(ctx, s, found); err != nil {
+				return err
+			}
+		}
+	}
+	return ctx.Err()
+}
+
+// hasWords reports whether a file has all words of a query, in any case. Those that JSON may
+// escape are taken to be there.
+func hasWords(file, query string) (bool, error) {
+	data, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	data = bytes.ToLower(data)
+	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
+	for part := range strings.FieldsSeq(strings.ToLower(query)) {
+		if strings.Contains(part, ":") { // file:PATH narrows
+			continue
+		}
+		for word := range strings.FieldsFuncSeq(part, apart) {
+			ascii := strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
+			if ascii && !bytes.Contains(data, []byte(strings.TrimSuffix(word, "s"))) {
+				return false, nil
+			}
+		}
+	}
+	return true, nil
 }
 
 // sessionIn reads a session file to be asked about.
@@ -136,7 +218,8 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	look := func(info store.SessionInfo) {
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
-			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session})
+			title, _ := library.Begins(ctx, st, info.Key) // a name alone will do
+			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session, Title: title, Last: info.Last})
 		}
 		if err != nil {
 			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
@@ -180,7 +263,12 @@ func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foun
 	}
 	j.Searched++
 	for _, a := range r.Answers {
-		found.Hits = append(found.Hits, a.Hits...)
+		for _, h := range a.Hits {
+			if !j.told[h.Handle] {
+				j.told[h.Handle] = true
+				found.Hits = append(found.Hits, h)
+			}
+		}
 	}
 	if len(found.Hits) > 0 {
 		j.Sessions = append(j.Sessions, found)
@@ -196,13 +284,24 @@ func (j *searchJSON) Print(p *term.Page) {
 		if i > 0 {
 			p.Line("")
 		}
-		p.Line("%s", p.Bold(p.ClipMiddle(cmp.Or(f.Session, term.FileName(f.File)), p.Width)))
+		if i == shownSessions && !p.Whole {
+			p.Hang("", fmt.Sprintf("%s more; --in NAME or --session NAME looks into one", term.Plural(len(j.Sessions)-i, "session")))
+			return
+		}
+		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.Session, term.FileName(f.File)), p.Width)))
+		if f.Session != "" {
+			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"), f.Last.Local().Format(time.DateOnly), f.Session)
+			p.Line("%s", p.Dim(p.ClipMiddle(about, p.Width)))
+		}
 		for _, h := range f.Hits {
 			p.Line("")
 			printHit(p, h)
 		}
 	}
 }
+
+// shownSessions is how many sessions a person is shown; programs get all.
+const shownSessions = 10
 
 func printHit(p *term.Page, h recall.SearchHit) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, term.Plural(h.Lines, "line"), h.Handle)

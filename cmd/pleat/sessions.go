@@ -181,7 +181,8 @@ func (j *sessionsJSON) Print(p *term.Page) {
 	if estimated {
 		p.Hang("", "~ is estimated from the size of the file; --count counts.")
 	}
-	p.Hang("", "\"pleat show FILE\" says what fills a session, \"pleat plan FILE\" what would be folded.")
+	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat plan NAME\" what would be folded. Names are in front of "+
+		"the files; \"last\" is the newest session.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "
@@ -208,6 +209,8 @@ func (f foundSession) print(p *term.Page, home string) {
 	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 	if f.ID != "" {
 		where = "opencode export " + f.ID
+	} else {
+		where = f.Info.ID + "  " + where
 	}
 	about := f.Project
 	if f.Compacts > 0 {

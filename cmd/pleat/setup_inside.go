@@ -59,9 +59,9 @@ func (f *editFlags) inside(ctx context.Context, p *term.Console, c client, all b
 		}
 		return f.takeBack(ctx, p, records...)
 	}
-	program, err := os.Executable()
+	program, err := installed()
 	if err != nil {
-		return fmt.Errorf("find this program: %w", err)
+		return err
 	}
 	changes, err := c.insideChanges(p.Getenv, program)
 	if err != nil {

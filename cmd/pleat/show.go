@@ -45,7 +45,7 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 func browseCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "browse FILE|SESSION",
-		Args:  takes(1, 1, "one session file, - for standard input, or the name of a stored session"),
+		Args:  takes(0, 1, "one session: a file, last, - for standard input, or the name of a stored session"),
 		Short: "look around in a session: turns, messages, folds, and what is behind them",
 		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
 and what is folded. A FILE is folded to --budget first, as "pleat plan" would, and nothing is
@@ -64,15 +64,19 @@ pleat browse run-20260102`,
 	flags.Declare(fs)
 	store := stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		if _, err := os.Stat(args[0]); err != nil && args[0] != "-" {
-			s, end, failed := stores.OpenSession(ctx, p, store, args[0])
+		name, err := sessionfile.Find(ctx, p, first(args))
+		if err != nil {
+			return err
+		}
+		if _, err := os.Stat(name); err != nil && name != "-" {
+			s, end, failed := stores.OpenSession(ctx, p, store, name)
 			if failed != nil {
 				return fmt.Errorf("%w; and %w", err, failed)
 			}
 			defer end()
 			return browse.Show(ctx, p, s.Key().Session, "", s)
 		}
-		f, err := sessionfile.Read(ctx, p, args[0], src)
+		f, err := sessionfile.Read(ctx, p, name, src)
 		if err != nil {
 			return err
 		}
@@ -88,7 +92,7 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return browse.Show(ctx, p, term.FileName(args[0]), ", budget "+term.Short(r.Tokens().Budget), r.Session)
+		return browse.Show(ctx, p, term.FileName(name), ", budget "+term.Short(r.Tokens().Budget), r.Session)
 	})
 	return c
 }

@@ -14,7 +14,6 @@ import (
 	"io/fs"
 	"iter"
 	"os"
-	"path/filepath"
 	"strconv"
 
 	"github.com/pleat-dev/pleat"
@@ -73,6 +72,10 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	number, err := strconv.Atoi(cmp.Or(flags.Session, "1"))
 	if err != nil || number < 1 {
 		return nil, term.UsageError("--session counts from 1")
+	}
+	name, err = Find(ctx, p, name)
+	if err != nil {
+		return nil, err
 	}
 	in, err := openInput(p, name)
 	if err != nil {
@@ -190,13 +193,6 @@ func openInput(p *term.Console, name string) (io.ReadCloser, error) {
 		return io.NopCloser(p.Stdin), nil
 	}
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) && filepath.Base(name) == name {
-		lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
-		defer lib.Close()
-		if info, wrong := lib.Find(context.Background(), name); wrong == nil && info.ID == name {
-			f, err = os.Open(info.File)
-		}
-	}
 	if errors.Is(err, fs.ErrNotExist) {
 		err = fmt.Errorf("%w (\"pleat sessions\" lists the session files of this machine)", err)
 	}
