@@ -21,7 +21,7 @@ import (
 func benchCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "bench",
-		Short: "compare ways of compacting, on your sessions or on made-up ones",
+		Short: "compare compaction methods, on your sessions or on made-up ones",
 		Long: `Puts methods of compaction side by side: the same sessions, the same tokenizer, the same
 budget, scored by code. Each session is cut; every arm compacts what is before the cut to the
 budget; then things that a continuing agent needs are looked up in what is left: names that

@@ -22,7 +22,7 @@ import (
 func compactCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "compact FILE",
-		Short: "fold a session to a budget, keeping every original in the store",
+		Short: "fold a session to a budget; originals go to the store",
 		Long: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
 tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
 anything that was folded, exactly. A session that fits already is not folded. Without
@@ -115,7 +115,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 func planCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan FILE",
-		Short: "say what compact would fold, and do nothing",
+		Short: "show what compact would fold; change nothing",
 		Long: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
 lever, why, and what each saves. Nothing is stored; the handles work after "pleat compact".`,
 		Example: `# what would be folded to get to 30,000 tokens?

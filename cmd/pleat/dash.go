@@ -24,7 +24,7 @@ func dashCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "dash",
 		Args:  noArguments,
-		Short: "show sessions, folds and what they saved in a browser",
+		Short: "show sessions, folds and savings in a browser",
 		Long: `Serves a dashboard over the sessions in the store and those that agents keep in your home folder:
 what fills their windows, what was folded and why, what another budget or policy would fold, what
 was done to each file, and a search over all of it. It prints its address. It never changes a

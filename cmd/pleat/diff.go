@@ -23,7 +23,7 @@ import (
 func diffCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff FILE",
-		Short: "replay a session in a small window: before, after, what each epoch removed",
+		Short: "replay a session in a small window; show what each round of folding removed",
 		Long: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
 window of --budget tokens, and folds whenever an agent would have had to. Shows each epoch
 (when it opened, why, and what it removed), and at the end compares what the model would be

@@ -29,7 +29,7 @@ func doctorCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "doctor",
 		Args:  noArguments,
-		Short: "check what pleat needs here, and say what to do",
+		Short: "check the installation and suggest fixes",
 		Long: `Checks the version, the settings, the store, the proxy and its port, the keys in the
 environment (it names them and never shows them), model servers on this machine, and the
 agents that are set up. Each line says what was found, and what to do if something is wrong.

@@ -27,7 +27,7 @@ func mcpCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Args:  noArguments,
-		Short: "let agents ask about earlier sessions, over the Model Context Protocol",
+		Short: "serve earlier sessions to agents over the Model Context Protocol",
 		Long: `Serves the sessions that agents keep on this machine, and those in the store, to a client of
 the Model Context Protocol: on standard input and output, or over streamable HTTP with --http.
 "pleat mcp install CLIENT" sets a client up.
@@ -89,7 +89,8 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 	}
 	srv := mcp.NewServer(lib, mcp.Options{Version: version(), Logger: log})
 	if f.http == "" {
-		if p.Interactive() {
+		if p.Interactive() { // nobody reads a log there
+			srv = mcp.NewServer(lib, mcp.Options{Version: version(), Logger: slog.New(slog.DiscardHandler)})
 			p.Note("pleat: this is a server for agents, which start it themselves and speak JSON with it here. " +
 				"\"pleat mcp install CLIENT\" sets one up; Ctrl-C ends this one.\n")
 		}
@@ -157,8 +158,8 @@ func installed() (string, error) {
 		return "", fmt.Errorf("find this program: %w", err)
 	}
 	if goRun.MatchString(filepath.ToSlash(program)) {
-		return "", fmt.Errorf("%s was built by \"go run\" and will be deleted: install pleat with \"go install ./cmd/pleat\" "+
-			"and run it again with that", program)
+		return "", fmt.Errorf("%s was built by \"go run\" and will be deleted: install pleat with \"go install "+
+			"./cmd/pleat\" and run it again with that", program)
 	}
 	return program, nil
 }

@@ -42,7 +42,7 @@ func proxyCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:       "proxy [status|drain]",
 		ValidArgs: []string{"status", "drain"},
-		Short:     "stand between an agent and its provider, and keep it inside its window",
+		Short:     "forward an agent's requests to its provider, folded to fit the window",
 		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
 what it wants to see again. Apart from the recall tools, which conversations with tools get from

@@ -74,8 +74,9 @@ func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Report) {
 // exchangeLine is a request for people, the parts that are always there first.
 func exchangeLine(r proxy.Report, observed bool) string {
 	s := r.Snapshot
+	id := r.Session.Session[:min(8, len(r.Session.Session))]
 	parts := []string{
-		fmt.Sprintf("%d", r.Status), r.Model, r.Session.Session[:min(8, len(r.Session.Session))], term.Plural(r.Messages, "message"),
+		fmt.Sprint(r.Status), r.Model, id, term.Plural(r.Messages, "message"),
 		fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)), took(r.Took),
 	}
 	if r.Folded {

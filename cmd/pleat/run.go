@@ -11,7 +11,7 @@ import (
 func runCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run [TASK]",
-		Short: "work on a task with a model, in a window that does not overflow",
+		Short: "give a model a task, in a window that never overflows",
 		Long: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
 Before every request the conversation is folded as far as its window needs. Nothing is lost:
 the model can get back what it wants to see again. Without TASK it is a chat; type /help for

@@ -54,13 +54,13 @@ pleat search "upload limit" --session file:27a33e9`,
 	fs := c.Flags()
 	var src sessionfile.Flags
 	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
-	file := fs.String("in", "", "look in this session `FILE` alone: a path, a name that \"pleat sessions\" lists, last, or -")
+	file := fs.String("in", "", "look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
 	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
 	store := stores.Declare(fs)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	req := recall.SearchRequest{Budget: -1}
 	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
-	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0 for the lines that match alone")
+	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0, and when all are searched: none")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		query := strings.Join(args, " ")
 		switch {
@@ -74,7 +74,8 @@ pleat search "upload limit" --session file:27a33e9`,
 			req.Around = -1 // the engine takes 0 for its default
 		}
 		req.Queries = []string{query}
-		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req, told: make(map[string]bool)}
+		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
+		j.told = make(map[string]bool)
 		var err error
 		switch everywhere := *session == "" && store.Path == ""; {
 		case *file != "":
@@ -82,6 +83,9 @@ pleat search "upload limit" --session file:27a33e9`,
 		case everywhere:
 			if !fs.Changed("hits") {
 				j.req.Hits = 2
+			}
+			if !fs.Changed("around") {
+				j.req.Around = -1
 			}
 			err = j.inFiles(ctx, p)
 			if path, e := stores.Path(p, ""); err == nil && e == nil && !missing(path) {
@@ -285,7 +289,8 @@ func (j *searchJSON) Print(p *term.Page) {
 			p.Line("")
 		}
 		if i == shownSessions && !p.Whole {
-			p.Hang("", fmt.Sprintf("%s more; --in NAME or --session NAME looks into one", term.Plural(len(j.Sessions)-i, "session")))
+			more := term.Plural(len(j.Sessions)-i, "more session")
+			p.Hang("", more+" found; --in NAME or --session NAME looks into one")
 			return
 		}
 		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.Session, term.FileName(f.File)), p.Width)))

@@ -21,7 +21,7 @@ func sessionsCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "sessions",
 		Args:  noArguments,
-		Short: "list the sessions that agents keep on this machine",
+		Short: "list sessions",
 		Long: `Looks where agents keep their sessions in your home folder (--agent names those that are
 known), and lists them by agent, newest first, with size, tokens, cost by the price list,
 title, project and how often they were compacted. Tokens are estimated from the size of the

@@ -21,7 +21,7 @@ func setupCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup [AGENT]",
 		Args:  takes(0, 1, "one agent"),
-		Short: "set an agent up for the proxy, or to run pleat inside; or take that back",
+		Short: "configure an agent to use the proxy, or to run pleat inside; --undo reverts",
 		Long: `Writes the address of the proxy into the configuration file of AGENT, so that it sends its
 requests through "pleat proxy" from now on. It shows the change first and asks; elsewhere than
 on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes

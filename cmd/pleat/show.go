@@ -16,7 +16,7 @@ import (
 func showCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show FILE",
-		Short: "say what is in a session file and where its tokens went",
+		Short: "show what fills a session",
 		Long: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
 pi, a request body, or a trajectory; "-" is standard input. The content tells the format. In
 place of a file, the ID that pleat gives its session will do.
@@ -46,7 +46,7 @@ func browseCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "browse FILE|SESSION",
 		Args:  takes(0, 1, "one session: a file, last, - for standard input, or the name of a stored session"),
-		Short: "look around in a session: turns, messages, folds, and what is behind them",
+		Short: "explore a session: turns, messages, folds and originals",
 		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
 and what is folded. A FILE is folded to --budget first, as "pleat plan" would, and nothing is
 stored; a SESSION of the store is shown with the folds that it has.

@@ -26,7 +26,7 @@ func gcCommand(p *term.Console) *cobra.Command {
 		Args:  takes(0, 0, "no arguments, only flags that choose sessions"),
 		Short: "delete old sessions from the store: only those you choose",
 		Long: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
-With --yes it deletes them for good, like "pleat store forget". It chooses only what the flags say,
+With --yes it deletes them permanently, like "pleat store forget". It chooses only what the flags say,
 and pleat never deletes on its own.`,
 		Example: `# which sessions were last used before this year?
 pleat store gc --before 2026-01-01
@@ -146,7 +146,7 @@ func (g *gcFlags) run(ctx context.Context, p *term.Console, store stores.Store, 
 	case g.yes:
 		p.Printf("Deleted %s.\n", term.Plural(len(list), "session"))
 	default:
-		p.Printf("Nothing was deleted; --yes deletes these for good.\n")
+		p.Printf("Nothing was deleted; --yes deletes these permanently.\n")
 	}
 	return nil
 }

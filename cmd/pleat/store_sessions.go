@@ -222,7 +222,7 @@ func forgetCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "forget SESSION|--all",
 		Args:  takes(0, 1, "one session, or --all"),
-		Short: "delete a session from the store for good, or all that pleat has",
+		Short: "delete a session from the store permanently, or all that pleat has",
 		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
 sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
 file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
@@ -253,7 +253,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound,
 					info.Key.Session)
 			}
-			question := fmt.Sprintf("Delete session %s (%s, %s) for good?", key.Session, stores.EntryCount(info.Entries),
+			question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),
 				term.ByteSize(info.BodyBytes))
 			if err := p.Confirm(ctx, *yes, question); err != nil {
 				return fmt.Errorf("forget session %s: %w", key, err)
@@ -300,7 +300,7 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 		return cmp.Or(err, undo)
 	}
 	dir := filepath.Dir(own)
-	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s for good?", path, dir)); err != nil {
+	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s permanently?", path, dir)); err != nil {
 		return err
 	}
 	for _, name := range []string{path, path + "-wal", path + "-shm", dir} {

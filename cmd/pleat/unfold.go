@@ -35,7 +35,7 @@ func unfoldCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "unfold HANDLE|CALL|path:FILE[@CALL]",
 		Args:  takes(1, 1, "one handle, number of a call, or path: and a file"),
-		Short: "give back something folded, byte for byte",
+		Short: "print something folded, byte for byte",
 		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. CALL is
 the number of a call in the ledger, and stands for what it changed in a file, or else for its
 result. The content is checked against the hash it was folded under.

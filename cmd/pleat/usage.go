@@ -25,7 +25,7 @@ func usageCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "usage",
 		Args:  noArguments,
-		Short: "add up what agents spent on this machine: by day, project, model and agent",
+		Short: "add up what agents spent, by day, project, model and agent",
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
 record them, and what they cost by the price list ("pleat prices"; subscriptions and discounts
 are not known). Abandoned branches count too, and sub-agents that are in the file of their

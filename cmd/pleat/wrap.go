@@ -27,7 +27,7 @@ import (
 func wrapCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "wrap CLIENT [-- ARGUMENTS]",
-		Short: "run an agent behind a proxy of its own",
+		Short: "run one agent through a temporary proxy",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
 when the client does. CLIENT is claude, codex, opencode, pi, gemini, qwen, goose, aider, crush,
 copilot, or any other program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or

@@ -125,7 +125,7 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	}
 	b.usage(rec)
 	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
-		b.kind("around messages", around)
+		b.kind("message overhead", around)
 	}
 }
 
