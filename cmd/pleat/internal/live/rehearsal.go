@@ -23,7 +23,9 @@ const pace = 12 * time.Millisecond
 type playing struct {
 	rehearsal.Scenario
 	window      int
-	over, whole int // the first request that the window would not hold, and its tokens
+	over, whole int  // the first request that the window would not hold, and its tokens
+	turn, sent  int  // the newest request, and its tokens
+	large       bool // a request before it had more than the window
 
 	provider *rehearsal.Provider
 	epochs   map[fold.Trigger]int
@@ -121,6 +123,10 @@ func RehearsalDir(p *term.Console, session string) (string, error) {
 // watch notes what happens, and when the whole conversation would have outgrown the window.
 func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
+		if e.Kind == agent.EventSnapshot && e.Depth == 0 { // the last one before a request is what it has
+			p.large = p.large || e.Turn != p.turn && p.sent > p.window
+			p.turn, p.sent = e.Turn, e.Snapshot.Tokens
+		}
 		switch {
 		case e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && e.Snapshot.Whole > p.window:
 			p.over, p.whole = e.Turn+1, e.Snapshot.Whole
@@ -171,8 +177,11 @@ func (p *playing) seen() string {
 
 // without says what would have happened without pleat.
 func (p *playing) without() string {
-	if p.over == 0 {
+	switch {
+	case p.over == 0:
 		return ""
+	case p.large || p.sent > p.window:
+		return fmt.Sprintf("This policy let requests out that have more tokens than the %s of the window.\n", term.Thousands(p.window))
 	}
 	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: "+
 		"the provider would have refused it, and the run would have ended there.\n",
