@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -36,7 +37,7 @@ No model is asked unless --answerer names one: then it writes questions about ea
 answers them from every arm's view, alone and with up to two recalls, and they are graded
 blind. One that --summarizer names writes the summaries of all arms. What that costs at most
 is said first.`,
-		Example: `# made-up sessions, a minute
+		Example: `# a quick look on made-up sessions: under a minute
 pleat bench
 # your own sessions, two arms, two budgets
 pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
@@ -77,12 +78,12 @@ type benchFlags struct {
 
 func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
-	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (60k without --corpus)")
+	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (40k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
 	fs.BoolVar(&b.live, "live", false, "only live through the sessions under every policy: tokens, requests, what is left")
-	fs.StringVar(&b.budgets, "budget", "49k,20k,8k", "the `TOKENS` that a view may have, separated by commas")
-	fs.StringVar(&b.chains, "compactions", "1,2,3,5,10", "how many compactions in a row, `N`s separated by commas")
+	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
+	fs.StringVar(&b.chains, "compactions", "", "how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
 	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
 	fs.BoolVar(&b.Timings, "timings", false, "also report time and memory, which differ from run to run")
@@ -293,6 +294,10 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 // options makes the bench's options from the flags.
 func (b *benchFlags) options() (bench.Options, error) {
 	o := b.Options
+	budgets, chains := "49k,20k,8k", "1,2,3,5,10"
+	if b.corpus == "" && b.synthetic == 0 { // a quick look
+		budgets, chains = "20k,8k", "1,3"
+	}
 	if b.arms != "" {
 		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {
@@ -301,13 +306,13 @@ func (b *benchFlags) options() (bench.Options, error) {
 		o.Arms = arms
 	}
 	var err error
-	if o.Budgets, err = tokenList("--budget", b.budgets); err != nil {
+	if o.Budgets, err = tokenList("--budget", cmp.Or(b.budgets, budgets)); err != nil {
 		return o, err
 	}
 	if o.TimingSizes, err = tokenList("--timing-sizes", b.sizes); err != nil {
 		return o, err
 	}
-	for s := range strings.SplitSeq(b.chains, ",") {
+	for s := range strings.SplitSeq(cmp.Or(b.chains, chains), ",") {
 		n, err := strconv.Atoi(strings.TrimSpace(s))
 		if err != nil || n < 1 {
 			return o, term.UsageError(fmt.Sprintf("--compactions %q: want numbers from 1 on, separated by commas", s))
@@ -343,7 +348,7 @@ func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
 			return nil, fmt.Errorf("bench %s: no session files there", b.corpus)
 		}
 	} else if tokens == 0 {
-		tokens = 60_000
+		tokens = 40_000
 	}
 	if tokens > 0 {
 		list = append(list, bench.SynthSessions(b.seed, tokens)...)
