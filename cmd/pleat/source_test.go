@@ -86,14 +86,15 @@ func TestUnreadableIsNotStored(t *testing.T) {
 	cancel()
 	for name, c := range map[string]struct {
 		ctx  context.Context
+		code int
 		want string
 	}{
-		"damage":    {t.Context(), "session.jsonl:403"},
-		"cancelled": {cancelled, "cancel"},
+		"damage":    {t.Context(), 1, "session.jsonl:403"},
+		"cancelled": {cancelled, 130, "stopped"},
 	} {
 		var told bytes.Buffer
 		p := &term.Console{Stdout: &told, Stderr: &told, Getenv: func(string) string { return "" }}
-		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != 1 ||
+		if code := execute(c.ctx, p, []string{"compact", "--strict", "--store", store, file}); code != c.code ||
 			!strings.Contains(told.String(), c.want) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}

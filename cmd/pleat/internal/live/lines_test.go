@@ -153,6 +153,7 @@ func TestDraft(t *testing.T) {
 func TestScreenView(t *testing.T) {
 	m := &uiModel{ui: &ui{}, input: newInput()}
 	for _, msg := range []tea.Msg{
+		drawnMsg{},
 		tea.WindowSizeMsg{Width: 24, Height: 10},
 		statusMsg{partial: "some words that are coming in now", meter: "context ███ 30 %"},
 		question{prompt: "› ", reply: make(chan answer, 1)},

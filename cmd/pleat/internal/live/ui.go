@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -97,9 +98,10 @@ func (u *ui) run(ctx context.Context, work func(context.Context) error) error {
 		}()
 		select {
 		case <-u.drawn:
-			u.prog.Send(drawnMsg{})
+		case <-time.After(time.Second): // a terminal that draws nothing keeps no work waiting
 		case <-ctx.Done():
 		}
+		u.prog.Send(drawnMsg{})
 		failed = work(ctx)
 		u.flush()
 	}()
