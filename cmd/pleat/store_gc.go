@@ -26,8 +26,8 @@ func gcCommand(p *term.Console) *cobra.Command {
 		Args:  takes(0, 0, "no arguments, only flags that choose sessions"),
 		Short: "delete old sessions from the store: only those you choose",
 		Long: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
-With --yes it deletes them permanently, like "pleat store forget". It chooses only what the flags say,
-and pleat never deletes on its own.`,
+With --yes it deletes them permanently, like "pleat store forget". It chooses only what the
+flags say, and pleat never deletes on its own.`,
 		Example: `# which sessions were last used before this year?
 pleat store gc --before 2026-01-01
 # delete those that were made from files
