@@ -305,5 +305,11 @@ func (s *scene) after(tool string) (step, try int) {
 // Newest is the newest results together.
 func (s *scene) Newest() string { return strings.Join(s.last, "\n") }
 
-// Progress says how far the rehearsal is, for whoever goes on from a digest.
-func (s *scene) Progress() string { return fmt.Sprintf("%d.%d", s.step, s.try) }
+// Progress says how far the rehearsal is, for whoever goes on from a digest; empty: what the
+// summarizer was given does not tell.
+func (s *scene) Progress() string {
+	if s.step == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d.%d", s.step, s.try)
+}
