@@ -54,7 +54,7 @@ var imports = map[string][]string{
 	"internal/summarizer": {"digest", "internal/fence", "internal/text", "model", "transcript", "userwords"},
 	"recall":              {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
 
-	"fold/lever": {"fold", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold/lever": {"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
 	"policy":     {"fold", "fold/lever"},
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},

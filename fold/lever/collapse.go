@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -224,7 +225,7 @@ func saidText(ctx context.Context, d *fold.Draft, f *fold.Fold, room int) (strin
 		if bf := d.Facts().Block(ref); int(bf.Tokens) > share {
 			words = shortText(words, share, d.Count, foldedMark(d, bf.Handle.String()))
 		}
-		fmt.Fprintf(&b, "- message %d: %s\n", ref.Message+1, words)
+		fmt.Fprintf(&b, "- message %d:%s\n", ref.Message+1, fence.After("text", words))
 	}
 	return b.String(), nil
 }

@@ -340,6 +340,7 @@ func (c *client) send() {
 		switch {
 		case len(w.bad) > 0:
 			return
+		case strings.Contains(rec.Body.String(), "again and again"): // the model recalled too often, and was stopped
 		case rec.Code == http.StatusOK:
 			parts, err := c.wire.read(rec.Body.Bytes(), c.setup.stream)
 			if err == nil {
