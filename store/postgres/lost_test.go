@@ -65,7 +65,7 @@ func (k *link) serve(client net.Conn) {
 	}
 	defer server.Close()
 	defer client.Close()
-	var deaf atomic.Bool
+	var deaf, hold atomic.Bool
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)
@@ -73,7 +73,9 @@ func (k *link) serve(client net.Conn) {
 		for {
 			n, err := server.Read(buf)
 			if err != nil {
-				client.Close()
+				if !hold.Load() {
+					client.Close()
+				}
 				return
 			}
 			if !deaf.Load() {
@@ -97,7 +99,8 @@ func (k *link) serve(client net.Conn) {
 				break
 			}
 			if mode == cutThenOther {
-				server.Close() // ends the transaction
+				hold.Store(true) // the store learns of it when the other writer is done
+				server.Close()   // ends the transaction
 				k.moved()
 				break
 			}
