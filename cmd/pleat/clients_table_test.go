@@ -62,7 +62,7 @@ func (c *clientTable) set(scenario, client string, ok bool, log []upstream.Excha
 			folded++
 		}
 	}
-	cell := fmt.Sprintf("%d / %d / %d", turns, folded, own)
+	cell := fmt.Sprintf("%d/%d/%d", turns, folded, own)
 	if !ok {
 		cell = "**fails** " + cell
 	}
@@ -75,16 +75,14 @@ func (c *clientTable) set(scenario, client string, ok bool, log []upstream.Excha
 
 const clientPage = `# Clients
 
-Real, unmodified clients through the proxy, against a scripted model server on this machine. TABLE=docs/clients.md .ci/clients
-writes this page. Each cell has what the server saw: requests, those of them in which something is folded, and how often the client asked for a summary.
-In every cell, unless it says **fails**, the client came to its end without an error, no request was illegal, every
-request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model
-had seen it, and the client did not compact by itself, but where that is the scenario. A dash: the client cannot do
-it, or it was not driven through it. A run of some cells leaves the others as they are.
+For whoever asks which clients work. Real, unmodified clients through the proxy, against a scripted model server on this machine;
+TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those of them in which something is folded,
+and how often the client asked for a summary. Unless it says **fails**, the client ended without an error, no request was illegal, every
+request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model had seen it, and the
+client did not compact by itself, but where that is the scenario. A dash: not driven, or the client cannot do it.
 
-Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy.
-Qwen Code's shell sometimes says that a command had no output; the model then asks again, and a request more than
-the scenario has counts as a failure.
+Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
+sometimes says that a command had no output; the model then asks again, and a request too many counts as a failure.
 
 `
 
