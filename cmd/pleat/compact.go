@@ -39,8 +39,18 @@ Formats:
 
 The budget is for the messages; in request bodies the system prompt and the tools count too.
 With --json, one object holds the view, the folds, the ledger, pins, anchors and the report.
-A summary of what was folded goes to standard error.`,
-		Example: `# continue an old session in a new one
+A summary of what was folded goes to standard error.
+
+--dry-run shows instead which folds would be made, with which lever, why, and what each saves.
+--replay goes through the session message by message, as if its model had a window of --budget
+tokens, folds whenever an agent would have had to, and shows what each round of folding
+removed; a terminal of 100 columns or more also shows what was said beside what the model
+would be shown. Both store nothing and ask no model.`,
+		Example: `# what would be folded to get to 30,000 tokens?
+pleat compact session.jsonl --budget 30k --dry-run
+# how often would a window of 100,000 tokens have forced a fold?
+pleat compact session.jsonl --budget 100k --replay
+# continue an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # a request of at most 60,000 tokens
 pleat compact session.jsonl --budget 60k --format anthropic -o request.json
@@ -59,6 +69,7 @@ type compactFlags struct {
 	fold                 sessionfile.FoldFlags
 	digests, out, format string
 	quiet, orCode        bool
+	dry, again, all      bool
 }
 
 func (c *compactFlags) declare(fs *pflag.FlagSet) {
@@ -70,12 +81,23 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.format, "format", "text",
 		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	fs.BoolVar(&c.quiet, "quiet", false, "no report on standard error")
+	fs.BoolVar(&c.dry, "dry-run", false, "show what would be folded; store nothing")
+	fs.BoolVar(&c.again, "replay", false, "show what each round of folding would have removed; store nothing")
+	fs.BoolVar(&c.all, "all", false, "with --dry-run and --replay: list every fold")
 	fs.Lookup("json").Usage = "print one JSON object instead"
 }
 
 func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) (err error) {
 	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
 		return err
+	}
+	if c.dry || c.again {
+		return c.fileCommand.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+			if c.again {
+				return c.replay(ctx, f, tell)
+			}
+			return c.plan(ctx, f, tell)
+		})
 	}
 	f, err := sessionfile.Read(ctx, p, first(args), c.Flags)
 	if err != nil {
@@ -112,40 +134,21 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	return err
 }
 
-func planCommand(p *term.Console) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "plan FILE",
-		Short: "show what compact would fold; change nothing",
-		Long: `A dry run of "pleat compact" with the same flags. Shows which folds it would make, with which
-lever, why, and what each saves. Nothing is stored; the handles work after "pleat compact".`,
-		Example: `# what would be folded to get to 30,000 tokens?
-pleat plan session.jsonl --budget 30k
-# the same under another policy
-pleat plan session.jsonl --budget 30k --policy book`,
+func (c *compactFlags) plan(ctx context.Context, f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+	store, drop, err := f.Scratch(ctx)
+	if err != nil {
+		return nil, err
 	}
-	fs := c.Flags()
-	var fold sessionfile.FoldFlags
-	on := declareFile(c)
-	fold.Declare(fs)
-	all := fs.Bool("all", false, "list every fold, not only the largest")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
-			store, drop, err := f.Scratch(ctx)
-			if err != nil {
-				return nil, err
-			}
-			defer drop()
-			r, err := f.Fold(ctx, tell, store, fold)
-			if err != nil {
-				return nil, err
-			}
-			return planOf(r, *all), nil
-		})
-	})
-	return c
+	defer drop()
+	c.fold.Dir = "" // no copies are kept either
+	r, err := f.Fold(ctx, tell, store, c.fold)
+	if err != nil {
+		return nil, err
+	}
+	return planOf(r, c.all), nil
 }
 
-// planJSON is what "pleat plan --json" prints.
+// planJSON is what "pleat compact --dry-run --json" prints.
 type planJSON struct {
 	Format  string                   `json:"format"`
 	Source  sessionfile.Source       `json:"source"`

@@ -22,9 +22,9 @@ import (
 
 func configCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "config [COMMAND]",
+		Use:   "config [COMMAND | policies | prices]",
 		Args:  takes(0, 1, "one command"),
-		Short: "show the settings in force and where each came from",
+		Short: "show settings and where each came from, policies, and prices",
 		Long: `Shows the values that the flags of COMMAND have without a command line, and where each comes
 from: the environment (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the
 nearest one above it, pleat.toml in your configuration folder, or the default. Without
@@ -39,6 +39,7 @@ pleat config run
 # settings for one command
 printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	}
+	c.AddCommand(policiesCommand(p), pricesCommand(p))
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, args []string) error { // it must be able to show wrong settings
 		out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
@@ -125,10 +126,10 @@ func policiesCommand(p *term.Console) *cobra.Command {
 		Long: `Lists the policies that come with pleat. With NAME it prints that policy as JSON. Change what
 you need, save it, and pass the file to --policy.`,
 		Example: `# all of them
-pleat policies
+pleat config policies
 # a policy of your own
-pleat policies default > mine.json
-pleat plan session.jsonl --policy ./mine.json`,
+pleat config policies default > mine.json
+pleat compact session.jsonl --dry-run --policy ./mine.json`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
@@ -172,9 +173,9 @@ func pricesCommand(p *term.Console) *cobra.Command {
 for a million tokens, and the date of the table. With MODEL, a name as it appears in requests,
 it prints only the row that pleat would use for it.`,
 		Example: `# everything
-pleat prices
+pleat config prices
 # which row is used for this name?
-pleat prices us.anthropic.claude-opus-4-5`,
+pleat config prices us.anthropic.claude-opus-4-5`,
 	}
 	fs := c.Flags()
 	asJSON := fs.Bool("json", false, "print one JSON object")
@@ -196,7 +197,7 @@ pleat prices us.anthropic.claude-opus-4-5`,
 	return c
 }
 
-// pricesJSON is what "pleat prices --json" prints.
+// pricesJSON is what "pleat config prices --json" prints.
 type pricesJSON struct {
 	Format string      `json:"format"`
 	AsOf   string      `json:"as_of"`

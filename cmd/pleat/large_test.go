@@ -196,7 +196,7 @@ func TestLargeSession(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"show", file},
-		{"plan", file},
+		{"compact", file, "--dry-run"},
 		{"compact", file, "--budget", "60k"},
 		{"compact", file, "--budget", "30k"},
 	} {

@@ -55,12 +55,21 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 		return 130
 	}
 	msg := err.Error()
+	if strings.HasPrefix(msg, "unknown command") && gone[args[0]] != "" {
+		msg = fmt.Sprintf("unknown command %q: it is \"pleat %s\" now", args[0], gone[args[0]])
+	}
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
 	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
 		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
 		return 2
 	}
 	return 1
+}
+
+// gone are commands that there were, and what does their work.
+var gone = map[string]string{
+	"plan": "compact --dry-run", "diff": "compact --replay", "policies": "config policies", "prices": "config prices",
+	"rehearsal": "demo",
 }
 
 const about = `pleat keeps an LLM agent inside its context window and never loses a byte of what it folds
@@ -92,15 +101,14 @@ func root(p *term.Console) *cobra.Command {
 			root.AddCommand(c)
 		}
 	}
-	group("work", "Keep an agent inside its window:",
-		runCommand, proxyCommand, wrapCommand, setupCommand, doctorCommand, mcpCommand, hookCommand)
-	group("files", "Session files:",
-		sessionsCommand, usageCommand, showCommand, browseCommand, planCommand, compactCommand, diffCommand, ledgerCommand)
-	group("store", "What was folded:", unfoldCommand, searchCommand, storeCommand, dashCommand)
-	group("other", "Other:", benchCommand, policiesCommand, pricesCommand, configCommand, manCommand, versionCommand)
+	group("start", "Start here:", demoCommand, statusCommand, setupCommand, doctorCommand)
+	group("work", "Keep an agent inside its window:", wrapCommand, proxyCommand, runCommand, mcpCommand, hookCommand)
+	group("files", "Sessions:", sessionsCommand, usageCommand, showCommand, browseCommand, searchCommand, compactCommand,
+		unfoldCommand, dashCommand)
+	group("other", "Other:", benchCommand, configCommand)
+	root.AddCommand(ledgerCommand(p), storeCommand(p), manCommand(p), versionCommand(p)) // named, not explained
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
-	root.SetCompletionCommandGroupID("other")
 	each(root, func(c *cobra.Command) { completes(p, c) })
 	return root
 }
@@ -112,7 +120,9 @@ func fitHelp(p *term.Console, root *cobra.Command) {
 		width, flags = s.Width, 0 // refill breaks their lines
 	}
 	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", flags)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
+	lists, rest, _ := strings.Cut(root.UsageTemplate(), "Additional Commands:") // those of no group
+	rest = "Also:" + strings.Replace(rest, "\n  {{rpad .Name .NamePadding }} {{.Short}}", " {{.Name}}", 1)
+	root.SetUsageTemplate(strings.ReplaceAll(lists+rest, ".FlagUsages", wrapped))
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		var text strings.Builder
 		c.SetOut(&text)
@@ -139,6 +149,9 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				var names []string
 				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 				hint := term.DidYouMean("", args[len(args)-1], names)
+				if now := gone[args[0]]; now != "" {
+					hint = fmt.Sprintf(": it is \"pleat %s\" now", now)
+				}
 				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
 			}
 			c.InitDefaultHelpFlag()

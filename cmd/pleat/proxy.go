@@ -40,8 +40,8 @@ import (
 
 func proxyCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:       "proxy [status|drain]",
-		ValidArgs: []string{"status", "drain"},
+		Use:       "proxy [drain]",
+		ValidArgs: []string{"drain"},
 		Short:     "forward an agent's requests to its provider, folded to fit the window",
 		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
@@ -56,9 +56,9 @@ Point the agent at it:
 "pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
 client. Keys are passed on, and neither stored nor logged.
 
-"pleat proxy status" shows the sessions of a running proxy and what they cost. "pleat proxy
-drain" makes it fold no new conversations, so that it can be stopped later without leaving
-one behind that no longer fits its window. To listen to other machines it needs a token:
+"pleat status" shows the sessions of a running proxy and what they cost. "pleat proxy drain"
+makes it fold no new conversations, so that it can be stopped later without leaving one behind
+that no longer fits its window. To listen to other machines it needs a token:
 clients then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header
 X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
 		Example: `# for everything on this machine
@@ -71,7 +71,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs := c.Flags()
 	f := &proxyFlags{store: stores.Declare(fs)}
 	f.declare(fs)
-	fs.StringVar(&f.listen, "listen", "127.0.0.1:4141", "listen on `ADDRESS`")
+	fs.StringVar(&f.listen, "listen", proxyAddress, "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
 	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
@@ -79,20 +79,21 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
 	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
-	fs.BoolVar(&f.asJSON, "json", false, "with status: print one JSON object; else: log as JSON")
+	fs.BoolVar(&f.asJSON, "json", false, "log as JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		switch {
 		case len(args) == 0:
 			return f.serve(ctx, p)
-		case len(args) == 1 && args[0] == "status":
-			return f.status(ctx, p)
 		case len(args) == 1 && args[0] == "drain":
 			return f.drain(ctx, p)
 		}
-		return term.UsageError("proxy takes status, drain, or nothing")
+		return term.UsageError(`proxy takes drain, or nothing; "pleat status" shows what it did`)
 	})
 	return c
 }
+
+// proxyAddress is where the proxy listens.
+const proxyAddress = "127.0.0.1:4141"
 
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.
 type proxyFlags struct {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -22,6 +23,24 @@ import (
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
+
+func statusCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:   "status",
+		Args:  noArguments,
+		Short: "show what the proxy did: sessions, folds, cost with and without pleat",
+		Long: `Asks the running proxy for the sessions charged last: how full their windows are, how often
+they were folded, what was sent instead of what, and what it cost by the price list.`,
+		Example: "pleat status",
+	}
+	fs := c.Flags()
+	f := &proxyFlags{store: stores.Declare(fs)}
+	fs.StringVar(&f.listen, "listen", proxyAddress, "ask the proxy that listens on `ADDRESS`")
+	fs.StringVar(&f.tokenFile, "token-file", "", "send the token in `FILE`")
+	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object")
+	c.RunE = runs(p, f.status)
+	return c
+}
 
 // ask sends a request to the running proxy that the flags describe, with the token in a
 // file.
@@ -56,11 +75,11 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
-	p.Printf("the proxy folds no new conversations; stop it when \"pleat proxy status\" shows that none is active\n")
+	p.Printf("the proxy folds no new conversations; stop it when \"pleat status\" shows that none is active\n")
 	return nil
 }
 
-func (f *proxyFlags) status(ctx context.Context, p *term.Console) error {
+func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) error {
 	body, err := f.ask(ctx, http.MethodGet, "/pleat/status", f.tokenFile)
 	if err != nil {
 		return err
@@ -242,7 +261,7 @@ func (t *tally) closing(observed bool) string {
 	}
 }
 
-// proxyStatus is what "pleat proxy status --json" prints.
+// proxyStatus is what "pleat status --json" prints.
 type proxyStatus struct {
 	Format   string             `json:"format"`
 	Draining bool               `json:"draining"`

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
@@ -18,22 +20,37 @@ the model can get back what it wants to see again. Without TASK it is a chat; ty
 its commands.
 
 The model is the one that --model names, else one for which there is a key or a server on
-this machine. "--model rehearsal" is a program that plays the model, really calls the tools in
-a folder of its own, and needs no network. A bare "pleat run" on a terminal plays it too, if
-there is no model; a task without a model is an error.
+this machine. Where there is none, a bare "pleat run" on a terminal plays "pleat demo"; a task
+without a model is an error.
 
 File tools are confined to the folder. On a terminal you are asked before commands run and
 files change. Where nobody can be asked they are refused, unless --allow or --yes says
 otherwise. --resume continues a run that was interrupted.
 
 ` + models.Help,
-		Example: `# see it work: no key, no server
-pleat run --model rehearsal
-# a task, tests allowed without asking
+		Example: `# a task, tests allowed without asking
 pleat run --allow 'bash(go test *)' 'Find out why the build is red and fix it.'
 # go on where it stopped
 pleat run --resume last`,
 	}
 	c.RunE = runs(p, live.Declare(c.Flags()).Run)
+	return c
+}
+
+func demoCommand(p *term.Console) *cobra.Command {
+	c := &cobra.Command{
+		Use:       "demo [SCENARIO]",
+		Args:      takes(0, 1, "one scenario"),
+		ValidArgs: live.Scenarios(),
+		Short:     "watch an agent stay inside a small window: no key, no server",
+		Long: `Plays a rehearsal of "pleat run": a program plays the model, really calls the tools in a folder
+of its own, and needs no network. The context fills up, is folded, and an early result comes
+back word for word. SCENARIO is one of these:
+` + strings.Join(live.Scenarios(), ", ") + `.`,
+		Example: `pleat demo
+# one of the published designs, in its own demonstration
+pleat demo tight --policy book`,
+	}
+	c.RunE = runs(p, live.DeclareDemo(c.Flags()).Run)
 	return c
 }

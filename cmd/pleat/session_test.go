@@ -140,14 +140,14 @@ func TestShapes(t *testing.T) {
 	}
 	env := map[string]string{"PLEAT_STORE": filepath.Join(dir, "pleat.db")}
 	for _, args := range [][]string{
-		{"show", file},
-		{"plan", file, "--budget", "12k"},
-		{"compact", file, "--budget", "12k", "--pin", "SHOP-417"},
-		{"ledger", file},
-		{"search", "upload limit", "--in", file},
-		{"diff", file, "--budget", "16k"},
-		{"policies"},
-		{"prices"},
+		{"show", "show", file},
+		{"plan", "compact", file, "--budget", "12k", "--dry-run"},
+		{"compact", "compact", file, "--budget", "12k", "--pin", "SHOP-417"},
+		{"ledger", "ledger", file},
+		{"search", "search", "upload limit", "--in", file},
+		{"replay", "compact", file, "--budget", "16k", "--replay"},
+		{"policies", "config", "policies"},
+		{"prices", "config", "prices"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			var out, told bytes.Buffer
@@ -155,7 +155,7 @@ func TestShapes(t *testing.T) {
 				Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told,
 				Getenv: func(k string) string { return env[k] },
 			}
-			if code := execute(t.Context(), p, append(args, "--json")); code != 0 {
+			if code := execute(t.Context(), p, append(args[1:], "--json")); code != 0 {
 				t.Fatalf("code %d: %s", code, told.String())
 			}
 			checkShape(t, args[0], out.Bytes())

@@ -38,7 +38,7 @@ const settingsName = "pleat.toml"
 // and what lists show. None of them names a file, a program, a server, a session or a
 // price, lifts a limit of the user's, hides a warning, or puts words into a prompt.
 var harmless = []string{
-	"budget", "window", "policy", "format", "json", "top", "hits", "around", "limit", "all", "files", "folds", "count",
+	"budget", "window", "policy", "format", "json", "top", "hits", "around", "limit", "all", "files", "count",
 	"numbered", "strict", "sidechains", "arms", "compactions", "seed", "synthetic", "no-money", "timings", "timing-sizes",
 }
 

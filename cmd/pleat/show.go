@@ -48,7 +48,7 @@ func browseCommand(p *term.Console) *cobra.Command {
 		Args:  takes(0, 1, "one session: a file, last, - for standard input, or the name of a stored session"),
 		Short: "explore a session: turns, messages, folds and originals",
 		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
-and what is folded. A FILE is folded to --budget first, as "pleat plan" would, and nothing is
+and what is folded. A FILE is folded to --budget first, and nothing is
 stored; a SESSION of the store is shown with the folds that it has.
 
 Right and left open and close a branch, enter shows what is behind a line, u changes between

@@ -27,8 +27,8 @@ func usageCommand(p *term.Console) *cobra.Command {
 		Args:  noArguments,
 		Short: "add up what agents spent, by day, project, model and agent",
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
-record them, and what they cost by the price list ("pleat prices"; subscriptions and discounts
-are not known). Abandoned branches count too, and sub-agents that are in the file of their
+record them, and what they cost by the price list ("pleat config prices"; subscriptions and
+discounts are not known). Abandoned branches count too, and sub-agents that are in the file of their
 session; Claude Code now keeps them in files of their own, which are not read. A request that
 several files have counts once. Some versions of Claude Code record too little output; Cline's
 extension records cache writes among the reads, so that they are priced too low. Not in
@@ -36,8 +36,8 @@ it are opencode, whose sessions are many small files, Aider, whose files are in 
 and Goose, whose files do not record usage.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
-the same requests would have cost without pleat. --saved replays every session as "pleat diff"
-does and compares what would have been sent with what was; it takes a while.`,
+the same requests would have cost without pleat. --saved replays every session
+and compares what would have been sent with what was; it takes a while.`,
 		Example: `# everything
 pleat usage
 # this month, by project

@@ -91,7 +91,7 @@ func Options(w *agent.Workspace) agent.Options {
 
 // files has the scripts, the files of a made-up shop and those of a made-up machine.
 //
-//go:embed script.txt demo.txt files.txt trouble.txt constraint.txt long.txt shop machine
+//go:embed script.txt tight.txt files.txt trouble.txt constraint.txt long.txt shop machine
 var files embed.FS
 
 // Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,

@@ -34,7 +34,7 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		{Name: "shop", Task: Task, Window: 8_000},
 		{
-			Name: "demo", Window: 8_000, Frames: true,
+			Name: "tight", Window: 8_000, Frames: true,
 			Task: "Look at this machine. Read etc/hosts, etc/shells, etc/passwd and etc/os-release, " +
 				"run df -h, uptime and ls -la, and tell me in 150 words what you learned.",
 		},
@@ -80,7 +80,7 @@ func (s Scenario) Prepare(dir string) error {
 		switch s.Name {
 		case "shop":
 			err = unpack(root, "shop")
-		case "demo":
+		case "tight":
 			err = unpack(root, "machine")
 		default:
 			err = writeFiles(root)
@@ -126,7 +126,7 @@ func (s Scenario) Budget(p fold.Policy) fold.Budget {
 // Policy returns the policy as the scenario wants it: the demo keeps 2 results and 4 messages,
 // because it is short.
 func (s Scenario) Policy(p fold.Policy) fold.Policy {
-	if s.Name == "demo" && p.Name == "book" {
+	if s.Name == "tight" && p.Name == "book" {
 		p.AtRed = fold.Change(p.AtRed, func(m *lever.Mask) { m.Keep = 2 })
 		p.AtRed = fold.Change(p.AtRed, func(m *lever.Summarize) { m.Keep = 4 })
 	}

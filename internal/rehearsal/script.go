@@ -29,7 +29,7 @@ var sectionLine = regexp.MustCompile(`(?m)^-- (.+) --\n`)
 var scripts = sync.OnceValue(func() map[string]*script {
 	trouble := readScript("trouble.txt")
 	return map[string]*script{
-		"shop": readScript("script.txt"), "demo": readScript("demo.txt"), "files": readScript("files.txt"),
+		"shop": readScript("script.txt"), "tight": readScript("tight.txt"), "files": readScript("files.txt"),
 		"refusal": trouble, "breaker": trouble, "pause": trouble, "retry": trouble,
 		"constraint": readScript("constraint.txt"), "long": readScript("long.txt"),
 	}

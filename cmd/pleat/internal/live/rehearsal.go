@@ -34,13 +34,12 @@ type playing struct {
 	unwritten int // digests that code wrote in a model's place
 }
 
-// scenarios lists what can be played.
-func scenarios() string {
-	var names []string
+// Scenarios lists what can be played.
+func Scenarios() (names []string) {
 	for _, s := range rehearsal.Scenarios() {
 		names = append(names, s.Name)
 	}
-	return strings.Join(names[:len(names)-1], ", ") + " or " + names[len(names)-1]
+	return names
 }
 
 // IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is

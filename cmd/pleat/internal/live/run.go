@@ -30,7 +30,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Flags are the flags of "pleat run".
+// Flags are the flags of "pleat run" and "pleat demo".
 type Flags struct {
 	store  *stores.Flags
 	hooks  hookFlags
@@ -47,6 +47,7 @@ type Flags struct {
 	limits               agent.Limits
 	maxUSD               *pflag.Flag
 	rules                string
+	demo                 bool
 	scenario             string
 	tokens               term.TokenCount
 	otel                 string
@@ -54,15 +55,10 @@ type Flags struct {
 
 // Declare declares the flags of a run.
 func Declare(fs *pflag.FlagSet) *Flags {
-	f := &Flags{store: stores.Declare(fs)}
-	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above, or rehearsal")
-	fs.StringVar(&f.scenario, "scenario", "", "let the rehearsal play `NAME`: "+scenarios())
-	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
+	f := &Flags{}
+	f.declare(fs)
+	fs.StringVar(&f.model, "model", "", "the `MODEL` to ask; see above")
 	fs.BoolVar(&f.orCode, "or-code", false, "if a named digest model does not write a digest, code may: no error")
-	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
-	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
-	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
-	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
 	fs.StringArrayVar(&f.roots, "root", nil, "let the file tools touch `FOLDER` too; may be given more than once")
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
@@ -70,27 +66,43 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringArrayVar(&f.deny, "deny", nil, "never allow calls that match `RULE`; may be given more than once")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
-	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
-	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
-	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
-	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
 	fs.Float64Var(&f.limits.USD, "max-usd", 10, "stop after `N` dollars, where the model's prices are known; 0: no limit")
 	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
-	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 	f.hooks.declare(fs)
 	return f
+}
+
+// DeclareDemo declares the flags of a rehearsal.
+func DeclareDemo(fs *pflag.FlagSet) *Flags {
+	f := &Flags{demo: true}
+	f.declare(fs)
+	return f
+}
+
+// declare declares the flags that a run and a rehearsal share.
+func (f *Flags) declare(fs *pflag.FlagSet) {
+	f.store = stores.Declare(fs)
+	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
+	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
+	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
+	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
+	fs.StringVar(&f.dir, "dir", ".", "work in `FOLDER`")
+	fs.BoolVar(&f.asJSON, "json", false, "print one event a line; docs/agent.md has the form")
+	fs.StringVar(&f.session, "session", "", "call the session `NAME`; else it gets a new name")
+	fs.StringVar(&f.resume, "resume", "", "go on with session `ID`, or \"last\"")
+	fs.IntVar(&f.limits.Turns, "max-turns", 200, "stop after `N` requests; 0: no limit")
+	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
 
 // dollars is the limit in dollars, which can only be kept where the prices are known.
 func (f *Flags) dollars(m model.Model) (float64, error) {
 	known := len(m.Prices) > 0
-	if f.maxUSD.Changed && f.limits.USD > 0 && !known {
-		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat prices\" lists those that " +
-			"are); " +
-			"use --max-tokens instead")
+	if !known && f.limits.USD > 0 && f.maxUSD.Changed {
+		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat config prices\" lists those " +
+			"that are); use --max-tokens instead")
 	}
 	if !known {
 		return 0, nil
@@ -123,11 +135,17 @@ type running struct {
 	unwritten string // says that a model did not write a digest; empty: none
 }
 
-// Run runs the agent on the task in args, or chats if there is none.
+// Run runs the agent on the task in args, or chats if there is none. A demo plays the scenario
+// in args.
 func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err error) {
 	r := &running{
-		p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p), task: strings.Join(args, " "),
+		p: p, f: f, screen: newRunScreen(p), lines: newLineReader(p),
 		always: map[[2]string]bool{}, events: p.Contents(),
+	}
+	if said := strings.Join(args, " "); f.demo {
+		f.scenario = said
+	} else {
+		r.task = said
 	}
 	if f.asJSON { // standard output has the events alone
 		r.p = &term.Console{Stdin: p.Stdin, Stdout: p.Stderr, Stderr: p.Stderr, Getenv: p.Getenv}
@@ -183,7 +201,7 @@ func (r *running) setup(ctx context.Context) error {
 var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or ` +
 	`name one with --model. ` +
 	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
-	`"pleat run --model rehearsal" shows a run without a model`)
+	`"pleat demo" shows a run without a model`)
 
 // open opens the store and names the session, with a prefix if the name is new.
 func (r *running) open(ctx context.Context, prefix string) (err error) {
@@ -203,9 +221,7 @@ func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
 	switch ok := true; {
-	case r.f.scenario != "" && r.f.model != "" && r.f.model != "rehearsal":
-		return term.UsageError("--scenario is played by the rehearsal, and --model names another model: leave one of them out")
-	case r.f.model == "rehearsal", r.f.model == "" && (r.f.scenario != "" || IsRehearsal(r.key.Session)):
+	case r.f.demo, r.f.model == "" && IsRehearsal(r.key.Session):
 		return r.rehearse(ctx, "this is a rehearsal")
 	case r.f.model != "":
 		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
@@ -312,7 +328,7 @@ func (r *running) outputs(key store.SessionKey) string {
 		path = "" // then beside the default store
 	}
 	path, err := stores.Path(r.p, path)
-	if err != nil || r.f.model == "rehearsal" {
+	if err != nil || r.play != nil {
 		return ""
 	}
 	return filepath.Join(filepath.Dir(path), "outputs", filepath.Base(filepath.Clean("/"+key.Session)))
@@ -329,8 +345,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		for _, s := range list { // newest first
 			name := s.Key.Session
-			if strings.HasPrefix(name, "run-") && f.model != "rehearsal" || IsRehearsal(name) &&
-				(f.model == "" || f.model == "rehearsal") {
+			if strings.HasPrefix(name, "run-") && !f.demo || IsRehearsal(name) && f.model == "" {
 				return s.Key, nil
 			}
 		}
@@ -370,7 +385,7 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 	r.stop.Store(&stop)
 	res, err := run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
-		return fmt.Errorf("%w (go on with: pleat run --resume %s)", err, r.o.Key.Session)
+		return fmt.Errorf("%w (go on with: %s)", err, r.resuming())
 	}
 	if !r.f.asJSON {
 		if res.Turns == 0 && res.Stop == agent.StopDone {
@@ -379,12 +394,20 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 		r.closing(res)
 	}
 	if res.Stop != agent.StopDone {
-		return fmt.Errorf("the run is not done: %s (go on with: pleat run --resume %s)", stopped(res.Stop), r.o.Key.Session)
+		return fmt.Errorf("the run is not done: %s (go on with: %s)", stopped(res.Stop), r.resuming())
 	}
 	if r.unwritten != "" && r.f.digest != "" && !r.f.orCode {
 		return fmt.Errorf("%s (the run is done; with --or-code this is no error)", r.unwritten)
 	}
 	return nil
+}
+
+// resuming is the command that goes on with this session.
+func (r *running) resuming() string {
+	if r.play != nil {
+		return "pleat demo --resume " + r.o.Key.Session
+	}
+	return "pleat run --resume " + r.o.Key.Session
 }
 
 func stopped(s agent.Stop) string {

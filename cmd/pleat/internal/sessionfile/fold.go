@@ -26,8 +26,8 @@ import (
 
 // FoldFlags are the flags of the commands that fold a session.
 type FoldFlags struct {
-	budget term.TokenCount
-	policy string
+	Budget term.TokenCount
+	Policy string
 	focus  string
 	Dir    string        // for the plain copies of policies that keep some; empty: none are kept
 	Writer models.Client // of digests; zero: code
@@ -41,9 +41,9 @@ type FoldFlags struct {
 
 // Declare declares the flags.
 func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
-	f.budget = 60_000
-	fs.Var(&f.budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
-	fs.StringVar(&f.policy, "policy", "default", PolicyUsage)
+	f.Budget = 60_000
+	fs.Var(&f.Budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
+	fs.StringVar(&f.Policy, "policy", "default", PolicyUsage)
 	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then always written")
 	fs.StringArrayVar(&f.pins, "pin", nil, "keep this `TEXT` verbatim in the result; may be given more than once")
 }
@@ -73,7 +73,7 @@ func (r *Folded) Tokens() Budget {
 
 // Fold puts the session into a store and folds it to the budget.
 func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store, flags FoldFlags) (*Folded, error) {
-	pol, err := LoadPolicy(flags.policy)
+	pol, err := LoadPolicy(flags.Policy)
 	if err != nil {
 		return nil, err
 	}
@@ -81,7 +81,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	// What is spilled at birth must not depend on this run's budget: the session may be
 	// folded to another one tomorrow, and results that are too large now may fit then.
 	pol.AtBirth = fold.Change(pol.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.budget), tenant: flags.Tenant, format: flags.Format}
+	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.Budget), tenant: flags.Tenant, format: flags.Format}
 	opts := f.Options()
 	if !flags.Format.request { // else the system prompt and the tools count too
 		opts.System, opts.Tools = "", nil

@@ -20,7 +20,7 @@ import (
 )
 
 // PolicyUsage is the help of --policy.
-const PolicyUsage = "fold as `POLICY` says: a name that \"pleat policies\" lists, or a JSON file"
+const PolicyUsage = "fold as `POLICY` says: a name that \"pleat config policies\" lists, or a JSON file"
 
 // PolicyNames lists the policies that come with pleat.
 func PolicyNames() (names []string) {
@@ -39,7 +39,7 @@ func NamedPolicy(name string) (fold.Policy, error) {
 	return p, err
 }
 
-// LoadPolicy finds a policy by name, or reads it from a file as "pleat policies NAME"
+// LoadPolicy finds a policy by name, or reads it from a file as "pleat config policies NAME"
 // prints it.
 func LoadPolicy(name string) (fold.Policy, error) {
 	if !strings.ContainsAny(name, `./\`) {

@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/browse"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -20,43 +18,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func diffCommand(p *term.Console) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "diff FILE",
-		Short: "replay a session in a small window; show what each round of folding removed",
-		Long: `Replays the session in FILE ("-" is standard input) message by message, as if its model had a
-window of --budget tokens, and folds whenever an agent would have had to. Shows each epoch
-(when it opened, why, and what it removed), and at the end compares what the model would be
-shown with what was said. A terminal of 100 columns or more also shows the two side by side,
-where they differ.
-
-Nothing is written anywhere.`,
-		Example: `# how often would a window of 100,000 tokens have forced a fold?
-pleat diff session.jsonl --budget 100k
-# with every single fold
-pleat diff session.jsonl --budget 100k --folds`,
-	}
-	fs := c.Flags()
-	on := declareFile(c)
-	budget := term.TokenCount(60_000)
-	fs.Var(&budget, "budget", "size of the model's window in `TOKENS`: 60000, 60_000, 60k, 0.2M")
-	name := fs.String("policy", "default", sessionfile.PolicyUsage)
-	folds := fs.Bool("folds", false, "list the folds of every epoch")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		policy, err := sessionfile.LoadPolicy(*name)
-		if err != nil {
-			return err
-		}
-		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
-			j := &diffJSON{Format: "pleat/diff/1", Window: int(budget), Epochs: []epochJSON{}, folds: *folds}
-			return j, j.replay(ctx, f, tell, policy)
-		})
-	})
-	return c
-}
-
-// diffJSON is what "pleat diff --json" prints.
-type diffJSON struct {
+// replayJSON is what "pleat compact --replay --json" prints.
+type replayJSON struct {
 	Format string             `json:"format"`
 	Source sessionfile.Source `json:"source"`
 	Policy string             `json:"policy"`
@@ -66,7 +29,7 @@ type diffJSON struct {
 	Epochs []epochJSON        `json:"epochs"`
 
 	whats map[transcript.BlockRef]string
-	folds bool             // for people: list the folds of every epoch
+	all   bool             // for people: list the folds of every epoch
 	lost  []browse.SideRow // for people: what was said beside what the model would be shown
 }
 
@@ -91,9 +54,21 @@ type epochJSON struct {
 	folds []*fold.Fold
 }
 
-// replay sends a session through the engine as its agent would have.
-func (j *diffJSON) replay(ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy) error {
-	j.Source, j.Policy = f.Source(), policy.Name
+// replay sends a session through the engine as its agent would have, in a window of so many
+// tokens.
+func (c *compactFlags) replay(ctx context.Context, f *sessionfile.File, tell *term.Progress) (term.Result, error) {
+	policy, err := sessionfile.LoadPolicy(c.fold.Policy)
+	if err != nil {
+		return nil, err
+	}
+	j := &replayJSON{
+		Format: "pleat/replay/1", Source: f.Source(), Policy: policy.Name, Window: int(c.fold.Budget),
+		Epochs: []epochJSON{}, all: c.all,
+	}
+	return j, j.fill(ctx, f, tell, policy)
+}
+
+func (j *replayJSON) fill(ctx context.Context, f *sessionfile.File, tell *term.Progress, policy fold.Policy) error {
 	var before fold.Snapshot
 	at := 0
 	opts := f.Options()
@@ -171,7 +146,7 @@ func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	return j
 }
 
-func (j *diffJSON) Print(p *term.Page) {
+func (j *replayJSON) Print(p *term.Page) {
 	p.Title(j.Source.File)
 	p.Line("policy %s in a window of %s tokens: %s", j.Policy, term.Thousands(j.Window),
 		term.Plural(len(j.Epochs), "epoch"))
@@ -192,7 +167,7 @@ func (j *diffJSON) Print(p *term.Page) {
 		if e.Warning != "" {
 			p.Line("       warning: %s", e.Warning)
 		}
-		if j.folds {
+		if j.all {
 			printFolds(p, e.folds, "     ", j.whats)
 			p.Line("")
 		}
@@ -227,7 +202,7 @@ func removed(parts fold.Parts) string {
 	return strings.Join(list, ", ")
 }
 
-func (j *diffJSON) printSides(p *term.Page) {
+func (j *replayJSON) printSides(p *term.Page) {
 	before, after := sessionfile.PartNames(j.Before.Parts), sessionfile.PartNames(j.After.Parts)
 	most := 1
 	for i := range before {
