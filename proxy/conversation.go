@@ -73,7 +73,7 @@ type mode struct {
 }
 
 // mark is the data of a prefix entry: a request of the client, or an answer with hidden
-// rounds. docs/format.md lists the fields; they are stored.
+// rounds. They are stored: fields may be added, names and meanings stay.
 type mark struct {
 	mode
 	Hash    string  `json:"hash,omitempty"`   // of the client's messages

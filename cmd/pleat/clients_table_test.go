@@ -79,7 +79,7 @@ For whoever asks which clients work. Real, unmodified clients through the proxy,
 TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those of them in which something is folded,
 and how often the client asked for a summary. Unless it says **fails**, the client ended without an error, no request was illegal, every
 request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model had seen it, and the
-client did not compact by itself, but where that is the scenario. A dash: not driven, or the client cannot do it.
+client did not compact by itself, but where that is the scenario. Empty: not driven, or the client cannot do it.
 
 Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
 sometimes says that a command had no output; the model then asks again, and a request too many counts as a failure.
@@ -108,7 +108,7 @@ func (c *clientTable) String() string {
 	for _, client := range upstream.Clients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
-			fmt.Fprintf(&b, " %s |", cmp.Or(c.cells[[2]string{sc.name, client.Name}], "-"))
+			fmt.Fprintf(&b, " %s |", c.cells[[2]string{sc.name, client.Name}])
 		}
 		b.WriteString("\n")
 	}
