@@ -2,7 +2,6 @@ package pleat
 
 import (
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -10,43 +9,33 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The names that nearly every caller needs, so that a first program imports this package
-// and a store. Their documentation is where they are declared.
+// What a first program needs from other packages, so that it imports this one and a store. The
+// documentation of each is where it is declared.
 type (
-	Message    = transcript.Message
-	Block      = transcript.Block
-	ToolCall   = transcript.ToolCall
-	ToolResult = transcript.ToolResult
-	View       = transcript.View
+	Message    = transcript.Message    // one message of the conversation
+	Block      = transcript.Block      // a part of a message: text, a tool call, a result …
+	ToolCall   = transcript.ToolCall   // the model asks for a tool to be run
+	ToolResult = transcript.ToolResult // what the tool answered
 
-	Model    = model.Model
-	Tool     = model.Tool
-	Usage    = model.Usage
-	APIError = model.APIError
+	Model    = model.Model    // what is known of a model: its window, its prices
+	Tool     = model.Tool     // a tool's definition
+	Usage    = model.Usage    // the tokens that a provider reports for a request
+	APIError = model.APIError // an error that a provider answered with
 
-	Policy   = fold.Policy
-	Budget   = fold.Budget
-	Plan     = fold.Plan
-	Fold     = fold.Fold
-	Snapshot = fold.Snapshot
+	Budget = fold.Budget      // how much of the window a session may fill
+	Key    = store.SessionKey // the name of a session
 
-	Store = store.Store
-	Key   = store.SessionKey
-
-	UnfoldRequest = recall.UnfoldRequest
-	SearchRequest = recall.SearchRequest
-	LedgerFilter  = ledger.Filter
+	UnfoldRequest = recall.UnfoldRequest // what [Session.Unfold] gives back
+	SearchRequest = recall.SearchRequest // what [Session.Search] looks for
+	LedgerFilter  = ledger.Filter        // which calls [Session.Ledger] returns
 )
 
-// What can go wrong; see where they are declared for what each means.
+// What can go wrong.
 var (
-	ErrNotFound  = store.ErrNotFound
-	ErrConflict  = store.ErrConflict
-	ErrCannotFit = fold.ErrCannotFit
+	ErrNotFound  = store.ErrNotFound // there is no such session, message or handle
+	ErrConflict  = store.ErrConflict // another process wrote to the session meanwhile
+	ErrCannotFit = fold.ErrCannotFit // nothing that may be sent fits the window
 )
-
-// DefaultMemory is how many bytes of messages a session keeps in memory.
-const DefaultMemory = conv.DefaultMemory
 
 // User makes a message that a person typed.
 func User(text string) Message { return transcript.User(text) }
@@ -70,10 +59,6 @@ func Result(callID, text string) ToolResult { return transcript.Result(callID, t
 // folded. Add them to the request's tools and to [Options].Tools, and answer their calls with
 // [Session.Answer]. A program with tools of these names puts a prefix before each Name.
 func RecallTools() []Tool { return recall.Tools() }
-
-// SnipTool returns the definition of one more tool that [Session.Answer] answers, for sessions
-// whose policy snips, as four-layer does.
-func SnipTool() Tool { return recall.SnipTool() }
 
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.
 func UnfoldCall(handle string) string { return fold.UnfoldCall(handle) }

@@ -37,7 +37,7 @@
 //
 // # Seams
 //
-// A [Store] keeps sessions: package store has one in memory, store/sqlite and
+// A store keeps sessions: package store has the interface and one in memory, store/sqlite and
 // store/postgres are modules of their own, and store/storetest has the suite that every
 // store passes. A wire gives a session its codec and its check. Observers and hooks are
 // functions in [Options].

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -116,7 +117,7 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 	if all := s.Tokens(0, 1); s.Tokens(-1, 9) != all || s.Tokens(5, 2) != 0 || s.Tokens(1, 5) != 0 {
 		t.Errorf("tokens of messages that are not there: %d, %d", s.Tokens(-1, 9), s.Tokens(1, 5))
 	}
-	for _, v := range []pleat.View{
+	for _, v := range []transcript.View{
 		transcript.Whole(7),
 		{Messages: []transcript.ViewMessage{{Source: 0, Edits: []transcript.BlockEdit{{Block: 4, Text: "x"}}}}},
 	} {
@@ -151,7 +152,7 @@ func TestStubsSayWhatIsTrue(t *testing.T) {
 func TestVetoOfTheModel(t *testing.T) {
 	pins := []string(nil)
 	s := busy(t, 30, &pleat.Options{Tools: pleat.RecallTools(), Hooks: pleat.Hooks{
-		BeforeEpoch: func(context.Context, *pleat.Plan) (pleat.EpochDecision, error) {
+		BeforeEpoch: func(context.Context, *fold.Plan) (pleat.EpochDecision, error) {
 			return pleat.EpochDecision{Veto: pins == nil, Pins: pins}, nil
 		},
 	}})
@@ -206,7 +207,7 @@ func rules(s *pleat.Session) []string {
 
 // TestSpillIsTold has a result that is too large to be shown.
 func TestSpillIsTold(t *testing.T) {
-	var told []*pleat.Fold
+	var told []*fold.Fold
 	s := open(t, store.NewMemory(), &pleat.Options{Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
 		if e.Kind == pleat.EventSpill {
 			told = append(told, e.Fold)

@@ -145,7 +145,7 @@ var imports = map[string][]string{
 	"internal/bpe/bpetest":      {},
 	"internal/fence/fencetest":  {},
 	"internal/upstream":         {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
-	"store/postgres/pgtest":     {},
+	"internal/pgtest":           {},
 	"internal/bench/tokenizers": {},
 	"proxy/sdktest":             {},
 	"internal/dash/browsertest": {},
@@ -179,11 +179,10 @@ var others = map[string][]string{
 		"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
 	},
 
-	"internal/rows":         {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
-	"internal/mcp":          {"github.com/modelcontextprotocol/go-sdk/mcp"},
-	"store/postgres/pgtest": {"github.com/jackc/pgx/v5"},
-	"store/postgres":        {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"store/sqlite":          {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/rows":  {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
+	"internal/mcp":   {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"store/postgres": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"store/sqlite":   {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }
 
 // modules are the modules of the repository, by folder, with those of ours that each may

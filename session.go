@@ -44,7 +44,7 @@ type Options struct {
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
-	// [DefaultMemory]. Older ones are read from the store when they are needed.
+	// 32 MB. Older ones are read from the store when they are needed.
 	Memory int
 
 	Tokens tokens.MessageCounter                  // nil: a [tokens.Tokenizer] for the model

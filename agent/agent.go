@@ -200,9 +200,6 @@ func (a *Agent) Close() error { return a.session.Close() }
 // undoing between two runs.
 func (a *Agent) Session() *pleat.Session { return a.session }
 
-// Tools lists the tools as the model is shown them.
-func (a *Agent) Tools() []model.Tool { return a.defs }
-
 // RedactSecrets takes secrets of known shapes out of a text: private keys, keys and tokens
 // of AWS, GitHub, GitLab, Anthropic, OpenAI, Slack, Google, Stripe, npm, PyPI, Hugging
 // Face and SendGrid, JSON web tokens, authorization headers, passwords in URLs. In their

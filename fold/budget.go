@@ -45,8 +45,8 @@ func (l Level) String() string {
 	return strconv.Itoa(l.tokens)
 }
 
-// ParseLevel reads "80%", "0.8" (a share) or "13000" (tokens).
-func ParseLevel(s string) (Level, error) {
+// parseLevel reads "80%", "0.8" (a share) or "13000" (tokens).
+func parseLevel(s string) (Level, error) {
 	num, percent := strings.CutSuffix(strings.TrimSpace(s), "%")
 	f, err := strconv.ParseFloat(strings.ReplaceAll(num, "_", ""), 64)
 	switch {
@@ -62,10 +62,10 @@ func ParseLevel(s string) (Level, error) {
 	return Tokens(int(f)), nil
 }
 
-// MarshalJSON writes what [ParseLevel] reads.
+// MarshalJSON writes what String returns.
 func (l Level) MarshalJSON() ([]byte, error) { return json.Marshal(l.String()) }
 
-// UnmarshalJSON reads a string as [ParseLevel] does, or a number of tokens.
+// UnmarshalJSON reads "80%", "0.8" (a share) or "13000" (tokens), or a number of tokens.
 func (l *Level) UnmarshalJSON(data []byte) error {
 	s := string(data)
 	if len(s) > 1 && s[0] == '"' {
@@ -77,7 +77,7 @@ func (l *Level) UnmarshalJSON(data []byte) error {
 		*l = Level{}
 		return nil
 	}
-	parsed, err := ParseLevel(s)
+	parsed, err := parseLevel(s)
 	if err == nil {
 		*l = parsed
 	}

@@ -41,23 +41,6 @@ const (
 	TaskCancelled  TaskStatus = "cancelled"
 )
 
-// Counts returns how many tasks are open, in progress, done and cancelled.
-func (t TaskState) Counts() (open, inProgress, done, cancelled int) {
-	for _, it := range t.Items {
-		switch it.Status {
-		case TaskInProgress:
-			inProgress++
-		case TaskDone:
-			done++
-		case TaskCancelled:
-			cancelled++
-		default:
-			open++
-		}
-	}
-	return open, inProgress, done, cancelled
-}
-
 // taskReader follows the calls that write task lists. It knows the tools of Claude Code
 // (TodoWrite; TaskCreate and TaskUpdate, one task at a time; ExitPlanMode), Codex
 // (update_plan), opencode (todowrite), Gemini (write_todos), VS Code (manage_todo_list),

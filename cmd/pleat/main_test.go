@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // tests ends what the tests share when they are over.

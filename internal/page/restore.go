@@ -179,7 +179,7 @@ func (in *input) seenText(e *ledger.Entry) string {
 	if !ok {
 		return ""
 	}
-	return toolcall.ArgText(toolcall.CallArgs([]byte(call.Input.String())), "content", "contents", "file_text", "text")
+	return toolcall.ArgText(call, "content", "contents", "file_text", "text")
 }
 
 func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {

@@ -8,11 +8,12 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Arg is one member of a call's arguments. The value stays JSON text: it can be a file of
+// arg is one member of a call's arguments. The value stays JSON text: it can be a file of
 // megabytes when only its neighbours matter.
-type Arg struct {
+type arg struct {
 	name string
 	raw  jsonspan.Value
 }
@@ -20,12 +21,12 @@ type Arg struct {
 // maxCallArgs bounds what hostile arguments can cost.
 const maxCallArgs = 64
 
-// CallArgs returns the top-level members of JSON arguments, in their order. Damaged
+// callArgs returns the top-level members of JSON arguments, in their order. Damaged
 // JSON gives the members before the damage; anything but an object gives none.
-func CallArgs(input []byte) []Arg {
-	args := make([]Arg, 0, 8)
+func callArgs(input []byte) []arg {
+	args := make([]arg, 0, 8)
 	for name, val := range jsonspan.Value(input).Fields() {
-		if args = append(args, Arg{strings.Clone(name), val}); len(args) == maxCallArgs {
+		if args = append(args, arg{strings.Clone(name), val}); len(args) == maxCallArgs {
 			break
 		}
 	}
@@ -33,17 +34,22 @@ func CallArgs(input []byte) []Arg {
 }
 
 // argument returns the first member that has one of the names, preferring earlier names.
-func argument(args []Arg, names ...string) (Arg, bool) {
+func argument(args []arg, names ...string) (arg, bool) {
 	for _, name := range names {
-		if i := slices.IndexFunc(args, func(a Arg) bool { return a.name == name }); i >= 0 {
+		if i := slices.IndexFunc(args, func(a arg) bool { return a.name == name }); i >= 0 {
 			return args[i], true
 		}
 	}
-	return Arg{}, false
+	return arg{}, false
 }
 
-// ArgText returns the text of the first string member that has one of the names.
-func ArgText(args []Arg, names ...string) string {
+// ArgText returns the text of the first string in a call's arguments that has one of the names.
+func ArgText(c transcript.ToolCall, names ...string) string {
+	return argText(callArgs([]byte(c.Input.String())), names...)
+}
+
+// argText returns the text of the first string member that has one of the names.
+func argText(args []arg, names ...string) string {
 	for _, name := range names {
 		if a, ok := argument(args, name); ok && a.isString() {
 			return a.raw.Text()
@@ -53,7 +59,7 @@ func ArgText(args []Arg, names ...string) string {
 }
 
 // argInt returns the whole number in the first member that has one of the names.
-func argInt(args []Arg, names ...string) int {
+func argInt(args []arg, names ...string) int {
 	for _, name := range names {
 		if a, ok := argument(args, name); ok {
 			n, err := strconv.Atoi(strings.Trim(string(a.raw), `"`))
@@ -66,7 +72,7 @@ func argInt(args []Arg, names ...string) int {
 }
 
 // argTexts returns the strings in a member that is a string or an array of strings.
-func argTexts(args []Arg, names ...string) []string {
+func argTexts(args []arg, names ...string) []string {
 	a, ok := argument(args, names...)
 	if !ok {
 		return nil
@@ -83,10 +89,10 @@ func argTexts(args []Arg, names ...string) []string {
 	return list
 }
 
-func (a Arg) isString() bool { return a.raw.Kind() == jsonspan.String }
+func (a arg) isString() bool { return a.raw.Kind() == jsonspan.String }
 
 // elements returns the JSON texts of an array's elements.
-func (a Arg) elements() []jsonspan.Value {
+func (a arg) elements() []jsonspan.Value {
 	var list []jsonspan.Value
 	for elem := range a.raw.Elements() {
 		if list = append(list, elem.Of(a.raw)); len(list) == maxCallArgs {
@@ -104,7 +110,7 @@ const (
 )
 
 // plainArgs shows the small arguments of an unknown tool as name=value.
-func plainArgs(args []Arg, without ...string) string {
+func plainArgs(args []arg, without ...string) string {
 	var b strings.Builder
 	for _, a := range args {
 		if slices.Contains(without, a.name) {

@@ -43,7 +43,7 @@ type Hunk struct{ Context, Old, New []string }
 // that cannot be read from it has none.
 func Edits(c transcript.ToolCall) []Edit {
 	input := c.Input.String()
-	args := CallArgs([]byte(input))
+	args := callArgs([]byte(input))
 	switch toolname.Of(c.Name) {
 	case toolname.Patch:
 		return patchEdits(patchOf(args, input))
@@ -61,7 +61,7 @@ func Edits(c transcript.ToolCall) []Edit {
 		}
 		return out
 	case toolname.Delete:
-		if p := ArgText(args, pathArgs...); p != "" {
+		if p := argText(args, pathArgs...); p != "" {
 			return []Edit{{Kind: EditDelete, Path: p}}
 		}
 	}
@@ -69,11 +69,11 @@ func Edits(c transcript.ToolCall) []Edit {
 }
 
 // patchOf returns the patch of a call that applies one.
-func patchOf(args []Arg, input string) string {
+func patchOf(args []arg, input string) string {
 	if len(args) == 0 {
 		return input
 	}
-	return ArgText(args, "input", "patch", "patchText", "patch_text", "diff")
+	return argText(args, "input", "patch", "patchText", "patch_text", "diff")
 }
 
 // Script returns the script of a call that runs one; literal: backslashes do not quote in it.
@@ -82,10 +82,10 @@ func Script(c transcript.ToolCall) (script string, literal bool) {
 		return "", false
 	}
 	input := c.Input.String()
-	return scriptOf(c.Name, CallArgs([]byte(input)), input)
+	return scriptOf(c.Name, callArgs([]byte(input)), input)
 }
 
-func scriptOf(tool string, args []Arg, input string) (script string, literal bool) {
+func scriptOf(tool string, args []arg, input string) (script string, literal bool) {
 	literal = isLiteral(toolname.Plain(tool))
 	switch argv := argTexts(args, commandArgs...); {
 	case len(argv) == 1:
@@ -98,7 +98,7 @@ func scriptOf(tool string, args []Arg, input string) (script string, literal boo
 	return "", false
 }
 
-func writeEdits(args []Arg) []Edit {
+func writeEdits(args []arg) []Edit {
 	for _, name := range []string{"content", "contents", "file_text", "text"} {
 		if a, ok := argument(args, name); ok && a.isString() {
 			return []Edit{{Kind: EditWrite, New: a.raw.Text()}}
@@ -107,8 +107,8 @@ func writeEdits(args []Arg) []Edit {
 	return nil
 }
 
-func editorEdits(args []Arg) []Edit {
-	switch ArgText(args, "command") {
+func editorEdits(args []arg) []Edit {
+	switch argText(args, "command") {
 	case "create":
 		return writeEdits(args)
 	case "str_replace":
@@ -122,11 +122,11 @@ func editorEdits(args []Arg) []Edit {
 }
 
 // replaceEdits reads one replacement, or a list of them.
-func replaceEdits(args []Arg) []Edit {
+func replaceEdits(args []arg) []Edit {
 	if a, ok := argument(args, "edits", "replacements"); ok {
 		var out []Edit
 		for _, el := range a.elements() {
-			e, ok := replaceEdit(CallArgs(el))
+			e, ok := replaceEdit(callArgs(el))
 			if !ok {
 				return nil
 			}
@@ -144,8 +144,8 @@ func replaceEdits(args []Arg) []Edit {
 	return nil
 }
 
-func replaceEdit(args []Arg) (Edit, bool) {
-	e := Edit{Path: ArgText(args, pathArgs...)}
+func replaceEdit(args []arg) (Edit, bool) {
+	e := Edit{Path: argText(args, pathArgs...)}
 	hasOld, hasNew := false, false
 	for _, a := range args {
 		switch text.PlainName(a.name) {

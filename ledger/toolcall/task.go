@@ -11,7 +11,7 @@ import (
 var pollArgs = []string{"session_id", "bash_id", "task_id", "shell_id", "shellId", "agent_id", "agentId"}
 
 // polled is what a call asks about, or writes to, that goes on in the background.
-func polled(class toolname.Class, args []Arg) string {
+func polled(class toolname.Class, args []arg) string {
 	if class != toolname.Poll && class != toolname.Input {
 		return ""
 	}

@@ -70,9 +70,9 @@ func (w *callText) object(v jsonspan.Value, depth int) {
 		w.lines(string(v))
 		return
 	}
-	var args []Arg
+	var args []arg
 	for name, val := range v.Fields() {
-		args = append(args, Arg{name, val})
+		args = append(args, arg{name, val})
 	}
 	lead := leadOf(args, depth)
 	if lead >= 0 {
@@ -96,7 +96,7 @@ func (w *callText) object(v jsonspan.Value, depth int) {
 }
 
 // leadOf chooses the argument that a call is about; negative: none.
-func leadOf(args []Arg, depth int) int {
+func leadOf(args []arg, depth int) int {
 	lead, best := -1, oldText
 	if depth > 0 {
 		return lead
@@ -106,7 +106,7 @@ func leadOf(args []Arg, depth int) int {
 		if role < wholeText || best >= wholeText && role >= best || a.script() == "" {
 			continue
 		}
-		if role == shellText && ArgText(args, pathArgs...) != "" {
+		if role == shellText && argText(args, pathArgs...) != "" {
 			continue // what an editor is to do
 		}
 		lead, best = i, role
@@ -115,7 +115,7 @@ func leadOf(args []Arg, depth int) int {
 }
 
 // pairOf finds the old and the new text of an edit; negative: there are not both.
-func pairOf(args []Arg) (from, to int) {
+func pairOf(args []arg) (from, to int) {
 	from, to = -1, -1
 	for i, a := range args {
 		switch role := roleOf(a.name); {
@@ -133,11 +133,11 @@ func pairOf(args []Arg) (from, to int) {
 }
 
 // script is the text of an argument that is a string or an argument vector.
-func (a Arg) script() string {
+func (a arg) script() string {
 	if a.isString() {
 		return a.raw.Text()
 	}
-	argv := argTexts([]Arg{a}, a.name)
+	argv := argTexts([]arg{a}, a.name)
 	if len(argv) == 0 || roleOf(a.name) != shellText {
 		return ""
 	}
@@ -146,7 +146,7 @@ func (a Arg) script() string {
 }
 
 // short is an argument on one line with its name, if it has room there.
-func (a Arg) short() (line string, ok bool) {
+func (a arg) short() (line string, ok bool) {
 	switch a.raw.Kind() {
 	case jsonspan.Array, jsonspan.Object:
 		return "", false
@@ -180,7 +180,7 @@ func (w *callText) value(v jsonspan.Value, depth int) {
 func oneLine(v jsonspan.Value) (string, bool) {
 	var parts []string
 	for name, val := range v.Fields() {
-		part, ok := Arg{name, val}.short()
+		part, ok := arg{name, val}.short()
 		if !ok || len(parts) == 4 || roleOf(name) == newText {
 			return "", false
 		}

@@ -68,7 +68,7 @@ var (
 // arguments only the members that matter are decoded.
 func DescribeCall(c transcript.ToolCall) CallFacts {
 	input := c.Input.String()
-	args := CallArgs([]byte(input))
+	args := callArgs([]byte(input))
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
 	class := toolname.Of(c.Name)
 	f.Kind, f.Harmless = effects[class].kind, effects[class].harmless
@@ -87,7 +87,7 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	case toolname.Move:
 		describeMoveCall(&f, args)
 	case toolname.Fetch, toolname.Browse:
-		f.Args = text.OneLine(hideSecrets(ArgText(args, "url", "query", "prompt", "q", "uri")), MaxArgs)
+		f.Args = text.OneLine(hideSecrets(argText(args, "url", "query", "prompt", "q", "uri")), MaxArgs)
 	default:
 		describePlainCall(&f, args, input, class != toolname.Unknown)
 	}
@@ -101,7 +101,7 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 }
 
 // callSignature hashes a call without regard to the order of its members.
-func callSignature(name string, args []Arg, input string) string {
+func callSignature(name string, args []arg, input string) string {
 	h := fnv.New64a()
 	if len(args) == 0 {
 		h.Write([]byte(input))
@@ -125,9 +125,9 @@ func callSignature(name string, args []Arg, input string) string {
 }
 
 // callPaths returns the paths that members with the usual names hold.
-func callPaths(args []Arg) []string {
+func callPaths(args []arg) []string {
 	var out []string
-	if p := ArgText(args, pathArgs...); p != "" {
+	if p := argText(args, pathArgs...); p != "" {
 		out = append(out, p)
 	}
 	for _, p := range argTexts(args, listArgs...) {
@@ -138,7 +138,7 @@ func callPaths(args []Arg) []string {
 	return out
 }
 
-func describeFileCall(f *CallFacts, args []Arg) {
+func describeFileCall(f *CallFacts, args []arg) {
 	lists := toolname.Of(f.Tool) == toolname.List
 	for _, p := range callPaths(args) {
 		change := PathChange{Path: p, Change: f.Kind}
@@ -152,7 +152,7 @@ func describeFileCall(f *CallFacts, args []Arg) {
 }
 
 // readRange reads which lines are asked for: offset and limit, start and end, or a pair.
-func readRange(args []Arg) (first, last int) {
+func readRange(args []arg) (first, last int) {
 	if a, ok := argument(args, "view_range", "range", "line_range"); ok {
 		if pair := a.elements(); len(pair) == 2 {
 			first, _ = strconv.Atoi(string(pair[0]))
@@ -184,13 +184,13 @@ func pathGist(paths []PathChange) string {
 	return text.OneLine(strings.Join(parts, ", "), MaxArgs)
 }
 
-func describeSearchCall(f *CallFacts, args []Arg) {
-	pattern := ArgText(args, "pattern", "query", "regex", "glob_pattern", "q", "text")
+func describeSearchCall(f *CallFacts, args []arg) {
+	pattern := argText(args, "pattern", "query", "regex", "glob_pattern", "q", "text")
 	f.Args = text.OneLine(pattern, MaxArgs/2)
 	for _, p := range callPaths(args) {
 		f.Paths = append(f.Paths, PathChange{Path: p, Change: CallRead, Some: true})
 	}
-	if g := ArgText(args, "glob", "include", "file_pattern", "includePattern"); g != "" {
+	if g := argText(args, "glob", "include", "file_pattern", "includePattern"); g != "" {
 		f.Args += " in " + text.OneLine(g, maxArg)
 	}
 	if len(f.Paths) > 0 {
@@ -199,9 +199,9 @@ func describeSearchCall(f *CallFacts, args []Arg) {
 	f.Args = text.OneLine(f.Args, MaxArgs)
 }
 
-func describeShellCall(f *CallFacts, args []Arg, input string) {
+func describeShellCall(f *CallFacts, args []arg, input string) {
 	script, literal := scriptOf(f.Tool, args, input)
-	if dir := ArgText(args, dirArgs...); dir != "" {
+	if dir := argText(args, dirArgs...); dir != "" {
 		f.Dir = dir
 	}
 	if script == "" {
@@ -210,7 +210,7 @@ func describeShellCall(f *CallFacts, args []Arg, input string) {
 	}
 	describeShell(f, script, literal)
 	f.Args = text.OneLine(hideSecrets(strings.TrimSpace(script)), MaxArgs)
-	f.Signature = callSignature("shell", []Arg{{"dir", []byte(f.Dir)}, {"command", []byte(script)}}, "")
+	f.Signature = callSignature("shell", []arg{{"dir", []byte(f.Dir)}, {"command", []byte(script)}}, "")
 }
 
 // argvScript turns an argument vector into a script: that of bash -lc "script", or the
@@ -236,9 +236,9 @@ func argvScript(argv []string) (script string, literal bool) {
 	return strings.Join(words, " "), false
 }
 
-func describePatchCall(f *CallFacts, args []Arg, input string) {
+func describePatchCall(f *CallFacts, args []arg, input string) {
 	f.Paths = patchPaths(patchOf(args, input))
-	if p := ArgText(args, pathArgs...); p != "" && len(f.Paths) == 0 {
+	if p := argText(args, pathArgs...); p != "" && len(f.Paths) == 0 {
 		f.Paths = []PathChange{{Path: p, Change: CallEdit}}
 	}
 	if k := gravest(f.Paths); k != CallOther {
@@ -248,8 +248,8 @@ func describePatchCall(f *CallFacts, args []Arg, input string) {
 }
 
 // describeEditorCall reads the editor tools whose member "command" is a verb.
-func describeEditorCall(f *CallFacts, args []Arg) {
-	switch ArgText(args, "command") {
+func describeEditorCall(f *CallFacts, args []arg) {
+	switch argText(args, "command") {
 	case "view":
 		f.Kind, f.Harmless = CallRead, true
 	case "create":
@@ -263,9 +263,9 @@ func describeEditorCall(f *CallFacts, args []Arg) {
 	describeFileCall(f, args)
 }
 
-func describeMoveCall(f *CallFacts, args []Arg) {
-	from := ArgText(args, "source", "old_path", "from", "oldPath", "source_path", "path", "src")
-	to := ArgText(args, "destination", "new_path", "to", "newPath", "destination_path", "target", "dst")
+func describeMoveCall(f *CallFacts, args []arg) {
+	from := argText(args, "source", "old_path", "from", "oldPath", "source_path", "path", "src")
+	to := argText(args, "destination", "new_path", "to", "newPath", "destination_path", "target", "dst")
 	if from == "" || to == "" {
 		return
 	}
@@ -275,7 +275,7 @@ func describeMoveCall(f *CallFacts, args []Arg) {
 
 // describePlainCall keeps the small arguments; of an unknown tool also the paths, since
 // it may do anything to them.
-func describePlainCall(f *CallFacts, args []Arg, input string, known bool) {
+func describePlainCall(f *CallFacts, args []arg, input string, known bool) {
 	if len(args) == 0 {
 		if !strings.HasPrefix(strings.TrimSpace(input), "{") {
 			f.Args = text.OneLine(hideSecrets(input), MaxArgs)

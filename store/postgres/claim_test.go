@@ -11,7 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 var claimedKey = store.SessionKey{Tenant: "t", Session: "claimed"}

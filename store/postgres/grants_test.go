@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // TestGrants: the role of the example deployment can do all that a proxy does, and

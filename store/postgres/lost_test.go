@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // link stands between a store and the server. Armed, it cuts the connection that sends

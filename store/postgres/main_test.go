@@ -11,7 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 func TestMain(m *testing.M) {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/postgres/pgtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // failingStore is a store whose disk is full after some Appends.

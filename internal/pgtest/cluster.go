@@ -19,8 +19,6 @@ import (
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // Cluster is a throw-away PostgreSQL server.
@@ -90,13 +88,9 @@ func skipWithout(t testing.TB) {
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", c.databases.Add(1))
-	conn, err := pgx.Connect(t.Context(), c.URL("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
-	if _, err := conn.Exec(t.Context(), "CREATE DATABASE "+name); err != nil {
-		t.Fatal(err)
+	createdb := exec.CommandContext(t.Context(), filepath.Join(c.bin, "createdb"), "--maintenance-db", c.URL("postgres"), name)
+	if out, err := createdb.CombinedOutput(); err != nil {
+		t.Fatalf("createdb: %v\n%s", err, out)
 	}
 	return c.URL(name)
 }
@@ -206,9 +200,10 @@ func (c *Cluster) Start() error {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	for {
-		conn, err := pgx.Connect(ctx, c.URL("postgres"))
+		ready := exec.CommandContext(ctx, filepath.Join(c.bin, "pg_isready"), "--quiet", "--dbname", c.URL("postgres"))
+		err := ready.Run()
 		if err == nil {
-			return conn.Close(ctx)
+			return nil
 		}
 		select {
 		case <-c.ended:
