@@ -29,7 +29,7 @@ func newClientTable(page string) *clientTable {
 		return c
 	}
 	for line := range strings.Lines(page) {
-		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), "|")
+		cells := strings.Split(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(line), "|"), "|"), "|")
 		if len(cells) != 2+len(clientScenarios) {
 			continue
 		}
@@ -108,7 +108,10 @@ func (c *clientTable) String() string {
 	for _, client := range upstream.Clients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
-			fmt.Fprintf(&b, " %s |", c.cells[[2]string{sc.name, client.Name}])
+			if cell := c.cells[[2]string{sc.name, client.Name}]; cell != "" {
+				b.WriteString(" " + cell + " ")
+			}
+			b.WriteString("|")
 		}
 		b.WriteString("\n")
 	}
