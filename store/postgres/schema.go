@@ -16,7 +16,7 @@ const schemaVersion = 2
 // schema makes the tables. All names are bytea: any bytes are allowed in them. Names may
 // be longer than an index takes, so sessions are found by a hash over their names, and
 // owner is 8 bytes of the hash of the tenant. Compressed bytes are kept as they are
-// (EXTERNAL). docs/scale.md explains every column.
+// (EXTERNAL). docs/format.md explains the columns.
 const schema = `
 CREATE SCHEMA IF NOT EXISTS pleat;
 CREATE TABLE pleat.version(version integer PRIMARY KEY, applied timestamptz NOT NULL DEFAULT now());
