@@ -61,7 +61,7 @@ func (w *WarmPrefix) Next(v transcript.View, size func(i int) (blocks, weight in
 			}
 		}
 	}
-	w.view = slices.Clone(v.Messages)
+	w.view = append(w.view[:same], v.Messages[same:]...)
 	for _, n := range []int{w.marker, len(v.Messages)} {
 		if at, has := slices.BinarySearch(w.cached, n); !has && n > 0 {
 			w.cached = slices.Insert(w.cached, at, n)

@@ -389,6 +389,10 @@ func saidHash(list []transcript.Message, own func(name string) bool) string {
 func (c *conversation) view(
 	ctx context.Context, v transcript.View, req *request, client []int,
 ) (transcript.View, error) {
+	if v.IsWhole(len(client)) && !slices.ContainsFunc(client, func(i int) bool { return i < 0 }) {
+		c.hidden = nil
+		return v, nil
+	}
 	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
 	hidden := make(map[int]transcript.Message)
 	for i, vm := range v.Messages {

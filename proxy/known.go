@@ -5,6 +5,7 @@ import (
 	"hash/maphash"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -31,6 +32,7 @@ type decoded struct {
 	prefixes []transcript.Hash // their chain
 	key      uint64
 	size     int64
+	grown    atomic.Bool // the hashes of a later request stand behind its own, in the same memory
 }
 
 // earlier is a request that its wire package can decode another one after.
@@ -154,33 +156,40 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 // in an earlier request is not hashed again. It reports whether the conversations begin alike.
 func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 	shared := 0
-	d.hashes = make([]transcript.Hash, len(d.messages))
-	if d.leading == 0 && before.leading == 0 { // what is the same, in one go
-		most := min(len(d.messages), len(before.messages))
-		for shared < most && d.messages[shared].Raw() == before.messages[shared].Raw() {
-			shared++
-		}
-		copy(d.hashes, before.hashes[:shared])
+	for shared < len(d.messages) && d.counts(before, shared) {
+		shared++
+	}
+	if d.hashes, d.prefixes = before.hashes[:shared], before.prefixes[:shared]; shared < len(before.hashes) || before.grown.Swap(true) {
+		d.hashes, d.prefixes = slices.Clone(d.hashes), slices.Clone(d.prefixes)
 	}
 	for i := shared; i < len(d.messages); i++ {
 		m := d.messages[i]
 		switch {
 		case i < d.leading:
-			d.hashes[i] = transcript.HashOf("leading " + m.Role())
-		case i >= before.leading && i < len(before.messages) && before.messages[i].Raw() == m.Raw():
-			d.hashes[i] = before.hashes[i]
+			d.hashes = append(d.hashes, transcript.HashOf("leading "+m.Role()))
+		case d.counts(before, i):
+			d.hashes = append(d.hashes, before.hashes[i])
 		default:
-			d.hashes[i] = on.hash(transcript.StringBytes(m.Raw()))
-		}
-		if shared == i && i < len(before.hashes) && d.hashes[i] == before.hashes[i] {
-			shared++
+			d.hashes = append(d.hashes, on.hash(transcript.StringBytes(m.Raw())))
 		}
 	}
-	if shared == 0 {
-		d.prefixes = transcript.Chain(transcript.Hash{}, d.hashes)
+	var last transcript.Hash
+	if shared > 0 {
+		last = d.prefixes[shared-1]
+	}
+	d.prefixes = append(d.prefixes, transcript.Chain(last, d.hashes[shared:])...)
+	return len(d.hashes) > 0 && len(before.hashes) > 0 && d.hashes[0] == before.hashes[0]
+}
+
+// counts reports whether message i counts as the one of an earlier request does.
+func (d *decoded) counts(before *decoded, i int) bool {
+	switch {
+	case i >= len(before.messages) || (i < d.leading) != (i < before.leading):
 		return false
+	case d.messages[i] == before.messages[i]:
+		return true
+	case i < d.leading:
+		return d.messages[i].Role() == before.messages[i].Role()
 	}
-	rest := transcript.Chain(before.prefixes[shared-1], d.hashes[shared:])
-	d.prefixes = append(before.prefixes[:shared:shared], rest...)
-	return true
+	return d.messages[i].Raw() == before.messages[i].Raw()
 }

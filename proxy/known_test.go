@@ -3,6 +3,8 @@ package proxy
 import (
 	"bytes"
 	"fmt"
+	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -87,4 +89,45 @@ func must[T any](v T, err error) T {
 		panic(err)
 	}
 	return v
+}
+
+// Of two requests that continue one, the first goes on in the memory of its lists, and neither
+// changes what the other has.
+func TestContinuedTwice(t *testing.T) {
+	for _, on := range protocols {
+		a := newAgent(on, "", "Begin.")
+		for i := range 20 {
+			a.say(fmt.Sprint("message ", i))
+		}
+		var before decoded
+		first := must(on.read(a.body()))
+		before.messages = first.messages
+		before.hash(on, &decoded{})
+		earlier, had := first.earlier(), len(a.history)
+		var got [2]*request
+		var hashed [2]decoded
+		for i := range got {
+			a.history = a.history[:had:had]
+			a.say(fmt.Sprint("one way or the other: ", i))
+			got[i] = must(on.readAfter(earlier, a.body()))
+			hashed[i].messages = got[i].messages
+			hashed[i].hash(on, &before)
+		}
+		for i := range got {
+			a.history = a.history[:had:had]
+			a.say(fmt.Sprint("one way or the other: ", i))
+			want, wantHashed := must(on.read(a.body())), decoded{}
+			wantHashed.messages = want.messages
+			wantHashed.hash(on, &decoded{})
+			if !reflect.DeepEqual(got[i].wireRequest, want.wireRequest) {
+				t.Errorf("%s: request %d is another one", on.format, i)
+			}
+			if !slices.Equal(hashed[i].hashes, wantHashed.hashes) || !slices.Equal(hashed[i].prefixes, wantHashed.prefixes) {
+				t.Errorf("%s: request %d has other hashes", on.format, i)
+			}
+		}
+		if &got[0].messages[0] == &got[1].messages[0] {
+			t.Errorf("%s: both have the same memory", on.format)
+		}
+	}
 }

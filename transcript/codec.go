@@ -61,7 +61,8 @@ func (e *exact) UnmarshalJSON(data []byte) error {
 // MarshalJSON writes the message in pleat's neutral form, which has everything that the
 // message's methods return.
 func (m Message) MarshalJSON() ([]byte, error) {
-	return json.Marshal(neutralMessage{m.role, m.origin, m.format, exact(m.raw), toNeutral(m.blocks)})
+	is := m.get()
+	return json.Marshal(neutralMessage{is.role, is.origin, is.format, exact(is.raw), toNeutral(is.blocks)})
 }
 
 // UnmarshalJSON reads what MarshalJSON wrote.
@@ -74,13 +75,13 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	if err != nil {
 		return fmt.Errorf("decode message: %w", err)
 	}
-	*m = Message{role: n.Role, blocks: blocks, format: n.Format, raw: string(n.Raw), origin: n.Origin}
+	*m = Message{&message{role: n.Role, blocks: blocks, format: n.Format, raw: string(n.Raw), origin: n.Origin}}
 	return nil
 }
 
 // MessageJSON returns a message's bytes on the wire it came from, or its neutral form if
 // it has none.
-func MessageJSON(m Message) (string, error) { return rawOr(m.raw, m) }
+func MessageJSON(m Message) (string, error) { return rawOr(m.Raw(), m) }
 
 // BlockJSON returns a block's bytes on the wire it came from, or its neutral form if it has
 // none.

@@ -50,8 +50,10 @@ const (
 
 // Message is one element of a conversation: a role and its blocks. On the Responses
 // wire an element is an item, so one answer of the model may be several messages.
-// A message is immutable.
-type Message struct {
+// A message is immutable, and small to copy.
+type Message struct{ is *message }
+
+type message struct {
 	role   Role
 	blocks Blocks
 	format Format
@@ -59,15 +61,24 @@ type Message struct {
 	origin Origin
 }
 
+var noMessage message // what the zero Message is
+
+func (m Message) get() *message {
+	if m.is == nil {
+		return &noMessage
+	}
+	return m.is
+}
+
 // NewMessage makes a message that has no wire form yet.
 func NewMessage(role Role, blocks ...Block) Message {
-	return Message{role: role, blocks: BlocksOf(blocks...)}
+	return Message{&message{role: role, blocks: BlocksOf(blocks...)}}
 }
 
 // WireMessage makes a message that came off a wire; raw is its JSON element. It keeps the
 // slice of blocks, which are no pointers.
 func WireMessage(role Role, format Format, raw string, blocks ...Block) Message {
-	return Message{role: role, blocks: Blocks{blocks}, format: format, raw: raw}
+	return Message{&message{role: role, blocks: Blocks{blocks}, format: format, raw: raw}}
 }
 
 // User makes a user message of one text block.
@@ -87,32 +98,33 @@ func Results(results ...ToolResult) Message {
 
 // WithOrigin returns the message with its origin set.
 func (m Message) WithOrigin(o Origin) Message {
-	m.origin = o
-	return m
+	with := *m.get()
+	with.origin = o
+	return Message{&with}
 }
 
 // Origin says who wrote the message.
-func (m Message) Origin() Origin { return m.origin }
+func (m Message) Origin() Origin { return m.get().origin }
 
 // Role says who speaks.
-func (m Message) Role() Role { return m.role }
+func (m Message) Role() Role { return m.get().role }
 
 // Blocks returns the message's blocks.
-func (m Message) Blocks() Blocks { return m.blocks }
+func (m Message) Blocks() Blocks { return m.get().blocks }
 
 // Format says which wire format Raw is in.
-func (m Message) Format() Format { return m.format }
+func (m Message) Format() Format { return m.get().format }
 
 // Raw returns the message's bytes on the wire it came from, empty when it has none.
-func (m Message) Raw() string { return m.raw }
+func (m Message) Raw() string { return m.get().raw }
 
 // Text joins the message's text blocks with line feeds.
-func (m Message) Text() string { return m.blocks.Text() }
+func (m Message) Text() string { return m.get().blocks.Text() }
 
 // Calls returns the tool calls in the message, in order.
 func (m Message) Calls() []ToolCall {
 	var calls []ToolCall
-	for _, b := range m.blocks.list {
+	for _, b := range m.get().blocks.list {
 		if c, ok := b.(ToolCall); ok {
 			calls = append(calls, c)
 		}
@@ -123,15 +135,18 @@ func (m Message) Calls() []ToolCall {
 // Decoded returns the message with its literals decoded, for a message that is about to be
 // read several times.
 func (m Message) Decoded() Message {
-	if m.raw != "" {
-		m.blocks = m.blocks.decoded()
+	if m.Raw() == "" {
+		return m
 	}
-	return m
+	decoded := *m.is
+	decoded.blocks = decoded.blocks.decoded()
+	return Message{&decoded}
 }
 
 // Weight is about how many bytes of memory the message takes.
 func (m Message) Weight() int {
-	return 200 + len(m.raw) + m.blocks.weight(m.raw != "") // then blocks are parts of raw
+	raw := m.Raw()
+	return 200 + len(raw) + m.Blocks().weight(raw != "") // then blocks are parts of raw
 }
 
 // Note is something that the agent wrote down for itself, outside of the transcript.
@@ -218,7 +233,7 @@ func unanswered(msgs []Message, visit func(end int, c ToolCall)) {
 	t := NewTranscript(msgs...)
 	for _, r := range t.rounds {
 		end := r.Calls[len(r.Calls)-1].Call.Message + 1
-		if n := slices.IndexFunc(msgs[end:], func(m Message) bool { return m.role != RoleAssistant }); n >= 0 {
+		if n := slices.IndexFunc(msgs[end:], func(m Message) bool { return m.Role() != RoleAssistant }); n >= 0 {
 			end += n
 		} else {
 			end = len(msgs)

@@ -73,7 +73,7 @@ func (t *Transcript) At(i int) Message {
 }
 
 // Block returns the block at a position.
-func (t *Transcript) Block(ref BlockRef) Block { return t.At(ref.Message).blocks.At(ref.Block) }
+func (t *Transcript) Block(ref BlockRef) Block { return t.At(ref.Message).Blocks().At(ref.Block) }
 
 // All yields the messages with their positions.
 func (t *Transcript) All() iter.Seq2[int, Message] {
@@ -126,11 +126,11 @@ func (t *Transcript) append(m Message) {
 	if t.read == nil {
 		t.msgs = append(t.msgs, m)
 	}
-	t.sizes = append(t.sizes, int32(m.blocks.Len()))
-	if m.role != RoleAssistant {
+	t.sizes = append(t.sizes, int32(m.Blocks().Len()))
+	if m.Role() != RoleAssistant {
 		t.turn, t.turnAt = 0, at+1
 	}
-	for i, b := range m.blocks.list {
+	for i, b := range m.Blocks().list {
 		switch b := b.(type) {
 		case ToolCall:
 			t.call(b.ID, BlockRef{at, i})

@@ -102,9 +102,9 @@ func (v View) Resolve(source func(i int) Message) ([]Message, error) {
 }
 
 func (m Message) edited(edits []BlockEdit) (Message, error) {
-	blocks := make([]Block, 0, m.blocks.Len())
+	blocks := make([]Block, 0, m.Blocks().Len())
 	next := 0
-	for i, b := range m.blocks.list {
+	for i, b := range m.Blocks().list {
 		if next == len(edits) || edits[next].Block != i {
 			blocks = append(blocks, b)
 			continue
@@ -123,7 +123,7 @@ func (m Message) edited(edits []BlockEdit) (Message, error) {
 	if next < len(edits) {
 		return Message{}, fmt.Errorf("edit of block %d: %w", edits[next].Block, ErrNoSuchBlock)
 	}
-	return Message{role: m.role, blocks: Blocks{blocks}}, nil
+	return Message{&message{role: m.Role(), blocks: Blocks{blocks}}}, nil
 }
 
 func editBlock(b Block, text string) (Block, error) {

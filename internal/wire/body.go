@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
@@ -12,7 +13,12 @@ type Body struct {
 	Data     []byte
 	Array    jsonspan.Span // the message array, brackets included; zero: there is none
 	Elements []Element     // in the order of the array
+
+	grown *atomic.Bool // of what [Body.Earlier] returns: a later body's lists go on in the memory of its lists
 }
+
+// Earlier returns what decoding a later body needs of this one.
+func (b *Body) Earlier() Body { return Body{Elements: b.Elements, grown: new(atomic.Bool)} }
 
 // Made is how the messages that a view adds are written.
 type Made struct {

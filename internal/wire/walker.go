@@ -2,6 +2,8 @@ package wire
 
 import (
 	"bytes"
+	"slices"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/transcript"
@@ -24,6 +26,8 @@ type Walker struct {
 	earlier  []transcript.Message
 	elements []Element
 	copies   bool // see Elements
+	grown    *atomic.Bool
+	goesOn   bool // see Continue
 
 	blockSlab slab[transcript.Block]
 	placeSlab slab[Place]
@@ -37,7 +41,7 @@ func (w *Walker) Begin(body []byte) {
 
 // After says that the body probably begins with the messages of an earlier one.
 func (w *Walker) After(messages []transcript.Message, body Body) {
-	w.earlier, w.elements, w.copies = messages, body.Elements, true
+	w.earlier, w.elements, w.copies, w.grown = messages, body.Elements, true, body.grown
 }
 
 func (w *Walker) reset(data []byte) {
@@ -101,28 +105,29 @@ func (w *Walker) add(m transcript.Message, e Element) {
 }
 
 // Elements walks the message array at the cursor. It calls read for each element, which
-// consumes it and ends one message. An element that the earlier body has at the same place,
-// with the same bytes, is taken from there, and same is called for it. After an earlier body
+// consumes it and ends one message. Elements that the earlier body has at the same places,
+// with the same bytes, are taken from there, and same is called for them. After an earlier body
 // read gets a copy of the element, so that the messages do not keep the body in memory.
-func (w *Walker) Elements(read func(), same func(i int)) {
-	start, n := w.C.Pos(), w.guess()
-	w.Messages, w.Body.Elements = make([]transcript.Message, 0, n), make([]Element, 0, n)
+func (w *Walker) Elements(read func(), same func(from, to int)) {
+	start := w.C.Pos()
 	for range w.C.Items {
 		i, at := len(w.Messages), w.C.Pos()
 		run := 0
 		if i == 0 {
 			run = w.inPlace()
+			w.goesOn = run > 0 && run == len(w.earlier) && w.grown != nil && !w.grown.Swap(true)
+			n := w.guess()
+			w.Messages, w.Body.Elements = make([]transcript.Message, 0, n), make([]Element, 0, n)
 		}
 		switch {
 		case run > 0:
 			w.C.SkipKnown(w.Raw(jsonspan.Span{Start: at, End: w.elements[run-1].Span.End}))
-			w.Messages, w.Body.Elements = append(w.Messages, w.earlier[:run]...), append(w.Body.Elements, w.elements[:run]...)
-			for i := range run {
-				same(i)
-			}
+			w.Messages = Continue(w, w.Messages, w.earlier, 0, run)
+			w.Body.Elements = Continue(w, w.Body.Elements, w.elements, 0, run)
+			same(0, run)
 		case i < len(w.earlier) && w.C.SkipKnown(w.earlier[i].Raw()):
 			w.add(w.earlier[i], Element{Span: w.Since(at), Places: w.elements[i].Places})
-			same(i)
+			same(i, i+1)
 		case w.copies:
 			w.readCopy(read)
 		default:
@@ -154,10 +159,23 @@ func (w *Walker) inPlace() (n int) {
 // guess guesses the number of messages, which saves most of the growing: a message of an
 // agent's conversation has a few kilobytes.
 func (w *Walker) guess() int {
-	if w.copies {
+	switch {
+	case w.goesOn:
+		return 0
+	case w.copies:
 		return len(w.earlier) + 8
 	}
 	return min((len(w.Data)-w.C.Pos())/4096+8, 2048)
+}
+
+// Continue appends a part of a list of the earlier body to one of this body. The first body
+// that begins with all messages of an earlier one goes on in the memory of the earlier lists,
+// so that a turn of a long conversation costs what is new; nothing that others see changes.
+func Continue[T any](w *Walker, list, earlier []T, from, to int) []T {
+	if from == 0 && w.goesOn {
+		return earlier
+	}
+	return append(slices.Grow(list, to-from+8), earlier[from:to]...)
 }
 
 func (w *Walker) readCopy(read func()) {

@@ -178,12 +178,12 @@ func (d *decoder) messages() {
 	}
 }
 
-// again notes what the earlier request knew of message i.
-func (d *decoder) again(i int) {
+// again notes what the earlier request knew of messages.
+func (d *decoder) again(from, to int) {
 	r, e := d.req, d.earlier
-	r.shapes = append(r.shapes, e.shapes[i])
+	r.shapes = wire.Continue(&d.Walker, r.shapes, e.shapes, from, to)
 	for _, m := range e.marks[sectionMessages] {
-		if m.message == i {
+		if from <= m.message && m.message < to {
 			r.marks[sectionMessages] = append(r.marks[sectionMessages], m)
 		}
 	}

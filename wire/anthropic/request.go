@@ -38,7 +38,7 @@ type shape struct {
 // Earlier returns what [DecodeAfter] needs of the request, without its body.
 func (r *Request) Earlier() *Request {
 	return &Request{
-		Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}, shapes: r.shapes,
+		Messages: r.Messages, body: r.body.Earlier(), shapes: r.shapes,
 		marks: [sections][]mark{sectionMessages: r.marks[sectionMessages]},
 	}
 }

@@ -59,7 +59,7 @@ func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
 
 // Earlier returns what [DecodeAfter] needs of the request, without its body.
 func (r *Request) Earlier() *Request {
-	return &Request{Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}}
+	return &Request{Messages: r.Messages, body: r.body.Earlier()}
 }
 
 // Matches returns how many of the request's messages a body begins with, at the same places.

@@ -24,7 +24,7 @@ type Request struct {
 
 // after is what decoding a later request needs of this one.
 func (r *Request) after() Request {
-	return Request{Messages: r.Messages, body: wire.Body{Elements: r.body.Elements}}
+	return Request{Messages: r.Messages, body: r.body.Earlier()}
 }
 
 // Matches returns how many of the request's messages a body begins with, at the same places.
@@ -57,7 +57,7 @@ func (r *Request) decode(earlier *Request, body []byte, member func(s *scanner, 
 }
 
 // array walks the member that holds the messages, if it is a list.
-func (s *scanner) array(read func(), same func(i int)) {
+func (s *scanner) array(read func(), same func(from, to int)) {
 	s.Messages, s.Body.Elements, s.Body.Array = nil, nil, jsonspan.Span{}
 	if s.C.Kind() == jsonspan.Array {
 		s.Elements(read, same)

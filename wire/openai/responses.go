@@ -112,7 +112,7 @@ func (r *ResponsesRequest) instructions(s *scanner) {
 
 func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 	kind := s.C.Kind()
-	r.items, r.isString = r.items[:0], kind == jsonspan.String
+	r.items, r.isString = nil, kind == jsonspan.String
 	r.hasInput = r.isString || kind == jsonspan.Array
 	b := builder{s}
 	var it item
@@ -120,7 +120,7 @@ func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 		if s.item(&it); s.C.Err() == nil {
 			r.items = append(r.items, b.item(&it))
 		}
-	}, func(i int) { r.items = append(r.items, earlier.items[i]) })
+	}, func(from, to int) { r.items = wire.Continue(&s.Walker, r.items, earlier.items, from, to) })
 	if r.isString {
 		v := s.value()
 		b.Clear()

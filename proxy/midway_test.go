@@ -1,0 +1,39 @@
+package proxy
+
+import (
+	"regexp"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// saysBack finds what tells a model how to get something back, or not to ask for it again.
+var saysBack = regexp.MustCompile(`unfold\(|search\(|ledger\(|Nothing is lost|do not repeat it`)
+
+// A conversation that is first seen midway has no tools of ours, so nothing in its views
+// names them, and nothing forbids the model to run a call again to see its result.
+func TestMidway(t *testing.T) {
+	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		up := upstream.New(upstream.Options{Calls: 20, Bytes: 12_000})
+		seen := &capture{to: up}
+		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
+		a.streams = streams
+		for range 12 {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.url = start(t, seen, Options{Window: window})
+		a.run(t)
+		folded := false
+		for i, body := range seen.all() {
+			folded = folded || regexp.MustCompile(`\[(folded|pleat): `).Match(body)
+			if got := saysBack.Find(body); got != nil {
+				t.Fatalf("request %d says %q: %s", i, got, body)
+			}
+		}
+		if !folded {
+			t.Error("nothing was folded")
+		}
+	})
+}
