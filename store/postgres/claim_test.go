@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 var claimedKey = store.SessionKey{Tenant: "t", Session: "claimed"}

@@ -13,9 +13,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // writers append numbered entries to sessions of their own until told to stop, and

@@ -8,9 +8,9 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 // TestFull lets the server run into a limit of the size of its files. What does not fit

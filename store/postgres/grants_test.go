@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // TestGrants: the role of the example deployment can do all that a proxy does, and

@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/killtest"
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/internal/pgtest"
 )
 
 func openURL(ctx context.Context, url string) (store.Store, error) {

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // link stands between a store and the server. Armed, it cuts the connection that sends

@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat/internal/killtest"
-	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store/postgres"
 )
 
 func TestMain(m *testing.M) {

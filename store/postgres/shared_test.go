@@ -15,9 +15,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
-	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 

@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // failingStore is a store whose disk is full after some Appends.

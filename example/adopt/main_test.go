@@ -1,0 +1,121 @@
+package adopt
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cloudwego/eino/components/model"
+	"github.com/cloudwego/eino/schema"
+	"github.com/tmc/langchaingo/llms"
+	"go.etcd.io/bbolt"
+	"go.uber.org/goleak"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/store/storetest"
+)
+
+// TestMain fails if a program leaves a goroutine behind.
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// TestBolt holds the store to the contract.
+func TestBolt(t *testing.T) {
+	open := func(t *testing.T, file string) store.Store {
+		db, err := bbolt.Open(file, 0o600, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return boltStore{db}
+	}
+	storetest.Test(t, func(t *testing.T) store.Store { return open(t, filepath.Join(t.TempDir(), "sessions.db")) },
+		&storetest.Options{Reopen: func(t *testing.T, st store.Store) store.Store {
+			file := st.(boltStore).db.Path()
+			if err := st.Close(); err != nil {
+				t.Fatal(err)
+			}
+			return open(t, file)
+		}})
+}
+
+// window is the context window of the programs' model, in tokens.
+const window = 8_000
+
+// answer plays a model that reads thirty files and then wants to know again what the third one
+// said. It is given how many results it has had so far, and all that it is sent. Empty names of
+// tools mean that it says the text.
+func answer(results int, sent string) (tool, text string, err error) {
+	switch {
+	case len(sent) > 4*window:
+		return "", "", errors.New("prompt is too long")
+	case results < 30:
+		return "read", fmt.Sprintf(`{"path":"part%d.txt"}`, results+1), nil
+	case results == 30:
+		return "search", `{"queries":["price of part 3"]}`, nil
+	case strings.Contains(sent, "The price of part 3 is 103."):
+		return "", "Part 3 costs 103.", nil
+	}
+	return "", "I have forgotten part 3.", nil
+}
+
+// read is the programs' own tool.
+func read(input string) string {
+	var part int
+	if _, err := fmt.Sscanf(input, `{"path":"part%d.txt"}`, &part); err != nil {
+		return err.Error()
+	}
+	line := fmt.Sprintf("Nothing else is known of part %d, and nobody has asked.\n", part)
+	return fmt.Sprintf("The price of part %d is %d.\n", part, 100+part) + strings.Repeat(line, 40)
+}
+
+// einoModel is that model for eino.
+type einoModel struct{ results *int }
+
+func (m einoModel) Generate(_ context.Context, input []*schema.Message, _ ...model.Option) (*schema.Message, error) {
+	var sent strings.Builder
+	for _, in := range input {
+		sent.WriteString(in.Content)
+	}
+	name, text, err := answer(*m.results, sent.String())
+	if err != nil || name == "" {
+		return schema.AssistantMessage(text, nil), err
+	}
+	*m.results++
+	call := schema.ToolCall{ID: fmt.Sprint("call_", *m.results)}
+	call.Function = schema.FunctionCall{Name: name, Arguments: text}
+	return schema.AssistantMessage("", []schema.ToolCall{call}), nil
+}
+
+func (m einoModel) Stream(
+	ctx context.Context, input []*schema.Message, _ ...model.Option,
+) (*schema.StreamReader[*schema.Message], error) {
+	out, err := m.Generate(ctx, input)
+	return schema.StreamReaderFromArray([]*schema.Message{out}), err
+}
+
+func (m einoModel) WithTools([]*schema.ToolInfo) (model.ToolCallingChatModel, error) { return m, nil }
+
+// chainModel is that model for langchaingo.
+type chainModel struct {
+	llms.Model
+	results int
+}
+
+func (m *chainModel) GenerateContent(
+	_ context.Context, messages []llms.MessageContent, _ ...llms.CallOption,
+) (*llms.ContentResponse, error) {
+	var sent strings.Builder
+	for _, msg := range messages {
+		fmt.Fprint(&sent, msg.Parts)
+	}
+	name, text, err := answer(m.results, sent.String())
+	choice := &llms.ContentChoice{Content: text}
+	if name != "" {
+		m.results++
+		call := &llms.FunctionCall{Name: name, Arguments: text}
+		choice = &llms.ContentChoice{ToolCalls: []llms.ToolCall{{ID: fmt.Sprint("call_", m.results), FunctionCall: call}}}
+	}
+	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, err
+}
