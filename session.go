@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,6 +43,9 @@ type Options struct {
 	System string       // the system prompt, counted once and never touched
 	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
+
+	Project string     // the folder that the work is in; kept with a new session, for lists
+	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
 	// 32 MB. Older ones are read from the store when they are needed.
@@ -143,6 +147,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if err := s.o.check(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
+	given := s.o.Budget
 	if err := s.o.fill(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
@@ -158,7 +163,10 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
 	if s.last == 0 {
-		data, _ := json.Marshal(sessionData{Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID})
+		given.Window = cmp.Or(given.Window, s.o.Model.Window)
+		data, _ := json.Marshal(sessionData{
+			Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID, Project: s.o.Project, Budget: given, Head: s.o.headParts(),
+		})
 		err := s.write(ctx, store.Entry{Kind: store.EntrySession, Data: data})
 		if err != nil && !(errors.Is(err, store.ErrConflict) && s.last > 0) { // somebody else has just created it
 			return nil, fmt.Errorf("create session %s: %w", key, err)
@@ -249,6 +257,9 @@ func (o *Options) fillBudget() error {
 }
 
 func (o *Options) headParts() fold.Parts {
+	if o.System == "" && len(o.Tools) == 0 {
+		return o.Head
+	}
 	var p fold.Parts
 	if o.System != "" {
 		p.System = o.Tokens.CountText(o.System)

@@ -23,6 +23,10 @@ type sessionData struct {
 	Policy  string `json:"policy,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Parent  string `json:"parent,omitempty"` // the session that it was forked from
+
+	Project string      `json:"project,omitempty"`
+	Budget  fold.Budget `json:"budget,omitzero"` // as it was given, with the model's window
+	Head    fold.Parts  `json:"head,omitzero"`   // of its first requests
 }
 
 type foldData struct {

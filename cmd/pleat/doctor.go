@@ -22,6 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/localserver"
 )
 
@@ -126,7 +127,7 @@ func (d *doctor) examineStore(ctx context.Context) {
 	switch {
 	case err == nil:
 		defer store.Close()
-		list, err := stores.OfTenant(ctx, store, d.store.Tenant)
+		list, err := library.Conversations(ctx, store, d.store.Tenant)
 		if err != nil {
 			d.add("store", "wrong", term.WithoutPassword(err.Error()), "look at it with \"pleat store verify\"")
 			return

@@ -73,7 +73,7 @@ func (j *replayJSON) fill(ctx context.Context, f *sessionfile.File, tell *term.P
 	at := 0
 	opts := f.Options()
 	opts.Policy, opts.Budget = policy, fold.Budget{Window: j.Window}
-	opts.Tokens = sessionfile.CounterFor(policy, f.Model)
+	opts.Tokens = library.Counter(policy, f.Model)
 	opts.Observe = func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 		switch e.Kind {
 		case pleat.EventSnapshot:

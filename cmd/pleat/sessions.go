@@ -181,7 +181,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 	if estimated {
 		p.Hang("", "~ is estimated from the size of the file; --count counts.")
 	}
-	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME\" --dry-run what would be folded. Names are in front of "+
+	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. Names are in front of "+
 		"the files; \"last\" is the newest session.")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/spf13/cobra"
 )
@@ -212,9 +213,20 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 		return err
 	}
 	tenants := slices.DeleteFunc(sizes.Tenants, func(t store.TenantSize) bool {
-		return o.Tenant != "" &&
-			o.Tenant != t.Tenant
+		return o.Tenant != "" && o.Tenant != t.Tenant
 	})
+	list, err := library.Conversations(ctx, st, o.Tenant)
+	if err != nil {
+		return err
+	}
+	for i := range tenants { // as every list counts them: without bills and handoffs
+		tenants[i].Sessions = 0
+		for _, s := range list {
+			if s.Key.Tenant == tenants[i].Tenant {
+				tenants[i].Sessions++
+			}
+		}
+	}
 	return p.Output(o.json, &statsJSON{
 		about, sizes.Bytes, append([]store.TenantSize{}, tenants...),
 		append([]store.TableSize{}, sizes.Tables...),

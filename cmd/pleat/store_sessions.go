@@ -38,12 +38,9 @@ pleat store list --names`,
 	asJSON := fs.Bool("json", false, "print JSON")
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
-			list, err := library.Stored(ctx, store, f.Tenant)
+			list, err := library.Conversations(ctx, store, f.Tenant)
 			if err != nil {
 				return err
-			}
-			if f.Tenant == "" {
-				list = stores.WithoutBill(list)
 			}
 			if len(list) == 0 && !*names && !*asJSON {
 				p.Note("The store has no sessions.\n")

@@ -29,6 +29,7 @@ type Library interface {
 	Bring(context.Context, library.Info) (store.SessionKey, error)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
 	Spent(ctx context.Context, since time.Time) ([]library.Spent, error)
+	Window(ctx context.Context, s library.Info, tokens func(message int) int) (library.Window, error)
 }
 
 // Options set up a dashboard. Library and Store are needed; everything else works at its

@@ -55,7 +55,7 @@ func BenchmarkPages(b *testing.B) {
 		}},
 		{"session", "/dash/session?s=long", func(ctx context.Context) {
 			s := open(ctx)
-			windowOver(s, s.Report())
+			windowOver(s, s.Report(), library.Window{})
 			s.Ledger(ledger.Filter{})
 		}},
 		{"ledger", "/dash/ledger?s=long", func(ctx context.Context) { filesOf(open(ctx).Ledger(ledger.Filter{})) }},

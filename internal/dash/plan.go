@@ -10,7 +10,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
@@ -208,7 +207,7 @@ func (h *Handler) outcome(
 		if errors.Is(err, fold.ErrCannotFit) {
 			o.Problem, err = sentence(err), nil
 		}
-		rep := c.Report()
+		rep := library.Report(c)
 		parts := rep.Snapshot.Parts
 		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts)
 		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
@@ -228,13 +227,8 @@ func (h *Handler) outcome(
 const planRows = 40
 
 func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
-	folds, saved := slices.Clone(folds), 0
+	saved := 0
 	for i, f := range folds {
-		if f.Whole() { // other levers had folded some of it when it was planned
-			w := *f
-			w.Before = s.Tokens(f.Start, f.End)
-			folds[i] = &w
-		}
 		j := slices.IndexFunc(o.Levers, func(l leverRow) bool { return l.Lever == f.Lever })
 		if j < 0 {
 			j = len(o.Levers)
@@ -252,12 +246,4 @@ func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
 	slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	o.All = len(folds)
 	o.Folds = foldRows(folds[:min(len(folds), planRows)], s.Ledger(ledger.Filter{}))
-}
-
-// planning returns the policy for a session that is folded to one budget after the other: what
-// it spills at birth must not depend on any of them.
-func planning(p fold.Policy) fold.Policy {
-	p.Budget.Window = 0
-	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	return p
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -45,11 +44,11 @@ const mostReaders, readerMemory = 8, 2 << 20
 
 // open opens a session, with all that the store has of it.
 func (l *readers) open(
-	ctx context.Context, st store.Store, key store.SessionKey, m model.Model,
+	ctx context.Context, st store.Store, key store.SessionKey, o pleat.Options,
 ) (*pleat.Session, error) {
 	l.mu.Lock()
 	var old reader
-	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.model == m.ID }); i >= 0 {
+	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.model == o.Model.ID }); i >= 0 {
 		old = l.list[i]
 		l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, old)
 	}
@@ -57,15 +56,14 @@ func (l *readers) open(
 	if old.Session != nil {
 		return old.Session, old.Refresh(ctx)
 	}
-	s, err := pleat.OpenSession(ctx, reading(st), key, &pleat.Options{
-		Codecs: library.Codecs(), Memory: readerMemory, Model: m, Tokens: l.count(m),
-	})
+	o.Memory, o.Tokens = readerMemory, l.count(o.Model)
+	s, err := pleat.OpenSession(ctx, reading(st), key, &o)
 	if err != nil {
 		return nil, err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = slices.Insert(l.list, 0, reader{s, m.ID})
+	l.list = slices.Insert(l.list, 0, reader{s, o.Model.ID})
 	l.list = l.list[:min(len(l.list), mostReaders)]
 	return s, nil
 }

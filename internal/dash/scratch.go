@@ -46,16 +46,12 @@ func (l *scratches) use(
 	l.list = slices.DeleteFunc(l.list, func(c scratch) bool { return c.key == key && c.last != last })
 	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key && c.policy == pol.Name })
 	if i < 0 {
-		if pol.CharsPerToken > 0 {
-			count = tokens.NewTokenizer(pleat.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(pol.CharsPerToken)})
-		}
 		c := scratch{key: key, last: last, policy: pol.Name}
 		var err error
 		over := &overlay{Store: st, key: key, base: last, added: store.NewMemory()}
-		c.s, err = pleat.OpenSession(ctx, over, key, &pleat.Options{
-			Policy: planning(pol), Budget: library.Fit(1 << 40), Codecs: library.Codecs(), Memory: scratchMemory, Tokens: count,
-		})
-		if err != nil {
+		o := library.Planned(pol, count)
+		o.Budget, o.Memory = library.Fit(1<<40), scratchMemory
+		if c.s, err = pleat.OpenSession(ctx, over, key, &o); err != nil {
 			return err
 		}
 		l.list = append(l.list, c)

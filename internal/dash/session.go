@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -47,19 +46,20 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 			return info, nil, err
 		}
 	}
-	m, known := model.DefaultModels().Lookup(info.Model)
-	if w := h.o.Window; w > 0 && (!known || m.Window > w) {
-		m.Window = w
+	o := info.Look()
+	if w := h.o.Window; w > 0 && o.Budget.Window == 0 && (len(o.Model.Prices) == 0 || o.Model.Window > w) {
+		o.Model.Window = w
 	}
-	s, err := h.counted.open(ctx, h.o.Store, key, m)
+	s, err := h.counted.open(ctx, h.o.Store, key, o)
 	return info, s, err
 }
 
 // sessionPage is what a session's page shows.
 type sessionPage struct {
 	Snapshot fold.Snapshot
-	Now      int // tokens in the window, system prompt and tools included
-	Whole    int // tokens of the whole session, likewise
+	Now      int            // tokens in the window, system prompt and tools included
+	Whole    int            // tokens of the whole session, likewise
+	Agent    library.Window // of the agent's own requests, if it left a file and pleat did not fold
 	Messages int
 	Epochs   []pleat.Epoch // newest first
 	Opened   int           // epochs in all
@@ -87,8 +87,15 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	parts := rep.Snapshot.Parts
 	parts.System, parts.Tools = headOf(s, rep), 0
 	p := &sessionPage{
-		Snapshot: rep.Snapshot, Now: parts.Total(), Whole: parts.System + s.Tokens(0, rep.Messages), Messages: rep.Messages,
+		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Messages: rep.Messages,
 		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds), Parts: partsOf(parts),
+	}
+	var err error
+	if f.Item.File != "" && len(rep.Epochs) == 0 {
+		count := func(i int) int { return s.Tokens(i, i+1) }
+		if p.Agent, err = h.o.Library.Window(r.Context(), *f.Item, count); err != nil {
+			return err
+		}
 	}
 	h.mu.Lock()
 	h.sizes[f.Item.ID] = size{f.Item.Modified, p.Whole}
@@ -106,7 +113,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 			p.Bill = row
 		}
 	}
-	p.Window, p.Over = windowOver(s, rep)
+	p.Window, p.Over = windowOver(s, rep, p.Agent)
 	calls := s.Ledger(ledger.Filter{})
 	p.Tools = toolsOf(calls, rep)
 	folds, pg := pageOf(rep.Folds, number(r.URL.Query().Get("from")), listRows, func(from int) string {
@@ -132,10 +139,47 @@ func headOf(s *pleat.Session, rep pleat.Report) int {
 }
 
 // windowOver follows the window over the messages: it grows with each, and an epoch is a step.
-func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
-	head := headOf(s, rep)
-	shown, whole := []point{{0, head}}, []point{{0, head}}
-	now, all, next, most := head, head, 0, head
+// Of a session that an agent compacted by itself the requests say how full it was.
+func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, []overTime) {
+	shown, whole := viewsOver(s, rep)
+	lim := rep.Snapshot.Limits
+	if len(own.Requests) > 0 {
+		shown, lim = shown[:0], fold.Limits{Window: own.Size}
+		for i, n := range own.Requests {
+			shown = append(shown, point{own.At[i], n})
+		}
+	}
+	most, all := 0, whole[len(whole)-1].y
+	for _, p := range shown {
+		most = max(most, p.y)
+	}
+	top := most
+	folded := len(rep.Epochs) > 0 || len(own.Requests) > 0
+	if folded {
+		top = max(top, all)
+	}
+	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
+	p := plot{
+		ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2),
+		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
+	}
+	if folded {
+		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
+	}
+	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
+	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
+	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
+	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s at the end, %s at most, "+
+		"where the whole session takes %s. %d epochs folded something.",
+		rep.Messages, short(shown[len(shown)-1].y), short(most), short(all), len(rep.Epochs))
+	return p, tableOver(shown, whole)
+}
+
+// viewsOver is what a model was shown after each message, by the epochs, and all that was said.
+func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
+	now, next := headOf(s, rep), 0
+	all := now
+	shown, whole = []point{{0, now}}, []point{{0, all}}
 	for i := range rep.Messages + 1 {
 		if i > 0 {
 			n := s.Tokens(i-1, i)
@@ -145,30 +189,9 @@ func windowOver(s *pleat.Session, rep pleat.Report) (plot, []overTime) {
 		for ; next < len(rep.Epochs) && rep.Epochs[next].Messages <= i; next++ {
 			e := rep.Epochs[next]
 			shown, now = append(shown, point{i, e.Before}, point{i, e.After}), e.After
-			most = max(most, e.Before)
 		}
-		most = max(most, now)
 	}
-	lim := rep.Snapshot.Limits
-	top := most
-	if len(rep.Epochs) > 0 {
-		top = max(top, all)
-	}
-	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
-	p := plot{
-		ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2),
-		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
-	}
-	if len(rep.Epochs) > 0 {
-		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
-	}
-	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
-	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
-	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
-	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s now, %s at most, "+
-		"where the whole session would take %s. %d epochs folded something.",
-		rep.Messages, short(now), short(most), short(all), len(rep.Epochs))
-	return p, tableOver(shown, whole)
+	return shown, whole
 }
 
 // tableOver picks rows for the table: about twenty, and those around every step.

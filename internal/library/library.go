@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -117,6 +118,9 @@ type Info struct {
 	Messages int              `json:"messages,omitempty"` // 0: not known without reading it
 	USD      float64          `json:"usd,omitempty"`      // what the usage in the file comes to; 0: not known
 	Problem  string           `json:"problem,omitempty"`  // why it cannot be read
+
+	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
+	Head   fold.Parts  `json:"-"` // of its first requests
 }
 
 // Filter chooses sessions. The zero value chooses all.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -119,7 +120,7 @@ func (s *Info) read(f file, count bool) error {
 	if count {
 		m, _ := model.DefaultModels().Lookup(info.Model)
 		counter := tokens.NewTokenizer(m, nil)
-		s.Tokens, s.Counted, s.Messages, s.USD = counter.CountText(info.System), true, t.messages, t.usd
+		s.Tokens, s.Counted, s.Messages, s.USD = 0, true, t.messages, t.usd
 		for rec, err := range log.Records() {
 			if err != nil {
 				return err
@@ -158,6 +159,14 @@ func (t *tally) title(info sessionlog.Info) string {
 	return cmp.Or(text.OneLine(info.Title, titleBytes), t.first)
 }
 
+// Described is what is known of a stored session without opening it.
+func Described(ctx context.Context, st Store, s store.SessionInfo) Info {
+	l := New(Options{Store: st})
+	info := storedInfo(l.storedID(s.Key), s)
+	l.lookStored(ctx, &info)
+	return info
+}
+
 // lookStored finds out what a session is that no agent left a file of.
 func (l *Library) lookStored(ctx context.Context, s *Info) {
 	if last, ok := l.looked(s); ok {
@@ -174,8 +183,10 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			break
 		}
 		var data struct {
-			Model string
-			USD   float64
+			Model, Project string
+			USD            float64
+			Budget         fold.Budget
+			Head           fold.Parts
 		}
 		switch e.Kind {
 		case store.EntryMessage:
@@ -188,6 +199,12 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
 			s.Model = cmp.Or(data.Model, s.Model)
 			s.USD += data.USD
+			if e.Kind == store.EntrySession {
+				s.Project, s.Budget, s.Head = data.Project, data.Budget, data.Head
+				if s.Budget.Check() != nil { // one token is written as all of them are
+					s.Budget = fold.Budget{Window: s.Budget.Window}
+				}
+			}
 		}
 	}
 	if failed == nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat/model"
@@ -85,7 +84,11 @@ func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 			return nil, err
 		}
 	}
-	stored, err := l.conversations(ctx)
+	var stored []store.SessionInfo
+	var err error
+	if l.o.Store != nil {
+		stored, err = Conversations(ctx, l.o.Store, l.o.Tenant)
+	}
 	for _, s := range stored {
 		if err == nil && !isFileID(s.Key.Session) {
 			err = keep(l.storedID(s.Key), int64(s.Entries), s.Last, func() ([]Spent, error) { return l.spent(ctx, s.Key) })
@@ -106,15 +109,6 @@ func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 		}
 	}
 	return list, nil
-}
-
-// conversations lists the sessions in the store.
-func (l *Library) conversations(ctx context.Context) ([]store.SessionInfo, error) {
-	if l.o.Store == nil {
-		return nil, nil
-	}
-	list, err := Stored(ctx, l.o.Store, l.o.Tenant)
-	return slices.DeleteFunc(list, func(s store.SessionInfo) bool { return !isConversation(s.Key) }), err
 }
 
 // spent is what the requests in a file came to. What cannot be read has no usage.

@@ -63,6 +63,15 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 	return list, nil
 }
 
+// Conversations lists the sessions of [Stored] in which somebody spoke with a model: not a
+// proxy's bill, unless its tenant is named, and no forks for handoffs.
+func Conversations(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
+	list, err := Stored(ctx, st, tenant)
+	return slices.DeleteFunc(list, func(s store.SessionInfo) bool {
+		return !isConversation(s.Key) && tenant != bill.Tenant
+	}), err
+}
+
 // storedID is the ID of a session in the store. Sessions of different tenants may have the
 // same name, so the tenant is in it unless the library has only one.
 func (l *Library) storedID(key store.SessionKey) string {

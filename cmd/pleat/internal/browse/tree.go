@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -22,7 +23,7 @@ import (
 // Show shows a session on the terminal, or prints its tree.
 func Show(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
-	report := sessionfile.ReportOf(s)
+	report := library.Report(s)
 	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens),
 		term.Short(report.Whole), budget)
 	if err := b.grow(ctx, s, report.Folds); err != nil {

@@ -288,6 +288,9 @@ func (r *running) make(ctx context.Context) error {
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.Session
 	r.o.Session.KeepFile = w.Keep
+	if r.play == nil {
+		r.o.Session.Project = w.Dir()
+	}
 	r.o.Generator = r.tel.Generator(r.o.Generator, r.o.Session.Model.Provider, key.Session)
 	if d := &r.o.Session.Digest; d.Generator != nil {
 		d.Generator, d.Rules = r.tel.Generator(d.Generator, d.Model.Provider, key.Session), f.rules

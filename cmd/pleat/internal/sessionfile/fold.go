@@ -18,9 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/library"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -60,7 +58,7 @@ type Folded struct {
 	// Unwritten says that a model did not write a digest that it was asked for; empty: none.
 	Unwritten string
 	format    Format
-	Report    pleat.Report // see [ReportOf]
+	Report    pleat.Report // see [library.Report]
 }
 
 // Write writes the view in the form that was asked for.
@@ -77,16 +75,12 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	if err != nil {
 		return nil, err
 	}
-	pol.Budget.Window = 0
-	// What is spilled at birth must not depend on this run's budget: the session may be
-	// folded to another one tomorrow, and results that are too large now may fit then.
-	pol.AtBirth = fold.Change(pol.AtBirth, func(s *lever.Spill) { s.Window = 0 })
 	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.Budget), tenant: flags.Tenant, format: flags.Format}
-	opts := f.Options()
-	if !flags.Format.request { // else the system prompt and the tools count too
-		opts.System, opts.Tools = "", nil
+	opts := library.Planned(pol, library.Counter(pol, f.Model))
+	if opts.Model = f.Model; flags.Format.request { // the system prompt and the tools count too
+		opts.System, opts.Tools = f.Info.System, f.Info.Tools
 	}
-	opts.Policy, opts.Budget = pol, library.Fit(r.budget)
+	opts.Budget = library.Fit(r.budget)
 	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.Writer.Generator, flags.Writer.Model, true
 	if flags.Dir != "" {
 		w, err := agent.OpenWorkspace(flags.Dir)
@@ -96,7 +90,6 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		defer w.Close()
 		opts.KeepFile = w.Keep
 	}
-	opts.Tokens = CounterFor(pol, f.Model)
 	opts.Digest.Deadline = digestTime
 	opts.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) { r.observe(e, flags.Note) }
 	if err := r.open(ctx, tell, store, opts); err != nil {
@@ -119,7 +112,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		}
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.Name, term.Thousands(r.budget), err)
 	}
-	r.Report = ReportOf(r.Session)
+	r.Report = library.Report(r.Session)
 	return r, nil
 }
 
@@ -140,20 +133,6 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 	}
 }
 
-// ReportOf is the report of a session whose folds count the session's own tokens: other levers
-// may have folded some of a stretch when it was planned.
-func ReportOf(s *pleat.Session) pleat.Report {
-	report := s.Report()
-	for i, f := range report.Folds {
-		if f.Block < 0 {
-			whole := *f
-			whole.Before = s.Tokens(f.Start, f.End)
-			report.Folds[i] = &whole
-		}
-	}
-	return report
-}
-
 // ByLever sums up folds by lever, in the order in which the levers are pulled.
 func ByLever(folds []*fold.Fold) []LeverShare {
 	list := []LeverShare{}
@@ -172,16 +151,6 @@ func ByLever(folds []*fold.Fold) []LeverShare {
 		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
 	})
 	return list
-}
-
-// CounterFor is the tokenizer that the engine would make by itself. Sessions that share it
-// count each message once.
-func CounterFor(policy fold.Policy, m model.Model) *tokens.Tokenizer {
-	var o tokens.Options
-	if n := policy.CharsPerToken; n > 0 {
-		o.Counter = tokens.CharsPerToken(n)
-	}
-	return tokens.NewTokenizer(m, &o)
 }
 
 // open opens the file's session in the store and prepares it for folding: all messages are

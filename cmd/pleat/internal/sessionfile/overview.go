@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
@@ -35,10 +36,13 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	b.o.Tokens.Model = f.Model.ID
 	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.Info.Sidechain, f.Info.Abandoned
 	if f.Info.System != "" {
-		b.kind("system prompt", b.count.CountText(f.Info.System))
+		b.beside("system prompt", b.count.CountText(f.Info.System))
 	}
 	if len(f.Info.Tools) > 0 {
-		b.kind("tool definitions", b.count.CountTools(f.Info.Tools))
+		b.beside("tool definitions", b.count.CountTools(f.Info.Tools))
+	}
+	for _, s := range b.o.Tokens.Beside {
+		b.gauge.Head += s.Tokens
 	}
 	i := 0
 	for rec, err := range f.Records() {
@@ -63,13 +67,11 @@ type overviewBuilder struct {
 	calls  map[string]int // number in the ledger by id
 	ledger *ledger.Ledger
 
-	inRound  bool  // only the assistant has spoken since the last round's first call
-	running  int   // tokens since the last compaction
-	next     int   // compaction of the log
-	estimate []int // of the tokens of every prompt
-	reported []int // by the provider
-	thought  int   // tokens of thinking since the last report
-	answered int   // tokens of the model's answers since the last report
+	gauge    library.Gauge
+	inRound  bool // only the assistant has spoken since the last round's first call
+	thought  int  // tokens of thinking since the last report
+	answered int  // tokens of the model's answers since the last report
+	hidden   int  // tokens of reasoning that the log does not hold
 }
 
 // named returns the value under a name, and adds one if there is none.
@@ -85,11 +87,14 @@ func (b *overviewBuilder) kind(name string, tokens int) {
 	k.Blocks++
 	k.Tokens += tokens
 	b.o.Tokens.All += tokens
-	b.running += tokens
+}
+
+// beside counts what requests have beside the messages.
+func (b *overviewBuilder) beside(name string, tokens int) {
+	b.o.Tokens.Beside = append(b.o.Tokens.Beside, Share{Name: name, Blocks: 1, Tokens: tokens})
 }
 
 func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
-	b.compactions(i)
 	b.times(rec.Time)
 	m, c := rec.Message, &b.o.Messages
 	c.All++
@@ -113,9 +118,6 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	if _, ok := userwords.TypedText(m); ok {
 		c.Typed++
 	}
-	if answer {
-		b.estimate = append(b.estimate, b.running)
-	}
 	before := b.o.Tokens.All
 	for j, blk := range m.Blocks().All() {
 		b.block(transcript.BlockRef{Message: i, Block: j}, m, blk, rec.Line)
@@ -124,9 +126,11 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 		b.answered += b.o.Tokens.All - before
 	}
 	b.usage(rec)
-	if around := b.count.CountMessage(m) - (b.o.Tokens.All - before); around > 0 {
+	tokens := b.count.CountMessage(m)
+	if around := tokens - (b.o.Tokens.All - before); around > 0 {
 		b.kind("message overhead", around)
 	}
+	b.gauge.Add(i, rec, tokens, b.f.Info.Compactions)
 }
 
 // usage takes what a provider reported for the request that a record answers. Reasoning that
@@ -137,10 +141,7 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 		return
 	}
 	u := *rec.Usage
-	if hidden := u.Reasoning - b.thought; hidden > 0 {
-		b.kind("thinking", hidden)
-		b.kinds["thinking"].Blocks--
-	}
+	b.hidden += max(u.Reasoning-b.thought, 0)
 	m := b.f.Model
 	if rec.Model != "" && rec.Model != b.f.Info.Model { // another model answered
 		m, _ = model.DefaultModels().Lookup(rec.Model)
@@ -151,24 +152,10 @@ func (b *overviewBuilder) usage(rec sessionlog.Record) {
 	if b.f.Info.Format == sessionlog.ClaudeCode && u.Output < (b.answered-b.thought)/2 {
 		u.Output = b.answered
 	}
-	b.reported = append(b.reported, u.Prompt())
 	if usd, known := m.Cost(u); known {
 		b.o.USD += usd
 	}
 	b.thought, b.answered = 0, 0
-}
-
-// windowSize is the window that the session ran in, 0 if it is not known.
-func (b *overviewBuilder) windowSize() int {
-	i := b.f.Info
-	switch {
-	case i.Window > 0:
-		return i.Window
-	case !b.f.known, i.Format == sessionlog.ClaudeCode && b.f.Model.Window > sessionlog.ClaudeWindow &&
-		b.o.Window.Largest <= sessionlog.ClaudeWindow:
-		return 0
-	}
-	return b.f.Model.Window
 }
 
 func (b *overviewBuilder) times(t time.Time) {
@@ -183,11 +170,9 @@ func (b *overviewBuilder) times(t time.Time) {
 	}
 }
 
-// compactions records the agent's own compactions before message i. What went before one is
-// no longer sent.
-func (b *overviewBuilder) compactions(i int) {
-	for list := b.f.Info.Compactions; b.next < len(list) && list[b.next].At <= i; b.next++ {
-		c := list[b.next]
+// compactions lists the agent's own compactions.
+func (b *overviewBuilder) compactions() {
+	for _, c := range b.f.Info.Compactions {
 		j := compactionJSON{
 			Before: c.At + 1, Line: c.Line, Trigger: c.Trigger, Tokens: c.PreTokens, Partial: c.Partial,
 			Opaque: c.Opaque,
@@ -196,9 +181,6 @@ func (b *overviewBuilder) compactions(i int) {
 			j.Summary = b.count.CountText(c.Summary)
 		}
 		b.o.Compactions = append(b.o.Compactions, j)
-		if !c.Partial {
-			b.running = 0
-		}
 	}
 }
 
@@ -288,7 +270,10 @@ func kindOf(m transcript.Message, blk transcript.Block) string {
 }
 
 func (b *overviewBuilder) finish() {
-	b.compactions(b.f.Count + 1)
+	b.compactions()
+	if b.hidden > 0 {
+		b.beside("thinking that the file does not have", b.hidden)
+	}
 	for name, k := range b.kinds {
 		k.Name = name
 		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
@@ -315,12 +300,9 @@ func (b *overviewBuilder) finish() {
 		}
 	}
 	w := &b.o.Window
-	w.Prompts = append([]int{}, b.estimate...)
-	if len(b.reported) > 0 {
-		w.Reported, w.Prompts = true, b.reported
-	}
-	w.Largest = slices.Max(append(w.Prompts, 0))
-	w.Size = b.windowSize()
+	seen := b.gauge.Read(b.f.Info, b.f.Model, b.f.known)
+	w.Prompts = append([]int{}, seen.Requests...)
+	w.Reported, w.Largest, w.Size = seen.Reported, seen.Largest, seen.Size
 	if m := b.f.Model.Window; b.f.known && m > w.Size {
 		from := "the file says"
 		if b.f.Info.Format == sessionlog.ClaudeCode {

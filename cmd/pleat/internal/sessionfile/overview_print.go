@@ -49,6 +49,7 @@ type tokenCounts struct {
 	All    int     `json:"all"`
 	Model  string  `json:"model"` // whose tokens
 	ByKind []Share `json:"by_kind"`
+	Beside []Share `json:"beside,omitempty"` // what requests have beside the messages; not in All
 }
 
 // Share is what blocks of one kind take.
@@ -179,6 +180,13 @@ func (o *overviewJSON) printKinds(p *term.Page) {
 	for _, k := range o.Tokens.ByKind {
 		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name), term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room),
 			term.PadLeft(term.Thousands(k.Tokens), number), term.PadLeft(term.Percent(k.Tokens, o.Tokens.All), 4))
+	}
+	var beside []string
+	for _, s := range o.Tokens.Beside {
+		beside = append(beside, term.Thousands(s.Tokens)+" "+s.Name)
+	}
+	if len(beside) > 0 {
+		p.Hang("  ", "beside the messages: "+strings.Join(beside, ", "))
 	}
 }
 

@@ -3,12 +3,10 @@ package stores
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -24,11 +22,6 @@ func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) 
 		})
 	}
 	return out
-}
-
-// WithoutBill leaves out the bill of a proxy, which is in the store but nobody's conversation.
-func WithoutBill(list []store.SessionInfo) []store.SessionInfo {
-	return slices.DeleteFunc(list, func(i store.SessionInfo) bool { return i.Key.Tenant == bill.Tenant })
 }
 
 // List is what "pleat store list --json" prints.

@@ -274,8 +274,8 @@ func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*plea
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
 
-// OpenSession opens a stored session, by its name or the beginning of it, to look something up
-// in it. The returned function closes the store.
+// OpenSession opens a stored session, by its name or the beginning of it, to look at it. The
+// returned function closes the store.
 func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*pleat.Session, func() error, error) {
 	st, _, err := OpenAs(ctx, p, f, ReadOnly)
 	if err != nil {
@@ -284,7 +284,8 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*
 	info, err := Find(ctx, st, f, name)
 	var s *pleat.Session
 	if err == nil {
-		s, err = Reopen(ctx, st, info.Key)
+		o := library.Described(ctx, st, info).Look()
+		s, err = pleat.OpenSession(ctx, st, info.Key, &o)
 	}
 	if err != nil {
 		return nil, nil, errors.Join(err, st.Close())

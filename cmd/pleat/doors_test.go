@@ -1,0 +1,177 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/internal/library"
+)
+
+// doors runs commands in a home folder with sessions of two agents and a rehearsal.
+type doors struct {
+	*testing.T
+	home string
+}
+
+func (d doors) getenv(name string) string {
+	return map[string]string{"HOME": d.home, "PLEAT_STORE": filepath.Join(d.home, "pleat.db")}[name]
+}
+
+func (d doors) run(args ...string) string {
+	d.Helper()
+	var out, told bytes.Buffer
+	p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &told, Getenv: d.getenv}
+	if code := execute(d.Context(), p, args); code != 0 && args[0] != "doctor" {
+		d.Fatalf("pleat %s: code %d: %s", strings.Join(args, " "), code, told.String())
+	}
+	return out.String()
+}
+
+// number finds the one number that a pattern catches in a text.
+func (d doors) number(text, pattern string) int {
+	d.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
+		d.Fatalf("no %s in %s", pattern, text)
+	}
+	n, err := strconv.Atoi(strings.ReplaceAll(found[1], ",", ""))
+	if err != nil {
+		d.Fatal(err)
+	}
+	return n
+}
+
+// page gets a page of the dashboard.
+func (d doors) page(path string) string {
+	d.Helper()
+	p := &term.Console{Stdout: d.Output(), Stderr: d.Output(), Getenv: d.getenv}
+	st, err := stores.Open(d.Context(), p, &stores.Flags{Path: d.getenv("PLEAT_STORE")})
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer st.Close()
+	h, end, err := dashboard(d.Context(), p, st, "", dash.Options{})
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer end()
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest("GET", "http://127.0.0.1"+path, nil)
+	r.RemoteAddr = "127.0.0.1:1"
+	h.ServeHTTP(w, r)
+	if w.Code != 200 {
+		d.Fatalf("%s: %d %s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// Every command and the dashboard say the same numbers of the same sessions.
+func TestDoorsAgree(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	codex, err := os.ReadFile("../../sessionlog/testdata/codex.log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{
+		".claude/projects/-shop/long.jsonl":          longSession(100),
+		".codex/sessions/2026/01/02/rollout-1.jsonl": codex,
+	} {
+		path := filepath.Join(d.home, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		long := time.Now().Add(-2 * library.Quiet) // its last message is complete
+		if err := os.Chtimes(path, long, long); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var listed struct {
+		Agents []struct {
+			Sessions []struct {
+				File   string
+				Tokens int
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(d.run("sessions", "--count", "--json")), &listed); err != nil || len(listed.Agents) != 2 {
+		t.Fatal(listed, err)
+	}
+	for _, a := range listed.Agents {
+		d.file(a.Sessions[0].File, a.Sessions[0].Tokens)
+	}
+	d.rehearsal()
+	n := strings.Count(d.run("store", "list", "--names"), "\n")
+	if got := d.number(d.run("doctor"), `pleat\.db, (\d+) sessions`); got != n {
+		t.Errorf("doctor counts %d sessions, store list %d", got, n)
+	}
+	if got := d.number(d.run("store", "stats", "--json"), `"sessions": (\d+)`); got != n {
+		t.Errorf("store stats counts %d sessions, store list %d", got, n)
+	}
+}
+
+// file compares what is said of a session file.
+func (d doors) file(path string, tokens int) {
+	const budget = "7000"
+	show := d.run("show", path, "--json")
+	plan := d.run("compact", path, "--dry-run", "--json", "--budget", budget)
+	id := "?s=" + regexp.MustCompile(`[^/\\]+$`).FindString(strings.TrimSuffix(path, ".jsonl"))
+	page, planned := d.page("/dash/session"+id), d.page("/dash/plan"+id+"&budget="+budget)
+	for door, got := range map[string]int{
+		"show":    d.number(show, `"all": (\d+),\s+"model"`),
+		"compact": d.number(plan, `"before": (\d+)`),
+		"plan":    d.number(planned, `Whole session</dt><dd>([0-9,]+)`),
+	} {
+		if got != tokens {
+			d.Errorf("%s: %s says %d tokens, sessions %d", path, door, got, tokens)
+		}
+	}
+	if a, b := d.number(plan, `"after": (\d+)`), d.number(planned, `After the plan</dt><dd>([0-9,]+)`); a != b {
+		d.Errorf("%s: compact folds to %d tokens, the dashboard to %d", path, a, b)
+	}
+	if of := "of " + term.Short(tokens) + " tokens"; !strings.Contains(d.run("browse", path, "--budget", budget), of) {
+		d.Errorf("%s: browse does not say %s", path, of)
+	}
+	largest := d.number(show, `"largest": (\d+)`)
+	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
+		d.Errorf("%s: the page of the session has no %q", path, want)
+	}
+}
+
+// spaced is a number as pages write it.
+func spaced(n int) string {
+	return regexp.MustCompile(`([0-9.]+)([kM])`).ReplaceAllString(term.Short(n), "$1 $2")
+}
+
+// rehearsal compares what a run says at its end with what is said of it later.
+func (d doors) rehearsal() {
+	out := d.run("demo", "--session", "demo")
+	whole := d.number(out, `the conversation has ([0-9,]+) tokens`)
+	shown := d.number(out, `the last request showed ([0-9,]+) of them`)
+	window := d.number(out, `The window holds ([0-9,]+)`)
+	if want := "the model sees " + term.Short(shown) + " of " + term.Short(whole) + " tokens"; !strings.Contains(d.run("browse", "demo"), want) {
+		d.Errorf("browse does not say that %s", want)
+	}
+	page := d.page("/dash/session?s=demo")
+	for _, want := range []string{
+		"In the window now</dt><dd>" + spaced(shown) + " <small>of " + spaced(window) + " tokens",
+		"Whole session</dt><dd>" + spaced(whole),
+	} {
+		if !strings.Contains(page, want) {
+			d.Errorf("the page of the session has no %q", want)
+		}
+	}
+}

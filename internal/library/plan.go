@@ -1,0 +1,60 @@
+package library
+
+import (
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
+)
+
+// Planned are the options of a session that is folded to one budget after the other for people
+// to look at. What it spills at birth must not depend on any of them: results that are too
+// large now may fit then.
+func Planned(p fold.Policy, count *tokens.Tokenizer) pleat.Options {
+	p.Budget.Window = 0
+	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
+	if p.CharsPerToken > 0 {
+		count = Counter(p, model.Model{})
+	}
+	return pleat.Options{
+		Policy: p, Codecs: Codecs(), Tokens: count,
+		Recall: func(handle string) string { return "pleat unfold " + handle },
+	}
+}
+
+// Counter is the tokenizer that the engine would make by itself. Sessions that share it count
+// each message once.
+func Counter(p fold.Policy, m model.Model) *tokens.Tokenizer {
+	var o tokens.Options
+	if n := p.CharsPerToken; n > 0 {
+		o.Counter = tokens.CharsPerToken(n)
+	}
+	return tokens.NewTokenizer(m, &o)
+}
+
+// Report is the report of a session whose folds count the session's own tokens: other levers
+// may have folded some of a stretch when it was planned.
+func Report(s *pleat.Session) pleat.Report {
+	report := s.Report()
+	for i, f := range report.Folds {
+		if f.Whole() {
+			whole := *f
+			whole.Before = s.Tokens(f.Start, f.End)
+			report.Folds[i] = &whole
+		}
+	}
+	return report
+}
+
+// Look are the options with which a session is opened to be looked at: its tokens are counted,
+// and its window and what stood before its messages are as they were when it was made.
+func (i Info) Look() pleat.Options {
+	m, _ := model.DefaultModels().Lookup(i.Model)
+	if i.Model == "rehearsal" {
+		m = model.Model{ID: i.Model} // which is in no table
+	}
+	return pleat.Options{
+		Model: m, Budget: i.Budget, Head: i.Head, Codecs: Codecs(),
+	}
+}
