@@ -80,7 +80,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"internal/library": {
-		"", "fold", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
@@ -98,7 +98,7 @@ var imports = map[string][]string{
 		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/dash": {
-		"", "fold", "fold/lever", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy", "recall", "store", "tokens",
+		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy", "recall", "store", "tokens",
 		"transcript",
 	},
 	"internal/mcp":                    {"", "internal/local", "internal/library", "recall"},
@@ -118,7 +118,7 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat/internal/browse": {
-		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "transcript", "userwords",
+		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "internal/library", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/live": {
 		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",

@@ -36,8 +36,9 @@ it are opencode, whose sessions are many small files, Aider, whose files are in 
 and Goose, whose files do not record usage.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
-the same requests would have cost without pleat. --saved replays every session
-and compares what would have been sent with what was; it takes a while.`,
+the same requests would have cost without pleat. --saved replays every session under the
+proxy's policy, and compares what that would have cost with what the agents sent, and with
+what no compaction at all would have cost; it takes a while.`,
 		Example: `# everything
 pleat usage
 # this month, by project
@@ -242,7 +243,7 @@ func (j *usageJSON) Print(p *term.Page) {
 		j.Saved.Print(p)
 	} else if j.by == "" {
 		p.Line("")
-		p.Hang("", "pleat usage --saved 100k says what pleat would have saved")
+		p.Hang("", "\"pleat usage --saved 100k\" says what the proxy would have saved")
 	}
 }
 
