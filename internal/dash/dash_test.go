@@ -16,6 +16,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -134,7 +135,7 @@ func TestPages(t *testing.T) {
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
 		"/dash/search?s=made+up&q=f3": "func <mark>f3</mark>() { return 3 }",
 		"/dash/search?q=f3":           "func <mark>f3</mark>() { return 3 }",
-		"/dash/search?q=func":         "found in 1. Of each the best places are shown, at most 5",
+		"/dash/search?q=func":         "1 session searched: all of them. Of each the best places are shown, at most 5",
 		"/dash/search?s=made+up&q=3":  "Places that say the same stand here once.",
 		"/dash/ledger?s=made+up&path=src/3ordinary+words.go": "The file as it stands",
 	} {
@@ -269,13 +270,60 @@ func TestMoneyPerDay(t *testing.T) {
 	for _, want := range []string{
 		`<th scope="row">2026-03-04</th><td class="num">0</td><td class="num">0</td><td class="num">–</td><td class="num">$1.50</td>`,
 		`<th scope="row">2026-03-03</th><td class="num">0</td><td class="num">0</td><td class="num">$2.25</td><td class="num">–</td>`,
-		`$3.75`,                      // of the agent and the project, in these days
-		`data-l="spent">$67.75</td>`, // of the session
+		`$3.75`, // in these days
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("the page does not have %s", want)
 		}
 	}
+}
+
+// The sums by agent and by project are those of the rows, and charts go as far back as asked.
+func TestSumsOfAllDays(t *testing.T) {
+	now := time.Date(2026, 3, 4, 12, 0, 0, 0, time.Local)
+	st := store.NewMemory()
+	fill(t, st, "rehearsal-shop-1", 1, 8000, "")
+	fill(t, st, "rehearsal-shop-2", 1, 8000, "")
+	h := newDash(t, st, "")
+	h.o.Now = func() time.Time { return now }
+	h.o.Library = spender{h.o.Library, []library.Spent{
+		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "rehearsal-shop-2", Stored: true},
+	}}
+	settle(t, h)
+	got := get(h, "/").Body.String()
+	if n := strings.Count(got, `data-l="spent">$64.00</td>`); n != 3 {
+		t.Errorf("%d of agent, project and session say what was spent:\n%s", n, got)
+	}
+	for _, want := range []string{"<b>90 days</b>", "1 earlier run</summary>", ">pleat demo</td>"} {
+		if strings.Count(got, want) != 1 {
+			t.Errorf("the overview does not have %q once:\n%s", want, got)
+		}
+	}
+	if got := get(h, "/?days=30").Body.String(); !strings.Contains(got, "<b>30 days</b>") {
+		t.Error("the chart does not go over the days that were asked for")
+	}
+}
+
+// A search that takes long shows what it has after a moment, and says where it goes on.
+func TestSearchGoesOn(t *testing.T) {
+	h := newDash(t, store.NewMemory(), "")
+	h.o.Library = slowSearch{h.o.Library}
+	for at, want := range map[string]string{
+		"/dash/search?q=x":              `/dash/search?q=x&amp;try=1" data-more>Search 3 older sessions`,
+		"/dash/search?q=x&from=7&try=1": `/dash/search?from=7&amp;q=x&amp;try=2" data-more`,
+	} {
+		if got := get(h, at).Body.String(); !strings.Contains(got, want) {
+			t.Errorf("%s does not have %s:\n%s", at, want, got)
+		}
+	}
+}
+
+// slowSearch finds nothing in any time.
+type slowSearch struct{ Library }
+
+func (slowSearch) Search(ctx context.Context, _ library.Filter, _ recall.SearchRequest) (library.Results, error) {
+	<-ctx.Done()
+	return library.Results{Unsearched: 3}, ctx.Err()
 }
 
 // spender says what was spent.
@@ -456,7 +504,7 @@ func TestSumsAreOfRows(t *testing.T) {
 			want += s.Tokens
 		}
 		inDays := 0
-		for _, d := range o.Sums.Days {
+		for _, d := range o.Days {
 			inDays += d.Tokens
 		}
 		all := o.Sums.All

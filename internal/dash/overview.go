@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
@@ -15,14 +17,50 @@ type overview struct {
 	Bill     bill.Tally
 	Saved    float64
 	Sums     *sums // nil: they are being made
-	Days     plot
+	Days     []sum
+	Tokens   plot
 	Money    plot
-	Sessions []library.Info
+	Spent    float64 // in these days
+	Spans    []span
+	Sessions []row
 	Pager    pager
 	Agent    string // the filter
 	Agents   []string
 	Project  string
 	Rows     map[string]bill.Row // what requests of the sessions cost, by name
+}
+
+// span is a choice of days.
+type span struct {
+	Days int
+	Link string
+}
+
+// row is a session in the list, or the newest of several rehearsals of one scenario.
+type row struct {
+	library.Info
+	Others []library.Info
+}
+
+// Place is the session's project.
+func (r row) Place() string { return projectOf(r.Info) }
+
+func isRehearsal(i library.Info) bool { return i.Agent == "" && strings.HasPrefix(i.ID, "rehearsal-") }
+
+// rowsOf makes one row of the rehearsals of a scenario.
+func rowsOf(list []library.Info) (rows []row) {
+	at := make(map[string]int)
+	for _, i := range list {
+		if scenario, _, _ := strings.Cut(strings.TrimPrefix(i.ID, "rehearsal-"), "-"); isRehearsal(i) {
+			if n, ok := at[scenario]; ok {
+				rows[n].Others = append(rows[n].Others, i)
+				continue
+			}
+			at[scenario] = len(rows)
+		}
+		rows = append(rows, row{Info: i})
+	}
+	return rows
 }
 
 const listRows = 50
@@ -49,7 +87,6 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 		o.Rows[row.Tenant+"\x00"+row.Session] = row
 	}
 	o.Bill, o.Saved = b.All, b.All.Without-b.All.USD
-	o.Sessions = page.Sessions
 	o.Pager = pager{From: from, To: from + len(page.Sessions), All: page.Total}
 	at := func(from int) string { return link("", "agent", o.Agent, "project", o.Project, "from", from) }
 	if from > 0 {
@@ -58,9 +95,10 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	if o.Pager.To < o.Pager.All {
 		o.Pager.Next = at(o.Pager.To)
 	}
-	if o.Sums = h.sum(ctx, o.Sessions); o.Sums != nil {
-		o.Days, o.Money = o.Sums.chart(), o.Sums.money()
+	if o.Sums = h.sum(ctx, page.Sessions); o.Sums != nil {
+		o.draw(number(q.Get("days")), h.o.Now())
 	}
+	o.Sessions = rowsOf(page.Sessions)
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil
 }
@@ -89,45 +127,37 @@ func (o *overview) Cost(i library.Info) float64 {
 	return i.USD
 }
 
-// chart draws the tokens of the sessions by the day on which they were used last.
-func (s *sums) chart() plot {
-	most, busy := 0, 0
-	for _, d := range s.Days {
-		most = max(most, d.Tokens)
+// draw makes the charts over so many days.
+func (o *overview) draw(asked int, now time.Time) {
+	o.Days = o.Sums.over(asked, now)
+	for _, n := range spans {
+		o.Spans = append(o.Spans, span{n, link("", "agent", o.Agent, "project", o.Project, "days", n)})
+	}
+	most, dearest, busy := 0, 0.0, 0
+	for _, d := range o.Days {
+		most, dearest, o.Spent = max(most, d.Tokens), max(dearest, d.Own(), d.Through), o.Spent+d.USD
 		if d.Sessions > 0 {
 			busy++
 		}
 	}
-	p := s.days("days", "Tokens per day", roomAbove(most))
-	p.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; "+
-		"at most %s on a day.", days, busy, short(most))
-	for i, d := range s.Days {
-		p.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+short(d.Tokens)+" tokens")
+	o.Tokens = o.plot("days", "Tokens per day", roomAbove(most))
+	o.Tokens.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; "+
+		"at most %s on a day.", len(o.Days), busy, short(most))
+	o.Money = o.plot("money", "Spent per day", roomAbove(int(dearest*1000)))
+	o.Money.TopName, o.Money.HalfName = dollars(float64(o.Money.Top)/1000), dollars(float64(o.Money.Top)/2000)
+	o.Money.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.",
+		len(o.Days), dollars(o.Spent), dollars(dearest))
+	for i, d := range o.Days {
+		o.Tokens.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+short(d.Tokens)+" tokens")
+		o.Money.bar("day", i, 0.06, 0.42, d.Own()*1000, d.Name+": "+dollars(d.Own())+" by agents' files")
+		o.Money.bar("through", i, 0.52, 0.42, d.Through*1000, d.Name+": "+dollars(d.Through)+" with pleat")
 	}
-	return p
 }
 
-// money draws what was spent by the day of the request.
-func (s *sums) money() plot {
-	most, all := 0.0, 0.0
-	for _, d := range s.Days {
-		most, all = max(most, d.Own(), d.Through), all+d.USD
-	}
-	p := s.days("money", "Spent per day", roomAbove(int(most*1000)))
-	p.TopName, p.HalfName = dollars(float64(p.Top)/1000), dollars(float64(p.Top)/2000)
-	p.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.",
-		days, dollars(all), dollars(most))
-	for i, d := range s.Days {
-		p.bar("day", i, 0.06, 0.42, d.Own()*1000, d.Name+": "+dollars(d.Own())+" by agents' files")
-		p.bar("through", i, 0.52, 0.42, d.Through*1000, d.Name+": "+dollars(d.Through)+" with pleat")
-	}
-	return p
-}
-
-// days is an empty plot over the days.
-func (s *sums) days(id, title string, top int) plot {
+// plot is an empty plot over the days.
+func (o *overview) plot(id, title string, top int) plot {
 	return plot{
-		ID: id, Title: title, Top: top, TopName: short(top), HalfName: short(top / 2), places: len(s.Days),
-		From: s.Days[0].Name, To: s.Days[len(s.Days)-1].Name,
+		ID: id, Title: title, Top: top, TopName: short(top), HalfName: short(top / 2), places: len(o.Days),
+		From: o.Days[0].Name, To: o.Days[len(o.Days)-1].Name,
 	}
 }

@@ -20,7 +20,7 @@ type searchPage struct {
 	Found    []foundIn
 	Searched int
 	Left     int    // older sessions that were not searched
-	Late     bool   // the time limit came before all of them were searched
+	Late     bool   // the time was over before all of them were searched: the search goes on at Older
 	Older    string // address of the search in the sessions that are left
 	Problems int
 	In       string // the session that is searched; empty: all
@@ -90,7 +90,7 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 // The limits of one search.
 const (
 	searchSessions = 100
-	searchTime     = 10 * time.Second
+	searchTime     = 700 * time.Millisecond // of the first part; a part in which none could be searched gets twice as much
 	searchHits     = 5  // of a session, if all are searched
 	searchHitsIn   = 24 // of a session that is searched alone
 )
@@ -115,9 +115,9 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	if f.Query == "" {
 		return nil
 	}
-	ctx, stop := context.WithTimeout(r.Context(), searchTime)
+	from, try := max(number(q.Get("from")), 0), min(max(number(q.Get("try")), 0), 6)
+	ctx, stop := context.WithTimeout(r.Context(), searchTime<<try)
 	defer stop()
-	from := max(number(q.Get("from")), 0)
 	found, err := h.o.Library.Search(ctx, library.Filter{Offset: from, Limit: searchSessions}, p.request(f.Query))
 	if err != nil && (r.Context().Err() != nil || ctx.Err() == nil) {
 		return err
@@ -125,10 +125,13 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	for _, in := range found.Found {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
-	p.Searched, p.Problems, p.Left = found.Searched, len(found.Problems), found.Left+found.Unsearched
-	p.Late = err != nil
-	if done := p.Searched + p.Problems; p.Left > 0 && done > 0 {
-		p.Older = link("search", "q", f.Query, "from", from+done)
+	p.Searched, p.Problems, p.Left = from+found.Searched, len(found.Problems), found.Left+found.Unsearched
+	done := found.Searched + p.Problems
+	if done > 0 {
+		try = -1
+	}
+	if p.Late = err != nil; p.Left > 0 {
+		p.Older = link("search", "q", f.Query, "from", from+done, "try", try+1)
 	}
 	return nil
 }

@@ -17,12 +17,10 @@ type sums struct {
 	Agents   []sum
 	Projects []sum              // those with the most tokens
 	Others   int                // projects that are not among them
-	Days     []sum              // the newest thirty, oldest first
-	spent    map[string]float64 // by session, of those that were used in these days
+	spent    map[string]float64 // by session
 	Counting bool               // the money is not added up yet
 	made     time.Time
 
-	first    time.Time // where the days begin
 	list     []library.Info
 	requests []library.Spent
 }
@@ -32,7 +30,7 @@ type sum struct {
 	Name     string
 	Sessions int
 	Tokens   int
-	Unpriced int     // requests in the last days of models whose price is not known
+	Unpriced int     // requests of models whose price is not known
 	USD      float64 // what the others came to
 	Through  float64 // of this, what requests of sessions that pleat stood in did
 	share    int     // tokens of all
@@ -45,7 +43,6 @@ const (
 	sumsFresh = 20 * time.Second
 	sumsWait  = 400 * time.Millisecond
 	projects  = 12
-	days      = 30
 )
 
 // sum returns the sums over all sessions, nil if there are none yet. Every session has to be
@@ -108,26 +105,25 @@ func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *s
 		return s
 	}
 	next := &sums{Counting: s.Counting, made: s.made}
-	next.add(list, s.requests, s.first)
+	next.add(list, s.requests)
 	return next
 }
 
 func (h *Handler) makeSums() {
 	now := h.o.Now()
-	first := firstDay(now)
 	page, err := h.o.Library.List(h.ctx, library.Filter{})
 	var spent []library.Spent
 	if err == nil {
 		h.mu.Lock()
 		if h.sums == nil { // what was spent takes reading files whole
 			h.sums = &sums{Counting: true}
-			h.sums.add(page.Sessions, nil, first)
+			h.sums.add(page.Sessions, nil)
 		}
 		h.mu.Unlock()
-		spent, err = h.o.Library.Spent(h.ctx, first)
+		spent, err = h.o.Library.Spent(h.ctx, time.Time{})
 	}
 	s := &sums{made: now}
-	s.add(page.Sessions, spent, first)
+	s.add(page.Sessions, spent)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if err != nil {
@@ -139,47 +135,76 @@ func (h *Handler) makeSums() {
 	h.adding = nil
 }
 
-// firstDay is the beginning of the first day that has a bar of its own.
-func firstDay(now time.Time) time.Time {
-	y, m, d := now.Local().Date()
-	return time.Date(y, m, d-days+1, 0, 0, 0, 0, time.Local)
-}
-
-func (s *sums) add(list []library.Info, spent []library.Spent, first time.Time) {
-	s.list, s.requests, s.first = list, spent, first
-	agents, places, byDay := make(group), make(group), make(group)
-	for d := range days {
-		byDay.of(first.AddDate(0, 0, d).Format(time.DateOnly))
-	}
+func (s *sums) add(list []library.Info, spent []library.Spent) {
+	s.list, s.requests, s.spent = list, spent, make(map[string]float64)
+	agents, places := make(group), make(group)
 	of := make(map[string]*library.Info)
+	groups := func(info *library.Info) []*sum {
+		return []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(projectOf(*info))}
+	}
 	for i := range list {
-		info := &list[i]
-		of[info.ID] = info
-		day := byDay[info.Modified.Local().Format(time.DateOnly)]
-		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
-			if t != nil {
-				t.Sessions++
-				t.Tokens += info.Tokens
-			}
+		of[list[i].ID] = &list[i]
+		for _, t := range groups(&list[i]) {
+			t.Sessions++
+			t.Tokens += list[i].Tokens
 		}
 	}
-	s.spent = make(map[string]float64)
 	for _, r := range spent {
 		s.spent[r.ID] += r.USD
-		info, day := of[r.ID], byDay[r.Time.Local().Format(time.DateOnly)]
-		if info == nil || day == nil {
-			continue
-		}
-		for _, t := range []*sum{&s.All, agents.of(cmp.Or(info.Agent, "pleat")), places.of(info.Project), day} {
-			t.spend(r)
+		if info := of[r.ID]; info != nil {
+			for _, t := range groups(info) {
+				t.spend(r)
+			}
 		}
 	}
 	s.Agents, s.Projects = agents.largest(s.All.Tokens), places.largest(s.All.Tokens)
 	s.Others = max(len(s.Projects)-projects, 0)
 	s.Projects = s.Projects[:len(s.Projects)-s.Others]
-	for _, name := range slices.Sorted(maps.Keys(byDay)) {
-		s.Days = append(s.Days, *byDay[name])
+}
+
+// spans are over how many days the charts can go.
+var spans = []int{30, 90, 365}
+
+// over sums up the newest days, oldest first: those that were asked for, or else the fewest
+// that have anything.
+func (s *sums) over(asked int, now time.Time) (list []sum) {
+	for _, n := range spans {
+		list = s.days(n, now)
+		busy := slices.ContainsFunc(list, func(d sum) bool { return d.Sessions > 0 || d.USD > 0 })
+		if n == asked || busy && !slices.Contains(spans, asked) {
+			break
+		}
 	}
+	return list
+}
+
+func (s *sums) days(n int, now time.Time) []sum {
+	y, m, d := now.Local().Date()
+	list, at := make([]sum, n), make(map[string]*sum, n)
+	for i := range list {
+		list[i].Name = time.Date(y, m, d-n+1+i, 0, 0, 0, 0, time.Local).Format(time.DateOnly)
+		at[list[i].Name] = &list[i]
+	}
+	for _, info := range s.list {
+		if t := at[info.Modified.Local().Format(time.DateOnly)]; t != nil {
+			t.Sessions++
+			t.Tokens += info.Tokens
+		}
+	}
+	for _, r := range s.requests {
+		if t := at[r.Time.Local().Format(time.DateOnly)]; t != nil {
+			t.spend(r)
+		}
+	}
+	return list
+}
+
+// projectOf is the folder that a session worked in; a rehearsal has one of its own.
+func projectOf(i library.Info) string {
+	if i.Project == "" && isRehearsal(i) {
+		return "pleat demo"
+	}
+	return i.Project
 }
 
 // group is sums by name.

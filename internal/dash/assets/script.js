@@ -1,5 +1,5 @@
-// Pages work without this script. With it a page renews itself when its session goes on, and
-// a plan follows its slider.
+// Pages work without this script. With it a page renews itself when its session goes on, a
+// search goes on by itself, and a plan follows its slider.
 "use strict";
 
 // swap replaces a part of the page by the same part of a page that was fetched.
@@ -16,6 +16,18 @@ async function load(url, signal) {
   const r = await fetch(url, { signal, credentials: "same-origin" });
   return r.ok ? r.text() : "";
 }
+
+// more goes on with a search that showed what it found in its first moment.
+async function more() {
+  const link = document.querySelector("a[data-more]");
+  const text = link ? await load(link.href).catch(() => "") : "";
+  if (!text) return;
+  const next = new DOMParser().parseFromString(text, "text/html");
+  document.getElementById("results").append(...next.querySelectorAll(".found"));
+  for (const id of ["searched", "older"]) document.getElementById(id).replaceWith(next.getElementById(id));
+  more();
+}
+more();
 
 const stream = document.body.dataset.live;
 if (stream) {
