@@ -52,8 +52,8 @@ and what is folded. A FILE is folded to --budget first, and nothing is
 stored; a SESSION of the store is shown with the folds that it has.
 
 Right and left open and close a branch, enter shows what is behind a line, u changes between
-what the model sees of it and the original, q goes back and out. Where there is no terminal,
-the tree is printed.`,
+what the model sees of it and the original, / finds words, ? lists the keys, q goes back and
+out. Where there is no terminal, the tree is printed.`,
 		Example: `pleat browse session.jsonl --budget 30k
 pleat browse run-20260102`,
 	}

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"charm.land/bubbles/v2/viewport"
@@ -19,7 +20,21 @@ type browseView struct {
 	page          viewport.Model
 	reading       *branch // nil: the tree is shown
 	seen          bool    // as the model sees it
+	typing        bool    // what to find
+	sought        string  // what to find
 }
+
+// keys is what ? shows.
+const keys = `up, down, j, k    move
+page up, page down, home, end
+right, left       open and close a turn
+enter             show what is behind a line
+u                 there: change between what the model sees and the original
+/                 find words in all that was said; enter finds them
+n, N              find the next place, or the one before
+q                 go back, and quit
+
+A line is a turn or a block, with its tokens. ⤓ names the lever that folded it.`
 
 func (v *browseView) Init() tea.Cmd { return nil }
 
@@ -33,6 +48,11 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		v.read()
 	case tea.KeyPressMsg:
 		switch name := msg.String(); {
+		case v.typing:
+			v.ask(msg)
+		case v.reading == nil && name == "?":
+			v.reading, v.seen = &branch{what: "Keys", text: keys}, false
+			v.read()
 		case name == "ctrl+c", v.reading == nil && (name == "q" || name == "esc"):
 			return v, tea.Quit
 		case v.reading == nil:
@@ -82,6 +102,12 @@ func (v *browseView) move(name string) {
 		rows[v.at].open = false
 	case "right", "l":
 		x.open = len(x.kids) > 0
+	case "/":
+		v.typing, v.sought = true, ""
+	case "n":
+		v.find(1)
+	case "N":
+		v.find(-1)
 	case "enter":
 		if len(x.kids) > 0 {
 			x.open = !x.open
@@ -91,6 +117,50 @@ func (v *browseView) move(name string) {
 		}
 	}
 	v.at = min(max(v.at, 0), len(v.rows())-1)
+}
+
+// ask takes a key of what is to be found.
+func (v *browseView) ask(key tea.KeyPressMsg) {
+	switch key.String() {
+	case "enter":
+		v.typing = false
+		v.find(1)
+	case "esc", "ctrl+c":
+		v.typing, v.sought = false, ""
+	case "backspace":
+		if r := []rune(v.sought); len(r) > 0 {
+			v.sought = string(r[:len(r)-1])
+		}
+	default:
+		v.sought += key.Text
+	}
+}
+
+// find goes to the next line that has what is sought, forwards or backwards, from the end on
+// from the other end. It opens the turn that the line is in.
+func (v *browseView) find(step int) {
+	here := v.rows()[v.at]
+	var all []*branch
+	turn := make(map[*branch]*branch)
+	for _, t := range v.tree.kids {
+		all = append(append(all, t), t.kids...)
+		for _, kid := range t.kids {
+			turn[kid] = t
+		}
+	}
+	at, sought := slices.Index(all, here), strings.ToLower(v.sought)
+	for range all {
+		at = (at + step + len(all)) % len(all)
+		x := all[at]
+		if sought == "" || !strings.Contains(strings.ToLower(x.what+"\n"+x.text), sought) {
+			continue
+		}
+		if t := turn[x]; t != nil {
+			t.open = true
+		}
+		v.at = slices.Index(v.rows(), x)
+		return
+	}
 }
 
 // read fills the page with what is behind a line.
@@ -108,7 +178,10 @@ func (v *browseView) read() {
 
 func (v *browseView) View() tea.View {
 	room := max(v.height-2, 1)
-	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  ⤓ folded", ""
+	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  / find  ? keys", ""
+	if v.typing {
+		foot = "/" + v.sought
+	}
 	if v.reading != nil {
 		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()
 		if f := v.reading.fold; f != nil {

@@ -57,6 +57,13 @@ func TestBrowse(t *testing.T) {
 	shows("first words", true)
 	press("left")
 	shows("tool result", false)
+	press("/", "o", "f", " ", "I")
+	shows("/of I", true)
+	press("enter", "enter")
+	shows("[folded]", true)
+	press("q", "n", "?")
+	shows("Keys", true)
+	press("q")
 	if cmd := press("q"); cmd == nil {
 		t.Error("q does not end it")
 	}
