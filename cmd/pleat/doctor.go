@@ -181,7 +181,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", "none runs; \"pleat proxy\" starts one, and port "+d.listen+" is free", "")
+		d.add("proxy", "note", "none runs; \"pleat proxy start\" starts one, and port "+d.listen+" is free", "")
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port: pleat proxy --listen 127.0.0.1:4142")
 	}

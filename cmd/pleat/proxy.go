@@ -40,8 +40,8 @@ import (
 
 func proxyCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:       "proxy [drain]",
-		ValidArgs: []string{"drain"},
+		Use:       "proxy [start|stop|drain]",
+		ValidArgs: []string{"start", "stop", "drain"},
 		Short:     "forward an agent's requests to its provider, folded to fit the window",
 		Long: `Receives the requests of agents and forwards them to their provider. Conversations that
 outgrow their model's window are folded on the way. Nothing is lost: the model can get back
@@ -56,13 +56,16 @@ Point the agent at it:
 "pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
 client. Keys are passed on, and neither stored nor logged.
 
-"pleat status" shows the sessions of a running proxy and what they cost. "pleat proxy drain"
-makes it fold no new conversations, so that it can be stopped later without leaving one behind
-that no longer fits its window. To listen to other machines it needs a token:
-clients then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header
-X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
+"pleat proxy start" runs it in the background with the flags that it is given, now and whenever
+you log in: as a user unit of systemd, an agent of launchd or a scheduled task of Windows.
+"pleat proxy stop" ends that. "pleat status" shows its sessions and what they cost. "pleat proxy
+drain" makes it fold no new conversations, so that it can be stopped later without leaving one
+behind that no longer fits its window. To listen to other machines it needs a token: clients
+then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
 		Example: `# for everything on this machine
 pleat proxy
+# the same in the background, also after the next login
+pleat proxy start
 # change nothing, but report what it would do
 pleat proxy --observe
 # a local model with a small window
@@ -86,8 +89,12 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 			return f.serve(ctx, p)
 		case len(args) == 1 && args[0] == "drain":
 			return f.drain(ctx, p)
+		case len(args) == 1 && args[0] == "start":
+			return startService(ctx, p, f.listen, given(fs))
+		case len(args) == 1 && args[0] == "stop":
+			return stopService(ctx, p)
 		}
-		return term.UsageError(`proxy takes drain, or nothing; "pleat status" shows what it did`)
+		return term.UsageError(`proxy takes start, stop, drain, or nothing; "pleat status" shows what it did`)
 	})
 	return c
 }

@@ -60,7 +60,7 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("ask the proxy at %s: %w (is it running? --listen says where)", f.listen, err)
+		return nil, fmt.Errorf("ask the proxy at %s: %w (\"pleat proxy start\" starts it; --listen says where it is)", f.listen, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

@@ -27,8 +27,9 @@ requests through "pleat proxy" from now on. It shows the change first and asks; 
 on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
 the change back; without AGENT it takes back all that pleat has changed for any agent.
 
-While the agent is set up this way the proxy must run. "pleat wrap AGENT" needs no setup and
-starts a proxy of its own. Without AGENT it lists the agents.
+While the agent is set up this way the proxy must run: "pleat proxy start" runs it now and
+whenever you log in, and setup offers to do that. "pleat wrap AGENT" needs no setup and starts
+a proxy of its own. Without AGENT it lists the agents.
 
 With --inside there is no proxy: claude, codex, opencode, pi or qwen compacts by itself as
 before, runs pleat when it does, and goes on with what pleat keeps of the session. A project
@@ -75,14 +76,31 @@ pleat setup claude --undo`,
 		}
 		path, keys := agent.path(p.Getenv), agent.pointTo(base)
 		flags := agent.upstreams(path, keys)
-		edit.done = agent.title + " sends its requests to " + base + " from now on. The proxy must run: pleat proxy" + flags +
-			"\nTo take it back: pleat setup " + agent.name + " --undo"
+		edit.done = agent.title + " sends its requests to " + base + " from now on, and works only while the proxy runs: " +
+			"pleat proxy start" + flags + "\nTo take it back: pleat setup " + agent.name + " --undo"
 		if flags != "" && !edit.undo {
 			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
 		}
-		return edit.run(ctx, p, change{record: agent.name, path: path, keys: keys})
+		if err := edit.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
+			return err
+		}
+		return edit.offer(ctx, p, base, strings.Fields(flags))
 	})
 	return c
+}
+
+// offer offers to start the proxy, if there is somebody to ask and none runs.
+func (f *editFlags) offer(ctx context.Context, p *term.Console, base string, args []string) error {
+	if f.undo || f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress {
+		return nil
+	}
+	if ours, _, err := askProxy(ctx, base); err == nil && ours {
+		return nil
+	}
+	if p.Confirm(ctx, false, "Start the proxy now, and whenever you log in?") != nil {
+		return nil // it was said what to do
+	}
+	return startService(ctx, p, proxyAddress, args)
 }
 
 // agentList shows what can be done with each agent.

@@ -1,0 +1,202 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+)
+
+// service is the proxy as a program that the system starts when its user logs in.
+type service struct {
+	file, text  string // what describes it; no file: the commands do
+	start, stop [][]string
+	log         string // how to see what it logs
+}
+
+// serviceOf describes the service of a system that runs a command.
+func serviceOf(goos, home string, getenv func(string) string, command []string) (service, error) {
+	switch goos {
+	case "darwin":
+		const label = "dev.pleat.proxy"
+		file := filepath.Join(home, "Library", "LaunchAgents", label+".plist")
+		log := filepath.Join(home, "Library", "Logs", "pleat.log")
+		domain := fmt.Sprintf("gui/%d", os.Getuid())
+		return service{
+			file: file, text: launchAgent(label, log, command), log: log,
+			start: [][]string{{"launchctl", "bootstrap", domain, file}},
+			stop:  [][]string{{"launchctl", "bootout", domain + "/" + label}},
+		}, nil
+	case "windows":
+		return service{
+			start: [][]string{
+				{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", "pleat", "/TR", quoted(command, strings.NewReplacer(`"`, `\"`))},
+				{"schtasks", "/Run", "/TN", "pleat"},
+			},
+			stop: [][]string{{"schtasks", "/End", "/TN", "pleat"}, {"schtasks", "/Delete", "/F", "/TN", "pleat"}},
+		}, nil
+	case "linux":
+		config := cmp.Or(getenv("XDG_CONFIG_HOME"), filepath.Join(home, ".config"))
+		ctl := func(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
+		return service{
+			file: filepath.Join(config, "systemd", "user", "pleat.service"), log: "journalctl --user -u pleat",
+			text: "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=" +
+				quoted(command, strings.NewReplacer("%", "%%", "$", "$$", `\`, `\\`, `"`, `\"`)) +
+				"\nRestart=on-failure\n\n[Install]\nWantedBy=default.target\n",
+			start: [][]string{ctl("daemon-reload"), ctl("enable", "pleat.service"), ctl("restart", "pleat.service")},
+			stop:  [][]string{ctl("disable", "--now", "pleat.service")},
+		}, nil
+	}
+	return service{}, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there", goos)
+}
+
+// quoted joins words, each in quotation marks.
+func quoted(words []string, escape *strings.Replacer) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, `"`+escape.Replace(w)+`"`)
+	}
+	return strings.Join(out, " ")
+}
+
+func launchAgent(label, log string, command []string) string {
+	var b bytes.Buffer
+	element := func(tag, text string) {
+		b.WriteString("<" + tag + ">")
+		_ = xml.EscapeText(&b, []byte(text)) // never fails here
+		b.WriteString("</" + tag + ">\n")
+	}
+	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ` +
+		`"http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n")
+	element("key", "Label")
+	element("string", label)
+	element("key", "ProgramArguments")
+	b.WriteString("<array>\n")
+	for _, w := range command {
+		element("string", w)
+	}
+	b.WriteString("</array>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
+	element("key", "StandardErrorPath")
+	element("string", log)
+	b.WriteString("</dict></plist>\n")
+	return b.String()
+}
+
+// serviceHere is the service of this machine, for the proxy with these arguments.
+func serviceHere(p *term.Console, args []string) (service, error) {
+	program, err := installed()
+	home := cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))
+	if err == nil && home == "" {
+		err = errors.New("there is no home folder")
+	}
+	if err != nil {
+		return service{}, err
+	}
+	return serviceOf(runtime.GOOS, home, p.Getenv, append([]string{program, "proxy"}, args...))
+}
+
+// given are the flags that were set, as arguments for a program in another folder.
+func given(fs *pflag.FlagSet) (args []string) {
+	fs.Visit(func(f *pflag.Flag) {
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		kind, _ := pflag.UnquoteUsage(f)
+		for _, v := range values {
+			if abs, err := filepath.Abs(v); err == nil && (kind == "FILE" || kind == "FOLDER") && !strings.Contains(v, "://") {
+				v = abs
+			}
+			args = append(args, "--"+f.Name+"="+v)
+		}
+	})
+	return args
+}
+
+// startService starts the proxy in the background, now and at every login.
+func startService(ctx context.Context, p *term.Console, address string, args []string) error {
+	s, err := serviceHere(p, args)
+	if err != nil {
+		return err
+	}
+	if s.file != "" {
+		if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+			return fmt.Errorf("start the proxy: %w", err)
+		}
+		if err := os.WriteFile(s.file, []byte(s.text), 0o600); err != nil {
+			return fmt.Errorf("start the proxy: %w", err)
+		}
+	}
+	if err := s.run(ctx, s.start); err != nil {
+		return errors.Join(err, s.forget())
+	}
+	p.Printf("The proxy starts now and whenever you log in; \"pleat proxy stop\" ends both.\n")
+	if s.log != "" {
+		p.Printf("Its log: %s\n", s.log)
+	}
+	if !answers(ctx, address) {
+		p.Note("pleat: it does not answer at %s yet; \"pleat status\" asks again\n", address)
+	}
+	return nil
+}
+
+// stopService ends what startService began.
+func stopService(ctx context.Context, p *term.Console) error {
+	s, err := serviceHere(p, nil)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(s.file); s.file != "" && err != nil {
+		return errors.New("the proxy is no service here: end it where it was started")
+	}
+	if err := s.run(ctx, s.stop); err != nil {
+		return err
+	}
+	p.Printf("The proxy is stopped, and no longer starts when you log in.\n")
+	return s.forget()
+}
+
+// answers waits a moment for a proxy to answer.
+func answers(ctx context.Context, address string) bool {
+	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
+	defer stop()
+	for {
+		if ours, _, err := askProxy(ctx, "http://"+address); err == nil {
+			return ours
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+func (s service) forget() error {
+	if s.file == "" {
+		return nil
+	}
+	return os.Remove(s.file)
+}
+
+func (s service) run(ctx context.Context, commands [][]string) error {
+	for _, c := range commands {
+		if out, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s (\"pleat proxy\" in a terminal needs no service)", strings.Join(c, " "), err,
+				term.Clip(term.OneLine(string(out)), 200))
+		}
+	}
+	return nil
+}
