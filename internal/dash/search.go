@@ -91,8 +91,8 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 const (
 	searchSessions = 100
 	searchTime     = 700 * time.Millisecond // of the first part; a part in which none could be searched gets twice as much
-	searchHits     = 5  // of a session, if all are searched
-	searchHitsIn   = 24 // of a session that is searched alone
+	searchHits     = 5                      // of a session, if all are searched
+	searchHitsIn   = 24                     // of a session that is searched alone
 )
 
 func (h *Handler) search(r *http.Request, f *frame) error {
