@@ -9,7 +9,7 @@ func (p part) take(n int) int { return n * p.of / p.in }
 // and the head.
 var (
 	codePage   = part{1, 2}  // of what is free: a page by code; the newest turns have the rest
-	digestPage = part{2, 3}  // of what is free: a page with a model's digest, at least
+	digestPage = part{4, 5}  // of what is free: a page with a model's digest, at least
 	digestHalf = part{1, 2}  // of the view without system prompt and tools: what a digest may have at least …
 	digestMost = part{9, 10} // … but no more than this of what is free
 

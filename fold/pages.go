@@ -116,16 +116,22 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	return allot(n)
 }
 
-// said counts what people typed after the head, as pages show it.
+// said counts what people typed after the head, as pages show it: with a model's digest,
+// which tells what they answered, without that.
 func (p Pages) said() int {
 	d := p.d
 	if d.pages.said > 0 {
 		return d.pages.said
 	}
 	const around = 8 // the number of the message
+	told := d.o.Model || p.Told(d.len()) != nil
 	for _, s := range d.Source.Said() {
-		if s.Message >= d.head() {
-			d.pages.said += d.Count(s.Brief("")) + d.Count(s.Question) + around
+		if s.Message < d.head() {
+			continue
+		}
+		d.pages.said += d.Count(s.Brief("")) + around
+		if !told {
+			d.pages.said += d.Count(s.Question)
 		}
 	}
 	return d.pages.said

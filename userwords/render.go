@@ -21,6 +21,7 @@ type RenderOptions struct {
 	Skip   func(message int) bool   // messages shown in full elsewhere; nil: none
 	Handle func(message int) string // address of a message's full text; nil: none
 	Pins   []string                 // texts pinned by hand
+	Told   int                      // messages before this one are shown without what they answer; 0: none
 	Sizes  Sizes                    // what was counted for other pages; nil: nothing is remembered
 }
 
@@ -29,9 +30,9 @@ type RenderOptions struct {
 type Sizes map[sizeKey]size
 
 type sizeKey struct {
-	at    int    // index into the list of what was said
-	rest  string // what a message that is cut ends with
-	brief bool   // what it answers is shortened
+	at     int    // index into the list of what was said
+	rest   string // what a message that is cut ends with
+	asking asking
 }
 
 // size is what a message takes.
@@ -237,7 +238,7 @@ func (p *page) sayAlways(w *Words, e *entry) {
 // size counts what a message takes.
 func (p *page) size(w *Words, i int) size {
 	s := w.said[i]
-	key := sizeKey{i, p.rest(s.Message), p.briefQuestions()}
+	key := sizeKey{i, p.rest(s.Message), p.asking(s)}
 	z, known := p.o.Sizes[key]
 	if !known {
 		words := s.Brief(key.rest)
@@ -252,8 +253,24 @@ func (p *page) size(w *Words, i int) size {
 	return z
 }
 
-// briefQuestions reports whether questions that people answered are shortened.
-func (p *page) briefQuestions() bool { return p.o.Budget > 0 && p.o.Budget < fullQuestions }
+// asking says how much a page shows of the question that a message answers.
+type asking uint8
+
+const (
+	allAsked asking = iota
+	briefAsked
+	notAsked
+)
+
+func (p *page) asking(s Said) asking {
+	switch {
+	case s.Question == "" || s.Message < p.o.Told:
+		return notAsked
+	case p.o.Budget > 0 && p.o.Budget < fullQuestions:
+		return briefAsked
+	}
+	return allAsked
+}
 
 // shortened writes a message without its middle, in at most room tokens; "": there is no
 // room for anything worth showing.
@@ -296,9 +313,9 @@ func (p *page) saidText(s Said, words string) string {
 	if s.Via != "" {
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	}
-	if s.Question != "" {
+	if asking := p.asking(s); asking != notAsked {
 		q := s.Question
-		if p.briefQuestions() {
+		if asking == briefAsked {
 			q = shortQuestion(q)
 		}
 		b.WriteString(", answering the assistant's:\n")

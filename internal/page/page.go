@@ -190,6 +190,9 @@ func (in *input) words(room int) string {
 	if in.Recall != nil {
 		o.Handle = in.Facts().Longest
 	}
+	if in.told != "" { // it says what short answers answered
+		o.Told = in.Narrative.End
+	}
 	return in.Words().Render(o)
 }
 

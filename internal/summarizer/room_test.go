@@ -116,7 +116,7 @@ func TestDigestHasTheRoom(t *testing.T) {
 			if told < tt.budget/2 || words*2 > told*6/5 {
 				t.Errorf("the model is told %d tokens and %d words", told, words)
 			}
-			kept := "user: Go on."
+			kept := ": Go on."
 			if tt.head == 0 && tt.typed <= 20 { // there is room for all that they typed
 				kept = fmt.Sprintf("Rule %d: keep every word", tt.typed-1)
 			}
