@@ -8,18 +8,18 @@ func (p part) take(n int) int { return n * p.of / p.in }
 // How a view is shared out. Free is what the goal leaves beside the system prompt, the tools
 // and the head.
 var (
-	codePage   = part{1, 2}  // of what is free: a page by code; the newest turns have the rest
-	digestPage = part{4, 5}  // of what is free: a page with a model's digest, at least
-	digestHalf = part{1, 2}  // of the view without system prompt and tools: what a digest may have at least …
-	digestMost = part{9, 10} // … but no more than this of what is free
+	codePage   = part{1, 2}   // of what is free: a page by code; the newest turns have the rest
+	digestPage = part{9, 10}  // of what is free: a page with a model's digest
+	digestHalf = part{1, 2}   // of the view without system prompt and tools: what a digest may have at least …
+	digestMost = part{14, 15} // … but no more than this of what is free
 
-	saidOfView = part{2, 5}  // of the goal: what people typed; a third, and a fifth more for numbers and questions …
-	saidOfRest = part{2, 3}  // … but no more than this of what system prompt and tools leave
-	saidBeside = part{1, 3}  // of the goal: what people typed, the head included, beside a digest
-	saidLeast  = part{1, 16} // of the goal: what they have in any case
-	saidOfPage = part{2, 5}  // of a page: what they have without taking from the rest
-	saidMarks  = part{4, 3}  // of what was typed: what it takes with its marks
-	saidInside = part{5, 3}  // of what is left beside people's words: the page that has both
+	saidOfView = part{2, 5}   // of the goal: what people typed; a third, and a fifth more for numbers and questions …
+	saidOfRest = part{2, 3}   // … but no more than this of what system prompt and tools leave
+	saidBeside = part{1, 3}   // of the goal: what people typed, the head included, beside a digest
+	saidLeast  = part{1, 16}  // of the goal: what they have in any case
+	saidOfPage = part{2, 5}   // of a page: what they have without taking from the rest
+	saidMarks  = part{11, 10} // of what was typed: what it takes with its marks
+	saidInside = part{5, 3}   // of what is left beside people's words: the page that has both
 
 	filesOfView   = part{1, 5} // of the goal without system prompt and tools: restored files
 	filesOfWindow = part{1, 4} // of the window: the same
@@ -80,8 +80,8 @@ func (a *Allotment) total() int {
 	}
 	free := a.goal - a.d.Fixed
 	share := codePage.take(free)
-	if a.byModel() {
-		share = max(digestPage.take(free), min(digestHalf.take(a.goal-a.d.Overhead), digestMost.take(free)))
+	if a.ByModel() {
+		share = digestPage.take(free)
 	}
 	n := max(min(share, MaxPage), leastPage)
 	if a.d.Words > 0 {
@@ -105,7 +105,7 @@ func (a *Allotment) files() int {
 // half of the view without it.
 func (a *Allotment) words() int {
 	most := min(saidOfView.take(a.goal), saidOfRest.take(max(a.goal-a.d.Overhead, 0)))
-	if !a.byModel() {
+	if !a.ByModel() {
 		return most
 	}
 	half := min(digestHalf.take(a.goal-a.d.Overhead), mostDigest)
@@ -113,7 +113,8 @@ func (a *Allotment) words() int {
 	return max(beside, min(most-a.d.Typed, a.afford()-half), saidLeast.take(a.goal))
 }
 
-func (a *Allotment) byModel() bool { return a.d.Model || a.d.Told > 0 }
+// ByModel reports whether the page has a model's digest, or one is asked for.
+func (a *Allotment) ByModel() bool { return a.d.Model || a.d.Told > 0 }
 
 // afford is what a model's digest and people's words may have between them.
 func (a *Allotment) afford() int { return digestMost.take(a.goal - a.d.Fixed) }

@@ -206,6 +206,16 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 	}
 }
 
+// What a digest tells of the messages before it is not quoted beside their words.
+func TestRenderToldQuestions(t *testing.T) {
+	w := listen("u: go", "a: Shall I fix the parser?", "u: yes", "a: Shall I push it?", "u: no")
+	got := w.Render(RenderOptions{Budget: 500, Told: 4})
+	want := "- message 3: yes\n- message 5, answering the assistant's:\n  > Shall I push it?\n  user: no\n"
+	if strings.Contains(got, "parser") || !strings.Contains(got, want) {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestQuestionFromAnEarlierList(t *testing.T) {
 	w := listen(
 		"u: review",

@@ -14,7 +14,7 @@ type Digest struct {
 	Keep   int    `json:"keep,omitempty"`   // newest messages that stay; 0: none but an open round
 	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
 	Whole  bool   `json:"whole,omitempty"`  // everything is replaced but a round that waits for results
-	Tokens int    `json:"tokens,omitempty"` // of the page; 0: about half of what is free in a small view
+	Tokens int    `json:"tokens,omitempty"` // of the page; 0: half of what is free, with a model's digest nearly all
 	Words  int    `json:"words,omitempty"`  // most words of a page by code; 0: no such limit
 	Stub   string `json:"stub,omitempty"`   // {n}, {summary}, {handle}; empty: the page alone
 	Ack    string `json:"ack,omitempty"`    // assistant message after it; empty: none
@@ -49,7 +49,7 @@ func (g Digest) Ahead(d *fold.Draft, tokens int) {
 		return
 	}
 	start, a := d.Marks().Head, g.allot(d)
-	end := g.end(d, start, a.Size(a.Page)+tokens)
+	end := g.end(d, a, start, tokens)
 	d.Pages().Ask(a, start, end, d.TokensIn(start, end)+tokens, g.Ask)
 }
 
@@ -89,7 +89,7 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 	at, a, pages := d.Marks(), g.allot(d), d.Pages()
 	start, end := at.Head, at.Closed
 	if !g.Whole {
-		end = g.end(d, start, a.Size(a.Page))
+		end = g.end(d, a, start, 0)
 	}
 	if end <= start {
 		return nil // nothing can be folded without cutting a round
@@ -98,7 +98,7 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 		Room: a.Page, Restore: g.Restore, Words: g.Words, Stub: g.Stub, Ack: g.Ack, AsIs: g.Ask.AsIs, Fill: g.Fill,
 	}
 	told := pages.Told(end)
-	if told != nil && told.End > end && told.End <= g.last(d) {
+	if told != nil && told.End > end && told.End <= max(g.last(d), tellable(d)) {
 		end = d.Back(told.End) // it need not be shown as well
 	}
 	if g.Fill {
@@ -177,13 +177,28 @@ func (g Digest) allot(d *fold.Draft) fold.Allotment {
 	return d.Pages().Allot(g.Tokens, g.Words, g.Restore)
 }
 
-// end picks the place up to which turns are digested, beside a page of so many tokens.
-func (g Digest) end(d *fold.Draft, start, page int) int {
+// end picks the place up to which turns are digested, where so many tokens are still to come.
+// What a model writes tells more of the newest turns than can be left of them where they do not
+// fit beside it, so it tells them too.
+func (g Digest) end(d *fold.Draft, a fold.Allotment, start, tokens int) int {
+	last := g.last(d)
 	if !g.Fill {
-		return g.last(d)
+		return last
 	}
-	return digestEnd(d, start, g.last(d), page, true)
+	page := a.Size(a.Page) + tokens
+	if a.ByModel() {
+		room := d.Goal - d.Fixed() - page
+		for i, most := last+1, tellable(d); i <= most && d.TokensIn(last, len(d.Facts())) > room; i++ {
+			if d.Back(i) == i {
+				last = i
+			}
+		}
+	}
+	return digestEnd(d, start, last, page, true)
 }
+
+// tellable is the latest place up to which a model may tell turns: the newest round stays.
+func tellable(d *fold.Draft) int { return min(d.Marks().Newest, d.Marks().Unseen) }
 
 // digestEnd picks the place behind the head up to which turns are digested: last, or as much earlier as the
 // goal allows, so that as many of the newest turns as possible stay beside the page, whose

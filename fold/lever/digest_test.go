@@ -130,3 +130,29 @@ func TestDigestCountsWhatItCovers(t *testing.T) {
 		t.Errorf("%d folds save %d tokens, the plan %d", len(p.Folds), saved, p.Before-p.After)
 	}
 }
+
+// A model is asked for the newest turns too where they do not fit beside its digest: only the
+// newest round stays then.
+func TestDigestTellsNewestTurns(t *testing.T) {
+	for _, tt := range []struct {
+		window int
+		want   bool // it reads the round before the newest
+	}{{6_000, true}, {24_000, false}} {
+		script := pleattest.Always("## Findings\nFiles were read.")
+		s := openWith(t, &pleat.Options{
+			Policy: fold.Policy{Name: "test", AtRed: fold.Steps{lever.Digest{Keep: 8, Fill: true}}},
+			Budget: fold.Budget{Window: tt.window},
+			Digest: digest.Options{Generator: script, NoFork: true, NoBackground: true},
+		})
+		say(t, s, transcript.User("Read all files."))
+		reads(t, s, 0, 60)
+		view(t, s)
+		if len(script.Requests()) == 0 {
+			t.Fatalf("window %d: no model is asked", tt.window)
+		}
+		got := script.Requests()[0].Messages[0].Text()
+		if strings.Contains(got, "a line of result 59.") || strings.Contains(got, "a line of result 58.") != tt.want {
+			t.Errorf("window %d: it reads the newest round, or of the one before it %v", tt.window, !tt.want)
+		}
+	}
+}

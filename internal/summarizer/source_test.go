@@ -22,7 +22,7 @@ func TestDigestSource(t *testing.T) {
 		middle, analyze bool
 	}{
 		{900_000, 64_000, true, true},
-		{40_000, 32_000, false, true},
+		{60_000, 32_000, false, true},
 		{900_000, 1_500, true, false},
 	} {
 		t.Run(fmt.Sprint(tt.window, tt.output), func(t *testing.T) {
