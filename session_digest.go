@@ -55,10 +55,13 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 	if err := s.refresh(ctx); err == nil && s.st.NewestTold() != newest {
 		return // another process has just stored one
 	}
-	instead := s.notesInstead(need.Ask)
+	instead, by := s.notesInstead(need.Ask), "notes"
+	if instead == "" {
+		by = "code"
+	}
 	if instead != "" || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
 		s.keepDigest(ctx, digest.Report{
-			Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus,
+			Start: need.Start, End: need.End, By: by, Why: "the notes and the ledger say enough", Focus: need.Focus,
 			Tokens: s.o.Tokens.CountText(instead),
 		}, s.st.SourceHash(need.Start, need.End), instead)
 		return
@@ -267,7 +270,7 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 		e.Body = body
 	}
 	s.digests = append(s.digests, d.Report)
-	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens}
+	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, By: d.By}
 	s.st.Tell(n, d.Source, e.Seq)
 	s.usd += d.USD
 	return nil

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -188,7 +189,20 @@ func (s *Session) planOptions() fold.PlanOptions {
 // plan plans with what is true of the session now.
 func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
 	o.Past = s.st.Past() // another process may have written since o was made
-	return fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+	p, err := fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+	if err == nil && p.Warning != "" {
+		p.Warning = s.warning(p)
+	}
+	return p, err
+}
+
+// warning is a plan's in the provider's tokens, which the meter counts in.
+func (s *Session) warning(p *fold.Plan) string {
+	l := s.levels()
+	if p.Trigger == fold.TriggerRefused {
+		l.Max = s.theirs(p.Limits.Max)
+	}
+	return l.Warning(s.theirs(p.After), p.Trigger)
 }
 
 // recall is how stubs say to get content back; nil: they do not.
@@ -379,7 +393,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			}
 			if o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs+1 {
 				s.stillRed = s.st.Epochs + 1
-				s.warn(ctx, Event{Warning: fold.StillRed(p.After, o.Limits)})
+				s.warn(ctx, Event{Warning: s.warning(p)})
 			}
 			return p, nil
 		}
@@ -554,11 +568,7 @@ func (s *Session) keepTranscript(ctx context.Context, p *fold.Plan) error {
 		if err != nil {
 			return err
 		}
-		line, err := json.Marshal(m)
-		if err != nil {
-			return fmt.Errorf("encode transcript: %w", err)
-		}
-		b.Write(append(line, '\n'))
+		b.Write(append(summarizer.Line(m), '\n'))
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
 	s.keepFile(ctx, name, b.String())

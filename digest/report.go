@@ -14,7 +14,7 @@ type Report struct {
 	Start int `json:"start"` // it is of messages Start ≤ i < End, counted from 0
 	End   int `json:"end"`
 	// By is "model" or, if a model was asked or would have been, and its digest is not used,
-	// "code".
+	// "code"; "notes" if the agent's own stand in its place.
 	By         string `json:"by"`
 	Model      string `json:"model,omitempty"`      // the summarizer
 	Why        string `json:"why,omitempty"`        // by code: why

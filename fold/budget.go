@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -172,6 +173,22 @@ func (l Limits) State(tokens int) State {
 		return Yellow
 	}
 	return Green
+}
+
+// Warning says that a view of so many tokens is larger than it should be after folding; empty: it
+// is not.
+func (l Limits) Warning(tokens int, why Trigger) string {
+	n := text.Thousands
+	switch red := why == TriggerRed && tokens >= l.Red; {
+	case red && tokens > l.Max:
+		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s, and at most %s may be sent", n(tokens),
+			n(l.Red), n(l.Max))
+	case red:
+		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s", n(tokens), n(l.Red))
+	case tokens > l.Max:
+		return fmt.Sprintf("%s tokens are more than the %s that may be sent", n(tokens), n(l.Max))
+	}
+	return ""
 }
 
 // Check reports what makes no sense about the budget.

@@ -30,7 +30,8 @@ type Fold struct {
 	Then string `json:"then,omitempty"`
 	// Digest marks the folds of an [Asker]: digests of turns.
 	Digest bool `json:"digest,omitempty"`
-	// By says who wrote the narrative of a page: "model" or "code". Empty: the stub is no page.
+	// By says who wrote the narrative of a page: "model" or "code", or that the agent's "notes" are it. Empty: the
+	// stub is no page.
 	By string `json:"by,omitempty"`
 	// Final marks a fold that more room does not undo: what it replaces is stale, or it was cut
 	// for another reason than room. Of other folds that are no pages, a page may say more, and

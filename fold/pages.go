@@ -45,7 +45,7 @@ type PageRoom struct {
 type WrittenPage struct {
 	Text  string
 	Parts Parts
-	By    string // who wrote the narrative: "model" or "code"
+	By    string // who wrote the narrative: "model", "code" or "notes"
 }
 
 // Restore says what comes back after a digest.
@@ -247,7 +247,7 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	if n := p.Told(f.End); style.AsIs && n != nil && n.End == f.End {
 		restored, err := d.o.Pages.Restored(ctx, r)
 		whole := text.JoinSections(n.Text, restored)
-		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, "model"}, err
+		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, n.By}, err
 	}
 	r.Narrative = p.narrative(f, style)
 	pg, err := d.o.Pages.Page(ctx, r)

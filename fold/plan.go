@@ -216,19 +216,8 @@ func (d *Draft) plan(was *Set) *Plan {
 	}
 	p.other = p.other || o.Fresh
 	p.Cache = WeighCache(o.Rates, p.Before-p.After, d.TokensIn(first, o.Seen), o.Ahead, o.Cold)
-	if p.After > o.Limits.Max {
-		p.Warning = fmt.Sprintf("%s tokens are more than the %s that may be sent",
-			text.Thousands(p.After), text.Thousands(o.Limits.Max))
-	} else if p.After >= o.Limits.Red && o.Trigger == TriggerRed {
-		p.Warning = StillRed(p.After, o.Limits)
-	}
+	p.Warning = o.Limits.Warning(p.After, o.Trigger)
 	return p
-}
-
-// StillRed is the warning that folding did not bring a view under red.
-func StillRed(tokens int, l Limits) string {
-	return fmt.Sprintf("still red after compaction: %s tokens, red begins at %s",
-		text.Thousands(tokens), text.Thousands(l.Red))
 }
 
 // unbind deals with thinking that is bound to the exact bytes before it: every fold makes

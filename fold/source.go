@@ -33,6 +33,7 @@ type Narrative struct {
 	Focus      string // what it was written for; empty: nothing in particular
 	Text       string
 	Tokens     int
+	By         string // who wrote it: "model", or "notes" where the agent's own stand for it
 	Old        bool // an epoch has opened since it was written
 }
 

@@ -238,6 +238,39 @@ func TestBookStillRed(t *testing.T) {
 	}
 }
 
+// A warning counts in the provider's tokens, like the meter.
+func TestWarningHasTheMetersNumbers(t *testing.T) {
+	var warnings []string
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000},
+		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+			if e.Kind == pleat.EventWarning {
+				warnings = append(warnings, e.Warning)
+			}
+		},
+	})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s)
+	if err := s.Used(t.Context(), model.Usage{Input: 700, Output: 1}); err != nil { // the provider counts more
+		t.Fatal(err)
+	}
+	work(t, s, 0, 3, 9_000)
+	view(t, s)
+	work(t, s, 3, 5, 9_000)
+	view(t, s)
+	red := "red begins at 6,400" // 80 % of 8,000
+	if len(warnings) == 0 {
+		t.Fatal("there is no warning")
+	}
+	for _, w := range warnings {
+		if !strings.Contains(w, red) {
+			t.Errorf("%q, and the meter says %s", w, red)
+		}
+	}
+}
+
 // The book asks for at most 1,000 words and caps nothing: a summary is used as the model wrote
 // it, and one that the model's own limit cut is told about. Requests for summaries that the
 // policy repeats are not repeated by the client as well.
@@ -334,6 +367,9 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		if n := len(m.Requests()); n != asked || !strings.Contains(got, text) || strings.Contains(got, "A summary.") != (n == 1) {
 			t.Errorf("beside notes of %d characters, %d summaries were asked for, want %d; the view begins\n%.300s",
 				len(text), n, asked, got)
+		}
+		if by := s.Report().Folds[0].By; by != []string{"notes", "model"}[asked] {
+			t.Errorf("beside notes of %d characters, the summary is by %s", len(text), by)
 		}
 	}
 }

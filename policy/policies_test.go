@@ -121,11 +121,11 @@ func TestPolicyThreshold(t *testing.T) {
 }
 
 func TestPolicyThreeLayer(t *testing.T) {
-	files := make(map[string]int)
+	files := make(map[string]string)
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy:   named(t, "three-layer"),
 		Now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
-		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
+		KeepFile: func(name string, data []byte) (string, error) { files[name] = string(data); return name, nil },
 	})
 	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
 		t.Fatal(err)
@@ -143,8 +143,12 @@ func TestPolicyThreeLayer(t *testing.T) {
 		msgs[2].Text() != "Continue." {
 		t.Errorf("no summary pair:\n%s", strings.Join(outline(msgs), "\n"))
 	}
-	if len(files) != 1 || files[".transcripts/transcript_1767323045.jsonl"] == 0 {
-		t.Errorf("transcripts kept: %v", files)
+	kept, begins := files[".transcripts/transcript_1767323045.jsonl"], `{"role": "user", "content": "Read the files."}
+{"role": "assistant", "content": [{"type": "text", "text": "Next, file 0."}, `+
+		`{"type": "tool_use", "id": "call_0", "name": "read_file", "input": {"path": "src/file0.go"}}]}
+{"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_0", "content": "line of file 0`
+	if len(files) != 1 || !strings.HasPrefix(kept, begins) {
+		t.Errorf("%d transcripts are kept, this one begins\n%.400s", len(files), kept)
 	}
 	work(t, s, 8, 1, 100)
 	if got := outline(view(t, s)); len(got) != 5 {

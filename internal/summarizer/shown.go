@@ -16,7 +16,7 @@ func (s *Source) shown(asJSON bool, dropped int) string {
 	var parts []string
 	write := func(m transcript.Message) {
 		if asJSON {
-			parts = append(parts, messageJSON(m))
+			parts = append(parts, messageJSON(m, false))
 		} else {
 			parts = append(parts, plainLines(m)...)
 		}
@@ -83,9 +83,18 @@ func plainLines(m transcript.Message) (lines []string) {
 	return lines
 }
 
-// messageJSON is a message as programs dump theirs: role and content, without ids and
-// signatures, which tell a summarizer nothing.
-func messageJSON(m transcript.Message) string {
+// Line is a message as a program writes it down: as it was on its wire, or role and content.
+func Line(m transcript.Message) []byte {
+	var line bytes.Buffer
+	if json.Compact(&line, []byte(m.Raw())) != nil {
+		return []byte(messageJSON(m, true))
+	}
+	return line.Bytes()
+}
+
+// messageJSON is a message as programs dump theirs: role and content, without signatures, and
+// without ids where they tell nothing.
+func messageJSON(m transcript.Message, ids bool) string {
 	blocks, role := m.Blocks(), m.Role()
 	if role == transcript.RoleTool {
 		role = transcript.RoleUser // on the wires that the texts are about
@@ -95,25 +104,32 @@ func messageJSON(m transcript.Message) string {
 		if t, ok := blk.(transcript.Text); ok && blocks.Len() == 1 {
 			return fmt.Sprintf(`{"role": "%s", "content": %s}`, role, quoted(t.Text.String()))
 		}
-		list = append(list, blockJSON(blk))
+		list = append(list, blockJSON(blk, ids))
 	}
 	return fmt.Sprintf(`{"role": "%s", "content": [%s]}`, role, strings.Join(list, ", "))
 }
 
-func blockJSON(blk transcript.Block) string {
+func blockJSON(blk transcript.Block, ids bool) string {
+	id := func(name, id string) string {
+		if !ids {
+			return ""
+		}
+		return fmt.Sprintf(`, "%s": %s`, name, quoted(id))
+	}
 	switch blk := blk.(type) {
 	case transcript.Text:
 		return fmt.Sprintf(`{"type": "text", "text": %s}`, quoted(blk.Text.String()))
 	case transcript.Thinking:
 		return fmt.Sprintf(`{"type": "thinking", "thinking": %s}`, quoted(blk.Text.String()))
 	case transcript.ToolCall:
-		return fmt.Sprintf(`{"type": "tool_use", "name": %s, "input": %s}`, quoted(blk.Name), spaced(blk.Input.String()))
+		return fmt.Sprintf(`{"type": "tool_use"%s, "name": %s, "input": %s}`, id("id", blk.ID), quoted(blk.Name),
+			spaced(blk.Input.String()))
 	case transcript.ToolResult:
 		failed := ""
 		if blk.Error {
 			failed = `, "is_error": true`
 		}
-		return fmt.Sprintf(`{"type": "tool_result", "content": %s%s}`, quoted(blk.Text()), failed)
+		return fmt.Sprintf(`{"type": "tool_result"%s, "content": %s%s}`, id("tool_use_id", blk.CallID), quoted(blk.Text()), failed)
 	case transcript.Opaque:
 		return fmt.Sprintf(`{"type": %s}`, quoted(blk.Type))
 	}
