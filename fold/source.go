@@ -34,7 +34,7 @@ type Narrative struct {
 	Text       string
 	Tokens     int
 	By         string // who wrote it: "model", or "notes" where the agent's own stand for it
-	Old        bool // an epoch has opened since it was written
+	Old        bool   // an epoch has opened since it was written
 }
 
 // Section returns the digest as a section of a page.
