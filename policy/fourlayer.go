@@ -15,7 +15,8 @@ import (
 //     stays of each.
 //   - Before every request: above 50 messages, the first 3 and the newest 47 stay and a line
 //     takes the place of the rest; then all results but the newest 3 become placeholders, if
-//     they have more than 120 characters. Also after a pause of 60 minutes.
+//     they have more than 120 characters. After a pause of 60 minutes, when nothing is cached any
+//     more, all but the newest that a model has seen, however short.
 //   - At window − output reserve − 13,000 tokens: the transcript is written to .transcripts and
 //     one summary of at most 20,000 tokens takes the place of everything. Up to 5 files of
 //     5,000 tokens, 50,000 in all, come back, and tasks, notes and skills. The request is
@@ -33,6 +34,7 @@ func fourLayer() fold.Policy {
 	mask := lever.Mask{
 		Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]",
 	}
+	cold := lever.Mask{Keep: 1, All: true, Stub: mask.Stub}
 	summarize := lever.Summarize{
 		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
@@ -56,7 +58,7 @@ func fourLayer() fold.Policy {
 		EveryTurn: fold.Steps{snip, mask},
 		AtRed:     fold.Steps{snip, mask, summarize},
 		OnRefusal: fold.Steps{snip, mask, refused},
-		WhenIdle:  fold.Steps{snip, mask},
+		WhenIdle:  fold.Steps{snip, mask, cold},
 		IdleAfter: time.Hour,
 		Retries:   1,
 	}

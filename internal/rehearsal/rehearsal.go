@@ -64,7 +64,7 @@ const Task = "The shop's checkout was down last night. " +
 func Rules() agent.Rules {
 	return agent.Rules{Allow: []string{
 		"bash(ls -la)", "bash(wc -l *)", "bash(uname -sr)", "bash(uptime)", "bash(df -h .)", "bash(df -h)",
-		"bash(head -c 40000 big/a.log)", "write_file(*.md)",
+		"bash(head -c 40000 big/a.log)", "bash(true)", "write_file(*.md)",
 	}}
 }
 
@@ -91,7 +91,7 @@ func Options(w *agent.Workspace) agent.Options {
 
 // files has the scripts, the files of a made-up shop and those of a made-up machine.
 //
-//go:embed script.txt tight.txt files.txt trouble.txt constraint.txt long.txt shop machine
+//go:embed script.txt tight.txt files.txt grow.txt trouble.txt constraint.txt long.txt shop machine
 var files embed.FS
 
 // Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,
@@ -111,7 +111,11 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	count := tokens.NewTokenizer(Row(), nil)
 	input := count.CountRequest(*req)
 	if r.Provider != nil {
-		if err := r.Provider.takes(input, section == "digest"); err != nil {
+		var digest *model.Request
+		if section == "digest" {
+			digest = req
+		}
+		if err := r.Provider.takes(input, digest); err != nil {
 			return model.Reply{}, err
 		}
 	}

@@ -43,10 +43,15 @@ func Scenarios() []Scenario {
 			Task: "Read the notes one by one, then a command's long output, then the three large files at once. " +
 				"Then make room with the tool compact and read one note more.",
 		},
+		{
+			Name: "grow", Window: 200_000,
+			Task: "Read one note after another and write a draft of each, until compaction comes by itself.",
+		},
 		{Name: "long", Window: 200_000, Task: "Read the notes, write down what they say, then make room."},
 		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
+		{Name: "refused", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 2, Again: 1}},
 		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3}},
-		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Break: 2}},
+		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Short: 1, Break: 2}},
 		{Name: "pause", Window: 16_000, Task: readNotes},
 		{
 			Name: "constraint", Window: 16_000, Forbids: "frozen",
@@ -113,7 +118,7 @@ func (s Scenario) Provider() *Provider {
 // where the policy has its own.
 func (s Scenario) Budget(p fold.Policy) fold.Budget {
 	if s.Window > 16_000 {
-		return fold.Budget{Window: s.Window}
+		return fold.Budget{} // the model's window, or the policy's if that is smaller
 	}
 	b := Budget()
 	b.Window = s.Window

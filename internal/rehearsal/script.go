@@ -30,7 +30,8 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	trouble := readScript("trouble.txt")
 	return map[string]*script{
 		"shop": readScript("script.txt"), "tight": readScript("tight.txt"), "files": readScript("files.txt"),
-		"refusal": trouble, "breaker": trouble, "pause": trouble, "retry": trouble,
+		"grow": readScript("grow.txt"), "refusal": trouble, "refused": trouble, "breaker": trouble, "pause": trouble,
+		"retry": trouble,
 		"constraint": readScript("constraint.txt"), "long": readScript("long.txt"),
 	}
 })
@@ -57,6 +58,12 @@ func readScript(name string) *script {
 			end = heads[i+1][0]
 		}
 		body := strings.TrimSpace(text[h[1]:end]) + "\n"
+		if from, to, several := strings.Cut(name, "-"); several {
+			for n := number(from); n <= number(to); n++ { // a section of its own may follow for some of them
+				template.Must(s.sections.New(strconv.Itoa(n)).Parse(body))
+			}
+			continue
+		}
 		if name != "facts" {
 			template.Must(s.sections.New(name).Parse(body))
 			continue
@@ -113,11 +120,12 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 // next decides what to do: take the next step of the investigation, get back something
 // that was folded away, or end.
 func (s *scene) next() (section string, step, try int) {
-	if s.script != scriptOf("shop") { // from one step to the next
-		if n := strconv.Itoa(s.step + 1); s.script.sections.Lookup(n) != nil {
-			return n, s.step + 1, 0
+	if s.script != scriptOf("shop") { // from one step to the next, until there is none or the end is in view
+		n := strconv.Itoa(s.step + 1)
+		if s.script.sections.Lookup(n) == nil || s.script.facts["end"] != nil && s.Find("end") != nil {
+			return "answer", 0, 0
 		}
-		return "answer", 0, 0
+		return n, s.step + 1, 0
 	}
 	if s.step < 17 {
 		return strconv.Itoa(s.step + 1), s.step + 1, 0
@@ -237,6 +245,9 @@ func (s *scene) Gone(facts ...string) string {
 
 // Plays reports whether one of these scenarios is played.
 func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.scenario) }
+
+// First reports whether nothing was done yet.
+func (s *scene) First() bool { return s.step == 0 }
 
 // Note is the number of the note that the next step reads.
 func (s *scene) Note() string { return fmt.Sprintf("%02d", s.step%notes+1) }

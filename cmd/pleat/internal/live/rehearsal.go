@@ -29,6 +29,7 @@ type playing struct {
 
 	provider *rehearsal.Provider
 	epochs   map[fold.Trigger]int
+	cleared  int    // results, after a pause
 	answer   string // the last one
 
 	unwritten int // digests that code wrote in a model's place
@@ -133,6 +134,9 @@ func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 			p.unwritten++
 		case e.Kind == agent.EventEpoch:
 			p.epochs[e.Plan.Trigger]++
+			if e.Plan.Trigger == fold.TriggerIdle {
+				p.cleared += len(e.Plan.Folds)
+			}
 		case e.Kind == agent.EventDone && e.Depth == 0:
 			p.answer = e.Done.Text
 		}
@@ -156,14 +160,30 @@ func (p *playing) seen() string {
 			fmt.Fprintf(&b, "Seen: "+format+".\n", args...)
 		}
 	}
-	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and the run went on",
-		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"))
+	on := "the run went on"
+	if p.answer == "" {
+		on = "no more is tried: the run ends with the error"
+	}
+	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and %s",
+		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"), on)
+	if n := s.Short; n > 0 {
+		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, it took it",
+			term.Thousands(s.Asked[0].Chars), term.Thousands(s.Asked[n].Chars))
+	}
 	say(s.Denied, "the summarizer denied %s, and %s%s; then it wrote %s", term.Plural(s.Denied, "request"), instead, rested,
 		term.Plural(s.Digests, "digest"))
 	say(s.Broken, "the summarizer's stream broke %s, and %s; then it wrote %s", term.Plural(s.Broken, "time"), instead,
 		term.Plural(s.Digests, "digest"))
-	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s because of it", int(s.Passed.Minutes()),
-		term.Plural(p.epochs[fold.TriggerIdle], "epoch"))
+	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it", int(s.Passed.Minutes()),
+		term.Plural(p.cleared, "result"))
+	if n := len(s.Asked); n > 0 && p.Name != "shop" && p.Name != "tight" {
+		a, zero := s.Asked[n-1], ""
+		if a.ZeroTemp {
+			zero = ", at temperature 0"
+		}
+		say(n, "the summarizer was last given %s characters and room for %s tokens%s", term.Thousands(a.Chars),
+			term.Thousands(a.MaxTokens), zero)
+	}
 	if p.Forbids != "" {
 		verdict := "lost: the agent did what it was told not to do"
 		if strings.Contains(p.answer, p.Forbids) && strings.HasPrefix(p.answer, "No") {

@@ -370,8 +370,8 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 // tell gives the model a task, and then what the scenario says when it is done.
 func (r *running) tell(ctx context.Context, task string) (agent.Result, error) {
 	res, err := r.agent.Run(ctx, task)
-	if err != nil || res.Stop != agent.StopDone || r.play == nil || r.play.Then == "" {
-		return res, err
+	if err != nil || r.play == nil || r.play.Then == "" || res.Stop != agent.StopDone && res.Stop != agent.StopTurns {
+		return res, err // at the limit of turns, the person comes in between
 	}
 	r.p.Printf("› %s\n", r.play.Then)
 	then, err := r.agent.Run(ctx, r.play.Then)
@@ -388,6 +388,9 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 	r.stop.Store(&stop)
 	res, err := run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
+		if r.play != nil {
+			r.p.Printf("%s", r.play.seen())
+		}
 		return fmt.Errorf("%w (go on with: %s)", err, r.resuming())
 	}
 	if !r.f.asJSON {

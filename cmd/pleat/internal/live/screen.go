@@ -86,6 +86,9 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(l)
 		}
 		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
+		if p.Trigger == fold.TriggerRed {
+			why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)
+		}
 		line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
 			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
 		if name := occasions[p.Trigger]; name != "" {
