@@ -417,6 +417,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			return nil, err
 		}
 		s.legal = s.st.Len()
+		p.Before, p.After = s.theirs(p.Before), s.theirs(p.After) // for people, like the meter
 		s.after(ctx, p)
 		return p, nil
 	}

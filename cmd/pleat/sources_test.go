@@ -51,12 +51,18 @@ func TestSourcesPage(t *testing.T) {
 		}
 		rows++
 		if command := strings.Trim(cells[4], " `"); command != last {
+			if strings.Contains(cells[5], "`exit status 1`") {
+				script.WriteString("! ")
+			}
 			fmt.Fprintf(&script, "exec %s\n", command)
 			last = command
 		}
 		for _, shows := range inBackticks.FindAllStringSubmatch(cells[5], -1) {
 			if file, ok := strings.CutPrefix(shows[1], "./"); ok {
 				fmt.Fprintf(&script, "exists-glob %s\n", file)
+				continue
+			}
+			if shows[1] == "exit status 1" {
 				continue
 			}
 			text := regexp.QuoteMeta(shows[1])

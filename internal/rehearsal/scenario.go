@@ -51,7 +51,7 @@ func Scenarios() []Scenario {
 		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
 		{Name: "refused", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 2, Again: 1}},
 		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3}},
-		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Short: 1, Break: 2}},
+		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Short: 2, Break: 2}},
 		{Name: "pause", Window: 16_000, Task: readNotes},
 		{
 			Name: "constraint", Window: 16_000, Forbids: "frozen",
@@ -103,6 +103,9 @@ func (s Scenario) Options(w *agent.Workspace) agent.Options {
 	m := &Model{Scenario: s.Name, Provider: s.Provider()}
 	o.Generator, o.Session.Digest.Generator, o.Now = m, m, m.Provider.Now
 	o.Session.Model.Window, o.Session.Budget = s.Window, s.Budget(fold.Policy{})
+	if s.Name != "shop" {
+		o.Session.Model.MaxOutput = 0 // policies ask for as much as their texts say
+	}
 	return o
 }
 

@@ -31,7 +31,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	return map[string]*script{
 		"shop": readScript("script.txt"), "tight": readScript("tight.txt"), "files": readScript("files.txt"),
 		"grow": readScript("grow.txt"), "refusal": trouble, "refused": trouble, "breaker": trouble, "pause": trouble,
-		"retry": trouble,
+		"retry":      trouble,
 		"constraint": readScript("constraint.txt"), "long": readScript("long.txt"),
 	}
 })

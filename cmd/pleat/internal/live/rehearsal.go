@@ -31,6 +31,7 @@ type playing struct {
 	epochs   map[fold.Trigger]int
 	cleared  int    // results, after a pause
 	answer   string // the last one
+	done     bool
 
 	unwritten int // digests that code wrote in a model's place
 }
@@ -86,7 +87,10 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 			model.Provider.Limit = max(model.Provider.Limit, s.Budget.Window)
 		}
 	}
-	r.play = &playing{Scenario: play, window: s.Budget.Window, provider: model.Provider, epochs: make(map[fold.Trigger]int)}
+	r.play = &playing{
+		Scenario: play, window: cmp.Or(s.Budget.Window, play.Window), provider: model.Provider,
+		epochs: make(map[fold.Trigger]int),
+	}
 	r.rules.Allow = append(r.rules.Allow, rehearsal.Rules().Allow...)
 	if r.task == "" && r.f.resume == "" {
 		r.task = play.Task
@@ -138,7 +142,7 @@ func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 				p.cleared += len(e.Plan.Folds)
 			}
 		case e.Kind == agent.EventDone && e.Depth == 0:
-			p.answer = e.Done.Text
+			p.answer, p.done = e.Done.Text, e.Done.Stop == agent.StopDone
 		}
 		next(e)
 	}
@@ -161,7 +165,7 @@ func (p *playing) seen() string {
 		}
 	}
 	on := "the run went on"
-	if p.answer == "" {
+	if !p.done {
 		on = "no more is tried: the run ends with the error"
 	}
 	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and %s",
@@ -177,12 +181,14 @@ func (p *playing) seen() string {
 	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it", int(s.Passed.Minutes()),
 		term.Plural(p.cleared, "result"))
 	if n := len(s.Asked); n > 0 && p.Name != "shop" && p.Name != "tight" {
-		a, zero := s.Asked[n-1], ""
+		a, room, zero := s.Asked[n-1], "no limit of tokens", ""
+		if a.MaxTokens > 0 {
+			room = "room for " + term.Plural(a.MaxTokens, "token")
+		}
 		if a.ZeroTemp {
 			zero = ", at temperature 0"
 		}
-		say(n, "the summarizer was last given %s characters and room for %s tokens%s", term.Thousands(a.Chars),
-			term.Thousands(a.MaxTokens), zero)
+		say(n, "the summarizer was last given %s characters to read and %s%s", term.Thousands(a.Chars), room, zero)
 	}
 	if p.Forbids != "" {
 		verdict := "lost: the agent did what it was told not to do"

@@ -35,13 +35,16 @@ type Telemetry struct {
 }
 
 // Usage is the help of --otel.
-const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318; else " +
-	"$OTEL_EXPORTER_OTLP_ENDPOINT, else none"
+const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318, or with \"-\" " +
+	"print them; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
 // Start starts the exporter. Without an endpoint nothing is sent and nothing runs.
 func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, error) {
 	if endpoint = cmp.Or(endpoint, p.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT")); endpoint == "" {
 		return &Telemetry{noop.NewTracerProvider().Tracer(""), func(context.Context) error { return nil }}, nil
+	}
+	if endpoint == "-" {
+		return newTelemetry(sdktrace.NewSimpleSpanProcessor(printer{p})), nil
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
@@ -55,6 +58,24 @@ func newTelemetry(to sdktrace.SpanProcessor) *Telemetry {
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(to), sdktrace.WithResource(about))
 	return &Telemetry{provider.Tracer("github.com/pleat-dev/pleat"), provider.Shutdown}
 }
+
+// printer writes spans down, one a line.
+type printer struct{ *term.Console }
+
+// ExportSpans implements [sdktrace.SpanExporter].
+func (p printer) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
+	for _, s := range spans {
+		line := "span " + s.Name()
+		for _, a := range s.Attributes() {
+			line += fmt.Sprintf(" %s=%s", a.Key, a.Value.Emit())
+		}
+		p.Printf("%s\n", line)
+	}
+	return nil
+}
+
+// Shutdown implements [sdktrace.SpanExporter].
+func (printer) Shutdown(context.Context) error { return nil }
 
 // Close sends what is left. It waits a few seconds at most, so that a collector that is down
 // does not keep the program from ending.
