@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
@@ -399,5 +401,59 @@ func TestRestoredFileIsDoubted(t *testing.T) {
 		if got := view(t, s)[0].Text(); !strings.Contains(got, want) {
 			t.Errorf("after %s the view begins\n%.300s", command, got)
 		}
+	}
+}
+
+// A summarizer that answers 500 is asked again as often as the text says, then code writes the
+// page and a warning says so. One that takes longer than a minute is waited for where there is
+// time, and where there is not, it counts as one that failed.
+func TestSummarizerInTrouble(t *testing.T) {
+	failing := func(context.Context) (model.Reply, error) {
+		return model.Reply{}, &model.APIError{Kind: model.ErrorServer, Status: 500, Message: "out of order"}
+	}
+	slow := func(ctx context.Context) (model.Reply, error) {
+		select {
+		case <-time.After(90 * time.Second):
+			return pleattest.Say("<summary>A slow summary.</summary>").Reply, nil
+		case <-ctx.Done():
+			return model.Reply{}, ctx.Err()
+		}
+	}
+	for name, tt := range map[string]struct {
+		policy string
+		answer func(context.Context) (model.Reply, error)
+		time   time.Duration
+		asked  int
+		want   string // in the warning; empty: there is none
+	}{
+		"500, book":       {"book", failing, 0, 1, "out of order"},
+		"500, four-layer": {"four-layer", failing, 0, 3, "out of order"},
+		"slow":            {"four-layer", slow, 5 * time.Minute, 1, ""},
+		"too slow":        {"four-layer", slow, 0, 1, "deadline exceeded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				asked, warnings := 0, ""
+				s := open(t, store.NewMemory(), &pleat.Options{
+					Policy: named(t, tt.policy),
+					Digest: digest.Options{Deadline: tt.time, Generator: model.GeneratorFunc(
+						func(ctx context.Context, _ *model.Request, _ func(model.Delta)) (model.Reply, error) {
+							asked++
+							return tt.answer(ctx)
+						})},
+					Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { warnings += e.Warning },
+				})
+				pleattest.Digestible(t, s, 24)
+				if _, err := s.Compact(t.Context(), ""); err != nil {
+					t.Fatal(err)
+				}
+				if asked != tt.asked || (tt.want == "") != (warnings == "") || !strings.Contains(warnings, tt.want) {
+					t.Errorf("%d requests, want %d; warnings %q", asked, tt.asked, warnings)
+				}
+				if got := allText(view(t, s)); strings.Contains(got, "A slow summary.") != (tt.want == "") {
+					t.Errorf("the view is\n%.600s", got)
+				}
+			})
+		})
 	}
 }
