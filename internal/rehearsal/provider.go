@@ -18,6 +18,8 @@ type Troubles struct {
 	Short int // so many requests for a digest are refused as too long
 	Deny  int // so many requests for a digest are denied: the key is not valid
 	Break int // so many answers with a digest break off
+	// Behind is how far its clock is behind at first, where time goes by: no session is from tomorrow.
+	Behind time.Duration
 }
 
 // Provider is the made-up server behind the rehearsal's model.
@@ -58,7 +60,7 @@ func (p *Provider) Seen() Seen {
 func (p *Provider) Now() time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return time.Now().Add(p.saw.Passed)
+	return time.Now().Add(p.saw.Passed - p.Behind)
 }
 
 // pass lets time go by.

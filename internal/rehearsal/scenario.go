@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
@@ -50,9 +51,9 @@ func Scenarios() []Scenario {
 		{Name: "long", Window: 200_000, Task: "Read the notes, write down what they say, then make room."},
 		{Name: "refusal", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 1}},
 		{Name: "refused", Window: 16_000, Task: readNotes, Troubles: Troubles{Limit: 6_100, Mute: 2, Again: 1}},
-		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3}},
+		{Name: "breaker", Window: 16_000, Task: readNotes, Troubles: Troubles{Deny: 3, Behind: 6 * time.Minute}},
 		{Name: "retry", Window: 16_000, Task: readNotes, Troubles: Troubles{Short: 2, Break: 2}},
-		{Name: "pause", Window: 16_000, Task: readNotes},
+		{Name: "pause", Window: 16_000, Task: readNotes, Troubles: Troubles{Behind: time.Hour}},
 		{
 			Name: "constraint", Window: 16_000, Forbids: "frozen",
 			Task: "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen until the " +

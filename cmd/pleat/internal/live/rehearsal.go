@@ -74,6 +74,7 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	model := r.o.Generator.(*rehearsal.Model)
 	s.Policy, s.Digest.Model = play.Policy(policy), s.Model
 	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
+	r.screen.stubs = play.Name != "shop"
 	if r.f.digest == "none" {
 		s.Digest.Generator = nil
 	}

@@ -28,6 +28,7 @@ type runScreen struct {
 	live     bool // there is a terminal to draw on
 	ui       *ui  // the terminal, while something runs
 	frames   bool // every reading of the meter gets a line
+	stubs    bool // the first stub of each lever gets a line
 	mu       sync.Mutex
 	snap     fold.Snapshot
 	known    bool
@@ -37,6 +38,7 @@ type runScreen struct {
 	partial  string                   // the line of the model's text that has not ended
 	code     bool                     // that line is in a block of code
 	folds    map[string][]term.Styled // of the epochs that are being told, by session
+	lever    string                   // of the fold before
 	failed   term.Styled              // an error; what ends the run is told by whoever started it
 	told     fold.State
 	toldOnce bool
@@ -76,9 +78,19 @@ func (r *runScreen) observe(e agent.Event) {
 	case agent.EventFold, agent.EventDigest:
 		if e.Fold != nil {
 			r.folds[e.Session] = append(r.folds[e.Session], indent+r.s.Dim(r.fold(e.Fold)))
+			if r.stubs && e.Fold.Stub != "" && e.Fold.Lever != r.lever {
+				r.folds[e.Session] = append(r.folds[e.Session], indent+r.s.Dim(r.stub(e.Fold)))
+			}
+			r.lever = e.Fold.Lever
+		}
+	case agent.EventSpill:
+		r.line(indent + r.s.Dim(r.fold(e.Fold)+" ("+e.Fold.Reason+")"))
+		if r.stubs {
+			r.line(indent + r.s.Dim(r.stub(e.Fold)))
 		}
 	case agent.EventEpoch:
 		p, folds := e.Plan, r.folds[e.Session]
+		r.lever = ""
 		if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
 			return // a policy that folds before every request does it silently
 		}
@@ -184,6 +196,17 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	}
 	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After),
 		back)
+}
+
+// stub shows how the text begins that stands for what was folded, and what follows it.
+func (r *runScreen) stub(f *fold.Fold) string {
+	line := "      → " + term.Clip(term.OneLine(f.Stub), 130)
+	for _, said := range []string{f.Ack, f.Then} {
+		if said != "" {
+			line += " … " + said
+		}
+	}
+	return line
 }
 
 // text takes the model's text as it comes. Whole lines are written; the rest is shown below them.
