@@ -127,7 +127,7 @@ var imports = map[string][]string{
 	"cmd/pleat": {
 		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
 		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
-		"cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy",
+		"cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy",
 		"recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/localserver",
 	},
 	"internal/bench": {

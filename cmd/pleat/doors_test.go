@@ -145,6 +145,9 @@ func (d doors) file(path string, tokens int) {
 	if of := "of " + term.Short(tokens) + " tokens"; !strings.Contains(d.run("browse", path, "--budget", budget), of) {
 		d.Errorf("%s: browse does not say %s", path, of)
 	}
+	if want := `data-l="tokens">` + spaced(tokens) + "</td>"; !strings.Contains(d.page("/"), want) {
+		d.Errorf("%s: the list of the dashboard has no %q", path, want)
+	}
 	largest := d.number(show, `"largest": (\d+)`)
 	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)

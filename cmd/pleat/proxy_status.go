@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,8 +61,11 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 		req.Header.Set(tokenHeader, token)
 	}
 	resp, err := http.DefaultClient.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start\" starts one, --listen names another address", f.listen)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the proxy at %s: %w (\"pleat proxy start\" starts it; --listen says where it is)", f.listen, err)
+		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)

@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -263,6 +264,12 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 		top = max(top, r.USD)
 	}
 	const numbers = 9 + 8 + 8 + 8 + 10
+	if name == "project" {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			rows[i].Name = text.Place(rows[i].Name)
+		}
+	}
 	title := max(term.Widest(rows, func(r spendJSON) string { return r.Name }), 10)
 	if !p.Whole {
 		title = min(title, max(min(p.Width-2-numbers-10, 34), min(p.Width-2-numbers, 20)))

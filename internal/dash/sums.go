@@ -165,12 +165,12 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 // spans are over how many days the charts can go.
 var spans = []int{30, 90, 365}
 
-// over sums up the newest days, oldest first: those that were asked for, or else the fewest
-// that have anything.
+// over sums up the newest days, oldest first: those that were asked for, or else the fewest in
+// which something was spent or, if nothing ever was, in which there were sessions.
 func (s *sums) over(asked int, now time.Time) (list []sum) {
 	for _, n := range spans {
 		list = s.days(n, now)
-		busy := slices.ContainsFunc(list, func(d sum) bool { return d.Sessions > 0 || d.USD > 0 })
+		busy := slices.ContainsFunc(list, func(d sum) bool { return d.USD > 0 || s.All.USD == 0 && d.Sessions > 0 })
 		if n == asked || busy && !slices.Contains(spans, asked) {
 			break
 		}

@@ -26,7 +26,7 @@ var funcs = template.FuncMap{
 	"clean": clean,
 	"line":  func(s string) string { return line(s, 160) },
 	"title": func(s string) string { return line(s, 100) },
-	"place": place,
+	"place": func(path string) string { return line(text.Place(path), 60) },
 	"link":  link,
 	"add":   func(a, b int) int { return a + b },
 	"minus": func(a, b int) int { return a - b },
@@ -76,12 +76,6 @@ func clean(s string) string {
 // line is a text on one line, cut to so many bytes.
 func line(s string, most int) string {
 	return text.OneLine(clean(text.CutText(s, 8*most)), most)
-}
-
-// place is the name of a folder: the last two parts of its path.
-func place(path string) string {
-	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
-	return line(strings.Join(parts[max(len(parts)-2, 0):], "/"), 60)
 }
 
 // sentence writes an error for people.

@@ -25,6 +25,7 @@ type mark struct {
 	Model   string  `json:"model,omitempty"`
 	Bytes   int64   `json:"bytes"` // of all files of the session
 	Tokens  int     `json:"tokens"`
+	Counted bool    `json:"counted,omitempty"` // else they are estimated
 	USD     float64 `json:"usd,omitempty"`
 }
 
@@ -70,7 +71,7 @@ func (m mark) tell(s *Info) {
 		return
 	}
 	if s.Messages, s.USD = m.Count, m.USD; !s.Counted {
-		s.Tokens = m.Tokens
+		s.Tokens, s.Counted = m.Tokens, m.Counted
 	}
 	s.Title, s.Project, s.Model, s.Bytes = m.Title, m.Project, m.Model, max(s.Bytes, m.Bytes)
 }

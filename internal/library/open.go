@@ -11,9 +11,11 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -186,7 +188,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	}
 	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
 	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
-	m.Tokens, m.USD = s.Tokens(0, s.Len()), b.tally.usd
+	m.Tokens, m.Counted, m.USD = b.count(m), true, b.tally.usd
 	data, err := json.Marshal(m)
 	if err != nil {
 		return mark{}, fmt.Errorf("encode mark: %w", err)
@@ -195,6 +197,19 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 		b.l.stay(s)
 	}
 	return m, err
+}
+
+// count counts the tokens of the messages, of those that are new if the others were counted.
+func (b *bringing) count(m mark) (n int) {
+	model, _ := model.DefaultModels().Lookup(b.info.Model)
+	counter, fresh := tokens.NewTokenizer(model, nil), b.messages
+	if old := b.old; old.Counted && old.Session == m.Session && old.Model == m.Model && old.Count <= len(fresh) {
+		n, fresh = old.Tokens, fresh[old.Count:]
+	}
+	for _, msg := range fresh {
+		n += counter.CountMessage(msg)
+	}
+	return n
 }
 
 // appendedAtOnce is how many messages are written to the store together.

@@ -115,8 +115,10 @@ func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
 	default:
 		c.System++
 	}
-	if _, ok := userwords.TypedText(m); ok {
-		c.Typed++
+	if typed, ok := userwords.TypedText(m); ok {
+		if c.Typed++; b.o.Source.Title == "" { // as lists have it
+			b.o.Source.Title = term.Clip(term.OneLine(typed), 200)
+		}
 	}
 	before := b.o.Tokens.All
 	for j, blk := range m.Blocks().All() {

@@ -248,8 +248,11 @@ func (o *overviewJSON) printCompactions(p *term.Page) {
 		case c.Summary > 0:
 			about += " to a summary of " + term.Thousands(c.Summary)
 		}
-		where := fmt.Sprintf("before message %s, line %s: ", term.Thousands(c.Before), term.Thousands(c.Line))
-		p.Line("  %s", p.Clip(where+strings.TrimSpace(about), p.Width-2))
+		where := fmt.Sprintf("before message %s, line %s", term.Thousands(c.Before), term.Thousands(c.Line))
+		if about = strings.TrimSpace(about); about != "" {
+			where += ": " + about
+		}
+		p.Line("  %s", p.Clip(where, p.Width-2))
 	}
 }
 
