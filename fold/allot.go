@@ -47,6 +47,7 @@ type demand struct {
 	Goal     int  // that the view should have; 0: as little as can be, and a page as for the target
 	Overhead int  // of the system prompt and the tools
 	Fixed    int  // of these and the head
+	Kept     int  // of the newest round, which stays
 	Typed    int  // of what people typed in the head
 	Said     int  // of what they typed after it, as pages show it
 	Told     int  // of a model's digest that is there; 0: none
@@ -123,10 +124,12 @@ func (a *Allotment) afford() int { return digestMost.take(a.goal - a.d.Fixed) }
 func (a *Allotment) shown() int { return saidMarks.take(a.d.Said) }
 
 // digest is how many tokens a model's digest may have on a page of so many: as many as the
-// page, which has files and people's words beyond them, but no more than these words leave.
+// page, which has files and people's words beyond them, but no more than these words and the
+// newest round leave. Long words leave it half of that.
 func (a *Allotment) digest(page int) int {
 	words := min(a.shown(), a.words())
-	return max(min(page, mostDigest, a.afford()-words), page/2, leastDigest)
+	left := a.goal - a.d.Fixed - a.d.Kept - aroundPage
+	return max(min(page, mostDigest, a.afford()-words, left-words), min(page, left)/2, leastDigest)
 }
 
 // Size is how many tokens a page may come to in so much room: people's words may take more

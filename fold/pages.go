@@ -103,7 +103,7 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	d := p.d
 	n := demand{
 		Limits: d.Limits, Goal: d.Goal, Overhead: d.o.Head.Total(), Fixed: d.Fixed(), Said: p.said(),
-		Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
+		Kept: d.TokensIn(d.Marks().Newest, d.len()), Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
 	}
 	if told := p.Told(d.len()); told != nil {
 		n.Told = told.Tokens

@@ -44,19 +44,23 @@ func TestDigestHasTheRoom(t *testing.T) {
 		share  float64 // of the limit that is used
 		head   int     // times that they typed one at the very beginning
 		typed  int     // and later
+		newest int     // tokens of the newest message
 	}{
-		{8_000, 0.5, 0, 1},
-		{8_000, 1, 0, 1},
-		{8_000, 1.15, 0, 1},
-		{8_000, 1.15, 0, 20},
-		{8_000, 1.15, 0, 60},
-		{8_000, 1.15, 16, 1},
-		{8_000, 1.15, 12, 20},
-		{12_000, 1.15, 0, 1},
-		{20_000, 1.15, 0, 1},
-		{20_000, 1.15, 30, 100},
+		{8_000, 0.5, 0, 1, 0},
+		{8_000, 1, 0, 1, 0},
+		{8_000, 1.15, 0, 1, 0},
+		{8_000, 1.15, 0, 20, 0},
+		{8_000, 1.15, 0, 60, 0},
+		{8_000, 1.15, 16, 1, 0},
+		{8_000, 1.15, 12, 20, 0},
+		{8_000, 1.15, 0, 1, 1_000},
+		{8_000, 1.15, 0, 20, 1_000},
+		{8_000, 1, 0, 5, 2_000},
+		{12_000, 1.15, 0, 1, 0},
+		{20_000, 1.15, 0, 1, 4_000},
+		{20_000, 1.15, 30, 100, 0},
 	} {
-		t.Run(fmt.Sprint(tt.budget, tt.share, tt.head, tt.typed), func(t *testing.T) {
+		t.Run(fmt.Sprint(tt.budget, tt.share, tt.head, tt.typed, tt.newest), func(t *testing.T) {
 			told, words := 0, 0
 			m := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 				told, words = toldLimits(t, req)
@@ -108,12 +112,21 @@ func TestDigestHasTheRoom(t *testing.T) {
 				transcript.Results(transcript.Result("w", "ok")),
 			)
 			pleattest.Talk(t, s, 0, tt.budget/90)
+			if tt.newest > 0 {
+				line := "A line of ten tokens, as near as it gets.\n"
+				think := transcript.Thinking{Text: transcript.Plain(strings.Repeat(line, tt.newest/10)), Signature: "sig"}
+				add(transcript.Assistant(think, transcript.Call("n", "query", "{}")))
+			}
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Fatal(err)
 			}
 			msgs := pleattest.View(t, s)
 			got := pleattest.Text(msgs)
-			if told < tt.budget/2 || words*2 > told*6/5 {
+			least := tt.budget / 2
+			if tt.newest > 0 {
+				least = (tt.budget - tt.newest) * 2 / 5
+			}
+			if told < least || words*2 > told*6/5 {
 				t.Errorf("the model is told %d tokens and %d words", told, words)
 			}
 			kept := ": Go on."
