@@ -9,55 +9,76 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/proxy"
 )
 
-// Many conversations in turn stay within the memory that the proxy may hold, whatever they
-// hold together. PLEAT_SOAK says how many there are.
+// An hour of many conversations in turn stays within the memory that the proxy may hold, whatever
+// they hold together, and takes no more at its end than in its middle. PLEAT_SOAK says how many
+// conversations there are; the clock is the test's.
 func TestSoak(t *testing.T) {
 	talks, _ := strconv.Atoi(os.Getenv("PLEAT_SOAK"))
-	if talks == 0 {
-		t.Skip("long: PLEAT_SOAK is the number of conversations")
-	}
-	const limit, turns = 100_000_000, 8
+	talks = max(talks, 10)
+	defer debug.SetMemoryLimit(debug.SetMemoryLimit(-1))
+	const turns, beside = 12, 48_000_000 // vocabulary, database, the test itself
+	limit := int64(talks) * 200_000
 	up := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
+		n, _ := io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
-		fmt.Fprint(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Yes."}],`+
-			`"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}`)
+		fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Yes."}],`+
+			`"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":5}}`, n/4)
 	}))
 	defer up.Close()
 	f := &proxyFlags{
 		store:  &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")},
-		policy: "default", recall: "tools", anthropic: up.URL, memory: limit,
+		policy: "default", recall: "tools", anthropic: up.URL, memory: term.ByteCount(limit), window: 16_000,
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	front, l, end, err := f.start(t.Context(), p, slog.New(slog.DiscardHandler), "", "127.0.0.1:0")
+	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end()
-	defer l.Close()
+	defer done()
+	debug.SetMemoryLimit(limit + beside)
+	var now, folded atomic.Int64
+	o.Now = func() time.Time { return time.Unix(1_800_000_000, 0).Add(time.Duration(now.Load())) }
+	o.Report = func(r proxy.Report) { folded.Add(int64(r.Epochs)) }
+	h, err := proxy.NewHandler(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	var heap [turns]uint64
 	for turn := range turns {
 		for i := range talks {
+			now.Add(int64(time.Hour) / int64(turns*talks))
 			w := httptest.NewRecorder()
-			front.ServeHTTP(w, soakRequest(i, turn))
+			h.ServeHTTP(w, soakRequest(i, turn))
 			if w.Code != http.StatusOK {
 				t.Fatalf("conversation %d, turn %d: %d %s", i, turn, w.Code, w.Body)
 			}
 		}
+		runtime.GC()
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
-		held := front.proxy.Memory()
-		t.Logf("turn %d: heap %d MB, counted %d MB", turn, m.HeapAlloc>>20, held.Used>>20)
-		if held.Used > held.Limit || m.HeapAlloc > 2*limit {
+		held := h.Memory()
+		t.Logf("turn %d: heap %d MB, counted %d MB, from the system %d MB, %d sessions, %d epochs",
+			turn, m.HeapAlloc>>20, held.Used>>20, (m.Sys-m.HeapReleased)>>20, len(h.Sessions()), folded.Load())
+		if heap[turn] = m.HeapAlloc; held.Used > held.Limit || int64(m.HeapAlloc) > limit+beside {
 			t.Errorf("turn %d: heap %d, %+v", turn, m.HeapAlloc, held)
 		}
+	}
+	if middle := slices.Max(heap[turns/3 : 2*turns/3]); heap[turns-1] > middle+middle/4 || folded.Load() == 0 {
+		t.Errorf("the heap after each turn: %d; %d epochs", heap, folded.Load())
 	}
 }
 
