@@ -68,7 +68,7 @@ type Options struct {
 	// file. Names are relative. Nil: no copies are kept, and stubs name handles instead.
 	KeepFile func(name string, data []byte) (string, error)
 
-	Hooks Hooks
+	Hooks Hooks // zero: none
 	// Observe gets every [Event], in order, with the context of the call that caused it. It must
 	// not call the session; nil: nobody gets them.
 	Observe func(ctx context.Context, key store.SessionKey, e Event)
@@ -87,10 +87,10 @@ type Hooks struct {
 	AfterEpoch func(ctx context.Context, r Report)
 }
 
-// EpochDecision is a hook's answer.
+// EpochDecision is a hook's answer. The zero value lets the epoch open.
 type EpochDecision struct {
-	Veto bool
-	Pins []string
+	Veto bool     // do not open the epoch
+	Pins []string // texts to pin first; nil: none
 }
 
 // Session owns one conversation: it stores what is said, decides what a model is shown

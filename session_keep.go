@@ -228,15 +228,15 @@ type Report struct {
 
 // Epoch is one opening of an epoch, or its undoing.
 type Epoch struct {
-	Number   int          `json:"number"`
-	Messages int          `json:"messages"` // length of the transcript when it opened
-	Trigger  fold.Trigger `json:"trigger"`
-	Undo     bool         `json:"undo,omitempty"`
-	Focus    string       `json:"focus,omitempty"`
-	Folds    int          `json:"folds"` // new ones
-	Before   int          `json:"tokens_before"`
-	After    int          `json:"tokens_after"`
-	Warning  string       `json:"warning,omitempty"`
+	Number   int          `json:"number"`            // counted from 1
+	Messages int          `json:"messages"`          // length of the transcript when it opened
+	Trigger  fold.Trigger `json:"trigger"`           // why it opened
+	Undo     bool         `json:"undo,omitempty"`    // it was taken back here
+	Focus    string       `json:"focus,omitempty"`   // what whoever asked cared for most
+	Folds    int          `json:"folds"`             // new ones
+	Before   int          `json:"tokens_before"`     // of the view before
+	After    int          `json:"tokens_after"`      // of the view after
+	Warning  string       `json:"warning,omitempty"` // empty: all went well
 	// Kept are files that stay in view because they were read again after each of the
 	// epochs before.
 	Kept []string `json:"kept,omitempty"`

@@ -10,8 +10,8 @@ import (
 
 // Violations returns what every provider refuses about the conversation itself, oldest
 // first: calls without a result, results without a call, messages without content. Appending
-// them is no error, since conversations that came off a wire are what they are, and folding
-// mends them only by the way. [Session.Repair] mends calls at the end.
+// them is no error, since a client's conversation is what it is, and folding repairs them only
+// where it folds them. [Session.Repair] answers calls at the end.
 func (s *Session) Violations() []transcript.Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -104,8 +104,8 @@ func (s *Session) inForce() transcript.View {
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.
 type CannotFitError struct {
-	Parts fold.Parts
-	Max   int
+	Parts fold.Parts // what the smallest view is made of
+	Max   int        // the most tokens that a view may have
 }
 
 // Error names the parts and their sizes, and what helps.

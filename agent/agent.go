@@ -39,7 +39,7 @@ type Options struct {
 	// Tools are what the model may call, in the order in which it is shown them. The
 	// recall tools come after them, unless NoRecall.
 	Tools    []Tool
-	NoRecall bool
+	NoRecall bool // the model gets no recall tools
 
 	// Limits are what a run may use; a field that is zero sets no limit.
 	Limits Limits
@@ -89,15 +89,14 @@ type Verdict struct {
 
 // Decision is the answer to a question for permission. The zero value refuses.
 type Decision struct {
-	Allow  bool
+	Allow  bool   // the tool runs
 	Reason string // shown to the model when it was refused
 }
 
 // AllowAll permits everything: for runs that are confined by other means.
 func AllowAll(context.Context, Call) (Decision, error) { return Decision{Allow: true}, nil }
 
-// Agent runs one conversation, one run at a time. Everything else is safe for concurrent
-// use.
+// Agent runs one conversation, one run at a time. Its other methods may be called during a run.
 type Agent struct {
 	o       Options
 	session *pleat.Session

@@ -38,7 +38,7 @@ func shellBench(t *testing.T, o agent.BashOptions) *bench {
 	}
 	t.Cleanup(func() { w.Close() })
 	if b.Agent, err = agent.New(t.Context(), &agent.Options{
-		Generator: b.script, Tools: agent.StandardTools(w, agent.ToolOptions{Bash: o}), Permit: agent.AllowAll,
+		Generator: b.script, Tools: agent.StandardTools(w, &agent.ToolOptions{Bash: o}), Permit: agent.AllowAll,
 		Observe: func(e agent.Event) { b.events = append(b.events, e) },
 	}); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,7 @@
 //	a, err := agent.New(ctx, &agent.Options{
 //		Store: st, Key: store.SessionKey{Session: "fix-the-build"},
 //		Generator: client, Request: model.Request{Model: "…", System: "…"},
-//		Tools: agent.StandardTools(workspace, agent.ToolOptions{}), Permit: rules.Permit(ask),
+//		Tools: agent.StandardTools(workspace, nil), Permit: rules.Permit(ask),
 //	})
 //	res, err := a.Run(ctx, "The build is red. Find out why and fix it.")
 //
@@ -41,7 +41,4 @@
 // [Options.Observe] gets an [Event] for everything that happens, the session's own events
 // among them: the meter before and after each decision, text as it streams in, calls and
 // results, folds, money.
-//
-// Package rehearsal is a model without a network that really calls the tools: a first run
-// for people without a key, and a test of everything but a model's judgement.
 package agent

@@ -67,8 +67,8 @@ type Writing struct {
 
 // CallResult is how a tool call ended.
 type CallResult struct {
-	Text  string        `json:"text"` // as it is recorded
-	Error bool          `json:"error,omitempty"`
+	Text  string        `json:"text"`            // as it is recorded
+	Error bool          `json:"error,omitempty"` // the tool failed, or was not run
 	Took  time.Duration `json:"took_ns"`
 }
 

@@ -37,7 +37,7 @@ func Example() {
 			pleattest.Use(transcript.Call("c1", "read_file", `{"path":"port.txt"}`)),
 			pleattest.Say("It listens on 8443."),
 		}},
-		Tools: agent.StandardTools(w, agent.ToolOptions{}),
+		Tools: agent.StandardTools(w, nil),
 		Observe: func(e agent.Event) {
 			switch e.Kind {
 			case agent.EventToolCall:

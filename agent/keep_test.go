@@ -60,7 +60,7 @@ func TestPersistedOutputIsReadBack(t *testing.T) {
 		return pleattest.Say("done").Reply, nil
 	})
 	a, err := agent.New(t.Context(), &agent.Options{
-		Generator: gen, Tools: agent.StandardTools(w, agent.ToolOptions{}), Permit: agent.AllowAll,
+		Generator: gen, Tools: agent.StandardTools(w, nil), Permit: agent.AllowAll,
 		Session: pleat.Options{Policy: named(t, "four-lever"), KeepFile: w.Keep},
 	})
 	if err != nil {

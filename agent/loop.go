@@ -27,7 +27,7 @@ const (
 	StopFailed    Stop = "failed"    // an error ended it, which is returned too
 )
 
-// Result is what a run came to.
+// Result says how a run ended.
 type Result struct {
 	Text  string `json:"text"` // the model's last text; with [StopDone], its answer
 	Stop  Stop   `json:"stop"`

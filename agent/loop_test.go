@@ -47,7 +47,7 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 	if o.Generator == nil {
 		o.Generator = b.script
 	}
-	o.Tools = append(agent.StandardTools(w, agent.ToolOptions{}), o.Tools...)
+	o.Tools = append(agent.StandardTools(w, nil), o.Tools...)
 	o.Observe = func(e agent.Event) {
 		b.mu.Lock()
 		defer b.mu.Unlock()

@@ -69,7 +69,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 		t.Fatal(err)
 	}
 	pipe("slow/SKILL.md")
-	for _, tool := range agent.StandardTools(w, agent.ToolOptions{Skills: b.dir}) {
+	for _, tool := range agent.StandardTools(w, &agent.ToolOptions{Skills: b.dir}) {
 		if tool.Definition.Name == "load_skill" {
 			if _, err := tool.Run(t.Context(), agent.Call{Name: "load_skill", Input: `{"name":"slow"}`}); err == nil ||
 				!strings.Contains(err.Error(), "no skill") {

@@ -24,7 +24,7 @@ import (
 // subshells, variables, several lines) is never allowed by one. The zero value decides
 // nothing.
 type Rules struct {
-	Allow []string `json:"allow,omitempty"`
+	Allow []string `json:"allow,omitempty"` // calls that run without asking; nil: none
 	// Deny wins over Allow. A command is denied if any command in it is, wherever and however
 	// its text spells that out, and if it runs something that its text does not spell out:
 	// a name in a variable, a script from a pipe. What other programs do with their

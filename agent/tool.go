@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -64,15 +65,16 @@ func NewTool[Args any](
 
 // ToolOptions choose how the tools of [StandardTools] work. The zero value works.
 type ToolOptions struct {
-	Bash   BashOptions
-	Skills string // folder of skills, each a folder with a SKILL.md; empty: none
+	Bash   BashOptions // how commands are run; zero: as its fields say
+	Skills string      // folder of skills, each a folder with a SKILL.md; empty: none
 }
 
 // StandardTools are the tools of a coding agent, always the same and in the same order:
 // bash, read_file, write_file, edit_file, glob, grep, todo_write, task, load_skill, calc.
-// What the model is told about them does not depend on the options, so the bytes of the
-// tool list are the same in every session.
-func StandardTools(w *Workspace, o ToolOptions) []Tool {
+// What the model is told about them does not depend on the options, which may be nil, so the
+// bytes of the tool list are the same in every session.
+func StandardTools(w *Workspace, opts *ToolOptions) []Tool {
+	o := cmp.Or(opts, new(ToolOptions))
 	return []Tool{
 		w.bash(o.Bash), w.readFile(), w.writeFile(), w.editFile(), w.glob(), w.grep(),
 		todoWrite(), taskTool(), loadSkill(o.Skills), calc(),

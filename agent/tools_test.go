@@ -208,7 +208,7 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 		t.Cleanup(func() { w.Close() })
 		a, err := agent.New(t.Context(), &agent.Options{
 			Store: store, Generator: &pleattest.Script{Steps: steps}, Permit: agent.AllowAll,
-			Tools: agent.StandardTools(w, agent.ToolOptions{}), Session: pleat.Options{Budget: fold.Budget{Window: 8_000}},
+			Tools: agent.StandardTools(w, nil), Session: pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -364,7 +364,7 @@ func TestLoadSkill(t *testing.T) {
 	}
 	defer w.Close()
 	b := &bench{script: &pleattest.Script{}}
-	tools := agent.StandardTools(w, agent.ToolOptions{Skills: filepath.Join(dir, "skills")})
+	tools := agent.StandardTools(w, &agent.ToolOptions{Skills: filepath.Join(dir, "skills")})
 	if b.Agent, err = agent.New(t.Context(), &agent.Options{Generator: b.script, Tools: tools}); err != nil {
 		t.Fatal(err)
 	}

@@ -99,7 +99,7 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 	b := &bench{script: &pleattest.Script{}}
 	o := agent.Options{
 		Generator: b.script,
-		Tools:     agent.StandardTools(w, agent.ToolOptions{}),
+		Tools:     agent.StandardTools(w, nil),
 		Permit:    agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil),
 	}
 	if b.Agent, err = agent.New(t.Context(), &o); err != nil {

@@ -59,12 +59,12 @@ type demand struct {
 
 // Allotment is who gets how much of a page.
 type Allotment struct {
-	Page PageRoom
+	Page PageRoom // the room of the page itself
 	d    demand
 	goal int
 }
 
-// allot shares out a view.
+// Allot shares out a view.
 func allot(d demand) Allotment {
 	a := Allotment{d: d, goal: d.Goal}
 	if d.Goal == 0 {

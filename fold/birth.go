@@ -15,7 +15,7 @@ import (
 // some of its results may be too large to be sent at all.
 type Birth struct {
 	Message transcript.Message
-	Limits  Limits
+	Limits  Limits // the session's
 
 	src   Source
 	o     BirthOptions
@@ -25,7 +25,7 @@ type Birth struct {
 
 // BirthOptions tell [AtBirth] what is not in the conversation.
 type BirthOptions struct {
-	Limits Limits
+	Limits Limits                                // the session's
 	Folds  int                                   // number of folds ever made
 	In     Set                                   // the folds in force
 	Recall func(handle string) string            // how stubs say to get content back; nil: they do not

@@ -102,11 +102,11 @@ type Budget struct {
 // Limits is a budget worked out in tokens. Target and Yellow are at most Red, Red is at
 // most Max, and Max is less than Window.
 type Limits struct {
-	Target int `json:"target"`
-	Yellow int `json:"yellow"`
-	Red    int `json:"red"`
-	Max    int `json:"max"` // window less output reserve: a policy that guarantees to fit sends no larger view
-	Window int `json:"window"`
+	Target int `json:"target"` // where folding stops
+	Yellow int `json:"yellow"` // where preparing begins
+	Red    int `json:"red"`    // where folding begins
+	Max    int `json:"max"`    // window less output reserve: a policy that guarantees to fit sends no larger view
+	Window int `json:"window"` // the model's
 }
 
 // Limits works the budget out.

@@ -8,7 +8,7 @@
 //
 // [Make] plans. It copies the folds in force into a [Draft] and pulls the levers of the
 // occasion one after the other; each adds folds to the draft until the view meets the
-// draft's goal. A lever that folds turns into a page writes it through [Pages], and [Allot]
+// draft's goal. A lever that folds turns into a page writes it through [Pages], and [Pages.Allot]
 // says how much room a page has. What comes out is a [Plan]: data that changes nothing until
 // a session stores it and puts it in force. That begins an epoch. Between two epochs a view
 // only grows at its end, so that the provider's prompt cache stays warm.

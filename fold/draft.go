@@ -10,15 +10,15 @@ import (
 // Draft is a set of folds that levers are choosing: those in force now, and those that the
 // levers have added. It belongs to one plan and changes nothing else.
 type Draft struct {
-	Source  Source // the conversation; Source.Block reads a block, and [transcript.BlockText] is its text
-	Trigger Trigger
-	Focus   string // what matters most to whoever asked; empty: nothing in particular
-	Limits  Limits
-	Goal    int   // levers stop when the view has at most so many tokens; 0: they go as far as they can
-	From    int   // with TriggerPays: levers leave results before this message alone
-	Child   bool  // the session is a sub-agent's
-	Before  int   // tokens of the view in force
-	Epochs  []int // lengths that the transcript had at the epochs in force, oldest first
+	Source  Source  // the conversation; Source.Block reads a block, and [transcript.BlockText] is its text
+	Trigger Trigger // why the plan is made
+	Focus   string  // what matters most to whoever asked; empty: nothing in particular
+	Limits  Limits  // the budget in tokens
+	Goal    int     // levers stop when the view has at most so many tokens; 0: they go as far as they can
+	From    int     // with TriggerPays: levers leave results before this message alone
+	Child   bool    // the session is a sub-agent's
+	Before  int     // tokens of the view in force
+	Epochs  []int   // lengths that the transcript had at the epochs in force, oldest first
 
 	Keep   map[transcript.BlockRef]bool // results that stay whole for the rest of the draft
 	Reread []string                     // files that are read again after every epoch: pages restore them first
@@ -76,7 +76,7 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	return nil
 }
 
-// clone returns a copy of the draft to try something on. Assign it back to keep the change.
+// Clone returns a copy of the draft to try something on. Assign it back to keep the change.
 func (d *Draft) Clone() *Draft {
 	c := *d
 	c.lay.In, c.safe, c.added = d.lay.In.clone(), slices.Clone(d.safe), slices.Clone(d.added)

@@ -68,13 +68,13 @@ type Marks struct {
 	Unseen  int // the first round with a result that no model has seen; the end if there is none
 	Newest  int // the current work: the newest round or message, and every round with an unseen result
 	Closed  int // a round that still waits for results, as when its own call asked for compaction, or the end
-	End     int
+	End     int // the number of messages
 
 	Turn  int // the newest message that a person typed to begin a turn, not beside results; -1: none
 	Typed int // the newest message that a person typed; -1: none
 }
 
-// Marks finds the places.
+// Marks returns the places in the draft's conversation.
 func (d *Draft) Marks() Marks {
 	n := d.len()
 	m := Marks{

@@ -12,7 +12,7 @@ type Fold struct {
 	ID     int    `json:"id"`     // counted from 1 within the session
 	Handle string `json:"handle"` // address of what was folded; see Session.Unfold
 	Lever  string `json:"lever"`  // name of the lever that proposed it
-	Reason string `json:"reason"`
+	Reason string `json:"reason"` // why, for people
 
 	// The fold replaces messages Start ≤ i < End if Block is negative, else only that
 	// block of message Start. If Start equals End, the stub is inserted before Start.
@@ -41,12 +41,12 @@ type Fold struct {
 	// File is where a plain copy of what was folded is written, relative to the session's folder.
 	File string `json:"file,omitempty"`
 
-	Before int             `json:"tokens_before"`
-	After  int             `json:"tokens_after"`
-	Hash   transcript.Hash `json:"sha256"` // of what Unfold returns
-	Bytes  int             `json:"bytes"`
-	Lines  int             `json:"lines"`
-	Parts  Parts           `json:"parts"` // what After is made of
+	Before int             `json:"tokens_before"` // tokens of what was folded, as the view showed it
+	After  int             `json:"tokens_after"`  // tokens of what stands for it
+	Hash   transcript.Hash `json:"sha256"`        // of what Unfold returns
+	Bytes  int             `json:"bytes"`         // of what Unfold returns
+	Lines  int             `json:"lines"`         // of what Unfold returns
+	Parts  Parts           `json:"parts"`         // what After is made of
 }
 
 // Whole reports whether the fold replaces whole messages.

@@ -13,7 +13,7 @@ import (
 // that takes. It depends on the conversation and the folds alone.
 type Layout struct {
 	Source
-	In     Set
+	In     Set                        // the folds
 	Head   Parts                      // system prompt and tools
 	Recall func(handle string) string // how stubs say to get content back; nil: they do not
 	// ThinkFirst says that a turn with open calls must begin with thinking: no cut inside one

@@ -146,9 +146,9 @@ func (a Ask) Check() error {
 
 // Need is a digest that a plan would be better with.
 type Need struct {
-	Start, End int // messages that it tells of
-	Room       int // tokens; 0: as many as the model gives
-	Focus      string
-	Ask        Ask
-	In         Set // the folds of the levers before the one that needs it
+	Start, End int    // messages that it tells of
+	Room       int    // tokens; 0: as many as the model gives
+	Focus      string // what it should favour; empty: nothing in particular
+	Ask        Ask    // how the model is asked
+	In         Set    // the folds of the levers before the one that needs it
 }

@@ -20,22 +20,22 @@ type Writer interface {
 
 // PageRequest asks for the page that replaces a stretch.
 type PageRequest struct {
-	Start, End int // messages it speaks for
-	Pins       []string
-	Notes      []transcript.Note
-	Focus      string
+	Start, End int                        // messages it speaks for
+	Pins       []string                   // texts that stand on it verbatim; nil: none
+	Notes      []transcript.Note          // the agent's; nil: none
+	Focus      string                     // what matters most; empty: nothing in particular
 	Narrative  *Narrative                 // a model's, already checked; nil: code writes one
 	Recall     func(handle string) string // how the model is told to unfold; nil: it cannot
 	Handle     string                     // of the whole stretch
 	Room       PageRoom
-	Restore    Restore
+	Restore    Restore  // what comes back on it; zero: nothing
 	Thrash     []string // files that the agent keeps reading again: they come back first
 }
 
 // PageRoom is how many tokens a page may take.
 type PageRoom struct {
-	Total  int
-	Files  int  // for restored files, beyond Total
+	Total  int  // for the page without restored files
+	Files  int  // for restored files, beyond Total; 0: none are restored
 	Words  int  // for what the user typed, if that is more than two fifths of Total
 	Plain  bool // user words and ledger only, if there is no room for more
 	Untold bool // without a model's digest: there is no room for it
@@ -73,13 +73,13 @@ func (r Restore) Check() error {
 
 // PageStyle says how a lever wants its page.
 type PageStyle struct {
-	Room    PageRoom
-	Restore Restore
-	Words   int    // most words; 0: no such limit
-	Stub    string // format around the page: {n}, {summary}, {handle}; empty: the page alone
-	Ack     string // assistant message after it; empty: none
-	AsIs    bool   // a model's text takes the place of pleat's page
-	Fill    bool   // it may take more than the folds that it replaces, up to the goal
+	Room    PageRoom // how much it may take
+	Restore Restore  // what comes back on it; zero: nothing
+	Words   int      // most words; 0: no such limit
+	Stub    string   // format around the page: {n}, {summary}, {handle}; empty: the page alone
+	Ack     string   // assistant message after it; empty: none
+	AsIs    bool     // a model's text takes the place of pleat's page
+	Fill    bool     // it may take more than the folds that it replaces, up to the goal
 }
 
 // pageState is what a draft remembers of its pages.
@@ -97,7 +97,7 @@ type Pages struct{ d *Draft }
 // Pages returns what writes the draft's pages.
 func (d *Draft) Pages() Pages { return Pages{d} }
 
-// allot shares out the view: so many tokens for the page (0: as many as are worth it), at most
+// Allot shares out the view: so many tokens for the page (0: as many as are worth it), at most
 // so many words (0: no such limit), and files that come back.
 func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	d := p.d
@@ -137,7 +137,7 @@ func (p Pages) said() int {
 	return d.pages.said
 }
 
-// beside returns the room of a page that stands for messages start ≤ i < end: with a model's
+// Beside returns the room of a page that stands for messages start ≤ i < end: with a model's
 // digest, what the digest needs and all that the view has left; else the room as given.
 func (p Pages) Beside(a Allotment, r PageRoom, start, end int) PageRoom {
 	n := p.Told(end)

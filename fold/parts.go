@@ -51,9 +51,9 @@ func (p *Parts) add(q Parts, sign int) {
 // Snapshot is the meter: how full the window is and with what.
 type Snapshot struct {
 	Parts       Parts   `json:"parts"`
-	Tokens      int     `json:"tokens"` // the parts' sum, corrected by what the provider reported so far
-	Whole       int     `json:"whole"`  // what the whole transcript would take, likewise
-	Limits      Limits  `json:"limits"`
+	Tokens      int     `json:"tokens"`      // the parts' sum, corrected by what the provider reported so far
+	Whole       int     `json:"whole"`       // what the whole transcript would take, likewise
+	Limits      Limits  `json:"limits"`      // the budget in tokens
 	Utilization float64 `json:"utilization"` // Tokens over the window
 	State       State   `json:"state"`
 	Messages    int     `json:"messages"` // in the view

@@ -39,18 +39,18 @@ func (t Trigger) Voluntary() bool {
 // Plan holds the folds chosen for this moment: data that can be printed, stored, carried
 // out or thrown away. Making one changes nothing.
 type Plan struct {
-	Epoch   int       `json:"epoch"`
-	Trigger Trigger   `json:"trigger"`
-	Focus   string    `json:"focus,omitempty"`
-	Folds   []*Fold   `json:"folds"` // new ones
-	Before  int       `json:"tokens_before"`
-	After   int       `json:"tokens_after"`
-	Limits  Limits    `json:"limits"`
+	Epoch   int       `json:"epoch"`           // number of the epoch that it would open
+	Trigger Trigger   `json:"trigger"`         // why it was made
+	Focus   string    `json:"focus,omitempty"` // what matters most to whoever asked
+	Folds   []*Fold   `json:"folds"`           // new ones
+	Before  int       `json:"tokens_before"`   // of the view in force
+	After   int       `json:"tokens_after"`    // of the view with the new folds
+	Limits  Limits    `json:"limits"`          // the budget in tokens
 	Cache   CacheCost `json:"cache"`
 	// DropThinking tells a wire whose provider binds thinking to the exact bytes before
 	// it to ask for the blocks that no longer verify to be dropped.
 	DropThinking bool   `json:"drop_thinking,omitempty"`
-	Warning      string `json:"warning,omitempty"`
+	Warning      string `json:"warning,omitempty"` // what people should know; empty: all went well
 	// Kept are files that were read again after each of the newest epochs: they are kept in
 	// view instead of being folded once more.
 	Kept []string `json:"kept,omitempty"`
@@ -98,34 +98,34 @@ func (p *Plan) String() string {
 
 // Past is what a session has done so far, as far as plans depend on it.
 type Past struct {
-	Epoch    int     // number of the epoch that the plan would open
-	Folds    int     // number of folds ever made
-	Epochs   []int   // lengths of the transcript at the epochs in force, oldest first
-	Seen     int     // the messages before it were shown by this session and answered
-	Answered int     // the messages before it were shown by some session and answered
-	Ahead    float64 // how many more requests are expected
-	Born     Set     // folds made at birth: what they replace was never shown
-	Pins     []string
-	Notes    []transcript.Note
-	Told     []Narrative // digests by a model that can be used, newest last
+	Epoch    int               // number of the epoch that the plan would open
+	Folds    int               // number of folds ever made
+	Epochs   []int             // lengths of the transcript at the epochs in force, oldest first
+	Seen     int               // the messages before it were shown by this session and answered
+	Answered int               // the messages before it were shown by some session and answered
+	Ahead    float64           // how many more requests are expected
+	Born     Set               // folds made at birth: what they replace was never shown
+	Pins     []string          // oldest first
+	Notes    []transcript.Note // newest last
+	Told     []Narrative       // digests by a model that can be used, newest last
 }
 
 // PlanOptions tell [Make] what is not in the conversation and its folds.
 type PlanOptions struct {
 	Past
-	Trigger Trigger
-	Limits  Limits
+	Trigger Trigger // why the plan is made
+	Limits  Limits  // the budget in tokens
 	// Sure is, where the limits are a guess, the size from which a view is surely refused: then
 	// results that no model has seen are folded. 0: the limits are exact.
 	Sure  int
-	Rates model.Rates
-	Cold  bool // the provider's cache is cold
-	From  int  // with TriggerPays: fold results from this message on
-	Focus string
-	Model bool  // a model can be asked for a digest
-	Binds bool  // the model binds thinking to the bytes before it
-	Child bool  // the session is a sub-agent's
-	Steps Steps // pull exactly these, as far as they go; nil: the policy's
+	Rates model.Rates // what the cache costs, for [Plan].Cache; zero: nothing
+	Cold  bool        // the provider's cache is cold
+	From  int         // with TriggerPays: fold results from this message on
+	Focus string      // what matters most; empty: nothing in particular
+	Model bool        // a model can be asked for a digest
+	Binds bool        // the model binds thinking to the bytes before it
+	Child bool        // the session is a sub-agent's
+	Steps Steps       // pull exactly these, as far as they go; nil: the policy's
 
 	// What a view is made of beside the conversation.
 	Head       Parts                      // system prompt and tools

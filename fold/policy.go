@@ -11,7 +11,7 @@ import (
 // occasion without steps folds nothing, unless its comment says otherwise. Package policy
 // has the policies that come with pleat.
 type Policy struct {
-	Name string `json:"name"`
+	Name string `json:"name"`          // in lists and reports
 	Doc  string `json:"doc,omitempty"` // one line for people
 
 	// Budget fills the fields that the session's own budget leaves at zero.

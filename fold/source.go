@@ -32,7 +32,7 @@ type Narrative struct {
 	Start, End int    // messages Start ≤ i < End that it is a digest of
 	Focus      string // what it was written for; empty: nothing in particular
 	Text       string
-	Tokens     int
+	Tokens     int    // of Text
 	By         string // who wrote it: "model", or "notes" where the agent's own stand for it
 	Old        bool   // an epoch has opened since it was written
 }

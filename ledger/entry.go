@@ -13,8 +13,8 @@ import (
 // Entry is one tool call. Its JSON form is a documented contract.
 type Entry struct {
 	Seq    int                 `json:"seq"` // 1, 2, 3 … in the order of the calls
-	Call   transcript.BlockRef `json:"-"`
-	Result transcript.BlockRef `json:"-"` // meaningful unless Outcome is [toolcall.Unanswered]
+	Call   transcript.BlockRef `json:"-"`   // where the call is
+	Result transcript.BlockRef `json:"-"`   // meaningful unless Outcome is [toolcall.Unanswered]
 
 	toolcall.CallFacts
 	toolcall.ResultFacts

@@ -23,7 +23,7 @@ import (
 // later success; a failed change of a file by one that succeeds. A call that changed a file
 // is never superseded.
 type Ledger struct {
-	Entries []Entry
+	Entries []Entry          // in the order of the calls; for reading only
 	base    int              // Seq of the first entry, less 1
 	open    map[string][]int // unanswered calls by id, oldest first, as indexes
 	paths   PathTable

@@ -89,8 +89,8 @@ type NameCount struct {
 // Counts sums up calls. The lists have the most frequent first.
 type Counts struct {
 	Calls      int         `json:"calls"`
-	Superseded int         `json:"superseded"`
-	Bytes      int         `json:"bytes"` // of all results
+	Superseded int         `json:"superseded"` // of them, those whose results are no longer needed
+	Bytes      int         `json:"bytes"`      // of all results
 	Tools      []NameCount `json:"tools"`
 	Kinds      []NameCount `json:"kinds"`
 	Outcomes   []NameCount `json:"outcomes"`

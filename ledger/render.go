@@ -77,7 +77,7 @@ func (l *Ledger) Render(o RenderOptions) string { return l.Record(o.UpTo, o.Brie
 // the ledger has changed.
 type Record struct{ w *ledgerWriter }
 
-// Record prepares renderings with these options.
+// Record prepares renderings of the calls in messages before upTo; see [RenderOptions].Brief.
 func (l *Ledger) Record(upTo int, brief bool) *Record {
 	n := l.firstIn(upTo)
 	if n == 0 {

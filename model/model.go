@@ -18,17 +18,17 @@ import (
 // Request is a request to a model in no particular wire format: what a program that has
 // no original bytes gives to a wire package's Encode.
 type Request struct {
-	Model       string
-	System      string
-	Tools       []Tool
-	Messages    []transcript.Message
-	MaxTokens   int      // 0: the wire package's default where the wire demands one
-	Temperature *float64 // nil: not sent
-	Stream      bool
-	Once        bool   // the client does not repeat it when it fails: whoever asks does
-	NoTools     bool   // tools are listed but the model must not call them
-	SessionKey  string // hint for the provider's prompt cache, where it takes one; may be empty
-	Marker      int    // with a SessionKey: also cache the prompt up to the end of this many messages; 0: no
+	Model       string               // empty: the client's
+	System      string               // the system prompt; empty: none
+	Tools       []Tool               // nil: none
+	Messages    []transcript.Message // at least one
+	MaxTokens   int                  // 0: the wire package's default where the wire demands one
+	Temperature *float64             // nil: not sent
+	Stream      bool                 // the answer comes in pieces
+	Once        bool                 // the client does not repeat it when it fails: whoever asks does
+	NoTools     bool                 // tools are listed but the model must not call them
+	SessionKey  string               // hint for the provider's prompt cache, where it takes one; may be empty
+	Marker      int                  // with a SessionKey: also cache the prompt up to the end of this many messages; 0: no
 }
 
 // Tool is a tool definition.
@@ -213,9 +213,9 @@ func (o ClientOptions) GoString() string { return o.String() }
 // would refuse. The wire packages make one for each of their formats: anthropic.Messages,
 // openai.Chat, openai.Responses and gemini.GenerateContent.
 type Wire struct {
-	Model  Model
+	Model  Model             // at the other end; zero: unknown
 	Format transcript.Format // of the messages that Codec reads
-	Codec  transcript.Codec
+	Codec  transcript.Codec  // reads stored messages back; nil: they are stored in the neutral form
 	// Check returns an error that wraps [transcript.ErrIllegal] if the wire would refuse
 	// the view for a reason that the whole transcript does not already give.
 	Check func(v transcript.View, t *transcript.Transcript) error

@@ -25,10 +25,10 @@ type Model struct {
 	// price of the whole request. Empty: not known. See [Model.PriceAt].
 	Prices []Price `json:"-"`
 
-	Tokenizer TokenRule    `json:"tokenizer"`
-	Images    ImageRule    `json:"images"`
-	Cache     CacheRule    `json:"-"`
-	Thinking  ThinkingRule `json:"thinking"`
+	Tokenizer TokenRule    `json:"tokenizer"` // zero: o200k_base
+	Images    ImageRule    `json:"images"`    // how pictures are counted
+	Cache     CacheRule    `json:"-"`         // what the prompt cache needs
+	Thinking  ThinkingRule `json:"thinking"`  // what happens to thinking in the history
 
 	// What the model answers with an error although others of its provider accept it.
 	Refuses struct {

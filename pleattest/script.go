@@ -25,8 +25,8 @@ type Script struct {
 
 // Step is one answer of a [Script].
 type Step struct {
-	Reply model.Reply
-	Err   error
+	Reply model.Reply // the answer
+	Err   error       // returned beside it; nil: the answer is complete
 	// Hang waits until the request is cancelled and returns its error.
 	Hang bool
 }

@@ -186,10 +186,12 @@ func (s answerer) snip(ctx context.Context, a args) (string, error) {
 	return fmt.Sprintf("[snipped: %d → %d tokens]\n", c.Before, c.After), err
 }
 
-// Compacted is what a compaction came to.
+// Compacted says what a compaction did.
 type Compacted struct {
-	Folds, Before, After int    // folds: 0: nothing could be folded; tokens of the view before and after
-	Answer               string // what the policy wants the model to be told; empty: nothing in particular
+	Folds  int    // new folds; 0: nothing could be folded
+	Before int    // tokens of the view before
+	After  int    // tokens of the view after
+	Answer string // what the policy wants the model to be told; empty: nothing in particular
 }
 
 // args are the arguments of a call as they came.

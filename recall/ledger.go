@@ -12,21 +12,21 @@ import (
 // LedgerText lists the calls that the filter chooses, the newest last, in at most budget tokens
 // (0: no bound). It names the call that lists those for which there is no room. Asked for
 // files, it names all of those.
-func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
-	if f.Files {
-		return fmt.Sprintf("%sledger] %s", mark, s.Ledger().Files(f.Path))
+func (f *Finder) LedgerText(filter ledger.Filter, budget int) string {
+	if filter.Files {
+		return fmt.Sprintf("%sledger] %s", mark, f.Ledger().Files(filter.Path))
 	}
-	list := s.Ledger().SelectNamed(f, s.Facts())
+	list := f.Ledger().SelectNamed(filter, f.Facts())
 	if len(list) == 0 {
-		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, s.Ledger().Len())
+		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, f.Ledger().Len())
 	}
-	heading, line := s.Ledger().Listing(list, f)
+	heading, line := f.Ledger().Listing(list, filter)
 	lines := make([]string, len(list))
 	first, used := len(list), frame
 	for i := len(list) - 1; i >= 0; i-- {
 		lines[i] = line(i)
 		if budget > 0 {
-			if used += s.Tokens().CountText(lines[i]); used > budget && i < len(list)-1 {
+			if used += f.Tokens().CountText(lines[i]); used > budget && i < len(list)-1 {
 				break
 			}
 		}
@@ -35,7 +35,7 @@ func (s *Finder) LedgerText(f ledger.Filter, budget int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sledger] %s", mark, heading)
 	if first > 0 {
-		rest := f
+		rest := filter
 		rest.To = list[first].Seq - 1
 		fmt.Fprintf(&b, "[%s before these: %s]\n", text.Plural(first, "call"), ledgerCall(rest))
 	}

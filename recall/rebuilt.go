@@ -22,12 +22,18 @@ const PathPrefix = "path:"
 // session read, wrote and edited.
 type FileState struct {
 	Path    string `json:"path"`
-	Call    int    `json:"call"` // newest call that showed it, or changed it in a way that could be followed
-	Certain bool   `json:"certain"`
-	Whole   bool   `json:"whole"` // every line is known, certain or not
+	Call    int    `json:"call"`    // newest call that showed it, or changed it in a way that could be followed
+	Certain bool   `json:"certain"` // the file surely has these lines and no others
+	Whole   bool   `json:"whole"`   // every line is known, certain or not
 	Deleted bool   `json:"deleted,omitempty"`
 	// Doubts are calls after which lines are no longer certain, and why.
-	Doubts []filestate.Doubt `json:"doubts,omitempty"`
+	Doubts []Doubt `json:"doubts,omitempty"`
+}
+
+// Doubt is a call after which lines of a file are no longer certain.
+type Doubt struct {
+	Call int    `json:"call"` // its number in the ledger
+	Why  string `json:"why"`
 }
 
 // lineUncertain is the state of a line of a file that was so and may have changed.
@@ -57,8 +63,11 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 	state := files.At(id, call)
 	u := Unfolded{File: &FileState{
 		Path: files.Name(id), Call: state.Seen(), Certain: state.Certain(), Whole: state.Whole(),
-		Deleted: state.Gone(), Doubts: state.Doubts(),
+		Deleted: state.Gone(),
 	}}
+	for _, d := range state.Doubts() {
+		u.File.Doubts = append(u.File.Doubts, Doubt{Call: d.Call, Why: d.Why})
+	}
 	r.Handle = PathPrefix + files.Name(id)
 	if call > 0 {
 		r.Handle += "@" + strconv.Itoa(call)

@@ -54,12 +54,12 @@ type SearchHit struct {
 	Cut string `json:"cut,omitempty"`
 }
 
-// Asker gets up to n windows of text from a store for the words of a query, which include
-// other forms of what the query has.
+// An Asker searches a store for words, which are those of a query and other forms of them, and
+// returns at most n hits.
 type Asker = func(query, words string, n int) ([]store.Hit, error)
 
-// Search finds the best places for each query. For a query that finds nothing the whole
-// conversation is read, unless ctx ends: see nearIfNone.
+// Search finds the best places for each query. For a query that finds nothing it
+// reads the whole conversation for words that are nearly those of the query.
 func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (SearchResult, error) {
 	f = f.reading(ctx)
 	r.Hits = cmp.Or(max(r.Hits, 0), 24)

@@ -58,7 +58,7 @@ type Compaction struct {
 
 // Damage is a line, or the rest of a document, that could not be read.
 type Damage struct {
-	Line int
+	Line int // counted from 1
 	Err  error
 }
 

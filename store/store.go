@@ -56,8 +56,8 @@ type Store interface {
 
 // SessionKey names a session. Equal names of different tenants are different sessions.
 type SessionKey struct {
-	Tenant  string
-	Session string
+	Tenant  string // whose session it is; empty is a tenant like any other
+	Session string // its name
 }
 
 // String gives the key for messages to people.
@@ -75,14 +75,14 @@ type EntryKind string
 const (
 	EntrySession EntryKind = "session" // what the session is: policy, model, parent
 	EntryMessage EntryKind = "message" // one message; the body is its bytes on the wire, or its neutral form
-	EntryFold    EntryKind = "fold"
-	EntryEpoch   EntryKind = "epoch"
-	EntryDigest  EntryKind = "digest"
-	EntryNote    EntryKind = "note"
-	EntryPin     EntryKind = "pin"
-	EntryUsage   EntryKind = "usage"
-	EntryPrefix  EntryKind = "prefix" // label: hash of a client's conversation prefix
-	EntryBill    EntryKind = "bill"   // what a proxy's requests came to
+	EntryFold    EntryKind = "fold"    // what was replaced, and by which stub
+	EntryEpoch   EntryKind = "epoch"   // which folds are in force from here on
+	EntryDigest  EntryKind = "digest"  // a digest by a model
+	EntryNote    EntryKind = "note"    // what the agent wrote down; label: its key
+	EntryPin     EntryKind = "pin"     // a text that was pinned or let go
+	EntryUsage   EntryKind = "usage"   // what the provider reported for a request
+	EntryPrefix  EntryKind = "prefix"  // label: hash of a client's conversation prefix
+	EntryBill    EntryKind = "bill"    // what a proxy's requests used and cost
 )
 
 // Entry is one record of a session.
@@ -123,7 +123,7 @@ type Searcher interface {
 
 // Hit is a place that a search found: some lines of an entry's text.
 type Hit struct {
-	Seq        uint64
+	Seq        uint64  // number of the entry
 	From, To   int     // lines From ≤ i < To of the entry's text, counted from 0
 	Start, End int     // the same place in bytes; part of a line when the line is very long
 	Score      float64 // larger is better; comparable within one search
@@ -161,7 +161,7 @@ type SessionInfo struct {
 type Damage struct {
 	Key  SessionKey
 	Seq  uint64 // 0: not one entry in particular
-	What string
+	What string // what is wrong, for people
 }
 
 // Claimer is implemented by stores that can keep several processes from doing the same

@@ -27,7 +27,7 @@ type BlockFacts struct {
 	Call   uint32 // calls and results: number of the ledger's entry, 0 if there is none
 	Kind   Kind
 	Fixed  bool // never folded: see docs/design.md, "What is never folded"
-	Empty  bool // a result without content, which none can replace
+	Empty  bool // a result without content, so that no stub can be shorter
 }
 
 // Block returns the facts of a block.
@@ -113,7 +113,7 @@ type Handle uint64
 // handleText has no letters that are easily taken for others, and no upper case.
 const handleText = "0123456789abcdefghjkmnpqrstvwxyz"
 
-// The lengths of handles.
+// The lengths of handles in characters: the usual one, and the longest.
 const (
 	HandleLen = 8
 	HandleMax = 12

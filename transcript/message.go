@@ -151,7 +151,7 @@ func (m Message) Weight() int {
 
 // Note is something that the agent wrote down for itself, outside of the transcript.
 type Note struct {
-	Key  string `json:"key"`
+	Key  string `json:"key"`  // its name
 	Text string `json:"text"` // empty: the note was removed
 }
 

@@ -22,7 +22,7 @@ var (
 // View is what the model is sent: the transcript with its folds applied. A wire package
 // turns it into bytes, by editing the request it came from or from scratch.
 type View struct {
-	Messages []ViewMessage
+	Messages []ViewMessage // in order
 	// DropThinking: the view shows thinking, but not after the bytes that it came after.
 	// Where the provider binds thinking to the bytes before it, the request must ask it
 	// to drop the blocks that do not verify.
@@ -44,7 +44,7 @@ type ViewMessage struct {
 // results as their whole content, tool calls as their whole input (JSON where the wire
 // wants JSON); everything else about the block stays byte for byte.
 type BlockEdit struct {
-	Block int
+	Block int    // which block of the message
 	Drop  bool   // remove the block; otherwise its content becomes Text
 	Text  string // never empty unless Drop
 }

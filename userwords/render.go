@@ -15,7 +15,7 @@ import (
 type RenderOptions struct {
 	UpTo   int                      // only messages before this one; 0: all
 	Budget int                      // tokens; 0: no bound
-	Pastes int                      // tokens of all words up to which pastes are shown whole
+	Pastes int                      // tokens that words may take with their pastes whole; 0: pastes are shortened
 	Tasks  int                      // tokens that the task list may take even if there is no room left
 	Count  func(text string) int    // counts tokens; nil: a quarter of the bytes
 	Skip   func(message int) bool   // messages shown in full elsewhere; nil: none

@@ -140,5 +140,5 @@ func (w *Words) heard(s Said) {
 	w.weight += len(s.Text)
 }
 
-// Weight is how many bytes the words take that are kept.
+// Weight is about how many bytes of memory the words take.
 func (w *Words) Weight() int { return w.weight }

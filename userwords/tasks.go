@@ -14,11 +14,11 @@ import (
 // TaskState is an agent's task list, as data. The newest list wins.
 type TaskState struct {
 	Items       []TaskItem `json:"items,omitempty"`
-	Message     int        `json:"message"`               // the newest change to the list; meaningful if Tool is not empty
-	Tool        string     `json:"tool,omitempty"`        // tool that made it
-	Explanation string     `json:"explanation,omitempty"` // what the agent said about it
-	Plan        string     `json:"plan,omitempty"`        // plan in prose, as it was put before the user
-	PlanMessage int        `json:"plan_message,omitempty"`
+	Message     int        `json:"message"`                // the newest change to the list; meaningful if Tool is not empty
+	Tool        string     `json:"tool,omitempty"`         // tool that made it
+	Explanation string     `json:"explanation,omitempty"`  // what the agent said about it
+	Plan        string     `json:"plan,omitempty"`         // plan in prose, as it was put before the user
+	PlanMessage int        `json:"plan_message,omitempty"` // the message that Plan is from
 }
 
 // TaskItem is one entry of a task list.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -51,7 +52,7 @@ func do(ctx context.Context, doing string, run func(func(*bbolt.Tx) error) error
 	if err == nil {
 		err = run(f)
 	}
-	if errors.Is(err, bbolt.ErrDatabaseNotOpen) {
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
 		err = store.ErrClosed
 	}
 	if err != nil {

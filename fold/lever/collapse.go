@@ -23,7 +23,7 @@ type Collapse struct {
 	Keep   int `json:"keep,omitempty"`   // newest messages that stay; 0: none
 }
 
-// Handle returns "collapse".
+// Name returns "collapse".
 func (Collapse) Name() string { return "collapse" }
 
 // Check refuses negative numbers.

@@ -13,7 +13,7 @@ import (
 type Mask struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay; 0: none
 	Min    int      `json:"min,omitempty"`    // results of fewer characters stay; 0: all are masked
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read")
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read"); nil: none
 	Stub   string   `json:"stub,omitempty"`   // {tool}, {call_id}, {tokens}, {handle}; empty: pleat's own
 	All    bool     `json:"all,omitempty"`    // masks all old results at once, whatever the goal
 	Unseen bool     `json:"unseen,omitempty"` // also masks results that no model has seen yet

@@ -13,7 +13,7 @@ import (
 // the last two epochs: it needs them, and folding them once more costs a round each time.
 type KeepReread struct {
 	Files  int `json:"files"`  // most files that are kept; 0: 1
-	Tokens int `json:"tokens"` // longer reads are not kept; 0: none is
+	Tokens int `json:"tokens"` // most tokens of a read that is kept; 0: no read is kept
 }
 
 // Name returns "keep-reread".

@@ -20,7 +20,7 @@ type Shorten struct {
 	Injected int `json:"injected,omitempty"` // the same for what a program put there; 0: any number
 }
 
-// Handle returns "shorten".
+// Name returns "shorten".
 func (Shorten) Name() string { return "shorten" }
 
 // Check refuses negative numbers.

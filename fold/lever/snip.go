@@ -16,7 +16,7 @@ type Snip struct {
 	Tail    int          `json:"tail,omitempty"`   // newest messages that stay; 0: none
 	Stub    string       `json:"stub,omitempty"`   // {n}, {handle}; empty: a page with user words and ledger
 	Main    bool         `json:"main,omitempty"`   // only in the main conversation, not in a sub-agent's
-	Restore fold.Restore `json:"restore,omitzero"` // on its page; it restores no files
+	Restore fold.Restore `json:"restore,omitzero"` // what comes back on its page, files aside; zero: nothing
 }
 
 // Name returns "snip".

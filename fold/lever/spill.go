@@ -20,14 +20,18 @@ import (
 // Spill folds results that are too large to be worth showing whole, before a model sees
 // them. A preview stays, and so does what a client put behind the output for the model.
 type Spill struct {
-	Chars   int            `json:"chars,omitempty"`   // a result of more characters is folded; 0: no such limit
-	Tools   map[string]int `json:"tools,omitempty"`   // other limits for tools, by name or by class ("@shell")
-	Message int            `json:"message,omitempty"` // the same for all results of an answer: the largest go first
-	Preview int            `json:"preview,omitempty"` // characters that are shown; 0: none
-	Window  int            `json:"window,omitempty"`  // a result of more than 1/Window of the window is folded; 0: none is
-	Dir     string         `json:"dir,omitempty"`     // folder for plain copies, where the session keeps such; empty: none
-	Stub    string         `json:"stub,omitempty"`    // {size}, {path} (or how to unfold), {preview}, {handle}; empty: pleat's own
-	Exempt  []string       `json:"exempt,omitempty"`  // tools whose results are never spilled, by name or by class
+	Chars int            `json:"chars,omitempty"` // a result of more characters is folded; 0: no such limit
+	Tools map[string]int `json:"tools,omitempty"` // other limits for tools, by name or by class ("@shell"); nil: none
+	// Message is the most characters of all results of an answer, of which the largest are
+	// folded first; 0: no such limit.
+	Message int `json:"message,omitempty"`
+	Preview int `json:"preview,omitempty"` // characters that are shown; 0: none
+	// Window: a result of more than 1/Window of the window is folded; 0: no such limit.
+	Window int    `json:"window,omitempty"`
+	Dir    string `json:"dir,omitempty"` // folder for plain copies, where the session keeps such; empty: none
+	// Stub has {size}, {path} (or how to unfold), {preview} and {handle}; empty: pleat's own.
+	Stub   string   `json:"stub,omitempty"`
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class; nil: none
 }
 
 // Name returns "spill".

@@ -13,10 +13,10 @@ import (
 // of what only another session has shown, length of results that no model has seen, the
 // newest round's place in the view, the head. It never gives up the newest words of the user.
 type Squeeze struct {
-	Restore fold.Restore `json:"restore,omitzero"` // on its pages
+	Restore fold.Restore `json:"restore,omitzero"` // what comes back on its pages; zero: nothing
 }
 
-// Handle returns "squeeze".
+// Name returns "squeeze".
 func (Squeeze) Name() string { return "squeeze" }
 
 // Check refuses negative numbers.

@@ -14,8 +14,8 @@ import (
 // or changed again, repeated calls, failures that were mended since.
 type Supersede struct {
 	Keep   int      `json:"keep,omitempty"`   // newest results that stay; 0: none
-	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read")
-	Stub   string   `json:"stub,omitempty"`   // as in Mask
+	Exempt []string `json:"exempt,omitempty"` // tools whose results stay, by name or by class ("@read"); nil: none
+	Stub   string   `json:"stub,omitempty"`   // as in [Mask]; empty: pleat's own
 }
 
 // Name returns "supersede".

@@ -7,7 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Truncate drops the first half of the view without a word: the baseline to beat. The first
+// Truncate drops the first half of the view and leaves no stub: the baseline to beat. The first
 // message stays where no other may come first.
 type Truncate struct {
 	Fit bool `json:"fit,omitempty"` // halves again until the goal is met

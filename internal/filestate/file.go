@@ -22,8 +22,8 @@ type File struct {
 
 // Doubt is what ended the certainty about a file's lines.
 type Doubt struct {
-	Call int    `json:"call"` // number of the call
-	Why  string `json:"why"`
+	Call int    // number of the call
+	Why  string // for people
 	hard bool   // what was seen contradicts what is known: Vouch does not take it back
 	next bool   // it arose after the call
 }

@@ -94,7 +94,7 @@ func playVictim(ctx context.Context, open Open, dir, target string, end bool) er
 	var a *agent.Agent
 	a, err = agent.New(ctx, &agent.Options{
 		Store: st, Key: store.SessionKey{Session: "victim"},
-		Permit: agent.AllowAll, Tools: agent.StandardTools(w, agent.ToolOptions{}),
+		Permit: agent.AllowAll, Tools: agent.StandardTools(w, nil),
 		Session:   pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		Generator: counter(func() *pleat.Session { return a.Session() }, end),
 	})

@@ -84,7 +84,7 @@ func Options(w *agent.Workspace) agent.Options {
 			// It writes its digests itself, and not in the background: each run is the same.
 			Digest: digest.Options{Generator: m, NoBackground: true},
 		},
-		Tools:  agent.StandardTools(w, agent.ToolOptions{}),
+		Tools:  agent.StandardTools(w, nil),
 		Permit: Rules().Permit(nil),
 	}
 }

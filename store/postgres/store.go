@@ -72,8 +72,17 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a store in a PostgreSQL database. It has the methods of [store.Store] (Append, Scan,
-// Body, Find) and of all its optional interfaces. It is safe for concurrent use.
+// Store is a store in a PostgreSQL database. It is safe for concurrent use. Its methods are those of
+// the interfaces of package store:
+//
+//	Append, Scan, Body, Find, Close   store.Store
+//	Search                            store.Searcher
+//	Sessions, Forget, Verify          store.Keeper
+//	Claim                             store.Claimer
+//	Fork                              store.Forker
+//	Sizes                             store.Sizer
+//
+// and Tenants, which lists the tenants that have sessions.
 //
 // If the connection is lost while Append or Fork commits and the server does not come back in
 // time, the error is [ErrUncertain]; after any other error nothing is stored. When Forget has

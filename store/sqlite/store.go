@@ -57,9 +57,19 @@ func (o *Options) withDefaults() Options {
 	return out
 }
 
-// Store is a store in a SQLite file. It has the methods of [store.Store] (Append, Scan, Body,
-// Find) and of all its optional interfaces. It is safe for concurrent use. When Forget has returned
-// nil, nothing of the session is left in the file or its log except bodies that other sessions
+// Store is a store in a SQLite file. It is safe for concurrent use. Its methods are those of
+// the interfaces of package store:
+//
+//	Append, Scan, Body, Find, Close   store.Store
+//	Search                            store.Searcher
+//	Sessions, Forget, Verify          store.Keeper
+//	Claim                             store.Claimer
+//	Fork                              store.Forker
+//	Sizes                             store.Sizer
+//
+// and Tenants, which lists the tenants that have sessions.
+//
+// When Forget has returned nil, nothing of the session is left in the file or its log except bodies that other sessions
 // of the tenant have. For that it rewrites the search index, which takes time if the index is
 // large. Claims go by the clock of this machine, which all users of the file share.
 type Store struct {

@@ -26,8 +26,8 @@ const BindingBeta = "thinking-binding-controls-2026-08-01"
 // /v1/messages is.
 //
 // [Encode] writes the request, so that answers of this wire go back byte for byte. With a
-// SessionKey in the request the prompt is cached. Everything else is said of
-// [model.ClientOptions].
+// SessionKey in the request the prompt is cached. [model.ClientOptions] has
+// the rest.
 type Client struct {
 	model.ClientOptions
 	Bearer bool // Key is a token for Authorization, not an API key

@@ -11,9 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// NewRecorder makes a [model.Recorder] for an event stream of this wire. With onDelta, which may
-// be nil, each piece of the answer is told from Write. The memory for one answer has at most
-// limit bytes; 0: 64 MiB.
+// NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
+// the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
 	return &recorder{OnDelta: onDelta, Limit: limit}
 }

@@ -19,7 +19,7 @@ const DefaultBaseURL = "https://generativelanguage.googleapis.com"
 // is.
 //
 // [Encode] writes the request, so that answers of this wire go back byte for byte, with
-// their signatures. Everything else is said of [model.ClientOptions].
+// their signatures. [model.ClientOptions] has the rest.
 type Client model.ClientOptions
 
 var _ model.Generator = (*Client)(nil)

@@ -15,13 +15,11 @@ import (
 const DefaultBaseURL = "https://api.openai.com/v1"
 
 // ChatClient asks a server that speaks Chat Completions, as almost all do: it is a
-// [model.Generator]. The BaseURL is where /chat/completions is. For a local model, package
-// localserver asks its server what the model accepts.
+// [model.Generator]. The BaseURL is where /chat/completions is.
 //
 // [EncodeChat] writes the request, so that answers of this wire go back byte for byte. Models
 // that are not the provider's get max_tokens instead of max_completion_tokens, and no
-// prompt_cache_key, which some servers refuse. Everything else is said of
-// [model.ClientOptions].
+// prompt_cache_key, which some servers refuse. [model.ClientOptions] has the rest.
 type ChatClient model.ClientOptions
 
 // ResponsesClient asks a server that speaks Responses: it is a [model.Generator]. The

@@ -11,8 +11,6 @@
 //     [NewChatRecorder] or [NewResponsesRecorder] beside a stream that is passed on.
 //   - The program wants an answer and nothing else: [ChatClient] or [ResponsesClient],
 //     which are [model.Generator]s with retries, limits and typed errors.
-//   - Which models does that server have, how large are their windows really, which
-//     servers run on this machine: package localserver.
 //   - Is it legal: Check, on either request. Each violation is one rule, in the provider's
 //     own words where they are known.
 //   - A session needs the wire's codec and check: [Chat] or [Responses].

@@ -12,8 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. With onDelta, which may be nil, each piece
-// of the answer is told from Write. The memory for one answer has at most limit bytes; 0: 64 MiB.
+// NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. Its Write hands each piece of
+// the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewResponsesRecorder(onDelta func(model.Delta), limit int) model.Recorder {
 	return &responsesRecorder{OnDelta: onDelta, Limit: limit}
 }

@@ -181,7 +181,7 @@ func TestSoak(t *testing.T) {
 			}
 			defer w.Close()
 			b, err := agent.New(t.Context(), &agent.Options{
-				Store: store, Generator: s, Tools: append(agent.StandardTools(w, agent.ToolOptions{}), produce),
+				Store: store, Generator: s, Tools: append(agent.StandardTools(w, nil), produce),
 				Request: model.Request{Model: "soak", MaxTokens: 1_000},
 				Session: pleat.Options{Model: mdl, Budget: budget},
 			})

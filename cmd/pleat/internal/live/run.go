@@ -274,7 +274,7 @@ func (r *running) make(ctx context.Context) error {
 		}
 	}
 	r.o.Request.SessionKey = key.Session
-	r.o.Tools = agent.StandardTools(w, agent.ToolOptions{
+	r.o.Tools = agent.StandardTools(w, &agent.ToolOptions{
 		Skills: f.skills,
 		Bash:   agent.BashOptions{Env: stores.ChildEnv(), Spill: r.outputs(key)},
 	})
