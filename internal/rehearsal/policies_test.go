@@ -20,7 +20,7 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 			t.Run(fmt.Sprint(p.Name, "/", window), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				if err := rehearsal.Prepare(dir); err != nil {
+				if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
 					t.Fatal(err)
 				}
 				w, err := agent.OpenWorkspace(dir)

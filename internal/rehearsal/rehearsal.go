@@ -7,7 +7,7 @@
 // it reads from the messages that it is sent, as a model has to: it has to get back what
 // was folded away with the recall tools.
 //
-//	err := rehearsal.Prepare(dir)
+//	err := rehearsal.Scenarios()[0].Prepare(dir)
 //	w, err := agent.OpenWorkspace(dir)
 //	a, err := agent.New(ctx, &o) // o is rehearsal.Options(w)
 //	res, err := a.Run(ctx, rehearsal.Task)
@@ -68,7 +68,7 @@ func Rules() agent.Rules {
 	}}
 }
 
-// Options set up an agent that plays the rehearsal in a workspace that [Prepare] has
+// Options set up an agent that plays the rehearsal in a workspace that [Scenario.Prepare] has
 // filled. The caller chooses store, key, observer and pace.
 func Options(w *agent.Workspace) agent.Options {
 	m := new(Model)
@@ -93,12 +93,6 @@ func Options(w *agent.Workspace) agent.Options {
 //
 //go:embed script.txt tight.txt files.txt grow.txt trouble.txt constraint.txt long.txt shop machine
 var files embed.FS
-
-// Prepare fills a folder with what the rehearsal investigates: a made-up shop with notes,
-// logs and figures. It replaces files that are there already.
-func Prepare(dir string) error {
-	return Scenario{Name: "shop"}.Prepare(dir)
-}
 
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {

@@ -40,7 +40,7 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := rehearsal.Prepare(dir); err != nil {
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	started := time.Now()
@@ -106,7 +106,7 @@ func TestRehearsal(t *testing.T) {
 func TestRehearsalReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := rehearsal.Prepare(dir); err != nil {
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	change := func(name string, pairs ...string) {
@@ -151,7 +151,7 @@ func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	store := store.NewMemory()
 	dir := t.TempDir()
-	if err := rehearsal.Prepare(dir); err != nil {
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
 		t.Fatal(err)
 	}
 	w, err := agent.OpenWorkspace(dir)

@@ -171,25 +171,17 @@ func (p *playing) seen() string {
 	}
 	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and %s",
 		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"), on)
-	if n := s.Short; n > 0 {
+	if n := s.Short; n < len(s.Asked) {
 		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, it took it",
 			term.Thousands(s.Asked[0].Chars), term.Thousands(s.Asked[n].Chars))
 	}
-	say(s.Denied, "the summarizer denied %s, and %s%s; then it wrote %s", term.Plural(s.Denied, "request"), instead, rested,
-		term.Plural(s.Digests, "digest"))
-	say(s.Broken, "the summarizer's stream broke %s, and %s; then it wrote %s", term.Plural(s.Broken, "time"), instead,
-		term.Plural(s.Digests, "digest"))
+	then := "; then it wrote " + term.Plural(s.Digests, "digest")
+	say(s.Denied, "the summarizer denied %s, and %s%s", term.Plural(s.Denied, "request"), instead, rested+then)
+	say(s.Broken, "the summarizer's stream broke %s, and %s", term.Plural(s.Broken, "time"), instead+then)
 	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it", int(s.Passed.Minutes()),
 		term.Plural(p.cleared, "result"))
 	if n := len(s.Asked); n > 0 && p.Name != "shop" && p.Name != "tight" {
-		a, room, zero := s.Asked[n-1], "no limit of tokens", ""
-		if a.MaxTokens > 0 {
-			room = "room for " + term.Plural(a.MaxTokens, "token")
-		}
-		if a.ZeroTemp {
-			zero = ", at temperature 0"
-		}
-		say(n, "the summarizer was last given %s characters to read and %s%s", term.Thousands(a.Chars), room, zero)
+		say(n, "the summarizer was last given %s", given(s.Asked[n-1]))
 	}
 	if p.Forbids != "" {
 		verdict := "lost: the agent did what it was told not to do"
@@ -199,6 +191,18 @@ func (p *playing) seen() string {
 		say(1, "the constraint of the first message is %s", verdict)
 	}
 	return b.String()
+}
+
+// given says what a summarizer gets.
+func given(a rehearsal.Asked) string {
+	room := "no limit of tokens"
+	if a.MaxTokens > 0 {
+		room = "room for " + term.Plural(a.MaxTokens, "token")
+	}
+	if a.ZeroTemp {
+		room += ", at temperature 0"
+	}
+	return term.Thousands(a.Chars) + " characters to read and " + room
 }
 
 // without says what would have happened without pleat.
