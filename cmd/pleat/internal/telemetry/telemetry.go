@@ -67,7 +67,7 @@ func (p printer) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) e
 	for _, s := range spans {
 		line := "span " + s.Name()
 		for _, a := range s.Attributes() {
-			line += fmt.Sprintf(" %s=%s", a.Key, a.Value.Emit())
+			line += fmt.Sprintf(" %s=%s", a.Key, a.Value.String())
 		}
 		p.Printf("%s\n", line)
 	}
