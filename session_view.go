@@ -244,7 +244,8 @@ func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) 
 	defer s.pages.Forget()
 	past := s.st.Past()
 	p, err := s.pages.Page(ctx, fold.PageRequest{
-		End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.recall(), Room: room, Restore: fold.Restore{State: true},
+		End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.recall(), Room: room,
+		Restore: fold.Restore{State: true},
 	})
 	if err != nil {
 		return "", fmt.Errorf("write page of session %s: %w", s.key, err)

@@ -12,8 +12,8 @@ import (
 // change them with the model.
 type ImageRule string
 
-// The rules, which the table of models gives by name. Where a picture's size is not known, because it is given by reference, it
-// counts as a very large square.
+// The rules, which the table of models gives by name. A picture whose size is not known, because
+// it is given by reference, counts as a very large square.
 const (
 	// imageDefault: one token for 750 pixels, at most 1,600.
 	imageDefault ImageRule = ""

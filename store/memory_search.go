@@ -1,11 +1,11 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"sync"
 
 	"github.com/pleat-dev/pleat/search"
@@ -92,8 +92,8 @@ func (x *memIndex) add(t memText) {
 // upTo returns the index of the entries up to a number. Places, texts and postings are in
 // the order of the entries, and only ever appended to.
 func (x *memIndex) upTo(seq uint64) *memIndex {
-	n, _ := slices.BinarySearchFunc(x.places, seq+1, func(h Hit, seq uint64) int { return cmp.Compare(h.Seq, seq) })
-	waiting, _ := slices.BinarySearchFunc(x.pending, seq+1, func(t memText, seq uint64) int { return cmp.Compare(t.seq, seq) })
+	n := sort.Search(len(x.places), func(i int) bool { return x.places[i].Seq > seq })
+	waiting := sort.Search(len(x.pending), func(i int) bool { return x.pending[i].seq > seq })
 	out := &memIndex{
 		pending: slices.Clip(x.pending[:waiting]), places: slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
 		postings: make(map[string][]posting),
@@ -102,7 +102,7 @@ func (x *memIndex) upTo(seq uint64) *memIndex {
 		out.total += length
 	}
 	for word, list := range x.postings {
-		if k, _ := slices.BinarySearchFunc(list, n, func(p posting, n int) int { return cmp.Compare(p.place, n) }); k > 0 {
+		if k := sort.Search(len(list), func(i int) bool { return list[i].place >= n }); k > 0 {
 			out.postings[word] = slices.Clip(list[:k])
 		}
 	}
@@ -112,10 +112,11 @@ func (x *memIndex) upTo(seq uint64) *memIndex {
 // search ranks the places that have a word of the query.
 func (x *memIndex) search(query string, limit int) []Hit {
 	scores := make(map[int]float64)
+	average := float64(x.total) / float64(len(x.places))
 	for _, word := range search.QueryWords(query) {
 		list := x.postings[word]
 		for _, p := range list {
-			scores[p.place] += search.BM25(p.count, x.lengths[p.place], float64(x.total)/float64(len(x.places)), len(list), len(x.places))
+			scores[p.place] += search.BM25(p.count, x.lengths[p.place], average, len(list), len(x.places))
 		}
 	}
 	hits := make([]Hit, 0, len(scores))

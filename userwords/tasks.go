@@ -14,7 +14,7 @@ import (
 // TaskState is an agent's task list, as data. The newest list wins.
 type TaskState struct {
 	Items       []TaskItem `json:"items,omitempty"`
-	Message     int        `json:"message"`                // the newest change to the list; meaningful if Tool is not empty
+	Message     int        `json:"message"`                // the newest change to the list, if Tool is not empty
 	Tool        string     `json:"tool,omitempty"`         // tool that made it
 	Explanation string     `json:"explanation,omitempty"`  // what the agent said about it
 	Plan        string     `json:"plan,omitempty"`         // plan in prose, as it was put before the user

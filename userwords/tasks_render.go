@@ -43,7 +43,8 @@ func (p *page) plan(w *Words, t TaskState) {
 	if len(txt) > limit {
 		txt, mark = text.CutText(txt, limit), "\n  [cut here"+p.rest(t.PlanMessage)+"]"
 	}
-	line := fmt.Sprintf("- plan put before the user in message %d:%s%s", t.PlanMessage+1, fence.After("plan", strings.TrimSpace(txt)), mark)
+	plan := fence.After("plan", strings.TrimSpace(txt))
+	line := fmt.Sprintf("- plan put before the user in message %d:%s%s", t.PlanMessage+1, plan, mark)
 	if p.fits(line) {
 		p.tasks = append(p.tasks, line)
 	}

@@ -141,8 +141,8 @@ func (o *overview) draw(asked int, now time.Time) {
 		}
 	}
 	o.Tokens = o.plot("days", "Tokens per day", roomAbove(most))
-	o.Tokens.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have some; "+
-		"at most %s on a day.", len(o.Days), busy, short(most))
+	o.Tokens.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have "+
+		"some; at most %s on a day.", len(o.Days), busy, short(most))
 	o.Money = o.plot("money", "Spent per day", roomAbove(int(dearest*1000)))
 	o.Money.TopName, o.Money.HalfName = dollars(float64(o.Money.Top)/1000), dollars(float64(o.Money.Top)/2000)
 	o.Money.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.",

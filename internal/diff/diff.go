@@ -57,7 +57,8 @@ func (p *printer) value(v reflect.Value, tabs string) {
 			p.WriteString(v.Interface().(time.Time).UTC().Format(time.RFC3339Nano))
 			return
 		}
-		p.list(tabs, v.NumField(), func(i int) reflect.Value { return v.Field(i) }, func(i int) string { return v.Type().Field(i).Name })
+		name := func(i int) string { return v.Type().Field(i).Name }
+		p.list(tabs, v.NumField(), func(i int) reflect.Value { return v.Field(i) }, name)
 	case reflect.Map:
 		p.dict(v, tabs)
 	case reflect.Slice, reflect.Array:

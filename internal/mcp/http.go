@@ -14,8 +14,8 @@ import (
 
 // NewHandler serves a server over streamable HTTP. With a token every request needs it, as
 // a bearer token. Without one only requests to this machine by its own names are answered:
-// a web page that has another name lead here is refused, and so is a proxy that asks for others. Requests that a page of another
-// origin makes are refused in any case.
+// a web page that has another name lead here is refused, and so is a proxy that asks for
+// others. Requests that a page of another origin makes are refused in any case.
 func NewHandler(srv *sdk.Server, token string) http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv },
 		&sdk.StreamableHTTPOptions{SessionTimeout: time.Hour, DisableLocalhostProtection: token != ""})

@@ -14,18 +14,14 @@ import (
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{OnDelta: onDelta, Limit: limit}
+	return &recorder{onDelta: onDelta, limit: limit}
 }
 
-// recorder assembles an answer from the bytes of its event stream. It never fails the stream:
-// Reply says what went wrong. Unknown events, blocks and members are kept or ignored, never
-// refused.
+// recorder keeps or ignores unknown events, blocks and members, and never refuses them. A
+// surrogate pair that the server cut in two is whole in the reply but not in the deltas.
 type recorder struct {
-	// OnDelta, if set, is called from Write with each piece of the answer. A surrogate pair
-	// that the server cut in two is whole in the reply but not in the deltas.
-	OnDelta func(model.Delta)
-	// Limit bounds the memory for one answer in bytes. Zero means 64 MiB.
-	Limit int
+	onDelta func(model.Delta) // may be nil
+	limit   int               // bytes of memory for the answer; 0: 64 MiB
 
 	stream wire.Stream
 	reply  model.Reply
@@ -34,19 +30,14 @@ type recorder struct {
 	done   bool
 }
 
-// Write takes the next bytes of the stream. It always reports success.
 func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.Limit, r.event)
+	r.stream.Write(b, r.limit, r.event)
 	return len(b), nil
 }
 
-// Reply returns the answer after the end of the stream.
-//
-// Reply.Messages has one message, whose Raw is the element to send back in the next
-// request: the blocks in the order of the stream, each with the members it began with
-// and the deltas filled in. If the stream is incomplete, it has the complete blocks and the
-// text of an incomplete one, and the error wraps [io.ErrUnexpectedEOF]. An error that the
-// provider sent inside the stream is Reply.Err; Reply then returns a nil error.
+// Reply returns one message, whose Raw is the element to send back in the next request: the
+// blocks in the order of the stream, each with the members it began with and the deltas filled
+// in. If the stream is incomplete, it has the complete blocks and the text of an incomplete one.
 //
 // A tool call whose input is not a JSON object (the answer was cut off, or the provider did
 // not check it) gets {"INVALID_JSON": …} as its input, so that it can be sent back with an
@@ -65,7 +56,6 @@ func (r *recorder) Reply() (model.Reply, error) {
 	return r.stream.Finish(reply, r.done)
 }
 
-// Done reports whether the answer is over: the provider has ended it or sent an error.
 func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
 
 // event takes one event. The type inside the data counts, because not all servers of this

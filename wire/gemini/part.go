@@ -186,7 +186,8 @@ func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Bloc
 		place.Content, place.Before, place.After = r.whole, `{"`+name+`":`, "}"
 	}
 	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
-		place.Content, place.Before, place.After = p.value, d.others(p.value, "response", "parts")+`"response":{"`+name+`":`, "}}"
+		others := d.others(p.value, "response", "parts")
+		place.Content, place.Before, place.After = p.value, others+`"response":{"`+name+`":`, "}}"
 	}
 	return transcript.ToolResult{
 		CallID: d.callID(p), Error: r.failed, Parts: transcript.BlocksOf(append(list, r.parts...)...), Raw: raw,

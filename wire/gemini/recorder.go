@@ -44,17 +44,14 @@ func DecodeReply(body []byte) (model.Reply, error) {
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{OnDelta: onDelta, Limit: limit}
+	return &recorder{onDelta: onDelta, limit: limit}
 }
 
-// recorder puts an answer together from its stream of events while they pass by on their way
-// to somebody else. Write always succeeds, and Reply says what went wrong. Pieces of text
-// that follow each other become one part; a part with a signature is never joined with
-// another, and every part that is not plain text is kept byte for byte. The zero value is
-// ready to use. It serves one stream and is not safe for concurrent use.
+// recorder makes one part of pieces of text that follow each other. A part with a signature is
+// never joined with another, and every part that is not plain text is kept byte for byte.
 type recorder struct {
-	OnDelta func(model.Delta) // if set, called from Write with each piece of the answer
-	Limit   int               // bounds the memory for one answer in bytes; 0: 64 MiB
+	onDelta func(model.Delta) // may be nil
+	limit   int               // bytes of memory for the answer; 0: 64 MiB
 
 	stream  wire.Stream
 	reply   model.Reply
@@ -74,18 +71,15 @@ type piece struct {
 	raw     []byte
 }
 
-// Write takes the next bytes of the stream. It always reports success.
 func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.Limit, r.event)
+	r.stream.Write(b, r.limit, r.event)
 	if r.tail = append(r.tail, b[max(len(b)-tailSize, 0):]...); len(r.tail) > 2*tailSize {
 		r.tail = append(r.tail[:0], r.tail[len(r.tail)-tailSize:]...)
 	}
 	return len(b), nil
 }
 
-// Reply returns the answer after the end of the stream. Its message can be sent back as it
-// is. An error that the provider sent inside the stream is the reply's Err. If the stream
-// broke off or is malformed, Reply returns what there is, and an error.
+// Reply returns a message that can be sent back as it is.
 func (r *recorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	r.bareError()
@@ -110,7 +104,6 @@ func (r *recorder) bareError() {
 	}
 }
 
-// Done reports whether the answer is over: the provider has given its reason or an error.
 func (r *recorder) Done() bool { return r.done || r.reply.Err != nil }
 
 func (r *recorder) event(_, data []byte) {
@@ -192,16 +185,16 @@ func (r *recorder) part(raw jsonspan.Value) {
 	default:
 		r.pieces = append(r.pieces, piece{thought: thought, lit: bytes.Clone(text[1 : len(text)-1])})
 	}
-	if r.OnDelta != nil {
+	if r.onDelta != nil {
 		r.show(raw)
 	}
 }
 
-// show hands a part to OnDelta.
+// show hands a part to onDelta.
 func (r *recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
 	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
-		r.OnDelta(d)
+		r.onDelta(d)
 	}
 }
 

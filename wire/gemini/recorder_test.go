@@ -85,7 +85,7 @@ func TestReplies(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			var deltas []string
-			rec := &recorder{OnDelta: func(d model.Delta) {
+			rec := &recorder{onDelta: func(d model.Delta) {
 				deltas = append(deltas,
 					fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text))
 			}}
@@ -149,7 +149,7 @@ func TestReplyErrors(t *testing.T) {
 	if r, err := rec.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) != 1 {
 		t.Errorf("%v, %v", r.Messages, err)
 	}
-	rec = &recorder{Limit: 20}
+	rec = &recorder{limit: 20}
 	io.WriteString(rec, events(candidate(`{"text":"aaaaaaaaaaaaaaaaaaaaaaaaa"}`, end)))
 	if _, err := rec.Reply(); err == nil {
 		t.Error("no limit")

@@ -15,22 +15,14 @@ import (
 // NewChatRecorder makes a [model.Recorder] for a stream of Chat Completions. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &chatRecorder{OnDelta: onDelta, Limit: limit}
+	return &chatRecorder{onDelta: onDelta, limit: limit}
 }
 
-// chatRecorder collects the answer of a streaming Chat Completions request from the bytes
-// that pass by. Write it the response body as it comes, in pieces of any size. Write never
-// returns an error, so the recorder can be part of an [io.MultiWriter] or [io.TeeReader].
-// After the end of the stream call Reply.
-//
-// Of several choices it collects the one with index 0. It is not safe for
-// concurrent use.
+// chatRecorder collects, of several choices, the one with index 0. A character that the server
+// cut in two is whole in the reply but not in the deltas.
 type chatRecorder struct {
-	// OnDelta, if set, is called from Write with each piece of the answer. A character
-	// that the server cut in two is whole in the reply but not in the deltas.
-	OnDelta func(model.Delta)
-	// Limit bounds the memory for the answer in bytes; zero means 64 MiB.
-	Limit int
+	onDelta func(model.Delta) // may be nil
+	limit   int               // bytes of memory for the answer; 0: 64 MiB
 
 	stream   wire.Stream
 	s        scanner
@@ -70,15 +62,12 @@ type member struct {
 	raw []byte
 }
 
-// Write collects what p holds. It always returns len(p) and no error.
 func (r *chatRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.Limit, r.event)
+	r.stream.Write(p, r.limit, r.event)
 	return len(p), nil
 }
 
-// Reply returns the answer after the end of the stream. Its message can be sent back as it
-// is. An error that the provider sent inside the stream is the reply's Err. If the stream
-// broke off or is malformed, Reply returns what there is, and an error.
+// Reply returns a message that can be sent back as it is.
 func (r *chatRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := r.reply
@@ -91,7 +80,6 @@ func (r *chatRecorder) Reply() (model.Reply, error) {
 	return r.stream.Finish(reply, r.done)
 }
 
-// Done reports whether the answer is over: the server has ended the stream or sent an error.
 func (r *chatRecorder) Done() bool { return r.over || r.reply.Err != nil }
 
 func (r *chatRecorder) event(_, data []byte) {
@@ -178,16 +166,16 @@ func (r *chatRecorder) piece(p *piece, v value, kind transcript.Kind) {
 	r.show(p, model.Delta{Kind: kind, Text: r.s.text(v)})
 }
 
-// show calls OnDelta. Blocks are numbered in the order of their first piece.
+// show calls onDelta. Blocks are numbered in the order of their first piece.
 func (r *chatRecorder) show(p *piece, d model.Delta) {
 	if p.index == 0 {
 		r.next++
 		p.index = r.next
 	}
-	if r.OnDelta != nil && r.stream.Err == nil {
+	if r.onDelta != nil && r.stream.Err == nil {
 		d.Index = p.index - 1
 		d.Text = strings.Clone(d.Text) // the event's memory is used again
-		r.OnDelta(d)
+		r.onDelta(d)
 	}
 }
 

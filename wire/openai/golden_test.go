@@ -103,11 +103,11 @@ func TestStreams(t *testing.T) {
 		var reply model.Reply
 		var err error
 		if strings.HasPrefix(name, "chat") {
-			r := chatRecorder{OnDelta: onDelta}
+			r := chatRecorder{onDelta: onDelta}
 			r.Write(data)
 			reply, err = r.Reply()
 		} else {
-			r := responsesRecorder{OnDelta: onDelta}
+			r := responsesRecorder{onDelta: onDelta}
 			r.Write(data)
 			reply, err = r.Reply()
 		}

@@ -88,10 +88,10 @@ func TestRepliesThatAreErrors(t *testing.T) {
 // recorders make recorders that write down their deltas.
 func newRecorder(chat bool, onDelta func(model.Delta)) (io.Writer, func() (model.Reply, error)) {
 	if chat {
-		r := &chatRecorder{OnDelta: onDelta}
+		r := &chatRecorder{onDelta: onDelta}
 		return r, r.Reply
 	}
-	r := &responsesRecorder{OnDelta: onDelta}
+	r := &responsesRecorder{onDelta: onDelta}
 	return r, r.Reply
 }
 
@@ -181,7 +181,7 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 
 func TestRecorderLimits(t *testing.T) {
 	event := `data: {"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", 100) + `"}}]}` + "\n\n"
-	r := &chatRecorder{Limit: 1000}
+	r := &chatRecorder{limit: 1000}
 	for range 100 {
 		if n, err := io.WriteString(r, event); n != len(event) || err != nil {
 			t.Fatalf("the stream was failed: %d, %v", n, err)
@@ -191,7 +191,7 @@ func TestRecorderLimits(t *testing.T) {
 	if !errors.Is(err, wire.ErrTooLarge) || len(reply.Messages) != 1 || len(reply.Messages[0].Raw()) > 1100 {
 		t.Errorf("got %v, %d messages", err, len(reply.Messages))
 	}
-	q := &responsesRecorder{Limit: 1000}
+	q := &responsesRecorder{limit: 1000}
 	io.WriteString(q, `data: {"type":"response.output_item.done","item":{"x":"`+strings.Repeat("x", 2000)+`"}}`)
 	io.WriteString(q, "\n\n")
 	if _, err := q.Reply(); !errors.Is(err, wire.ErrTooLarge) {

@@ -15,20 +15,15 @@ import (
 // NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewResponsesRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &responsesRecorder{OnDelta: onDelta, Limit: limit}
+	return &responsesRecorder{onDelta: onDelta, limit: limit}
 }
 
-// responsesRecorder is a [ChatRecorder] for the Responses wire.
-//
-// It takes each item from the event that says that it is done, as the server wrote it, so
-// that it can be sent back. Items without such an event come from the response that ends the
+// responsesRecorder takes each item from the event that says that it is done, as the server
+// wrote it, so that it can be sent back. Items without such an event come from the response that ends the
 // stream.
 type responsesRecorder struct {
-	// OnDelta, if set, is called from Write with each piece of the answer. Its index is
-	// that of the item.
-	OnDelta func(model.Delta)
-	// Limit bounds the memory for the answer in bytes; zero means 64 MiB.
-	Limit int
+	onDelta func(model.Delta) // may be nil; a delta's index is that of the item
+	limit   int               // bytes of memory for the answer; 0: 64 MiB
 
 	stream wire.Stream
 	items  []recordedItem
@@ -44,15 +39,12 @@ type recordedItem struct {
 	raw   []byte
 }
 
-// Write collects what p holds. It always returns len(p) and no error.
 func (r *responsesRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.Limit, r.event)
+	r.stream.Write(p, r.limit, r.event)
 	return len(p), nil
 }
 
-// Reply returns the answer after the end of the stream, a message for each item. An error
-// that the provider sent inside the stream is the reply's Err. If the stream broke off or is
-// malformed, Reply returns the complete items, and an error.
+// Reply returns a message for each item that is complete.
 func (r *responsesRecorder) Reply() (model.Reply, error) {
 	r.stream.End(r.event)
 	reply := responsesReply(r.last, r.allItems())
@@ -63,8 +55,6 @@ func (r *responsesRecorder) Reply() (model.Reply, error) {
 	return r.stream.Finish(reply, r.last != nil)
 }
 
-// Done reports whether the answer is over: the response has ended or the server has sent an
-// error.
 func (r *responsesRecorder) Done() bool { return r.last != nil || r.err != nil }
 
 // allItems returns the recorded items in order, and those which only the last response
@@ -124,15 +114,15 @@ func (r *responsesRecorder) event(_, data []byte) {
 }
 
 func (r *responsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
-	if text := event.Get("delta").Text(); r.OnDelta != nil && text != "" {
-		r.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
+	if text := event.Get("delta").Text(); r.onDelta != nil && text != "" {
+		r.onDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
 	}
 }
 
 // added shows the beginning of a tool call.
 func (r *responsesRecorder) added(event jsonspan.Value) {
 	item := event.Get("item")
-	if r.OnDelta == nil || item.Kind() != jsonspan.Object {
+	if r.onDelta == nil || item.Kind() != jsonspan.Object {
 		return
 	}
 	msgs, facts := decodeItems([][]byte{bytes.Clone(item)})
@@ -141,7 +131,7 @@ func (r *responsesRecorder) added(event jsonspan.Value) {
 	}
 	if c, ok := msgs[0].Blocks().At(0).(transcript.ToolCall); ok {
 		index := event.Get("output_index").Int()
-		r.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
+		r.onDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
 	}
 }
 
