@@ -32,7 +32,7 @@ session; a file of an agent is read into the store when it is opened.
 
 It listens to this machine alone. To listen to others it needs a token, which is typed in once.
 "pleat proxy --dash" serves the same beside a proxy, and follows its sessions.`,
-		Example: `# look at everything that agents left here
+		Example: `# look at every session on this machine
 pleat dash --open
 # from another machine, with a token
 openssl rand -hex 24 > token

@@ -182,7 +182,7 @@ func (j *replayJSON) Print(p *term.Page) {
 // whys explains the triggers of epochs.
 func whys(epochs []epochJSON) (list []string) {
 	for _, e := range epochs {
-		if why := fmt.Sprintf("%s: %s", e.Trigger, sessionfile.Triggers[e.Trigger]); !slices.Contains(list, why) {
+		if why := fmt.Sprintf("%s: %s", e.Trigger, library.Triggers[e.Trigger]); !slices.Contains(list, why) {
 			list = append(list, why)
 		}
 	}

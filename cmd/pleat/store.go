@@ -38,15 +38,15 @@ database that many share. Without --tenant these commands look at the sessions o
 		command cobra.Command
 	}{
 		{func(o *storeOptions) runFunc { return o.check }, cobra.Command{
-			Use: "check", Args: byStoreFlag, Short: "can it be reached, is anything damaged?",
+			Use: "check", Args: byStoreFlag, Short: "check that it can be reached and is not damaged",
 			Long: `Reads all of the store, like "pleat store verify", and changes nothing.`,
 		}},
 		{func(o *storeOptions) runFunc { return o.migrate }, cobra.Command{
-			Use: "migrate", Args: byStoreFlag, Short: "make the tables",
+			Use: "migrate", Args: byStoreFlag, Short: "create or update its tables",
 			Long: `Makes the tables if there are none. (Every command that writes does this too, if it may.)`,
 		}},
 		{func(o *storeOptions) runFunc { return o.stats }, cobra.Command{
-			Use: "stats", Args: byStoreFlag, Short: "how large is it, and what takes the room?",
+			Use: "stats", Args: byStoreFlag, Short: "show its size and what takes the room",
 			Long: `Shows sessions, entries and bytes of each tenant, as they were said and as they are stored, and
 the sizes of tables and indexes.`,
 		}},

@@ -129,7 +129,7 @@ func TestPages(t *testing.T) {
 	}
 	for page, want := range map[string]string{
 		"/":                           "Mend the parser.",
-		"/dash/session?s=made+up":     "the window was full",
+		"/dash/session?s=made+up":     "the window is nearly full",
 		"/dash/plan?s=made+up":        "After the plan",
 		"/dash/compare?s=made+up":     "keeps more: ",
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -33,20 +34,13 @@ var funcs = template.FuncMap{
 	"many":  text.Plural,
 	"pct64": func(part, all int64) string { return percent(int(part), int(all)) },
 	// trigger says why an epoch opened.
-	"trigger": func(t fold.Trigger) string { return cmp.Or(triggers[t], string(t)) },
+	"trigger": func(t fold.Trigger) string { return cmp.Or(library.Triggers[t], string(t)) },
 	// how says what a lever does.
 	"how": func(lever string) string { return levers[lever] },
 	// choice is what the list of policies in a form needs.
 	"choice": func(name, label, now string, list []fold.Policy) map[string]any {
 		return map[string]any{"Name": name, "Label": label, "Now": now, "Policies": list}
 	},
-}
-
-var triggers = map[fold.Trigger]string{
-	fold.TriggerRed: "the window was full", fold.TriggerAsked: "somebody asked",
-	fold.TriggerRefused: "the provider refused it as too long", fold.TriggerPays: "it saves money",
-	fold.TriggerIdle: "the cache was cold", fold.TriggerCliff: "a price tier was near",
-	fold.TriggerTurn: "before every request", fold.TriggerIllegal: "the window was no longer legal",
 }
 
 var levers = map[string]string{

@@ -58,3 +58,15 @@ func (i Info) Look() pleat.Options {
 		Model: m, Budget: i.Budget, Head: i.Head, Codecs: Codecs(),
 	}
 }
+
+// Triggers explains why epochs open, for people.
+var Triggers = map[fold.Trigger]string{
+	fold.TriggerRed:     "the window is nearly full",
+	fold.TriggerAsked:   "asked for",
+	fold.TriggerRefused: "the provider said it is too long",
+	fold.TriggerPays:    "it saves money",
+	fold.TriggerIdle:    "the cache is cold",
+	fold.TriggerCliff:   "a price step is near",
+	fold.TriggerTurn:    "the policy folds before every request",
+	fold.TriggerIllegal: "the provider would refuse what was sent before",
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -97,7 +98,7 @@ func (r *runScreen) observe(e agent.Event) {
 		for _, l := range folds {
 			r.line(l)
 		}
-		why := cmp.Or(sessionfile.Triggers[p.Trigger], string(p.Trigger))
+		why := cmp.Or(library.Triggers[p.Trigger], string(p.Trigger))
 		if p.Trigger == fold.TriggerRed {
 			why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)
 		}

@@ -149,18 +149,6 @@ func PartNames(p fold.Parts) []Share {
 	}
 }
 
-// Triggers explains why epochs open, for people.
-var Triggers = map[fold.Trigger]string{
-	fold.TriggerRed:     "the window is nearly full",
-	fold.TriggerAsked:   "asked for",
-	fold.TriggerRefused: "the provider said it is too long",
-	fold.TriggerPays:    "it saves money",
-	fold.TriggerIdle:    "the cache is cold",
-	fold.TriggerCliff:   "a price step is near",
-	fold.TriggerTurn:    "the policy folds before every request",
-	fold.TriggerIllegal: "the provider would refuse what was sent before",
-}
-
 // Whats maps every tool result to a description of its call.
 func Whats(s *pleat.Session) map[transcript.BlockRef]string {
 	whats := make(map[transcript.BlockRef]string)
