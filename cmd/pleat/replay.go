@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/browse"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -30,7 +29,6 @@ type replayJSON struct {
 
 	whats map[transcript.BlockRef]string
 	all   bool             // for people: list the folds of every epoch
-	lost  []browse.SideRow // for people: what was said beside what the model would be shown
 }
 
 type sideJSON struct {
@@ -117,8 +115,7 @@ func (j *replayJSON) fill(ctx context.Context, f *sessionfile.File, tell *term.P
 	j.Before = sideJSON{f.Count, whole.Total(), whole}
 	j.whats = sessionfile.Whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
-	j.lost, err = browse.Beside(ctx, s, v)
-	return err
+	return nil
 }
 
 // wholeParts counts the parts of the session with nothing folded.
@@ -152,11 +149,6 @@ func (j *replayJSON) Print(p *term.Page) {
 		term.Plural(len(j.Epochs), "epoch"))
 	if len(j.Epochs) > 0 {
 		p.Hang("", notStored)
-	}
-	if len(j.Epochs) > 0 && !p.Whole && p.Width >= browse.BesideWidth {
-		browse.PrintBeside(p, j.lost)
-	}
-	if len(j.Epochs) > 0 {
 		p.Head("Epochs", "")
 		p.Line("%s", p.Dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
 	}

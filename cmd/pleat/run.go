@@ -20,8 +20,7 @@ the model can get back what it wants to see again. Without TASK it is a chat; ty
 its commands.
 
 The model is the one that --model names, else one for which there is a key or a server on
-this machine. Where there is none, a bare "pleat run" on a terminal plays "pleat demo"; a task
-without a model is an error.
+this machine. "pleat demo" needs neither.
 
 File tools are confined to the folder. On a terminal you are asked before commands run and
 files change. Where nobody can be asked they are refused, unless --allow or --yes says

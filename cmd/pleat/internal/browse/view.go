@@ -201,6 +201,9 @@ func (v *browseView) View() tea.View {
 	return view
 }
 
+// spaced is a text without what a terminal would do something with.
+func spaced(s string) string { return strings.ReplaceAll(term.Visible(s), "\t", "    ") }
+
 // list is the part of the tree around the chosen line.
 func (v *browseView) list(room int) string {
 	rows := v.rows()

@@ -50,7 +50,7 @@ func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehea
 
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.
-func (r *running) rehearse(ctx context.Context, why string) error {
+func (r *running) rehearse(ctx context.Context) error {
 	name := r.f.scenario
 	if rest, ok := strings.CutPrefix(r.key.Session, "rehearsal-"); ok && name == "" {
 		name, _, _ = strings.Cut(rest, "-")
@@ -59,8 +59,7 @@ func (r *running) rehearse(ctx context.Context, why string) error {
 	if err != nil {
 		return term.UsageError(err.Error())
 	}
-	r.p.Printf("pleat: %s: a program plays the model; its tools are real, there is no network, and nothing is spent\n",
-		why)
+	r.p.Printf("pleat: this is a rehearsal: a program plays the model; its tools are real, and nothing is spent\n")
 	dir, err := r.stage(ctx, play)
 	if err != nil {
 		return err

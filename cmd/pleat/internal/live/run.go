@@ -222,17 +222,12 @@ func (r *running) choose(ctx context.Context) error {
 	var err error
 	switch ok := true; {
 	case r.f.demo, r.f.model == "" && IsRehearsal(r.key.Session):
-		return r.rehearse(ctx, "this is a rehearsal")
+		return r.rehearse(ctx)
 	case r.f.model != "":
 		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
 	default:
-		found, ok, err = models.Find(ctx, r.p.Getenv)
-		if !ok && err == nil && (r.task != "" || r.f.resume != "" || r.f.asJSON || !r.lines.terminal) {
+		if found, ok, err = models.Find(ctx, r.p.Getenv); !ok && err == nil {
 			return errNoModel
-		}
-		if !ok && err == nil {
-			return r.rehearse(ctx,
-				"there is no model to ask (set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY), so this is a rehearsal")
 		}
 	}
 	if err != nil {
