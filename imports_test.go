@@ -80,7 +80,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"internal/library": {
-		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 

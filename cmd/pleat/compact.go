@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -150,14 +151,14 @@ func (c *compactFlags) plan(ctx context.Context, f *sessionfile.File, tell *term
 
 // planJSON is what "pleat compact --dry-run --json" prints.
 type planJSON struct {
-	Format  string                   `json:"format"`
-	Source  sessionfile.Source       `json:"source"`
-	Policy  string                   `json:"policy"`
-	Tokens  sessionfile.Budget       `json:"tokens"`
-	Levers  []sessionfile.LeverShare `json:"levers"`
-	Folds   []sessionfile.Fold       `json:"folds"`
-	Cache   fold.CacheCost           `json:"cache"`
-	Warning string                   `json:"warning,omitempty"`
+	Format  string               `json:"format"`
+	Source  sessionfile.Source   `json:"source"`
+	Policy  string               `json:"policy"`
+	Tokens  sessionfile.Budget   `json:"tokens"`
+	Levers  []library.LeverShare `json:"levers"`
+	Folds   []sessionfile.Fold   `json:"folds"`
+	Cache   fold.CacheCost       `json:"cache"`
+	Warning string               `json:"warning,omitempty"`
 
 	folds []*fold.Fold
 	whats map[transcript.BlockRef]string
@@ -171,9 +172,9 @@ func planOf(r *sessionfile.Folded, all bool) *planJSON {
 	}
 	return &planJSON{
 		Format: "pleat/plan/1", Source: r.File.Source(), Policy: r.Policy, Tokens: r.Tokens(),
-		Levers: sessionfile.ByLever(r.Report.Folds), Folds: sessionfile.Folds(r.Report.Folds),
+		Levers: library.ByLever(r.Report.Folds), Folds: sessionfile.Folds(r.Report.Folds),
 		Cache: cache, Warning: r.Warning,
-		folds: r.Report.Folds, whats: sessionfile.Whats(r.Session), all: all,
+		folds: r.Report.Folds, whats: library.Whats(r.Session), all: all,
 	}
 }
 
@@ -213,7 +214,7 @@ func (j *planJSON) Print(p *term.Page) {
 	printFolds(p, folds, "", j.whats)
 }
 
-func printLevers(p *term.Page, shares []sessionfile.LeverShare) {
+func printLevers(p *term.Page, shares []library.LeverShare) {
 	most := 1
 	for _, l := range shares {
 		most = max(most, l.Before)

@@ -28,7 +28,7 @@ type replayJSON struct {
 	Epochs []epochJSON        `json:"epochs"`
 
 	whats map[transcript.BlockRef]string
-	all   bool             // for people: list the folds of every epoch
+	all   bool // for people: list the folds of every epoch
 }
 
 type sideJSON struct {
@@ -39,15 +39,15 @@ type sideJSON struct {
 
 // epochJSON is what one epoch did.
 type epochJSON struct {
-	Epoch   int                      `json:"epoch"`
-	Message int                      `json:"message"` // opened before the answer that is this message, from 1
-	Trigger fold.Trigger             `json:"trigger"`
-	Before  int                      `json:"tokens_before"`
-	After   int                      `json:"tokens_after"`
-	Removed fold.Parts               `json:"removed"` // tokens; negative: added
-	Levers  []sessionfile.LeverShare `json:"levers"`
-	Folds   []sessionfile.Fold       `json:"folds"`
-	Warning string                   `json:"warning,omitempty"`
+	Epoch   int                  `json:"epoch"`
+	Message int                  `json:"message"` // opened before the answer that is this message, from 1
+	Trigger fold.Trigger         `json:"trigger"`
+	Before  int                  `json:"tokens_before"`
+	After   int                  `json:"tokens_after"`
+	Removed fold.Parts           `json:"removed"` // tokens; negative: added
+	Levers  []library.LeverShare `json:"levers"`
+	Folds   []sessionfile.Fold   `json:"folds"`
+	Warning string               `json:"warning,omitempty"`
 
 	folds []*fold.Fold
 }
@@ -113,7 +113,7 @@ func (j *replayJSON) fill(ctx context.Context, f *sessionfile.File, tell *term.P
 	}
 	snap := s.Snapshot()
 	j.Before = sideJSON{f.Count, whole.Total(), whole}
-	j.whats = sessionfile.Whats(s)
+	j.whats = library.Whats(s)
 	j.After = sideJSON{len(v.Messages), snap.Parts.Total(), snap.Parts}
 	return nil
 }
@@ -134,7 +134,7 @@ func wholeParts(ctx context.Context, f *sessionfile.File, opts pleat.Options, te
 func epochOf(e pleat.Event, before fold.Snapshot, at int) epochJSON {
 	j := epochJSON{
 		Epoch: e.Plan.Epoch, Message: at, Trigger: e.Plan.Trigger, Before: e.Plan.Before, After: e.Plan.After,
-		Levers: sessionfile.ByLever(e.Plan.Folds), Folds: sessionfile.Folds(e.Plan.Folds),
+		Levers: library.ByLever(e.Plan.Folds), Folds: sessionfile.Folds(e.Plan.Folds),
 		Warning: e.Plan.Warning, folds: e.Plan.Folds,
 	}
 	if e.Snapshot != nil {

@@ -9,7 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -84,8 +83,7 @@ func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
 		}
 	}
 	if found != nil {
-		near := s.Ledger(ledger.Filter{FromMessage: max(found.Start-50, 0), ToMessage: found.End + 1})
-		p.Fold = &foldRows([]*fold.Fold{found}, near)[0]
+		p.Fold = &foldRows([]*fold.Fold{found}, s)[0]
 	}
 }
 

@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 )
@@ -54,10 +53,8 @@ type outcome struct {
 
 // leverRow is what one lever does.
 type leverRow struct {
-	Lever         string
-	Folds         int
-	Before, After int
-	of            int
+	library.LeverShare
+	of int
 }
 
 // Share is the row's bar.
@@ -228,22 +225,14 @@ const planRows = 40
 
 func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
 	saved := 0
-	for i, f := range folds {
-		j := slices.IndexFunc(o.Levers, func(l leverRow) bool { return l.Lever == f.Lever })
-		if j < 0 {
-			j = len(o.Levers)
-			o.Levers = append(o.Levers, leverRow{Lever: f.Lever})
-		}
-		o.Levers[j].Folds++
-		o.Levers[j].Before += folds[i].Before
-		o.Levers[j].After += folds[i].After
-		saved += folds[i].Before - folds[i].After
+	for _, f := range folds {
+		saved += f.Before - f.After
+	}
+	for _, l := range library.ByLever(folds) {
+		o.Levers = append(o.Levers, leverRow{l, saved})
 	}
 	slices.SortStableFunc(o.Levers, func(a, b leverRow) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
-	for i := range o.Levers {
-		o.Levers[i].of = saved
-	}
 	slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	o.All = len(folds)
-	o.Folds = foldRows(folds[:min(len(folds), planRows)], s.Ledger(ledger.Filter{}))
+	o.Folds = foldRows(folds[:min(len(folds), planRows)], s)
 }

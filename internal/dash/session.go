@@ -119,7 +119,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	folds, pg := pageOf(rep.Folds, number(r.URL.Query().Get("from")), listRows, func(from int) string {
 		return link("session", "s", f.Item.ID, "from", from) + "#folds"
 	})
-	p.Folds, p.Pager = foldRows(folds, calls), pg
+	p.Folds, p.Pager = foldRows(folds, s), pg
 	f.Title, f.Body = "Session", p
 	return nil
 }
@@ -241,7 +241,6 @@ func (t toolShare) Share() share { return share{Tokens: int(t.Shown), Of: int(t.
 
 // toolsOf adds up results by tool, those that fill the window first.
 func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
-	hidden := hiddenBy(rep.Folds)
 	m := make(map[string]*toolShare)
 	for i := range calls {
 		c := &calls[i]
@@ -254,7 +253,7 @@ func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
 		if c.Outcome == toolcall.Failed {
 			t.Failed++
 		}
-		if c.Outcome != toolcall.Unanswered && hidden(c.Result) {
+		if c.Outcome != toolcall.Unanswered && library.Hiding(rep.Folds, c.Result) != nil {
 			t.Folded += int64(c.Bytes)
 		} else {
 			t.Shown += int64(c.Bytes)
@@ -275,23 +274,6 @@ func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
 	return list
 }
 
-// hiddenBy reports whether folds hide a block.
-func hiddenBy(folds []*fold.Fold) func(transcript.BlockRef) bool {
-	blocks := make(map[transcript.BlockRef]bool)
-	var spans []*fold.Fold
-	for _, f := range folds {
-		if f.Whole() {
-			spans = append(spans, f)
-		} else {
-			blocks[transcript.BlockRef{Message: f.Start, Block: f.Block}] = true
-		}
-	}
-	return func(ref transcript.BlockRef) bool {
-		hides := func(f *fold.Fold) bool { return f.Start <= ref.Message && ref.Message < f.End }
-		return blocks[ref] || slices.ContainsFunc(spans, hides)
-	}
-}
-
 // foldRow is a fold in a list.
 type foldRow struct {
 	*fold.Fold
@@ -301,13 +283,8 @@ type foldRow struct {
 }
 
 // foldRows describes folds: single results by the call that they answer.
-func foldRows(folds []*fold.Fold, calls []ledger.Entry) []foldRow {
-	whats := make(map[transcript.BlockRef]string)
-	for i := range calls {
-		if calls[i].Outcome != toolcall.Unanswered {
-			whats[calls[i].Result] = calls[i].Tool + " " + calls[i].Args
-		}
-	}
+func foldRows(folds []*fold.Fold, s *pleat.Session) []foldRow {
+	whats := library.Whats(s)
 	rows := make([]foldRow, 0, len(folds))
 	for _, f := range folds {
 		row := foldRow{Fold: f, Where: fmt.Sprintf("%d–%d", f.Start+1, f.End), Saves: f.Before - f.After}

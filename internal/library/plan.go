@@ -1,11 +1,17 @@
 package library
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Planned are the options of a session that is folded to one budget after the other for people
@@ -69,4 +75,53 @@ var Triggers = map[fold.Trigger]string{
 	fold.TriggerCliff:   "a price step is near",
 	fold.TriggerTurn:    "the policy folds before every request",
 	fold.TriggerIllegal: "the provider would refuse what was sent before",
+}
+
+// LeverShare is what one lever did.
+type LeverShare struct {
+	Lever  string `json:"lever"`
+	Folds  int    `json:"folds"`
+	Before int    `json:"tokens_before"`
+	After  int    `json:"tokens_after"`
+}
+
+// ByLever sums up folds by lever, in the order in which the levers are pulled.
+func ByLever(folds []*fold.Fold) []LeverShare {
+	list := []LeverShare{}
+	for _, f := range folds {
+		i := slices.IndexFunc(list, func(s LeverShare) bool { return s.Lever == f.Lever })
+		if i < 0 {
+			i = len(list)
+			list = append(list, LeverShare{Lever: f.Lever})
+		}
+		list[i].Folds++
+		list[i].Before += f.Before
+		list[i].After += f.After
+	}
+	order := fold.Steps(lever.All()).Names()
+	slices.SortStableFunc(list, func(a, b LeverShare) int {
+		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
+	})
+	return list
+}
+
+// Whats maps every tool result to a description of its call.
+func Whats(s *pleat.Session) map[transcript.BlockRef]string {
+	whats := make(map[transcript.BlockRef]string)
+	for _, e := range s.Ledger(ledger.Filter{}) {
+		if e.Outcome != toolcall.Unanswered {
+			whats[e.Result] = e.Tool + " " + e.Args
+		}
+	}
+	return whats
+}
+
+// Hiding finds the fold that a block is in; nil: none.
+func Hiding(folds []*fold.Fold, ref transcript.BlockRef) *fold.Fold {
+	for _, f := range folds {
+		if ref.Message >= f.Start && ref.Message < f.End && (f.Block < 0 || f.Block == ref.Block) {
+			return f
+		}
+	}
+	return nil
 }

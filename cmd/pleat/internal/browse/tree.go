@@ -64,7 +64,7 @@ type branch struct {
 
 // grow makes the tree. A turn begins where a person speaks.
 func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
-	calls := sessionfile.Whats(s)
+	calls := library.Whats(s)
 	var turn *branch
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
@@ -88,7 +88,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
 			kid := &branch{
-				depth: 1, ref: ref, text: d.Text, fold: hiding(folds, ref),
+				depth: 1, ref: ref, text: d.Text, fold: library.Hiding(folds, ref),
 				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
 					"(no text)"))),
 			}
@@ -98,16 +98,6 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 	}
 	if turn == nil {
 		return fmt.Errorf("there is nothing to look at in %s", b.name)
-	}
-	return nil
-}
-
-// hiding finds the fold that a block is in.
-func hiding(folds []*fold.Fold, ref transcript.BlockRef) *fold.Fold {
-	for _, f := range folds {
-		if ref.Message >= f.Start && ref.Message < f.End && (f.Block < 0 || f.Block == ref.Block) {
-			return f
-		}
 	}
 	return nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -133,26 +132,6 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 	}
 }
 
-// ByLever sums up folds by lever, in the order in which the levers are pulled.
-func ByLever(folds []*fold.Fold) []LeverShare {
-	list := []LeverShare{}
-	for _, f := range folds {
-		i := slices.IndexFunc(list, func(s LeverShare) bool { return s.Lever == f.Lever })
-		if i < 0 {
-			i = len(list)
-			list = append(list, LeverShare{Lever: f.Lever})
-		}
-		list[i].Folds++
-		list[i].Before += f.Before
-		list[i].After += f.After
-	}
-	order := fold.Steps(lever.All()).Names()
-	slices.SortStableFunc(list, func(a, b LeverShare) int {
-		return cmp.Compare(slices.Index(order, a.Lever), slices.Index(order, b.Lever))
-	})
-	return list
-}
-
 // open opens the file's session in the store and prepares it for folding: all messages are
 // there, and no epoch is in force. An earlier run may have folded it to another budget.
 func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
@@ -204,7 +183,7 @@ func (r *Folded) Tell(p *term.Console) {
 	if len(rep.Folds) == 0 {
 		p.Note("nothing was folded: %s\n", WhyNot(r.Tokens(), r.Policy))
 	}
-	for _, l := range ByLever(rep.Folds) {
+	for _, l := range library.ByLever(rep.Folds) {
 		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),
 			term.Thousands(l.After))
 	}

@@ -6,8 +6,8 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -28,12 +28,12 @@ type compactJSON struct {
 
 // reportJSON is the engine's report without the folds.
 type reportJSON struct {
-	Messages int            `json:"messages"` // in the session
-	Shown    int            `json:"shown"`    // in the view
-	Levers   []LeverShare   `json:"levers"`
-	Epochs   []pleat.Epoch  `json:"epochs"`
-	Snapshot fold.Snapshot  `json:"snapshot"`
-	Cache    fold.CacheCost `json:"cache"`
+	Messages int                  `json:"messages"` // in the session
+	Shown    int                  `json:"shown"`    // in the view
+	Levers   []library.LeverShare `json:"levers"`
+	Epochs   []pleat.Epoch        `json:"epochs"`
+	Snapshot fold.Snapshot        `json:"snapshot"`
+	Cache    fold.CacheCost       `json:"cache"`
 	// Digests says who wrote each digest that a model was asked for, and if code did, why.
 	Digests []digest.Report `json:"digests,omitempty"`
 	Warning string          `json:"warning,omitempty"`
@@ -123,14 +123,6 @@ type Fold struct {
 	Lines    int             `json:"lines"`
 }
 
-// LeverShare is what one lever did.
-type LeverShare struct {
-	Lever  string `json:"lever"`
-	Folds  int    `json:"folds"`
-	Before int    `json:"tokens_before"`
-	After  int    `json:"tokens_after"`
-}
-
 // PartNames are the parts of a view in the order in which they are shown.
 func PartNames(p fold.Parts) []Share {
 	return []Share{
@@ -147,15 +139,4 @@ func PartNames(p fold.Parts) []Share {
 		{Name: "page: ledger", Tokens: p.Ledger},
 		{Name: "page: the rest", Tokens: p.Digest},
 	}
-}
-
-// Whats maps every tool result to a description of its call.
-func Whats(s *pleat.Session) map[transcript.BlockRef]string {
-	whats := make(map[transcript.BlockRef]string)
-	for _, e := range s.Ledger(ledger.Filter{}) {
-		if e.Outcome != toolcall.Unanswered {
-			whats[e.Result] = e.Tool + " " + e.Args
-		}
-	}
-	return whats
 }

@@ -29,7 +29,7 @@ func writeViewJSON(w io.Writer, _ *term.Console, r *Folded) error {
 		Policy: r.Policy, Tokens: r.Tokens(),
 		Messages: view, Folds: Folds(rep.Folds), Ledger: Entries(r.Session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
 		Report: reportJSON{
-			rep.Messages, len(r.view.Messages), ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, rep.Digests,
+			rep.Messages, len(r.view.Messages), library.ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, rep.Digests,
 			r.Warning,
 		},
 	}
