@@ -1,5 +1,4 @@
-// Package browse shows a session as a tree to look around in, and beside what the model sees
-// of it.
+// Package browse shows a session as a tree to look around in.
 package browse
 
 import (
