@@ -56,12 +56,15 @@ Point the agent at it:
 "pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
 client. Keys are passed on, and neither stored nor logged.
 
-"pleat proxy start" runs it in the background with the flags that it is given, now and whenever
+"pleat proxy start" runs it in the background with the flags that it is given, now and when
 you log in: as a user unit of systemd, an agent of launchd or a scheduled task of Windows.
-"pleat proxy stop" ends that. "pleat status" shows its sessions and what they cost. "pleat proxy
-drain" makes it fold no new conversations, so that it can be stopped later without leaving one
-behind that no longer fits its window. To listen to other machines it needs a token: clients
-then add it to the address, http://HOST:4141/t/TOKEN, or send it as the header X-Pleat-Token. Draining needs a token of its own then: --drain-token-file.`,
+"pleat proxy stop" ends that. "pleat status" shows its sessions and what they cost. "pleat
+proxy drain" makes it fold no new conversations, so that it can be stopped later without
+leaving one behind that no longer fits its window.
+
+To listen to other machines it needs a token: clients then add it to the address,
+http://HOST:4141/t/TOKEN, or send it as the header X-Pleat-Token. Draining needs a token of its
+own then: --drain-token-file.`,
 		Example: `# for everything on this machine
 pleat proxy
 # the same in the background, also after the next login
