@@ -179,6 +179,9 @@ func (f *Finder) find(handle string) (transcript.Place, string, error) {
 	if n, err := strconv.Atoi(name); err == nil { // "#12"
 		return f.callNumbered(n)
 	}
+	if n, err := strconv.Atoi(strings.TrimPrefix(name, "m")); err == nil { // "m12", as digests name messages
+		return f.messageNumbered(n)
+	}
 	hint := "handles work only in the session that made them"
 	if near := f.near(name); len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
@@ -198,6 +201,20 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 	p, ok := f.Place(name)
 	if !ok {
 		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n, ledger.CallLabel(&e), store.ErrNotFound)
+	}
+	return p, name, nil
+}
+
+// messageNumbered finds the longest block of a message.
+func (f *Finder) messageNumbered(n int) (transcript.Place, string, error) {
+	if n < 1 || n > len(f.Facts()) {
+		has := text.Plural(len(f.Facts()), "message")
+		return transcript.Place{}, "", fmt.Errorf("there is no message %d in this session, which has %s: %w", n, has, store.ErrNotFound)
+	}
+	name := f.Facts().Longest(n - 1)
+	p, ok := f.Place(name)
+	if !ok {
+		return p, "", fmt.Errorf("message %d has nothing that was kept: %w", n, store.ErrNotFound)
 	}
 	return p, name, nil
 }

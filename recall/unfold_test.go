@@ -39,6 +39,7 @@ func TestUnfoldParts(t *testing.T) {
 		{"pattern with lines around", recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
 		{"a result by the number of its call", recall.UnfoldRequest{Handle: "#1", To: 1}, "[server]\n"},
 		{"a change by the number of its call", recall.UnfoldRequest{Handle: " #4]", Pattern: "^[-+]", Around: -1}, "-1048576\n+2097152"},
+		{"by the number of its message", recall.UnfoldRequest{Handle: "m3", To: 1}, "[server]\n"},
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

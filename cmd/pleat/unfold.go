@@ -33,12 +33,13 @@ type unfoldFlags struct {
 
 func unfoldCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "unfold HANDLE|CALL|path:FILE[@CALL]",
+		Use:   "unfold HANDLE|CALL|mMESSAGE|path:FILE[@CALL]",
 		Args:  takes(1, 1, "one handle, number of a call, or path: and a file"),
 		Short: "print something folded, byte for byte",
 		Long: `Prints what a handle stands for, exactly as it was. Stubs and search hits have handles. CALL is
 the number of a call in the ledger, and stands for what it changed in a file, or else for its
-result. The content is checked against the hash it was folded under.
+result; m12 is message 12, or the longest part of it. The content is checked against the hash
+it was folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
 edited; with @CALL, as it was after that call. If every line is certain, the output is the
@@ -141,7 +142,7 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	if _, err := regexp.Compile(f.grep); err != nil {
 		return r, fmt.Errorf("--grep: %w", err)
 	}
-	a, b, two := strings.Cut(f.lines, ":")
+	a, b, two := strings.Cut(strings.Replace(f.lines, "-", ":", 1), ":")
 	if !two {
 		b = a // one line
 	}

@@ -270,7 +270,18 @@ func (n *sourceNames) has(a gateName) bool {
 	case namePath:
 		return n.path(t)
 	}
-	return n.name(t)
+	return n.name(t) || n.member(a.text)
+}
+
+// member reports whether a name that ends like a file is a field of a type: the conversation has
+// both, and no file of the type's name.
+func (n *sourceNames) member(t string) bool {
+	owner, field, _ := strings.Cut(t, ".")
+	if owner == "" || text.ByteClass[owner[0]] != text.ByteUpper || !isIdentifier(owner, true) {
+		return false
+	}
+	owner, field = strings.ToLower(owner), strings.ToLower(field)
+	return n.word(owner, false) && n.word(field, false) && !strings.Contains(n.lower, owner+".")
 }
 
 func (n *sourceNames) hasNumber(a gateName) bool {

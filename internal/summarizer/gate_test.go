@@ -91,6 +91,25 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// A field of a type is no file that was made up.
+func TestGateMembers(t *testing.T) {
+	msgs := append(gated(), transcript.Assistant(transcript.Say("DefaultTextStyle has a color; PageView.tsx has some css.")))
+	for _, tt := range []struct {
+		in     string
+		struck bool
+	}{
+		{"- `DefaultTextStyle.color` is a function.", false},
+		{"- `DefaultTextStyle.width` is a function.", true},
+		{"- `PageView.css` has it.", true},
+		{"- `color.css` has it.", true},
+	} {
+		_, findings, _ := summarizer.CheckDigest(msgs, "- Port 8081 in fold_test.go with v1.26.3.\n"+tt.in)
+		if got := len(findings) > 0; got != tt.struck {
+			t.Errorf("%s: %v", tt.in, findings)
+		}
+	}
+}
+
 // Numbers of messages and calls are no inventions, however they are written. Without a word
 // for these, a number is one like any other.
 func TestGateRefs(t *testing.T) {
