@@ -122,8 +122,8 @@ func TestAppendError(t *testing.T) {
 		transcript.Results(transcript.Result("1", strings.Repeat("long ", 1000))),
 	}
 	err := a.Append(t.Context(), msgs...)
-	e, ok := errors.AsType[*pleat.AppendError](err)
-	if !ok || e.Added != 1 || e.Of != 2 || !errors.Is(err, store.ErrConflict) || a.Len() != 3 {
+	var e *pleat.AppendError
+	if !errors.As(err, &e) || e.Added != 1 || e.Of != 2 || !errors.Is(err, store.ErrConflict) || a.Len() != 3 {
 		t.Fatalf("%v: %+v, with %d messages; want 1 of 2 added and a conflict", err, e, a.Len())
 	}
 	if err := a.Append(t.Context(), msgs[e.Added:]...); err != nil || a.Len() != 4 {

@@ -302,9 +302,9 @@ func TestRetryAfter(t *testing.T) {
 
 func TestAPIErrorIsAnError(t *testing.T) {
 	err := fmt.Errorf("ask model: %w", model.ClassifyError(529, "", nil))
-	api, ok := errors.AsType[*model.APIError](err)
-	if !ok || !api.Retryable() || api.Overflow() {
-		t.Errorf("got %v, %v", api, ok)
+	var api *model.APIError
+	if !errors.As(err, &api) || !api.Retryable() || api.Overflow() {
+		t.Errorf("got %v", api)
 	}
 	page := model.ClassifyError(502, "", []byte(strings.Repeat("<p>é ", 100_000)))
 	if n := len(page.Error()); n > 1000 {

@@ -200,7 +200,8 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 // cause says why there is no reply, if the network is to blame: other errors are nobody else's
 // business.
 func cause(err error) string {
-	if e, ok := errors.AsType[*url.Error](err); ok { // its URL may have a key
+	var e *url.Error
+	if errors.As(err, &e) { // its URL may have a key
 		err = e.Err
 	}
 	var network net.Error

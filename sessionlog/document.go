@@ -24,7 +24,8 @@ func (l *Log) readDocument() (value, error) {
 		return v, nil
 	}
 	at := len(text)
-	if syntax, ok := errors.AsType[*jsonspan.SyntaxError](err); ok {
+	var syntax *jsonspan.SyntaxError
+	if errors.As(err, &syntax) {
 		at = syntax.Offset
 	}
 	l.broken = []Damage{{1 + bytes.Count(text[:at], []byte("\n")), fmt.Errorf("the document ends here: %w", err)}}

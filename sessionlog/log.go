@@ -122,8 +122,8 @@ func (l *Log) report(d Damage) {
 // skip reports damage and returns nil so that reading goes on. In strict mode it returns
 // the damage, and always any other error.
 func (l *Log) skip(err error, lineNum int) error {
-	damaged, ok := errors.AsType[damagedError](err)
-	if !ok {
+	var damaged damagedError
+	if !errors.As(err, &damaged) {
 		return err
 	}
 	d := Damage{lineNum, damaged.error}

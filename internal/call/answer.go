@@ -177,7 +177,8 @@ func ended(ctx, watched context.Context) *failure {
 	if ctx.Err() != nil {
 		return &failure{err: ctx.Err()}
 	}
-	if s, ok := errors.AsType[silence](context.Cause(watched)); ok {
+	var s silence
+	if errors.As(context.Cause(watched), &s) {
 		return &failure{err: fmt.Errorf("%w: %w", s, os.ErrDeadlineExceeded), again: true}
 	}
 	return nil
@@ -200,7 +201,8 @@ func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
 	if f := ended(ctx, watched); f != nil {
 		return f
 	}
-	if u, ok := errors.AsType[*url.Error](err); ok {
+	var u *url.Error
+	if errors.As(err, &u) {
 		err = fmt.Errorf("reach %s: %w", hostOf(u.URL), u.Err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
@@ -211,12 +213,13 @@ func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
 
 // hopeless reports whether another try to connect would fail for the same reason.
 func hopeless(err error) bool {
-	if dns, ok := errors.AsType[*net.DNSError](err); ok && dns.IsNotFound {
+	var dns *net.DNSError
+	if errors.As(err, &dns) && dns.IsNotFound {
 		return true
 	}
-	_, badName := errors.AsType[x509.HostnameError](err)
-	_, badAuthority := errors.AsType[x509.UnknownAuthorityError](err)
-	_, badCertificate := errors.AsType[x509.CertificateInvalidError](err)
+	badName := errors.As(err, new(x509.HostnameError))
+	badAuthority := errors.As(err, new(x509.UnknownAuthorityError))
+	badCertificate := errors.As(err, new(x509.CertificateInvalidError))
 	return badName || badAuthority || badCertificate
 }
 

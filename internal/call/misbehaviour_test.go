@@ -136,7 +136,8 @@ func (tt misbehaviour) check(t *testing.T, err error) {
 	if tt.is != nil && !errors.Is(err, tt.is) || !strings.Contains(err.Error(), tt.says) {
 		t.Errorf("got %v, want %v %q", err, tt.is, tt.says)
 	}
-	api, ok := errors.AsType[*model.APIError](err)
+	var api *model.APIError
+	ok := errors.As(err, &api)
 	switch {
 	case ok != (tt.kind != 0):
 		t.Errorf("an APIError: %t in %v", ok, err)
@@ -220,8 +221,8 @@ func TestDeadline(t *testing.T) {
 		defer cancel()
 		before := time.Now()
 		_, err := wires[0].client("http://model.test", hc, tuning{}).Generate(ctx, request("m"), nil)
-		api, ok := errors.AsType[*model.APIError](err)
-		if !ok || api.RetryAfter != time.Minute || time.Since(before) != 0 {
+		var api *model.APIError
+		if !errors.As(err, &api) || api.RetryAfter != time.Minute || time.Since(before) != 0 {
 			t.Errorf("got %v after %s", err, time.Since(before))
 		}
 	})

@@ -74,8 +74,8 @@ func reactive(t *testing.T, client model.Generator, mdl model.Model) {
 		t.Fatal(err)
 	}
 	_, err = ask(v)
-	api, ok := errors.AsType[*model.APIError](err)
-	if !ok || api.Kind != model.ErrorTooLong {
+	var api *model.APIError
+	if !errors.As(err, &api) || api.Kind != model.ErrorTooLong {
 		t.Fatalf("the first view was not refused as too long: %v", err)
 	}
 	if v, err = s.Refused(ctx, api); err != nil {

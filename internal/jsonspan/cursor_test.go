@@ -107,8 +107,8 @@ func TestSyntaxErrors(t *testing.T) {
 		{`[1,/**/2]`, 3},
 	} {
 		_, err := skipAll(tt.text, Limits{})
-		se, ok := errors.AsType[*SyntaxError](err)
-		if !ok {
+		var se *SyntaxError
+		if !errors.As(err, &se) {
 			t.Errorf("%q: error %v, want a SyntaxError", tt.text, err)
 		} else if se.Offset != tt.offset {
 			t.Errorf("%q: offset %d, want %d (%v)", tt.text, se.Offset, tt.offset, err)
@@ -204,8 +204,8 @@ func TestKindErrors(t *testing.T) {
 	} {
 		c := New([]byte(tt.text))
 		tt.call(c)
-		got, ok := errors.AsType[*KindError](c.Err())
-		if !ok || *got != tt.want {
+		var got *KindError
+		if !errors.As(c.Err(), &got) || *got != tt.want {
 			t.Errorf("%s: error %v, want %v", tt.text, c.Err(), &tt.want)
 		}
 		if span := c.Skip(); !span.IsZero() || c.End() != c.Err() {

@@ -82,7 +82,7 @@ func TestValueValid(t *testing.T) {
 			t.Errorf("Valid(%v) of %.20s: %v", tt.kind, tt.text, err)
 		}
 	}
-	if _, ok := errors.AsType[*KindError](Value("[]").Valid(Object)); !ok {
+	if !errors.As(Value("[]").Valid(Object), new(*KindError)) {
 		t.Error("an array is refused for something else than its kind")
 	}
 }

@@ -151,7 +151,8 @@ func (p *prober) ask(ctx context.Context, path string, body, into any) error {
 	}
 	resp, err := p.http.Do(req)
 	if err != nil {
-		if u, ok := errors.AsType[*url.Error](err); ok {
+		var u *url.Error
+		if errors.As(err, &u) {
 			err = u.Err
 		}
 		return err

@@ -131,16 +131,16 @@ func wrongText(findings []digest.Finding, err error) string {
 
 // hopeless reports whether asking again cannot help.
 func hopeless(err error) bool {
-	e, ok := errors.AsType[*model.APIError](err)
-	return ok && slices.Contains([]model.ErrorKind{
+	var e *model.APIError
+	return errors.As(err, &e) && slices.Contains([]model.ErrorKind{
 		model.ErrorAuth, model.ErrorPermission, model.ErrorBilling, model.ErrorNotFound, model.ErrorRefused,
 	}, e.Kind)
 }
 
 // adapt makes the next request smaller if the last one was too long.
 func (j *writer) adapt(err error) {
-	e, ok := errors.AsType[*model.APIError](err)
-	if !ok || !e.Overflow() {
+	var e *model.APIError
+	if !errors.As(err, &e) || !e.Overflow() {
 		return
 	}
 	if j.forked {
@@ -157,9 +157,9 @@ func (j *writer) adapt(err error) {
 // dropHead leaves the oldest groups of turns out of a summary whose request was too long: as
 // many as the error's numbers say, else a fifth. It reports whether asking again makes sense.
 func (j *writer) dropHead(err error) bool {
-	e, ok := errors.AsType[*model.APIError](err)
+	var e *model.APIError
 	left := j.Source.shownGroups() - j.drop
-	if !ok || !e.Overflow() || left <= 1 || j.drops == maxDrops {
+	if !errors.As(err, &e) || !e.Overflow() || left <= 1 || j.drops == maxDrops {
 		return false
 	}
 	n := left / 5
@@ -208,7 +208,8 @@ func (j *writer) try(ctx context.Context, r rung, wrong []digest.Finding) (strin
 // the gate.
 func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []digest.Finding, error) {
 	reply, err := j.call(ctx, req)
-	if e, ok := errors.AsType[*model.APIError](err); ok && e.Kind == model.ErrorInvalid && req.Temperature != nil {
+	var e *model.APIError
+	if errors.As(err, &e) && e.Kind == model.ErrorInvalid && req.Temperature != nil {
 		req.Temperature = nil // a model that nobody knows may not take one
 		reply, err = j.call(ctx, req)
 	}
@@ -271,7 +272,8 @@ func (j *writer) spend(u model.Usage) {
 // broken reports whether the same request may succeed: the stream broke off, or the
 // provider says so.
 func broken(err error) bool {
-	if e, ok := errors.AsType[*model.APIError](err); ok {
+	var e *model.APIError
+	if errors.As(err, &e) {
 		return e.Retryable()
 	}
 	return !errors.Is(err, ErrSpent)
@@ -279,8 +281,8 @@ func broken(err error) bool {
 
 // pause waits as long as the provider asks, at least a second if it answered with an error.
 func pause(ctx context.Context, err error) error {
-	e, ok := errors.AsType[*model.APIError](err)
-	if !ok {
+	var e *model.APIError
+	if !errors.As(err, &e) {
 		return nil
 	}
 	t := time.NewTimer(max(e.Wait(time.Now()), time.Second))
