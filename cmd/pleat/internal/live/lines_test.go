@@ -12,7 +12,9 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
 )
 
 // screenLog is what a terminal was sent.
@@ -207,5 +209,29 @@ func TestChanges(t *testing.T) {
 	}
 	if want := []string{"  - b", "  + x", "  + y"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// A compaction is named where a summary was written: placeholders and snips are none.
+func TestCompactionsAreNamed(t *testing.T) {
+	for _, c := range []struct {
+		trigger fold.Trigger
+		by      string
+		want    string
+	}{
+		{fold.TriggerRed, "", ""},
+		{fold.TriggerRed, "code", "[auto compact]"},
+		{fold.TriggerAsked, "", ""},
+		{fold.TriggerAsked, "notes", "[manual compact]"},
+		{fold.TriggerRefused, "model", "[reactive compact]"},
+		{fold.TriggerIdle, "", "[time-based micro compact]"},
+	} {
+		var out strings.Builder
+		r := newRunScreen(&term.Console{Stdout: &out, Getenv: func(string) string { return "" }})
+		plan := &fold.Plan{Trigger: c.trigger, Epoch: 1, Folds: []*fold.Fold{{By: c.by}}}
+		r.observe(agent.Event{Kind: agent.EventEpoch, Plan: plan, Snapshot: &fold.Snapshot{}})
+		if got := strings.TrimSpace(out.String()); !strings.HasSuffix(got, strings.TrimSpace("epoch 1 "+c.want)) {
+			t.Errorf("%s, written by %q: %s", c.trigger, c.by, got)
+		}
 	}
 }

@@ -104,7 +104,8 @@ func (r *runScreen) observe(e agent.Event) {
 		}
 		line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
 			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
-		if name := occasions[p.Trigger]; name != "" {
+		paged := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.By != "" })
+		if name := occasions[p.Trigger]; name != "" && (paged || p.Trigger == fold.TriggerIdle) {
 			line += " [" + name + "]"
 		}
 		r.line(indent + r.s.Bold(line))
@@ -132,7 +133,8 @@ func (r *runScreen) observe(e agent.Event) {
 	}
 }
 
-// occasions are the names that texts on compaction have for the occasions of an epoch.
+// occasions are the names that texts on compaction have for the occasions of an epoch. But for the last, they mean that
+// a summary was written, not only placeholders.
 var occasions = map[fold.Trigger]string{
 	fold.TriggerRed: "auto compact", fold.TriggerAsked: "manual compact", fold.TriggerRefused: "reactive compact",
 	fold.TriggerIdle: "time-based micro compact",
