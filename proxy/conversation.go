@@ -1,7 +1,9 @@
 package proxy
 
 import (
+	"bufio"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -361,7 +363,8 @@ func countWhile[E any](list []E, has func(E) bool) int {
 // saidHash is the hash of what an answer says, whatever form its client gives it: its text
 // without space, and its calls, without ours.
 func saidHash(list []transcript.Message, own func(name string) bool) string {
-	var text []byte
+	sum := sha256.New()
+	text := bufio.NewWriter(sum)
 	for _, m := range list {
 		if m.Role() != transcript.RoleAssistant {
 			continue
@@ -371,17 +374,18 @@ func saidHash(list []transcript.Message, own func(name string) bool) string {
 			case transcript.Text:
 				for _, r := range b.Text.String() {
 					if r > ' ' && r != '\u00a0' {
-						text = append(text, string(r)...)
+						_, _ = text.WriteRune(r)
 					}
 				}
 			case transcript.ToolCall:
 				if !own(b.Name) {
-					text = append(append(append(text, 0), b.ID...), 0)
+					_, _ = text.WriteString("\x00" + b.ID + "\x00")
 				}
 			}
 		}
 	}
-	return transcript.HashOf(text).String()
+	_ = text.Flush() // a hash takes everything
+	return transcript.Hash(sum.Sum(nil)).String()
 }
 
 // view turns a view of the transcript into one of the request's messages. Messages that

@@ -99,6 +99,8 @@ const (
 	proofID    = 12 // characters of a call's id that nobody else can know
 	proofLines = 4  // lines of an answer that are remembered, the longest
 	opening    = 4  // messages of a conversation in which a summary may be
+
+	longestSummary = 256 << 10 // bytes; a longer answer is none
 )
 
 // saidLabels are the labels under which answers with the lines of a text are found, of the
@@ -108,8 +110,11 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
-		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords {
+		words := 0
+		for range strings.FieldsFuncSeq(line, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			words++
+		}
+		if utf8.RuneCountInString(line) >= proofLine && words >= proofWords {
 			lines = append(lines, line)
 		}
 	}
@@ -129,7 +134,7 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 func openingText(req *request) string {
 	var b strings.Builder
 	for i, m := range req.messages[req.leading():] {
-		if i == opening || b.Len() > 1<<18 {
+		if i == opening || b.Len() > longestSummary {
 			break
 		}
 		b.WriteString(m.Text() + "\n")
@@ -188,12 +193,15 @@ func (rw *rewriter) reopen(
 // heard remembers an answer without calls, which may be a summary that the client begins
 // its next conversation with.
 func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply) error {
-	var text strings.Builder
-	for _, m := range reply.Messages {
-		text.WriteString(m.Text() + "\n")
-	}
 	if c == nil || len(transcript.Unanswered(reply.Messages...)) > 0 {
 		return nil
+	}
+	var text strings.Builder
+	for _, m := range reply.Messages {
+		if text.Len()+len(m.Raw()) > longestSummary {
+			return nil
+		}
+		text.WriteString(m.Text() + "\n")
 	}
 	labels := x.from.saidLabels(text.String(), proofLines, x.req.quotes)
 	if len(labels) == 0 {

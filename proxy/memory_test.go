@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -112,6 +114,43 @@ func TestMemoryOfReplies(t *testing.T) {
 	resp.Body.Close()
 	if err == nil || !bytes.Contains(got, []byte("overloaded_error")) {
 		t.Errorf("a stream without end: %d bytes, %v", len(got), err)
+	}
+}
+
+// A large answer is read without being copied many times.
+func TestMemoryOfAnswers(t *testing.T) {
+	text := strings.Repeat("These are words of a long answer. ", 1<<17)
+	answer := `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"` + text +
+		`"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}`
+	up := roundTripper(func(r *http.Request) (*http.Response, error) {
+		resp := refusal(r, http.StatusOK, nil)
+		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(answer)), int64(len(answer))
+		return resp, nil
+	})
+	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt("http://127.0.0.1:1"), Transport: up})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	ask := func(talk string) uint64 {
+		a := newAgent(messages, "", talk)
+		a.streams = false
+		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/messages", bytes.NewReader(a.body()))
+		r.URL.Scheme, r.URL.Host = "", ""
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		w := httptest.NewRecorder()
+		w.Body = nil
+		h.ServeHTTP(w, r)
+		runtime.ReadMemStats(&after)
+		if w.Code != http.StatusOK {
+			t.Fatalf("status %d", w.Code)
+		}
+		return after.TotalAlloc - before.TotalAlloc
+	}
+	ask("Load the vocabulary.")
+	if took := ask("Say much."); took > 8*uint64(len(answer)) {
+		t.Errorf("an answer of %d bytes took %d bytes", len(answer), took)
 	}
 }
 
