@@ -63,7 +63,7 @@ def said(method, path, headers, body):
             whole = json.loads(body)
             whole["tools"] = [t for t in whole["tools"] if not (t.get("name") or t.get("function", {}).get("name")) in OURS]
             body = json.dumps(whole).encode()
-        except (ValueError, TypeError, AttributeError):
+        except (ValueError, TypeError, AttributeError, KeyError):
             pass
     return json.dumps([method, path, hashlib.sha256(body).hexdigest(), headers], sort_keys=True)
 
