@@ -47,9 +47,9 @@ type size struct {
 // Pins are shown whether they fit or not, and leave what people typed at least half of the
 // budget; of the newest message at least the beginning and the end are shown. Where all that
 // was typed fits the budget, it is all there; then pastes are shown whole as far as there is
-// room for them, the shortest first. Where it does not fit, each message first gets a share,
-// from the newest to the oldest; what is left then goes to those that were cut, the shortest
-// first. What is cut or left out is marked and has its handle. It returns "" when there is
+// room for them, the shortest first. Where it does not fit, short messages have half of the
+// room, then each message gets a share, from the newest to the oldest; what is left goes to
+// those that were cut, the shortest first. What is cut or left out is marked and has its handle. It returns "" when there is
 // nothing to show.
 func (w *Words) Render(o RenderOptions) string {
 	p := newPage(o)
@@ -152,14 +152,13 @@ func (p *page) say(w *Words) []*entry {
 		}
 		list = append(list, &entry{at: i, size: p.size(w, i)})
 	}
-	for k, e := range list {
-		share := min(p.o.Budget/saidShares, p.room)
-		if k == 0 {
-			share = max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways)
-		}
-		p.sayIn(w, e, share)
-		if k == 0 && e.took == 0 {
-			p.sayAlways(w, e)
+	if len(list) > 0 {
+		p.sayNewest(w, list[0])
+		p.sayShort(w, list[1:])
+	}
+	for _, e := range list {
+		if e.took == 0 {
+			p.sayIn(w, e, min(p.o.Budget/saidShares, p.room))
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.size.whole, b.size.whole) })
@@ -172,6 +171,25 @@ func (p *page) say(w *Words) []*entry {
 		}
 	}
 	return list
+}
+
+func (p *page) sayNewest(w *Words, e *entry) {
+	p.sayIn(w, e, max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways))
+	if e.took == 0 {
+		p.sayAlways(w, e)
+	}
+}
+
+// sayShort shows short messages, the newest first, in half of the room: a rule is mostly short,
+// and old long messages say more about what was than about what holds.
+func (p *page) sayShort(w *Words, list []*entry) {
+	room := p.room / 2
+	for _, e := range list {
+		if n := e.size.whole; n <= p.o.Budget/shortShare && n <= room {
+			p.sayIn(w, e, n)
+			room -= n
+		}
+	}
 }
 
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
@@ -197,6 +215,7 @@ const (
 	saidShares  = 12 // at first each may take budget/saidShares tokens
 	newestShare = 3  // the newest may take budget/newestShare tokens
 	newestLeast = 300
+	shortShare  = 40 // a message of budget/shortShare tokens is short
 
 	newestAlways = 80 // tokens of the newest, whatever the budget
 )

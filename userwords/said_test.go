@@ -445,3 +445,15 @@ func TestRenderNewestWords(t *testing.T) {
 		}
 	}
 }
+
+// A short message is shown beside many newer ones that are long.
+func TestRenderShortBesideLong(t *testing.T) {
+	const rule = "We move billing. Never change files under legacy/: they are frozen for the audit that ends in May."
+	said := []string{"u: " + rule, "a: OK."}
+	for range 40 {
+		said = append(said, "u: "+strings.Repeat("and here is one more thing to look at, ", 40), "a: Done.")
+	}
+	if got := listen(said...).Render(RenderOptions{Budget: 2_600}); !strings.Contains(got, rule) {
+		t.Errorf("got\n%.2000s", got)
+	}
+}
