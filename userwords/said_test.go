@@ -448,7 +448,8 @@ func TestRenderNewestWords(t *testing.T) {
 
 // A short message is shown beside many newer ones that are long.
 func TestRenderShortBesideLong(t *testing.T) {
-	const rule = "We move billing. Never change files under legacy/: they are frozen for the audit that ends in May."
+	const rule = "We move billing. Never change files under legacy/: they are frozen for the audit that ends in May, " +
+		"and nobody but Ines Okafor may lift that, not even for a line that is plainly wrong, so ask her first."
 	said := []string{"u: " + rule, "a: OK."}
 	for range 40 {
 		said = append(said, "u: "+strings.Repeat("and here is one more thing to look at, ", 40), "a: Done.")
