@@ -451,8 +451,8 @@ func TestRenderShortBesideLong(t *testing.T) {
 	const rule = "We move billing. Never change files under legacy/: they are frozen for the audit that ends in May, " +
 		"and nobody but Ines Okafor may lift that, not even for a line that is plainly wrong, so ask her first."
 	said := []string{"u: " + rule, "a: OK."}
-	for range 40 {
-		said = append(said, "u: "+strings.Repeat("and here is one more thing to look at, ", 40), "a: Done.")
+	for i := range 40 {
+		said = append(said, "u: "+strings.Repeat(fmt.Sprintf("look at module %d again, ", i), 60), "a: Done.")
 	}
 	if got := listen(said...).Render(RenderOptions{Budget: 2_600}); !strings.Contains(got, rule) {
 		t.Errorf("got\n%.2000s", got)
