@@ -79,7 +79,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	if opts.Model = f.Model; flags.Format.request { // the system prompt and the tools count too
 		opts.System, opts.Tools = f.Info.System, f.Info.Tools
 	}
-	opts.Budget = library.Fit(r.budget)
+	opts.Budget, opts.Project = library.Fit(r.budget), f.Info.Dir
 	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.Writer.Generator, flags.Writer.Model, true
 	if flags.Dir != "" {
 		w, err := agent.OpenWorkspace(flags.Dir)
