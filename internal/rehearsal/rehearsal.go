@@ -179,6 +179,8 @@ type scene struct {
 	last      []string // the newest results
 	Whole     bool     // a digest of everything is wanted
 	recalled  []string // results of recall tools that are shown, and the report
+	calls     []string // that are shown, or that a digest lists
+	more      int      // calls that a digest only counts
 }
 
 // A step is known by the ids of its calls, or by the line that a digest has about it. A digest
@@ -215,6 +217,7 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 			txt := b.Text.String()
 			at(stepLine.FindStringSubmatch(txt))
 			s.texts = append(s.texts, txt)
+			s.listed(txt)
 			if r := newestResults.FindStringSubmatch(txt); r != nil {
 				s.last = []string{r[1]}
 			}
@@ -224,6 +227,7 @@ func (s *scene) see(m transcript.Message, names map[string]string) {
 			}
 		case transcript.ToolCall:
 			names[b.ID] = b.Name
+			s.called(b.Name, b.Input.String())
 			at(stepID.FindStringSubmatch(b.ID))
 			var wrote struct{ Path, Content string }
 			if json.Unmarshal([]byte(b.Input.String()), &wrote) == nil && wrote.Path == "report.md" {

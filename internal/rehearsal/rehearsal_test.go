@@ -11,8 +11,10 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/rehearsal"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // rehearse plays the rehearsal in a folder and returns its answer and its events.
@@ -180,6 +182,30 @@ func TestRehearsalResumes(t *testing.T) {
 				t.Errorf("the answer is %s", res.Text)
 			}
 			return
+		}
+	}
+}
+
+// A summary lists the calls that its writer was given, also those that an earlier summary lists, and no others.
+func TestSummaryListsCalls(t *testing.T) {
+	t.Parallel()
+	const many = "Calls, in order: a 1; a 2; a 3; a 4; a 5; a 6; a 7; a 8; a 9; a 10; a 11"
+	for given, want := range map[string]string{
+		"[user] Look.": "No call is shown.",
+		`[assistant→tool] read_file({"path": "etc/hosts"})` + "\n" +
+			"[assistant→tool] compact({})": "Calls, in order: read_file etc/hosts; compact",
+		`(call) bash {"command":"df -h"}`:               "Calls, in order: bash df -h",
+		many + "; and 3 more\n(call) b {}\n(call) c {}": many + "; b; and 4 more",
+		`[{"role": "assistant", "content": [{"type": "tool_use", "name": "glob",` +
+			` "input": {"pattern": "*"}}]}]`: "Calls, in order: glob *",
+	} {
+		req := &model.Request{NoTools: true, Messages: []transcript.Message{transcript.User(given)}}
+		reply, err := (&rehearsal.Model{Scenario: "tight"}).Generate(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(reply.Messages[0].Text(), "\n"); got != want {
+			t.Errorf("%s\nis summarized as %q", given, got)
 		}
 	}
 }

@@ -243,6 +243,47 @@ func (s *scene) Gone(facts ...string) string {
 	return strings.Join(slices.DeleteFunc(facts, func(f string) bool { return len(s.Found(f)) > 0 }), ", ")
 }
 
+// Calls are given to who writes a digest as blocks, as JSON or as lines; a digest lists them in one line.
+var (
+	callLine     = regexp.MustCompile(`(?m)^(?:\(call\)|\[assistant→tool\]) (\w+)(.*)$`)
+	callsLine    = regexp.MustCompile(`(?m)^Calls, in order: (.*?)(?:; and (\d+) more)?$`)
+	mainArgument = regexp.MustCompile(`"(?:path|command|pattern|expression|key)": ?"([^"]{1,60})"`)
+)
+
+func (s *scene) called(tool, input string) {
+	if m := mainArgument.FindStringSubmatch(input); m != nil {
+		tool += " " + m[1]
+	}
+	s.calls = append(s.calls, tool)
+}
+
+// listed takes in the calls that a text tells of.
+func (s *scene) listed(txt string) {
+	for _, m := range callsLine.FindAllStringSubmatch(txt, -1) {
+		s.calls = append(s.calls, strings.Split(m[1], "; ")...)
+		s.more += number(m[2])
+	}
+	for _, m := range callLine.FindAllStringSubmatch(txt, -1) {
+		s.called(m[1], m[2])
+	}
+}
+
+// Calls lists the calls that are shown, the first twelve by name.
+func (s *scene) Calls() string {
+	list, more := s.calls, s.more
+	if len(list) > 12 {
+		list, more = list[:12], more+len(list)-12
+	}
+	if len(list) == 0 {
+		return "No call is shown."
+	}
+	line := "Calls, in order: " + strings.Join(list, "; ")
+	if more > 0 {
+		line += fmt.Sprintf("; and %d more", more)
+	}
+	return line
+}
+
 // Plays reports whether one of these scenarios is played.
 func (s *scene) Plays(names ...string) bool { return slices.Contains(names, s.scenario) }
 
