@@ -209,7 +209,8 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 func (f *Finder) messageNumbered(n int) (transcript.Place, string, error) {
 	if n < 1 || n > len(f.Facts()) {
 		has := text.Plural(len(f.Facts()), "message")
-		return transcript.Place{}, "", fmt.Errorf("there is no message %d in this session, which has %s: %w", n, has, store.ErrNotFound)
+		err := fmt.Errorf("there is no message %d in this session, which has %s: %w", n, has, store.ErrNotFound)
+		return transcript.Place{}, "", err
 	}
 	name := f.Facts().Longest(n - 1)
 	p, ok := f.Place(name)

@@ -35,8 +35,8 @@ type Telemetry struct {
 }
 
 // Usage is the help of --otel.
-const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318, or with \"-\" " +
-	"print them; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
+const Usage = "send OpenTelemetry traces to the OTLP/HTTP collector at `URL`, such as http://127.0.0.1:4318, " +
+	"or with \"-\" print them; else $OTEL_EXPORTER_OTLP_ENDPOINT, else none"
 
 // Start starts the exporter. Without an endpoint nothing is sent and nothing runs.
 func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, error) {
