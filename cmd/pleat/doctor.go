@@ -257,8 +257,8 @@ func (d *doctor) examineAgents(running bool) {
 		case err != nil:
 			d.add("agents", "wrong", err.Error(), "pleat setup "+c.name+" --undo, or change that")
 		case !d.pointsHere(path, c.keys):
-			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s any more", c.title, path, d.listen),
-				"pleat setup "+c.name+", or --undo")
+			d.add("agents", "wrong", fmt.Sprintf("%s was set up, but %s does not name %s", c.title, path, d.listen),
+				"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.name+" or --undo")
 		case !running:
 			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen),
 				"pleat proxy, or pleat setup "+c.name+" --undo")

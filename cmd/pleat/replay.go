@@ -201,7 +201,7 @@ func (j *replayJSON) printSides(p *term.Page) {
 		most = max(most, before[i].Tokens, after[i].Tokens)
 	}
 	const name = 18
-	room := (p.Width - 2 - name - 2*11 - 1) / 2
+	room := max((p.Width-2-name-2*11-1)/2, 0)
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s%11s%s%11s", term.Pad("tokens", name), "before", strings.Repeat(" ", room+1),
 		"after")))
 	for i := range before {

@@ -284,6 +284,7 @@ func (j *searchJSON) Print(p *term.Page) {
 	if len(j.Sessions) == 0 {
 		p.Line("nothing found in %s", term.Plural(j.Searched, "session"))
 	}
+	defer j.printNext(p)
 	for i, f := range j.Sessions {
 		if i > 0 {
 			p.Line("")
@@ -301,6 +302,17 @@ func (j *searchJSON) Print(p *term.Page) {
 		for _, h := range f.Hits {
 			p.Line("")
 			printHit(p, h)
+		}
+	}
+}
+
+// printNext says how a hit in a session file is shown whole: the store may not have it.
+func (j *searchJSON) printNext(p *term.Page) {
+	for _, f := range j.Sessions {
+		if f.File != "" && len(f.Hits) > 0 {
+			p.Line("")
+			p.Hang("", "all of the first: pleat unfold "+f.Hits[0].Handle+" --in "+cmp.Or(f.Session, f.File))
+			return
 		}
 	}
 }

@@ -76,9 +76,12 @@ pleat setup claude --undo`,
 		}
 		path, keys := agent.path(p.Getenv), agent.pointTo(base)
 		flags := agent.upstreams(path, keys)
+		if u.Port() != "" && u.Port() != "4141" {
+			flags += " --listen " + u.Host
+		}
 		edit.done = agent.title + " sends its requests to " + base + " from now on, and works only while the proxy runs: " +
 			"pleat proxy start" + flags + "\nTo take it back: pleat setup " + agent.name + " --undo"
-		if flags != "" && !edit.undo {
+		if strings.Contains(flags, "--upstream") && !edit.undo {
 			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
 		}
 		if err := edit.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {

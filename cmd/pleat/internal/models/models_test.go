@@ -184,7 +184,7 @@ func TestProviderKey(t *testing.T) {
 		reply, err := p.Generator.Generate(t.Context(),
 			&model.Request{Messages: []transcript.Message{transcript.User("hello")}}, nil)
 		if err != nil || reply.Messages[0].Text() != "hi" || got != tt.want {
-			t.Errorf("base %q: got %q, %v; sent %q, want %q", tt.base, reply.Messages, err, got, tt.want)
+			t.Errorf("base %q: got %v, %v; sent %q, want %q", tt.base, reply.Messages, err, got, tt.want)
 		}
 	}
 	if _, ok, err := Find(t.Context(), envOf("OPENAI_API_KEY", "o", "OPENAI_BASE_URL", "https://gate.test/v1")); ok ||

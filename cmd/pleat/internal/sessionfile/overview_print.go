@@ -200,7 +200,7 @@ func (o *overviewJSON) printTools(p *term.Page) {
 	}
 	p.Head("Tokens by tool", note)
 	name := min(max(term.Widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
-	room := p.Width - 2 - name - 1 - 7 - 8 - 11 - 6
+	room := max(p.Width-2-name-1-7-8-11-6, 0)
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed", strings.Repeat(" ", room+1),
 		"tokens")))
 	for _, t := range o.Tools {
