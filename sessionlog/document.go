@@ -18,7 +18,7 @@ func (l *Log) readDocument() (value, error) {
 	if err := l.src.readAt(text, 0); err != nil && l.src.size > 0 {
 		return value{}, err
 	}
-	text = trimBOM(text)
+	text = messageList(trimBOM(text))
 	v, err := parse(text)
 	if err == nil {
 		return v, nil
@@ -31,6 +31,16 @@ func (l *Log) readDocument() (value, error) {
 	l.broken = []Damage{{1 + bytes.Count(text[:at], []byte("\n")), fmt.Errorf("the document ends here: %w", err)}}
 	v, _ = parse(salvage(text[:at])) // if nothing is left, no format will fit
 	return v, nil
+}
+
+// messageList makes a list of a text whose lines are messages, as programs dump theirs; other texts stay.
+func messageList(text []byte) []byte {
+	first, _, _ := bytes.Cut(text, []byte("\n"))
+	if v, err := parse(first); err != nil || !v.get("role").isString() || !v.get("content").exists() {
+		return text
+	}
+	lines := bytes.ReplaceAll(bytes.TrimRight(text, "\r\n\t "), []byte("\n"), []byte(",\n"))
+	return slices.Concat([]byte("["), lines, []byte("]"))
 }
 
 // salvage closes a JSON text that was cut off, after the last whole element of a list that
