@@ -9,6 +9,7 @@ import collections.abc, datetime, hashlib, http.client, http.server, importlib, 
 
 # What the proxy changes on purpose (docs/proxy.md), and what differs between any two runs.
 FREE = {"accept-encoding", "content-length", "transfer-encoding", "host", "connection", "idempotency-key", "x-stainless-read-timeout", "x-mock-sample"}
+NOW = r"20\d\d-\d\d-\d\dT\d\d(:|%3A)\d\d(:|%3A)\d\d(\.\d+)?"
 OURS = {"unfold", "search", "ledger", "note", "compact", "pin"}
 
 
@@ -65,6 +66,7 @@ def said(method, path, headers, body):
             body = json.dumps(whole).encode()
         except (ValueError, TypeError, AttributeError, KeyError):
             pass
+    path, body = re.sub(NOW, "NOW", path), re.sub(NOW.encode(), b"NOW", body)
     return json.dumps([method, path, hashlib.sha256(body).hexdigest(), headers], sort_keys=True)
 
 
