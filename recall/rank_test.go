@@ -84,6 +84,9 @@ func TestSearchRanksByStructure(t *testing.T) {
 			}
 		})
 	}
+	if res := searchFor(t, s, `"enclosure giraffe"`); len(res.Answers[0].Hits) > 0 {
+		t.Errorf("a phrase that nothing has: %s", res.Text())
+	}
 	if res := searchFor(t, s, "xylophone"); len(res.Answers[0].Hits) > 0 || res.Answers[0].Near != "" {
 		t.Errorf("near nothing: %s", res.Text())
 	}
