@@ -355,6 +355,26 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 	}
 }
 
+// A plan and its folds count alike when the provider counts otherwise than we do.
+func TestFoldsCountLikeThePlan(t *testing.T) {
+	s := busy(t, 20, nil)
+	view(t, s)
+	if err := s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens * 13 / 10}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := s.Pull(t.Context(), lever.Mask{})
+	if err != nil || p.IsEmpty() {
+		t.Fatalf("plan %v, %v", p, err)
+	}
+	saved := 0
+	for _, f := range p.Folds {
+		saved += f.Before - f.After
+	}
+	if off := saved - (p.Before - p.After); max(off, -off) > 2*len(p.Folds) {
+		t.Errorf("%d → %d tokens by folds of %d", p.Before, p.After, saved)
+	}
+}
+
 // Some models take less of a prompt than their window has.
 func TestBudgetKeepsToMaxInput(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Model: model.Model{Window: 400_000, MaxInput: 272_000}})

@@ -372,6 +372,18 @@ func (s *Session) theirs(n int) int {
 	return n
 }
 
+// forPeople counts a plan that was carried out, and each of its folds, like the meter.
+func (s *Session) forPeople(p *fold.Plan) {
+	whole := p.Before
+	p.Before, p.After = s.theirs(whole), s.theirs(p.After)
+	for i, f := range p.Folds {
+		told := *f // the one in force stays as it is stored
+		told.Before = p.Before - s.theirs(whole-f.Before)
+		told.After = p.Before - s.theirs(whole-f.After)
+		p.Folds[i] = &told
+	}
+}
+
 // epoch plans, checks, stores and applies. An empty plan opens nothing. If another
 // process wrote meanwhile, it plans again on what is true now.
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
@@ -418,7 +430,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			return nil, err
 		}
 		s.legal = s.st.Len()
-		p.Before, p.After = s.theirs(p.Before), s.theirs(p.After) // for people, like the meter
+		s.forPeople(p)
 		s.after(ctx, p)
 		return p, nil
 	}
