@@ -46,6 +46,7 @@ const (
 	staleWeight   = 0.9  // results that were superseded
 	recentWeight  = 0.1  // how much more the newest counts than the oldest
 	phraseWeight  = 0.5  // how much two words count again that are next to each other
+	unquoted      = 0.2  // places without a phrase that was quoted
 )
 
 // searcher turns the windows of a store into places for one query.
@@ -293,15 +294,18 @@ func (x *searcher) worthOf(c *candidate, worth []float64) float64 {
 	return v * c.weight
 }
 
-// weightOf is what the place of a candidate in the conversation makes it count; 0: nothing, because
-// a phrase that was quoted is not there.
+// weightOf is what the place of a candidate in the conversation makes it count.
 func (x *searcher) weightOf(c *candidate) float64 {
-	if !x.hasQuoted(c) {
-		return 0
-	}
 	weight := 1 + recentWeight*float64(c.ref.Message)/float64(len(x.s.Facts()))
 	if x.s.Shown != nil && x.s.Shown(c.ref) {
 		weight *= visibleWeight
+	}
+	switch {
+	case x.hasQuoted(c):
+	case x.r.Strict:
+		return 0
+	default: // models quote what they look for, and much that is no phrase
+		weight *= unquoted
 	}
 	bf := x.s.Facts().Block(c.ref)
 	asks := bf.Kind == transcript.KindToolCall || bf.Kind == transcript.KindThinking

@@ -16,14 +16,15 @@ import (
 // questions.
 type SearchRequest struct {
 	// Queries are the words to look for, one query for each question. Names are found by
-	// their parts too; see search.Words. Words in double quotes must stand next to each
+	// their parts too; see search.Words. Words in double quotes should stand next to each
 	// other. file:, tool:, by: and after: before a word narrow the query to calls that
 	// touched a file, to a tool, to who said it, and to what came after a handle or message.
 	Queries []string `json:"queries"`
 
-	Hits   int `json:"hits,omitempty"`   // most places for each query; 0: 24
-	Around int `json:"around,omitempty"` // lines shown before and after a hit; 0: 2; negative: none
-	Budget int `json:"budget,omitempty"` // most tokens of [SearchResult.Text]; 0: 2,500; negative: no bound
+	Hits   int  `json:"hits,omitempty"`   // most places for each query; 0: 24
+	Strict bool `json:"strict,omitempty"` // only places that have what is in double quotes
+	Around int  `json:"around,omitempty"` // lines shown before and after a hit; 0: 2; negative: none
+	Budget int  `json:"budget,omitempty"` // most tokens of [SearchResult.Text]; 0: 2,500; negative: no bound
 }
 
 // SearchResult is what a search found. Its JSON form is for programs, Text for models.

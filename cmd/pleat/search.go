@@ -73,7 +73,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		case req.Around == 0:
 			req.Around = -1 // the engine takes 0 for its default
 		}
-		req.Queries = []string{query}
+		req.Queries, req.Strict = []string{query}, strings.Contains(query, `"`)
 		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
 		j.told = make(map[string]bool)
 		var err error
