@@ -17,6 +17,9 @@ import (
 
 // Sessions leave memory when they no longer fit, and go on when they come back.
 func TestMemoryOfSessions(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	reports := newReports()
 	h, url := startHandler(t, http.HandlerFunc(echo), Options{
 		Memory: 4 << 20, Store: store.NewMemory(), Report: reports.add, Sessions: 1000,
@@ -52,6 +55,9 @@ func TestMemoryOfSessions(t *testing.T) {
 // A reply that is too large to be held is passed on as it comes, also to clients that do not
 // read it; and a stream that never ends is broken off.
 func TestMemoryOfReplies(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	const size = 8 << 20
 	chunk := strings.Repeat("0123456789abcdef", 1<<10)
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -156,6 +162,9 @@ func TestMemoryOfAnswers(t *testing.T) {
 
 // What a request unpacks to is bounded by what came.
 func TestBombIsRefusedEarly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	var bomb bytes.Buffer
 	w := gzip.NewWriter(&bomb)
 	_, _ = w.Write(make([]byte, 64<<20))

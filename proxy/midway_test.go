@@ -13,6 +13,9 @@ var saysBack = regexp.MustCompile(`unfold\(|search\(|ledger\(|Nothing is lost|do
 // A conversation that is first seen midway has no tools of ours, so nothing in its views
 // names them, and nothing forbids the model to run a call again to see its result.
 func TestMidway(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 		up := upstream.New(upstream.Options{Calls: 20, Bytes: 12_000})
 		seen := &capture{to: up}

@@ -14,6 +14,9 @@ const window = 24_000
 // A conversation of many times the window ends well: nothing overflows, nothing illegal
 // goes out, and what was folded comes back exactly, without the client noticing.
 func TestLongConversation(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	for _, beside := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 			up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})

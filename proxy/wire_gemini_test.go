@@ -19,6 +19,9 @@ import (
 // the ids of calls, as Gemini CLI does. What was folded comes back exactly, with recall calls
 // by themselves and beside the client's own.
 func TestGeminiForms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
 	const key = "AIza-very-secret"
 	rename := func(raw string) string { // as Gemini CLI does
 		return strings.ReplaceAll(raw, `"id":"call_`, `"id":"bash__call_`)
