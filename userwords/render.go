@@ -180,8 +180,8 @@ func (p *page) sayNewest(w *Words, e *entry) {
 	}
 }
 
-// sayShort shows short messages, the newest first, in half of the room: a rule is mostly short,
-// and old long messages say more about what was than about what holds.
+// sayShort shows short messages, the newest first, in half of the room, so that many long ones
+// do not keep out an old rule of one sentence.
 func (p *page) sayShort(w *Words, list []*entry) {
 	room := p.room / 2
 	for _, e := range list {

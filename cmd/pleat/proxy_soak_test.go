@@ -76,7 +76,7 @@ func TestSoak(t *testing.T) {
 			t.Errorf("turn %d: heap %d, %+v", turn, heap[turn], held)
 		}
 	}
-	if middle := slices.Max(heap[turns/3 : 2*turns/3]); heap[turns-1] > middle+beside/4 || folded.Load() == 0 {
+	if middle := slices.Max(heap[turns/3 : 2*turns/3]); heap[turns-1] > middle+middle/4 || folded.Load() == 0 {
 		t.Errorf("the heap after each turn: %d; %d epochs", heap, folded.Load())
 	}
 }
