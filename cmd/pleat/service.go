@@ -132,6 +132,10 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		return err
 	}
 	if s.file != "" {
+		const begin = 50 // bytes that tell a file of pleat's from one of the user's
+		if old, err := os.ReadFile(s.file); err == nil && !strings.HasPrefix(string(old), s.text[:begin]) {
+			return fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
+		}
 		if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 			return fmt.Errorf("start the proxy: %w", err)
 		}
