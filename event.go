@@ -30,7 +30,7 @@ type Event struct {
 	Time     time.Time
 	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
 	Fold     *fold.Fold     // EventFold, EventSpill, EventDigest (nil: it is only prepared)
-	Digest   *digest.Report // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
+	Digest   *digest.Origin // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
 	Plan     *fold.Plan     // EventEpoch
 	Recall   string         // EventRecall: the handle or query
 	Warning  string         // EventWarning

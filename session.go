@@ -125,7 +125,7 @@ type Session struct {
 	fresh []newMessage
 
 	pages   *page.Writer
-	digests []digest.Report // how every digest came to be
+	digests []digest.Origin // how every digest came to be
 	dig     digesting
 
 	stillRed int // the epoch under which a warning said that the view stays red, counted from 1

@@ -60,7 +60,7 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 		by = "code"
 	}
 	if instead != "" || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
-		s.keepDigest(ctx, digest.Report{
+		s.keepDigest(ctx, digest.Origin{
 			Start: need.Start, End: need.End, By: by, Why: "the notes and the ledger say enough", Focus: need.Focus,
 			Tokens: s.o.Tokens.CountText(instead),
 		}, s.st.SourceHash(need.Start, need.End), instead)
@@ -168,9 +168,9 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		close(done)
 	}()
 	var text string
-	var report digest.Report
+	var report digest.Origin
 	outer := ctx
-	s.tell(ctx, Event{Kind: EventWriting, Digest: &digest.Report{
+	s.tell(ctx, Event{Kind: EventWriting, Digest: &digest.Origin{
 		Start: need.Start, End: need.End, Model: s.o.Digest.Model.ID, Focus: need.Focus, Background: background,
 	}})
 	s.unlocked(func() {
@@ -242,8 +242,8 @@ func (s *Session) newestToldLocked() uint64 {
 }
 
 // keepDigest stores a digest, or that there is none, and takes it in.
-func (s *Session) keepDigest(ctx context.Context, r digest.Report, source transcript.Hash, text string) {
-	data, err := json.Marshal(digestData{Report: r, Source: source})
+func (s *Session) keepDigest(ctx context.Context, r digest.Origin, source transcript.Hash, text string) {
+	data, err := json.Marshal(digestData{Origin: r, Source: source})
 	if err == nil {
 		err = s.put(ctx, store.Entry{Kind: store.EntryDigest, Data: data, Body: []byte(text)})
 	}
@@ -269,7 +269,7 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 		}
 		e.Body = body
 	}
-	s.digests = append(s.digests, d.Report)
+	s.digests = append(s.digests, d.Origin)
 	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, By: d.By}
 	s.st.Tell(n, d.Source, e.Seq)
 	s.usd += d.USD
@@ -278,7 +278,7 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 
 // reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
 // by code, and then why.
-func (s *Session) reportOf(f *fold.Fold) digest.Report {
+func (s *Session) reportOf(f *fold.Fold) digest.Origin {
 	n := len(s.digests) - 1
 	if f.By == "model" {
 		for ; n > 0 && s.digests[n].By != "model"; n-- {
@@ -287,7 +287,7 @@ func (s *Session) reportOf(f *fold.Fold) digest.Report {
 	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
 		return s.digests[n]
 	}
-	return digest.Report{Start: f.Start, End: f.End, By: "code"}
+	return digest.Origin{Start: f.Start, End: f.End, By: "code"}
 }
 
 // askOf is how a lever wants its digest asked for.

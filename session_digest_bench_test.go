@@ -48,7 +48,7 @@ func BenchmarkReadyDigest(b *testing.B) {
 			written := digestOf(msgs[:40])
 			for b.Loop() {
 				b.StopTimer()
-				ready := make(chan *digest.Report, 100)
+				ready := make(chan *digest.Origin, 100)
 				s := open(b, store.NewMemory(), &pleat.Options{
 					Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 						if e.Kind == pleat.EventDigest {

@@ -41,7 +41,7 @@ type pinData struct {
 // digestData is how a digest came to be; the body of its entry is the text, none if there
 // is no digest.
 type digestData struct {
-	digest.Report
+	digest.Origin
 	Source transcript.Hash `json:"source"` // of the messages it tells of
 }
 

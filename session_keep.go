@@ -223,7 +223,7 @@ type Report struct {
 	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
 	// Digests tell how each digest came to be, oldest first: by a model, or by code where
 	// a model was asked in vain or the notes said enough.
-	Digests []digest.Report `json:"digests,omitempty"`
+	Digests []digest.Origin `json:"digests,omitempty"`
 }
 
 // Epoch is one opening of an epoch, or its undoing.

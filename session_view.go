@@ -596,7 +596,7 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 			r := s.reportOf(f)
 			e.Kind, e.Digest = EventDigest, &r
 			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && (r.Why == "" || r.End != f.End) {
-				r = digest.Report{Start: f.Start, End: f.End, By: "code", Model: s.o.Digest.Model.ID, Why: why}
+				r = digest.Origin{Start: f.Start, End: f.End, By: "code", Model: s.o.Digest.Model.ID, Why: why}
 				s.warn(ctx, Event{Digest: &r, Warning: r.Unwritten()})
 			}
 		}

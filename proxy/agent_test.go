@@ -315,7 +315,7 @@ func wellBehaved(t *testing.T, log []upstream.Exchange) {
 type reports struct {
 	mu   sync.Mutex
 	cond *sync.Cond
-	list []Report
+	list []Exchange
 }
 
 func newReports() *reports {
@@ -324,7 +324,7 @@ func newReports() *reports {
 	return r
 }
 
-func (r *reports) add(one Report) {
+func (r *reports) add(one Exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.list = append(r.list, one)
@@ -332,7 +332,7 @@ func (r *reports) add(one Report) {
 }
 
 // wait waits for n reports: a client may have its answer before the report is made.
-func (r *reports) wait(n int) []Report {
+func (r *reports) wait(n int) []Exchange {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for len(r.list) < n {

@@ -153,7 +153,7 @@ func TestFirstSight(t *testing.T) {
 	st := &counted{Store: store.NewMemory()}
 	up := upstream.New(upstream.Options{})
 	var folded bool
-	o := Options{Store: st, Window: 600_000, Report: func(r Report) { folded = r.Folded }, Anthropic: serve(t, up)}
+	o := Options{Store: st, Window: 600_000, Report: func(r Exchange) { folded = r.Folded }, Anthropic: serve(t, up)}
 	h, err := NewHandler(&o)
 	if err != nil {
 		t.Fatal(err)

@@ -197,14 +197,14 @@ func readSession(file string) []transcript.Message {
 
 func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	keys := make(map[store.SessionKey]bool)
-	report := func(x Report) {
+	report := func(x Exchange) {
 		keys[x.Session] = true
 		epochs += x.Epochs
 		if x.Err != nil || x.Snapshot.Tokens > x.Snapshot.Limits.Max {
 			t.Errorf("%d of %d tokens: %v", x.Snapshot.Tokens, x.Snapshot.Limits.Max, x.Err)
 		}
 	}
-	open := func(s *sink, store store.Store, report func(Report)) *Transport {
+	open := func(s *sink, store store.Store, report func(Exchange)) *Transport {
 		tr, err := NewTransport(&Options{Store: store, Window: window, Transport: s, Now: clock(), Report: report})
 		if err != nil {
 			t.Fatal(err)

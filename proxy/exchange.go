@@ -32,7 +32,7 @@ type exchange struct {
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	idle    *time.Timer
-	report  Report
+	report  Exchange
 	began   model.Usage // of the first request that went out and was answered
 	said    int         // output tokens of the last answer
 	hidden  int
@@ -65,7 +65,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	x.on = on
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
-	x.report = Report{Format: on.format, Began: began}
+	x.report = Exchange{Format: on.format, Began: began}
 	resp, err := x.run(on, at)
 	if err != nil {
 		x.finish(err)
@@ -85,7 +85,7 @@ func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
 	rw.once("requests to this path are passed on, not compacted", r.URL.Path)
 	rw.book.Charge(BillRow{Tenant: rw.o.Principal(r, nil), Tally: Tally{Requests: 1, Sent: 1, Passed: 1}})
 	if rw.o.Report != nil {
-		report := Report{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
+		report := Exchange{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
 		if err == nil {
 			report.Status = resp.StatusCode
 		}

@@ -63,7 +63,7 @@ type Options struct {
 	// and reports say what would have been done.
 	ObserveOnly bool
 	// Report gets every exchange when it is over. It must not block.
-	Report func(Report)
+	Report func(Exchange)
 	// Observe gets what happens inside sessions. It must not block.
 	Observe func(ctx context.Context, key store.SessionKey, e pleat.Event)
 
@@ -156,8 +156,8 @@ func (o *Options) model(name string) (m model.Model, window int) {
 	return m, window
 }
 
-// Report is what happened to one request of a client.
-type Report struct {
+// Exchange is what happened to one request of a client.
+type Exchange struct {
 	Session  store.SessionKey  // zero: the request was passed on as it was
 	Format   transcript.Format // empty: the path belongs to no wire
 	Passed   bool              // the request was not understood, passed on and not compacted

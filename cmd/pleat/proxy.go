@@ -169,7 +169,7 @@ func (f *proxyFlags) options(
 			s.Digest.Generator = tel.Generator(s.Digest.Generator, s.Digest.Model.Provider, key.Session)
 		}
 	}
-	o.Report = func(r proxy.Report) {
+	o.Report = func(r proxy.Exchange) {
 		t.add(r)
 		tel.Exchange(r)
 		f.logExchange(log, r)

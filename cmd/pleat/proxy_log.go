@@ -55,7 +55,7 @@ func (l *lineLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 func (l *lineLog) WithGroup(string) slog.Handler { return l }
 
 // logExchange logs what happened to a request, and nothing of what was said.
-func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Report) {
+func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
 	if r.Session.Session == "" && r.Err == nil {
 		return // passed on unchanged
 	}
@@ -72,7 +72,7 @@ func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Report) {
 }
 
 // exchangeLine is a request for people, the parts that are always there first.
-func exchangeLine(r proxy.Report, observed bool) string {
+func exchangeLine(r proxy.Exchange, observed bool) string {
 	s := r.Snapshot
 	id := r.Session.Session[:min(8, len(r.Session.Session))]
 	parts := []string{
@@ -103,7 +103,7 @@ func took(d time.Duration) string {
 	return d.Round(100 * time.Millisecond).String()
 }
 
-func exchangeAttrs(r proxy.Report) []any {
+func exchangeAttrs(r proxy.Exchange) []any {
 	attrs := []any{
 		"session", r.Session.Session, "wire", string(r.Format), "model", r.Model, "status", r.Status,
 		"messages", r.Messages, "tokens", r.Snapshot.Tokens, "state", r.Snapshot.State.String(),

@@ -52,7 +52,7 @@ func TestSoak(t *testing.T) {
 	debug.SetMemoryLimit(limit + beside + int64(others))
 	var now, folded atomic.Int64
 	o.Now = func() time.Time { return time.Unix(1_800_000_000, 0).Add(time.Duration(now.Load())) }
-	o.Report = func(r proxy.Report) { folded.Add(int64(r.Epochs)) }
+	o.Report = func(r proxy.Exchange) { folded.Add(int64(r.Epochs)) }
 	h, err := proxy.NewHandler(o)
 	if err != nil {
 		t.Fatal(err)

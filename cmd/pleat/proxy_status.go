@@ -221,7 +221,7 @@ func newTally() *tally {
 }
 
 // add counts an exchange.
-func (t *tally) add(r proxy.Report) {
+func (t *tally) add(r proxy.Exchange) {
 	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
 	t.added.Observe(r.Added.Seconds())
 	t.epochs.Add(float64(r.Epochs))

@@ -30,7 +30,7 @@ type Job struct {
 // what was wrong, shorter) until a text passes the gate or asking again cannot help.
 type writer struct {
 	Job
-	report digest.Report
+	report digest.Origin
 	forked bool
 	room   int    // tokens of turns that one request may hold
 	prev   string // the digest so far
@@ -49,9 +49,9 @@ var (
 
 // Write gets a digest from a model. With an error there is none. The report says how it
 // came to be, or why not. Write lowers job.Source.Need.Room to what the model can handle.
-func Write(ctx context.Context, job Job) (string, digest.Report, error) {
+func Write(ctx context.Context, job Job) (string, digest.Origin, error) {
 	need := &job.Source.Need
-	j := &writer{Job: job, report: digest.Report{
+	j := &writer{Job: job, report: digest.Origin{
 		Start: need.Start, End: need.End, By: "code", Model: job.Options.Model.ID, Focus: need.Focus,
 	}}
 	text, err := j.write(ctx)

@@ -48,7 +48,7 @@ type world struct {
 	handlers []*proxy.Handler
 	opened   map[store.SessionKey]pleat.Options
 	now      atomic.Int64 // seconds; others read it in the background
-	report   proxy.Report
+	report   proxy.Exchange
 	clients  []*client
 	provider *provider
 	bad      []string
@@ -100,7 +100,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 		}[w.IntN(5)],
 		Rounds: 1 + w.IntN(4),
 		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
-		Report: func(r proxy.Report) { w.report = r },
+		Report: func(r proxy.Exchange) { w.report = r },
 		Session: func(key store.SessionKey, o *pleat.Options) {
 			w.opened[key] = *o
 		},

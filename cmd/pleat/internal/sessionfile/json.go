@@ -35,7 +35,7 @@ type reportJSON struct {
 	Snapshot fold.Snapshot        `json:"snapshot"`
 	Cache    fold.CacheCost       `json:"cache"`
 	// Digests says who wrote each digest that a model was asked for, and if code did, why.
-	Digests []digest.Report `json:"digests,omitempty"`
+	Digests []digest.Origin `json:"digests,omitempty"`
 	Warning string          `json:"warning,omitempty"`
 }
 

@@ -174,7 +174,7 @@ func (t *Telemetry) Generator(g model.Generator, provider, session string) model
 }
 
 // Exchange sends the span of a request that went through the proxy, after it is over.
-func (t *Telemetry) Exchange(r proxy.Report) {
+func (t *Telemetry) Exchange(r proxy.Exchange) {
 	if r.Session.Session == "" {
 		return
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/model"
 )
 
-// Report says how a digest came to be, or why there is none.
-type Report struct {
+// Origin says how a digest came to be, or why there is none.
+type Origin struct {
 	Start int `json:"start"` // it is of messages Start ≤ i < End, counted from 0
 	End   int `json:"end"`
 	// By is "model" or, if a model was asked or would have been, and its digest is not used,
@@ -71,7 +71,7 @@ func (f Finding) String() string {
 }
 
 // Unwritten says that the model did not write the digest as it was asked to; empty: it did.
-func (r *Report) Unwritten() string {
+func (r *Origin) Unwritten() string {
 	who := cmp.Or(r.Model, "the model")
 	if r.By != "model" {
 		return fmt.Sprintf("%s did not write the digest of messages %d–%d, code did: %s", who, r.Start+1, r.End, r.Why)
@@ -85,7 +85,7 @@ func (r *Report) Unwritten() string {
 }
 
 // String is the report in one line.
-func (r Report) String() string {
+func (r Origin) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digest of messages %d–%d by %s", r.Start+1, r.End, r.By)
 	if r.By == "model" {
