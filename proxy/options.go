@@ -46,7 +46,7 @@ type Options struct {
 
 	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
 	Policy fold.Policy   // zero: "default", which here also folds when that pays
-	Models *model.Models // zero: the built-in table
+	Models *model.Models // nil: the built-in table
 
 	Recall    RecallMode // zero: tools
 	RecallDir string     // for [RecallByFile]: the folder that files are written under

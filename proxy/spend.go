@@ -12,12 +12,18 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// What requests used and cost: the sums of one kind, a row for each conversation, and all of it.
-type (
-	Tally   = bill.Tally
-	BillRow = bill.Row
-	Bill    = bill.Bill
-)
+// Bill is what a proxy's requests used and cost: All is the sum, and Rows has a row for each
+// session, the newest first.
+type Bill = bill.Bill
+
+// BillRow is the [Tally] of one session, with its Tenant, Session, Model and the time of its
+// Last request.
+type BillRow = bill.Row
+
+// Tally counts Requests of clients and those Sent, Epochs, Hidden rounds, BytesIn and BytesOut,
+// the tokens Prompt, CacheRead, CacheWrite and Output, and money: USD, and about what it would
+// have been Without folds.
+type Tally = bill.Tally
 
 // Bill reads from the store what requests used and cost.
 func (h *Handler) Bill(ctx context.Context) (Bill, error) { return h.rw.book.Bill(ctx) }
