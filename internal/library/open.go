@@ -188,7 +188,10 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	}
 	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
 	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
-	m.Tokens, m.Counted, m.USD = b.count(m), true, b.tally.usd
+	m.Tokens, m.Counted, m.USD = s.Tokens(0, s.Len()), false, b.tally.usd
+	if !b.file.whole { // else whoever named the file waits, and an estimate does
+		m.Tokens, m.Counted = b.count(m), true
+	}
 	data, err := json.Marshal(m)
 	if err != nil {
 		return mark{}, fmt.Errorf("encode mark: %w", err)

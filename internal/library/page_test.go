@@ -92,7 +92,8 @@ func (b *busy) Append(ctx context.Context, key store.SessionKey, after uint64, e
 	return b.Memory.Append(ctx, key, after, entries...)
 }
 
-// An agent's own MCP server reads the same file into the same store.
+// An agent's own MCP server reads the same file into the same store. The agent waits, so that
+// tokens are only counted for who asks for them.
 func TestPageConflict(t *testing.T) {
 	h := newHome(t)
 	lib := library.New(library.Options{Home: h.dir, Store: &busy{h.st, 2}})
@@ -101,5 +102,12 @@ func TestPageConflict(t *testing.T) {
 	h.must(err)
 	if page, err := lib.Page(t.Context(), info, 9_500, func(s string) int { return len(s) }); err != nil || page == "" {
 		t.Errorf("%q, %v", page, err)
+	}
+	for _, count := range []bool{false, true} {
+		list, err := lib.List(t.Context(), library.Filter{Count: count})
+		h.must(err)
+		if s := list.Sessions[0]; s.Counted != count || s.Tokens == 0 || s.Messages != 3 {
+			t.Errorf("count %v: %+v", count, s)
+		}
 	}
 }
