@@ -38,8 +38,9 @@ and Goose, whose files do not record usage.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
 the same requests would have cost without pleat. --saved replays every session under the
-proxy's policy, and compares what that would have cost with what the agents sent, and with
-what no compaction at all would have cost; it takes a while.`,
+proxy's policy, and compares what that would have cost with what the agents sent, with no
+compaction at all, and with what Claude Code, Codex and opencode compact by themselves in that
+window, as "pleat bench" simulates it; it takes a while.`,
 		Example: `# everything
 pleat usage
 # this month, by project

@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -29,7 +30,16 @@ type replayedJSON struct {
 	USDSent  float64 `json:"usd_sent"`            // spent on input, of requests whose price is known
 	USDWith  float64 `json:"usd_with"`
 	USDWhole float64 `json:"usd_whole"`
-	Failed   int     `json:"failed"` // sessions that could not be replayed
+	// Agents is what they would have sent had agents compacted by their own rules in that window.
+	Agents []ownJSON `json:"agents"`
+	Failed int       `json:"failed"` // sessions that could not be replayed
+}
+
+// ownJSON is what requests would have been under an agent's own rule.
+type ownJSON struct {
+	Name   string  `json:"name"`
+	Tokens int     `json:"prompt_tokens"`
+	USD    float64 `json:"usd"` // of input, and of the summaries
 }
 
 // replay counts a session that has requests, and replays it under the proxy's policy if there
@@ -72,6 +82,9 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 		return err
 	}
 	around, before, last, sum := -1, 0, time.Time{}, *j
+	sum.Agents = make([]ownJSON, len(bench.Agents()))
+	copy(sum.Agents, j.Agents)
+	agents := make([]bench.AgentReplay, len(sum.Agents))
 	for rec, err := range f.Records() {
 		if err != nil {
 			return err
@@ -87,13 +100,20 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 			snap := s.Snapshot()
 			if around < 0 { // the system prompt and the tools, which files do not have
 				around = max(u.Prompt()-snap.Whole, 0)
+				for i, a := range bench.Agents() {
+					agents[i], sum.Agents[i].Name = bench.AgentReplay{Agent: a, Window: j.Window, Fixed: around}, a.Name
+				}
 			}
 			with, whole := around+snap.Tokens, around+snap.Whole
 			fresh := whole - before // since the request before
 			if before == 0 || len(f.Model.Cache.TTL) > 0 && idle > f.Model.Cache.TTL[0] {
 				fresh, again = whole, 0 // the cache has nothing
 			}
-			if counted[library.Request{Time: rec.Time, Usage: *u}] {
+			counts := counted[library.Request{Time: rec.Time, Usage: *u}]
+			for i := range agents {
+				sum.Agents[i].add(&agents[i], f.Model, input{whole, fresh}, counts)
+			}
+			if counts {
 				sum.Requests++
 				sum.Sent, sum.Would, sum.Whole = sum.Sent+u.Prompt(), sum.Would+with, sum.Whole+whole
 				sum.price(f.Model, *u, input{with, fresh + again}, input{whole, fresh})
@@ -112,16 +132,32 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 // input is the prompt of a request; fresh are its tokens that the cache does not have.
 type input struct{ tokens, fresh int }
 
+func (i input) cost(m model.Model) float64 {
+	fresh := min(i.fresh, i.tokens)
+	usd, _ := m.Cost(model.Usage{CacheRead: i.tokens - fresh, CacheWrite: fresh})
+	return usd
+}
+
+// add goes on with the agent's next request, given what it is where nobody compacts, and adds it
+// up if it counts.
+func (j *ownJSON) add(r *bench.AgentReplay, m model.Model, whole input, counts bool) {
+	tokens, asked := r.Next(whole.tokens)
+	if !counts {
+		return
+	}
+	if j.Tokens += tokens; asked > 0 {
+		whole.fresh = max(whole.fresh, tokens-r.Fixed)
+		usd, _ := m.Cost(model.Usage{CacheRead: asked, Output: bench.AgentSummary})
+		j.Tokens, j.USD = j.Tokens+asked, j.USD+usd
+	}
+	j.USD += input{tokens, whole.fresh}.cost(m)
+}
+
 // price adds what a request cost without its answer, as it was and as it would have been.
 func (j *replayedJSON) price(m model.Model, sent model.Usage, with, whole input) {
-	cost := func(i input) float64 {
-		fresh := min(i.fresh, i.tokens)
-		usd, _ := m.Cost(model.Usage{CacheRead: i.tokens - fresh, CacheWrite: fresh})
-		return usd
-	}
 	sent.Output, sent.Reasoning = 0, 0
 	if usd, known := m.Cost(sent); known {
-		j.USDSent, j.USDWith, j.USDWhole = j.USDSent+usd, j.USDWith+cost(with), j.USDWhole+cost(whole)
+		j.USDSent, j.USDWith, j.USDWhole = j.USDSent+usd, j.USDWith+with.cost(m), j.USDWhole+whole.cost(m)
 		j.USD = j.USDSent - j.USDWith
 	}
 }
@@ -140,6 +176,9 @@ func (j *replayedJSON) Print(p *term.Page) {
 			term.Cents(j.USDWith), ratio)
 	}
 	row("no compaction at all", j.Whole, j.USDWhole)
+	for _, a := range j.Agents {
+		row(a.Name+"'s own", a.Tokens, a.USD)
+	}
 	row("what the agents sent", j.Sent, j.USDSent)
 	if j.Failed > 0 {
 		p.Line("  %s not replayed", term.Verb(j.Failed, "session", "was", "were"))

@@ -86,6 +86,7 @@ type step struct {
 	changed bool // something that was sent before is different now
 	before  int  // tokens of the view before
 	recall  bool // the answer needs something that the view does not show
+	asked   int  // tokens of the request before it in which an agent asked for a summary; 0: there was none
 }
 
 // cost is what the steps cost by a price list, in the list's unit for a million tokens.
@@ -109,6 +110,9 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 			}
 		}
 		total += float64(cached)*price.CacheRead + float64(prompt-cached)*price.CacheWrite
+		if s.asked > 0 {
+			total += float64(s.asked)*price.CacheRead + AgentSummary*price.Output
+		}
 		if recalls && s.recall {
 			stays := min(recallStays, len(steps)-1-i)
 			total += float64(

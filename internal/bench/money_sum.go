@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 )
 
 // Money is what an arm costs over whole sessions by one price list, in relation to no
@@ -13,6 +14,8 @@ type Money struct {
 
 	Sessions int     `json:"sessions"` // long ones: of at least 40 requests
 	Total    float64 `json:"total"`    // all long sessions together, against none
+	// Against is the same against what the [Agents] compact by themselves.
+	Against map[string]float64 `json:"against,omitempty"`
 	// WithRecalls adds a round for every answer that needs something that was folded away.
 	WithRecalls float64 `json:"with_recalls"`
 	Recalls     float64 `json:"recalls_per_100"` // such answers in a hundred
@@ -36,6 +39,7 @@ type sessionMoney struct {
 	requests, epochs, recalls int
 	none, cost, recalled      float64
 	bound                     float64
+	agents                    [3]float64 // what they cost, in the order of Agents
 	kept, before              int
 }
 
@@ -68,6 +72,9 @@ func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 				}
 			}
 			m := sum(steps)
+			for k, a := range Agents() {
+				m.agents[k] = p.cost(replayAgent(a, base), false)
+			}
 			m.none, m.cost, m.recalled = p.cost(base, false), p.cost(steps, false), p.cost(steps, true)
 			if arm.Weighs && p.TTL == 0 && len(p.Model.Prices) == 1 {
 				m.bound = lookAhead(w.s, t.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
@@ -104,7 +111,7 @@ func sumMoney(o Options, results []*sessionResult) []Money {
 			continue
 		}
 		for p, prices := range o.Prices {
-			m := Money{Arm: arm.Name, Prices: prices.Name}
+			m := Money{Arm: arm.Name, Prices: prices.Name, Against: map[string]float64{}}
 			var all sessionMoney
 			for _, r := range results {
 				if len(r.money) == 0 {
@@ -119,6 +126,9 @@ func sumMoney(o Options, results []*sessionResult) []Money {
 			if all.none > 0 {
 				m.Total, m.WithRecalls = round(all.cost/all.none), round(all.recalled/all.none)
 				m.Bound = round(all.bound / all.none)
+				for i, agent := range Agents() {
+					m.Against[agent.Name] = round(all.cost / all.agents[i])
+				}
 				m.Epochs = round(100 * float64(all.epochs) / float64(all.requests))
 				m.Recalls = round(100 * float64(all.recalls) / float64(all.requests))
 				m.Unchanged = round(share(all.kept, all.before))
@@ -149,10 +159,14 @@ func (m *Money) take(name string, s sessionMoney) {
 }
 
 func (s sessionMoney) plus(o sessionMoney) sessionMoney {
+	for i, cost := range s.agents {
+		o.agents[i] += cost
+	}
 	return sessionMoney{
 		requests: s.requests + o.requests, epochs: s.epochs + o.epochs, recalls: s.recalls + o.recalls,
 		none: s.none + o.none, cost: s.cost + o.cost, recalled: s.recalled + o.recalled, bound: s.bound + o.bound,
-		kept: s.kept + o.kept, before: s.before + o.before,
+		agents: o.agents,
+		kept:   s.kept + o.kept, before: s.before + o.before,
 	}
 }
 
@@ -176,38 +190,28 @@ func (p *printer) money(list []Money) {
 }
 
 var moneyHead = []string{
-	"arm",
-	"total",
-	"with recalls",
-	"bound",
-	"worst",
-	"short",
-	"epochs/100",
-	"recalls/100",
+	"arm", "total", "claude-code", "codex", "opencode", "recalled", "bound", "worst", "short", "epochs", "recalls",
 	"unchanged",
 }
 
 func (m Money) row() []string {
+	three := func(f float64) string { return fmt.Sprintf("%.3f", f) }
+	row := []string{m.Arm, three(m.Total)}
+	for _, a := range Agents() {
+		row = append(row, three(m.Against[a.Name]))
+	}
 	bound := "–"
 	if m.Bound > 0 {
-		bound = fmt.Sprintf("%.3f", m.Bound)
+		bound = three(m.Bound)
 	}
-	return []string{
-		m.Arm, fmt.Sprintf("%.3f", m.Total), fmt.Sprintf("%.3f", m.WithRecalls), bound, fmt.Sprintf("%.3f", m.Worst),
-		fmt.Sprintf(
-			"%.3f", m.ShortWorst,
-		), fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), fmt.Sprintf("%.3f", m.Unchanged),
-	}
+	return append(row, three(m.WithRecalls), bound, three(m.Worst), three(m.ShortWorst),
+		fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), three(m.Unchanged))
 }
 
 func priceNames(list []Money) []string {
 	var out []string
 	for _, m := range list {
-		found := false
-		for _, n := range out {
-			found = found || n == m.Prices
-		}
-		if !found {
+		if !slices.Contains(out, m.Prices) {
 			out = append(out, m.Prices)
 		}
 	}
