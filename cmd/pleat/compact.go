@@ -59,6 +59,7 @@ pleat compact session.jsonl --budget 60k --format anthropic -o request.json
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	}
 	f := &compactFlags{fileCommand: declareFile(c), store: stores.Declare(c.Flags())}
+	f.Store = f.store
 	f.declare(c.Flags())
 	c.RunE = runs(p, f.run)
 	return c

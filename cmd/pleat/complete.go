@@ -75,7 +75,7 @@ func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 		return nil
 	}
 	defer st.Close()
-	list, _ := library.Stored(c.Context(), st, f.Tenant)
+	list, _ := library.Conversations(c.Context(), st, f.Tenant)
 	for _, s := range list {
 		names = append(names, s.Key.Session)
 	}

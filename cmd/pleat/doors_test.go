@@ -113,6 +113,7 @@ func TestDoorsAgree(t *testing.T) {
 	for _, a := range listed.Agents {
 		d.file(a.Sessions[0].File, a.Sessions[0].Tokens)
 	}
+	d.folded(listed.Agents[0].Sessions[0].File)
 	d.rehearsal()
 	n := strings.Count(d.run("store", "list", "--names"), "\n")
 	if got := d.number(d.run("doctor"), `pleat\.db, (\d+) sessions`); got != n {
@@ -151,6 +152,51 @@ func (d doors) file(path string, tokens int) {
 	largest := d.number(show, `"largest": (\d+)`)
 	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)
+	}
+}
+
+// folded folds a session file that the dashboard has read, and a copy of a part of it elsewhere.
+// The first is one session still, for everybody, and every command finds it by its name in the store.
+func (d doors) folded(path string) {
+	sums := regexp.MustCompile(`(?s)<table.*`)
+	before, searched := sums.FindString(d.page("/")), d.run("search", "limit", "--json")
+	d.run("compact", path, "--budget", "7000", "-o", filepath.Join(d.home, "out"))
+	if got := sums.FindString(d.page("/")); got != before || before == "" {
+		d.Errorf("the dashboard listed %s, after compact %s", before, got)
+	}
+	if got := d.run("search", "limit", "--json"); got != searched {
+		d.Errorf("search printed %s, after compact %s", searched, got)
+	}
+	names := strings.Fields(d.run("store", "list", "--names"))
+	part := filepath.Join(d.home, "part.jsonl")
+	if err := os.WriteFile(part, longSession(20), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	d.run("compact", part, "-o", filepath.Join(d.home, "out"))
+	more := strings.Fields(d.run("store", "list", "--names"))
+	if len(more) != len(names)+1 {
+		d.Errorf("the store lists %q, and then with a file of nobody %q", names, more)
+	}
+	kept := strings.Fields(d.run("store", "gc", "--name", "*~compact-*", "--json"))
+	copied := regexp.MustCompile(`[a-z0-9-]+~compact-[0-9a-f]+`).FindString(strings.Join(kept, " "))
+	if copied == "" {
+		d.Fatalf("compact made no copy that belongs to a session: %q", kept)
+	}
+	for _, name := range append(more, copied) {
+		tokens := d.number(d.run("show", name, "--json"), `"all": (\d+),\s+"model"`)
+		if got := d.number(d.run("compact", name, "--dry-run", "--json"), `"before": (\d+)`); got != tokens {
+			d.Errorf("%s: compact says %d tokens, show %d", name, got, tokens)
+		}
+		if got := d.run("browse", name); !strings.Contains(got, term.Short(tokens)+" tokens") {
+			d.Errorf("%s: browse does not say %d tokens: %s", name, tokens, got)
+		}
+		if d.run("ledger", name); strings.HasPrefix(name, "codex-") { // it has no such word
+			continue
+		}
+		hit := regexp.MustCompile(`pleat (unfold \S+ --in \S+)`).FindStringSubmatch(d.run("search", "limit", "--in", name))
+		if hit == nil || d.run(strings.Fields(hit[1])...) == "" {
+			d.Errorf("%s: search names no command that shows a hit: %q", name, hit)
+		}
 	}
 }
 

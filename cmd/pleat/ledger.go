@@ -60,40 +60,25 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 			all: all.Len(), files: l.files,
 		}
 	}
-	if len(args) == 0 {
-		src, all, err := l.stored(ctx, p)
-		if err != nil {
-			return err
-		}
-		return p.Output(l.json, result(src, all, nil))
-	}
-	return l.fileCommand.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
+	list := func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
 		all, times, err := ledgerOf(f)
 		if err != nil {
 			return nil, err
 		}
 		return result(f.Source(), all, times), nil
-	})
-}
-
-// stored reads the calls of a stored session.
-func (l *ledgerFlags) stored(ctx context.Context, p *term.Console) (sessionfile.Source, *ledger.Ledger, error) {
-	src := sessionfile.Source{Format: "pleat"}
-	s, end, err := stores.OpenSession(ctx, p, l.store, l.Session)
+	}
+	if l.Store = l.store; len(args) > 0 {
+		return l.fileCommand.run(ctx, p, args, list)
+	}
+	f, err := sessionfile.ReadStored(ctx, p, l.store, l.Session)
 	if err != nil {
-		return src, nil, err
+		return err
 	}
-	defer end()
-	all := &ledger.Ledger{}
-	for i := range s.Len() {
-		m, err := s.Message(ctx, i)
-		if err != nil {
-			return src, nil, err
-		}
-		all.Add(i, m)
+	r, err := list(f, nil)
+	if err != nil {
+		return err
 	}
-	src.File = s.Key().Session
-	return src, all, nil
+	return p.Output(l.json, r)
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -75,10 +76,11 @@ pleat search "upload limit" --session file:27a33e9`,
 		}
 		req.Queries, req.Strict = []string{query}, strings.Contains(query, `"`)
 		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
-		j.told = make(map[string]bool)
+		j.store, j.told, j.files = store.Path, make(map[string]bool), make(map[string]bool)
 		var err error
 		switch everywhere := *session == "" && store.Path == ""; {
 		case *file != "":
+			src.Store = store
 			err = j.inFile(ctx, p, *file, src)
 		case everywhere:
 			if !fs.Changed("hits") {
@@ -109,8 +111,10 @@ type searchJSON struct {
 	Searched int         `json:"searched"` // sessions
 	Sessions []foundJSON `json:"sessions"` // those with hits
 
-	req  recall.SearchRequest
-	told map[string]bool // handles of hits: the same content is told once
+	req   recall.SearchRequest
+	told  map[string]bool // handles of hits: the same content is told once
+	files map[string]bool // IDs of the session files that were searched
+	store string          // as it was named; "": the user's own
 }
 
 type foundJSON struct {
@@ -148,6 +152,7 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 			return ctx.Err()
 		}
 		tell.Share(i, len(all.Sessions), "searching sessions")
+		j.files[info.ID] = info.Agent != string(sessionlog.OpenCode)
 		if has, err := hasWords(info.File, j.Query); err != nil || info.Agent == string(sessionlog.OpenCode) {
 			continue
 		} else if !has {
@@ -212,17 +217,21 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		return err
 	}
 	defer st.Close()
-	list, err := stores.Choose(ctx, st, flags, name)
+	list, err := library.Conversations(ctx, st, flags.Tenant)
+	if name != "" && err == nil {
+		list, err = stores.Choose(ctx, st, flags, name)
+	}
 	if err != nil {
 		return err
 	}
+	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return j.files[library.OwnerOf(s.Key)] })
 	tell := p.Progress()
 	defer tell.Done()
 	var failed []error
 	look := func(info store.SessionInfo) {
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
-			title, _ := library.Begins(ctx, st, info.Key) // a name alone will do
+			title := library.Described(ctx, st, info).Title
 			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session, Title: title, Last: info.Last})
 		}
 		if err != nil {
@@ -306,14 +315,16 @@ func (j *searchJSON) Print(p *term.Page) {
 	}
 }
 
-// printNext says how a hit in a session file is shown whole: the store may not have it.
+// printNext says how a hit is shown whole.
 func (j *searchJSON) printNext(p *term.Page) {
-	for _, f := range j.Sessions {
-		if f.File != "" && len(f.Hits) > 0 {
-			p.Line("")
-			p.Hang("", "all of the first: pleat unfold "+f.Hits[0].Handle+" --in "+cmp.Or(f.Session, f.File))
-			return
+	if len(j.Sessions) > 0 {
+		f := j.Sessions[0]
+		next := "all of the first: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.Session, f.File)
+		if j.store != "" {
+			next += " --store " + term.WithoutPassword(j.store)
 		}
+		p.Line("")
+		p.Hang("", next)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,7 +20,7 @@ func showCommand(p *term.Console) *cobra.Command {
 		Short: "show what fills a session",
 		Long: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
 pi, a request body, or a trajectory; "-" is standard input. The content tells the format. In
-place of a file, the ID that pleat gives its session will do.
+place of a file, the name of a session will do that "pleat sessions" or "pleat store list" has.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 
@@ -33,6 +34,7 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	}
 	fs := c.Flags()
 	on := declareFile(c)
+	on.Store = stores.Declare(fs)
 	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
@@ -63,20 +65,26 @@ pleat browse run-20260102`,
 	src.Declare(fs)
 	flags.Declare(fs)
 	store := stores.Declare(fs)
+	src.Store = store
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		name, err := sessionfile.Find(ctx, p, first(args))
+		name := first(args)
+		path, err := sessionfile.Find(ctx, p, name)
 		if err != nil {
 			return err
 		}
-		if _, err := os.Stat(name); err != nil && name != "-" {
+		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
+		if _, err := os.Stat(path); folded || err != nil && path != "-" {
 			s, end, failed := stores.OpenSession(ctx, p, store, name)
+			if failed != nil && err != nil {
+				failed = fmt.Errorf("%w; and %w", err, failed)
+			}
 			if failed != nil {
-				return fmt.Errorf("%w; and %w", err, failed)
+				return failed
 			}
 			defer end()
 			return browse.Show(ctx, p, s.Key().Session, "", s)
 		}
-		f, err := sessionfile.Read(ctx, p, name, src)
+		f, err := sessionfile.Read(ctx, p, path, src)
 		if err != nil {
 			return err
 		}
@@ -92,7 +100,7 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return browse.Show(ctx, p, term.FileName(name), ", budget "+term.Short(r.Tokens().Budget), r.Session)
+		return browse.Show(ctx, p, term.FileName(path), ", budget "+term.Short(r.Tokens().Budget), r.Session)
 	})
 	return c
 }

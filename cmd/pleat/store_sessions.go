@@ -23,8 +23,8 @@ func listCommand(p *term.Console) *cobra.Command {
 		Use:   "list",
 		Args:  noArguments,
 		Short: "list the sessions in the store",
-		Long: `Lists the sessions in pleat's store, most recently used first: name, number of entries, size
-of what was said, date of the newest entry, and how the session begins.
+		Long: `Lists the sessions in pleat's store, each once, most recently used first: name, number of
+entries, size of what was said, date of the newest entry, and how the session begins.
 
 (The session files that agents keep themselves are listed by "pleat sessions".)`,
 		Example: `# what is in the store
@@ -220,7 +220,7 @@ func forgetCommand(p *term.Console) *cobra.Command {
 		Use:   "forget SESSION|--all",
 		Args:  takes(0, 1, "one session, or --all"),
 		Short: "delete a session from the store permanently, or all that pleat has",
-		Long: `Deletes a session: its messages, folds, notes, pins and search index. Content that other
+		Long: `Deletes a session and what it was folded in: messages, folds, notes, pins, search index. Content that other
 sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
 file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
 be undone: run "pleat store export" first for what you may want back. The files of a rehearsal
@@ -255,7 +255,11 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 			if err := p.Confirm(ctx, *yes, question); err != nil {
 				return fmt.Errorf("forget session %s: %w", key, err)
 			}
-			if err := st.Forget(ctx, key); err != nil {
+			parts, err := library.Parts(ctx, st, key)
+			if err == nil {
+				err = forgetAll(ctx, p, st, append(parts, store.SessionInfo{Key: key}))
+			}
+			if err != nil {
 				return err
 			}
 			if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {

@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -68,7 +69,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 	}
 	fs := c.Flags()
 	f := &unfoldFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&f.in, "in", "", "look in this session `FILE` (- is standard input) instead of the store")
+	fs.StringVar(&f.in, "in", "", "look in this session `FILE` instead; a session's name, last or - will do")
 	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
 	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
@@ -88,7 +89,7 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
-		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{})
+		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Store: f.Flags})
 		if err != nil {
 			return err
 		}
@@ -173,6 +174,11 @@ type foundHandle struct {
 func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (foundHandle, error) {
 	req := f.req
 	all, err := stores.Choose(ctx, st, f.Flags, f.session)
+	if err == nil && f.session != "" { // what it was folded in has handles of its own
+		var parts []store.SessionInfo
+		parts, err = library.Parts(ctx, st, all[0].Key)
+		all = append(all, parts...)
+	}
 	if err != nil {
 		return foundHandle{}, err
 	}

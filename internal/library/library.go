@@ -20,6 +20,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -220,10 +221,32 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 		return strings.HasPrefix(s.ID, id) || strings.HasPrefix(s.Key.Session, id) ||
 			len(id) >= 4 && strings.Contains(filepath.Base(s.File), id)
 	})
+	if of, copied := owner(store.SessionKey{Session: id}); copied && errors.Is(err, store.ErrNotFound) {
+		return l.Find(ctx, of.Session)
+	}
 	if err != nil {
 		return Info{}, err
 	}
 	return found(s)
+}
+
+// Of is the session that a file has: the file that an agent keeps of it, or a copy of that with
+// the agent's own ID in it.
+func (l *Library) Of(name string, log sessionlog.Info) (Info, bool) {
+	name, _ = filepath.Abs(name)
+	var same []file
+	for _, f := range l.scan(log.Format) {
+		if f.path() == name {
+			return f.info(), true
+		}
+		if len(log.SessionID) >= 16 && strings.Contains(path.Base(f.name), log.SessionID) {
+			same = append(same, f)
+		}
+	}
+	if len(same) != 1 {
+		return Info{}, false
+	}
+	return same[0].info(), true
 }
 
 // only returns the only one of a list that has a name or, if none has it, that it may mean.
@@ -267,7 +290,7 @@ func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {
 			if err != nil {
 				return Info{}, false, err
 			}
-			if base, _, _ := strings.Cut(key.Session, "~"); s.Key == key && !isFileID(base) && isConversation(key) {
+			if of, copied := owner(key); s.Key == key && !copied && !isFileID(of.Session) && !isBeside(key) {
 				return storedInfo(id, s), true, nil
 			}
 		}

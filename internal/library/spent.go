@@ -90,7 +90,7 @@ func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 		stored, err = Conversations(ctx, l.o.Store, l.o.Tenant)
 	}
 	for _, s := range stored {
-		if err == nil && !isFileID(s.Key.Session) {
+		if _, copied := owner(s.Key); err == nil && !copied && OwnerOf(s.Key) == "" {
 			err = keep(l.storedID(s.Key), int64(s.Entries), s.Last, func() ([]Spent, error) { return l.spent(ctx, s.Key) })
 		}
 	}

@@ -63,13 +63,70 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 	return list, nil
 }
 
-// Conversations lists the sessions of [Stored] in which somebody spoke with a model: not a
-// proxy's bill, unless its tenant is named, and no forks for handoffs.
+// Conversations lists the sessions of [Stored] in which somebody spoke with a model, each once:
+// not a proxy's bill, unless its tenant is named, no forks for handoffs, and of a session that an
+// agent keeps in a file, or that was folded by [CopyName], what was used last.
 func Conversations(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
 	list, err := Stored(ctx, st, tenant)
-	return slices.DeleteFunc(list, func(s store.SessionInfo) bool {
-		return !isConversation(s.Key) && tenant != bill.Tenant
-	}), err
+	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return isBeside(s.Key) && tenant != bill.Tenant })
+	have := make(map[store.SessionKey]bool)
+	for _, copies := range []bool{false, true} {
+		list = slices.DeleteFunc(list, func(s store.SessionInfo) bool {
+			of, copied := owner(s.Key)
+			if copied != copies {
+				return false
+			}
+			again := have[of]
+			have[of] = true
+			return again
+		})
+	}
+	return list, err
+}
+
+// OwnerOf is the ID under which agents' files are listed that a stored session is of; "": it is of
+// none.
+func OwnerOf(key store.SessionKey) string {
+	if of, _ := owner(key); isFileID(of.Session) {
+		return of.Session
+	}
+	return ""
+}
+
+// copyMark is in the names of forks in which files and stored sessions are folded for people.
+const copyMark = "compact-"
+
+// CopyName is the name of the session in which another is folded. It belongs to that one, and
+// follows from its content, so that the same content gets the same folds.
+func CopyName(session, hash string) string {
+	of, _, _ := strings.Cut(session, "~")
+	return of + "~" + copyMark + hash[:12]
+}
+
+// owner is the session that a stored one belongs to, which may be itself. Copied: it was made by
+// folding that one, and says nothing that the other does not.
+func owner(key store.SessionKey) (of store.SessionKey, copied bool) {
+	base, fork, _ := strings.Cut(key.Session, "~")
+	if copied = strings.HasPrefix(fork, copyMark); copied || isFileID(base) {
+		key.Session = base
+	}
+	return key, copied
+}
+
+// Parts lists what else is stored of a session: what it was folded in, handed off from, and, if
+// an agent keeps it in a file, its forks.
+func Parts(ctx context.Context, st Store, key store.SessionKey) (list []store.SessionInfo, err error) {
+	for s, err := range st.Sessions(ctx, key.Tenant) {
+		if err != nil {
+			return nil, err
+		}
+		of, _ := owner(s.Key)
+		base, _, _ := strings.Cut(s.Key.Session, "~")
+		if s.Key != key && (of == key || isBeside(s.Key) && base == key.Session) {
+			list = append(list, s)
+		}
+	}
+	return list, nil
 }
 
 // storedID is the ID of a session in the store. Sessions of different tenants may have the
@@ -95,67 +152,41 @@ func storedInfo(id string, s store.SessionInfo) Info {
 	return Info{ID: id, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4)}
 }
 
-// isConversation tells sessions from what else is in a store: a proxy's bill, and forks for handoffs.
-func isConversation(key store.SessionKey) bool {
+// isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.
+func isBeside(key store.SessionKey) bool {
 	_, fork, _ := strings.Cut(key.Session, "~")
-	return key.Tenant != bill.Tenant && !strings.Contains(fork, handoffMark)
+	return key.Tenant == bill.Tenant || strings.Contains(fork, handoffMark)
 }
 
-// apart lists what is in the store and not of these files, given by ID. A rewound file has
-// several sessions there: when it is gone, the one that was brought up to date last is listed.
+// apart lists what is in the store and not of these files, given by ID.
 func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, error) {
-	stored, err := Stored(ctx, l.o.Store, l.o.Tenant)
-	if err != nil {
-		return nil, err
-	}
-	have := make(map[store.SessionKey]bool)
-	gone := make(map[string][]string) // by tenant: IDs of files
-	for _, s := range stored {
-		have[s.Key] = true
-		if id, fork, _ := strings.Cut(s.Key.Session, "~"); isFileID(id) && fork == "" && !files[id] {
-			gone[s.Key.Tenant] = append(gone[s.Key.Tenant], id)
-		}
-	}
-	newest := make(map[store.SessionKey]string)
-	for tenant, ids := range gone {
-		marks, err := l.marks(ctx, tenant, ids...)
-		if err != nil {
-			return nil, err
-		}
-		for id, m := range marks {
-			if have[store.SessionKey{Tenant: tenant, Session: m.Session}] {
-				newest[store.SessionKey{Tenant: tenant, Session: id}] = m.Session
-			}
-		}
-	}
+	stored, err := Conversations(ctx, l.o.Store, l.o.Tenant)
 	var list []Info
 	for _, s := range stored {
-		id, _, _ := strings.Cut(s.Key.Session, "~")
-		if !isConversation(s.Key) {
-			continue
+		of := s.Key
+		of.Session = cmp.Or(OwnerOf(of), of.Session)
+		if !files[of.Session] && !isBeside(of) {
+			list = append(list, storedInfo(l.storedID(of), s))
 		}
-		base := s.Key
-		if isFileID(id) {
-			base.Session = id
-			if files[id] || s.Key.Session != cmp.Or(newest[base], id) {
-				continue
-			}
-		}
-		list = append(list, storedInfo(l.storedID(base), s))
 	}
-	return list, nil
+	return list, err
 }
 
 // FindStored finds a session of a store by its name, or by the beginning of its name. Only
 // one may be meant: if several tenants have the name, the tenant has to be given.
 func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
 	list, err := Stored(ctx, st, tenant)
+	has := func(i store.SessionInfo) bool { return i.Key.Session == name }
+	begins := func(i store.SessionInfo) bool { return name != "" && strings.HasPrefix(i.Key.Session, name) }
+	if err == nil && !slices.ContainsFunc(list, has) { // what belongs to a session is not meant by its name
+		if talks, failed := Conversations(ctx, st, tenant); failed == nil && slices.ContainsFunc(talks, begins) {
+			list = talks
+		}
+	}
 	if err != nil {
 		return store.SessionInfo{}, err
 	}
-	return only(list, name, func(i store.SessionInfo) string { return i.Key.String() },
-		func(i store.SessionInfo) bool { return i.Key.Session == name },
-		func(i store.SessionInfo) bool { return name != "" && strings.HasPrefix(i.Key.Session, name) })
+	return only(list, name, func(i store.SessionInfo) string { return i.Key.String() }, has, begins)
 }
 
 // Begins returns what the user of a stored session said first, on one line, because names alone

@@ -17,6 +17,7 @@ import (
 	"strconv"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
@@ -32,6 +33,7 @@ type Flags struct {
 	sidechains bool
 	Session    string // the number of the session in the file; "": 1
 	Model      string
+	Store      *stores.Flags // where a session is looked for that no file has; nil: in the user's store
 }
 
 // Declare declares the flags.
@@ -52,7 +54,8 @@ type File struct {
 	Count  int                 // of messages
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
-	known  bool // the model is in the table
+	known  bool   // the model is in the table
+	of     string // the session that it belongs to: a listed file's, or a stored one; "": none
 
 	log   *sessionlog.Log
 	input io.Closer
@@ -77,12 +80,16 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	if err != nil {
 		return nil, err
 	}
-	in, err := openInput(p, name)
-	if err != nil {
-		return nil, err
+	f := &File{Name: name, number: number, hash: sha256.New()}
+	if in, failed := openInput(p, name); failed == nil {
+		f.input = in
+		if err = f.read(ctx, p, in, flags); err == nil {
+			f.of = listed(p, f)
+		}
+	} else if err = f.readStored(ctx, p, flags.Store); err != nil { // what the store says of it helps nobody
+		err = failed
 	}
-	f := &File{Name: name, number: number, input: in, hash: sha256.New()}
-	if err := f.read(ctx, p, in, flags); err != nil {
+	if err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -232,11 +239,15 @@ func (n *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Key is the name of the session in a store. It depends on the content of the file, not on
-// its path.
+// Key is the name of the session in a store. It depends on the content of the file and on the
+// session that it belongs to.
 func (f *File) Key() store.SessionKey {
-	name := "file:" + hex.EncodeToString(f.hash.Sum(nil))[:16]
-	if f.number > 1 {
+	hash := hex.EncodeToString(f.hash.Sum(nil))
+	name := "file:" + hash[:16]
+	switch {
+	case f.of != "":
+		name = library.CopyName(f.of, hash)
+	case f.number > 1:
 		name += fmt.Sprintf(":%d", f.number)
 	}
 	return store.SessionKey{Session: name}

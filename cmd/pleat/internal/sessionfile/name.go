@@ -56,6 +56,16 @@ func Find(ctx context.Context, p *term.Console, name string) (string, error) {
 	return info.File, err
 }
 
+// listed is the session of "pleat sessions" that a file has; "": it has none, or several.
+func listed(p *term.Console, f *File) string {
+	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	defer lib.Close()
+	if info, ok := lib.Of(f.Name, f.Info); ok && f.number == 1 {
+		return info.ID
+	}
+	return ""
+}
+
 // readable lists the newest sessions that are one file each.
 func readable(ctx context.Context, lib *library.Library, most int) ([]library.Info, error) {
 	all, err := lib.List(ctx, library.Filter{Plain: true})

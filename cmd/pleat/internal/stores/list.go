@@ -64,17 +64,22 @@ func (s Session) title() string {
 	return store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()
 }
 
-// printSessions prints a table of sessions and its sum.
+// printSessions prints a table of sessions and its sum. Names are whole, to be copied: on lines
+// of their own where there is no room beside the numbers.
 func printSessions(p *term.Page, list []Session) {
-	name := min(max(term.Widest(list, Session.title), len("SESSION")), 40)
-	if !p.Whole {
-		name = min(name, max(p.Width-32, 8)) // the numbers are seen whole
+	name := max(term.Widest(list, Session.title), len("SESSION"))
+	apart := !p.Whole && name > p.Width-42
+	if apart {
+		name = 0
 	}
 	var entries uint64
 	var bytes int64
 	row := func(session, entries, size, last, begins string) {
-		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(p.ClipMiddle(session, name), name), entries, size, last,
-			begins)
+		if apart {
+			p.Line("%s", session)
+			session = ""
+		}
+		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(session, name), entries, size, last, begins)
 		p.Line("%s", strings.TrimRight(p.Clip(line, p.Width), " "))
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")

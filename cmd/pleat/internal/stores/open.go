@@ -247,7 +247,7 @@ const Last = "last"
 
 // newest is the newest session, if that is what the user asked for or there is no other.
 func newest(ctx context.Context, st Store, f *Flags, name string) (info store.SessionInfo, err error) {
-	list, err := library.Stored(ctx, st, f.Tenant)
+	list, err := library.Conversations(ctx, st, f.Tenant)
 	switch {
 	case err != nil:
 		return info, err
@@ -257,7 +257,7 @@ func newest(ctx context.Context, st Store, f *Flags, name string) (info store.Se
 		return info, term.UsageError(fmt.Sprintf("the store has %d sessions; name one with --session "+
 			"(last is the newest, \"pleat store list\" lists them)", len(list)))
 	}
-	return slices.MaxFunc(list, func(a, b store.SessionInfo) int { return a.Last.Compare(b.Last) }), nil
+	return list[0], nil
 }
 
 // Choose is the session that a user named, or all if there is no name.

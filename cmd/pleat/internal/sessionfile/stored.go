@@ -1,0 +1,86 @@
+package sessionfile
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// stored is the format of sessions that the store has.
+const stored sessionlog.Format = "pleat"
+
+// ReadStored reads the session of the store that has a name: whole, its beginning, or "last".
+func ReadStored(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (*File, error) {
+	f := &File{Name: name, number: 1, hash: sha256.New()}
+	return f, f.readStored(ctx, p, flags)
+}
+
+// readStored reads a session of the store as if a file had it.
+func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags) error {
+	if flags == nil {
+		flags = &stores.Flags{}
+	}
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	found, err := stores.Find(ctx, st, flags, f.Name)
+	if err != nil {
+		return err
+	}
+	about := library.Described(ctx, st, found)
+	f.Name, f.of = found.Key.String(), found.Key.Session
+	f.Info = sessionlog.Info{Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model}
+	s, err := pleat.OpenSession(ctx, st, found.Key, library.Roughly())
+	if err != nil {
+		return err
+	}
+	if err := f.keep(ctx, st, s); err != nil {
+		return err
+	}
+	if f.Count = len(f.kept); f.Count == 0 {
+		return fmt.Errorf("session %s has no messages", f.Name)
+	}
+	return nil
+}
+
+// keep takes the messages of a stored session, with what the providers reported for the answers.
+func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error {
+	var used *model.Usage // of an answer that was stored after it
+	for e, err := range st.Scan(ctx, s.Key(), 1, store.EntryMessage, store.EntryUsage) {
+		if err != nil {
+			return err
+		}
+		if e.Kind == store.EntryUsage {
+			var data struct{ Usage *model.Usage }
+			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+			if n := len(f.kept) - 1; n >= 0 && f.kept[n].Message.Role() == transcript.RoleAssistant && f.kept[n].Usage == nil {
+				f.kept[n].Usage = data.Usage
+			} else {
+				used = data.Usage
+			}
+			continue
+		}
+		rec := sessionlog.Record{}
+		if rec.Message, err = s.Message(ctx, len(f.kept)); err != nil {
+			return err
+		}
+		if rec.Message.Role() == transcript.RoleAssistant {
+			rec.Usage, used = used, nil
+		}
+		f.kept, f.size = append(f.kept, rec), f.size+int64(e.BodySize)
+		fmt.Fprintln(f.hash, e.BodyHash)
+	}
+	return nil
+}
