@@ -114,10 +114,8 @@ type Session struct {
 
 	answered time.Time // when the newest answer of the model was stored
 
-	// lead are the system messages at the beginning of the history that Sync was given last:
-	// views show them in place of those that were stored.
-	lead   []transcript.Message
-	longer int // tokens that they have more than those
+	lead   *leadData // what Sync was given last; nil: as it was stored
+	longer int       // tokens that lead has more than what it covers
 
 	synced []uint64 // glances of messages that a history was seen to have; 0: none
 
@@ -349,12 +347,7 @@ func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transc
 		}
 	}
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		msgs, err = v.Resolve(func(i int) transcript.Message {
-			if i < len(s.lead) {
-				return s.lead[i]
-			}
-			return t.At(i)
-		})
+		msgs, err = v.Resolve(t.At)
 		return err
 	})
 	return msgs, err
@@ -611,7 +604,7 @@ func (s *Session) snapshot() fold.Snapshot {
 	l := s.levels()
 	snap := fold.Snapshot{
 		Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Layout.Head.Total() + s.st.Whole(),
-		Limits: l, Messages: s.st.Count, Epoch: s.st.Epoch,
+		Limits: l, Messages: s.st.Count + s.leads(), Epoch: s.st.Epoch,
 	}
 	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)

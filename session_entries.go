@@ -158,6 +158,11 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 		}
 	case store.EntryDigest:
 		err = s.applyDigest(ctx, e)
+	case store.EntrySystem:
+		var d leadData
+		if err = json.Unmarshal(e.Data, &d); err == nil {
+			s.setLead(d)
+		}
 	case store.EntryPin:
 		var d pinData
 		if err = json.Unmarshal(e.Data, &d); err == nil {

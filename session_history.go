@@ -6,26 +6,29 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Sync takes in the history of a program that hands over the whole of it at each call. It
-// appends what is new and returns the session to go on with, also beside an error. That is s
-// itself, unless the history goes another way than s, because something was edited or taken
-// back: then it is a fork of s that begins where they part, under a name that follows from
-// the history, and what s does in the background ends as with [Session.Close].
+// Sync takes in the history of a program that hands over the whole of it at each call, and so
+// has no use for [Session.Append]. It appends what is new and returns the session to go on
+// with, also beside an error. That is s itself, unless the history goes another way than s,
+// because something was edited or taken back: then it is a fork of s that begins where they
+// part, under a name that follows from the history, and what s does in the background ends as
+// with [Session.Close].
 //
 // Messages are compared by role and content. Thinking does not count, since many programs
-// drop it; nor does the content of images. System messages at the beginning count by their
-// role alone: views show the newest ones. The history may begin with what the session shows
-// now, for programs that store a view back, and its oldest messages may be missing, as long
-// as it has the two newest of the session.
+// drop it; nor does the content of images. Ids of calls may change, but not that of a call
+// whose result is still to come. System messages at the beginning do not count at all: views
+// begin with those of the newest history, however many it has.
+//
+// The history may begin with what the session shows now, for programs that store a view back.
+// Its oldest messages may be missing, as long as it has the two newest of the session, with
+// their ids. Where those repeat others word for word, and have no ids to tell them apart, as
+// many as possible are taken for known: such a program should hand over all of its history.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	for i, m := range history {
 		if err := checkBlocks(m.Blocks()); err != nil {
@@ -101,49 +104,58 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 	if err != nil || m.parts() {
 		return m, err
 	}
-	s.setLead(h, m)
-	return m, s.append(ctx, h.msgs[m.history:])
+	lead, err := s.newLead(h)
+	if err != nil {
+		return m, err
+	}
+	return m, s.append(ctx, h.msgs[m.history:], lead...)
 }
 
 // meet finds out how far the history and the session are the same. The lock is held.
 func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
-	n, same := s.st.Len(), 0
+	n, heads := s.st.Len(), s.st.Facts().Prompt()
+	if n == 0 {
+		return meeting{}, nil
+	}
 	s.synced = append(s.synced, make([]uint64, max(n-len(s.synced), 0))...)
-	for same < n && same < len(h.msgs) && s.sameAgain(same, h) {
-		same++
+	same := s.sameUpTo(h, s.st.SameIDs)
+	if same < n {
+		if known := s.slid(h, same); known > 0 {
+			return meeting{known, n, 0}, nil
+		}
+		same = s.sameUpTo(h, s.st.SameOpenIDs)
 	}
 	if same == n {
-		return meeting{same, n, 0}, nil
+		return meeting{h.heads + n - heads, n, 0}, nil
 	}
-	if known := s.slid(h, same); known > 0 {
-		return meeting{known, n, 0}, nil
-	}
-	apart := meeting{same, same, s.st.Contents.Entry(same) - 1}
+	apart := meeting{h.heads + same - heads, same, s.st.Contents.Entry(same) - 1}
 	if !s.st.Folded() {
 		return apart, nil
 	}
 	m, err := s.meetView(ctx, h)
-	if err != nil || m.history > same && (!m.parts() || m.upTo >= s.st.EpochSeq) {
+	if err != nil || m.history > apart.history && (!m.parts() || m.upTo >= s.st.EpochSeq) {
 		return m, err
 	}
 	return apart, nil
 }
 
-// sameAgain reports whether message i of the session and of the history are the same. If
-// they were last time, a quick look is enough to see it again.
-func (s *Session) sameAgain(i int, h *handed) bool {
-	if i < h.heads {
-		return s.same(i, h, i)
+// sameUpTo returns the first message that is not the same in the session and in the history,
+// both without their system messages at the beginning. If two were the same last time, a
+// quick look is enough to see it again.
+func (s *Session) sameUpTo(h *handed, ids func(i int, m Message) bool) int {
+	i := s.st.Facts().Prompt()
+	for j := h.heads; i < s.st.Len() && j < len(h.msgs); i, j = i+1, j+1 {
+		if look := h.glance(j); s.synced[i] != look {
+			if !s.st.Says(i, h.said(j)) {
+				break
+			}
+			s.synced[i] = look
+		}
+		if !ids(i, h.msgs[j]) {
+			break
+		}
 	}
-	look := h.glance(i)
-	if s.synced[i] == look {
-		return true
-	}
-	same := s.same(i, h, i)
-	if same {
-		s.synced[i] = look
-	}
-	return same
+	return i
 }
 
 // glance is a hash of all that tells message i from others. It is good for this process.
@@ -174,28 +186,20 @@ func (h *handed) glance(i int) uint64 {
 
 var glanceSeed = maphash.MakeSeed()
 
-// same reports whether message i of the session and message j of the history are the same.
-func (s *Session) same(i int, h *handed, j int) bool {
-	if j < h.heads && i == j {
-		return s.st.Facts()[i].Role == h.msgs[j].Role()
-	}
-	return s.st.Says(i, h.said(j))
-}
-
 // slid returns how many messages of a history stand for the newest of the session, if its
 // oldest messages are missing; 0: they are not all that is missing.
 func (s *Session) slid(h *handed, same int) int {
-	if same > h.heads {
+	n, heads := s.st.Len(), s.st.Facts().Prompt()
+	if same > heads {
 		return 0
 	}
-	n := s.st.Len()
-	for from := max(n-len(h.msgs)+h.heads, 0); from <= n-2; from++ {
-		i := from
-		for i < n && s.st.Says(i, h.said(h.heads+i-from)) {
-			i++
+	for from := max(n-len(h.msgs)+h.heads, heads); from <= n-2; from++ {
+		i, j := from, h.heads
+		for i < n && s.st.Says(i, h.said(j)) && s.st.SameIDs(i, h.msgs[j]) {
+			i, j = i+1, j+1
 		}
 		if i == n {
-			return h.heads + n - from
+			return j
 		}
 	}
 	return 0
@@ -203,44 +207,32 @@ func (s *Session) slid(h *handed, same int) int {
 
 // meetView compares a history with what the session shows.
 func (s *Session) meetView(ctx context.Context, h *handed) (meeting, error) {
-	view := s.inForce()
+	view := transcript.View{Messages: s.st.View()}
 	shown, err := s.resolve(ctx, view)
 	if err != nil {
 		return meeting{}, err
 	}
-	for j, vm := range view.Messages {
-		if j < len(h.msgs) && (vm.Source == j && s.same(j, h, j) || h.said(j).Equal(conv.SaidIn(shown[j]))) {
+	at, j := s.st.Facts().Prompt(), h.heads // where the session and the history go on
+	for k, vm := range view.Messages {
+		if vm.Source >= 0 && vm.Source < s.st.Facts().Prompt() {
 			continue
 		}
-		at := 0
-		switch {
-		case vm.Source >= 0:
-			at = vm.Source
-		case j > 0:
-			at = view.Messages[j-1].Source + 1
+		at = max(at, vm.Source)
+		if j == len(h.msgs) || !s.shows(vm, shown[k], h, j) {
+			return meeting{j, at, s.st.Contents.Entry(at) - 1}, nil
 		}
-		return meeting{j, at, s.st.Contents.Entry(at) - 1}, nil
+		at, j = max(at, vm.Source+1), j+1
 	}
-	return meeting{len(shown), s.st.Len(), 0}, nil
+	return meeting{j, s.st.Len(), 0}, nil
 }
 
-// setLead lets views show the system messages at the beginning of the newest history.
-func (s *Session) setLead(h *handed, m meeting) {
-	lead := h.msgs[:0]
-	s.longer = 0
-	for i := 0; i < min(h.heads, s.st.Len(), m.history) && s.st.Facts()[i].Role == h.msgs[i].Role(); i++ {
-		lead = h.msgs[:i+1]
-		s.longer += s.o.Tokens.CountMessage(h.msgs[i]) - s.st.Facts().Tokens(i, i+1)
+// shows reports whether message j of the history is a message of the view, as it is shown or
+// as it came.
+func (s *Session) shows(vm transcript.ViewMessage, shown Message, h *handed, j int) bool {
+	if vm.Source >= 0 && !s.st.SameOpenIDs(vm.Source, h.msgs[j]) {
+		return false
 	}
-	s.lead = slices.Clone(lead)
-	s.st.SetHead(s.headParts())
-}
-
-// headParts is what the head of a request takes that is not in the transcript.
-func (s *Session) headParts() fold.Parts {
-	p := s.o.headParts()
-	p.System += max(s.longer, 0)
-	return p
+	return vm.Source >= 0 && s.st.Says(vm.Source, h.said(j)) || h.said(j).Equal(conv.SaidIn(shown))
 }
 
 // forkFor opens the fork of the session that has a history.
@@ -272,12 +264,12 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 }
 
 // forkName is the name of the fork of a session, or of one of its forks, for the first n
-// messages, up to the first that the session does not have. A fork that has gone on otherwise since leaves
-// its name taken; then the next try has another.
+// messages, up to the first that the session does not have. A fork that has gone on otherwise
+// since leaves its name taken; then the next try has another.
 func (h *handed) forkName(session string, n, try int) string {
-	history := make([]conv.Said, n)
-	for i := range history {
-		history[i] = h.said(i)
+	var history []conv.Said
+	for i := h.heads; i < n; i++ {
+		history = append(history, h.said(i))
 	}
 	hash := conv.Fingerprint(history...).String()
 	if try > 0 {

@@ -99,7 +99,7 @@ func (s *Session) fitting() (transcript.View, error) {
 }
 
 func (s *Session) inForce() transcript.View {
-	return transcript.View{Messages: s.st.View(), DropThinking: s.st.Layout.In.Bare < s.st.Unbound}
+	return transcript.View{Messages: s.led(s.st.View()), DropThinking: s.st.Layout.In.Bare < s.st.Unbound}
 }
 
 // CannotFitError says that no legal view fits: what may never be given up is too large.

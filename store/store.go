@@ -82,6 +82,7 @@ const (
 	EntryPin     EntryKind = "pin"     // a text that was pinned or let go
 	EntryUsage   EntryKind = "usage"   // what the provider reported for a request
 	EntryPrefix  EntryKind = "prefix"  // label: hash of a client's conversation prefix
+	EntrySystem  EntryKind = "system"  // the system messages of the newest history
 	EntryBill    EntryKind = "bill"    // what a proxy's requests used and cost
 )
 

@@ -3,6 +3,7 @@ package conv
 import (
 	"crypto/sha256"
 	"slices"
+	"sort"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -72,4 +73,57 @@ func (c *Conversation) Says(i int, said Said) bool {
 		next++
 	}
 	return next == len(said.blocks)
+}
+
+// SameIDs reports whether the calls and results of message i have the ids of those in a
+// message that says the same.
+func (c *Conversation) SameIDs(i int, m transcript.Message) bool { return c.sameIDs(i, m, false) }
+
+// SameOpenIDs is like SameIDs, but only calls at the end that wait for their result count: under
+// another id, it would answer none.
+func (c *Conversation) SameOpenIDs(i int, m transcript.Message) bool {
+	rounds := c.Rounds()
+	return len(rounds) == 0 || i < rounds[len(rounds)-1].Start || c.sameIDs(i, m, true)
+}
+
+func (c *Conversation) sameIDs(i int, m transcript.Message, open bool) bool {
+	own := c.facts[i].Blocks
+	for _, b := range m.Blocks().All() {
+		var id string
+		switch b := b.(type) {
+		case transcript.ToolCall:
+			id = b.ID
+		case transcript.ToolResult:
+			id = b.CallID
+		}
+		if k := b.Kind(); k != transcript.KindToolCall && (open || k != transcript.KindToolResult) {
+			continue
+		}
+		for len(own) > 0 && own[0].Kind != b.Kind() {
+			own = own[1:]
+		}
+		if len(own) == 0 {
+			return false
+		}
+		if s := c.callState(int(own[0].Call)); s.ID != id && !(open && s.Answered) && own[0].Call > 0 {
+			return false
+		}
+		own = own[1:]
+	}
+	return true
+}
+
+// callState returns a call by its number in the ledger; zero: there is none.
+func (c *Conversation) callState(n int) transcript.CallState {
+	if n == 0 {
+		return transcript.CallState{}
+	}
+	at, rounds := c.ledger.Entries[n-1].Call, c.Rounds()
+	k := sort.Search(len(rounds), func(k int) bool { return rounds[k].Start > at.Message }) - 1
+	for _, s := range rounds[k].Calls {
+		if s.Call == at {
+			return s
+		}
+	}
+	return transcript.CallState{}
 }

@@ -1,0 +1,79 @@
+package pleat
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// leadData are the system messages at the beginning of the newest history.
+type leadData struct {
+	Covers   int       `json:"covers"`   // views show them in place of this many messages
+	Messages []Message `json:"messages"` // none: they show none
+}
+
+// newLead returns the entry that lets views begin with the system messages of a history, if
+// they do not yet.
+func (s *Session) newLead(h *handed) ([]store.Entry, error) {
+	heads := s.st.Facts().Prompt()
+	same := h.heads == heads
+	says := s.st.Says
+	if s.lead != nil {
+		same = heads == s.lead.Covers && h.heads == len(s.lead.Messages)
+		says = func(i int, said conv.Said) bool { return said.Equal(conv.SaidIn(s.lead.Messages[i])) }
+	}
+	for i := 0; same && i < h.heads; i++ {
+		same = says(i, h.said(i))
+	}
+	if same || s.st.Len() == 0 {
+		return nil, nil
+	}
+	data, err := json.Marshal(leadData{heads, h.msgs[:h.heads]})
+	if err != nil {
+		return nil, fmt.Errorf("encode system messages: %w", err)
+	}
+	return []store.Entry{{Kind: store.EntrySystem, Data: data}}, nil
+}
+
+// setLead lets views begin with the system messages of a history.
+func (s *Session) setLead(d leadData) {
+	s.lead, s.longer = &d, -s.st.Facts().Tokens(0, min(d.Covers, s.st.Len()))
+	for _, m := range d.Messages {
+		s.longer += s.o.Tokens.CountMessage(m)
+	}
+	s.st.SetHead(s.headParts())
+}
+
+// led puts them in their place in a view.
+func (s *Session) led(view []transcript.ViewMessage) []transcript.ViewMessage {
+	if s.lead == nil {
+		return view
+	}
+	out := make([]transcript.ViewMessage, 0, len(s.lead.Messages)+len(view))
+	for _, m := range s.lead.Messages {
+		out = append(out, transcript.ViewMessage{Source: -1, Made: m})
+	}
+	for len(view) > 0 && view[0].Source >= 0 && view[0].Source < s.lead.Covers {
+		view = view[1:]
+	}
+	return append(out, view...)
+}
+
+// leads is how many messages views have more for it.
+func (s *Session) leads() int {
+	if s.lead == nil {
+		return 0
+	}
+	return len(s.lead.Messages) - s.lead.Covers
+}
+
+// headParts is what the head of a request takes that is not in the transcript.
+func (s *Session) headParts() fold.Parts {
+	p := s.o.headParts()
+	p.System += max(s.longer, 0)
+	return p
+}

@@ -1,0 +1,109 @@
+package pleat_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// poll is a call that says the same whatever its id is; polled is its result.
+func poll(id string) pleat.Message   { return pleat.Assistant(pleat.Call(id, "status", `{}`)) }
+func polled(id string) pleat.Message { return pleat.Results(pleat.Result(id, "pending")) }
+
+func system(text string) pleat.Message {
+	return transcript.NewMessage(transcript.RoleSystem, pleat.Say(text))
+}
+
+// TestSyncAskedAgain has a model make the same call with another id.
+func TestSyncAskedAgain(t *testing.T) {
+	small := &pleat.Options{Budget: pleat.Budget{Window: 8_000}}
+	for name, before := range map[string][]pleat.Message{
+		"short": {pleat.User("Build it.")}, "folded": turns(20, 2_000), "abandoned": {poll("x"), pleat.User("Again.")},
+	} {
+		s := mustSync(t, open(t, store.NewMemory(), small), before)
+		if name == "folded" {
+			before = view(t, s) // and stored back
+		}
+		before = before[:len(before):len(before)]
+		s = mustSync(t, s, append(before, poll("a")))
+		next := mustSync(t, s, append(before, poll("b"), polled("b")))
+		if bad := next.Violations(); len(bad) > 0 && name != "abandoned" {
+			t.Errorf("%s: %v", name, bad)
+		}
+		if msgs := view(t, next); next == s || msgs[len(msgs)-2].Blocks().At(0).(pleat.ToolCall).ID != "b" {
+			t.Errorf("%s goes on in %s with %v", name, next.Key(), msgs[len(msgs)-2])
+		}
+		renamed := append(before, poll("c"), polled("c"), pleat.User("And?"))
+		if last := mustSync(t, next, renamed); last != next || last.Len() != next.Len() {
+			t.Errorf("%s: ids that a program makes anew are taken for an edit: %s", name, last.Key())
+		}
+	}
+}
+
+// TestSyncPolling hands over the newest messages only, which differ by ids alone.
+func TestSyncPolling(t *testing.T) {
+	for _, window := range []int{4, 6, 7, 12} {
+		for _, begin := range [][]pleat.Message{{system("Wait."), pleat.User("Deploy it.")}, {system("Wait.")}} {
+			s := open(t, store.NewMemory(), nil)
+			said := begin[1:]
+			for i := range 30 {
+				id := fmt.Sprint("p", i)
+				said = append(said, poll(id), polled(id))
+				given := append(begin[:1:1], said[max(0, len(said)-window):]...)
+				if next := mustSync(t, s, given); next != s {
+					t.Fatalf("poll %d of %d went on in %s", i, window, next.Key())
+				}
+			}
+			if s.Len() != len(said)+1 || len(s.Violations()) > 0 {
+				t.Errorf("window %d: %d messages of %d, %v", window, s.Len(), len(said)+1, s.Violations())
+			}
+		}
+	}
+}
+
+// TestSyncSystemNumber has system messages come, go and change, and looks at them in the view and
+// in that of the session opened again.
+func TestSyncSystemNumber(t *testing.T) {
+	u, a := pleat.User, func(text string) pleat.Message { return pleat.Assistant(pleat.Say(text)) }
+	talk := []pleat.Message{u("1"), a("2"), u("3"), a("4"), u("5"), a("6"), u("7")}
+	type step struct {
+		systems  string // their texts
+		from, to int    // of the talk
+	}
+	for _, steps := range [][]step{
+		{{"", 0, 3}, {"RULES", 0, 5}},
+		{{"", 0, 1}, {"RULES", 0, 1}},
+		{{"A", 0, 5}, {"A SUMMARY", 2, 7}, {"A", 2, 7}},
+		{{"A", 0, 1}, {"B", 0, 3}, {"", 0, 5}, {"B", 0, 5}},
+		{{"A B", 0, 1}, {"C", 0, 3}},
+		{{"A", 0, 0}, {"A B", 0, 3}, {"C", 0, 5}},
+	} {
+		st := store.NewMemory()
+		s := open(t, st, nil)
+		for _, now := range steps {
+			var history []pleat.Message
+			for _, text := range strings.Fields(now.systems) {
+				history = append(history, system(text))
+			}
+			want := append(history[:len(history):len(history)], talk[:now.to]...)
+			history = append(history, talk[now.from:now.to]...)
+			if next := mustSync(t, s, history); next != s {
+				t.Fatalf("%v: %v went on in %s", steps, now, next.Key())
+			}
+			again := open(t, st, nil)
+			for _, s := range []*pleat.Session{s, again} {
+				msgs := view(t, s)
+				if got := allText(msgs); got != allText(want) {
+					t.Errorf("%v: %v shows %s", steps, now, got)
+				}
+				if snap := s.Snapshot(); snap.Messages != len(msgs) || snap.Tokens < countAll(msgs) {
+					t.Errorf("%v: %v: the meter says %d tokens, %d messages", steps, now, snap.Tokens, snap.Messages)
+				}
+			}
+		}
+	}
+}
