@@ -107,7 +107,7 @@ func (e *Entry) failure(width int) string {
 		told += fmt.Sprintf(" (exit %d)", *e.ExitCode)
 	}
 	if e.ErrorLine != "" {
-		told += ": " + text.OneLine(e.ErrorLine, width)
+		told += ": " + text.OneLine(e.cause(), width)
 	}
 	return told
 }

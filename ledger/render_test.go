@@ -49,6 +49,13 @@ func TestLedgerRunCutOff(t *testing.T) {
 	}
 }
 
+func TestLedgerRejected(t *testing.T) {
+	l := ledgerOf(bashCall("git push", "!The user doesn't want to proceed with this tool use. The tool use was rejected (eg."))
+	if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count}); !strings.Contains(got, "git push: failed: rejected by the user\n") {
+		t.Error(got)
+	}
+}
+
 func TestLedgerRender(t *testing.T) {
 	tests := []struct {
 		budget int

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // RenderOptions say which of people's words a page shows, and in how much room.
@@ -329,8 +330,13 @@ func (p *page) rest(message int) string {
 func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
-	if s.Via != "" {
+	switch {
+	case s.Via != "" && toolname.Of(s.Via) == toolname.Ask:
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
+	case s.Via != "":
+		fmt.Fprintf(&b, " (refusing a call of %s)", fence.Line(s.Via))
+	case s.Interrupts:
+		b.WriteString(" (stopping the assistant)")
 	}
 	if asking := p.asking(s); asking != notAsked {
 		q := s.Question

@@ -8,6 +8,7 @@ package userwords
 import (
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -20,6 +21,8 @@ type Said struct {
 	// a tool, or a call that the person refused and said why. Empty: typed as a message.
 	Via   string `json:"via,omitempty"`
 	Block int    `json:"block,omitempty"` // which block of the message that result is
+	// Interrupts says that the person stopped the assistant before these words.
+	Interrupts bool `json:"interrupts,omitempty"`
 	// Short says that it is an answer that means little by itself: "b", "yes, do 2".
 	Short bool `json:"short,omitempty"`
 	// Question is what it answers, in the assistant's words: the options referred to and
@@ -39,6 +42,7 @@ type Words struct {
 	asked   string            // what the assistant said last
 	offered string            // the last of its texts that offered options
 	waiting map[string]string // calls whose results may carry a person's words: tool by id
+	stopped bool              // somebody has stopped the assistant and said nothing since
 	tasks   taskReader
 	weight  int // bytes of what was said
 }
@@ -51,6 +55,7 @@ func (w *Words) Add(i int, m transcript.Message) {
 		return
 	case transcript.RoleTool, transcript.RoleUser:
 		w.results(i, m)
+		w.stopped = w.stopped || interrupts(m)
 	}
 	if text, ok := TypedText(m); ok {
 		w.heard(Said{Message: i, Text: text})
@@ -129,12 +134,24 @@ func answered(tool string, r transcript.ToolResult) string {
 	return strings.TrimSpace(text[i+len(mark):])
 }
 
+// interrupts reports whether a client says in a message that the person stopped the assistant.
+func interrupts(m transcript.Message) bool {
+	for _, b := range m.Blocks().All() {
+		t, ok := b.(transcript.Text)
+		if ok && text.HasAnyPrefix(t.Text.String(), "[Request interrupted by user", "<turn_aborted>") {
+			return true
+		}
+	}
+	return false
+}
+
 // heard takes in a person's words and finds the question they answer.
 func (w *Words) heard(s Said) {
 	s.Text = strings.Clone(s.Text) // do not hold on to the request it came in
 	if s.Via == "" {
 		s.Short, s.Question = questionFor(s.Text, w.asked, w.offered)
 		s.pastes = pastesIn(s.Text)
+		s.Interrupts, w.stopped = w.stopped, false
 	}
 	w.said = append(w.said, s)
 	w.weight += len(s.Text)

@@ -257,6 +257,18 @@ func TestWordsInToolResults(t *testing.T) {
 	if d := diff.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
 		t.Error(d)
 	}
+	w.Add(2, transcript.User("[Request interrupted by user]"))
+	w.Add(3, transcript.User("not like this"))
+	w.Add(4, transcript.User("go on"))
+	page := w.Render(RenderOptions{})
+	for _, want := range []string{
+		"message 2 (refusing a call of Bash): never push", "message 2 (answer to AskUserQuestion): ",
+		"message 4 (stopping the assistant): not like this", "message 5: go on",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("no %q in:\n%s", want, page)
+		}
+	}
 }
 
 func TestRenderWords(t *testing.T) {

@@ -36,7 +36,7 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 		}
 	case saysFailed(call, head):
 		f.Outcome = Failed
-	case call.Kind == CallRun && (f.ExitCode == nil || call.Filtered) && showsFailure(tail[max(0, len(tail)-nearEnd):]):
+	case call.Command != "" && call.Kind >= CallRun && (f.ExitCode == nil || call.Filtered) && showsFailure(tail[max(0, len(tail)-nearEnd):]):
 		f.Outcome = Failed
 	}
 	if f.Started = started(head); f.Started != "" && f.Outcome == Succeeded && f.ExitCode == nil {
@@ -214,16 +214,18 @@ var failureMarks = []string{
 	"error[E", "panic: ", "fatal: ",
 	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):",
 	"FATAL ERROR",
-	"Error: Cannot find module", " ELIFECYCLE ",
+	"Error: Cannot find module", "Error: unknown ", "error: unrecognized ", "error: unexpected argument ",
+	"test result: FAILED", "exit status ", "Exit status ",
 }
 
 // showsFailure reports whether a line says that a command failed.
 func showsFailure(tail string) bool {
 	for line := range strings.Lines(tail) {
 		line = strings.TrimRight(line, "\r\n")
-		counts := strings.HasPrefix(line, "=") && strings.Contains(line, " failed") && strings.Contains(line, " in ")
+		counts := text.HasAnyPrefix(strings.TrimSpace(line), "=", "Test Files ", "Tests ", "Tests:", "Test Suites:") &&
+			strings.Contains(line, " failed")
 		unknown := strings.HasSuffix(line, ": command not found")
-		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") {
+		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") || strings.Contains(line, "ELIFECYCLE") {
 			return true
 		}
 		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") && text.ContainsAny(line, "not found", "No such file")

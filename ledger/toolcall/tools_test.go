@@ -254,6 +254,17 @@ func TestDescribeResult(t *testing.T) {
 		{"copilot", run, "boom\n<exited with exit code 1>", "error 1 boom"},
 		{"no code, plain failure", run, "ok a\nFAIL\tb [build failed]\n", "error - FAIL\tb [build failed]"},
 		{"filtered", filtered, "Exit code: 0\nOutput:\n--- FAIL: TestX\nFAIL\n", "error 0 --- FAIL: TestX"},
+		{"filtered tests", filtered, " Test Files  1 failed | 11 passed (12)\n", "error - Test Files  1 failed | 11 passed (12)"},
+		{"filtered tests that passed", filtered, "Error: shown by a test\n Test Files  12 passed (12)\n 0 fail\n", "ok -"},
+		{"pnpm", run, "\u2009ELIFECYCLE\u2009 Command failed with exit code 2.\n", "error - ELIFECYCLE\u2009 Command failed with exit code 2."},
+		{
+			"push", shellCall("git pull && git push"), "fatal: Could not read from remote repository.\n\nPlease\n",
+			"error - fatal: Could not read from remote repository.",
+		},
+		{
+			"remote", shellCall("ssh web 'deploy | tee log'"), "starting\nbash: line 1: deploy: command not found\n",
+			"error - bash: line 1: deploy: command not found",
+		},
 		{
 			"a log that was only shown",
 			look,
