@@ -173,7 +173,6 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	return s, nil
 }
 
-// check reports options that make no sense.
 func (o *Options) check() error {
 	if o.Memory < 0 {
 		return fmt.Errorf("%d bytes of memory", o.Memory)
@@ -398,7 +397,6 @@ func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ..
 	return nil
 }
 
-// appendBatch is what one write adds.
 type appendBatch struct {
 	entries []store.Entry
 	fresh   []newMessage

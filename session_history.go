@@ -45,7 +45,6 @@ func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error)
 	return next, err
 }
 
-// handed is a history that was handed over.
 type handed struct {
 	msgs  []Message
 	known []*conv.Said // what each of them says, where it was asked for
@@ -64,7 +63,6 @@ func isSystem(r transcript.Role) bool {
 	return r == transcript.RoleSystem || r == transcript.RoleDeveloper
 }
 
-// said returns what message i says.
 func (h *handed) said(i int) conv.Said {
 	if h.known[i] == nil {
 		said := conv.SaidIn(h.msgs[i])

@@ -16,7 +16,6 @@ const (
 	preparedCount = 64
 )
 
-// prepared is a message that was prepared, or why it cannot be.
 type prepared struct {
 	newMessage
 	err error

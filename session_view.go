@@ -186,7 +186,6 @@ func (s *Session) planOptions() fold.PlanOptions {
 	}
 }
 
-// plan plans with what is true of the session now.
 func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
 	o.Past = s.st.Past() // another process may have written since o was made
 	p, err := fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
@@ -530,7 +529,6 @@ func bar(o *fold.PlanOptions, p *fold.Plan) bool {
 	return true
 }
 
-// viewOf returns the view that a set of folds makes.
 func (s *Session) viewOf(in fold.Set) []transcript.ViewMessage {
 	then := s.st.Layout
 	then.In = in

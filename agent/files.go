@@ -98,7 +98,6 @@ func (f *fileMemory) result(r transcript.ToolResult, ref transcript.BlockRef) {
 	f.seen[file] = sighting{sum: m[5], from: from, to: to, result: ref, told: true}
 }
 
-// lastSeen returns how the model last saw a file.
 func (c Call) lastSeen(name string) (g sighting, ok bool) {
 	if c.agent != nil {
 		c.agent.files.use(c.agent.session, func(seen map[string]sighting) { g, ok = seen[name] })

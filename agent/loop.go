@@ -97,7 +97,6 @@ func (r *run) begin(ctx context.Context, say []transcript.Message) error {
 
 var errTimeUp = errors.New("the time for this run is up")
 
-// run is what one run keeps track of.
 type run struct {
 	*Agent
 	res   Result
@@ -105,7 +104,6 @@ type run struct {
 	wrote bool // something that this run said is stored
 }
 
-// finish records how the run ended.
 func (r *run) finish(ctx context.Context, err error) (Result, error) {
 	switch {
 	case err == nil:
@@ -161,7 +159,6 @@ func (r *run) loop(ctx context.Context) error {
 	}
 }
 
-// limit returns which limit is reached, if any.
 func (r *run) limit() Stop {
 	l, s := r.o.Limits, r.spend(Spent{})
 	switch {
@@ -215,7 +212,6 @@ func interrupted(name string, tool *Tool, why string) string {
 	return fmt.Sprintf("[interrupted] %s has no result: %s. %s", name, why, advice)
 }
 
-// textOf joins the texts of messages with line feeds.
 func textOf(msgs []transcript.Message) string {
 	var texts []string
 	for _, m := range msgs {

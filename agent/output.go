@@ -83,7 +83,6 @@ func (o *output) show(p []byte) {
 	o.line = append(o.line[:0], o.line[end:]...)
 }
 
-// finish returns the output as it is recorded.
 func (o *output) finish() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -88,7 +88,6 @@ func inOrder(first, second Call) bool {
 		(first.Effect == EffectWrite || second.Effect == EffectWrite)
 }
 
-// call makes a call of what the model said.
 func (r *run) call(b transcript.ToolCall) Call {
 	c := Call{ID: b.ID, Name: b.Name, Input: b.Input.String(), agent: r.Agent}
 	if tool := r.tools[c.Name]; tool != nil {

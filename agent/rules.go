@@ -32,7 +32,6 @@ type Rules struct {
 	Deny []string `json:"deny,omitempty"`
 }
 
-// rule is a parsed rule.
 type rule struct {
 	tool    string
 	narrow  bool // it has a pattern

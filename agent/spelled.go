@@ -108,7 +108,6 @@ func (s *spelled) command(words []shell.Word, stdin string, loose, run bool) {
 	}
 }
 
-// after takes in the commands after certain words.
 func (s *spelled) after(words []shell.Word, stdin string, loose bool, before ...string) {
 	for i, w := range words {
 		if slices.Contains(before, w.Text) {

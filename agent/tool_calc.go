@@ -60,7 +60,6 @@ func evaluate(expr string) (string, error) {
 	return fmt.Sprintf("%.17g", f), nil
 }
 
-// value works out part of an expression.
 func value(e ast.Expr) (v *big.Rat, err error) {
 	v = new(big.Rat)
 	switch e := e.(type) {

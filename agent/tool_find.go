@@ -163,7 +163,6 @@ func (w *Workspace) runGrep(ctx context.Context, c Call, in grepArgs) (string, e
 	return text, err
 }
 
-// grepper collects the lines that match.
 type grepper struct {
 	re        *regexp.Regexp
 	filesOnly bool

@@ -52,7 +52,6 @@ func readSkill(root *os.Root, name string) (string, error) {
 	return string(data[:min(len(data), maxSkill)]), nil
 }
 
-// listSkills names the skills with their descriptions.
 func listSkills(root *os.Root) (string, error) {
 	entries, err := fs.ReadDir(root.FS(), ".")
 	if err != nil {

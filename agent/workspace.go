@@ -240,10 +240,8 @@ func evalExisting(path string) (string, error) {
 	return filepath.Join(dir, filepath.Base(path)), nil
 }
 
-// maxFile is the size of the largest file that is read.
 const maxFile = 64 << 20
 
-// read reads a regular file that is not too large.
 func (f file) read() ([]byte, error) {
 	data, err := readRegular(f.root.Root, f.rel, maxFile)
 	var large tooLarge
@@ -264,7 +262,6 @@ var (
 	errNotRegular = errors.New("it is not a regular file")
 )
 
-// tooLarge is the size of a file that is too large.
 type tooLarge int64
 
 func (n tooLarge) Error() string { return fmt.Sprintf("%d bytes are too many", int64(n)) }

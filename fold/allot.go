@@ -1,6 +1,5 @@
 package fold
 
-// part is a share of something.
 type part struct{ of, in int }
 
 func (p part) take(n int) int { return n * p.of / p.in }
@@ -64,7 +63,6 @@ type Allotment struct {
 	goal int
 }
 
-// Allot shares out a view.
 func allot(d demand) Allotment {
 	a := Allotment{d: d, goal: d.Goal}
 	if d.Goal == 0 {
@@ -91,7 +89,6 @@ func (a *Allotment) total() int {
 	return n
 }
 
-// files is what restored files may take.
 func (a *Allotment) files() int {
 	r := a.d.Restore
 	if r.Files == 0 {

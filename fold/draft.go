@@ -63,7 +63,6 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 	return d
 }
 
-// pull pulls levers in order.
 func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	for _, l := range steps {
 		if slices.Contains(d.o.Barred, l.Name()) {

@@ -21,7 +21,6 @@ type Layout struct {
 	ThinkFirst bool
 }
 
-// count returns the number of messages of the conversation.
 func (l *Layout) count() int { return len(l.Facts()) }
 
 // Shown is a view as far as it was made. Its messages are made only when somebody asks for

@@ -54,7 +54,6 @@ func (p Policy) MarshalJSON() ([]byte, error) {
 // IsZero reports whether the policy says nothing at all. A session then uses the default.
 func (p *Policy) IsZero() bool { return p.Name == "" && !p.folds() && p.Budget == Budget{} }
 
-// folds reports whether the policy has any steps.
 func (p *Policy) folds() bool {
 	return len(p.AtBirth)+len(p.EveryTurn)+len(p.AtRed)+len(p.OnRefusal)+len(p.WhenIdle)+len(p.WhenItPays) > 0
 }
@@ -89,7 +88,6 @@ func (p *Policy) Saver() Saver {
 	return nil
 }
 
-// steps returns the steps for an occasion.
 func (p *Policy) steps(t Trigger) Steps {
 	switch t {
 	case TriggerPays:

@@ -143,7 +143,6 @@ func (s *Set) clone() Set {
 	return Set{spans: slices.Clone(s.spans), blocks: slices.Clone(s.blocks), Bare: s.Bare}
 }
 
-// has reports whether the set has this fold.
 func (s *Set) has(f *Fold) bool {
 	if f.Whole() {
 		return slices.Contains(s.spans, f)

@@ -61,7 +61,6 @@ func (r *Result) Shown() int {
 	return int(r.Tokens)
 }
 
-// stub is what the stub of a folded result is made from.
 type stub struct {
 	tool, args string
 	outcome    string // "exit 1", "failed: first error line"

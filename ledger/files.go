@@ -65,7 +65,6 @@ func (t *trail) clone() trail {
 	return c
 }
 
-// add follows the files of the next call.
 func (t *trail) add(e *Entry) {
 	for _, p := range e.Paths {
 		id := t.table.File(e.DirOf(p), p.Path)

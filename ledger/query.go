@@ -50,7 +50,6 @@ func (e *Entry) mentions(part string) bool {
 	return strings.Contains(all, strings.ToLower(part))
 }
 
-// names reports whether a path of the call is what a query asks for.
 func (e *Entry) names(query string) bool {
 	return slices.ContainsFunc(e.Paths, func(p toolcall.PathChange) bool { return pathMatches(query, p.Path) })
 }
@@ -107,7 +106,6 @@ func (l *Ledger) Counts(f Filter) Counts {
 	return t.counts()
 }
 
-// tally counts calls one after the other.
 type tally struct {
 	calls, superseded, bytes int
 	tools                    map[string]int

@@ -172,7 +172,6 @@ func (w *ledgerWriter) text(d ledgerDetail) string {
 	return b.String()
 }
 
-// heading counts the calls.
 func (w *ledgerWriter) heading() string {
 	var kinds, ends []string
 	for _, k := range w.counts.Kinds {

@@ -63,7 +63,6 @@ func (w *ledgerWriter) args(g callGroup, d ledgerDetail) (args string, width int
 	return text.OneLine(args, width), width
 }
 
-// times says how often the calls of the group were made.
 func (g callGroup) times() string {
 	switch {
 	case g.calls <= 1:
@@ -74,7 +73,6 @@ func (g callGroup) times() string {
 	return fmt.Sprintf(" (%d times)", g.calls)
 }
 
-// ending says how a call ended.
 func (w *ledgerWriter) ending(e *Entry, width int) string {
 	switch {
 	case e.Outcome == toolcall.Unanswered:
@@ -100,7 +98,6 @@ func (w *ledgerWriter) ending(e *Entry, width int) string {
 	return ": ok"
 }
 
-// failure says how a call failed.
 func (e *Entry) failure(width int) string {
 	told := ": failed"
 	if e.ExitCode != nil && *e.ExitCode != 0 {

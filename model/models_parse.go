@@ -215,7 +215,6 @@ func knownEncoding(name string) bool {
 	return name == "o200k_base"
 }
 
-// check reports values that no model can have.
 func (m Model) check() error {
 	switch {
 	case m.Window <= 0:

@@ -85,7 +85,6 @@ func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 	return p, nil
 }
 
-// read makes the lever that a step describes.
 func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 	var settings map[string]json.RawMessage
 	if err := json.Unmarshal(data, &settings); err != nil {

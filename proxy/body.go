@@ -98,7 +98,6 @@ func (o *Options) decompress(encoding string, body []byte, take func(n int64) bo
 	return plain, nil
 }
 
-// closers closes a reader and what it reads from.
 type closers struct {
 	io.ReadCloser
 	from io.Closer

@@ -128,7 +128,6 @@ func (c *conversation) publish() {
 // is checked as a whole.
 const idleMemory = 4 << 20
 
-// unlock ends a use of the session.
 func (c *conversation) unlock() {
 	c.sess.Shrink(idleMemory)
 	c.publish()
@@ -203,7 +202,6 @@ func (c *conversation) record(
 	return nil
 }
 
-// take adds a mark.
 func (c *conversation) take(m mark, at time.Time) {
 	if m.Recall != "" {
 		c.rename(m.mode)
@@ -250,7 +248,6 @@ func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
 	return client, covered
 }
 
-// position is where a request is in a conversation's session.
 type position struct {
 	mark    mark             // the longest prefix that was a request
 	seq     uint64           // entry up to which they share all: the mark, or the newest answer with hidden rounds
@@ -276,7 +273,6 @@ func (c *conversation) find(ctx context.Context, req *request, resume bool) (pos
 	return p, err
 }
 
-// exchanged is a request and its answer.
 type exchanged struct {
 	client int                    // messages of the request
 	said   string                 // hash of the answer; empty: it has not ended

@@ -206,7 +206,6 @@ func (x *exchange) pass() (*http.Response, error) {
 	return resp, nil
 }
 
-// send sends the body that was made for this turn.
 func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	out := x.in.Clone(ctx)
 	body := x.turn.out
@@ -297,7 +296,6 @@ func (x *exchange) finish(err error) {
 	}
 }
 
-// passing is a reply that is passed on as it comes.
 type passing struct {
 	x    *exchange
 	from io.ReadCloser

@@ -98,14 +98,12 @@ func (k *known) keep(d, continues *decoded) {
 	}
 }
 
-// bytes is how much memory the requests take.
 func (k *known) bytes() int64 {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.size
 }
 
-// clear forgets all requests.
 func (k *known) clear() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

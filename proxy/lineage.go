@@ -27,7 +27,6 @@ import (
 // begins with: two lines of the summary, or messages that the client kept. The first words
 // of a person prove nothing, nor does a line that the model only quoted.
 
-// origin is what a new conversation continues.
 type origin struct {
 	mode mode
 	key  store.SessionKey

@@ -70,7 +70,6 @@ func (x *exchange) takeFor(n int) bool {
 	return x.take(more)
 }
 
-// release gives back what the exchange took.
 func (x *exchange) release() {
 	x.rw.flight.Add(-x.held)
 	x.held, x.spare = 0, 0

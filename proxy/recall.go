@@ -55,7 +55,6 @@ func (m mode) renamed(text string) string {
 
 var unfoldCall = regexp.MustCompile(`(?:` + toolPrefix + `)*` + recall.ToolUnfold + `\("`)
 
-// own reports whether a tool is ours.
 func (m mode) own(name string) bool {
 	if m.Recall != RecallByTools {
 		return false
@@ -67,7 +66,6 @@ func (m mode) own(name string) bool {
 
 var recallTools = recall.Tools()
 
-// tools are the definitions to add to a request.
 func (m mode) tools(req *request) []model.Tool {
 	if m.Recall != RecallByTools || !req.hasTools() {
 		return nil

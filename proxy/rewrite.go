@@ -306,7 +306,6 @@ func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...
 	return nil
 }
 
-// write makes the bytes that go out.
 func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error {
 	t.folded = !v.IsWhole(t.at)
 	v.DropThinking = v.DropThinking || t.conv.drop

@@ -113,7 +113,6 @@ func (rw *rewriter) written(ctx context.Context, all bool) error {
 	return nil
 }
 
-// inMemory returns a conversation that is in memory, or nil.
 func (rw *rewriter) inMemory(key store.SessionKey) *conversation {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()

@@ -130,7 +130,6 @@ func ReadBill(ctx context.Context, st store.Store) (Bill, error) {
 	return (&bill.Book{Store: st}).Bill(ctx)
 }
 
-// bill puts the exchange on the bill.
 func (x *exchange) bill() {
 	r := &x.report
 	row := BillRow{Tenant: x.from.scope.tenant, Model: r.Model}

@@ -40,7 +40,6 @@ type sent struct {
 	err  error
 }
 
-// stream prepares a streamed reply.
 func (x *exchange) stream(resp *http.Response) *http.Response {
 	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10)}
 	s.split.Limit = x.rw.o.MaxEvent
@@ -50,7 +49,6 @@ func (x *exchange) stream(resp *http.Response) *http.Response {
 	return resp
 }
 
-// own says which tools are ours in this exchange.
 func (x *exchange) own() func(name string) bool {
 	if x.turn == nil || x.turn.conv == nil || !x.req.hasTools() || x.rw.o.ObserveOnly {
 		return func(string) bool { return false }

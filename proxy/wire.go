@@ -86,7 +86,6 @@ func route(r *http.Request) (*protocol, address) {
 	return nil, address{}
 }
 
-// read decodes a request.
 func (p *protocol) read(body []byte) (*request, error) { return p.readAfter(nil, body) }
 
 // readAfter decodes a request that may continue an earlier one.
@@ -184,7 +183,6 @@ func decoding[R interface {
 	}
 }
 
-// messages is the Anthropic Messages wire.
 var messages = &protocol{
 	Wire:   relay.Messages,
 	format: transcript.FormatAnthropic, route: routeMessages, array: "messages",
@@ -219,7 +217,6 @@ func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]tran
 	return []transcript.Message{m}, err
 }
 
-// chat is the OpenAI Chat Completions wire.
 var chat = &protocol{
 	Wire:   relay.Chat,
 	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
@@ -254,7 +251,6 @@ func eachResult(
 	return out, nil
 }
 
-// responses is the OpenAI Responses wire.
 var responses = &protocol{
 	Wire:   relay.Responses,
 	format: transcript.FormatResponses, route: endsIn("/responses"), array: "input",

@@ -33,7 +33,6 @@ type Finder struct {
 	read *reader
 }
 
-// reading returns the finder for one call.
 func (f *Finder) reading(ctx context.Context) *Finder {
 	c := *f
 	c.read = &reader{ctx: ctx}

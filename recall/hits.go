@@ -173,7 +173,6 @@ func (a *SearchAnswer) headFor(hits int) string {
 	return fmt.Sprintf("%ssearch %s: %s, best first]\n", mark, query, text.Plural(hits, "hit"))
 }
 
-// foot says what is not shown.
 func (a *SearchAnswer) foot() string {
 	var notes []string
 	if len(a.More) > 0 {
@@ -185,7 +184,6 @@ func (a *SearchAnswer) foot() string {
 	return noteLine(notes)
 }
 
-// text is a hit as a model reads it.
 func (h *SearchHit) text() string {
 	var b strings.Builder
 	b.WriteString("[" + h.brief())

@@ -10,7 +10,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// textLines is a text with the offsets of its lines.
 type textLines struct {
 	text    string
 	starts  []int
@@ -36,7 +35,6 @@ func (t textLines) number(i int) int {
 	return t.numbers[i]
 }
 
-// last is the number of the last line.
 func (t textLines) last() int {
 	if t.len() == 0 {
 		return 0
@@ -74,7 +72,6 @@ func (t textLines) whole(i int) cut {
 	return cut{line: i, from: start, to: end, feed: end < len(t.text)}
 }
 
-// line makes what is shown of a cut.
 func (t textLines) line(c cut) Line {
 	start, end := t.span(c.line)
 	l := Line{
@@ -87,7 +84,6 @@ func (t textLines) line(c cut) Line {
 	return l
 }
 
-// between chooses lines by number.
 func (t textLines) between(r UnfoldRequest) []cut {
 	from, to := t.chosen(r)
 	var out []cut
@@ -118,7 +114,6 @@ func (t textLines) boundary(i int) int {
 	return i
 }
 
-// bytes chooses a range of bytes.
 func (t textLines) bytes(from, to int) []cut {
 	var out []cut
 	for i := t.at(from); i < t.len() && t.starts[i] < to; i++ {

@@ -96,7 +96,6 @@ func (q *recallQuery) guesses() bool { return !q.narrows() && slices.ContainsFun
 // isLong reports whether a word is long enough to be known with a slip in it.
 func isLong(w string) bool { return len(w) > 4 }
 
-// admits reports whether the query looks in a block.
 func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *transcript.BlockFacts) bool {
 	if n.file != "" || n.tool != "" {
 		if bf.Call == 0 {

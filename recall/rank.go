@@ -88,7 +88,6 @@ func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
 	}
 }
 
-// rank chooses the places that are shown.
 func (x *searcher) rank(places []store.Hit) []foundPlace {
 	var list []candidate
 	for _, p := range places {
@@ -103,7 +102,6 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 	return out
 }
 
-// count counts the words of the query in a candidate.
 func (x *searcher) count(c *candidate) {
 	c.has = make([]int, len(x.words))
 	for line := range strings.Lines(x.textOf(c)) {

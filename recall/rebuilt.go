@@ -44,7 +44,6 @@ func namesFile(handle string) (spec string, ok bool) {
 	return strings.CutPrefix(strings.Trim(handle, " \t\r\n\"'`"), PathPrefix)
 }
 
-// file rebuilds the file that a request names.
 func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 	name, call := spec, 0
 	if i := strings.LastIndexByte(spec, '@'); i > 0 {
@@ -105,7 +104,6 @@ func (f *Finder) spoken() []int {
 	return out
 }
 
-// fileNamed finds the one file that a spelling means.
 func (f *Finder) fileNamed(files *filestate.Files, name string) (int, error) {
 	ids := files.Find(name)
 	if len(ids) == 1 {
@@ -150,7 +148,6 @@ func (u *Unfolded) known(state *filestate.File) {
 	u.What = "file as rebuilt"
 }
 
-// fileText is what a model reads of a file.
 func (u *Unfolded) fileText() string {
 	f := u.File
 	var b strings.Builder

@@ -87,7 +87,6 @@ type Line struct {
 	ended  bool   // the line feed after it belongs to what was asked for
 }
 
-// whole reports whether all of the line is there.
 func (l *Line) whole() bool { return l.Column == 1 && len(l.Text) == l.Size }
 
 // Unfolded is the answer to an [UnfoldRequest].

@@ -30,7 +30,6 @@ func (f *Finder) source(p transcript.Place, handle string) Source {
 	return src
 }
 
-// what says in a few words what a block is.
 func (s *Finder) what(p transcript.Place, bf *transcript.BlockFacts) string {
 	f := &s.Facts()[p.Start]
 	switch bf.Kind {
@@ -74,7 +73,6 @@ func (f *Finder) staleness(call int) string {
 // Call writes the call that unfolds a handle.
 type Call func(handle string) string
 
-// with adds arguments to the call.
 func (c Call) with(handle string, args ...string) string {
 	call, open := strings.CutSuffix(c(handle), ")")
 	switch list := strings.Join(args, ", "); {

@@ -74,7 +74,6 @@ func (s *wordSplitter) split(text string) {
 	}
 }
 
-// nameEnd finds the end of the name that begins at i.
 func nameEnd(text string, i int) int {
 	for i < len(text) {
 		if ascii[text[i]]&inName != 0 {
@@ -90,7 +89,6 @@ func nameEnd(text string, i int) int {
 	return i
 }
 
-// name emits a name and its parts.
 func (s *wordSplitter) name(name string) {
 	name = strings.Trim(name, "._-")
 	if name == "" {

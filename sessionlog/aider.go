@@ -16,7 +16,6 @@ var aiderFormat = format{name: "aider", agent: "aider", read: readAider}
 
 const aiderStart = "# aider chat started at "
 
-// isAider reports whether a text is a chat history of Aider.
 func isAider(head []byte) bool {
 	return bytes.HasPrefix(bytes.TrimLeft(trimBOM(head), "\r\n"), []byte(aiderStart))
 }

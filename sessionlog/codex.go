@@ -184,7 +184,6 @@ func (r *codexReader) used(info value) {
 	r.total, r.held[0].Usage = total, used
 }
 
-// newest is the newest record, which may be none.
 func (r *codexReader) newest() *Record {
 	if len(r.held) == 0 {
 		return &Record{}

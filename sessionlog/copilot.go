@@ -17,7 +17,6 @@ var copilotFormat = format{
 	read:          func(l *Log, s *sink) error { return l.lines(copilotReader{l, s}.line) },
 }
 
-// copilotReader reads the events of Copilot CLI.
 type copilotReader struct {
 	log  *Log
 	sink *sink

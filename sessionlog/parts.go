@@ -39,7 +39,6 @@ func wireMessage(e value, decode transcript.Codec) (transcript.Message, error) {
 	return msg, err
 }
 
-// callOf makes a call of its id, its name and its input.
 func callOf(id, name, input value) transcript.ToolCall {
 	return transcript.ToolCall{ID: id.str(), Name: name.str(), Input: arguments(input)}
 }

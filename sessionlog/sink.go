@@ -86,7 +86,6 @@ func (s *sink) summary(r Record, text string) error {
 	return s.user(r, transcript.OriginSummary, transcript.Say(text))
 }
 
-// user adds a message of role user.
 func (s *sink) user(r Record, origin transcript.Origin, blocks ...transcript.Block) error {
 	r.Message = transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(origin)
 	return s.add(r)

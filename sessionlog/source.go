@@ -115,7 +115,6 @@ func (s *source) again(buf *[]byte, off, size int64) ([]byte, error) {
 	return text, s.readAt(text, off)
 }
 
-// readAt fills b.
 func (s *source) readAt(b []byte, off int64) error {
 	if n, err := s.r.ReadAt(b, off); n < len(b) {
 		return fmt.Errorf("read session at offset %d: %w", off, err)

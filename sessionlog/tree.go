@@ -29,7 +29,6 @@ const (
 	headNode                   // says something about the session, and is not in the tree
 )
 
-// tree is the index of a log that is a tree.
 type tree struct {
 	nodes []node
 	ids   map[string]int

@@ -81,7 +81,6 @@ func (v value) isArray() bool  { return v.b.Kind() == jsonspan.Array }
 func (v value) isString() bool { return v.b.Kind() == jsonspan.String }
 func (v value) isTrue() bool   { return v.b.Kind() == jsonspan.True }
 
-// raw is the value's own text.
 func (v value) raw() string {
 	if v.s != "" {
 		return v.s
@@ -89,7 +88,6 @@ func (v value) raw() string {
 	return string(v.b)
 }
 
-// str is the text of a string.
 func (v value) str() string {
 	if !v.isString() {
 		return ""
@@ -124,7 +122,6 @@ func (v value) fields() iter.Seq2[string, value] {
 	}
 }
 
-// elems yields the elements of an array.
 func (v value) elems() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for elem := range v.b.Elements() {

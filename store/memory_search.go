@@ -28,7 +28,6 @@ type memText struct {
 	text string
 }
 
-// posting says how often a place has a word.
 type posting struct {
 	place, count int
 }
@@ -67,7 +66,6 @@ func Scan(texts iter.Seq2[uint64, string], query string, limit int) []Hit {
 	return x.search(query, limit)
 }
 
-// add indexes one text.
 func (x *memIndex) add(t memText) {
 	for w := range search.Windows(t.text) {
 		place, length := len(x.places), 0

@@ -11,7 +11,6 @@ import (
 // they type. A paste is told from typing by its form alone, and only in long messages:
 // where nothing needs the room, nothing depends on it.
 
-// span is a range of bytes in a text.
 type span struct{ start, end int }
 
 const (

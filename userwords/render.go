@@ -36,7 +36,6 @@ type sizeKey struct {
 	asking asking
 }
 
-// size is what a message takes.
 type size struct {
 	whole int // all that was typed
 	least int // the beginning and the end of it that are worth showing
@@ -135,7 +134,6 @@ func (p *page) eligible(w *Words) []int {
 	return list
 }
 
-// entry is a message on its way to the page.
 type entry struct {
 	at   int // index into the list of what was said
 	size size
@@ -255,7 +253,6 @@ func (p *page) sayAlways(w *Words, e *entry) {
 	p.said[e.at] = txt
 }
 
-// size counts what a message takes.
 func (p *page) size(w *Words, i int) size {
 	s := w.said[i]
 	key := sizeKey{i, p.rest(s.Message), p.asking(s)}
@@ -326,7 +323,6 @@ func (p *page) rest(message int) string {
 	return ""
 }
 
-// saidText writes one message of the page.
 func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)

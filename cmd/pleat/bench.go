@@ -53,7 +53,6 @@ pleat bench --fetch data`,
 	return c
 }
 
-// benchFlags are the flags of bench.
 type benchFlags struct {
 	bench.Options
 	sessions  []bench.Session // to measure on
@@ -224,7 +223,6 @@ func armsOf(o bench.Options) []bench.Arm {
 	return o.Arms
 }
 
-// open makes a client for a model.
 func open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
 	m, err := models.Open(ctx, spec, p.Getenv)
 	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, err
@@ -272,7 +270,6 @@ func (b *benchFlags) sayCost(p *term.Console, what string, e bench.Estimate) {
 	}
 }
 
-// fetchCorpus gets the public sessions.
 func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	files := bench.PublicCorpus()
 	f := bench.Fetcher{Base: p.Getenv("PLEAT_GITHUB_API"), Progress: func(file bench.PublicFile, had bool) {
@@ -291,7 +288,6 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 	return nil
 }
 
-// options makes the bench's options from the flags.
 func (b *benchFlags) options() (bench.Options, error) {
 	o := b.Options
 	budgets, chains := "49k,20k,8k", "1,2,3,5,10"
@@ -322,7 +318,6 @@ func (b *benchFlags) options() (bench.Options, error) {
 	return o, nil
 }
 
-// tokenList reads numbers of tokens, separated by commas.
 func tokenList(flag, list string) ([]int, error) {
 	var out []int
 	for s := range strings.SplitSeq(list, ",") {
@@ -335,7 +330,6 @@ func tokenList(flag, list string) ([]int, error) {
 	return out, nil
 }
 
-// read returns the sessions to measure on.
 func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
 	var list []bench.Session
 	tokens := int(b.synthetic)

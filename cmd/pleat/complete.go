@@ -34,7 +34,6 @@ func completes(p *term.Console, c *cobra.Command) {
 	})
 }
 
-// choices completes a placeholder.
 func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.CompletionFunc {
 	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var list []string

@@ -197,7 +197,6 @@ pleat config prices us.anthropic.claude-opus-4-5`,
 	return c
 }
 
-// pricesJSON is what "pleat config prices --json" prints.
 type pricesJSON struct {
 	Format string      `json:"format"`
 	AsOf   string      `json:"as_of"`

@@ -108,7 +108,6 @@ func libraryIn(p *term.Console, home string, st library.Store, tenant string, lo
 	})
 }
 
-// openBrowser opens an address in the user's browser.
 func openBrowser(address string) error {
 	switch runtime.GOOS {
 	case "darwin":

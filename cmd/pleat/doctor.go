@@ -274,7 +274,6 @@ func (d *doctor) examineAgents(running bool) {
 	}
 }
 
-// examineInside looks how pleat fares inside an agent.
 func (d *doctor) examineInside(c client) {
 	if !c.hasInside(d.p) {
 		return

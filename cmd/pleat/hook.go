@@ -56,7 +56,6 @@ func hookCommand(p *term.Console) *cobra.Command {
 	return c
 }
 
-// hook is one run of a hook.
 type hook struct {
 	p      *term.Console
 	store  *stores.Flags

@@ -187,7 +187,6 @@ func runs(p *term.Console, run runFunc) func(*cobra.Command, []string) error {
 	}
 }
 
-// takes checks how many arguments a command has.
 func takes(least, most int, words string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if n := len(args); n < least || n > most {

@@ -17,7 +17,6 @@ import (
 // Commands on session files and on the store share their steps: read the file or open the
 // store, make a result from it, and print that for people or as JSON.
 
-// fileCommand is a command that reads one session file.
 type fileCommand struct {
 	sessionfile.Flags
 	json bool
@@ -32,7 +31,6 @@ func declareFile(c *cobra.Command) *fileCommand {
 	return f
 }
 
-// fileResult makes a result of a session file.
 type fileResult func(f *sessionfile.File, tell *term.Progress) (term.Result, error)
 
 // run reads the file, and prints the result that find returns.
@@ -58,7 +56,6 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 // first is the first argument; "": there is none.
 func first(args []string) string { return strings.Join(args[:min(len(args), 1)], "") }
 
-// storeFunc runs a command on a store.
 type storeFunc func(ctx context.Context, p *term.Console, store stores.Store, args []string) error
 
 // onStore makes the function that runs a command on a store, which must exist.

@@ -102,7 +102,6 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	return c
 }
 
-// proxyAddress is where the proxy listens.
 const proxyAddress = "127.0.0.1:4141"
 
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.

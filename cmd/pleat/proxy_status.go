@@ -142,7 +142,6 @@ func (s proxyStatus) Print(p *term.Page) {
 	}
 }
 
-// billed says what became of requests.
 func billed(t proxy.Tally) []string {
 	out := []string{term.Plural(t.Requests, "request"), foldedTimes(t.Epochs)}
 	if t.Epochs > 0 {
@@ -220,7 +219,6 @@ func newTally() *tally {
 	return t
 }
 
-// add counts an exchange.
 func (t *tally) add(r proxy.Exchange) {
 	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
 	t.added.Observe(r.Added.Seconds())

@@ -37,7 +37,6 @@ type sideJSON struct {
 	Parts    fold.Parts `json:"parts"`
 }
 
-// epochJSON is what one epoch did.
 type epochJSON struct {
 	Epoch   int                  `json:"epoch"`
 	Message int                  `json:"message"` // opened before the answer that is this message, from 1
@@ -171,7 +170,6 @@ func (j *replayJSON) Print(p *term.Page) {
 	j.printSides(p)
 }
 
-// whys explains the triggers of epochs.
 func whys(epochs []epochJSON) (list []string) {
 	for _, e := range epochs {
 		if why := fmt.Sprintf("%s: %s", e.Trigger, library.Triggers[e.Trigger]); !slices.Contains(list, why) {

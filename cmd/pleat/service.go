@@ -62,7 +62,6 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 	return service{}, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there", goos)
 }
 
-// quoted joins words, each in quotation marks.
 func quoted(words []string, escape *strings.Replacer) string {
 	var out []string
 	for _, w := range words {
@@ -156,7 +155,6 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 	return nil
 }
 
-// stopService ends what startService began.
 func stopService(ctx context.Context, p *term.Console) error {
 	s, err := serviceHere(p, nil)
 	if err != nil {

@@ -49,7 +49,6 @@ type settingsFile struct {
 	keys    map[string]any
 }
 
-// setting is a flag's value and where it came from.
 type setting struct {
 	name, value, from string
 	ignored           string // a file that tried to set it but may not

@@ -45,7 +45,6 @@ func (c change) plan(undo string) (*clientconfig.Edit, error) {
 	return clientconfig.Set(c.path, undo, c.keys...)
 }
 
-// run makes changes, or takes them back.
 func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...change) error {
 	if f.undo {
 		var records []string
@@ -150,7 +149,6 @@ func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...st
 	return errors.Join(errs...)
 }
 
-// written is when a file was written last.
 func written(path string) (t time.Time) {
 	if info, err := os.Stat(path); err == nil {
 		t = info.ModTime()
@@ -158,7 +156,6 @@ func written(path string) (t time.Time) {
 	return t
 }
 
-// taken says what was taken back.
 func taken(p *term.Console, edit *clientconfig.Edit) error {
 	switch {
 	case edit.Left != nil:

@@ -84,21 +84,18 @@ type storeJSON struct {
 	Kind   string `json:"kind"`
 }
 
-// checkedJSON is what "pleat store check --json" prints.
 type checkedJSON struct {
 	storeJSON
 	Schema int `json:"schema"`
 	*stores.Verified
 }
 
-// migratedJSON is what "pleat store migrate --json" prints.
 type migratedJSON struct {
 	storeJSON
 	Before int `json:"before"` // 0: there was none
 	After  int `json:"after"`
 }
 
-// statsJSON is what "pleat store stats --json" prints.
 type statsJSON struct {
 	storeJSON
 	Bytes   int64              `json:"bytes"` // of the file or database

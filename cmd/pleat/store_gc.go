@@ -70,7 +70,6 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	return c
 }
 
-// gcJSON is what "pleat store gc --json" prints.
 type gcJSON struct {
 	Format   string           `json:"format"`
 	Deleted  bool             `json:"deleted"`

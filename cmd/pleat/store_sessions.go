@@ -85,7 +85,6 @@ pleat store verify --store backup.db --json`,
 	return c
 }
 
-// verifiedJSON is what "pleat store verify --json" prints.
 type verifiedJSON struct {
 	Format string `json:"format"`
 	*stores.Verified

@@ -22,7 +22,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// unfoldFlags are the flags of unfold.
 type unfoldFlags struct {
 	*stores.Flags
 	req                      recall.UnfoldRequest
@@ -122,7 +121,6 @@ type unfoldedJSON struct {
 	Base64  []byte  `json:"base64,omitempty"`
 }
 
-// request turns the flags into a request to the engine.
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Exact: f.exact, Diff: f.diff, Pattern: f.grep, Around: f.around}
 	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {

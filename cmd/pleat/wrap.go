@@ -203,7 +203,6 @@ func runClient(
 	return await(cmd, name, signals)
 }
 
-// await waits for a program to end.
 func await(cmd *exec.Cmd, name string, signals <-chan os.Signal) error {
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()

@@ -11,7 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// blockText reads the text of a block.
 func blockText(ctx context.Context, d *fold.Draft, ref transcript.BlockRef) (string, error) {
 	b, err := d.Source.Block(ctx, ref)
 	if err != nil {

@@ -172,7 +172,6 @@ func lastAdded(d *fold.Draft) *fold.Fold {
 // after it, and what no model has seen.
 func (g Digest) last(d *fold.Draft) int { return min(tail(d, g.Keep), d.Marks().Unseen) }
 
-// allot shares out the view.
 func (g Digest) allot(d *fold.Draft) fold.Allotment {
 	return d.Pages().Allot(g.Tokens, g.Words, g.Restore)
 }

@@ -76,7 +76,6 @@ func (s Squeeze) Pull(ctx context.Context, d *fold.Draft) error {
 	return nil
 }
 
-// pull takes steps until the goal is met.
 func (q *squeezing) pull(steps []step) error {
 	for _, step := range steps {
 		if q.d.Enough() {

@@ -39,7 +39,6 @@ func New(st store.Store, run func(func()), failed func(error)) *Store {
 	return &Store{Store: st, run: run, failed: failed}
 }
 
-// batch is a number of entries that are written together.
 type batch struct {
 	after   uint64 // number of the entry before the first
 	entries []store.Entry

@@ -213,7 +213,6 @@ func (b *Book) storeOnce(ctx context.Context, some map[string]Row) error {
 	return nil
 }
 
-// next is the session that follows one.
 func next(key store.SessionKey) store.SessionKey {
 	n, _ := strconv.Atoi(strings.TrimPrefix(key.Session, name+"-"))
 	return store.SessionKey{Tenant: Tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}

@@ -118,7 +118,6 @@ func (s *scratch) count(v *vocabulary, b []byte, i, j int) int {
 	return int(e.count)
 }
 
-// countUncached returns the number of tokens in the piece b[i:j].
 func (s *scratch) countUncached(v *vocabulary, b []byte, i, j int) int {
 	if v.rank(b, i, j) != noRank {
 		return 1

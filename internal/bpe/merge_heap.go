@@ -108,7 +108,6 @@ func (m *heapMerge) pop() uint64 {
 	return top
 }
 
-// count returns the number of tokens of the piece merged last.
 func (m *heapMerge) count() int {
 	n := 0
 	for at := int32(0); int(at) < len(m.next); at = m.next[at] {

@@ -30,7 +30,6 @@ type answer struct {
 	body *bufio.Reader
 }
 
-// form is how an answer comes.
 type form uint8
 
 const (
@@ -57,7 +56,6 @@ func (a *answer) form() form {
 	return streamed
 }
 
-// stream reads the answer through a recorder.
 func (a *answer) stream(
 	ctx, watched context.Context, timer *time.Timer, sink func(model.Delta),
 ) (model.Reply, *failure) {
@@ -122,7 +120,6 @@ func (a *answer) reported(e *model.APIError) *failure {
 // maxErrorBody bounds how much of an error is read.
 const maxErrorBody = 1 << 20
 
-// refusal is an answer that is an error.
 func (a *answer) refusal() *failure {
 	h := a.resp.Header
 	body, _ := io.ReadAll(io.LimitReader(a.body, maxErrorBody)) // if it breaks off, the status still counts
@@ -184,7 +181,6 @@ func ended(ctx, watched context.Context) *failure {
 	return nil
 }
 
-// brokeOff is an answer that stopped before its end.
 func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *failure {
 	if f := ended(ctx, watched); f != nil {
 		f.err = fmt.Errorf("answer broke off: %w", f.err)
@@ -196,7 +192,6 @@ func (a *answer) brokeOff(ctx, watched context.Context, read, record error) *fai
 	return &failure{err: fmt.Errorf("answer broke off: %w: %w", io.ErrUnexpectedEOF, record), again: true}
 }
 
-// unsent is a request that got no answer.
 func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
 	if f := ended(ctx, watched); f != nil {
 		return f

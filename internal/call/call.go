@@ -164,7 +164,6 @@ func sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// once sends the request one time.
 func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta)) (model.Reply, *failure) {
 	watched, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

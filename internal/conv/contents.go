@@ -67,7 +67,6 @@ func NewContents(
 	}
 }
 
-// add adds the next message.
 func (c *Contents) add(m transcript.Message, k KeptMessage) {
 	form := slices.Index(c.forms, k.Form)
 	if form < 0 {

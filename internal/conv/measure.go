@@ -15,7 +15,6 @@ import (
 // stretches with the same start and different ends, the next epoch folds a longer one, and
 // messages that are no longer in memory need not be read back to be hashed.
 
-// textMeter measures a text.
 type textMeter struct {
 	sum   hash.Hash
 	bytes int
@@ -45,7 +44,6 @@ func (t *textMeter) clone() textMeter {
 	return c
 }
 
-// measured returns the result so far.
 func (t *textMeter) measured() (h transcript.Hash, bytes, lines int) {
 	lines = t.lines
 	if t.open {
@@ -76,7 +74,6 @@ func newStretchMeter(start int) *stretchMeter {
 	return &stretchMeter{start: start, end: start, now: textMeter{sum: sha256.New()}}
 }
 
-// take measures the next message.
 func (m *stretchMeter) take(msg transcript.Message) {
 	last := 0
 	if n := len(m.marks); n > 0 {

@@ -16,7 +16,6 @@ type Said struct {
 	blocks []spoken
 }
 
-// spoken is a block of a Said.
 type spoken struct {
 	kind transcript.Kind
 	tool string // of a call

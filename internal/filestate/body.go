@@ -59,7 +59,6 @@ func chunksOf(text string) []chunk {
 	return out
 }
 
-// join is the body of some chunks.
 func join(parts ...[]chunk) body {
 	b := body{chunks: slices.Concat(parts...)}
 	for i := range b.chunks {
@@ -69,7 +68,6 @@ func join(parts ...[]chunk) body {
 	return b
 }
 
-// plus is the body and another after it.
 func (b body) plus(other body) body {
 	n := len(b.chunks)
 	if n == 0 || len(other.chunks) == 0 || len(b.chunks[n-1].text)+len(other.chunks[0].text) > chunkSize {
@@ -158,7 +156,6 @@ func (b body) replace(at, size int, with string) body {
 	return join(b.chunks[:i], now, b.chunks[j:])
 }
 
-// search looks for a text in a body.
 type search struct {
 	body
 	text   string

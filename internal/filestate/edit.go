@@ -66,7 +66,6 @@ func (f *File) sure(i int) bool {
 	return certain(f.pieces[i]) || !slices.ContainsFunc(f.pieces, certain)
 }
 
-// replaceAt replaces a text that is at a place.
 func (f *File) replaceAt(call int, at place, before, after string) {
 	text := f.pieces[at.piece].text.replace(at.at, len(before), after)
 	f.put(call, at.piece, text, lineCount(after)-lineCount(before))

@@ -95,21 +95,18 @@ func (c *Cursor) member(object bool, closing byte, expected string) bool {
 	}
 }
 
-// closeValue sets the state after a value.
 func (c *Cursor) closeValue() {
 	if c.state = atNext; c.depth == 0 {
 		c.state = atEnd
 	}
 }
 
-// space moves over insignificant whitespace.
 func (c *Cursor) space() {
 	for c.pos < len(c.data) && isSpace(c.data[c.pos]) {
 		c.pos++
 	}
 }
 
-// str consumes the string literal at the cursor.
 func (c *Cursor) str() bool {
 	end, msg := scanString(c.data, c.pos+1)
 	if msg != "" {

@@ -123,7 +123,6 @@ func localModel(kind, id string, window int) model.Model {
 	return m
 }
 
-// prober asks one server.
 type prober struct {
 	root     string
 	http     http.Client

@@ -136,7 +136,6 @@ func (r *requests) next() (line []byte, err error) {
 
 func (*requests) Close() error { return nil }
 
-// replies is the output.
 type replies struct {
 	mu      sync.Mutex
 	out     io.Writer

@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 )
 
-// tool is a tool of the server.
 type tool struct {
 	name, about string
 	properties  string // of its input, as JSON, beside those of the recall tool of its name

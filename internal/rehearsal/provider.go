@@ -63,7 +63,6 @@ func (p *Provider) Now() time.Time {
 	return time.Now().Add(p.saw.Passed - p.Behind)
 }
 
-// pass lets time go by.
 func (p *Provider) pass(d time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -142,7 +142,6 @@ func (s Scenario) Policy(p fold.Policy) fold.Policy {
 	return p
 }
 
-// unpack copies one of the embedded folders.
 func unpack(root *os.Root, from string) error {
 	shop, _ := fs.Sub(files, from) // it exists
 	return fs.WalkDir(shop, ".", func(name string, d fs.DirEntry, err error) error {

@@ -86,7 +86,6 @@ func minutes(clock string) int {
 	return 60*number(h) + number(m)
 }
 
-// number reads digits that a pattern has found.
 func number(s string) int {
 	n, _ := strconv.Atoi(s)
 	return n

@@ -176,7 +176,6 @@ func withUsage(data []byte, prompt, output string, tokens int, path ...any) []by
 	return set(data, digits(number(get(data, at(prompt)...))+tokens), at("total_tokens")...)
 }
 
-// withData returns an event with other data.
 func withData(raw, data []byte) []byte {
 	var first []byte
 	if bytes.HasPrefix(raw, []byte("event:")) {
@@ -231,7 +230,6 @@ func number(value []byte) int { return jsonspan.Value(value).Int() }
 
 func digits(n int) []byte { return strconv.AppendInt(nil, int64(n), 10) }
 
-// elements are the elements of an array.
 func elements(array []byte) (out [][]byte) {
 	for span := range jsonspan.Value(array).Elements() {
 		out = append(out, span.Of(array))
@@ -239,7 +237,6 @@ func elements(array []byte) (out [][]byte) {
 	return out
 }
 
-// arrayOf joins elements to an array.
 func arrayOf(list [][]byte) []byte {
 	return append(append([]byte{'['}, bytes.Join(list, []byte{','})...), ']')
 }

@@ -108,7 +108,6 @@ func (b *Base) Cut(
 	return jobs, nil
 }
 
-// index indexes the pending texts of a session.
 func (b *Base) index(ctx context.Context, x *Session) (err error) {
 	for more := true; more && err == nil; {
 		more, err = b.tables.IndexSome(ctx, x)

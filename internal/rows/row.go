@@ -50,7 +50,6 @@ func (x *Session) Values() []any {
 	return []any{int64(x.Head), EncodeKinds(x.Kinds), x.Bytes, x.First, x.Last, x.Newest, x.sum(), x.ID}
 }
 
-// sum is the checksum of a session row.
 func (x *Session) sum() []byte {
 	var s Summer
 	s.Text("session")

@@ -110,7 +110,6 @@ func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args 
 	return nil
 }
 
-// sessions checks every session and its entries.
 func (v *Verifier) sessions() error {
 	read := func(row Scanner) (examined[Session], error) { return examine(v.b.ReadSession(row)) }
 	after := func(last examined[Session]) []any { return []any{last.row.ID} }
@@ -176,7 +175,6 @@ func (v *Verifier) entries(x *Session) error {
 	return nil
 }
 
-// text checks the text of an entry.
 func (v *Verifier) text(x *Session, r *Record) error {
 	err := v.b.tables.CheckText(v.ctx, x, r)
 	if errors.Is(err, store.ErrCorrupt) {
@@ -201,7 +199,6 @@ func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 	return v.Report(x.Key, seq, "%s", what)
 }
 
-// bodies checks every body against its hash.
 func (v *Verifier) bodies() error {
 	type body struct {
 		at           [2]any

@@ -108,7 +108,6 @@ func HideWords(line, mark string) string {
 	return strings.Join(words, " ")
 }
 
-// prefixes are those of all shapes.
 var prefixes = func() (all []string) {
 	for _, s := range shapes {
 		all = append(all, s.prefixes...)

@@ -260,7 +260,6 @@ func (p *parser) operator() string {
 	return op
 }
 
-// redirect reads the target of a redirection.
 func (p *parser) redirect(cur *Command, op string) {
 	for p.peek(0) == ' ' || p.peek(0) == '\t' {
 		p.at++

@@ -62,7 +62,6 @@ func unescaped(s string) string {
 	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(s)
 }
 
-// gateWants is what a digest must be like.
 type gateWants struct {
 	room     int    // tokens
 	replaces int    // tokens of the turns it stands for
@@ -70,7 +69,6 @@ type gateWants struct {
 	count    func(string) int
 }
 
-// gateResult is the gate's answer.
 type gateResult struct {
 	text     string
 	findings []digest.Finding
@@ -85,7 +83,6 @@ const (
 	mostInvented = 8  // or if more was invented, and more than one thing in 250 tokens
 )
 
-// check passes a digest through the gate.
 func (g *gateSource) check(txt string, w gateWants) gateResult {
 	tokens := w.count(txt)
 	refuse := func(kind digest.FindingKind, what string) gateResult {

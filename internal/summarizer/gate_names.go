@@ -19,7 +19,6 @@ const (
 	nameNumber                 // in its normal form
 )
 
-// gateName is a name in a text.
 type gateName struct {
 	kind       nameKind
 	text       string
@@ -225,7 +224,6 @@ func newSourceNames(refs int) *sourceNames {
 	return &sourceNames{numbers: make(map[string]bool), refs: refs}
 }
 
-// add adds texts to the conversation.
 func (n *sourceNames) add(texts ...string) {
 	for _, txt := range texts {
 		if txt == "" {
@@ -254,7 +252,6 @@ func (n *sourceNames) number(s string) {
 	}
 }
 
-// has reports whether the conversation has a name.
 func (n *sourceNames) has(a gateName) bool {
 	if n.lower == "" {
 		n.lower = strings.ToLower(n.text.String())

@@ -87,7 +87,6 @@ func quotesUser(before string) (by, direct bool) {
 	return by, direct || by && colon
 }
 
-// quotation is a part of a text in quotes.
 type quotation struct {
 	start, end int
 	mark       int // bytes of a quote

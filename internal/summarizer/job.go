@@ -243,7 +243,6 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	return res.text, res.findings, nil
 }
 
-// call asks the model once.
 func (j *writer) call(ctx context.Context, req *model.Request) (model.Reply, error) {
 	if err := j.Allow(); err != nil {
 		return model.Reply{}, err

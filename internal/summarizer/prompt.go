@@ -25,7 +25,6 @@ const digestSystem = "You write digests of conversations between a user and an A
 //go:embed task.txt
 var digestTask string
 
-// digestText is the instruction.
 func (j *writer) digestText(w wanted) string {
 	about := "The conversation above is about to be folded away."
 	var rules strings.Builder
@@ -109,7 +108,6 @@ const (
 const digestThink = "First think inside <analysis> tags, briefly: walk through the conversation in order and note " +
 	"decisions with reasons, errors with causes, exact values, and what is unfinished. It is thrown away. Then w"
 
-// wanted is what one request asks for.
 type wanted struct {
 	rung        rung
 	room        int              // tokens
@@ -118,7 +116,6 @@ type wanted struct {
 	wrong       []digest.Finding // with the digest before
 }
 
-// rung is a step of the ladder.
 type rung uint8
 
 const (

@@ -69,7 +69,6 @@ func lostConnection(err error) bool {
 	return noConnection(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "conn busy")
 }
 
-// noConnection reports whether none could be made.
 func noConnection(err error) bool {
 	_, ok := errors.AsType[*pgconn.ConnectError](err)
 	return ok

@@ -77,7 +77,6 @@ const (
 		ON CONFLICT (session) DO UPDATE SET places = indexed.places + excluded.places, words = indexed.words + excluded.words`
 )
 
-// writeJobs adds to the index.
 func writeJobs(ctx context.Context, tx pgx.Tx, jobs []rows.Job) error {
 	batch := &pgx.Batch{}
 	for _, job := range jobs {

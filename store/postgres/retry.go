@@ -44,7 +44,6 @@ func collect[T any](
 	return all, err
 }
 
-// execAll runs statements without arguments.
 func execAll(ctx context.Context, tx pgx.Tx, texts ...string) error {
 	for _, text := range texts {
 		if _, err := tx.Exec(ctx, text); err != nil {
@@ -54,7 +53,6 @@ func execAll(ctx context.Context, tx pgx.Tx, texts ...string) error {
 	return nil
 }
 
-// inTx runs f in a transaction.
 func inTx(ctx context.Context, run runner, options pgx.TxOptions, f func(tx pgx.Tx) error) error {
 	return run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, f) })
 }

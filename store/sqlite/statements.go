@@ -44,7 +44,6 @@ const selectFound = `WITH k(i, first, second) AS MATERIALIZED (SELECT key,
 	LEFT JOIN entry e ON e.id = k.first LEFT JOIN session s ON s.id = e.session
 	WHERE k.first IS NOT NULL OR k.second IS NOT NULL`
 
-// preparation is a statement to prepare.
 type preparation struct {
 	stmt **sql.Stmt
 	text string
@@ -99,7 +98,6 @@ func (s *Store) prepareAll(
 	return nil
 }
 
-// affected is the number of rows that a statement changed.
 func affected(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -107,7 +105,6 @@ func affected(result sql.Result, err error) (int64, error) {
 	return result.RowsAffected()
 }
 
-// lastID is the id of the row that a statement inserted.
 func lastID(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err

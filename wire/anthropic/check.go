@@ -72,7 +72,6 @@ func (c *checker) turns() []wireTurn {
 	return out
 }
 
-// placed is a block with its place.
 type placed struct {
 	transcript.BlockRef
 	block transcript.Block
@@ -90,7 +89,6 @@ func (c *checker) blocks(t wireTurn) []placed {
 	return out
 }
 
-// tools checks the definitions.
 func (c *checker) tools() {
 	seen := make(map[string]bool, len(c.r.Tools))
 	for _, t := range c.r.Tools {
@@ -101,7 +99,6 @@ func (c *checker) tools() {
 	}
 }
 
-// caching checks the cache markers.
 func (c *checker) caching() {
 	markers := c.r.Markers()
 	if len(markers) > maxMarkers {

@@ -7,7 +7,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// roles checks who speaks when.
 func (c *checker) roles() {
 	turns := c.turns()
 	if len(turns) == 0 {
@@ -97,7 +96,6 @@ func serverTool(typ string) bool {
 	return typ == "server_tool_use" || typ == "mcp_tool_use" || strings.HasSuffix(typ, "_tool_result")
 }
 
-// message checks one message by itself.
 func (c *checker) message(i int) {
 	m, last := c.r.Messages[i], i == len(c.r.Messages)-1
 	empty := m.Blocks().Len() == 0
@@ -124,7 +122,6 @@ func (c *checker) message(i int) {
 	}
 }
 
-// block checks one block by itself.
 func (c *checker) block(path string, b transcript.Block) {
 	switch b := b.(type) {
 	case transcript.Text:

@@ -42,7 +42,6 @@ func DecodeAfter(earlier *Request, body []byte) (*Request, error) {
 	return d.req, nil
 }
 
-// decoder walks a body once.
 type decoder struct {
 	wire.Walker
 	req *Request
@@ -68,7 +67,6 @@ func (d *decoder) place() string {
 	return ""
 }
 
-// request walks the top level.
 func (d *decoder) request() {
 	for name := range d.C.Fields {
 		switch name {
@@ -189,7 +187,6 @@ func (d *decoder) again(from, to int) {
 	}
 }
 
-// walkMessage consumes one element of the array.
 func (d *decoder) walkMessage() {
 	start := d.C.Pos()
 	m := messageFields{marks: len(d.req.marks[sectionMessages])}
@@ -239,7 +236,6 @@ func (d *decoder) messageMember(m *messageFields, name string) {
 	}
 }
 
-// content consumes a message's content.
 func (d *decoder) content() {
 	d.part = -1
 	switch d.C.Kind() {

@@ -24,7 +24,6 @@ var sectionNames = [...]string{"tools", "system", "messages", ""}
 
 func (s section) String() string { return sectionNames[s] }
 
-// mark is a cache marker as it was found.
 type mark struct {
 	message, block, part int // -1: not inside one
 	ttl                  string
@@ -75,7 +74,6 @@ func (m mark) path(s section) string {
 // fiveMinutes is a marker as a member of a block.
 const fiveMinutes = `,"cache_control":{"type":"ephemeral"}`
 
-// maxMarkers is how many a request may have.
 const maxMarkers = 4
 
 // markBack is how many messages before the wanted place are tried for a block that may carry

@@ -110,7 +110,6 @@ func set(dst *int, value jsonspan.Value) {
 	}
 }
 
-// stopReason translates the wire's word.
 func stopReason(word string) model.StopReason {
 	switch word {
 	case "end_turn", "stop_sequence":

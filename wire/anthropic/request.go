@@ -124,7 +124,6 @@ func (r *Request) askDrop() []jsonspan.Edit {
 	return []jsonspan.Edit{{Span: at, With: []byte(`,"block_binding":` + control)}}
 }
 
-// thinking is the request's thinking parameter.
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
 
 // ManualThinking reports whether the request asks for thinking of a fixed size: then a turn

@@ -41,7 +41,6 @@ type checker struct {
 func path(i int) string        { return fmt.Sprintf("contents[%d]", i) }
 func partPath(i, j int) string { return fmt.Sprintf("contents[%d].parts[%d]", i, j) }
 
-// content checks one content by itself.
 func (c *checker) content(i int) {
 	m := c.r.Messages[i]
 	if m.Blocks().Len() == 0 {
@@ -55,7 +54,6 @@ func (c *checker) content(i int) {
 	}
 }
 
-// ids are the ids of the calls or results in content i.
 func (c *checker) ids(i int) (calls, results []string) {
 	if i < 0 || i >= len(c.r.Messages) {
 		return nil, nil

@@ -9,7 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// decoder walks a body once.
 type decoder struct {
 	wire.Walker
 	req *Request
@@ -97,7 +96,6 @@ func (d *decoder) contents() {
 	}
 }
 
-// message consumes an element of contents.
 func (d *decoder) message() {
 	start := d.C.Pos()
 	if role := d.content(); d.C.Err() == nil {

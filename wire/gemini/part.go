@@ -24,7 +24,6 @@ type part struct {
 	mime, data, uri jsonspan.Span // of inlineData or fileData
 }
 
-// response is what a function gave back.
 type response struct {
 	whole   jsonspan.Span
 	members int
@@ -39,7 +38,6 @@ var dataNames = []string{
 	"executableCode", "codeExecutionResult", "toolCall", "toolResponse",
 }
 
-// part consumes one element of parts.
 func (d *decoder) part() (transcript.Block, wire.Place) {
 	start := d.C.Pos()
 	if d.C.Kind() != jsonspan.Object {

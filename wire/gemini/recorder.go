@@ -190,7 +190,6 @@ func (r *recorder) part(raw jsonspan.Value) {
 	}
 }
 
-// show hands a part to onDelta.
 func (r *recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
 	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {

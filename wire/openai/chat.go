@@ -152,7 +152,6 @@ func (s *scanner) function(t *toolCall) {
 	}
 }
 
-// chatMessage decodes a message from its notes.
 func (b *builder) chatMessage(m *chatMessage) {
 	b.Clear()
 	role := transcript.Role(b.text(m.role))

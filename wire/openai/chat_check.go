@@ -38,7 +38,6 @@ func (c *checker) atMost(path string, v value) {
 	}
 }
 
-// name checks the name of a function.
 func (c *checker) name(path string, v value) {
 	if v.isString() && !wire.IsName(c.text(v)) {
 		c.Violations.Add("name-pattern", path,

@@ -27,14 +27,12 @@ func (w *writer) comma() {
 	}
 }
 
-// key begins a member.
 func (w *writer) key(name string) *writer {
 	w.str(name)
 	w.b = append(w.b, ':')
 	return w
 }
 
-// str adds a string.
 func (w *writer) str(s string) *writer {
 	w.comma()
 	w.b = jsonspan.AppendQuote(w.b, s)
@@ -81,7 +79,6 @@ func cacheKey(key string) string {
 	return hex.EncodeToString(sum[:]) // 64 characters
 }
 
-// tools writes a list of definitions.
 func (w *writer) tools(tools []model.Tool, one func(*writer, model.Tool)) {
 	w.raw("[")
 	for _, t := range tools {

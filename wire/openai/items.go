@@ -138,7 +138,6 @@ func (s *scanner) itemType(it *item) string {
 	return s.text(it.typ)
 }
 
-// item decodes an item from its notes.
 func (b *builder) item(it *item) itemNote {
 	b.Clear()
 	note := itemNote{typ: b.itemType(it), id: b.text(it.id)}

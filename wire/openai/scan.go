@@ -24,13 +24,10 @@ type value struct {
 // that they do not use.
 func (v value) given() bool { return v.kind != jsonspan.Invalid && v.kind != jsonspan.Null }
 
-// isString reports whether the value is a string.
 func (v value) isString() bool { return v.kind == jsonspan.String }
 
-// scanner walks a JSON text.
 type scanner struct{ wire.Walker }
 
-// scan begins to walk a JSON text.
 func scan(data []byte) *scanner {
 	s := &scanner{}
 	s.Begin(data)
@@ -87,7 +84,6 @@ func (s *scanner) number(v value) int {
 	return jsonspan.Value(v.Of(s.Data)).Int()
 }
 
-// part is an element of a list of content parts.
 type part struct {
 	whole  value
 	typ    value

@@ -49,7 +49,6 @@ func (b *browser) title(width int) string {
 	return b.ClipMiddle(b.name, width-term.Columns(b.about)) + b.about
 }
 
-// branch is a line of the tree.
 type branch struct {
 	kids   []*branch
 	open   bool
@@ -101,7 +100,6 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 	return nil
 }
 
-// line is a branch as one line of at most width columns.
 func (b *browser) line(x *branch, width int) string {
 	mark := "  "
 	if len(x.kids) > 0 {

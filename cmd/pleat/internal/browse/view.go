@@ -69,7 +69,6 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return v, cmd
 }
 
-// rows are the lines of the tree that are open.
 func (v *browseView) rows() (rows []*branch) {
 	for _, turn := range v.tree.kids {
 		if rows = append(rows, turn); turn.open {
@@ -119,7 +118,6 @@ func (v *browseView) move(name string) {
 	v.at = min(max(v.at, 0), len(v.rows())-1)
 }
 
-// ask takes a key of what is to be found.
 func (v *browseView) ask(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
@@ -163,7 +161,6 @@ func (v *browseView) find(step int) {
 	}
 }
 
-// read fills the page with what is behind a line.
 func (v *browseView) read() {
 	if v.reading == nil {
 		return

@@ -81,7 +81,6 @@ type step struct {
 	Members []string `json:"members,omitempty"` // that were added to a list, as written
 }
 
-// syntax is a format of files.
 type syntax interface {
 	empty() string // a file without keys
 	decode(text []byte) (map[string]any, error)

@@ -210,7 +210,6 @@ func (s jsonSyntax) add(text []byte, st *step, more Added) error {
 	return nil
 }
 
-// listAt is the list that a key has.
 func listAt(text []byte, key []string) (*hujson.Array, error) {
 	_, path, err := walk(text, key)
 	if err != nil || len(path) < len(key) || path[len(path)-1].at < 0 {

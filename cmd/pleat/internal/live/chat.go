@@ -77,7 +77,6 @@ func (r *running) say(ctx context.Context, run func(context.Context) (agent.Resu
 	}
 }
 
-// chatCommand is a command at the prompt.
 type chatCommand struct {
 	name, args, what string
 	run              func(r *running, ctx context.Context, arg string) error
@@ -250,7 +249,6 @@ func (r *running) chatHelp(context.Context, string) error {
 	return nil
 }
 
-// interrupt stops what is going on.
 func (r *running) interrupt() {
 	if stop := r.stop.Load(); stop != nil {
 		(*stop)()

@@ -80,7 +80,6 @@ func runHook(ctx context.Context, command string, in hookInput) (agent.Verdict, 
 	return a, nil
 }
 
-// tools are the hooks for tool calls.
 func (h *hookFlags) tools() agent.Hooks {
 	var out agent.Hooks
 	if h.beforeTool != "" {
@@ -96,7 +95,6 @@ func (h *hookFlags) tools() agent.Hooks {
 	return out
 }
 
-// epochs are the hooks for compactions.
 func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
 	var out pleat.Hooks
 	if h.beforeEpoch != "" {

@@ -192,7 +192,6 @@ func (p *playing) seen() string {
 	return b.String()
 }
 
-// given says what a summarizer gets.
 func given(a rehearsal.Asked) string {
 	room := "no limit of tokens"
 	if a.MaxTokens > 0 {
@@ -204,7 +203,6 @@ func given(a rehearsal.Asked) string {
 	return term.Thousands(a.Chars) + " characters to read and " + room
 }
 
-// without says what would have happened without pleat.
 func (p *playing) without() string {
 	switch {
 	case p.over == 0:

@@ -169,7 +169,6 @@ func (f *Flags) Run(ctx context.Context, p *term.Console, args []string) (err er
 	})
 }
 
-// setup makes the agent from the flags.
 func (r *running) setup(ctx context.Context) error {
 	f := r.f
 	var err error
@@ -216,7 +215,6 @@ func (r *running) open(ctx context.Context, prefix string) (err error) {
 	return err
 }
 
-// choose finds the model.
 func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
@@ -423,7 +421,6 @@ func stopped(s agent.Stop) string {
 	return string(s)
 }
 
-// closing reports what the run used.
 func (r *running) closing(res agent.Result) {
 	rep := r.agent.Session().Report()
 	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"),

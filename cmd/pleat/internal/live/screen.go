@@ -50,7 +50,6 @@ func newRunScreen(p *term.Console) *runScreen {
 	return &runScreen{folds: make(map[string][]term.Styled), w: p.Stdout, s: p.Screen(), live: live}
 }
 
-// observe is the agent's observer.
 func (r *runScreen) observe(e agent.Event) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -232,7 +231,6 @@ func (r *runScreen) endLine() {
 	r.code = false
 }
 
-// line writes a line.
 func (r *runScreen) line(text term.Styled) {
 	r.endLine()
 	fmt.Fprintln(r.w, text)
@@ -332,7 +330,6 @@ func (r *runScreen) markdown(line string) term.Styled {
 		func(m string) string { return string(r.s.Style("36", m[1:len(m)-1])) }))
 }
 
-// jsonObserver writes one event a line.
 func jsonObserver(w io.Writer) func(agent.Event) {
 	var mu sync.Mutex
 	enc := json.NewEncoder(w)

@@ -158,7 +158,6 @@ func (u *ui) read(ctx context.Context, prompt string, fresh bool) (string, error
 	}
 }
 
-// ask shows the prompt.
 func (u *ui) ask(prompt string, fresh bool) <-chan answer {
 	u.flush()
 	reply := make(chan answer, 1)
@@ -188,7 +187,6 @@ type (
 	overMsg  struct{}
 )
 
-// uiModel is the state of the terminal.
 type uiModel struct {
 	ui      *ui
 	input   textarea.Model

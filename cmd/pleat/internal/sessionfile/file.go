@@ -231,7 +231,6 @@ func (f *File) hashed(in io.Reader) (io.Reader, error) {
 	return io.TeeReader(in, io.MultiWriter(f.hash, (*byteCount)(&f.size))), nil
 }
 
-// byteCount counts the bytes that are written to it.
 type byteCount int64
 
 func (n *byteCount) Write(b []byte) (int, error) {

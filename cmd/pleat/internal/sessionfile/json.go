@@ -11,7 +11,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// compactJSON is what "pleat compact --json" prints.
 type compactJSON struct {
 	Format   string       `json:"format"`
 	Source   Source       `json:"source"`
@@ -39,7 +38,6 @@ type reportJSON struct {
 	Warning string          `json:"warning,omitempty"`
 }
 
-// viewJSON is one message of the view.
 type viewJSON struct {
 	Role    transcript.Role `json:"role"`
 	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat wrote it

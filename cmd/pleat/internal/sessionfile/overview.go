@@ -172,7 +172,6 @@ func (b *overviewBuilder) times(t time.Time) {
 	}
 }
 
-// compactions lists the agent's own compactions.
 func (b *overviewBuilder) compactions() {
 	for _, c := range b.f.Info.Compactions {
 		j := compactionJSON{
@@ -253,7 +252,6 @@ var kindNames = map[transcript.Kind]string{
 	transcript.KindImage: "images", transcript.KindOpaque: "other",
 }
 
-// kindOf names the kind of a block for people.
 func kindOf(m transcript.Message, blk transcript.Block) string {
 	switch {
 	case kindNames[blk.Kind()] != "":

@@ -8,7 +8,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-// overviewJSON is what show prints about a session.
 type overviewJSON struct {
 	Format      string           `json:"format"`
 	Source      Source           `json:"source"`

@@ -29,7 +29,6 @@ func (d *Copied) Print(p *term.Page) {
 		d.Copied, d.Same, ahead, EntryCount(d.Entries), term.ByteSize(d.Bytes), EntryCount(d.Compared))
 }
 
-// copying is a copy in progress.
 type copying struct {
 	*term.Console
 	src, dst Store

@@ -86,7 +86,6 @@ const checkField = `,"check":"`
 // checkSize is the length of the check at the end of a line: the field and the brace.
 const checkSize = len(checkField) + 2*sha256.Size + len(`"}`)
 
-// exportWriter writes the lines of an export file.
 type exportWriter struct {
 	w   *bufio.Writer
 	sum hash.Hash
@@ -190,7 +189,6 @@ func (x *exportReader) end(v exportEnd) error {
 	return io.EOF
 }
 
-// line reads, checks and decodes a line.
 func (x *exportReader) line(v any) error {
 	line, err := x.bytes()
 	if err != nil {
@@ -210,7 +208,6 @@ func (x *exportReader) line(v any) error {
 	return nil
 }
 
-// bytes reads a line without its line feed.
 func (x *exportReader) bytes() ([]byte, error) {
 	var line []byte
 	for {

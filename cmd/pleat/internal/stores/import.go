@@ -50,7 +50,6 @@ type Imported struct {
 	Folds   int    `json:"folds"`   // unfolded as a check
 }
 
-// importing is an import in progress.
 type importing struct {
 	*term.Console
 	file  *os.File
@@ -59,7 +58,6 @@ type importing struct {
 	key   store.SessionKey
 }
 
-// open reads the file from its beginning.
 func (i *importing) open() (*exportReader, error) {
 	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read %s: %w", i.name, err)
