@@ -215,9 +215,7 @@ func (r *claudeReader) part(e value) (content value) {
 		r.origin = transcript.OriginInjected
 	}
 	info := &r.log.info
-	if dir := e.get("cwd"); dir.exists() {
-		info.Dir = dir.str()
-	}
+	info.Dir = cmp.Or(info.Dir, e.get("cwd").str()) // where it began: a shell may go elsewhere
 	if version := e.get("version"); version.exists() {
 		info.Version = version.str()
 	}

@@ -39,7 +39,7 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 	info := &l.info
 	info.SessionID = cmp.Or(e.get("sessionId").str(), info.SessionID)
 	info.Version = cmp.Or(e.get("version").str(), info.Version)
-	info.Dir = cmp.Or(e.get("cwd").str(), info.Dir)
+	info.Dir = cmp.Or(info.Dir, e.get("cwd").str())
 	info.Window = cmp.Or(max(e.get("contextWindowSize").num(), 0), info.Window)
 	switch parts := e.get("message", "parts"); e.get("type").str() {
 	case "user":

@@ -29,7 +29,7 @@ type Info struct {
 	Version   string
 	SessionID string
 	Title     string
-	Dir       string // working directory
+	Dir       string // working directory, the first if there were several
 	Model     string // the newest
 	Window    int    // tokens of the context window, where the log says or shows it
 	// System is the system prompt where the log holds it apart from the messages.

@@ -107,7 +107,7 @@ func TestDoorsAgree(t *testing.T) {
 			}
 		}
 	}
-	if err := json.Unmarshal([]byte(d.run("sessions", "--count", "--json")), &listed); err != nil || len(listed.Agents) != 2 {
+	if err := json.Unmarshal([]byte(d.run("sessions", "--json")), &listed); err != nil || len(listed.Agents) != 2 {
 		t.Fatal(listed, err)
 	}
 	for _, a := range listed.Agents {

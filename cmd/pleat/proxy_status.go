@@ -115,12 +115,15 @@ func (s proxyStatus) Print(p *term.Page) {
 		p.Line("draining: new conversations pass unchanged")
 	}
 	for _, j := range s.Sessions {
-		title := cmp.Or(term.OneLine(j.title), p.Clip(j.Session, 14))
+		title := cmp.Or(term.OneLine(j.title), "(no title)")
 		if j.Session == "" {
 			title = "requests of no session, such as those for titles"
 		}
 		p.Line("%s", p.Bold(p.Clip(title, p.Width)))
 		about := []string{j.Model}
+		if j.Session != "" { // the beginning of a name will do
+			about = []string{j.Session[:min(len(j.Session), 24)], j.Model}
+		}
 		if j.Messages > 0 {
 			about = append(about, fmt.Sprintf("%.0f %% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
 		}
@@ -136,6 +139,9 @@ func (s proxyStatus) Print(p *term.Page) {
 	if s.All.Passed > 0 {
 		p.Hang("", fmt.Sprintf("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
 			term.Plural(s.All.Passed, "request")))
+	}
+	if len(s.Sessions) > 0 {
+		p.Hang("", "\"pleat show NAME\" says what fills a session; its name stands before the model.")
 	}
 	if s.All.USD > 0 {
 		p.Hang("", "Costs are by the price list; \"instead of\" is about what the clients' own requests would have cost.")

@@ -124,6 +124,7 @@ type foundJSON struct {
 	Agent   string             `json:"agent,omitempty"`
 	Last    time.Time          `json:"last,omitzero"` // when it was written to
 	Hits    []recall.SearchHit `json:"hits"`
+	More    bool               `json:"more,omitempty"` // it has more than were asked for
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
@@ -270,14 +271,16 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 }
 
 func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON) error {
-	r, err := s.Search(ctx, j.req)
+	most, req := j.req.Hits, j.req
+	req.Hits++ // tells whether there are more
+	r, err := s.Search(ctx, req)
 	if err != nil {
 		return err
 	}
 	j.Searched++
 	for _, a := range r.Answers {
 		for _, h := range a.Hits {
-			if !j.told[h.Handle] {
+			if found.More = found.More || len(found.Hits) == most; !j.told[h.Handle] && !found.More {
 				j.told[h.Handle] = true
 				found.Hits = append(found.Hits, h)
 			}
@@ -325,6 +328,9 @@ func (j *searchJSON) printNext(p *term.Page) {
 		}
 		p.Line("")
 		p.Hang("", next)
+		if slices.ContainsFunc(j.Sessions, func(f foundJSON) bool { return f.More }) {
+			p.Hang("", fmt.Sprintf("there are more: --hits %d", 5*j.req.Hits))
+		}
 	}
 }
 

@@ -24,8 +24,7 @@ func sessionsCommand(p *term.Console) *cobra.Command {
 		Short: "list sessions",
 		Long: `Looks where agents keep their sessions in your home folder (--agent names those that are
 known), and lists them by agent, newest first, with size, tokens, cost by the price list,
-title, project and how often they were compacted. Tokens are estimated from the size of the
-file unless --count is given. "pleat usage" adds up the cost.
+title, project and how often they were compacted. "pleat usage" adds up the cost.
 
 opencode keeps a session in many small files; "opencode export ID" turns them into one.
 Links that lead out of an agent's folder are not followed.`,
@@ -33,15 +32,14 @@ Links that lead out of an agent's folder are not followed.`,
 pleat sessions
 # the file of the newest Codex session
 pleat sessions --agent codex --limit 1 --paths
-# everything, counted exactly
-pleat sessions --limit 0 --count`,
+# everything
+pleat sessions --limit 0`,
 	}
 	fl := c.Flags()
 	var o sessionsFlags
 	fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
 	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: "+strings.Join(agentNames(), ", "))
 	fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
-	fl.BoolVar(&o.count, "count", false, "read every listed session and count its tokens")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 	asJSON := fl.Bool("json", false, "print one JSON object")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
@@ -87,7 +85,6 @@ type foundSession struct {
 type sessionsFlags struct {
 	home, agent string
 	limit       int
-	count       bool
 	paths       bool
 }
 
@@ -110,7 +107,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 			continue
 		}
 		tell.Say("looking at the sessions of %s", agent)
-		found, err := lib.List(ctx, library.Filter{Agent: string(agent), Limit: o.limit, Count: o.count, Plain: o.paths})
+		found, err := lib.List(ctx, library.Filter{Agent: string(agent), Limit: o.limit, Count: !o.paths, Plain: o.paths})
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +149,6 @@ func (j *sessionsJSON) Print(p *term.Page) {
 	if len(j.Agents) == 0 && !j.paths {
 		p.Line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
 	}
-	estimated := false
 	for i, a := range j.Agents {
 		if j.paths {
 			for _, f := range a.Sessions {
@@ -170,7 +166,6 @@ func (j *sessionsJSON) Print(p *term.Page) {
 		p.Line("%s  %s", p.Bold(a.Agent), p.Dim(note))
 		p.Line("%s", p.Dim(fmt.Sprintf(foundColumns, "changed", "size", "tokens", "cost")))
 		for _, f := range a.Sessions {
-			estimated = estimated || !f.Counted
 			f.print(p, j.home)
 		}
 	}
@@ -178,9 +173,6 @@ func (j *sessionsJSON) Print(p *term.Page) {
 		return
 	}
 	p.Line("")
-	if estimated {
-		p.Hang("", "~ is estimated from the size of the file; --count counts.")
-	}
 	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. Names are in front of "+
 		"the files; \"last\" is the newest session.")
 }
@@ -188,7 +180,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 const foundColumns = "  %-16s%9s%8s%9s  "
 
 func (f foundSession) print(p *term.Page, home string) {
-	tokens, spent := "~"+term.Short(f.Tokens), "–"
+	tokens, spent := "–", "–" // a file with a problem is not counted
 	if f.Counted {
 		tokens = term.Short(f.Tokens)
 	}
@@ -207,10 +199,9 @@ func (f foundSession) print(p *term.Page, home string) {
 		p.Line("      %s", p.Clip(title, p.Width-6))
 	}
 	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
+	name := f.Info.ID + "  "
 	if f.ID != "" {
-		where = "opencode export " + f.ID
-	} else {
-		where = f.Info.ID + "  " + where
+		name, where = "opencode export "+f.ID, ""
 	}
 	about := f.Project
 	if f.Compacts > 0 {
@@ -219,5 +210,5 @@ func (f foundSession) print(p *term.Page, home string) {
 	if about != "" {
 		p.Line("      %s", p.Dim(p.ClipMiddle(about, p.Width-6)))
 	}
-	p.Line("      %s", p.Dim(p.ClipMiddle(where, p.Width-6)))
+	p.Line("      %s", p.Dim(name+p.ClipMiddle(where, max(p.Width-6-len(name), 1))))
 }

@@ -268,7 +268,8 @@ func TestMoneyPerDay(t *testing.T) {
 	settle(t, h)
 	got := get(h, "/").Body.String()
 	for _, want := range []string{
-		`<th scope="row">2026-03-04</th><td class="num">0</td><td class="num">0</td><td class="num">–</td><td class="num">$1.50</td>`,
+		`<th scope="row">2026-03-04</th><td class="num">1</td>`, // a session counts on the day of its last request
+		`<td class="num">–</td><td class="num">$1.50</td>`,
 		`<th scope="row">2026-03-03</th><td class="num">0</td><td class="num">0</td><td class="num">$2.25</td><td class="num">–</td>`,
 		`$3.75`, // in these days
 	} {

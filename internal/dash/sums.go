@@ -122,6 +122,9 @@ func (h *Handler) makeSums() {
 		h.mu.Unlock()
 		spent, err = h.o.Library.Spent(h.ctx, time.Time{})
 	}
+	if err == nil {
+		page, err = h.o.Library.List(h.ctx, library.Filter{Count: true})
+	}
 	s := &sums{made: now}
 	s.add(page.Sessions, spent)
 	h.mu.Lock()
@@ -185,8 +188,18 @@ func (s *sums) days(n int, now time.Time) []sum {
 		list[i].Name = time.Date(y, m, d-n+1+i, 0, 0, 0, 0, time.Local).Format(time.DateOnly)
 		at[list[i].Name] = &list[i]
 	}
+	last := make(map[string]time.Time) // request, by session: copies of files are younger
+	for _, r := range s.requests {
+		if r.Time.After(last[r.ID]) {
+			last[r.ID] = r.Time
+		}
+	}
 	for _, info := range s.list {
-		if t := at[info.Modified.Local().Format(time.DateOnly)]; t != nil {
+		used := last[info.ID]
+		if used.IsZero() {
+			used = info.Modified
+		}
+		if t := at[used.Local().Format(time.DateOnly)]; t != nil {
 			t.Sessions++
 			t.Tokens += info.Tokens
 		}

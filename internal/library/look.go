@@ -81,7 +81,7 @@ func (l *Library) lookFile(s *Info, m mark, count bool) {
 		return
 	}
 	before := *s
-	if m.is(f) && !count {
+	if m.is(f) && (m.Counted || !count) {
 		m.tell(s)
 	} else if err := s.read(f, count); err != nil {
 		s.Problem = err.Error() // not remembered: it may be gone next time

@@ -182,12 +182,12 @@ func (v *browseView) View() tea.View {
 	if v.reading != nil {
 		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()
 		if f := v.reading.fold; f != nil {
-			side := "u what the model sees, not the original"
+			side := "what the model sees"
 			if v.seen {
-				side = "u the original, not what the model sees"
+				side = "the original"
 			}
-			foot = fmt.Sprintf("q back  %s  %s → %s tokens, handle %s", side, term.Thousands(f.Before),
-				term.Thousands(f.After), f.Handle)
+			foot = fmt.Sprintf("q back  u %s  handle %s: %s → %s tokens", side, f.Handle, term.Thousands(f.Before),
+				term.Thousands(f.After))
 		}
 	} else {
 		body = v.list(room)
