@@ -219,11 +219,11 @@ func forgetCommand(p *term.Console) *cobra.Command {
 		Use:   "forget SESSION|--all",
 		Args:  takes(0, 1, "one session, or --all"),
 		Short: "delete a session from the store permanently, or all that pleat has",
-		Long: `Deletes a session and what it was folded in: messages, folds, notes, pins, search index. Content that other
-sessions have too stays with them. In a file, the freed bytes are overwritten with zeros; the
-file keeps its size and uses the space again. A database frees them with VACUUM. This cannot
-be undone: run "pleat store export" first for what you may want back. The files of a rehearsal
-are deleted too.
+		Long: `Deletes a session and what it was folded in: messages, folds, notes, pins and search index.
+Content that other sessions have too stays with them. In a file, the freed bytes are
+overwritten with zeros; the file keeps its size and uses the space again. A database frees them with
+VACUUM. This cannot be undone: run "pleat store export" first for what you may want back. The
+files of a rehearsal are deleted too.
 
 The name must be complete. On a terminal you are asked; elsewhere --yes is needed. --all deletes
 all that pleat keeps on this machine: the store and the rest of its data folder. What it has
