@@ -41,11 +41,13 @@ func (x *exchange) pauseFor(e *model.APIError) (pause time.Duration, again bool)
 	if !e.Retryable() || x.hidden == x.turn.resumed || x.ctx.Err() != nil {
 		return 0, false
 	}
-	most := x.rw.o.Patience
+	most, now := x.rw.o.Patience, x.rw.o.Now()
+	if x.until.IsZero() {
+		x.until = now.Add(most)
+	}
 	x.pause = max(2*x.pause, most/128)
-	pause = max(x.pause, e.Wait(x.rw.o.Now()))
-	x.waited += pause
-	return pause, x.waited <= most
+	pause = max(x.pause, e.Wait(now))
+	return pause, !now.Add(pause).After(x.until)
 }
 
 // outwait waits before the turn is sent again, if it should be.

@@ -38,7 +38,7 @@ type exchange struct {
 	hidden  int
 	retried int           // refusals that were mended
 	pause   time.Duration // before the newest request that was tried again in a hidden round
-	waited  time.Duration // all of them
+	until   time.Time     // when it is no longer tried
 	over    bool
 	held    int64 // of the memory for what is under way
 	spare   int64 // of that, what is not used yet

@@ -3,6 +3,7 @@ package proxy
 import (
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -29,6 +30,9 @@ func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		switch s.how {
 		case "reset":
 			panic(http.ErrAbortHandler)
+		case "silent":
+			_, _ = io.Copy(io.Discard, r.Body) // only then it is noticed that the client has gone
+			<-r.Context().Done()
 		case "event":
 			w.Header().Set("Content-Type", "text/event-stream")
 			fmt.Fprint(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")
@@ -114,4 +118,25 @@ func TestHiddenRoundIsResumed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The time that an upstream is silent counts: otherwise each of many tries would take as long
+// as it may be silent, while the client's stream hears pings.
+func TestHiddenRoundOfSilentUpstream(t *testing.T) {
+	t.Parallel()
+	script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+	up := &shaky{to: script, how: "silent", fails: 100}
+	o := Options{Window: window, Timeout: 500 * time.Millisecond, Patience: 250 * time.Millisecond, Ping: 10 * time.Millisecond}
+	a := newAgent(messages, start(t, up, o), "Do all the steps.")
+	a.streams = true
+	var err error
+	for more := true; more && err == nil; {
+		more, err = a.step()
+	}
+	if tries := 100 - up.left.Load(); err == nil || tries > 3 {
+		t.Errorf("tried %d times: %v", tries, err)
+	}
+	up.left.Store(0)
+	a.run(t)
+	wellBehaved(t, script.Log())
 }

@@ -44,25 +44,18 @@ func newClientTable(page string) *clientTable {
 
 // set notes how a client fared in a scenario, by what the server saw, and writes the page
 // to the file that PLEAT_CLIENTS_TABLE names, if it does.
-func (c *clientTable) set(scenario, client string, ok bool, log []upstream.Exchange) error {
-	turns, folded, own := 0, 0, 0
+func (c *clientTable) set(scenario, client string, ok bool, log, bare []upstream.Exchange) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range log {
-		if x.Summary {
-			own++
-		}
-		if x.Side {
-			continue
-		}
-		if turns++; !x.Agent {
+		if !x.Side && !x.Agent {
 			c.models[client] = x.Model
 		}
-		if x.Folded {
-			folded++
-		}
 	}
-	cell := fmt.Sprintf("%d/%d/%d", turns, folded, own)
+	cell := seen(log)
+	if len(bare) > 0 {
+		cell += ", direct " + seen(bare)
+	}
 	if !ok {
 		cell = "**fails** " + cell
 	}
@@ -73,13 +66,35 @@ func (c *clientTable) set(scenario, client string, ok bool, log []upstream.Excha
 	return nil
 }
 
+// seen is a cell of what a server saw.
+func seen(log []upstream.Exchange) string {
+	turns, folded, own := 0, 0, 0
+	for _, x := range log {
+		if x.Summary {
+			own++
+		}
+		if x.Side {
+			continue
+		}
+		if turns++; x.Folded {
+			folded++
+		}
+	}
+	cell := fmt.Sprintf("%d/%d/%d", turns, folded, own)
+	if n := refused(log); n > 0 {
+		cell += fmt.Sprintf("/%d", n)
+	}
+	return cell
+}
+
 const clientPage = `# Clients
 
 For whoever asks which clients work. Real, unmodified clients through the proxy, against a scripted model server on this machine;
 TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those of them in which something is folded,
-and how often the client asked for a summary. Unless it says **fails**, the client ended without an error, no request was illegal, every
+how often the client asked for a summary, and how many requests had no answer, if any. Unless it says **fails**, the client ended without an error, no request was illegal, every
 request of a conversation had the recall tools, what was recalled was exact, no result was folded before the model had seen it, and the
-client did not compact by itself, but where that is the scenario. Empty: not driven, or the client cannot do it.
+client did not compact by itself, but where that is the scenario. Empty: not driven, or the client cannot do it. The server takes thinking
+on Anthropic's wire only behind what it was made behind, as their newest models do, and else refuses the request.
 
 Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
 sometimes says that a command had no output; the model then asks again, and a request too many counts as a failure.

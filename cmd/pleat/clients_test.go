@@ -28,7 +28,9 @@ type clientScenario struct {
 	needs upstream.Can // clients without it are not driven
 	any   bool         // models and wires matter: all rows are driven, not only one of each client
 	short bool         // it is also driven in short
-	front func(*testing.T, drive) string
+	// Clients that can do this are driven without the proxy too, and may not have fewer errors there.
+	direct upstream.Can
+	front  func(*testing.T, drive) string
 }
 
 var clientScenarios = []clientScenario{
@@ -65,8 +67,24 @@ var clientScenarios = []clientScenario{
 		most: 11, fails: 1,
 	},
 	{
+		name: "recall-529", what: "the same with 529",
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "529"}, window: 60_000,
+		most: 11, fails: 1,
+	},
+	{
+		name: "recall-silent", what: "the same, but the server is silent and then closes the connection",
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "silent"}, window: 60_000,
+		most: 11, fails: 1,
+	},
+	{
+		name: "recall-cut", what: "the same, but the connection breaks in the middle of the answer",
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "cut"}, window: 60_000,
+		most: 11, fails: 1, needs: upstream.Retry,
+	},
+	{
 		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by " +
-			"itself; then the model searches for a result that is lost to it", any: true,
+			"itself; then the model searches for a result that is lost to it; those that keep thinking also without the proxy",
+		any: true, direct: upstream.Think,
 		script: upstream.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstream.Compact,
 	},
 	{
@@ -115,13 +133,20 @@ func TestClients(t *testing.T) {
 					if !c.Installed(dir) {
 						t.Skipf("%s is not installed in the folder", c.Name)
 					}
-					s := newUpstream(sc.script)
+					script := sc.script
+					script.Binds = true
+					s, bare := newUpstream(script), newUpstream(script)
 					t.Cleanup(func() {
-						if err := table.set(sc.name, c.Name, !t.Failed(), s.Log()); err != nil {
+						if err := table.set(sc.name, c.Name, !t.Failed(), s.Log(), bare.Log()); err != nil {
 							t.Error(err)
 						}
 					})
-					sc.drive(t, drive{Client: c, dir: dir, window: sc.window, server: s})
+					d := drive{Client: c, dir: dir, window: sc.window, server: s}
+					if c.Can&sc.direct != 0 {
+						d.bare = bare
+						sc.run(t, d, httpServer(t, bare))
+					}
+					sc.drive(t, d)
 				})
 			}
 		}
@@ -146,11 +171,42 @@ type drive struct {
 	dir    string
 	window int // of the proxy
 	server *upstream.Server
+	bare   *upstream.Server // of the client without the proxy; nil: it is not driven so
 }
 
 // drive runs the client and checks what it and the server saw.
 func (sc *clientScenario) drive(t *testing.T, d drive) {
-	base := sc.base(t, d)
+	sc.run(t, d, sc.base(t, d))
+	log, fails := d.server.Log(), sc.fails
+	if d.bare != nil {
+		bare := d.bare.Log()
+		if fails = refused(bare); len(log) > len(bare)+1 { // the round that the client does not see
+			t.Errorf("the server got %d requests, and %d from the client alone", len(log), len(bare))
+		}
+	}
+	checkExchanges(t, log, fails, sc.script.RecallAt > 0)
+	sc.checkKind(t, d.Client, log)
+	if t.Failed() {
+		for i, x := range log {
+			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, "+
+				"folded %v, recalled "+
+				"%.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded, x.Recalled)
+		}
+	}
+}
+
+// refused counts the requests that were not answered.
+func refused(log []upstream.Exchange) (n int) {
+	for _, x := range log {
+		if x.Status != 200 {
+			n++
+		}
+	}
+	return n
+}
+
+// run lets the client work through the script.
+func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 	o := upstream.Drive{Dir: d.dir, Home: t.TempDir(), Base: base, Window: 100_000, Prompt: "Work through the steps."}
 	if sc.told > 0 {
 		o.Window = sc.told
@@ -164,16 +220,6 @@ func (sc *clientScenario) drive(t *testing.T, d drive) {
 	}
 	if want := fmt.Sprintf("All %d steps are done", sc.script.Calls); err != nil || !strings.Contains(out, want) {
 		t.Errorf("the client's last words are not %q: %v\n%s", want, err, tail(out, 2000))
-	}
-	log := d.server.Log()
-	checkExchanges(t, log, sc.fails, sc.script.RecallAt > 0)
-	sc.checkKind(t, d.Client, log)
-	if t.Failed() {
-		for i, x := range log {
-			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, "+
-				"folded %v, recalled "+
-				"%.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded, x.Recalled)
-		}
 	}
 }
 
@@ -203,9 +249,9 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log []upstr
 	switch {
 	case sc.most > 0 && turns > most:
 		t.Errorf("the server got %d requests, want at most %d", turns, most)
-	case sc.needs == upstream.Compact && own == 0:
+	case sc.needs&upstream.Compact != 0 && own == 0:
 		t.Error("the client did not compact by itself")
-	case sc.needs != upstream.Compact && own > 0 && c.Can&upstream.Recount == 0:
+	case sc.needs&upstream.Compact == 0 && own > 0 && c.Can&upstream.Recount == 0:
 		t.Errorf("%d requests show that the client compacts by itself", own)
 	case sc.needs == upstream.Agent && count(func(x upstream.Exchange) bool { return x.Agent }) == 0:
 		t.Error("there was no sub-agent")
@@ -223,28 +269,31 @@ func checkExchanges(t *testing.T, log []upstream.Exchange, fails int, recall boo
 		if len(x.Violations) > 0 {
 			t.Errorf("request %d is illegal: %v", i, x.Violations)
 		}
-		if x.Status != 200 {
-			fails--
-		}
 		if x.Recalled != "" && recalled == "" { // later the answer may be folded again
 			recalled = x.Recalled
 		}
 	}
-	if fails < 0 {
-		t.Errorf("%d more requests were refused than wanted", -fails)
+	if n := refused(log); n > fails {
+		t.Errorf("%d requests were refused, want at most %d", n, fails)
 	}
 	if recalled != "exact" && (recall && lost || recalled != "") { // some clients cut outputs so much that all fit
 		t.Errorf("recalled: %q, want exact", recalled)
 	}
 }
 
+// httpServer is the address of a model server.
+func httpServer(t *testing.T, s *upstream.Server) string {
+	server := httptest.NewServer(s)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
 // inProcess is the address of a proxy in this process.
 func (d drive) inProcess(t *testing.T) string {
-	server := httptest.NewServer(d.server)
-	t.Cleanup(server.Close)
+	server := httpServer(t, d.server)
 	p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(string) string { return "" }}
 	f := &proxyFlags{
-		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: server.URL, openai: server.URL, gemini: server.URL,
+		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: server, openai: server, gemini: server,
 		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	front, l, end, err := f.start(t.Context(), p, f.logger(p), "", "127.0.0.1:0")

@@ -39,8 +39,15 @@ func (r *request) summary() bool {
 	if len(r.messages) == 0 {
 		return false
 	}
-	last := r.messages[len(r.messages)-1]
-	return last.Role() == transcript.RoleUser && summaries.in(last.Text()) || len(r.tools) == 0 && summaries.in(r.body)
+	for _, m := range slices.Backward(r.messages) { // reminders of the client may follow
+		if m.Role() == transcript.RoleAssistant {
+			break
+		}
+		if m.Role() == transcript.RoleUser && summaries.in(m.Text()) {
+			return true
+		}
+	}
+	return len(r.tools) == 0 && summaries.in(r.body)
 }
 
 // summarize is a summary as a model writes it. It names what is folded.

@@ -50,28 +50,30 @@ const (
 	Compact                  // compact by itself, by the usage that the server reports
 	Recount                  // compact by itself, by its own count of what it has
 	Agent                    // start a sub-agent
+	Think                    // keep the model's thinking
+	Retry                    // go on after an answer that broke off
 )
 
 // Clients are the programs that can be driven.
 var Clients = []Client{
-	{"claude", "sonnet", Continue | Compact | Agent, true, setupClaude("sonnet")},
-	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent, false, setupClaude("claude-sonnet-4-5")}, // its reminders are texts of the user
-	{"claude-opus", "opus", Continue | Compact | Agent, false, setupClaude("opus")},
-	{"claude-haiku", "haiku", Continue | Compact | Agent, false, setupClaude("haiku")},
-	{"claude-fable", "fable", Continue | Compact | Agent, false, setupClaude("fable")},
-	{"codex", "gpt-5.5", Continue | Compact, true, setupCodex(`model = "gpt-5.5"`)},
-	{"codex-default", "its newest", Continue | Compact, false, setupCodex("")}, // whose tools stand in the input
-	{"opencode-messages", "scripted", Continue | Compact | Agent, true, setupOpencode("@ai-sdk/anthropic")},
-	{"opencode-chat", "scripted", Continue | Compact | Agent, false, setupOpencode("@ai-sdk/openai-compatible")},
-	{"opencode-responses", "scripted", Continue | Compact | Agent, false, setupOpencode("@ai-sdk/openai")},
-	{"gemini", "gemini-3.1-pro-preview", Continue, true, setupGemini("gemini-3.1-pro-preview")},
-	{"gemini-flash", "gemini-3-flash-preview", Continue, false, setupGemini("gemini-3-flash-preview")},
-	{"gemini-no-ids", "gemini-2.5-pro", Continue, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"pi-messages", "claude-sonnet-5-5", Continue | Compact, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
-	{"pi-chat", "gpt-5.5", Continue | Compact, false, setupPi("openai-completions", "gpt-5.5")},
-	{"pi-responses", "gpt-5.5", Continue | Compact, false, setupPi("openai-responses", "gpt-5.5")},
-	{"qwen", "scripted", Continue | Compact | Agent, true, setupQwen},
-	{"cline", "scripted", Recount, true, setupCline},
+	{"claude", "sonnet", Continue | Compact | Agent | Retry | Think, true, setupClaude("sonnet")},
+	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude("claude-sonnet-4-5")}, // its reminders are texts of the user
+	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude("opus")},
+	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude("haiku")},
+	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},
+	{"codex", "gpt-5.5", Continue | Compact | Retry, true, setupCodex(`model = "gpt-5.5"`)},
+	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")}, // whose tools stand in the input
+	{"opencode-messages", "scripted", Continue | Compact | Agent | Retry, true, setupOpencode("@ai-sdk/anthropic")},
+	{"opencode-chat", "scripted", Continue | Compact | Agent | Retry, false, setupOpencode("@ai-sdk/openai-compatible")},
+	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry, false, setupOpencode("@ai-sdk/openai")},
+	{"gemini", "gemini-3.1-pro-preview", Continue | Retry, true, setupGemini("gemini-3.1-pro-preview")},
+	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry, false, setupGemini("gemini-3-flash-preview")},
+	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
+	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Retry, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
+	{"pi-chat", "gpt-5.5", Continue | Compact | Retry, false, setupPi("openai-completions", "gpt-5.5")},
+	{"pi-responses", "gpt-5.5", Continue | Compact | Retry, false, setupPi("openai-responses", "gpt-5.5")},
+	{"qwen", "scripted", Continue | Compact | Agent | Retry, true, setupQwen},
+	{"cline", "scripted", Recount | Retry, true, setupCline},
 	{"sdk-messages", "claude-sonnet-4-5", 0, true, setupSDK("messages")},
 	{"sdk-chat", "gpt-5.5", 0, false, setupSDK("chat")},
 	{"sdk-responses", "gpt-5.5", 0, false, setupSDK("responses")},

@@ -37,6 +37,7 @@ type call struct {
 type answer struct {
 	id, model string
 	thinking  string
+	signature string
 	text      string
 	calls     []call
 	prompt    int // tokens: input, read from the cache and written to it

@@ -16,7 +16,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
@@ -34,9 +33,10 @@ type Options struct {
 	RecallAt    int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
 	Beside      bool   // the recall call comes beside a command
 	FailAt      int    // the first request after this step fails once; 0: none does
-	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529"
+	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (within its text), "silent" (then gone)
 	FailsRecall bool   // instead, the first request with the answer to a recall fails
 	Thinking    bool   // answers begin with thinking, on the wires that have it
+	Binds       bool   // thinking of the models that bind it is valid only behind what it was made behind
 	PauseAt     int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
 	AgentAt     int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
 	Agent       int    // commands of a sub-agent; 0: two
@@ -151,7 +151,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	body, err := s.readBody(r)
 	if err == nil {
-		err = s.answer(w, wire, body)
+		err = s.answer(w, r, wire, body)
 	}
 	if err != nil {
 		reply(w, http.StatusBadRequest, wire.failure("invalid_request_error", err.Error()))
@@ -175,13 +175,19 @@ func (s *Server) readBody(r *http.Request) ([]byte, error) {
 	return io.ReadAll(d)
 }
 
-func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body []byte) error {
 	req, err := on.decode(body, s.o.Model)
 	if err != nil {
 		return err
 	}
 	req.tokens = tokens.O200k().Count(string(body))
 	a := s.next(req)
+	unbound := ""
+	if a.signature = "c2lnbmVk"; s.o.Binds && req.thinks && binding.MatchString(req.model) {
+		var wrong []string
+		unbound, a.signature, wrong = bind(req.body, r.Header)
+		req.violations = append(req.violations, wrong...)
+	}
 	x := Exchange{
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
@@ -189,9 +195,10 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
-	if fail != "" && fail != "stream" {
-		x.Status, _ = strconv.Atoi(fail)
+	if unbound != "" {
+		fail = "unbound"
 	}
+	x.Status = statusOf(fail)
 	s.mu.Lock()
 	s.log = append(s.log, x)
 	s.ids++
@@ -206,14 +213,24 @@ func (s *Server) answer(w http.ResponseWriter, on *wire, body []byte) error {
 	}
 
 	switch {
+	case fail == "silent":
+		keepSilent(r)
+	case fail == "cut":
+		w = &cutting{w, a.text, req.stream}
+	case fail == "unbound":
+		reply(w, x.Status, on.failure("invalid_request_error", fmt.Sprintf(unboundText, unbound)))
+		return nil
 	case fail == "stream" && req.stream:
 		on.breakOff(streamTo(w), a, s.tooLong(on, req))
-	case fail != "" && fail != "stream":
+		return nil
+	case x.Status != http.StatusOK:
 		kind, text := s.refusal(on, fail, req)
 		reply(w, x.Status, on.failure(kind, text))
-	case req.stream:
+		return nil
+	}
+	if req.stream {
 		on.stream(streamTo(w), a, req)
-	default:
+	} else {
 		reply(w, http.StatusOK, on.whole(a))
 	}
 	return nil

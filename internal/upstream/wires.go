@@ -115,7 +115,7 @@ func messageStop(a answer) string {
 func messageBlocks(a answer) []object {
 	var out []object
 	if a.thinking != "" {
-		out = append(out, object{"type": "thinking", "thinking": a.thinking, "signature": "c2lnbmVk"})
+		out = append(out, object{"type": "thinking", "thinking": a.thinking, "signature": a.signature})
 	}
 	if a.text != "" {
 		out = append(out, object{"type": "text", "text": a.text})
