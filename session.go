@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -103,7 +104,8 @@ type Session struct {
 
 	mu    sync.Mutex
 	st    *epoch.State
-	last  uint64 // number of the newest entry applied
+	last  uint64      // number of the newest entry applied
+	entry store.Entry // that entry, without its body
 	cal   *calibrate.Line
 	usd   float64
 	sent  int // tokens of the last view that was given out, by our count; 0: none yet
@@ -353,8 +355,9 @@ func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transc
 }
 
 // Append adds messages. When it returns they are durable. Results that are too
-// large are spilled on the way, as the policy says. If another process wrote to the session meanwhile, the
-// session takes in what it wrote and returns [ErrConflict]. Messages are written several
+// large are spilled on the way, as the policy says. If another process wrote to the session
+// meanwhile, the session takes in what it wrote and returns [ErrConflict]; if it deleted the
+// session, [ErrNotFound]: then open it again. Messages are written several
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
 // error is an [*AppendError], which says how many were added before it.
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
@@ -500,7 +503,7 @@ func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 		if errors.Is(err, store.ErrConflict) {
 			s.fresh = nil // what is read now is somebody else's
 			if again := s.refresh(ctx); again != nil {
-				return errors.Join(err, again)
+				err = again // trying again is of no use
 			}
 		}
 		s.tell(ctx, Event{Kind: EventError, Err: err})
@@ -508,43 +511,62 @@ func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 	}
 	for i := range entries {
 		entries[i].Seq = last - uint64(len(entries)-1-i)
-		if err := s.apply(ctx, entries[i]); err != nil {
+		if err := s.take(ctx, entries[i]); err != nil {
 			return err
 		}
-		s.last = entries[i].Seq
 	}
 	return nil
 }
+
+// take takes in the next entry.
+func (s *Session) take(ctx context.Context, e store.Entry) error {
+	if err := s.apply(ctx, e); err != nil {
+		return err
+	}
+	s.last, s.entry = e.Seq, store.Entry{Kind: e.Kind, Label: e.Label, Time: e.Time, Data: e.Data}
+	return nil
+}
+
+// isNewest reports whether an entry is the newest that was taken in.
+func (s *Session) isNewest(e store.Entry) bool {
+	return e.Kind == s.entry.Kind && e.Label == s.entry.Label && e.Time.UnixMilli() == s.entry.Time.UnixMilli() &&
+		bytes.Equal(e.Data, s.entry.Data)
+}
+
+// maxConflicts is how often something is tried again because others wrote meanwhile.
+const maxConflicts = 100
 
 // put writes an entry that does not depend on what others write: it is written after
 // theirs.
 func (s *Session) put(ctx context.Context, e store.Entry) error {
 	for try := 0; ; try++ {
-		if err := s.write(ctx, e); !errors.Is(err, store.ErrConflict) || try == 3 {
+		if err := s.write(ctx, e); !errors.Is(err, store.ErrConflict) || try == maxConflicts {
 			return err
 		}
 	}
 }
 
 // refresh takes in entries that were written since the session last looked. If its newest
-// entry is no longer there, somebody has deleted the session: the error is [store.ErrNotFound].
+// entry is no longer there, somebody has deleted the session, and perhaps begun another under
+// its name: the error is [store.ErrNotFound].
 func (s *Session) refresh(ctx context.Context) error {
 	there := s.last == 0
 	for e, err := range s.store.Scan(ctx, s.key, max(s.last, 1)) {
 		if err != nil {
 			return err
 		}
-		if e.Seq == s.last {
-			there = true
+		if e.Seq == s.last && !there {
+			if there = s.isNewest(e); !there {
+				break
+			}
 			continue
 		}
-		if err := s.apply(ctx, e); err != nil {
+		if err := s.take(ctx, e); err != nil {
 			return err
 		}
-		s.last = e.Seq
 	}
 	if !there {
-		return fmt.Errorf("entry %d is gone: %w", s.last, store.ErrNotFound)
+		return fmt.Errorf("entry %d is gone, the session was deleted: open it again: %w", s.last, store.ErrNotFound)
 	}
 	return nil
 }

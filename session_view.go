@@ -421,7 +421,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			return p, err
 		}
 		err = s.enter(ctx, p)
-		if errors.Is(err, store.ErrConflict) && conflicts < 3 {
+		if errors.Is(err, store.ErrConflict) && conflicts < maxConflicts {
 			conflicts++
 			continue
 		}
