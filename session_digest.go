@@ -157,8 +157,13 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		s.warn(ctx, Event{Warning: fmt.Sprintf("a digest could not be asked for: %v", err)})
 		return
 	}
+	ask := need.Ask
 	job := summarizer.Job{
-		Source: src, Options: s.o.Digest, Ask: askOf(need.Ask), Live: s.o.Model, Rates: s.rates(),
+		Ask: summarizer.Ask{
+			Prompt: ask.Prompt, Opening: ask.Opening, Closing: ask.Closing, JSON: ask.JSON, Source: ask.Source,
+			Retries: ask.Retries, ZeroTemp: ask.ZeroTemp, Trust: ask.AsIs,
+		},
+		Source: src, Options: s.o.Digest, Live: s.o.Model, Rates: s.rates(),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 	}
 	done := make(chan struct{})
@@ -288,12 +293,4 @@ func (s *Session) reportOf(f *fold.Fold) digest.Origin {
 		return s.digests[n]
 	}
 	return digest.Origin{Start: f.Start, End: f.End, By: "code"}
-}
-
-// askOf is how a lever wants its digest asked for.
-func askOf(a fold.Ask) summarizer.Ask {
-	return summarizer.Ask{
-		Prompt: a.Prompt, Opening: a.Opening, Closing: a.Closing, JSON: a.JSON, Source: a.Source,
-		Retries: a.Retries, ZeroTemp: a.ZeroTemp, Trust: a.AsIs,
-	}
 }

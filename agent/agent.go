@@ -130,9 +130,7 @@ func (a *Agent) open(ctx context.Context) error {
 		s.System, s.Tools = a.o.Request.System, a.defs
 		a.inner, s.Observe = s.Observe, a.fromSession
 		a.meterDigests(&s)
-		if s.Logger == nil {
-			s.Logger = a.o.Logger
-		}
+		s.Logger = cmp.Or(s.Logger, a.o.Logger)
 		if s.Now == nil {
 			s.Now = a.o.Now
 		}
@@ -166,9 +164,7 @@ func (a *Agent) fill() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	tools := append(slices.Clone(o.Tools), snipTool(o.Session.Policy, o.Session.Child)...)
 	if !o.NoRecall {
 		for _, d := range recall.Tools() {

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -88,9 +89,7 @@ func lines(text string, offset, limit int) (part string, from, to, all int) {
 	end, n := 0, 0
 	for n < limit && end < len(rest) {
 		next := strings.IndexByte(rest[end:], '\n') + 1
-		if next == 0 {
-			next = len(rest) - end
-		}
+		next = cmp.Or(next, len(rest)-end)
 		if n > 0 && end+next > readBytes {
 			break
 		}

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -212,9 +213,7 @@ func (b Budget) Check() error {
 
 // Or returns b with its zero fields filled from c.
 func (b Budget) Or(c Budget) Budget {
-	if b.Window == 0 {
-		b.Window = c.Window
-	}
+	b.Window = cmp.Or(b.Window, c.Window)
 	pick := func(l *Level, d Level) {
 		if l.IsZero() {
 			*l = d

@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -176,9 +177,7 @@ func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions
 		if err := l.Pull(ctx, d); err != nil {
 			return nil, fmt.Errorf("plan ahead: %w", err)
 		}
-		if d.Goal == 0 {
-			d.Goal = goal
-		}
+		d.Goal = cmp.Or(d.Goal, goal)
 	}
 	return nil, nil
 }

@@ -66,7 +66,7 @@ func (e *APIError) classify(eb errorBody, words string) ErrorKind {
 		return ErrorThinkingBinding
 	case p.image.MatchString(words), has("request_too_large"), has("request_entity_too_large"):
 		return ErrorTooLarge
-	case p.tooLong(words):
+	case slices.ContainsFunc(p.long, func(re *regexp.Regexp) bool { return re.MatchString(words) }):
 		return ErrorTooLong
 	case e.Status == http.StatusRequestEntityTooLarge:
 		return ErrorTooLarge
@@ -201,10 +201,6 @@ func retrySeconds(n float64) time.Duration {
 type errorPatterns struct {
 	throttled, unavailable, billing, binding, image, delay *regexp.Regexp
 	long                                                   []*regexp.Regexp
-}
-
-func (p *errorPatterns) tooLong(words string) bool {
-	return slices.ContainsFunc(p.long, func(re *regexp.Regexp) bool { return re.MatchString(words) })
 }
 
 var apiErrorPatterns = sync.OnceValue(func() *errorPatterns {

@@ -175,8 +175,8 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 		if x.ctx.Err() != nil {
 			return nil, context.Cause(x.ctx)
 		}
-		if resp, err := x.failed(err, from); resp != nil || err != nil {
-			return resp, err
+		if resp := x.failed(err, from); resp != nil {
+			return resp, nil
 		}
 	}
 	x.report.Added = x.rw.o.Now().Sub(x.report.Began)

@@ -95,16 +95,15 @@ func (rw *rewriter) count(req *request, from int, texts ...string) (total int) {
 
 // failed decides what happens to a request that could not be rewritten. A response is the
 // answer to it; without one, the turn goes out, or the request as it came.
-func (x *exchange) failed(err error, from caller) (*http.Response, error) {
-	log := x.rw.o.Logger
+func (x *exchange) failed(err error, from caller) *http.Response {
 	if body := x.tooLong(err); body != nil {
-		return x.refuse(http.StatusBadRequest, body), nil
+		return x.refuse(http.StatusBadRequest, body)
 	}
-	log.Error("a request could not be rewritten", "err", err)
+	x.rw.o.Logger.Error("a request could not be rewritten", "err", err)
 	x.report.Err = err
 	x.turn = nil
 	if x.rw.o.ObserveOnly {
-		return nil, nil
+		return nil
 	}
 	t, fits := x.rw.remembered(x.ctx, x.req, from)
 	if t == nil {
@@ -114,10 +113,10 @@ func (x *exchange) failed(err error, from caller) (*http.Response, error) {
 		resp := x.refuse(http.StatusServiceUnavailable, x.req.on.Refuse("overloaded_error",
 			"pleat cannot keep what it would have to fold to make this request fit: "+reason(err)))
 		resp.Header.Set("Retry-After", "5")
-		return resp, nil
+		return resp
 	}
 	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
-	return nil, nil
+	return nil
 }
 
 // tooLong is the provider's own refusal for an error which says that nothing fits, or that the

@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"container/list"
 	"hash/maphash"
 	"slices"
@@ -134,9 +135,7 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, erro
 	if err != nil {
 		return nil, err
 	}
-	if before == nil {
-		before = &decoded{}
-	}
+	before = cmp.Or(before, &decoded{})
 	size := int64(len(body) + perMessage*len(r.messages))
 	d := &decoded{messages: r.messages, leading: r.leading(), key: key, size: size}
 	if !d.hash(on, before) {
@@ -157,7 +156,8 @@ func (d *decoded) hash(on *protocol, before *decoded) (alike bool) {
 	for shared < len(d.messages) && d.counts(before, shared) {
 		shared++
 	}
-	if d.hashes, d.prefixes = before.hashes[:shared], before.prefixes[:shared]; shared < len(before.hashes) || before.grown.Swap(true) {
+	d.hashes, d.prefixes = before.hashes[:shared], before.prefixes[:shared]
+	if shared < len(before.hashes) || before.grown.Swap(true) {
 		d.hashes, d.prefixes = slices.Clone(d.hashes), slices.Clone(d.prefixes)
 	}
 	for i := shared; i < len(d.messages); i++ {

@@ -109,15 +109,11 @@ func (o *Options) fill() error {
 	if o.Policy.IsZero() {
 		o.Policy = policy.Pays(policy.Default())
 	}
-	if o.Models == nil {
-		o.Models = model.DefaultModels()
-	}
+	o.Models = cmp.Or(o.Models, model.DefaultModels())
 	if o.Principal == nil {
 		o.Principal = principal
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
 		o.Now = time.Now
 	}

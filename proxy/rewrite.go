@@ -60,9 +60,7 @@ func newRewriter(o *Options) (*rewriter, error) {
 		sessions: make(map[store.SessionKey]*list.Element), recent: list.New(), leaving: make(map[*conversation]bool),
 		index: make(map[indexKey]store.SessionKey), logged: make(map[string]bool),
 	}
-	if o != nil {
-		rw.o = *o
-	}
+	rw.o = *cmp.Or(o, &Options{})
 	err := rw.o.fill()
 	rw.known = newKnown(rw.o.Memory / 8)
 	rw.closing.Go(func() { tokens.O200k().Count("") }) // else the first request waits for its vocabulary

@@ -4,6 +4,7 @@
 package tokens
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -114,10 +115,7 @@ var (
 // NewTokenizer makes a tokenizer for a model. Options may be nil. A model with a
 // tokenizer rule that makes no sense is counted with o200k_base.
 func NewTokenizer(m model.Model, opts *Options) *Tokenizer {
-	var o Options
-	if opts != nil {
-		o = *opts
-	}
+	o := *cmp.Or(opts, &Options{})
 	t := &Tokenizer{counter: o.Counter, ratio: m.Tokenizer.Ratio, images: m.Images, over: openaiOverhead}
 	if m.Provider == "anthropic" {
 		t.over = anthropicOverhead
@@ -132,9 +130,7 @@ func NewTokenizer(m model.Model, opts *Options) *Tokenizer {
 	if !(t.ratio > 0) {
 		t.ratio = 1
 	}
-	if o.CacheSize == 0 {
-		o.CacheSize = 32 << 10
-	}
+	o.CacheSize = cmp.Or(o.CacheSize, 32<<10)
 	if o.CacheSize > 0 {
 		t.cache = newCountCache(o.CacheSize)
 	}

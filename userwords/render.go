@@ -49,8 +49,8 @@ type size struct {
 // was typed fits the budget, it is all there; then pastes are shown whole as far as there is
 // room for them, the shortest first. Where it does not fit, short messages have half of the
 // room, then each message gets a share, from the newest to the oldest; what is left goes to
-// those that were cut, the shortest first. What is cut or left out is marked and has its handle. It returns "" when there is
-// nothing to show.
+// those that were cut, the shortest first. What is cut or left out is marked and has its
+// handle. It returns "" when there is nothing to show.
 func (w *Words) Render(o RenderOptions) string {
 	p := newPage(o)
 	for _, pin := range o.Pins {

@@ -156,9 +156,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 // compare lives through the sessions under every policy.
 func (b *benchFlags) compare(ctx context.Context, p *term.Console) (err error) {
 	o := bench.LiveOptions{Workers: b.Workers}
-	if o.Workers == 0 {
-		o.Workers = runtime.GOMAXPROCS(0)
-	}
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	if b.synthetic == 0 && b.corpus == "" {
 		b.synthetic = 100_000
 	}

@@ -55,21 +55,12 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 		return 130
 	}
 	msg := err.Error()
-	if strings.HasPrefix(msg, "unknown command") && gone[args[0]] != "" {
-		msg = fmt.Sprintf("unknown command %q: it is \"pleat %s\" now", args[0], gone[args[0]])
-	}
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
 	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
 		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
 		return 2
 	}
 	return 1
-}
-
-// gone are commands that there were, and what does their work.
-var gone = map[string]string{
-	"plan": "compact --dry-run", "diff": "compact --replay", "policies": "config policies", "prices": "config prices",
-	"rehearsal": "demo",
 }
 
 const about = `pleat keeps an LLM agent inside its context window and never loses a byte of what it folds
@@ -149,9 +140,6 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 				var names []string
 				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 				hint := term.DidYouMean("", args[len(args)-1], names)
-				if now := gone[args[0]]; now != "" {
-					hint = fmt.Sprintf(": it is \"pleat %s\" now", now)
-				}
 				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
 			}
 			c.InitDefaultHelpFlag()

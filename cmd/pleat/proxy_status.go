@@ -62,7 +62,8 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start\" starts one, --listen names another address", f.listen)
+		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start\" starts one, "+
+			"--listen names another address", f.listen)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)

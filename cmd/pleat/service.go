@@ -40,9 +40,10 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 			stop:  [][]string{{"launchctl", "bootout", domain + "/" + label}},
 		}, nil
 	case "windows":
+		run := quoted(command, strings.NewReplacer(`"`, `\"`))
 		return service{
 			start: [][]string{
-				{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", "pleat", "/TR", quoted(command, strings.NewReplacer(`"`, `\"`))},
+				{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", "pleat", "/TR", run},
 				{"schtasks", "/Run", "/TN", "pleat"},
 			},
 			stop: [][]string{{"schtasks", "/End", "/TN", "pleat"}, {"schtasks", "/Delete", "/F", "/TN", "pleat"}},
@@ -59,7 +60,8 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 			stop:  [][]string{ctl("disable", "--now", "pleat.service")},
 		}, nil
 	}
-	return service{}, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there", goos)
+	return service{}, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there",
+		goos)
 }
 
 func quoted(words []string, escape *strings.Replacer) string {

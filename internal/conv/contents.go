@@ -58,9 +58,7 @@ type heldMessage struct {
 func NewContents(
 	store store.Store, key store.SessionKey, codecs map[transcript.Format]transcript.Codec, limit int,
 ) *Contents {
-	if limit == 0 {
-		limit = DefaultMemory
-	}
+	limit = cmp.Or(limit, DefaultMemory)
 	return &Contents{
 		store: store, key: key, codecs: codecs, limit: limit,
 		held: make(map[int]*list.Element), order: list.New(),

@@ -211,11 +211,4 @@ func (c *Conversation) describeBlock(
 
 // Foldable reports whether a result may be replaced by text. Parts that are neither text
 // nor image may mean something to the provider (tool references load tools).
-func Foldable(r transcript.ToolResult) bool {
-	for _, p := range r.Parts.All() {
-		if p.Kind() == transcript.KindOpaque {
-			return false
-		}
-	}
-	return true
-}
+func Foldable(r transcript.ToolResult) bool { return !r.Parts.Has(transcript.KindOpaque) }

@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -93,9 +94,7 @@ type named struct{ seq, file int }
 
 // lineage is what a file was before calls up to a number (0: all) moved it, oldest first.
 func (fs *Files) lineage(id, call int) []named {
-	if call == 0 {
-		call = fs.ledger.Len()
-	}
+	call = cmp.Or(call, fs.ledger.Len())
 	var out []named
 	for seq := min(call, fs.ledger.Len()); seq > 0; seq-- {
 		if from := fs.movedFrom(id, &fs.ledger.Entries[seq-1]); from >= 0 {
@@ -372,9 +371,7 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 		if !e.Effective() || !fs.changed(id, e) {
 			continue
 		}
-		if first == 0 {
-			first = e.Seq
-		}
+		first = cmp.Or(first, e.Seq)
 		fmt.Fprintf(&list, "# call %d\n", e.Seq)
 		fs.writeEdits(&list, id, e)
 	}

@@ -1,6 +1,7 @@
 package localserver
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 	"strings"
@@ -108,9 +109,7 @@ func (p *prober) lmStudio(ctx context.Context) ([]model.Model, bool) {
 			continue
 		}
 		window := m.Loaded
-		if window == 0 {
-			window = min(m.Max, defaultWindow)
-		}
+		window = cmp.Or(window, min(m.Max, defaultWindow))
 		if m.Max > 0 && (window == 0 || window > m.Max) {
 			window = m.Max
 		}

@@ -22,7 +22,7 @@ type gateSource struct {
 // newGateSource takes everything before the end of the digest, what else the summarizer was
 // given, and what people said.
 func newGateSource(src *Source, o digest.Options) *gateSource {
-	n := newSourceNames(max(src.Need.End, src.Calls))
+	n := &sourceNames{numbers: make(map[string]bool), refs: max(src.Need.End, src.Calls)}
 	n.add(src.System, src.Need.Focus, o.Rules)
 	for _, t := range src.Tools {
 		n.add(t.Name)
@@ -302,7 +302,8 @@ func (r *gateResult) carry(w gateWants) {
 			has[a.Hash] = true
 		}
 		back = append(back, line)
-		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundCarried, What: text.Clip(strings.TrimSpace(line), 100)})
+		what := text.Clip(strings.TrimSpace(line), 100)
+		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundCarried, What: what})
 	}
 	if len(back) > 0 {
 		r.text += "\n" + title + strings.Join(back, "\n")

@@ -2,6 +2,7 @@ package summarizer
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -220,10 +221,6 @@ type sourceNames struct {
 	refs    int // messages and calls are numbered up to this
 }
 
-func newSourceNames(refs int) *sourceNames {
-	return &sourceNames{numbers: make(map[string]bool), refs: refs}
-}
-
 func (n *sourceNames) add(texts ...string) {
 	for _, txt := range texts {
 		if txt == "" {
@@ -330,12 +327,7 @@ func (n *sourceNames) name(t string) bool {
 	if text.IsNumber(t) {
 		return n.word("v"+t, false)
 	}
-	for _, p := range parts {
-		if len(p) > 2 && !n.word(p, false) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(parts, func(p string) bool { return len(p) > 2 && !n.word(p, false) })
 }
 
 // path reports whether a path occurs: as it is, or as a directory and a file in it. One with

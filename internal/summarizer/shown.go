@@ -129,7 +129,8 @@ func blockJSON(blk transcript.Block, ids bool) string {
 		if blk.Error {
 			failed = `, "is_error": true`
 		}
-		return fmt.Sprintf(`{"type": "tool_result"%s, "content": %s%s}`, id("tool_use_id", blk.CallID), quoted(blk.Text()), failed)
+		of := id("tool_use_id", blk.CallID)
+		return fmt.Sprintf(`{"type": "tool_result"%s, "content": %s%s}`, of, quoted(blk.Text()), failed)
 	case transcript.Opaque:
 		return fmt.Sprintf(`{"type": %s}`, quoted(blk.Type))
 	}

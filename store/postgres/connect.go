@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,9 +35,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	case !strings.Contains(text, "pool_max_conns"):
 		config.MaxConns = defaultConns
 	}
-	if config.ConnConfig.ConnectTimeout == 0 {
-		config.ConnConfig.ConnectTimeout = connectTimeout
-	}
+	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)
 	params := config.ConnConfig.RuntimeParams
 	if params["synchronous_commit"] == "off" {
 		return nil, errors.New("the URL sets synchronous_commit=off, with which a commit can be lost")
@@ -58,9 +57,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 		"default_transaction_isolation": "read committed",
 		"default_transaction_read_only": strconv.FormatBool(opts.ReadOnly),
 	} {
-		if params[name] == "" {
-			params[name] = value
-		}
+		params[name] = cmp.Or(params[name], value)
 	}
 	return config, nil
 }

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -53,22 +54,15 @@ type Options struct {
 
 // withDefaults returns a copy in which the logger and the timeouts are set.
 func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out := *cmp.Or(o, &Options{})
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	if out.StatementTimeout <= 0 {
 		out.StatementTimeout = 30 * time.Second
 	}
 	if out.PoolTimeout <= 0 {
 		out.PoolTimeout = 10 * time.Second
 	}
-	if out.RetryTimeout == 0 {
-		out.RetryTimeout = 30 * time.Second
-	}
+	out.RetryTimeout = cmp.Or(out.RetryTimeout, 30*time.Second)
 	return out
 }
 

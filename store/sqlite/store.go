@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -44,13 +45,8 @@ type Options struct {
 
 // withDefaults returns a copy in which the logger and the timeout are set.
 func (o *Options) withDefaults() Options {
-	var out Options
-	if o != nil {
-		out = *o
-	}
-	if out.Logger == nil {
-		out.Logger = slog.New(slog.DiscardHandler)
-	}
+	out := *cmp.Or(o, &Options{})
+	out.Logger = cmp.Or(out.Logger, slog.New(slog.DiscardHandler))
 	if out.BusyTimeout <= 0 {
 		out.BusyTimeout = 10 * time.Second
 	}

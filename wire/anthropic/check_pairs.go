@@ -110,17 +110,14 @@ func (c *checker) servers() {
 	used := map[string]map[string]bool{"server_tool_use": {}, "mcp_tool_use": {}}
 	for _, t := range c.turns() {
 		for _, p := range c.blocks(t) {
-			switch b := p.block.(type) {
-			case transcript.ToolResult:
-			case transcript.Opaque:
+			if b, ok := p.block.(transcript.Opaque); ok {
 				open = c.serverBlock(p, b, open, used)
-				if t.role == transcript.RoleUser {
-					open = c.abandoned(p, open)
+			}
+			if t.role == transcript.RoleUser && p.block.Kind() != transcript.KindToolResult {
+				for _, call := range open { // the user says something, and they are not answered
+					c.Add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)
 				}
-			default:
-				if t.role == transcript.RoleUser {
-					open = c.abandoned(p, open)
-				}
+				open = nil
 			}
 		}
 		if t.role == transcript.RoleUser && len(open) == 0 {
@@ -157,12 +154,4 @@ func (c *checker) serverBlock(
 		}
 	}
 	return open
-}
-
-// abandoned reports calls of server tools that are still open when the user says something.
-func (c *checker) abandoned(p placed, open []serverCall) []serverCall {
-	for _, call := range open {
-		c.Add("server-tool-open", messagePath(p.Message), textServerOpen, call.name, call.id, call.name)
-	}
-	return nil
 }

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -79,10 +80,7 @@ func dropThinking(facts model.Model) json.RawMessage {
 }
 
 func (c *Client) url() string {
-	base := strings.TrimRight(c.BaseURL, "/")
-	if base == "" {
-		base = DefaultBaseURL
-	}
+	base := cmp.Or(strings.TrimRight(c.BaseURL, "/"), DefaultBaseURL)
 	return strings.TrimSuffix(base, "/v1") + "/v1/messages"
 }
 

@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -60,9 +61,7 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 	}
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
 	maxTokens := req.MaxTokens
-	if maxTokens == 0 {
-		maxTokens = defaultMaxTokens
-	}
+	maxTokens = cmp.Or(maxTokens, defaultMaxTokens)
 	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
 	out = appendHead(out, system, tools, caching)
 	if len(tools) > 0 && req.NoTools {
@@ -121,12 +120,9 @@ func marked(list [][]byte) bool {
 
 // markedTool reports whether a definition that goes in as it came brings a cache marker.
 func markedTool(tools []model.Tool) bool {
-	for _, t := range tools {
-		if ownTool(t.Raw) && jsonspan.Value(t.Raw).Get("cache_control") != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(tools, func(t model.Tool) bool {
+		return ownTool(t.Raw) && jsonspan.Value(t.Raw).Get("cache_control") != nil
+	})
 }
 
 func encodeTools(tools []model.Tool) ([]byte, error) {

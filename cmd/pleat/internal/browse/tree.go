@@ -53,7 +53,6 @@ type branch struct {
 	kids   []*branch
 	open   bool
 	depth  int
-	ref    transcript.BlockRef
 	what   string
 	tokens int
 	fold   *fold.Fold // that hides it from the model
@@ -86,7 +85,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
 			kid := &branch{
-				depth: 1, ref: ref, text: d.Text, fold: library.Hiding(folds, ref),
+				depth: 1, text: d.Text, fold: library.Hiding(folds, ref),
 				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
 					"(no text)"))),
 			}

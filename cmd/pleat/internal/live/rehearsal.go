@@ -177,8 +177,8 @@ func (p *playing) seen() string {
 	then := "; then it wrote " + term.Plural(s.Digests, "digest")
 	say(s.Denied, "the summarizer denied %s, and %s%s", term.Plural(s.Denied, "request"), instead, rested+then)
 	say(s.Broken, "the summarizer's stream broke %s, and %s", term.Plural(s.Broken, "time"), instead+then)
-	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it", int(s.Passed.Minutes()),
-		term.Plural(p.cleared, "result"))
+	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it",
+		int(s.Passed.Minutes()), term.Plural(p.cleared, "result"))
 	if n := len(s.Asked); n > 0 && p.Name != "shop" && p.Name != "tight" {
 		say(n, "the summarizer was last given %s", given(s.Asked[n-1]))
 	}
@@ -208,7 +208,8 @@ func (p *playing) without() string {
 	case p.over == 0:
 		return ""
 	case p.large || p.sent > p.window:
-		return fmt.Sprintf("This policy let requests out that have more tokens than the %s of the window.\n", term.Thousands(p.window))
+		return fmt.Sprintf("This policy let requests out that have more tokens than the %s of the window.\n",
+			term.Thousands(p.window))
 	}
 	return fmt.Sprintf("Without pleat, request %d of this run would have had %s tokens. The window holds %s: "+
 		"the provider would have refused it, and the run would have ended there.\n",

@@ -79,7 +79,8 @@ func readable(ctx context.Context, lib *library.Library, most int) ([]library.In
 // pick lets a person choose one of the newest sessions.
 func pick(ctx context.Context, p *term.Console) (string, error) {
 	if !p.Interactive() {
-		return "", term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, or - for standard input`)
+		return "", term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
+			`or - for standard input`)
 	}
 	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
 	defer lib.Close()

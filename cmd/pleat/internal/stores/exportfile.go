@@ -110,10 +110,6 @@ func (w *exportWriter) checked(line []byte) error {
 	return err
 }
 
-func (w *exportWriter) entry(e store.Entry) error {
-	return w.line(exportEntry{e.Seq, e.Kind, anyBytes(e.Label), e.Time.UnixMilli(), e.Data, e.Body})
-}
-
 // exportReader reads the lines of an export file and checks each before it is used.
 type exportReader struct {
 	name   string
@@ -253,7 +249,7 @@ func Export(ctx context.Context, p *term.Console, store store.Store, info store.
 			e.Body, err = store.Body(ctx, info.Key, e.BodyHash)
 		}
 		if err == nil {
-			err = w.entry(e)
+			err = w.line(exportEntry{e.Seq, e.Kind, anyBytes(e.Label), e.Time.UnixMilli(), e.Data, e.Body})
 		}
 		if err != nil {
 			return err
