@@ -450,7 +450,7 @@ func TestStoreShapes(t *testing.T) {
 	if err := fillStore(t.Context(), db); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"check"}, {"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
+	for _, args := range [][]string{{"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
 		out, stderr, code := cli(t, db, slices.Concat([]string{"store"}, args, []string{"--json"})...)
 		if code != 0 {
 			t.Fatalf("%v: %s", args, stderr)

@@ -79,7 +79,7 @@ func TestReadOnlyCopies(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 		for command, want := range map[string]string{
-			"store verify": "2 sessions", "store list": "work", "store export work": `"pleat":"export"`, "store check": "", "store stats": "",
+			"store verify": "2 sessions", "store list": "work", "store export work": `"pleat":"export"`, "store stats": "",
 			"store gc --name work": "work", "search legacy": "work", "ledger --session work": "work",
 		} {
 			out, err := run(append(strings.Fields(command), "--store", store)...)

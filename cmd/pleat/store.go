@@ -32,15 +32,12 @@ database that many share. Without --tenant these commands look at the sessions o
 			return term.UsageError("store needs to know what to do: " + strings.Join(names, ", "))
 		},
 	}
-	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p), storePageCommand(p), forgetCommand(p))
+	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p),
+		storePageCommand(p), forgetCommand(p))
 	for _, sub := range []struct {
 		run     func(*storeOptions) runFunc
 		command cobra.Command
 	}{
-		{func(o *storeOptions) runFunc { return o.check }, cobra.Command{
-			Use: "check", Args: byStoreFlag, Short: "check that it can be reached and is not damaged",
-			Long: `Reads all of the store, like "pleat store verify", and changes nothing.`,
-		}},
 		{func(o *storeOptions) runFunc { return o.migrate }, cobra.Command{
 			Use: "migrate", Args: byStoreFlag, Short: "create or update its tables",
 			Long: `Makes the tables if there are none. (Every command that writes does this too, if it may.)`,
@@ -84,12 +81,6 @@ type storeJSON struct {
 	Kind   string `json:"kind"`
 }
 
-type checkedJSON struct {
-	storeJSON
-	Schema int `json:"schema"`
-	*stores.Verified
-}
-
 type migratedJSON struct {
 	storeJSON
 	Before int `json:"before"` // 0: there was none
@@ -115,27 +106,6 @@ func (o *storeOptions) at(
 ) (stores.Store, storeJSON, error) {
 	store, path, err := stores.OpenAs(ctx, p, o.Flags, how)
 	return store, storeJSON{format, stores.Title(path), stores.Kind(path)}, err
-}
-
-func (o *storeOptions) check(ctx context.Context, p *term.Console, _ []string) error {
-	store, about, err := o.at(ctx, p, "pleat/store-check/1", stores.ReadOnly)
-	if err != nil {
-		return err
-	}
-	defer store.Close()
-	out := checkedJSON{storeJSON: about}
-	out.Schema = store.Schema()
-	if !o.json {
-		p.Printf("%s (%s) can be reached.\n", out.Store, out.Kind)
-		p.Printf("Schema version %d, as it should be.\n", out.Schema)
-	}
-	if out.Verified, err = stores.Verify(ctx, p, store, o.Tenant); err != nil {
-		return err
-	}
-	if err := p.Output(o.json, out); err != nil {
-		return err
-	}
-	return out.Verdict()
 }
 
 func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string) error {
