@@ -35,17 +35,12 @@ func NewTransport(o *Options) (*Transport, error) {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	o, none := &t.rw.o, true
-	for _, u := range []*url.URL{o.Anthropic, o.OpenAI, o.Gemini} {
-		if u != nil && u.Host == r.URL.Host {
-			return t.rw.roundTrip(r)
-		}
-		none = none && u == nil
-	}
-	if none {
+	o := &t.rw.o
+	named := slices.DeleteFunc([]*url.URL{o.Anthropic, o.OpenAI, o.Gemini}, func(u *url.URL) bool { return u == nil })
+	if len(named) == 0 || slices.ContainsFunc(named, func(u *url.URL) bool { return u.Host == r.URL.Host }) {
 		return t.rw.roundTrip(r)
 	}
-	return t.rw.o.Transport.RoundTrip(r)
+	return o.Transport.RoundTrip(r)
 }
 
 // Close ends what sessions do in the background and waits for it. Call it after the last

@@ -58,7 +58,9 @@ func (a *SearchAnswer) lay(places []foundPlace, room int, count func(string) int
 		case ok:
 			used += cost
 			shown++
-			p.remember(known)
+			for _, l := range p.forms[0] {
+				known[plainLines(l.Text)] = p.hit.Handle
+			}
 		case i < namedPlaces && used+count(p.name())+callRoom <= room:
 			used += count(p.name()) + callRoom
 			a.More = append(a.More, p.name())
@@ -130,12 +132,6 @@ func (p *foundPlace) repeats(known map[string]string) bool {
 		}
 	}
 	return all > 0 && float64(same) >= sameLines*float64(all)
-}
-
-func (p *foundPlace) remember(known map[string]string) {
-	for _, l := range p.forms[0] {
-		known[plainLines(l.Text)] = p.hit.Handle
-	}
 }
 
 // joinLines puts lines in order, each once; parts of a long line that touch become one.

@@ -269,7 +269,9 @@ func openCodeUsage(u value) *model.Usage {
 
 func openCodeReasoning(p value) (transcript.Thinking, bool) {
 	think := transcript.Thinking{Text: p.get("text").content()}
-	for _, provider := range p.get("metadata").fields() {
+	metadata := p.get("metadata")
+	for _, at := range metadata.b.Members() {
+		provider := metadata.sub(at)
 		for _, key := range []string{"signature", "reasoningEncryptedContent", "reasoningOpaque"} {
 			if sig := provider.get(key); sig.isString() {
 				think.Signature = sig.str()

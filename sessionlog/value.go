@@ -110,18 +110,6 @@ func (v value) content() transcript.Content {
 
 func (v value) num() int { return v.b.Int() }
 
-// fields yields the members of an object. A name may share the memory of the text, which
-// the next line overwrites.
-func (v value) fields() iter.Seq2[string, value] {
-	return func(yield func(string, value) bool) {
-		for key, val := range v.b.Members() {
-			if !yield(jsonspan.Text(v.b, key), v.sub(val)) {
-				return
-			}
-		}
-	}
-}
-
 func (v value) elems() iter.Seq[value] {
 	return func(yield func(value) bool) {
 		for elem := range v.b.Elements() {

@@ -28,10 +28,6 @@ func newCountCache(size int) *countCache {
 	return &countCache{seed: maphash.MakeSeed(), generation: (size + 1) / 2, young: make(map[countKey]int)}
 }
 
-func (c *countCache) key(as reading, s string) countKey {
-	return countKey{maphash.String(c.seed, s), len(s), as}
-}
-
 func (c *countCache) get(key countKey) (int, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

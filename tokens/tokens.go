@@ -6,6 +6,7 @@ package tokens
 import (
 	"cmp"
 	"fmt"
+	"hash/maphash"
 	"math"
 	"strconv"
 	"strings"
@@ -237,7 +238,7 @@ func (t *Tokenizer) count(as reading, s string) int {
 	if t.cache == nil || len(s) < minCached {
 		return t.compute(as, s)
 	}
-	key := t.cache.key(as, s)
+	key := countKey{maphash.String(t.cache.seed, s), len(s), as}
 	if n, ok := t.cache.get(key); ok {
 		return n
 	}

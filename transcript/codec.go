@@ -39,7 +39,6 @@ type neutralBlock struct {
 // exact is text that JSON keeps byte for byte: what is not UTF-8 is written as base64.
 type exact string
 
-// MarshalJSON implements [json.Marshaler].
 func (e exact) MarshalJSON() ([]byte, error) {
 	if utf8.ValidString(string(e)) {
 		return json.Marshal(string(e))
@@ -47,7 +46,6 @@ func (e exact) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string][]byte{"base64": []byte(e)})
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (e *exact) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		var b struct{ Base64 []byte }

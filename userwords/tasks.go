@@ -141,7 +141,6 @@ type taskEntry struct {
 // flexible is a string that some clients write as a number.
 type flexible string
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (f *flexible) UnmarshalJSON(data []byte) error {
 	var s string
 	if json.Unmarshal(data, &s) != nil {

@@ -31,7 +31,6 @@ type front struct {
 
 const tokenHeader = "X-Pleat-Token"
 
-// ServeHTTP implements [http.Handler].
 func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/healthz" { // has no secrets
 		_, _ = w.Write([]byte("ok\n"))

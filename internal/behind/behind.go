@@ -229,7 +229,6 @@ type searchBehind struct {
 	s store.Searcher
 }
 
-// Search implements [store.Searcher].
 func (s searchBehind) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
 	if err := s.b.Wait(ctx); err != nil {
 		return nil, err

@@ -22,7 +22,6 @@ type textMeter struct {
 	open  bool
 }
 
-// WriteString implements [io.StringWriter].
 func (t *textMeter) WriteString(s string) (int, error) {
 	if s != "" {
 		t.sum.Write(transcript.StringBytes(s))

@@ -94,7 +94,6 @@ type windowJSON struct {
 	why string // for people: why Size is less than the model's window
 }
 
-// Print implements [term.Result].
 func (o *overviewJSON) Print(p *term.Page) {
 	o.printHead(p)
 	o.printKinds(p)

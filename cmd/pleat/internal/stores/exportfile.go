@@ -50,7 +50,6 @@ type exportEnd struct {
 // it, and otherwise {"base64": "…"}.
 type anyBytes []byte
 
-// MarshalJSON implements [json.Marshaler].
 func (b anyBytes) MarshalJSON() ([]byte, error) {
 	if !utf8.Valid(b) {
 		return json.Marshal(map[string][]byte{"base64": b})
@@ -58,7 +57,6 @@ func (b anyBytes) MarshalJSON() ([]byte, error) {
 	return plainJSON(string(b))
 }
 
-// UnmarshalJSON implements [json.Unmarshaler].
 func (b *anyBytes) UnmarshalJSON(data []byte) error {
 	if len(data) > 0 && data[0] == '{' {
 		var v struct{ Base64 []byte }

@@ -62,7 +62,6 @@ func newTelemetry(to sdktrace.SpanProcessor) *Telemetry {
 // printer writes spans down, one a line.
 type printer struct{ *term.Console }
 
-// ExportSpans implements [sdktrace.SpanExporter].
 func (p printer) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) error {
 	for _, s := range spans {
 		line := "span " + s.Name()
@@ -74,7 +73,6 @@ func (p printer) ExportSpans(_ context.Context, spans []sdktrace.ReadOnlySpan) e
 	return nil
 }
 
-// Shutdown implements [sdktrace.SpanExporter].
 func (printer) Shutdown(context.Context) error { return nil }
 
 // Close sends what is left. It waits a few seconds at most, so that a collector that is down
