@@ -38,8 +38,19 @@ func questionFor(answer, asked, offered string) (short bool, question string) {
 			parts = append(parts, q)
 		}
 	}
+	for i := len(parts) - 1; i > 0; i-- {
+		if !strings.Contains(asked, parts[i-1]+"\n"+parts[i]) {
+			parts[i] = leftOut + parts[i]
+		}
+	}
+	if len(parts) > 0 && len(refs) > 0 && refs[0] != "1" && refs[0] != "a" && offers(parts[0], refs[0]) {
+		parts[0] = leftOut + parts[0]
+	}
 	return short, strings.Join(parts, "\n")
 }
+
+// leftOut marks words that do not follow what is shown before them.
+const leftOut = "… "
 
 // asksSomething reports whether a text has a question mark near its end.
 func asksSomething(text string) bool {
@@ -137,6 +148,7 @@ func lastQuestion(txt string) string {
 		}
 	}
 	// What is too long loses its beginning, at a sentence or line.
+	whole := start
 	for end-start > maxQuestionBytes {
 		n := text.SentenceEnd(txt[start:text.LineEnd(txt[:end], start)])
 		if n <= 0 || start+n >= end {
@@ -144,7 +156,11 @@ func lastQuestion(txt string) string {
 		}
 		start += n
 	}
-	return text.ClipQuestion(strings.TrimSpace(txt[start:end]), maxQuestionBytes)
+	q := text.ClipQuestion(strings.TrimSpace(txt[start:end]), maxQuestionBytes)
+	if start > whole {
+		q = leftOut + q
+	}
+	return q
 }
 
 func paragraphStart(text string, end int) int {

@@ -38,7 +38,7 @@ func shortQuestion(q string) string {
 	for size > shortQuestionMax && len(lines) > 2 {
 		n := len(lines) - 2
 		size -= len(lines[n])
-		lines = append(lines[:n], lines[n+1])
+		lines = append(lines[:n], leftOut+strings.TrimPrefix(lines[n+1], leftOut))
 	}
 	return strings.Join(lines, "\n")
 }

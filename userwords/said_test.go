@@ -178,7 +178,7 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			"Next:\n1. tests\n2. docs\n3. release\n\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.",
 			"ok, do 1+2 next",
 			true,
-			"1. tests\n2. docs\nAll the checks pass and the tree is clean, so any of these can be done in any order you like it to be.",
+			"1. tests\n2. docs\n… All the checks pass and the tree is clean, so any of these can be done in any order you like it to be.",
 		},
 		{"letter", "A) rename\nB) remove", "b", true, "A) rename\nB) remove"},
 		{"yes", "I found it.\n\nShall I fix the parser?", "yes", true, "I found it.\n\nShall I fix the parser?"},
@@ -189,6 +189,7 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			false,
 			"1. **Split** the package\n   - more files",
 		},
+		{"a later option", options, "I'd go with option 3 as nothing of it is used by anybody for so long", false, "… 3. Do nothing"},
 		{"own request", "Done.", "can you open a pr for me?", false, ""},
 		{"own short order", "Done.", "release version 0.2", false, ""},
 		{"quantity", "Done. More?", "please write for me the missing 2 tests of the reader", true, "Done. More?"},
@@ -421,6 +422,10 @@ func TestShortQuestion(t *testing.T) {
 	if len(got) > shortQuestionMax || !strings.HasPrefix(got, "2. Filter stale sessions\n3. Fix the routing\n") ||
 		!strings.HasSuffix(got, "Shall I begin with these?") {
 		t.Errorf("got %q", got)
+	}
+	got = shortQuestion(strings.Repeat("An option that is told in many words, of which not all can be shown.\n", 9) + "Which?")
+	if !strings.HasSuffix(got, "shown.\n… Which?") {
+		t.Errorf("no mark of what is left out: %q", got)
 	}
 }
 

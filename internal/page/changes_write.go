@@ -23,7 +23,7 @@ func (in *input) changes(room int) string {
 		}
 	})
 	w := &changeWriter{in: in, root: root}
-	title := "## What changed in files (net; + came, - went, word for word"
+	title := "## What changed in files (net; + came, - went, word for word, not all lines"
 	if in.Ledger().Recently(in.End) > 1 {
 		title += fmt.Sprintf("; by the newest %d calls", ledger.Recent)
 	}

@@ -17,7 +17,7 @@ import (
 // tokens, word for word: sentences of the assistant, message by message, then lines of files
 // and outputs, grouped by where they come from.
 func (in *input) narrate(room int) (said, lines string) {
-	const linesTitle = "## Key lines of files and outputs (verbatim"
+	const linesTitle = "## Key lines of files and outputs (verbatim, others left out"
 	proseTitle := "## Findings, decisions, results (verbatim excerpts; each with the handle that unfolds all of it)\n"
 	if in.Recall == nil {
 		proseTitle = "## Findings, decisions, results (verbatim excerpts)\n"
@@ -130,36 +130,45 @@ func (w *lineWriter) prose(picked []int) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(units)) {
 		b.WriteString(w.head(&w.p.srcs[k], []int{k}))
-		w.sentences(&b, k, slices.Sorted(maps.Keys(units[k])))
-		b.WriteByte('\n')
+		b.WriteString(excerpt(w.p.text(k), w.p.srcs[k].units, slices.Sorted(maps.Keys(units[k]))) + "\n")
 	}
 	return b.String()
 }
 
-// sentences writes units of one source. Sentences of one paragraph share a line; an
-// ellipsis marks what is left out before, between and after them.
-func (w *lineWriter) sentences(b *strings.Builder, k int, order []int) {
-	txt, units := w.p.text(k), w.p.srcs[k].units
-	last := -1
+// excerpt writes some of a text's units. Sentences of one paragraph share a line; an ellipsis
+// marks what is left out before, between and after them.
+func excerpt(txt string, units []text.ProseUnit, order []int) string {
+	var b strings.Builder
+	para, end := -1, 0
 	for _, u := range order {
 		un := &units[u]
 		switch {
-		case len(order) == 1 || last >= 0 && units[last].Para == un.Para && u == last+1:
+		case len(order) == 1 || para == un.Para:
 			b.WriteByte(' ')
-		case last >= 0 && units[last].Para == un.Para:
-			b.WriteString(" … ")
 		default:
 			b.WriteString("\n" + strings.Repeat("  ", 1+min(un.Depth, 3)))
-			if u != last+1 {
-				b.WriteString("… ")
-			}
+		}
+		if says(txt[end:un.Start]) {
+			b.WriteString("… ")
 		}
 		b.WriteString(fence.Line(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown)))
-		last = u
+		para, end = un.Para, un.End
 	}
-	if last+1 < len(units) {
+	if says(txt[end:]) {
 		b.WriteString(" …")
 	}
+	return b.String()
+}
+
+// says reports whether a text has more than rules, fences and brackets.
+func says(txt string) bool {
+	for line := range strings.Lines(txt) {
+		line = strings.Trim(line, " \t\r\n#-=*_|:─")
+		if len(line) > 2 && !text.HasAnyPrefix(line, "```", "~~~") {
+			return true
+		}
+	}
+	return false
 }
 
 // head names where lines come from, with the handles: a message, or a file or command
