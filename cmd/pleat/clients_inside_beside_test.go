@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -178,5 +179,40 @@ func TestClientsInsideLate(t *testing.T) {
 	_, page, _ := strings.Cut(last, "[pleat: messages 1 to")
 	if !strings.Contains(page, insideFirst) || !strings.Contains(page, "ledger() lists every call") {
 		t.Errorf("what the user typed is not there, or the page is cut:\n%.12000s", page)
+	}
+}
+
+var viewStub = regexp.MustCompile(`unfold\(\\"([0-9a-z]{8})\\", session: \\"([a-z0-9A-Z_~-]+)\\"\)`)
+
+// TestClientsInsideView drives opencode, whose plugins may change what it sends: old results are sent as
+// stubs, so that it does not compact, and unfold gives them back.
+func TestClientsInsideView(t *testing.T) {
+	dir := os.Getenv("PLEAT_CLIENTS")
+	if dir == "" || testing.Short() {
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+	}
+	t.Parallel()
+	r := newInside(t, dir, "opencode-messages", 14)
+	r.setup(t, "opencode")
+	if out := r.twice(t); !strings.Contains(out, "All 14 steps are done") {
+		t.Errorf("the client's last words: %s", tail(out, 2000))
+	}
+	folded := 0
+	for i, x := range r.server.Log() {
+		if x.Status != 200 || len(x.Violations) > 0 || x.Compacted {
+			t.Errorf("request %d: %+v", i, x)
+		}
+		if x.Folded {
+			folded++
+		}
+	}
+	last := r.bodies[len(r.bodies)-1]
+	stubs := viewStub.FindAllStringSubmatch(last, -1)
+	t.Logf("%d requests, %d with folds, the last has %d stubs", len(r.bodies), folded, len(stubs))
+	if len(stubs) == 0 || !strings.Contains(last, insideFirst) || !strings.Contains(last, insideLater) {
+		t.Fatalf("no stubs, or what the user typed is not there: %d", len(stubs))
+	}
+	if got := r.pleat(t, "unfold", stubs[0][1], "--session", stubs[0][2]); len(got) < 20_000 {
+		t.Errorf("%v gives back %d bytes", stubs[0], len(got))
 	}
 }

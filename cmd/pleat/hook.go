@@ -75,6 +75,7 @@ type hookInput struct {
 	Source  string `json:"source"`
 	Agent   string `json:"agent_id"` // of a sub-agent, whose conversation is not in the file
 	Tokens  int    `json:"window"`   // of the model; 0: not told
+	Head    int    `json:"head"`     // tokens of it that stand before the messages
 	// Messages is the session itself, of an agent that keeps it in no file.
 	Messages json.RawMessage `json:"messages"`
 	status
@@ -135,6 +136,9 @@ func (h *hook) run(ctx context.Context, event string) error {
 	if err := errors.Join(err, st.Close()); err != nil {
 		return err
 	}
+	if answer == nil {
+		return nil
+	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
@@ -145,7 +149,12 @@ func (h *hook) run(ctx context.Context, event string) error {
 	return err
 }
 
-// answer stores the session and, where the event has a place for it, writes its page.
+func (h *hook) say(line string) error {
+	_, err := fmt.Fprintln(h.p.Stdout, line)
+	return err
+}
+
+// answer stores the session and, where the event has a place for it, writes its page or folds it.
 func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, event string) (any, error) {
 	lib := libraryIn(h.p, "", st, h.store.Tenant, slog.New(slog.DiscardHandler))
 	defer lib.Close()
@@ -157,6 +166,11 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 	info, err := lib.At(agent.format, file)
 	if err != nil {
 		return nil, err
+	}
+	if event == "view" {
+		masks, err := lib.Masks(ctx, info, h.in.Tokens, h.in.Head)
+		h.state.Session = info.ID
+		return object{"masks": masks}, err
 	}
 	page, size := "", int64(0)
 	if event == "session-start" {
@@ -170,7 +184,11 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 	}
 	h.state.Session, h.state.Page = info.ID, len(page)
 	if event == "pre-compact" { // the agent takes the page only afterwards, when it is at hand
-		return object{"systemMessage": "pleat keeps what this compaction drops: pleat store page " + info.ID}, nil
+		notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
+		if h.agent == "claude" { // which shows what it gets, also JSON
+			return nil, h.say(notice)
+		}
+		return object{"systemMessage": notice}, nil
 	}
 	if event == "session-start" {
 		return object{"hookSpecificOutput": object{"hookEventName": "SessionStart", "additionalContext": page}}, nil
@@ -237,8 +255,7 @@ func (h *hook) statusLine() error {
 	if s, err := readHookState(h.p, h.agent); err == nil && s.Client == h.in.Session && s.Error == "" {
 		line += ", compacted and kept as " + s.Session
 	}
-	_, err := fmt.Fprintln(h.p.Stdout, line)
-	return err
+	return h.say(line)
 }
 
 // hookState is what is known of the newest run of an agent's hooks.

@@ -95,7 +95,7 @@ func (c client) insideChanges(getenv func(string) string, program string) (list 
 		first.path = c.path(getenv)
 		first.keys = hooksOf(program, "claude")
 		line := clientconfig.Key{Path: []string{"statusLine"}, Value: object{
-			"type": "command", "command": shellCall(program, "status-line", "claude"),
+			"type": "command", "command": shellCall(runtime.GOOS, program, "status-line", "claude"),
 		}}
 		if free, err := isFree(first.path, line); err != nil {
 			return nil, err
@@ -143,7 +143,7 @@ func hooksOf(program, agent string) []clientconfig.Key {
 	}
 	hook := func(event, name, matcher string) clientconfig.Key {
 		value := object{"hooks": []any{object{
-			"type": "command", "command": shellCall(program, name, agent), "timeout": wait,
+			"type": "command", "command": shellCall(runtime.GOOS, program, name, agent), "timeout": wait,
 		}}}
 		if matcher != "" {
 			value["matcher"] = matcher
@@ -155,10 +155,10 @@ func hooksOf(program, agent string) []clientconfig.Key {
 
 // shellCall is a command of a shell that runs a hook. One that cannot be run must not stop the
 // agent: pleat may have been deleted since.
-func shellCall(program, event, agent string) string {
+func shellCall(system, program, event, agent string) string {
 	args := fmt.Sprintf(" %s %s --agent %s", hookName, event, agent)
-	if runtime.GOOS == "windows" { // whichever shell that is
-		return `"` + filepath.ToSlash(program) + `"` + args
+	if system == "windows" { // whichever shell that is
+		return `"` + strings.ReplaceAll(program, `\`, "/") + `"` + args
 	}
 	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" + args + " || exit 0"
 }

@@ -216,7 +216,7 @@ func (b *bringing) count(m mark) (n int) {
 }
 
 // appendedAtOnce is how many messages are written to the store together.
-const appendedAtOnce = 32
+const appendedAtOnce = 512
 
 // read reads the messages of the file. The last one is left out, and held is true, if it may
 // still be written.
