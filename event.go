@@ -19,6 +19,7 @@ const (
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
+	EventFork     EventKind = "fork"     // Sync goes on in this session, since a history went another way
 	EventWarning  EventKind = "warning"  // the session goes on, but not as it should: still red, no digest, no plain copy
 	EventError    EventKind = "error"    // the store could not be written
 )
@@ -33,6 +34,8 @@ type Event struct {
 	Digest   *digest.Origin // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
 	Plan     *fold.Plan     // EventEpoch
 	Recall   string         // EventRecall: the handle or query
+	From     Key            // EventFork: the session that it was made of
+	Shared   int            // EventFork: how many messages of that one it has
 	Warning  string         // EventWarning
 	Err      error          // EventError
 }

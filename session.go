@@ -113,6 +113,7 @@ type Session struct {
 	cap   int // the largest prompt that the provider takes, by its count; 0: not told
 	// refusedAt is a prompt that it refused without numbers, so that cap is a guess; 0: it is none.
 	refusedAt int
+	refusal   int // tokens of the newest prompt that it refused, by its count; 0: not told
 
 	answered time.Time // when the newest answer of the model was stored
 
@@ -603,7 +604,7 @@ func (s *Session) inOwnTokens(l fold.Limits) fold.Limits {
 	if s.cal.Samples() == 0 {
 		return l
 	}
-	e := func(n int) int { return max(s.cal.Estimate(n), 1) }
+	e := func(n int) int { return max(s.cal.Estimate(n), n/8, 1) } // less is no estimate, but a false report
 	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
 }
 

@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -181,6 +182,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 			switch {
 			case d.Limit > 0:
 				s.cap, s.refusedAt = d.Limit, d.Refused
+				s.refusal = cmp.Or(d.Usage.Input, s.refusal)
 			case s.refusedAt > 0 && d.Refused == 0: // it was answered
 				s.cap = max(s.cap, d.Usage.Prompt())
 			}

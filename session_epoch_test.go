@@ -191,11 +191,47 @@ func TestGuessedLimit(t *testing.T) {
 	}
 }
 
+// TestRefusedTwice reports one refusal twice, as a program does that tries again in two places.
+func TestRefusedTwice(t *testing.T) {
+	st := store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 200_000}}
+	s := open(t, st, o)
+	if _, err := s.Refused(t.Context(), nil); err == nil || errors.Is(err, pleat.ErrCannotFit) {
+		t.Errorf("a refusal before anything was sent: %v", err)
+	}
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 12, 4_000)
+	view(t, s)
+	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 14_000, Limit: 8_192}
+	for i := range 3 {
+		if _, err := s.Refused(t.Context(), refusal); err != nil && (i == 0 || !errors.Is(err, pleat.ErrCannotFit)) {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []*pleat.Session{s, open(t, st, o)} {
+		if _, err := s.Messages(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if err := s.SetBudget(fold.Budget{Window: 200_000}); err != nil {
+			t.Fatal(err)
+		}
+		if l := s.Snapshot().Limits; l.Max < 8_000 {
+			t.Errorf("at most %d tokens are sent", l.Max)
+		}
+		if _, err := s.Messages(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestRefusedGivesUp(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {
 		t.Fatal(err)
 	}
+	view(t, s)
 	if _, err := s.Refused(t.Context(), nil); !errors.Is(err, fold.ErrCannotFit) {
 		t.Errorf("nothing can be folded: %v", err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -18,22 +19,29 @@ import (
 // with, also beside an error. That is s itself, unless the history goes another way than s,
 // because something was edited or taken back: then it is a fork of s that begins where they
 // part, under a name that follows from the history, and what s does in the background ends as
-// with [Session.Close].
+// with [Session.Close]. An [EventFork] says so; [Session.Answer] is to be asked of the session
+// that was returned.
 //
 // Messages are compared by role and content. Thinking does not count, since many programs
 // drop it; nor does the content of images. Ids of calls may change, but not that of a call
 // whose result is still to come. System messages at the beginning do not count at all: views
 // begin with those of the newest history, however many it has.
 //
-// The history may begin with what the session shows now, for programs that store a view back.
-// Its oldest messages may be missing, as long as it has the two newest of the session, with
-// their ids. Where those repeat others word for word, and have no ids to tell them apart, as
-// many as possible are taken for known: such a program should hand over all of its history.
+// The history may begin with what the session shows now, or showed in an earlier epoch, for
+// programs that store a view back. Its oldest messages may be missing, or those behind the
+// first question, as long as it has the two newest of the session, with their ids. Where those
+// repeat others word for word, and have no ids to tell them apart, as many as possible are
+// taken for known: such a program should hand over all of its history. A history that has
+// nothing of the session, such as the newest question alone, is another conversation; an empty
+// one is an error.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	for i, m := range history {
 		if err := checkBlocks(m.Blocks()); err != nil {
 			return s, fmt.Errorf("sync session %s: message %d: %w", s.key, i, err)
 		}
+	}
+	if len(history) == 0 && s.Len() > 0 {
+		return s, fmt.Errorf("sync session %s: the history is empty", s.key)
 	}
 	next, err := s.sync(ctx, readHistory(history))
 	if err != nil {
@@ -130,8 +138,8 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if !s.st.Folded() {
 		return apart, nil
 	}
-	m, err := s.meetView(ctx, h)
-	if err != nil || m.history > apart.history && (!m.parts() || m.upTo >= s.st.EpochSeq) {
+	m, err := s.meetViews(ctx, h)
+	if err != nil || m.history > apart.history {
 		return m, err
 	}
 	return apart, nil
@@ -184,15 +192,17 @@ func (h *handed) glance(i int) uint64 {
 
 var glanceSeed = maphash.MakeSeed()
 
-// slid returns how many messages of a history stand for the newest of the session, if its
-// oldest messages are missing; 0: they are not all that is missing.
+// slid returns how many messages of a history stand for those of the session up to the newest,
+// if its oldest messages are missing, or those behind the first; 0: they are not all that is
+// missing. The first ones are the same up to that message of the session.
 func (s *Session) slid(h *handed, same int) int {
 	n, heads := s.st.Len(), s.st.Facts().Prompt()
-	if same > heads {
+	if same > max(s.st.Facts().Opening(), heads) {
 		return 0
 	}
-	for from := max(n-len(h.msgs)+h.heads, heads); from <= n-2; from++ {
-		i, j := from, h.heads
+	start := h.heads + same - heads
+	for from := max(n-len(h.msgs)+start, same); from <= n-2; from++ {
+		i, j := from, start
 		for i < n && s.st.Says(i, h.said(j)) && s.st.SameIDs(i, h.msgs[j]) {
 			i, j = i+1, j+1
 		}
@@ -203,20 +213,47 @@ func (s *Session) slid(h *handed, same int) int {
 	return 0
 }
 
-// meetView compares a history with what the session shows.
-func (s *Session) meetView(ctx context.Context, h *handed) (meeting, error) {
-	view := transcript.View{Messages: s.st.View()}
-	shown, err := s.resolve(ctx, view)
-	if err != nil {
-		return meeting{}, err
+// meetViews compares a history with what the session shows, and with what it showed in earlier
+// epochs: then a fork must have the epoch.
+func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err error) {
+	if m, err := s.meetView(ctx, h, s.st.View()); err != nil || !m.parts() {
+		return m, err
+	} else if m.upTo >= s.st.EpochSeq {
+		best = m
 	}
-	at, j := s.st.Facts().Prompt(), h.heads // where the session and the history go on
-	for k, vm := range view.Messages {
-		if vm.Source >= 0 && vm.Source < s.st.Facts().Prompt() {
+	for _, d := range slices.Backward(s.st.History) {
+		in, err := s.st.ShownIn(d)
+		if err != nil {
+			return meeting{}, err
+		}
+		m, err := s.meetView(ctx, h, s.viewOf(in))
+		if err != nil || !m.parts() {
+			return m, err
+		}
+		if m.said >= d.Messages && m.history > best.history {
+			best = m
+		}
+	}
+	return best, nil
+}
+
+// meetView compares a history with a view.
+func (s *Session) meetView(ctx context.Context, h *handed, view []transcript.ViewMessage) (meeting, error) {
+	heads := s.st.Facts().Prompt()
+	at, j := heads, h.heads // where the session and the history go on
+	for _, vm := range view {
+		if vm.Source >= 0 && vm.Source < heads {
 			continue
 		}
 		at = max(at, vm.Source)
-		if j == len(h.msgs) || !s.shows(vm, shown[k], h, j) {
+		shown := false
+		if j < len(h.msgs) {
+			var err error
+			if shown, err = s.shows(ctx, vm, h, j); err != nil {
+				return meeting{}, err
+			}
+		}
+		if !shown {
 			return meeting{j, at, s.st.Contents.Entry(at) - 1}, nil
 		}
 		at, j = max(at, vm.Source+1), j+1
@@ -226,11 +263,17 @@ func (s *Session) meetView(ctx context.Context, h *handed) (meeting, error) {
 
 // shows reports whether message j of the history is a message of the view, as it is shown or
 // as it came.
-func (s *Session) shows(vm transcript.ViewMessage, shown Message, h *handed, j int) bool {
-	if vm.Source >= 0 && !s.st.SameOpenIDs(vm.Source, h.msgs[j]) {
-		return false
+func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *handed, j int) (bool, error) {
+	if vm.Source >= 0 {
+		if !s.st.SameOpenIDs(vm.Source, h.msgs[j]) {
+			return false, nil
+		}
+		if said := s.st.Says(vm.Source, h.said(j)); said || len(vm.Edits) == 0 {
+			return said, nil
+		}
 	}
-	return vm.Source >= 0 && s.st.Says(vm.Source, h.said(j)) || h.said(j).Equal(conv.SaidIn(shown))
+	shown, err := s.resolve(ctx, transcript.View{Messages: []transcript.ViewMessage{vm}})
+	return err == nil && h.said(j).Equal(conv.SaidIn(shown[0])), err
 }
 
 // forkFor opens the fork of the session that has a history.
@@ -256,7 +299,11 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 			return nil, err
 		}
 		if !then.parts() || then.history > m.history {
-			return fork.sync(ctx, h)
+			next, err := fork.sync(ctx, h)
+			if err == nil && next == fork {
+				fork.tell(ctx, Event{Kind: EventFork, From: s.key, Shared: m.said})
+			}
+			return next, err
 		}
 	}
 }

@@ -43,6 +43,14 @@ type Turn struct {
 func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	v, err := s.view(ctx, turn)
+	if err != nil {
+		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+	}
+	return v, nil
+}
+
+func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) {
 	snap := s.snapshot()
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	s.st.Since = turn.Since
@@ -50,7 +58,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	if !due || o.Trigger.Voluntary() {
 		legal, err := s.stillLegal(ctx)
 		if err != nil {
-			return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+			return transcript.View{}, err
 		}
 		if !legal {
 			o.Trigger, due = fold.TriggerIllegal, true
@@ -58,7 +66,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	}
 	if due {
 		if _, err := s.epoch(ctx, o); err != nil {
-			return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+			return transcript.View{}, err
 		}
 	} else {
 		s.digestAhead(o)
@@ -283,11 +291,11 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget for good: later views stay below the size it takes. If it gives no numbers, that
-// size is taken to be two thirds of what it refused, until it takes more. For that guess no
-// result is folded that no model has seen, unless the view is nearly as large as a refused
-// one. The same bytes are never sent twice: if nothing can be folded any more it returns
-// [ErrCannotFit].
+// budget for good: later views stay below the size it takes. If it gives no numbers, or those
+// of a refusal before, which are not of this view, that size is taken to be two thirds of what
+// it refused, until it takes more. For that guess no result is folded that no model has seen,
+// unless the view is nearly as large as a refused one. The same bytes are never sent twice: if
+// nothing can be folded any more it returns [ErrCannotFit].
 //
 // Nil stands for a refusal of which nothing is known. An error that is no overflow, such as a
 // rate limit, is returned as it is and changes nothing.
@@ -305,6 +313,9 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 }
 
 func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
+	if s.sent == 0 && s.answered.IsZero() {
+		return transcript.View{}, errors.New("no view was sent yet")
+	}
 	total := s.st.Parts.Total()
 	limit, told, err := s.learn(ctx, e, total)
 	if err != nil {
@@ -340,8 +351,8 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 // learn returns how many of our tokens a view may have after a refusal, and whether the
 // provider said so. Its numbers are stored.
 func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit int, told bool, err error) {
-	if e == nil || e.Kind == model.ErrorTooLarge { // its numbers are bytes
-		return total * 2 / 3, false, nil
+	if e == nil || e.Kind == model.ErrorTooLarge || e.Used > 0 && e.Used == s.refusal {
+		return total * 2 / 3, false, nil // its numbers are bytes, or those of a view before
 	}
 	limit = total * 9 / 10
 	room := e.Limit - e.Output // for the prompt

@@ -117,6 +117,15 @@ func (s *State) SetOf(ids []int, bare int) (fold.Set, error) {
 	return fold.NewSet(folds, bare)
 }
 
+// ShownIn returns the folds that were in force in an epoch, with those made at birth since.
+func (s *State) ShownIn(d Data) (fold.Set, error) {
+	in, err := s.SetOf(d.InForce, d.Bare)
+	for f := range s.Born.In(d.Messages, s.Len()) {
+		in.Replace(f)
+	}
+	return in, err
+}
+
 // Undone returns the record that takes the newest epoch back: it lists what was in force
 // before it, and every fold made at birth. It reports false if there is no epoch.
 func (s *State) Undone() (Data, bool) {

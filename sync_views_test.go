@@ -1,0 +1,86 @@
+package pleat_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// TestSyncOldView hands over views of earlier epochs, with other messages behind them or with
+// those that the session has.
+func TestSyncOldView(t *testing.T) {
+	var forks []pleat.Event
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: pleat.Budget{Window: 20_000}, Tools: pleat.RecallTools(),
+		Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+			if e.Kind == pleat.EventFork {
+				forks = append(forks, e)
+			}
+		},
+	})
+	all := turns(80, 2_000)
+	big := turns(81, 60_000)[160:] // spilled as it arrives
+	all = append(all, big[0], big[1])
+	type old struct {
+		view []pleat.Message
+		n    int
+	}
+	var views []old
+	for n := 62; n < len(all); n += 20 {
+		s = mustSync(t, s, all[:n])
+		views = append(views, old{view(t, s), n})
+	}
+	s = mustSync(t, s, all)
+	view(t, s)
+	if len(s.Report().Epochs) < 4 {
+		t.Fatalf("%d epochs", len(s.Report().Epochs))
+	}
+	for i, v := range views {
+		v.view = v.view[:len(v.view):len(v.view)]
+		if next := mustSync(t, s, append(v.view, all[v.n:]...)); next != s || s.Len() != len(all) {
+			t.Errorf("view %d with all that came since goes on in %s", i, next.Key())
+		}
+		history := append(v.view, pleat.Assistant(pleat.Say("Done.")), pleat.User("Again."))
+		fork := mustSync(t, s, history)
+		if fork == s || fork.Len() != v.n+2 {
+			t.Errorf("view %d goes on in %s with %d messages, it was shown of %d", i, fork.Key(), fork.Len(), v.n)
+		}
+		if e := forks[len(forks)-1]; len(forks) != i+1 || e.From != s.Key() || e.Shared != v.n {
+			t.Errorf("view %d: %d forks were told, the last of %s with %d messages", i, len(forks), e.From, e.Shared)
+		}
+		for _, f := range fork.Folds() {
+			if _, err := fork.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if next := mustSync(t, fork, append(history, pleat.Assistant(pleat.Say("Yes.")))); next != fork {
+			t.Errorf("the fork of view %d goes on in %s", i, next.Key())
+		}
+	}
+}
+
+// TestSyncTrimmed hands over the first question and the newest messages.
+func TestSyncTrimmed(t *testing.T) {
+	for _, first := range []int{1, 2} { // with and without the system message
+		s := open(t, store.NewMemory(), nil)
+		all := turns(30, 400)[2-first:]
+		for n := first; n <= len(all); n += 2 {
+			given := append(all[:first:first], all[max(first, n-10):n]...)
+			if next := mustSync(t, s, given); next != s {
+				t.Fatalf("message %d went on in %s", n, next.Key())
+			}
+		}
+		if s.Len() != len(all) {
+			t.Errorf("%d messages of %d", s.Len(), len(all))
+		}
+		if next, err := s.Sync(t.Context(), nil); err == nil || next != s {
+			t.Errorf("an empty history goes on in %s", next.Key())
+		}
+		edited := append(all[:first+2:first+2], all[len(all)-4:]...) // answers in the middle are taken back
+		if next := mustSync(t, s, edited); next == s || next.Len() != len(edited) {
+			t.Errorf("messages taken out go on in %s", next.Key())
+		}
+	}
+}
