@@ -122,6 +122,9 @@ type Session struct {
 
 	synced []uint64 // glances of messages that a history was seen to have; 0: none
 
+	byTools bool         // Options.Recall follows from the tools
+	past    []model.Tool // that were there before SetHead
+
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
 
@@ -149,6 +152,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
 	given := s.o.Budget
+	s.byTools = s.o.Recall == nil
 	if err := s.o.fill(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}
@@ -156,7 +160,9 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.cal = new(calibrate.Line)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
-	s.pages = page.NewWriter(c)
+	if s.pages = page.NewWriter(c); s.byTools {
+		s.pages.Named = s.o.named
+	}
 	s.st = epoch.New(c, s.o.headParts())
 	s.st.Policy = &s.o.Policy
 	s.st.Layout.Recall, s.st.Layout.ThinkFirst = s.recall(), s.o.Model.Thinking.First
@@ -208,13 +214,7 @@ func (o *Options) fill() error {
 		o.Tokens = tokens.NewTokenizer(o.Model, &t)
 	}
 	if o.Recall == nil {
-		o.Recall = func(string) string { return "" }
-		for _, t := range o.Tools {
-			if recall.ToolOf(t) == recall.ToolUnfold {
-				prefix := strings.TrimSuffix(t.Name, recall.ToolUnfold)
-				o.Recall = func(handle string) string { return prefix + UnfoldCall(handle) }
-			}
-		}
+		o.Recall = o.unfoldCall()
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	if o.Now == nil {
@@ -222,6 +222,26 @@ func (o *Options) fill() error {
 	}
 	summarizer.Fill(&o.Digest, o.Policy.Asks().Breaker, o.Model)
 	return o.fillBudget()
+}
+
+// unfoldCall is the call of the tool unfold, by the name that it has; empty: there is none.
+func (o *Options) unfoldCall() func(handle string) string {
+	name := o.named(recall.ToolUnfold)
+	if name == "" {
+		return func(string) string { return "" }
+	}
+	prefix := strings.TrimSuffix(name, recall.ToolUnfold)
+	return func(handle string) string { return prefix + UnfoldCall(handle) }
+}
+
+// named returns the name that the model has for a recall tool; empty: it has none.
+func (o *Options) named(tool string) string {
+	for _, t := range o.Tools {
+		if recall.ToolOf(t) == tool {
+			return t.Name
+		}
+	}
+	return ""
 }
 
 func (o *Options) fillWire() {

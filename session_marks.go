@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -78,11 +79,22 @@ func (s *Session) InForce() transcript.View {
 }
 
 // SetHead says that the requests from now on have another system prompt or other tools:
-// what they take is counted anew. It is not stored.
+// what they take is counted anew. It is not stored. Recall tools that had other names before
+// are answered by these too, since stubs name them.
 func (s *Session) SetHead(system string, tools []model.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	before := s.o.Tools
 	s.o.System, s.o.Tools = system, tools
+	if s.byTools {
+		for _, t := range before {
+			if s.recallTool(t.Name) == "" && recall.ToolOf(t) != "" {
+				s.past = append(s.past, t)
+			}
+		}
+		s.o.Recall = s.o.unfoldCall()
+		s.st.Layout.Recall = s.recall()
+	}
 	s.st.SetHead(s.headParts())
 }
 

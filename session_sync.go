@@ -3,6 +3,7 @@ package pleat
 import (
 	"context"
 
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -21,7 +22,9 @@ func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 // Answer answers a call to one of the [RecallTools] that [Options].Tools has. It reports
 // false if the tool is none of them: then the call is the program's own to carry out.
 func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) {
+	s.mu.Lock()
 	tool := s.recallTool(call.Name)
+	s.mu.Unlock()
 	if tool == "" {
 		return ToolResult{}, false
 	}
@@ -31,13 +34,14 @@ func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) 
 	return r, true
 }
 
-// recallTool returns which recall tool the session's model knows by a name; empty: none.
+// recallTool returns which recall tool the session's model knows by a name; empty: none. The
+// lock is held.
 func (s *Session) recallTool(name string) string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.o.Tools {
-		if t.Name == name {
-			return recall.ToolOf(t)
+	for _, tools := range [][]model.Tool{s.o.Tools, s.past} {
+		for _, t := range tools {
+			if t.Name == name {
+				return recall.ToolOf(t)
+			}
 		}
 	}
 	return ""

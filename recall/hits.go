@@ -160,7 +160,7 @@ func joinLines(lines []Line) []Line {
 func (a *SearchAnswer) headFor(hits int) string {
 	if hits == 0 {
 		return fmt.Sprintf("%ssearch %q: nothing has any of these words. Names are found whole and by their parts; "+
-			"try other words, or ledger() for calls and files.]\n", mark, a.Query)
+			"try other words, or %sledger() for calls and files.]\n", mark, a.Query, a.prefix)
 	}
 	query := strconv.Quote(a.Query)
 	if a.Near != "" {

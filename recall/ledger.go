@@ -37,7 +37,7 @@ func (f *Finder) LedgerText(filter ledger.Filter, budget int) string {
 	if first > 0 {
 		rest := filter
 		rest.To = list[first].Seq - 1
-		fmt.Fprintf(&b, "[%s before these: %s]\n", text.Plural(first, "call"), ledgerCall(rest))
+		fmt.Fprintf(&b, "[%s before these: %s]\n", text.Plural(first, "call"), f.Call.prefix()+ledgerCall(rest))
 	}
 	b.WriteString(strings.Join(lines[first:], ""))
 	return b.String()

@@ -73,6 +73,15 @@ func (f *Finder) staleness(call int) string {
 // Call writes the call that unfolds a handle.
 type Call func(handle string) string
 
+// prefix is what the model's names for the recall tools begin with.
+func (c Call) prefix() string {
+	before, _, ok := strings.Cut(c(""), ToolUnfold+"(")
+	if !ok || strings.ContainsAny(before, " \n") { // it is told something else
+		return ""
+	}
+	return before
+}
+
 func (c Call) with(handle string, args ...string) string {
 	call, open := strings.CutSuffix(c(handle), ")")
 	switch list := strings.Join(args, ", "); {

@@ -40,6 +40,8 @@ type SearchAnswer struct {
 	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
 	Left int      `json:"left,omitempty"` // weaker places without room
+
+	prefix string // of the recall tools' names
 }
 
 // SearchHit is a source with the places in it that match a query: up to a dozen lines
@@ -70,7 +72,7 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (Search
 	budget := r.Budget
 	for i, q := range r.Queries {
 		x := newSearcher(f, r, q)
-		a, room := SearchAnswer{Query: q}, math.MaxInt
+		a, room := SearchAnswer{Query: q, prefix: f.Call.prefix()}, math.MaxInt
 		places, err := x.places(ask)
 		if err == nil && len(places) == 0 {
 			a.Near, err = x.nearIfNone(ctx)

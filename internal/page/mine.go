@@ -84,6 +84,8 @@ func minedAs(k transcript.Kind) int {
 // not safe for concurrent use.
 type Writer struct {
 	Source
+	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
+
 	mines [][][]minedPart // by message and block; nil: not mined, or forgotten
 	mined int             // bytes of text that mines are of
 

@@ -239,22 +239,32 @@ func (in *input) byNumber() bool {
 }
 
 // closing says how to get back what is folded. It names the recall tools only if the model
-// is told to use them.
+// is told to use them, by the names that it has for them.
 func (in *input) closing() string {
 	const done = "Side effects above happened; do not repeat them."
 	if in.Recall == nil {
 		return done
 	}
 	way := in.Recall(in.Handle)
-	if way != fold.UnfoldCall(in.Handle) {
+	prefix, ok := strings.CutSuffix(way, fold.UnfoldCall(in.Handle))
+	if !ok || strings.ContainsAny(prefix, " \n") {
 		return done + " Nothing is lost: the whole stretch is " + way + "."
 	}
-	tools := done + ` Nothing is lost: search("words") finds folded lines, unfold("handle" or "#call") shows it exactly, ` +
-		"ledger() lists every call"
-	if in.Handle == "" {
-		return tools + "."
+	var tools []string
+	for _, t := range []struct{ name, use string }{
+		{"search", `("words") finds folded lines`},
+		{"unfold", `("handle" or "#call") shows it exactly`},
+		{"ledger", "() lists every call"},
+	} {
+		if in.Named == nil || in.Named(t.name) == prefix+t.name {
+			tools = append(tools, prefix+t.name+t.use)
+		}
 	}
-	return tools + "; the whole stretch is " + way + "."
+	all := done + " Nothing is lost: " + strings.Join(tools, ", ")
+	if in.Handle == "" {
+		return all + "."
+	}
+	return all + "; the whole stretch is " + way + "."
 }
 
 // restoredState is the least number of tokens for tasks, and for notes and the like, that
