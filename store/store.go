@@ -19,7 +19,8 @@ import (
 // on, so the contract is strict:
 //
 //   - Append returns only when the entries and their bodies are durable: all of them
-//     or none. After an error none of them is stored.
+//     or none. After an error none of them is stored: a store that cannot tell looks before
+//     it answers, since the caller will append them again.
 //   - A body is content-addressed and checked against its SHA-256 on every read. An
 //     entry's own fields are checked on every scan, and a missing entry is noticed.
 //     What fails its check is returned as [ErrCorrupt], never as data.
@@ -50,7 +51,8 @@ type Store interface {
 	// is how a client's conversation is found again by the hashes of its prefixes.
 	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)
 
-	// Close waits for calls under way and releases the store.
+	// Close waits for calls under way and releases the store. It may be called twice; every
+	// other call returns [ErrClosed] then.
 	Close() error
 }
 
@@ -89,7 +91,7 @@ const (
 // Entry is one record of a session.
 type Entry struct {
 	Seq   uint64    // set by the store
-	Kind  EntryKind // never empty
+	Kind  EntryKind // never empty: Append refuses an empty one
 	Label string    // optional name to find the entry by; see Store.Find
 	Time  time.Time // when it happened, by the caller's clock; kept to the millisecond, in UTC
 	Data  []byte    // small structured part, usually JSON; comes back with Scan, nil when empty
@@ -140,7 +142,8 @@ func SortHits(hits []Hit) {
 
 // Keeper is implemented by stores whose sessions can be listed, deleted and checked.
 type Keeper interface {
-	// Sessions yields the tenant's sessions, newest entry first.
+	// Sessions yields the tenant's sessions, the one that was appended to last first, whatever
+	// the entries' times.
 	Sessions(ctx context.Context, tenant string) iter.Seq2[SessionInfo, error]
 	// Forget deletes a session for good: entries, bodies that no other session has,
 	// and what search knows of it. Without such a session the error is [ErrNotFound].
@@ -173,9 +176,10 @@ type Damage struct {
 // what they write, as always.
 type Claimer interface {
 	// Claim takes a piece of work of a session, named by what, for the caller alone. Ok
-	// is false while somebody else has it. The claim ends when release is called, or when
-	// ttl has passed by the store's own clock, so that somebody takes over the work of a
-	// process that died. The session need not exist.
+	// is false while somebody else has it; release is nil then. The claim ends when release
+	// is called, or when ttl has passed by the store's own clock, so that somebody takes over
+	// the work of a process that died. A ttl that is not positive is an error. The session
+	// need not exist.
 	//
 	// Release may be called more than once. It does nothing once somebody else has the
 	// claim.

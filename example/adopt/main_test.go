@@ -16,6 +16,7 @@ import (
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/storetest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestMain fails if a program leaves a goroutine behind.
@@ -37,6 +38,13 @@ func TestBolt(t *testing.T) {
 				t.Fatal(err)
 			}
 			return open(t, file)
+		}, Damage: func(t *testing.T, st store.Store, key store.SessionKey, body transcript.Hash) {
+			err := st.(boltStore).db.Update(func(tx *bbolt.Tx) error {
+				return tx.Bucket(name(key.Tenant, key.Session)).Put(body[:], []byte("something else"))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
 		}})
 }
 

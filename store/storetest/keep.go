@@ -83,6 +83,28 @@ func (s *clause) forget() {
 	s.verify()
 }
 
+func (s *clause) damagedBody() {
+	if s.opts.Damage == nil {
+		s.Skip("the suite is not told how to damage a body")
+	}
+	key, body := s.key("damaged"), noise(1_000)
+	s.append(key, 0, store.Entry{Kind: "k", Body: body}, message(1))
+	hash := transcript.HashOf(string(body))
+	s.opts.Damage(s.T, s.Store, key, hash)
+	if got, err := s.Body(s.Context(), key, hash); !errors.Is(err, store.ErrCorrupt) {
+		s.Errorf("a damaged body: %d bytes, %v, want ErrCorrupt", len(got), err)
+	}
+	if keeper, ok := s.Store.(store.Keeper); ok {
+		found := false
+		for damage, err := range keeper.Verify(s.Context()) {
+			found = found || err == nil && damage.Key == key
+		}
+		if !found {
+			s.Error("Verify does not find a damaged body")
+		}
+	}
+}
+
 func (s *clause) verify() {
 	keeper := optional[store.Keeper](s)
 	entry := store.Entry{Kind: "k", Label: "l", Text: "text", Body: noise(10_000)}
@@ -135,11 +157,30 @@ func (s *clause) sizes() {
 	if d := diff.Values(want, mine); d != "" {
 		s.Errorf("Sizes (-want +got):\n%s", d)
 	}
+	s.sizesLeft(sizer, store.SessionKey{Tenant: s.Name() + "b", Session: "2"}, 1)
 	tables := int64(0)
 	for _, t := range got.Tables {
 		tables += t.Data + t.Indexes
 	}
 	if got.Bytes < stored || len(got.Tables) > 0 && (tables < stored || tables > got.Bytes) {
 		s.Errorf("%d bytes in all and %d in tables, of bodies alone %d", got.Bytes, tables, stored)
+	}
+}
+
+// sizesLeft forgets a session and counts the bodies that its tenant is left with.
+func (s *clause) sizesLeft(sizer store.Sizer, key store.SessionKey, want int64) {
+	keeper, ok := s.Store.(store.Keeper)
+	if !ok {
+		return
+	}
+	err := keeper.Forget(s.Context(), key)
+	left, err2 := sizer.Sizes(s.Context())
+	if err != nil || err2 != nil {
+		s.Fatal(err, err2)
+	}
+	for _, t := range left.Tenants {
+		if t.Tenant == key.Tenant && t.Bodies != want {
+			s.Errorf("%d bodies after Forget, want %d: bodies that no other session has are deleted", t.Bodies, want)
+		}
 	}
 }

@@ -20,6 +20,9 @@ type Options struct {
 	// Reopen closes the store and opens it again with what it holds. Nil means that
 	// the store does not outlive its value; clauses about that are skipped.
 	Reopen func(t *testing.T, store store.Store) store.Store
+	// Damage changes a byte of a stored body behind the store's back, as a failing disk does.
+	// Nil: that damage is noticed is not tested.
+	Damage func(t *testing.T, store store.Store, key store.SessionKey, body transcript.Hash)
 }
 
 // Test holds a store to the contract of [store.Store], and to those of [store.Searcher],
@@ -43,6 +46,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"empty cases", (*clause).emptyCases},
 		{"bodies", (*clause).bodies},
 		{"big body", (*clause).bigBody},
+		{"damaged body", (*clause).damagedBody},
 		{"odd bytes", (*clause).oddBytes},
 		{"times", (*clause).times},
 		{"copies", (*clause).copies},
