@@ -57,7 +57,8 @@ func Result(callID, text string) ToolResult { return transcript.Result(callID, t
 
 // RecallTools returns the definitions of the tools with which a model gets back what was
 // folded. Add them to the request's tools and to [Options].Tools, and answer their calls with
-// [Session.Answer]. A program with tools of these names puts a prefix before each Name.
+// [Session.Answer]. A program with tools of these names puts a prefix before each Name; stubs,
+// pages and Answer then use these names. The descriptions stay: they say which tool it is.
 func RecallTools() []Tool { return recall.Tools() }
 
 // UnfoldCall is how a stub tells a model that has the recall tools to get content back.

@@ -29,9 +29,10 @@ func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Un
 	return u, nil
 }
 
-// Recall answers a call to one of the [recall.Tools] with the text for the model. handled
-// is false if the tool is none of them. What went wrong is told to the model, with what to
-// do instead.
+// Recall answers a call to one of the [recall.Tools], by the name that it has there, with the
+// text for the model. handled is false if the tool is none of them. What went wrong is told to
+// the model, with what to do instead. Most programs want [Session.Answer], which goes by the
+// names in [Options].Tools.
 func (s *Session) Recall(ctx context.Context, tool, input string) (text string, isError, handled bool) {
 	s.mu.Lock()
 	window := s.o.Budget.Limits().Window

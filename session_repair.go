@@ -40,7 +40,8 @@ func (s *Session) Violations() []transcript.Violation {
 }
 
 // Repair answers the calls at the end of the conversation that have no result, as after a
-// crash or a cancelled run, and returns how many. Each gets an error result with what text
+// crash or a cancelled run, and returns how many. Those behind which something else was said
+// stay: call it before. Each gets an error result with what text
 // returns for it, which is what the model is told about the call; nil: that its result was lost.
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
 	if text == nil {

@@ -10,7 +10,8 @@ import (
 
 // Messages returns the messages to send now: [Session.View] and [Session.Resolve] in one.
 // Programs that send bytes of a wire want the view itself, which also says whether thinking
-// has to be dropped.
+// has to be dropped. The store, and so the context, is asked only if something has to be
+// written or read.
 func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	v, err := s.View(ctx, Turn{})
 	if err != nil {

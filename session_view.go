@@ -30,8 +30,8 @@ type Turn struct {
 	// Since is the first message of the turn, where the caller answers calls before the turn
 	// is over: what it brought stays as if no model had seen it. Zero: not known.
 	Since int
-	// Again says that the same request was sent before: nothing more is folded for it as long
-	// as it fits, whatever was learned since.
+	// Again says that the same request was sent before, as after a rate limit: nothing more is
+	// folded for it as long as it fits, whatever was learned since.
 	Again bool
 }
 

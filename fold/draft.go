@@ -297,8 +297,8 @@ func (d *Draft) DropThinking(i int) {
 }
 
 // Stub returns the stub of a folded result: in the given format ({tool}, {call_id},
-// {tokens}, {handle}), or pleat's own with a note if the format is empty. The format is a
-// setting: what a tool said does not belong into it.
+// {tokens}, {handle}), or pleat's own with a note, a sentence without its full stop, if the
+// format is empty. The format is a setting: what a tool said does not belong into it.
 func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note string) (string, error) {
 	bf := d.facts.Block(ref)
 	tool := "tool"

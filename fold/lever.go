@@ -27,6 +27,9 @@ type Steps []Lever
 func (s Steps) MarshalJSON() ([]byte, error) {
 	out := make([]json.RawMessage, len(s))
 	for i, l := range s {
+		if l == nil {
+			return nil, fmt.Errorf("write step %d: it is nil", i)
+		}
 		settings, err := json.Marshal(l)
 		if err != nil {
 			return nil, fmt.Errorf("write lever %q: %w", l.Name(), err)

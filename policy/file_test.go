@@ -136,3 +136,12 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// TestFormatNil writes a policy with a step that is nil, which Check refuses too.
+func TestFormatNil(t *testing.T) {
+	p := policy.Default()
+	p.EveryTurn = fold.Steps{nil}
+	if out, err := policy.Format(p); err == nil || !strings.Contains(err.Error(), "step 0") {
+		t.Errorf("%v: %s", err, out)
+	}
+}
