@@ -58,13 +58,13 @@ const maxShown = 300
 // lineWriter puts picked lines on the page.
 type lineWriter struct {
 	p     *picker
-	shown map[int]map[int]bool // units that were counted, by source
+	shown map[[2]int]bool // units that were counted: source, unit
 	count func(string) int
 	root  string // directory that all files of the sources are in; not repeated
 }
 
 func newLineWriter(p *picker) *lineWriter {
-	return &lineWriter{p: p, shown: make(map[int]map[int]bool), count: p.in.count, root: p.root}
+	return &lineWriter{p: p, shown: make(map[[2]int]bool), count: p.in.count, root: p.root}
 }
 
 // commonRoot returns the directory that all files are in, with its slash; empty if that is
@@ -100,12 +100,8 @@ func (w *lineWriter) size(c *keyLine) int {
 		return n + w.count(w.clip(c)) + 2
 	}
 	text := w.p.text(c.src)
-	if w.shown[c.src] == nil {
-		w.shown[c.src] = make(map[int]bool)
-	}
-	shown := w.shown[c.src]
-	for u := int(s.lines[c.line].unit); u >= 0 && !shown[u]; u = s.units[u].Parent {
-		shown[u] = true
+	for u := int(s.lines[c.line].unit); u >= 0 && !w.shown[[2]int{c.src, u}]; u = s.units[u].Parent {
+		w.shown[[2]int{c.src, u}] = true
 		n += w.count(text[s.units[u].Start:s.units[u].End]) + 2
 	}
 	return n
@@ -113,24 +109,21 @@ func (w *lineWriter) size(c *keyLine) int {
 
 // prose writes the sentences, message by message.
 func (w *lineWriter) prose(picked []int) string {
-	units := make(map[int]map[int]bool)
+	units := make(map[int][]int)
 	for _, i := range picked {
 		c := &w.p.list[i]
 		s := &w.p.srcs[c.src]
 		if !s.kind.prose() {
 			continue
 		}
-		if units[c.src] == nil {
-			units[c.src] = make(map[int]bool)
-		}
 		for u := int(s.lines[c.line].unit); u >= 0; u = s.units[u].Parent {
-			units[c.src][u] = true
+			units[c.src] = append(units[c.src], u)
 		}
 	}
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(units)) {
 		b.WriteString(w.head(&w.p.srcs[k], []int{k}))
-		b.WriteString(excerpt(w.p.text(k), w.p.srcs[k].units, slices.Sorted(maps.Keys(units[k]))) + "\n")
+		b.WriteString(excerpt(w.p.text(k), w.p.srcs[k].units, slices.Compact(slices.Sorted(slices.Values(units[k])))) + "\n")
 	}
 	return b.String()
 }
@@ -142,16 +135,14 @@ func excerpt(txt string, units []text.ProseUnit, order []int) string {
 	para, end := -1, 0
 	for _, u := range order {
 		un := &units[u]
-		switch {
-		case len(order) == 1 || para == un.Para:
-			b.WriteByte(' ')
-		default:
-			b.WriteString("\n" + strings.Repeat("  ", 1+min(un.Depth, 3)))
+		between := " "
+		if len(order) > 1 && para != un.Para {
+			between = "\n" + strings.Repeat("  ", 1+min(un.Depth, 3))
 		}
 		if says(txt[end:un.Start]) {
-			b.WriteString("… ")
+			between += "… "
 		}
-		b.WriteString(fence.Line(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown)))
+		b.WriteString(between + fence.Line(text.ClipAround(txt[un.Start:un.End], 0, 2*maxShown)))
 		para, end = un.Para, un.End
 	}
 	if says(txt[end:]) {
