@@ -1,5 +1,7 @@
 package proxy
 
+import "runtime/debug"
+
 // One bound covers what the proxy holds: the bodies of requests and replies under way, the
 // sessions, and what is kept of earlier requests. Sessions make room for what is under way:
 // those used least recently leave memory, and come back from the store.
@@ -54,8 +56,15 @@ func (x *exchange) take(n int64) bool {
 		return false
 	}
 	x.held += n
+	if x.rw.flight.Load() > burst {
+		x.rw.burst.Store(true)
+	}
 	return true
 }
+
+// burst is how much has to be under way at once for its memory to go back to the system as
+// soon as all of it is over: left to the collector it stays for minutes.
+const burst = 256 << 20
 
 // step is how much memory is taken at once for what comes bit by bit.
 const step = 64 << 10
@@ -71,9 +80,12 @@ func (x *exchange) takeFor(n int) bool {
 }
 
 func (x *exchange) release() {
-	x.rw.flight.Add(-x.held)
+	left := x.rw.flight.Add(-x.held)
 	x.held, x.spare = 0, 0
 	x.rw.fit()
+	if left == 0 && x.rw.burst.CompareAndSwap(true, false) {
+		x.rw.closing.Go(debug.FreeOSMemory)
+	}
 }
 
 // perMessage is about what is kept of a message beside its bytes.

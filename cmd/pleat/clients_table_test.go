@@ -97,7 +97,8 @@ client did not compact by itself, but where that is the scenario. Empty: not dri
 on Anthropic's wire only behind what it was made behind, as their newest models do, and else refuses the request.
 
 Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
-sometimes says that a command had no output; the model then asks again, and a request too many counts as a failure.
+sometimes says on a busy machine that a command had no output; the model then asks again, which is no failure. Of pi
+there are newer versions, which need a package that the registry does not have.
 
 `
 

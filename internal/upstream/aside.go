@@ -98,6 +98,24 @@ func (r *request) unseen() (out []string) {
 	return out
 }
 
+// empty reports whether the client has sent a result of the newest command without what it
+// printed. Qwen Code does, on a busy machine.
+func (r *request) empty() bool {
+	for _, m := range slices.Backward(r.messages) {
+		if m.Role() == transcript.RoleAssistant {
+			break
+		}
+		for _, b := range m.Blocks().All() {
+			res, ok := b.(transcript.ToolResult)
+			if text := res.Parts.Text(); ok && shellID.MatchString(res.CallID) && !doneLine.MatchString(text) &&
+				!showsFold.MatchString(text) && !showsCut.MatchString(text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 const (
 	agentPrompt = "Work through the steps of the sub-agent."
 	agentID     = "call_agent_from_upstream"

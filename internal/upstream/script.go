@@ -48,6 +48,7 @@ type answer struct {
 }
 
 var (
+	shellID    = regexp.MustCompile(`^call_\d+_from_upstream`)
 	doneLine   = regexp.MustCompile(`step-(\d+)-done`)
 	handleCall = regexp.MustCompile(`unfold\(\\?"([a-z0-9]+)\\?"\)`)
 	valueLine  = regexp.MustCompile(`step (\d+) line 13 value (\d+)`)

@@ -77,6 +77,7 @@ type Exchange struct {
 	Bytes      int      `json:"bytes"`
 	Status     int      `json:"status"`
 	Violations []string `json:"violations,omitempty"`
+	Empty      bool     `json:"empty,omitempty"`    // the client says that the newest command printed nothing
 	Folded     bool     `json:"folded,omitempty"`   // it shows stubs or a page
 	Recalled   string   `json:"recalled,omitempty"` // "exact" or what was wrong, with the answer to a recall call
 	Found      bool     `json:"found,omitempty"`    // the client's own tool was asked to find the MCP server's
@@ -192,7 +193,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
-		Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
+		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
 	if unbound != "" {
