@@ -137,7 +137,7 @@ func (s *Session) lastSent() int {
 	return s.st.Parts.Total()
 }
 
-// Spent is what the session has cost so far in USD, by the price table.
+// Spent is what the session has cost so far in USD, by the price list.
 func (s *Session) Spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

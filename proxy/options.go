@@ -174,7 +174,7 @@ type Exchange struct {
 	Forked   bool          // the conversation left the one it was known by
 	Snapshot fold.Snapshot
 	Usage    model.Usage // of all requests that went out for it
-	USD      float64     // what they cost, by the price table
+	USD      float64     // what they cost, by the price list
 	Without  float64     // about what the client's own request would have cost
 	Err      error
 }

@@ -267,7 +267,7 @@ type SessionStatus struct {
 	Messages int       // of the transcript
 	Folds    int       // in force or not
 	Snapshot fold.Snapshot
-	Spent    float64 // USD, by the price table
+	Spent    float64 // USD, by the price list
 }
 
 // Drain lets conversations end: known ones continue as before, new ones pass unchanged

@@ -3,7 +3,6 @@ package sessionlog
 import (
 	"cmp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -45,16 +44,15 @@ var codexItems = []string{
 // codexReader reads rollouts. Response items are the conversation; events repeat them for a
 // screen and are read only for what the items do not say.
 type codexReader struct {
-	log    *Log
-	sink   *sink
-	held   []Record        // the newest record and the results after it, to which later events may add
-	failed map[string]bool // calls whose end was reported, until their output comes
-	total  int             // tokens of the session at the newest report
-	model  string
+	log   *Log
+	sink  *sink
+	held  []Record // the newest record and the results after it, to which later events may add
+	total int      // tokens of the session at the newest report
+	model string
 }
 
 func readCodex(l *Log, s *sink) error {
-	r := &codexReader{log: l, sink: s, failed: make(map[string]bool)}
+	r := &codexReader{log: l, sink: s}
 	if err := l.lines(r.line); err != nil {
 		return err
 	}
@@ -114,8 +112,6 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 	switch msg.Role() {
 	case transcript.RoleAssistant:
 		rec.Model = r.model
-	case transcript.RoleTool:
-		rec.Message = r.outcome(msg)
 	case transcript.RoleDeveloper, transcript.RoleSystem:
 		rec.Message = msg.WithOrigin(transcript.OriginInjected)
 	case transcript.RoleUser:
@@ -126,34 +122,6 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 	return r.hold(rec)
 }
 
-// outcome marks a result as failed if the log says so, in an event or in its first words.
-func (r *codexReader) outcome(msg transcript.Message) transcript.Message {
-	res, ok := msg.Blocks().At(0).(transcript.ToolResult)
-	if !ok {
-		return msg
-	}
-	failed, known := r.failed[res.CallID]
-	delete(r.failed, res.CallID)
-	if !known {
-		failed = failedOutput(res.Text())
-	}
-	res.Error = failed
-	return transcript.WireMessage(msg.Role(), msg.Format(), msg.Raw(), res)
-}
-
-// failedOutput looks for the exit code that Codex writes into the head of an output.
-func failedOutput(text string) bool {
-	text = text[:min(len(text), 400)]
-	for _, mark := range []string{"Exit code: ", "Process exited with code ", `"exit_code":`} {
-		if _, rest, ok := strings.Cut(text, mark); ok {
-			digits := rest[:len(rest)-len(strings.TrimLeft(rest, "-0123456789"))]
-			n, err := strconv.Atoi(digits)
-			return err == nil && n != 0
-		}
-	}
-	return false
-}
-
 func (r *codexReader) event(v value) {
 	switch v.get("type").str() {
 	case "user_message":
@@ -162,10 +130,6 @@ func (r *codexReader) event(v value) {
 		}
 	case "token_count":
 		r.used(v.get("info"))
-	case "exec_command_end":
-		r.failed[v.get("call_id").str()] = v.get("exit_code").num() != 0
-	case "patch_apply_end":
-		r.failed[v.get("call_id").str()] = !v.get("success").isTrue()
 	}
 }
 

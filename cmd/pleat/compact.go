@@ -46,7 +46,7 @@ A summary of what was folded goes to standard error.
 --replay goes through the session message by message, as if its model had a window of --budget
 tokens, folds whenever an agent would have had to, and shows what each round of folding
 removed. Both store nothing and ask no model; "pleat browse" shows each block as the model
-would see it.`,
+gets it.`,
 		Example: `# what would be folded to get to 30,000 tokens?
 pleat compact session.jsonl --budget 30k --dry-run
 # how often would a window of 100,000 tokens have forced a fold?

@@ -149,6 +149,13 @@ func (d doors) file(path string, tokens int) {
 	if want := `data-l="tokens">` + spaced(tokens) + "</td>"; !strings.Contains(d.page("/"), want) {
 		d.Errorf("%s: the list of the dashboard has no %q", path, want)
 	}
+	if want := "where the whole session takes " + spaced(tokens) + "."; !strings.Contains(page, want) {
+		d.Errorf("%s: the chart of the session does not say %q", path, want)
+	}
+	failed := d.number(show, `"failed": (\d+)`)
+	if got := strings.Count(d.page("/dash/ledger"+id+"&show=calls&outcome=error"), `data-l="ended"`); got != failed {
+		d.Errorf("%s: the dashboard lists %d failed calls, show %d", path, got, failed)
+	}
 	largest := d.number(show, `"largest": (\d+)`)
 	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)

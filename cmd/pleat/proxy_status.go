@@ -211,7 +211,7 @@ func newTally() *tally {
 		"wire", "status", "folded")
 	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
 	t.usd = vec("pleat_usd_total",
-		"USD by the price table: spent, and about what the clients' own requests would have cost.", "kind")
+		"USD by the price list: spent, and about what the clients' own requests would have cost.", "kind")
 	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
 	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
 	t.retried = counter("pleat_overflows_total",

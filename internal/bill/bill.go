@@ -41,7 +41,7 @@ type Tally struct {
 	CacheRead  int64 `json:"cache_read_tokens"`
 	CacheWrite int64 `json:"cache_write_tokens"`
 	Output     int64 `json:"output_tokens"`
-	// USD is what was spent according to the price table. Without is about what the clients'
+	// USD is what was spent according to the price list. Without is about what the clients'
 	// own requests would have cost.
 	USD     float64 `json:"usd"`
 	Without float64 `json:"usd_without"`

@@ -131,6 +131,9 @@ func (p *sessionPage) Saved() int { return max(p.Whole-p.Now, 0) }
 // but its first epoch does.
 func headOf(s *pleat.Session, rep pleat.Report) int {
 	head := rep.Snapshot.Parts.System + rep.Snapshot.Parts.Tools
+	if len(rep.Folds) == 0 { // some of that may be messages
+		head = rep.Snapshot.Parts.Total() - s.Tokens(0, rep.Messages)
+	}
 	if len(rep.Epochs) > 0 {
 		first := rep.Epochs[0]
 		head = max(head, first.Before-s.Tokens(0, min(first.Messages, rep.Messages)))
@@ -206,7 +209,7 @@ func tableOver(shown, whole []point) (rows []overTime) {
 // partsOf lists what a view is made of, the largest first.
 func partsOf(p fold.Parts) []share {
 	list := []share{
-		{Name: "System prompt and tools", Tokens: p.System + p.Tools},
+		{Name: "System messages and tools", Tokens: p.System + p.Tools},
 		{Name: "User", Tokens: p.User},
 		{Name: "Assistant", Tokens: p.Assistant},
 		{Name: "Thinking", Tokens: p.Thinking},

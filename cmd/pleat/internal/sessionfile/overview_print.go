@@ -137,7 +137,7 @@ func (o *overviewJSON) printHead(p *term.Page) {
 	}
 	cost := ""
 	if o.USD > 0 {
-		cost = fmt.Sprintf(", %s by the price table", term.Cents(o.Recorded))
+		cost = fmt.Sprintf(", %s by the price list", term.Cents(o.Recorded))
 		if o.USD > o.Recorded {
 			cost += fmt.Sprintf(" and %s with the output that the file does not count", term.Cents(o.USD))
 		}
