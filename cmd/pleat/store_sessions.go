@@ -238,16 +238,15 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	all := fs.Bool("all", false, "delete all that pleat keeps on this machine")
 	one := onStore(f, stores.MustExist,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
-			key := f.Key(args[0])
-			info, err := stores.Find(ctx, st, f, key.Session)
+			info, err := stores.Find(ctx, st, f, args[0])
 			if errors.Is(err, store.ErrCorrupt) {
-				info = store.SessionInfo{Key: key} // a damaged session can be forgotten too
+				info = store.SessionInfo{Key: f.Key(args[0])} // a damaged session can be forgotten too
 			} else if err != nil {
 				return err
 			}
-			if info.Key != key {
-				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", key.Session, store.ErrNotFound,
-					info.Key.Session)
+			key := info.Key
+			if args[0] != key.Session && args[0] != key.String() {
+				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", args[0], store.ErrNotFound, key)
 			}
 			question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),
 				term.ByteSize(info.BodyBytes))

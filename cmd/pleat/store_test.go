@@ -3,11 +3,14 @@ package main
 import (
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A proxy's bill is in the store and is listed only for who asks for its tenant.
@@ -28,5 +31,42 @@ func TestListWithoutBill(t *testing.T) {
 		if out, stderr, code := cli(t, path, "store", "list", "--names", "--tenant", tenant); code != 0 || out != want {
 			t.Errorf("tenant %q: exit %d: %q %s", tenant, code, out, stderr)
 		}
+	}
+}
+
+// A session is named as lists print it, with its tenant, or without.
+func TestNamesWithTenant(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key := store.SessionKey{Tenant: "key-6f62", Session: "work"}
+	s, err := pleat.OpenSession(t.Context(), st, key, nil)
+	if err == nil {
+		err = s.Append(t.Context(), transcript.User("Set the limit."))
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"key-6f62/work", "work", "key-6f62/w"} {
+		for _, args := range [][]string{
+			{"show", name},
+			{"browse", name},
+			{"ledger", "--session", name},
+			{"search", "limit", "--session", name},
+			{"unfold", "m1", "--session", name},
+			{"store", "export", name},
+		} {
+			if out, stderr, code := cli(t, path, args...); code != 0 {
+				t.Errorf("%v: exit %d: %s%s", args, code, out, stderr)
+			}
+		}
+	}
+	if _, stderr, code := cli(t, path, "store", "forget", "--yes", "key-6f62/wo"); code == 0 || !strings.Contains(stderr, "whole name") {
+		t.Errorf("forgot a session by the beginning of its name: %s", stderr)
+	}
+	if out, stderr, code := cli(t, path, "store", "forget", "--yes", key.String()); code != 0 {
+		t.Errorf("exit %d: %s%s", code, out, stderr)
 	}
 }

@@ -52,7 +52,9 @@ func (c *copying) run(ctx context.Context, tenant, session string) error {
 		return err
 	}
 	if session != "" {
-		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return info.Key.Session != session })
+		list = slices.DeleteFunc(list, func(i store.SessionInfo) bool {
+			return i.Key.Session != session && i.Key.String() != session
+		})
 		if len(list) == 0 {
 			return fmt.Errorf("session %q: %w", session, store.ErrNotFound)
 		}
