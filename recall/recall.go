@@ -152,6 +152,7 @@ func (f *Finder) unfold(r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, err
 	}
 	u := Unfolded{Source: f.source(p, name)}
+	r.Raw = r.Raw || transcript.ParseHandle(name) == 0 // what has no handle has no text
 	if u.exact, err = f.Content(f.read.ctx, p, name); err == nil && r.Raw {
 		u.exact, err = f.wire(p)
 	}
@@ -204,7 +205,7 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 	return p, name, nil
 }
 
-// messageNumbered finds the longest block of a message.
+// messageNumbered finds the longest block of a message that has text, or else all of it.
 func (f *Finder) messageNumbered(n int) (transcript.Place, string, error) {
 	if n < 1 || n > len(f.Facts()) {
 		has := text.Plural(len(f.Facts()), "message")
@@ -212,11 +213,10 @@ func (f *Finder) messageNumbered(n int) (transcript.Place, string, error) {
 		return transcript.Place{}, "", err
 	}
 	name := f.Facts().Longest(n - 1)
-	p, ok := f.Place(name)
-	if !ok {
-		return p, "", fmt.Errorf("message %d has nothing that was kept: %w", n, store.ErrNotFound)
+	if p, ok := f.Place(name); ok {
+		return p, name, nil
 	}
-	return p, name, nil
+	return transcript.Place{Start: n - 1, End: n, Block: -1}, fmt.Sprintf("m%d", n), nil
 }
 
 // handleIn returns a handle without what models copy along with it.

@@ -16,7 +16,10 @@ import (
 // text tells.
 func (f *Finder) source(p transcript.Place, handle string) Source {
 	src := Source{Handle: handle, Message: p.Start + 1, Turn: turnOf(f.Facts(), p.Start)}
-	if p.Block < 0 {
+	if p.Block < 0 && p.End == p.Start+1 {
+		src.What = fmt.Sprintf("message %d", p.End)
+		return src
+	} else if p.Block < 0 {
 		src.What = fmt.Sprintf("messages %d to %d", p.Start+1, p.End)
 		return src
 	}

@@ -50,6 +50,22 @@ func TestUnfoldParts(t *testing.T) {
 	}
 }
 
+// What pleat does not know has no handle, and is shown as it was on the wire.
+func TestUnfoldOpaque(t *testing.T) {
+	s := recallSession(t)
+	const raw = `{"type":"tool_search_output","tools":[]}`
+	if err := s.Append(t.Context(), transcript.NewMessage(transcript.RoleUser,
+		transcript.Opaque{Type: "tool_search_output", Raw: raw})); err != nil {
+		t.Fatal(err)
+	}
+	name := fmt.Sprintf("m%d", s.Len())
+	for _, r := range []recall.UnfoldRequest{{Handle: name}, {Handle: name, Raw: true}} {
+		if u := unfold(t, s, r); !strings.Contains(u.Content(), `"tool_search_output"`) || u.What != "message "+name[1:] {
+			t.Errorf("%+v: %s: %s", r, u.What, u.Content())
+		}
+	}
+}
+
 func TestUnfoldSaysWhatItIs(t *testing.T) {
 	s := recallSession(t)
 	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1)})

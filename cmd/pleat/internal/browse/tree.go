@@ -75,13 +75,17 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		turn.tokens += s.Tokens(i, i+1)
 		size := 0
 		for _, blk := range m.Blocks().All() {
-			size += len(sessionfile.DescribeBlock(blk).Text) + 1
+			size += len(textOf(blk)) + 1
 		}
 		for j, blk := range m.Blocks().All() {
 			d := sessionfile.DescribeBlock(blk)
+			d.Text = textOf(blk)
 			kind := strings.ReplaceAll(d.Kind, "_", " ")
-			if blk.Kind() == transcript.KindText {
+			switch blk.Kind() {
+			case transcript.KindText:
 				kind = string(m.Role()) // who said it
+			case transcript.KindOpaque:
+				kind = cmp.Or(d.Type, kind)
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
 			kid := &branch{
@@ -97,6 +101,14 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		return fmt.Errorf("there is nothing to look at in %s", b.name)
 	}
 	return nil
+}
+
+// textOf is what is read of a block: of what pleat does not know, its JSON.
+func textOf(blk transcript.Block) string {
+	if o, ok := blk.(transcript.Opaque); ok {
+		return o.Raw
+	}
+	return sessionfile.DescribeBlock(blk).Text
 }
 
 func (b *browser) line(x *branch, width int) string {
@@ -118,11 +130,15 @@ func (b *browser) line(x *branch, width int) string {
 // Print implements [term.Result]: it writes the whole tree.
 func (b *browser) Print(p *term.Page) {
 	p.Line("%s", p.Bold(b.title(p.Width)))
+	width := p.Width
+	if b.Whole { // a line of the tree only says what is there
+		b.Whole, width = false, 120
+	}
 	for _, turn := range b.tree.kids {
 		turn.open = true
-		p.Line("%s", b.line(turn, p.Width))
+		p.Line("%s", b.line(turn, width))
 		for _, kid := range turn.kids {
-			p.Line("%s", b.line(kid, p.Width))
+			p.Line("%s", b.line(kid, width))
 		}
 	}
 }
