@@ -648,6 +648,9 @@ func (s *Session) snapshot() fold.Snapshot {
 	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
 	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
 	snap.State = l.State(snap.Tokens)
+	if n := len(s.st.History); n > 0 {
+		snap.Trigger = s.st.History[n-1].Trigger
+	}
 	return snap
 }
 

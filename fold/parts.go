@@ -56,8 +56,9 @@ type Snapshot struct {
 	Limits      Limits  `json:"limits"`      // the budget in tokens
 	Utilization float64 `json:"utilization"` // Tokens over the window
 	State       State   `json:"state"`
-	Messages    int     `json:"messages"` // in the view
-	Epoch       int     `json:"epoch"`    // number of the epoch in force, an older one after an undo; 0: none
+	Messages    int     `json:"messages"`          // in the view
+	Epoch       int     `json:"epoch"`             // number of the epoch in force, an older one after an undo; 0: none
+	Trigger     Trigger `json:"trigger,omitempty"` // why the newest epoch opened
 }
 
 // of is the part that a block counts towards.

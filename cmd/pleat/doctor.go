@@ -39,11 +39,11 @@ The exit code is 1 if something is.`,
 	}
 	fs := c.Flags()
 	d := &doctor{store: stores.Declare(fs), Format: "pleat/doctor/1", Checks: []check{}}
-	fs.StringVar(&d.listen, "listen", "127.0.0.1:4141", "where the proxy listens, or would: `ADDRESS`")
+	fs.StringVar(&d.listen, "listen", "", "where the proxy listens, or would: `ADDRESS` (default: as agents are set up)")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
 		_, err := settle(p, c)
-		d.p = p
+		d.p, d.listen = p, cmp.Or(d.listen, proxyOf(p))
 		d.examine(c.Context(), c.Root(), err)
 		if err := p.Output(*asJSON, d); err != nil {
 			return err

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/proxy"
 )
 
@@ -56,8 +58,9 @@ func (l *lineLog) WithGroup(string) slog.Handler { return l }
 
 // logExchange logs what happened to a request, and nothing of what was said.
 func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
-	if r.Session.Session == "" && r.Err == nil {
-		return // passed on unchanged
+	unanswered := r.Status == 0 && !errors.Is(r.Err, context.Canceled)
+	if r.Session.Session == "" && r.Err == nil || r.Err != nil && unanswered {
+		return // passed on unchanged, or logged by the handler
 	}
 	level, text, attrs := slog.LevelInfo, "request", []any(nil)
 	if f.asJSON {
@@ -84,7 +87,11 @@ func exchangeLine(r proxy.Exchange, observed bool) string {
 		if observed {
 			folded = "would be folded from "
 		}
-		parts = append(parts, folded+term.Short(s.Whole))
+		folded += term.Short(s.Whole)
+		if why := library.Triggers[s.Trigger]; why != "" && r.Epochs > 0 {
+			folded += " (" + why + ")"
+		}
+		parts = append(parts, folded)
 	}
 	if r.Hidden > 0 {
 		parts = append(parts, term.Plural(r.Hidden, "recall"))

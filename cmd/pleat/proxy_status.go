@@ -37,7 +37,7 @@ they were folded, what was sent instead of what, and what it cost by the price l
 	}
 	fs := c.Flags()
 	f := &proxyFlags{store: stores.Declare(fs)}
-	fs.StringVar(&f.listen, "listen", proxyAddress, "ask the proxy that listens on `ADDRESS`")
+	fs.StringVar(&f.listen, "listen", "", "ask the proxy that listens on `ADDRESS` (default: as agents are set up)")
 	fs.StringVar(&f.tokenFile, "token-file", "", "send the token in `FILE`")
 	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object")
 	c.RunE = runs(p, f.status)
@@ -86,6 +86,7 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 }
 
 func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) error {
+	f.listen = cmp.Or(f.listen, proxyOf(p))
 	body, err := f.ask(ctx, http.MethodGet, "/pleat/status", f.tokenFile)
 	if err != nil {
 		return err
@@ -128,13 +129,13 @@ func (s proxyStatus) Print(p *term.Page) {
 		if j.Messages > 0 {
 			about = append(about, fmt.Sprintf("%.0f %% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
 		}
-		p.Hang("  ", strings.Join(append(about, billed(j.Tally)...), " · "))
+		p.Hang("  ", strings.Join(append(about, billed(j.Tally, j.Snapshot.Trigger)...), " · "))
 	}
 	if len(s.Sessions) == 0 {
 		p.Line("no conversation has come through yet")
 	} else {
 		p.Line("%s", p.Bold("all"))
-		p.Hang("  ", strings.Join(billed(s.All), " · "))
+		p.Hang("  ", strings.Join(billed(s.All, ""), " · "))
 	}
 	p.Line("memory: %s of %s", term.ByteSize(s.Memory.Used), term.ByteSize(s.Memory.Limit))
 	if s.All.Passed > 0 {
@@ -149,8 +150,13 @@ func (s proxyStatus) Print(p *term.Page) {
 	}
 }
 
-func billed(t proxy.Tally) []string {
-	out := []string{term.Plural(t.Requests, "request"), foldedTimes(t.Epochs)}
+// billed says what was done, and why it was folded the last time, if that is known.
+func billed(t proxy.Tally, last fold.Trigger) []string {
+	folded := foldedTimes(t.Epochs)
+	if why := library.Triggers[last]; why != "" && t.Epochs > 0 {
+		folded += " (" + why + ")"
+	}
+	out := []string{term.Plural(t.Requests, "request"), folded}
 	if t.Epochs > 0 {
 		out = append(out, fmt.Sprintf("sent %s instead of %s", term.ByteSize(t.BytesOut), term.ByteSize(t.BytesIn)))
 	} else {

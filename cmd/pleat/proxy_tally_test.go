@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -12,8 +13,10 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // The status of a proxy that was started again is the same as before.
@@ -64,5 +67,26 @@ func TestStatusAfterRestart(t *testing.T) {
 	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 ||
 		a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
 		t.Errorf("before %+v, after %+v; %d sessions", a, b, len(seen[1].Sessions))
+	}
+}
+
+// A line of the log says why something was folded; a failure is logged once, by the handler.
+func TestLogExchange(t *testing.T) {
+	f := &proxyFlags{}
+	for want, r := range map[string]proxy.Exchange{
+		"folded from 247k (it saves money)": {
+			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Epochs: 1,
+			Snapshot: fold.Snapshot{Whole: 247_000, Trigger: fold.TriggerPays},
+		},
+		"": {Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused")},
+	} {
+		var b strings.Builder
+		f.logExchange(slog.New(&lineLog{w: &b}), r)
+		if got := b.String(); !strings.Contains(got, want) || want == "" && got != "" {
+			t.Errorf("logged %q, want %q", got, want)
+		}
+	}
+	if got := billed(proxy.Tally{Requests: 1, Epochs: 1}, fold.TriggerPays)[1]; got != "folded once (it saves money)" {
+		t.Errorf("the status says %q", got)
 	}
 }

@@ -3,9 +3,11 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // settled is the client with the keys that decide where its requests go as it is configured,
@@ -31,6 +33,24 @@ func (c client) settled(getenv func(string) string) (client, error) {
 	c.keys = []string{"model_providers/" + name + "/base_url=$URL/v1"}
 	return c, nil
 }
+
+// proxyOf is the address of the proxy that agents were set up for; the usual one if none was.
+func proxyOf(p *term.Console) string {
+	for _, c := range clients {
+		undo, err := undoFile(p, c.name)
+		if err != nil {
+			break
+		}
+		for _, v := range clientconfig.Values(undo) {
+			if m := proxyPattern.FindStringSubmatch(v); m != nil {
+				return m[1]
+			}
+		}
+	}
+	return proxyAddress
+}
+
+var proxyPattern = regexp.MustCompile(`http://([^/\s"',\\]+)`)
 
 // isLogin reports whether Codex is logged in with an account rather than with a key.
 func isLogin(auth string) bool {

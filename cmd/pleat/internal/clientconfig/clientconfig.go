@@ -371,6 +371,16 @@ func open(path, undo string) (*Edit, error) {
 	return e, err
 }
 
+// Values are what the change that a record is of has set, as written; none if there is no record.
+func Values(undo string) (list []string) {
+	if r, err := readRecord(undo); err == nil {
+		for _, s := range r.Steps {
+			list = append(append(list, s.Value), s.Members...)
+		}
+	}
+	return list
+}
+
 func readRecord(path string) (*record, error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
