@@ -92,6 +92,8 @@ type statsJSON struct {
 	Bytes   int64              `json:"bytes"` // of the file or database
 	Tenants []store.TenantSize `json:"tenants"`
 	Tables  []store.TableSize  `json:"tables"` // largest first
+
+	own int // sessions that no list has
 }
 
 type storeOptions struct {
@@ -186,7 +188,9 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 	if err != nil {
 		return err
 	}
+	own := -len(list)
 	for i := range tenants { // as every list counts them: without bills and handoffs
+		own += tenants[i].Sessions
 		tenants[i].Sessions = 0
 		for _, s := range list {
 			if s.Key.Tenant == tenants[i].Tenant {
@@ -196,7 +200,7 @@ func (o *storeOptions) stats(ctx context.Context, p *term.Console, _ []string) e
 	}
 	return p.Output(o.json, &statsJSON{
 		about, sizes.Bytes, append([]store.TenantSize{}, tenants...),
-		append([]store.TableSize{}, sizes.Tables...),
+		append([]store.TableSize{}, sizes.Tables...), own,
 	})
 }
 
@@ -224,6 +228,10 @@ func (s *statsJSON) Print(p *term.Page) {
 		add(all, all.Tenant)
 	}
 	p.Table(rows)
+	if s.own > 0 {
+		p.Hang("", fmt.Sprintf("Entries and sizes are with %s that pleat keeps for itself: folded copies, handoffs, the "+
+			"proxy's bill.", term.Plural(s.own, "session")))
+	}
 	p.Line("")
 	rows = [][]string{{"TABLE", "ROWS", "DATA", "INDEXES"}}
 	for _, t := range s.Tables {

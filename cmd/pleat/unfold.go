@@ -282,8 +282,7 @@ func askSessions(
 	case len(list) == 1:
 		return found, missing
 	}
-	return found, fmt.Errorf("unfold %q: none of the store's %s has it: %w", req.Handle, term.Plural(len(list), "session"),
-		store.ErrNotFound)
+	return found, fmt.Errorf("unfold %q: nothing in the store has it: %w", req.Handle, store.ErrNotFound)
 }
 
 func (u foundHandle) print(p *term.Console, f *unfoldFlags) error {

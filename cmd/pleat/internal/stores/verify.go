@@ -19,6 +19,8 @@ type Verified struct {
 	Bytes    int64    `json:"bytes"`
 	Folds    int      `json:"folds"`
 	Damage   []Damage `json:"damage"`
+
+	own int // of the sessions, those that no list has
 }
 
 // Damage is one thing that is not as it was stored.
@@ -48,6 +50,11 @@ func Verify(ctx context.Context, p *term.Console, st Store, tenant string) (*Ver
 	if err != nil {
 		return nil, err
 	}
+	talks, err := library.Conversations(ctx, st, tenant)
+	if err != nil {
+		return nil, err
+	}
+	v.own = len(list) - len(talks)
 	hashed := len(v.Damage)
 	for i, info := range list {
 		tell.Share(i, len(list), "unfolding sessions")
@@ -125,7 +132,11 @@ func (v *Verified) Print(p *term.Page) {
 	for _, d := range v.Damage {
 		p.Line("%s", d)
 	}
-	p.Line("%s, %s, %s hashed; %s unfolded exactly.", term.Plural(v.Sessions, "session"), EntryCount(v.Entries),
+	sessions := term.Plural(v.Sessions-v.own, "session")
+	if v.own > 0 {
+		sessions += fmt.Sprintf(" and %s that pleat keeps for itself", term.Thousands(v.own))
+	}
+	p.Line("%s, %s, %s hashed; %s unfolded exactly.", sessions, EntryCount(v.Entries),
 		term.ByteSize(v.Bytes), term.Plural(v.Folds, "fold"))
 }
 
