@@ -266,7 +266,10 @@ func TestMoneyPerDay(t *testing.T) {
 		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "made up"},
 	}}
 	settle(t, h)
-	got := get(h, "/").Body.String()
+	if got := get(h, "/").Body.String(); !strings.Contains(got, "<b>90 days</b>") {
+		t.Error("the chart does not go over the days in which most was spent")
+	}
+	got := get(h, "/?days=30").Body.String()
 	for _, want := range []string{
 		`<th scope="row">2026-03-04</th><td class="num">1</td>`, // a session counts on the day of its last request
 		`<td class="num">–</td><td class="num">$1.50</td>`,
@@ -289,11 +292,15 @@ func TestSumsOfAllDays(t *testing.T) {
 	h.o.Now = func() time.Time { return now }
 	h.o.Library = spender{h.o.Library, []library.Spent{
 		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "rehearsal-shop-2", Stored: true},
+		{Request: library.Request{Time: now}, ID: "rehearsal-shop-1", Stored: true},
 	}}
 	settle(t, h)
 	got := get(h, "/").Body.String()
 	if n := strings.Count(got, `data-l="spent">$64.00</td>`); n != 3 {
 		t.Errorf("%d of agent, project and session say what was spent:\n%s", n, got)
+	}
+	if strings.Contains(got, "without a known price") {
+		t.Error("what a program that plays a model would cost is missed")
 	}
 	for _, want := range []string{"<b>90 days</b>", "1 earlier run</summary>", ">pleat demo</td>"} {
 		if strings.Count(got, want) != 1 {

@@ -62,8 +62,11 @@ func (l leverRow) Share() share { return share{Tokens: l.Before - l.After, Of: l
 
 // askedOf reads the form. A budget that it leaves open is where the session's own window
 // forces folding, if the session came so far.
-func askedOf(r *http.Request, rep pleat.Report) (asked, planPage) {
+func askedOf(r *http.Request, rep pleat.Report, own library.Window) (asked, planPage) {
 	q, whole, lim := r.URL.Query(), rep.Whole, rep.Snapshot.Limits
+	if own.Size > 0 { // of the model's window
+		lim.Red, lim.Window = int(int64(lim.Red)*int64(own.Size)/int64(max(lim.Window, 1))), own.Size
+	}
 	p := planPage{Policies: policy.All(), Most: roomAbove(max(whole, 2000))}
 	p.Step = max(roomAbove(p.Most/200), 100)
 	p.Least = (1000 + p.Step - 1) / p.Step * p.Step // the slider goes in steps from here
@@ -93,7 +96,11 @@ func askedOf(r *http.Request, rep pleat.Report) (asked, planPage) {
 }
 
 func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
-	a, p := askedOf(r, s.Report())
+	own, err := h.own(r.Context(), f, s)
+	if err != nil {
+		return err
+	}
+	a, p := askedOf(r, s.Report(), own)
 	out, err := h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget)
 	p.Outcome = out
 	f.Title, f.Body, f.Live = "Plan", p, "" // a plan stays as it was asked for
@@ -117,9 +124,12 @@ type compareRow struct {
 }
 
 func (h *Handler) compare(r *http.Request, f *frame, s *pleat.Session) error {
-	a, p := askedOf(r, s.Report())
+	own, err := h.own(r.Context(), f, s)
+	if err != nil {
+		return err
+	}
+	a, p := askedOf(r, s.Report(), own)
 	c := comparison{planPage: p}
-	var err error
 	if c.A, err = h.outcome(r.Context(), f.Item, s, a.Policy, a.Budget); err != nil {
 		return err
 	}

@@ -91,11 +91,8 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds), Parts: partsOf(parts),
 	}
 	var err error
-	if f.Item.File != "" && len(rep.Epochs) == 0 {
-		count := func(i int) int { return s.Tokens(i, i+1) }
-		if p.Agent, err = h.o.Library.Window(r.Context(), *f.Item, count); err != nil {
-			return err
-		}
+	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
+		return err
 	}
 	h.mu.Lock()
 	h.sizes[f.Item.ID] = size{f.Item.Modified, p.Whole}
@@ -122,6 +119,14 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	p.Folds, p.Pager = foldRows(folds, s), pg
 	f.Title, f.Body = "Session", p
 	return nil
+}
+
+// own is the window of the agent that left the session's file, if pleat did not fold it.
+func (h *Handler) own(ctx context.Context, f *frame, s *pleat.Session) (library.Window, error) {
+	if f.Item.File == "" || len(s.Report().Epochs) > 0 {
+		return library.Window{}, nil
+	}
+	return h.o.Library.Window(ctx, *f.Item, func(i int) int { return s.Tokens(i, i+1) })
 }
 
 // Saved is how many tokens of the session the window does not hold.

@@ -169,11 +169,15 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 var spans = []int{30, 90, 365}
 
 // over sums up the newest days, oldest first: those that were asked for, or else the fewest in
-// which something was spent or, if nothing ever was, in which there were sessions.
+// which most was spent or, if nothing ever was, in which there were sessions.
 func (s *sums) over(asked int, now time.Time) (list []sum) {
 	for _, n := range spans {
 		list = s.days(n, now)
-		busy := slices.ContainsFunc(list, func(d sum) bool { return d.USD > 0 || s.All.USD == 0 && d.Sessions > 0 })
+		spent, sessions := 0.0, 0
+		for _, d := range list {
+			spent, sessions = spent+d.USD, sessions+d.Sessions
+		}
+		busy := spent > s.All.USD/2 || s.All.USD == 0 && sessions > 0
 		if n == asked || busy && !slices.Contains(spans, asked) {
 			break
 		}
@@ -235,7 +239,7 @@ func (s *sum) spend(r library.Spent) {
 	if r.Stored {
 		s.Through += r.USD
 	}
-	if r.USD == 0 {
+	if r.USD == 0 && !(r.Stored && strings.HasPrefix(r.ID, rehearsals)) {
 		s.Unpriced++
 	}
 }
