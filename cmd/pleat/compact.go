@@ -180,7 +180,7 @@ func planOf(r *sessionfile.Folded, all bool) *planJSON {
 }
 
 // notStored says what can be done with the handles of folds that were not stored.
-const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches ` +
+const notStored = `Nothing is stored. "pleat unfold HANDLE --in FILE" gives back single blocks; longer stretches (–) ` +
 	`have handles after "pleat compact FILE".`
 
 // planRows is the number of folds listed without --all.
@@ -228,9 +228,15 @@ func printLevers(p *term.Page, shares []library.LeverShare) {
 	}
 }
 
-// printFolds prints a table of folds; whats describes single blocks.
+// printFolds prints a table of folds that were not stored; whats describes single blocks.
 func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
-	width := max(term.Widest(folds, func(f *fold.Fold) string { return f.Handle }), len("handle"))
+	handle := func(f *fold.Fold) string {
+		if f.Block < 0 {
+			return "–"
+		}
+		return f.Handle
+	}
+	width := max(term.Widest(folds, handle), len("handle"))
 	row := func(lever, where, before, after, handle string) string {
 		where, handle = term.Pad(where, 11), term.Pad(handle, width)
 		return fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, lever, where, before, after, handle)
@@ -241,7 +247,7 @@ func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[trans
 		if f.Block >= 0 || f.End == f.Start+1 {
 			where = fmt.Sprint(f.Start + 1)
 		}
-		line := row(f.Lever, where, term.Thousands(f.Before), term.Thousands(f.After), f.Handle)
+		line := row(f.Lever, where, term.Thousands(f.Before), term.Thousands(f.After), handle(f))
 		why := term.OneLine(f.Reason)
 		if what := term.OneLine(whats[transcript.BlockRef{Message: f.Start, Block: f.Block}]); what != "" {
 			if why += ": "; strings.HasPrefix(why, "old result") {

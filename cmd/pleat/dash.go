@@ -74,6 +74,7 @@ func serveDash(ctx context.Context, p *term.Console, st library.Store, tenant, l
 	address := fmt.Sprintf("http://%s/", l.Addr())
 	p.Printf("%s\n", address)
 	if open {
+		p.Note("If no browser opens, open that address yourself.\n")
 		if err := openBrowser(address); err != nil {
 			p.Note("pleat: no browser could be opened: %v\n", err)
 		}

@@ -215,7 +215,7 @@ func spaced(n int) string {
 // rehearsal compares what a run says at its end with what is said of it later.
 func (d doors) rehearsal() {
 	out := d.run("demo", "--session", "demo")
-	whole := d.number(out, `the conversation has ([0-9,]+) tokens`)
+	whole := d.number(out, `the conversation has ([0-9,]+) tokens with`)
 	shown := d.number(out, `the last request showed ([0-9,]+) of them`)
 	window := d.number(out, `The window holds ([0-9,]+)`)
 	if want := "the model sees " + term.Short(shown) + " of " + term.Short(whole) + " tokens"; !strings.Contains(d.run("browse", "demo"), want) {

@@ -162,6 +162,8 @@ func taken(p *term.Console, edit *clientconfig.Edit) error {
 		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
 	case edit.Diff() == "":
 		p.Printf("%s has nothing of it any more.\n", edit.Path)
+	case edit.After == nil:
+		p.Printf("%s is deleted; it was not there before.\n", edit.Path)
 	case edit.Exact:
 		p.Printf("%s is as it was before.\n", edit.Path)
 	default:

@@ -164,13 +164,13 @@ func (j *replayedJSON) price(m model.Model, sent model.Usage, with, whole input)
 
 func (j *replayedJSON) Print(p *term.Page) {
 	p.Head("With the proxy", "about, by replay in a window of "+term.Short(j.Window)+" tokens")
-	p.Hang("  ", fmt.Sprintf("%s of %s under its policy; answers are not counted", term.Plural(j.Requests, "request"),
+	p.Hang("  ", fmt.Sprintf("%s of %s under its policy; answers are not counted. With a minus, pleat costs less", term.Plural(j.Requests, "request"),
 		term.Plural(j.Sessions, "session")))
-	p.Line("%s", p.Dim(fmt.Sprintf("  %-20s%7s%7s%9s%9s%6s", "against", "tokens", "with", "USD", "with", "ratio")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-20s%7s%7s%9s%9s%6s", "against", "tokens", "pleat", "USD", "pleat", "cost")))
 	row := func(name string, tokens int, usd float64) {
 		ratio := "–"
 		if usd > 0 {
-			ratio = fmt.Sprintf("%.2f", j.USDWith/usd)
+			ratio = fmt.Sprintf("%+.0f%%", (j.USDWith/usd-1)*100)
 		}
 		p.Line("  %-20s%7s%7s%9s%9s%6s", name, term.Short(tokens), term.Short(j.Would), term.Cents(usd),
 			term.Cents(j.USDWith), ratio)

@@ -77,7 +77,7 @@ func (s Shorten) message(ctx context.Context, d *fold.Draft, i, most, keep int) 
 		} else {
 			words = userwords.Shorten(words, how, func(s string) bool { return d.Count(s) <= keep })
 		}
-		if f := d.FoldBlock(ref, s, "a text of more than its share", words); f != nil {
+		if f := d.FoldBlock(ref, s, "a text that takes too much of the view", words); f != nil {
 			f.Final = true
 		}
 	}

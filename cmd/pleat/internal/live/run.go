@@ -439,12 +439,13 @@ func (r *running) closing(res agent.Result) {
 		}
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
-		line += fmt.Sprintf("; the conversation has %s tokens, the last request showed %s of them; the rest can be recalled",
+		line += fmt.Sprintf("; the conversation has %s tokens with its system prompt and tools, the last request showed "+
+			"%s of them; the rest can be recalled",
 			term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
-		r.p.Printf("%s%s", r.play.without(), r.play.seen())
+		r.p.Printf("%s%sNext: pleat sessions\n", r.play.without(), r.play.seen())
 	}
 }
 

@@ -94,6 +94,9 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 		return nil, err
 	}
 	f.Model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.Model, f.Info.Model))
+	if f.Info.Format == stored && flags.Model == "" { // counted as it was when it was made
+		f.Model.Tokenizer = library.Info{Model: f.Info.Model}.Look().Model.Tokenizer
+	}
 	if f.kept != nil {
 		f.Close() // nothing more is read
 	}

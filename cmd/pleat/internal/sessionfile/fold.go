@@ -107,7 +107,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	}
 	if r.view, err = r.Session.View(ctx, pleat.Turn{}); err != nil {
 		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
-			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
+			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total()+1)
 		}
 		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.Name, term.Thousands(r.budget), err)
 	}

@@ -37,6 +37,10 @@ func (p *Console) screenOf(w io.Writer) Screen {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
 			s.Width = n
 		}
+	} else if f, ok := terminalFile(p.Stderr); ok { // a pipe that may end on it
+		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
+			s.Width = min(n, s.Width)
+		}
 	}
 	s.Width = min(max(s.Width, 40), 160)
 	return s
