@@ -124,12 +124,12 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 		return meeting{}, nil
 	}
 	s.synced = append(s.synced, make([]uint64, max(n-len(s.synced), 0))...)
-	same := s.sameUpTo(h, s.st.SameIDs)
+	same := s.sameUpTo(h, false)
 	if same < n {
 		if known := s.slid(h, same); known > 0 {
 			return meeting{known, n, 0}, nil
 		}
-		same = s.sameUpTo(h, s.st.SameOpenIDs)
+		same = s.sameUpTo(h, true)
 	}
 	if same == n {
 		return meeting{h.heads + n - heads, n, 0}, nil
@@ -146,25 +146,30 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 }
 
 // sameUpTo returns the first message that is not the same in the session and in the history,
-// both without their system messages at the beginning. If two were the same last time, a
-// quick look is enough to see it again.
-func (s *Session) sameUpTo(h *handed, ids func(i int, m Message) bool) int {
+// both without their system messages at the beginning. If open, the ids of calls count only
+// while they wait for a result. If two were the same last time, a quick look is enough to see
+// it again.
+func (s *Session) sameUpTo(h *handed, open bool) int {
 	i := s.st.Facts().Prompt()
 	for j := h.heads; i < s.st.Len() && j < len(h.msgs); i, j = i+1, j+1 {
-		if look := h.glance(j); s.synced[i] != look {
-			if !s.st.Says(i, h.said(j)) {
-				break
-			}
-			s.synced[i] = look
+		look := h.glance(j)
+		if s.synced[i] == look {
+			continue
 		}
-		if !ids(i, h.msgs[j]) {
+		if !s.st.Says(i, h.said(j)) {
+			break
+		}
+		if s.st.SameIDs(i, h.msgs[j]) {
+			s.synced[i] = look
+		} else if !open || !s.st.SameOpenIDs(i, h.msgs[j]) {
 			break
 		}
 	}
 	return i
 }
 
-// glance is a hash of all that tells message i from others. It is good for this process.
+// glance is a hash of all that tells message i from others, with its ids. It is good for this
+// process.
 func (h *handed) glance(i int) uint64 {
 	var sum maphash.Hash
 	sum.SetSeed(glanceSeed)
@@ -174,9 +179,11 @@ func (h *handed) glance(i int) uint64 {
 		maphash.WriteComparable(&sum, b.Kind())
 		switch b := b.(type) {
 		case transcript.ToolCall:
+			maphash.WriteComparable(&sum, b.ID)
 			maphash.WriteComparable(&sum, b.Name)
 			maphash.WriteComparable(&sum, b.Input)
 		case transcript.ToolResult:
+			maphash.WriteComparable(&sum, b.CallID)
 			for _, p := range b.Parts.All() {
 				maphash.WriteComparable(&sum, p.Kind())
 				if t, ok := p.(transcript.Text); ok {
