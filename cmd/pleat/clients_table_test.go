@@ -95,11 +95,12 @@ how often the client asked for a summary, and how many requests had no answer, i
 an error, no request was illegal, every request of a conversation had the recall tools, what was recalled was exact, no result was folded
 before the model had seen it, and the client did not compact by itself, but where that is the scenario. Empty: not driven, or the client
 cannot do it. The server takes the thinking of Anthropic's newest models only behind what it was made behind, and else refuses the request.
+Where a scenario says nothing else, there are 10 calls of 24 KB in a window of 60,000 tokens.
 
 Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
 sometimes says on a busy machine that a command had no output (1 and 3 times in 10 commands without the proxy); the model then asks again,
-which does not count as a failure. Cells that failed for that before it was so, and those of a server that bound thinking of models that do
-not, were driven again. Of pi there are newer versions, which need a package that the registry does not have.
+which does not count as a failure. Cells that failed for that before, or because the server bound thinking of models that do not, were
+driven again. Newer versions of pi need a package that the registry does not have.
 
 `
 

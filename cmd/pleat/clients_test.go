@@ -35,7 +35,7 @@ type clientScenario struct {
 
 var clientScenarios = []clientScenario{
 	{
-		name: "60k", what: "10 calls of 24 KB, window 60,000; the model recalls a result, beside a call of the client's " +
+		name: "60k", what: "the model recalls a result, beside a call of the client's " +
 			"tool", any: true, short: true,
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Beside: true}, window: 60_000, most: 11,
 	},
@@ -56,7 +56,7 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 8, Bytes: 24_000, FailAt: 4, Fail: "400"}, most: 9, fails: 1,
 	},
 	{
-		name: "recall-429", what: "10 calls of 24 KB, window 60,000; the model recalls a result, and the server answers the " +
+		name: "recall-429", what: "the model recalls a result, and the server answers the " +
 			"request with it with 429 at first", any: true,
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "429"}, window: 60_000,
 		most: 11, fails: 1,
@@ -92,7 +92,7 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 8, Bytes: 24_000, AgentAt: 3}, window: 60_000, needs: upstream.Agent,
 	},
 	{
-		name: "continue", what: "10 calls of 24 KB, window 60,000; after the 5th the client ends, and is started with " +
+		name: "continue", what: "after the 5th the client ends, and is started with " +
 			"--continue; then the model recalls a result",
 		script: upstream.Options{
 			Calls: 10, Bytes: 24_000, PauseAt: 5,
@@ -100,12 +100,12 @@ var clientScenarios = []clientScenario{
 		}, window: 60_000, most: 12, needs: upstream.Continue,
 	},
 	{
-		name: "killed", what: "10 calls of 24 KB, window 60,000; the proxy gets kill -9 during a request and after an " +
+		name: "killed", what: "the proxy gets kill -9 during a request and after an " +
 			"answer, and is started anew; then the model recalls a result", short: true,
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 9}, window: 60_000, most: 12, front: killedFront,
 	},
 	{
-		name: "two-proxies", what: "10 calls of 24 KB, window 60,000; two proxies on one store answer in turn; the model " +
+		name: "two-proxies", what: "two proxies on one store answer in turn; the model " +
 			"recalls a result",
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7}, window: 60_000, most: 11, front: turnFront,
 	},

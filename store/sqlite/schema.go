@@ -22,7 +22,17 @@ const schemaVersion = 3
 //
 // Two indexes serve each lookup that must not miss anything (session_name and session_hash,
 // entry_find1 and entry_find2): they are on different pages, so damage to one of them shows
-// as a disagreement. docs/format.md explains every column.
+// as a disagreement. docs/format.md has checksums, compression, encryption and texts.
+//
+// In session, id is never reused; tenant and name are the key; hash is SHA-256 over "key", tenant,
+// name; head is the number of the newest entry, newest its id; kinds has for each kind, sorted, the
+// kind and the number of its newest entry; bytes is the size of the bodies of all entries,
+// uncompressed; first and last are times.
+//
+// In entry, id grows over all sessions; seq is the number in the session; prev is the number of the
+// previous entry of the same kind, or 0; size and body are size and SHA-256 of the body, 0 and NULL
+// without one; text is SHA-256 of the text; find1 and find2 are the first and second 8 bytes, as
+// signed big-endian integers, of SHA-256 over "find", tenant, kind, label.
 const schema = `
 CREATE TABLE session(
 	id INTEGER PRIMARY KEY AUTOINCREMENT,
