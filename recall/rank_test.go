@@ -84,7 +84,7 @@ func TestSearchRanksByStructure(t *testing.T) {
 			}
 		})
 	}
-	for query, want := range map[string]bool{`"giraffe enclosure"`: true, `"enclosure giraffe"`: false} {
+	for query, want := range map[string]bool{`"giraffe enclosure"`: true, `"enclosure giraffe"`: false, `"girafe enclosure"`: false} {
 		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{query}, Strict: true})
 		if err != nil || len(res.Answers[0].Hits) > 0 != want {
 			t.Errorf("%s: %v: %s", query, err, res.Text())

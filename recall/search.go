@@ -142,7 +142,7 @@ const firstLines = 6
 // no reason to. A query that does not narrow finds nothing although the store has windows only
 // if these are echoes, such as the question that is being answered.
 func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
-	if !x.guesses() {
+	if x.r.Strict || !x.guesses() {
 		return "", nil
 	}
 	near, err := x.s.nearWords(ctx, x.words)

@@ -249,7 +249,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		}
 		look(info)
 	}
-	if len(j.Sessions) > 0 || !recall.Guesses(j.Query) { // they need not be opened
+	if len(j.Sessions) > 0 || j.req.Strict || !recall.Guesses(j.Query) { // they need not be opened
 		j.Searched += len(without)
 		without = nil
 	}

@@ -137,7 +137,8 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 }
 
 func (p *searchPage) request(query string) recall.SearchRequest {
-	return recall.SearchRequest{Queries: []string{query}, Hits: p.Most, Budget: -1}
+	quoted := strings.Contains(query, `"`)
+	return recall.SearchRequest{Queries: []string{query}, Strict: quoted, Hits: p.Most, Budget: -1}
 }
 
 // add adds what was found in a session, and says of places whether they are folded if any is.
