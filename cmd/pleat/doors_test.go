@@ -225,6 +225,7 @@ func (d doors) rehearsal() {
 	for _, want := range []string{
 		"In the window now</dt><dd>" + spaced(shown) + " <small>of " + spaced(window) + " tokens",
 		"Whole session</dt><dd>" + spaced(whole),
+		"messages: " + spaced(shown) + " at the end", // of the chart
 	} {
 		if !strings.Contains(page, want) {
 			d.Errorf("the page of the session has no %q", want)

@@ -187,11 +187,17 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 	now, next := headOf(s, rep), 0
 	all := now
+	stored := make(map[int]int) // by message: tokens of results that were stored as they came
+	for _, f := range s.Folds() {
+		if f.Lever == "spill" {
+			stored[f.Start] += f.Before - f.After
+		}
+	}
 	shown, whole = []point{{0, now}}, []point{{0, all}}
 	for i := range rep.Messages + 1 {
 		if i > 0 {
 			n := s.Tokens(i-1, i)
-			now, all = now+n, all+n
+			now, all = now+n-stored[i-1], all+n
 			shown, whole = append(shown, point{i, now}), append(whole, point{i, all})
 		}
 		for ; next < len(rep.Epochs) && rep.Epochs[next].Messages <= i; next++ {
