@@ -154,6 +154,9 @@ func (s proxyStatus) Print(p *term.Page) {
 func billed(t proxy.Tally, last fold.Trigger) []string {
 	folded := foldedTimes(t.Epochs)
 	if why := library.Triggers[last]; why != "" && t.Epochs > 0 {
+		if t.Epochs > 1 {
+			why = "last: " + why
+		}
 		folded += " (" + why + ")"
 	}
 	out := []string{term.Plural(t.Requests, "request"), folded}

@@ -173,8 +173,8 @@ func (j *sessionsJSON) Print(p *term.Page) {
 		return
 	}
 	p.Line("")
-	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. Names are in front of "+
-		"the files; \"last\" is the newest session.")
+	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. "+
+		"Names are in front of the files; \"last\" is the newest. \"pleat store list\" has what went through pleat.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "

@@ -445,7 +445,8 @@ func (r *running) closing(res agent.Result) {
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
-		r.p.Printf("%s%sNext: pleat sessions\n", r.play.without(), r.play.seen())
+		r.p.Printf("%s%sNext: pleat show %s, and pleat sessions for what your agents did\n",
+			r.play.without(), r.play.seen(), rep.Session)
 	}
 }
 
