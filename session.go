@@ -41,7 +41,9 @@ type Options struct {
 	// openai.Chat and openai.Responses make one. Zero: there is no wire.
 	Wire model.Wire
 
-	System string       // the system prompt, counted once and never touched
+	// System is the system prompt, which counts and is never touched; empty if the messages
+	// begin with it.
+	System string
 	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 

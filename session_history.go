@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -28,7 +29,9 @@ import (
 // begin with those of the newest history, however many it has.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, for
-// programs that store a view back. Its oldest messages may be missing, or those behind the
+// programs that store a view back. They store the session's Key beside it, and open that one:
+// another does not know the views of its forks. Results of one answer are compared in their
+// order. The history's oldest messages may be missing, or those behind the
 // first question, as long as it has the two newest of the session, with their ids. Where those
 // repeat others word for word, and have no ids to tell them apart, as many as possible are
 // taken for known: such a program should hand over all of its history. A history that has
@@ -228,7 +231,8 @@ func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err e
 	} else if m.upTo >= s.st.EpochSeq {
 		best = m
 	}
-	for _, d := range slices.Backward(s.st.History) {
+	before := []epoch.Data{{}} // the first epoch: only results that were too large are folded
+	for _, d := range slices.Backward(append(before, s.st.History...)) {
 		in, err := s.st.ShownIn(d)
 		if err != nil {
 			return meeting{}, err

@@ -8,6 +8,33 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
+// TestSyncSpilledView: a view from before the first epoch has stubs of large results. It is known
+// when an epoch opens before it is handed over, and later.
+func TestSyncSpilledView(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 20_000}, Tools: pleat.RecallTools()})
+	var h []pleat.Message
+	for n := 2; n <= 8; n += 2 {
+		s = mustSync(t, s, append(h, turns(5, 36_000)[n-2:n]...))
+		h = view(t, s)
+	}
+	if _, err := s.Refused(t.Context(), nil); err != nil || s.Snapshot().Epoch == 0 {
+		t.Fatal(s.Snapshot().Epoch, err)
+	}
+	n, was := s.Len(), h[:len(h):len(h)]
+	if next := mustSync(t, s, append(was, pleat.Assistant(pleat.Say("Done.")), pleat.User("Again."))); next != s {
+		t.Errorf("it goes on in %s", next.Key())
+	}
+	fork := mustSync(t, s, append(was, pleat.Assistant(pleat.Say("No.")), pleat.User("Never.")))
+	if fork == s || fork.Len() != n+2 {
+		t.Fatalf("another way goes on in %s with %d messages, it was shown of %d", fork.Key(), fork.Len(), n)
+	}
+	for _, f := range fork.Folds() {
+		if _, err := fork.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestSyncOldView hands over views of earlier epochs, with other messages behind them or with
 // those that the session has.
 func TestSyncOldView(t *testing.T) {
