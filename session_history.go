@@ -132,7 +132,7 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 		if known := s.slid(h, same); known > 0 {
 			return meeting{known, n, 0}, nil
 		}
-		same = s.sameUpTo(h, true)
+		same = s.wholeCalls(h, s.sameUpTo(h, true))
 	}
 	if same == n {
 		return meeting{h.heads + n - heads, n, 0}, nil
@@ -146,6 +146,24 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 		return m, err
 	}
 	return apart, nil
+}
+
+// wholeCalls moves a place where the session and the history part back to the beginning of its
+// round, if calls of the round have other ids in the history: in a fork they would wait for
+// results under the old ones.
+func (s *Session) wholeCalls(h *handed, same int) int {
+	shift := h.heads - s.st.Facts().Prompt()
+	for _, r := range slices.Backward(s.st.Rounds()) {
+		if r.End <= same {
+			break
+		}
+		for i := r.Start; i < same; i++ {
+			if !s.st.SameIDs(i, h.msgs[i+shift]) {
+				return r.Start
+			}
+		}
+	}
+	return same
 }
 
 // sameUpTo returns the first message that is not the same in the session and in the history,
@@ -292,7 +310,7 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	s.mu.Lock()
 	o := s.o
 	s.mu.Unlock()
-	for try := 0; ; try++ {
+	for try := range mostForks {
 		key := s.key
 		key.Session = h.forkName(key.Session, min(m.history+1, len(h.msgs)), try)
 		err := Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
@@ -317,7 +335,11 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 			return next, err
 		}
 	}
+	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.said, mostForks)
 }
+
+// mostForks is how many names of forks are tried for a history.
+const mostForks = 1000
 
 // forkName is the name of the fork of a session, or of one of its forks, for the first n
 // messages, up to the first that the session does not have. A fork that has gone on otherwise

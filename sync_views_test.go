@@ -2,6 +2,7 @@ package pleat_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -109,5 +110,35 @@ func TestSyncTrimmed(t *testing.T) {
 		if next := mustSync(t, s, edited); next == s || next.Len() != len(edited) {
 			t.Errorf("messages taken out go on in %s", next.Key())
 		}
+	}
+}
+
+// TestSyncRepeatedCall: a call that is made again under another id, with another result, or one
+// that is left out of the middle, forks where its round begins.
+func TestSyncRepeatedCall(t *testing.T) {
+	task := pleat.User("What time is it?")
+	date := func(id, result string) []pleat.Message {
+		return []pleat.Message{
+			pleat.Assistant(pleat.Call(id, "shell", `{"command":"date"}`)), pleat.Results(pleat.Result(id, result)),
+		}
+	}
+	history := func(rounds ...[]pleat.Message) []pleat.Message {
+		return append([]pleat.Message{task}, slices.Concat(rounds...)...)
+	}
+	for name, c := range map[string]struct{ first, then []pleat.Message }{
+		"again":    {history(date("a", "10:00")), history(date("b", "10:01"))},
+		"left out": {history(date("a", "1"), date("b", "2"), date("c", "3")), history(date("a", "1"), date("c", "3"))},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := store.NewMemory()
+			s := mustSync(t, open(t, st, nil), c.first)
+			fork := mustSync(t, s, c.then)
+			if v := view(t, fork); fork == s || len(v) != len(c.then) || len(fork.Violations()) > 0 {
+				t.Errorf("%s with %d messages: %v", fork.Key(), len(v), fork.Violations())
+			}
+			if next := mustSync(t, fork, append(c.then, pleat.Assistant(pleat.Say("Late.")))); next != fork {
+				t.Errorf("it goes on in %s", next.Key())
+			}
+		})
 	}
 }
