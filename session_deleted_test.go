@@ -36,6 +36,29 @@ func TestDeleted(t *testing.T) {
 	}
 }
 
+// TestDeletedOutOfMemory: what was deleted cannot be read back, and nothing stands in for it.
+func TestDeletedOutOfMemory(t *testing.T) {
+	for _, successor := range [][]pleat.Message{nil, turns(30, 90)} {
+		st := store.NewMemory()
+		s := mustSync(t, open(t, st, &pleat.Options{Budget: pleat.Budget{Window: 8_000}}), turns(12, 1_500))
+		s.Shrink(0)
+		if err := st.Forget(t.Context(), s.Key()); err != nil {
+			t.Fatal(err)
+		}
+		if successor != nil {
+			mustSync(t, open(t, st, nil), successor)
+		}
+		_, planned := s.Plan(t.Context(), "")
+		_, compacted := s.Compact(t.Context(), "")
+		_, shown := s.Messages(t.Context())
+		for _, err := range []error{planned, compacted, shown} {
+			if !errors.Is(err, pleat.ErrNotFound) {
+				t.Errorf("%d messages of another session: %v", len(successor), err)
+			}
+		}
+	}
+}
+
 // crowded is a store in which somebody else writes before the first appends.
 type crowded struct {
 	*store.Memory

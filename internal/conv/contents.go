@@ -133,11 +133,16 @@ func (c *Contents) load(ctx context.Context, i int) (transcript.Message, error) 
 		return transcript.Message{}, fmt.Errorf("read message %d: %w", i+1, err)
 	}
 	var shapes []BlockShape
+	gone := true // the session was deleted, or another one has its name
 	for e, err := range c.store.Scan(ctx, c.key, k.seq) {
+		gone = err == nil && e.BodyHash != k.body
 		if d, bad := ReadMessageData(e.Data); err == nil && bad == nil {
 			shapes = d.Blocks
 		}
 		break
+	}
+	if gone {
+		return transcript.Message{}, fmt.Errorf("read message %d: %w", i+1, store.ErrNotFound)
 	}
 	return StandIn(form, shapes), nil
 }
