@@ -200,11 +200,15 @@ and is in the store: "pleat browse SESSION" shows it.`,
 	f := stores.Declare(c.Flags())
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+			info, err := stores.Find(ctx, st, f, args[0])
+			if err != nil {
+				return err
+			}
 			lib := library.New(library.Options{Store: st, Tenant: f.Tenant})
 			defer lib.Close()
-			page, _, err := lib.KeptPage(ctx, args[0])
+			page, _, err := lib.KeptPage(ctx, info.Key.Session)
 			if err == nil && page == "" {
-				err = fmt.Errorf("session %s has no page: no agent has compacted it with pleat inside", args[0])
+				err = fmt.Errorf("session %s has no page: no agent has compacted it with pleat inside", info.Key.Session)
 			}
 			if err == nil {
 				p.Printf("%s\n", term.Visible(page))
