@@ -31,12 +31,11 @@ import (
 // The history may begin with what the session shows now, or showed in an earlier epoch, for
 // programs that store a view back. They store the session's Key beside it, and open that one:
 // another does not know the views of its forks. Results of one answer are compared in their
-// order. The history's oldest messages may be missing, or those behind the
-// first question, as long as it has the two newest of the session, with their ids. Where those
-// repeat others word for word, and have no ids to tell them apart, as many as possible are
-// taken for known: such a program should hand over all of its history. A history that has
-// nothing of the session, such as the newest question alone, is another conversation; an empty
-// one is an error.
+// order. The history's oldest messages may be missing, or those behind the first question, as
+// long as it has the two newest of the session, with their ids. Where those repeat others word
+// for word, and have no ids to tell them apart, as many as possible are taken for known: such
+// a program should hand over all of its history. A history that has nothing of the session,
+// such as the newest question alone, is another conversation; an empty one is an error.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	for i, m := range history {
 		if err := checkBlocks(m.Blocks()); err != nil {

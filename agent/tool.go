@@ -95,8 +95,7 @@ type Call struct {
 
 // Decode reads the arguments into a struct. Its error is written for the model.
 func (c Call) Decode(args any) error {
-	input := c.Input
-	input = cmp.Or(input, "{}")
+	input := cmp.Or(c.Input, "{}")
 	if err := json.Unmarshal([]byte(input), args); err != nil {
 		return fmt.Errorf("read the arguments of %s: %w (they must be one JSON object as the tool's schema says)",
 			c.Name, err)

@@ -169,7 +169,7 @@ func tooMuch() string {
 func TestClientsInsideLate(t *testing.T) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" || testing.Short() {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages, or -short: .ci/long drives it")
 	}
 	t.Parallel()
 	r := newInside(t, dir, "qwen", 24)
@@ -189,7 +189,7 @@ var viewStub = regexp.MustCompile(`unfold\(\\"([0-9a-z]{8})\\", session: \\"([a-
 func TestClientsInsideView(t *testing.T) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" || testing.Short() {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
+		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages, or -short: .ci/long drives it")
 	}
 	t.Parallel()
 	r := newInside(t, dir, "opencode-messages", 14)
