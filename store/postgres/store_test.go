@@ -20,12 +20,15 @@ func TestConformance(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	storetest.Test(t,
 		func(t *testing.T) store.Store { return open(t, url, nil) },
-		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return open(t, url, nil)
-		}})
+		&storetest.Options{
+			Reopen: func(t *testing.T, store store.Store) store.Store {
+				if err := store.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return open(t, url, nil)
+			},
+			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, url, nil) },
+		})
 }
 
 // TestIndexOnSearch: nothing is indexed until somebody searches.

@@ -27,10 +27,13 @@ func TestConformance(t *testing.T) {
 			path = filepath.Join(t.TempDir(), "store.db")
 			return open(t, path)
 		},
-		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
-			return open(t, path)
-		}})
+		&storetest.Options{
+			Reopen: func(t *testing.T, store store.Store) store.Store {
+				if err := store.Close(); err != nil {
+					t.Fatal(err)
+				}
+				return open(t, path)
+			},
+			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, path) },
+		})
 }

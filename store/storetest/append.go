@@ -143,23 +143,34 @@ func (s *clause) bigBody() {
 }
 
 func (s *clause) oddBytes() {
-	for i, odd := range []string{
-		"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`,
-	} {
-		key := store.SessionKey{Tenant: s.Name() + odd, Session: odd}
-		all := []store.Entry{{
+	entry := func(odd string) (store.SessionKey, []store.Entry) {
+		return store.SessionKey{Tenant: s.Name() + odd, Session: odd}, []store.Entry{{
 			Kind: store.EntryKind(odd), Label: odd, Data: []byte(odd), Body: []byte(odd), Text: odd, Time: clock,
 		}}
+	}
+	names := []string{
+		"\x00", "a\x00b", "\xff\xfe", "'; DROP TABLE entry; --", "\u202e日本\n", strings.Repeat("x", 3000), `"*:^()`,
+	}
+	for _, odd := range names {
+		key, all := entry(odd)
 		s.append(key, 0, all...)
-		s.check(key, all)
-		if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
-			s.Errorf("Scan of kind %q: %d entries, want 1", odd, len(got))
+	}
+	check := func() {
+		s.Helper()
+		for _, odd := range names {
+			key, all := entry(odd)
+			s.check(key, all)
+			if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
+				s.Errorf("Scan of kind %q: %d entries, want 1", odd, len(got))
+			}
+			s.checkFound(key.Tenant, store.EntryKind(odd), []string{odd}, store.Found{Key: key, Entry: asStored(all)[0]})
+			s.checkListed(key)
 		}
-		found, err := s.Find(s.Context(), key.Tenant, store.EntryKind(odd), odd)
-		want := []store.Found{{Key: key, Entry: asStored(all)[0]}}
-		if d := diff.Values(want, found); err != nil || d != "" {
-			s.Errorf("%d: Find(%q): %v (-want +got):\n%s", i, odd, err, d)
-		}
+	}
+	check()
+	if s.opts.Reopen != nil {
+		s.Store = s.opts.Reopen(s.T, s.Store)
+		check()
 	}
 	// Names that would run together if they were only joined.
 	a := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}
@@ -261,45 +272,6 @@ func (s *clause) isolation() {
 		_, err := s.Body(s.Context(), key, transcript.HashOf("shared secret"))
 		if want := i != 1; (err == nil) != want {
 			s.Errorf("Body through %v: %v", key, err)
-		}
-	}
-}
-
-// manyWriters: of those that expect the same last entry exactly one wins.
-func (s *clause) manyWriters() {
-	const writers, rounds = 8, 15
-	key := s.key("a")
-	var mu sync.Mutex
-	winner := make(map[uint64]string)
-	var wg sync.WaitGroup
-	for w := range writers {
-		wg.Go(func() {
-			for last := uint64(0); last < rounds; {
-				name := fmt.Sprintf("writer %d after %d", w, last)
-				now, err := s.Append(s.Context(), key, last, store.Entry{Kind: "k", Data: []byte(name), Body: []byte(name)})
-				if err == nil {
-					mu.Lock()
-					if other, taken := winner[now]; taken {
-						s.Errorf("entry %d was given to %q and to %q", now, other, name)
-					}
-					winner[now] = name
-					mu.Unlock()
-				} else if !errors.Is(err, store.ErrConflict) {
-					s.Errorf("%s: %v", name, err)
-					return
-				}
-				last++
-			}
-		})
-	}
-	wg.Wait()
-	got := s.scan(key, 0)
-	if len(got) != rounds || len(winner) != rounds {
-		s.Fatalf("%d entries and %d winners, want %d", len(got), len(winner), rounds)
-	}
-	for _, e := range got {
-		if string(e.Data) != winner[e.Seq] {
-			s.Errorf("entry %d is %q, but %q was told so", e.Seq, e.Data, winner[e.Seq])
 		}
 	}
 }

@@ -42,6 +42,27 @@ func (s *clause) sessions() {
 	for range keeper.Sessions(s.Context(), tenant) {
 		break
 	}
+	if s.opts.Reopen != nil {
+		s.Store = s.opts.Reopen(s.T, s.Store)
+		keeper = optional[store.Keeper](s)
+		if d := diff.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+			s.Errorf("Sessions after reopening (-want +got):\n%s", d)
+		}
+	}
+}
+
+// checkListed: the only session of its tenant is listed by its name, if the store can list.
+func (s *clause) checkListed(key store.SessionKey) {
+	s.Helper()
+	keeper, ok := s.Store.(store.Keeper)
+	if !ok {
+		return
+	}
+	for info, err := range keeper.Sessions(s.Context(), key.Tenant) {
+		if err != nil || info.Key != key {
+			s.Errorf("Sessions of %q: %q, %v; want %q", key.Tenant, info.Key, err, key)
+		}
+	}
 }
 
 func (s *clause) forget() {

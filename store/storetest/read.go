@@ -131,19 +131,36 @@ func (s *clause) find() {
 	s.append(elsewhere, 0, entry("k", "one", "5"), entry("k", "only there", "6"))
 	late := entry("k", "two", "7")
 	late.Time = clock.Add(-time.Hour) // appended later, though it says otherwise
-	s.append(b, 0, late)
-	s.append(a, 4, entry("k", "one", "8"))
+	s.append(b, 0, late, entry("k", "one", "8"))
+	s.append(a, 4, entry("k", "one", "9"), entry("other", "one", "10"), entry("other", "only of that kind", "11"))
 
-	got, err := s.Find(s.Context(), a.Tenant, "k", "one", "two", "three", "only there", "", "one")
+	one, two := asStored([]store.Entry{entry("k", "one", "9")})[0], asStored([]store.Entry{late})[0]
+	one.Seq = 5
+	check := func() {
+		s.Helper()
+		s.checkFound(a.Tenant, "k", []string{"one", "two", "three", "only there", "only of that kind", "", "one"},
+			store.Found{Key: a, Entry: one}, store.Found{Key: b, Entry: two})
+	}
+	check()
+	if s.opts.Reopen != nil {
+		s.Store = s.opts.Reopen(s.T, s.Store)
+		check()
+	}
+}
+
+// checkFound compares what Find returns with what it should, in the order of the labels.
+func (s *clause) checkFound(tenant string, kind store.EntryKind, labels []string, want ...store.Found) {
+	s.Helper()
+	got, err := s.Find(s.Context(), tenant, kind, labels...)
 	if err != nil {
-		s.Fatal(err)
+		s.Fatalf("Find(%q, %q): %v", kind, labels, err)
 	}
 	slices.SortFunc(got, func(x, y store.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
-	one, two := asStored([]store.Entry{entry("k", "one", "8")})[0], asStored([]store.Entry{late})[0]
-	one.Seq = 5
-	want := []store.Found{{Key: a, Entry: one}, {Key: b, Entry: two}}
 	if d := diff.Values(want, got); d != "" {
-		s.Errorf("Find (-want +got):\n%s", d)
+		s.Errorf("Find(%q, %q) (-want +got):\n%s", kind, labels, d)
+	}
+	for _, f := range got {
+		s.checkTime(f.Entry)
 	}
 }
 

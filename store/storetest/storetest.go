@@ -20,6 +20,9 @@ type Options struct {
 	// Reopen closes the store and opens it again with what it holds. Nil means that
 	// the store does not outlive its value; clauses about that are skipped.
 	Reopen func(t *testing.T, store store.Store) store.Store
+	// Another opens the store once more, as another process does, while the first stays open;
+	// the suite closes both. Nil means that the store is open only once at a time.
+	Another func(t *testing.T, store store.Store) store.Store
 	// Damage changes a byte of a stored body behind the store's back, as a failing disk does.
 	// Nil: that damage is noticed is not tested.
 	Damage func(t *testing.T, store store.Store, key store.SessionKey, body transcript.Hash)
@@ -61,6 +64,8 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"one session, many writers", (*clause).manyWriters},
 		{"many sessions", (*clause).manySessions},
 		{"reopen", (*clause).reopen},
+		{"opened twice", (*clause).handles},
+		{"opened twice, many writers", (*clause).handlesCompete},
 		{"close", (*clause).close},
 		{"search", (*clause).search},
 		{"search code", (*clause).searchCode},
@@ -133,9 +138,18 @@ func (s *clause) scan(key store.SessionKey, from uint64, kinds ...store.EntryKin
 		if err != nil {
 			s.Fatalf("Scan(%v, %d): %v", key, from, err)
 		}
+		s.checkTime(e)
 		entries = append(entries, e)
 	}
 	return entries
+}
+
+// checkTime holds a time to UTC. A comparison of entries does not see its zone.
+func (s *clause) checkTime(e store.Entry) {
+	s.Helper()
+	if zone := e.Time.Location().String(); zone != "UTC" {
+		s.Errorf("the time of entry %d is in %s, want UTC", e.Seq, zone)
+	}
 }
 
 // check compares what a scan finds with what was appended, and every body.

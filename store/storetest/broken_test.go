@@ -1,0 +1,196 @@
+package storetest_test
+
+import (
+	"context"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// disk is what handles share and what outlives them.
+type disk struct {
+	*store.Memory
+	mu      sync.Mutex
+	handles int           // that are open
+	order   []store.Found // every entry, in the order in which they were appended
+}
+
+// broken is a handle on a disk, with a fault.
+type broken struct {
+	*disk
+	fault  *fault
+	later  bool // another handle was there before
+	closed bool
+}
+
+// fault is what a mutant does wrong. What is nil or false is right.
+type fault struct {
+	clause string // of the suite, which must find it
+	late   bool   // it shows only through a handle that is opened later
+
+	stored  func([]store.Entry) []store.Entry             // what Append writes of what it is given
+	looked  func(store.SessionKey) store.SessionKey       // where Scan looks
+	yielded func(*store.Entry)                            // what Scan and Find make of an entry
+	body    func([]byte) []byte                           // what Body makes of it
+	anyKind bool                                          // Find ignores the kind
+	order   func(a, b store.Found) int                    // Find takes the last in this order for the newest
+	infos   func([]store.SessionInfo) []store.SessionInfo // what Sessions lists
+	claimed bool                                          // Claim gives what somebody has
+	kept    bool                                          // Forget does nothing
+}
+
+var right = &fault{}
+
+// now is the fault, as far as it shows through this handle.
+func (b *broken) now() *fault {
+	if b.fault.late && !b.later {
+		return right
+	}
+	return b.fault
+}
+
+func (b *broken) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
+	end := last + uint64(len(entries))
+	if stored := b.now().stored; stored != nil {
+		entries = stored(entries)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if _, err := b.Memory.Append(ctx, key, last, entries...); err != nil {
+		return 0, err
+	}
+	b.record(key, last+1)
+	return end, nil
+}
+
+// record keeps the order of entries. The lock is held.
+func (b *broken) record(key store.SessionKey, from uint64) {
+	for e := range b.Memory.Scan(context.Background(), key, from) {
+		b.disk.order = append(b.disk.order, store.Found{Key: key, Entry: e})
+	}
+}
+
+func (b *broken) Fork(
+	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error),
+) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if err := b.Memory.Fork(ctx, from, upTo, to, data); err != nil {
+		return err
+	}
+	b.record(to, 1)
+	return nil
+}
+
+func (b *broken) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
+	if looked := b.now().looked; looked != nil {
+		key = looked(key)
+	}
+	return func(yield func(store.Entry, error) bool) {
+		for e, err := range b.Memory.Scan(ctx, key, from, kinds...) {
+			if yielded := b.now().yielded; yielded != nil {
+				yielded(&e)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}
+
+func (b *broken) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	body, err := b.Memory.Body(ctx, key, hash)
+	if f := b.now(); f.body != nil {
+		body = f.body(body)
+	}
+	return body, err
+}
+
+func (b *broken) Find(
+	ctx context.Context, tenant string, kind store.EntryKind, labels ...string,
+) ([]store.Found, error) {
+	if _, err := b.Memory.Find(ctx, tenant, kind); err != nil {
+		return nil, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	order, f := slices.Clone(b.disk.order), b.now()
+	if f.order != nil {
+		slices.SortStableFunc(order, f.order)
+	}
+	seen := map[string]bool{"": true}
+	var found []store.Found
+	for _, at := range slices.Backward(order) {
+		e := &at.Entry
+		if at.Key.Tenant == tenant && slices.Contains(labels, e.Label) && !seen[e.Label] && (f.anyKind || e.Kind == kind) {
+			seen[e.Label] = true
+			if f.yielded != nil {
+				f.yielded(e)
+			}
+			found = append(found, at)
+		}
+	}
+	return found, nil
+}
+
+func (b *broken) Sessions(ctx context.Context, tenant string) iter.Seq2[store.SessionInfo, error] {
+	return func(yield func(store.SessionInfo, error) bool) {
+		var infos []store.SessionInfo
+		for info, err := range b.Memory.Sessions(ctx, tenant) {
+			if err != nil {
+				yield(info, err)
+				return
+			}
+			infos = append(infos, info)
+		}
+		if f := b.now(); f.infos != nil {
+			infos = f.infos(infos)
+		}
+		for _, info := range infos {
+			if !yield(info, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (b *broken) Claim(
+	ctx context.Context, key store.SessionKey, what string, ttl time.Duration,
+) (func(context.Context) error, bool, error) {
+	if b.now().claimed {
+		key.Session += "\x00later"
+	}
+	return b.Memory.Claim(ctx, key, what, ttl)
+}
+
+func (b *broken) Forget(ctx context.Context, key store.SessionKey) error {
+	if b.now().kept {
+		return nil
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.disk.order = slices.DeleteFunc(b.disk.order, func(f store.Found) bool { return f.Key == key })
+	return b.Memory.Forget(ctx, key)
+}
+
+// Close closes the disk with the last handle.
+func (b *broken) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil
+	}
+	b.closed = true
+	if b.handles--; b.handles > 0 {
+		return nil
+	}
+	return b.Memory.Close()
+}

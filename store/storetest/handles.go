@@ -1,0 +1,141 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// another opens the store a second time, or skips the clause.
+func (s *clause) another() *clause {
+	s.Helper()
+	if s.opts.Another == nil {
+		s.Skip("the store is open only once at a time")
+	}
+	return &clause{T: s.T, Store: s.opts.Another(s.T, s.Store), opts: s.opts}
+}
+
+// handles: what one process wrote another one sees at once, whatever it has read before.
+func (s *clause) handles() {
+	key, other := s.key("a"), s.another()
+	entry := func(data string) store.Entry {
+		return store.Entry{Kind: "k", Label: s.Name(), Data: []byte(data), Text: data}
+	}
+	newest := func(at *clause, data string) {
+		s.Helper()
+		found, err := at.Find(s.Context(), key.Tenant, "k", s.Name())
+		if err != nil || len(found) != 1 || string(found[0].Entry.Data) != data {
+			s.Errorf("Find: %v, %v; want the entry with %q", found, err, data)
+		}
+	}
+	s.append(key, 0, messages(0, 3)...)
+	other.check(key, messages(0, 3))
+	other.append(key, 3, messages(3, 5)...)
+	s.check(key, messages(0, 5))
+	if _, err := s.Append(s.Context(), key, 3, message(9)); !errors.Is(err, store.ErrConflict) {
+		s.Errorf("Append after what another process appended: %v, want ErrConflict", err)
+	}
+	s.append(key, 5, entry("first words"))
+	newest(other, "first words")
+	other.append(s.key("b"), 0, entry("second words"))
+	newest(s, "second words")
+	newest(other, "second words")
+	if _, ok := s.Store.(store.Searcher); ok {
+		s.expect(key, map[string][]uint64{"first": {6}})
+		other.append(key, 6, entry("third words"))
+		s.expect(key, map[string][]uint64{"third": {7}})
+		other.expect(key, map[string][]uint64{"words": {6, 7}})
+	}
+	s.forgottenElsewhere(other, key)
+	if err := other.Close(); err != nil {
+		s.Errorf("Close of the second: %v", err)
+	}
+	s.append(s.key("c"), 0, messages(0, 2)...)
+	s.check(s.key("c"), messages(0, 2))
+}
+
+// forgottenElsewhere: a session that another process deleted is gone, and its name is free.
+func (s *clause) forgottenElsewhere(other *clause, key store.SessionKey) {
+	keeper, ok := other.Store.(store.Keeper)
+	if !ok {
+		return
+	}
+	if err := keeper.Forget(s.Context(), key); err != nil {
+		s.Fatalf("Forget: %v", err)
+	}
+	s.check(key, nil)
+	if _, err := s.Body(s.Context(), key, transcript.HashOf("body number 1")); !errors.Is(err, store.ErrNotFound) {
+		s.Errorf("Body of a session that another process deleted: %v, want ErrNotFound", err)
+	}
+	s.append(key, 0, message(1))
+	other.check(key, messages(1, 2))
+}
+
+// handlesCompete: writers of two processes are as safe from each other as those of one.
+func (s *clause) handlesCompete() {
+	other := s.another()
+	defer other.Close()
+	s.compete(s.Store, other.Store)
+	if _, ok := s.Store.(store.Claimer); !ok {
+		return
+	}
+	release, ok := s.take(s.key("claimed"), "digest", time.Hour)
+	if !ok {
+		s.Fatal("work that nobody has was not given")
+	}
+	if _, ok := other.take(s.key("claimed"), "digest", time.Hour); ok {
+		s.Error("given to two processes")
+	}
+	if err := release(s.Context()); err != nil {
+		s.Error(err)
+	}
+	if _, ok := other.take(s.key("claimed"), "digest", time.Hour); !ok {
+		s.Error("work that another process released was not given")
+	}
+}
+
+func (s *clause) manyWriters() { s.compete(s.Store) }
+
+// compete: of writers that expect the same last entry exactly one wins.
+func (s *clause) compete(handles ...store.Store) {
+	const writers, rounds = 8, 15
+	key := s.key("a")
+	var mu sync.Mutex
+	winner := make(map[uint64]string)
+	var wg sync.WaitGroup
+	for w := range writers {
+		wg.Go(func() {
+			for last := uint64(0); last < rounds; {
+				name := fmt.Sprintf("writer %d after %d", w, last)
+				now, err := handles[w%len(handles)].Append(s.Context(), key, last,
+					store.Entry{Kind: "k", Data: []byte(name), Body: []byte(name)})
+				if err == nil {
+					mu.Lock()
+					if other, taken := winner[now]; taken {
+						s.Errorf("entry %d was given to %q and to %q", now, other, name)
+					}
+					winner[now] = name
+					mu.Unlock()
+				} else if !errors.Is(err, store.ErrConflict) {
+					s.Errorf("%s: %v", name, err)
+					return
+				}
+				last++
+			}
+		})
+	}
+	wg.Wait()
+	got := s.scan(key, 0)
+	if len(got) != rounds || len(winner) != rounds {
+		s.Fatalf("%d entries and %d winners, want %d", len(got), len(winner), rounds)
+	}
+	for _, e := range got {
+		if string(e.Data) != winner[e.Seq] {
+			s.Errorf("entry %d is %q, but %q was told so", e.Seq, e.Data, winner[e.Seq])
+		}
+	}
+}
