@@ -7,37 +7,17 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The extension keeps a folder for each task.
-const (
-	clineTasks   = "User/globalStorage/saoudrizwan.claude-dev/tasks"
-	clineHistory = "*/api_conversation_history.json"
-)
-
-// clineFormat is the file NAME.messages.json of the command line, and
-// api_conversation_history.json of the extension for editors.
+// clineFormat is the file NAME.messages.json of the command line.
 var clineFormat = format{
-	name:  "cline",
-	agent: "cline",
-	folders: map[string][]string{
-		".cline/data/sessions":                           {"*/*.messages.json"},
-		".config/Code/" + clineTasks:                     {clineHistory},
-		"Library/Application Support/Code/" + clineTasks: {clineHistory},
-		"AppData/Roaming/Code/" + clineTasks:             {clineHistory},
-	},
+	name:    "cline",
+	agent:   "cline",
+	folders: map[string][]string{".cline/data/sessions": {"*/*.messages.json"}},
 	document: func(doc value) bool {
-		first := clineMessages(doc).at(0)
-		return (!doc.isObject() || doc.get("sessionId").isString()) &&
+		first := doc.get("messages").at(0)
+		return doc.get("sessionId").isString() &&
 			first.get("ts").exists() && first.get("role").isString() && first.get("content").exists()
 	},
 	read: readCline,
-}
-
-// clineMessages are the whole document of the extension, and a member of the command line's.
-func clineMessages(doc value) value {
-	if doc.isObject() {
-		return doc.get("messages")
-	}
-	return doc
 }
 
 // readCline reads messages in the form of the Messages API, with times and usage of their own.
@@ -45,19 +25,14 @@ func readCline(l *Log, s *sink) error {
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Version = l.doc.get("origin", "version").str()
 	l.info.System = l.doc.get("system_prompt").str()
-	return l.each(clineMessages(l.doc), func(e value, num int) error {
+	return l.each(l.doc.get("messages"), func(e value, num int) error {
 		m := e.keep()
 		rec := Record{Line: num, Time: m.get("ts").time()}
-		rec.Model = cmp.Or(m.get("modelInfo", "id").str(), m.get("modelInfo", "modelId").str())
+		rec.Model = m.get("modelInfo", "id").str()
 		content := m.get("content")
 		switch m.get("role").str() {
 		case "assistant":
-			u := m.get("metrics")
-			if tokens := u.get("tokens"); tokens.isObject() { // as the extension writes it
-				rec.Usage = tokens.usage("prompt", "cached", "", "completion")
-			} else {
-				rec.Usage = u.usageOf("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
-			}
+			rec.Usage = m.get("metrics").usageOf("inputTokens", "cacheReadTokens", "cacheWriteTokens", "outputTokens")
 			return s.answer(rec, plainBlocks(content))
 		case "user":
 			return clineUser(s, rec, content)
@@ -96,11 +71,9 @@ func clineUser(s *sink, rec Record, content value) error {
 // typedWords takes a person's words out of the element that Cline puts around them.
 func typedWords(text string) (string, bool) {
 	text = strings.TrimSpace(text)
-	for _, tag := range []string{"user_input", "task", "user_message", "feedback", "answer"} {
-		if rest, ok := strings.CutPrefix(text, "<"+tag); ok {
-			if _, words, ok := strings.Cut(rest, ">"); ok {
-				return strings.TrimSpace(strings.TrimSuffix(words, "</"+tag+">")), true
-			}
+	if rest, ok := strings.CutPrefix(text, "<user_input"); ok {
+		if _, words, ok := strings.Cut(rest, ">"); ok {
+			return strings.TrimSpace(strings.TrimSuffix(words, "</user_input>")), true
 		}
 	}
 	return text, text != "" && !strings.HasPrefix(text, "<") && !strings.HasPrefix(text, "[")

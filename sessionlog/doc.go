@@ -10,8 +10,8 @@
 //	info := log.Info() // complete after the loop
 //
 // It knows sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code,
-// Cline, Continue, Goose, Aider, Amp and OpenHands, and request bodies of Anthropic Messages,
-// OpenAI Chat Completions and Responses. Files that hold several sessions are read one session
+// Cline and OpenHands, and request bodies of Anthropic Messages, OpenAI Chat Completions and
+// Responses. Files that hold several sessions are read one session
 // at a time: [Options].Session and [Log.Sessions]. [Agents] says where agents keep their files.
 //
 // # What a record is
@@ -66,7 +66,7 @@
 //
 // Each format is one file: its name, a value of type format that says how to recognize it and
 // where its agent keeps such files, and the function that reads it. To add one, copy the file
-// of a format that is written in the same way (copilot.go for lines, continue.go for a
+// of a format that is written in the same way (copilot.go for lines, gemini.go for a
 // document, pi.go for a tree), and add its value to the list in format.go. TestFormats reads
 // testdata/NAME.log and compares what it finds with testdata/NAME.golden.
 package sessionlog

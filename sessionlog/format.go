@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// Format names the format of a session file: "claude-code", "aider", "openai-chat", in lower case with
-// hyphens.
+// Format names the format of a session file: "claude-code", "openai-chat", in lower case with hyphens.
 type Format string
 
 // Agent is a program that keeps its sessions in folders of its own.
@@ -67,8 +66,8 @@ var formats []*format
 
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
-		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat, &gooseFormat, &aiderFormat,
-		&openCodeFormat, &geminiFormat, &continueFormat, &ampFormat, &clineFormat, &gooseExport,
+		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat,
+		&openCodeFormat, &geminiFormat, &clineFormat,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }
@@ -116,9 +115,6 @@ func (l *Log) detect() error {
 	head := make([]byte, min(l.src.size, 512))
 	if err := l.src.readAt(head, 0); err != nil && len(head) > 0 {
 		return err
-	}
-	if isAider(head) {
-		return l.openAider()
 	}
 	whole, format, err := l.sniff()
 	if err != nil {

@@ -22,10 +22,6 @@ func FuzzOpenAIChat(f *testing.F)      { fuzz(f, "openai-chat") }
 func FuzzOpenAIResponses(f *testing.F) { fuzz(f, "openai-responses") }
 func FuzzQwenCode(f *testing.F)        { fuzz(f, "qwen-code") }
 func FuzzCline(f *testing.F)           { fuzz(f, "cline") }
-func FuzzAmp(f *testing.F)             { fuzz(f, "amp") }
-func FuzzGoose(f *testing.F)           { fuzz(f, "goose") }
-func FuzzAider(f *testing.F)           { fuzz(f, "aider") }
-func FuzzContinue(f *testing.F)        { fuzz(f, "continue") }
 func FuzzOpenHands(f *testing.F)       { fuzz(f, "openhands") }
 
 // fuzz reads anything as one format. Whatever it is: no panic, no empty message, the same

@@ -2,7 +2,6 @@ package sessionlog_test
 
 import (
 	"bytes"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -175,20 +174,6 @@ func TestRawIsTheElement(t *testing.T) {
 				}
 			}
 		}
-	}
-}
-
-func TestAiderWhole(t *testing.T) {
-	data, err := os.ReadFile("testdata/aider.log")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if plain, marked := dump(t, data, nil), dump(t, append([]byte("\ufeff"), data...), nil); plain != marked {
-		t.Errorf("with a byte order mark it is\n%s\nwithout\n%s", marked, plain)
-	}
-	sessionlog.SetMaxDocument(t, 100)
-	if _, err := sessionlog.Open(bytes.NewReader(data), nil); !errors.Is(err, sessionlog.ErrTooLarge) {
-		t.Errorf("a file that is too large: %v", err)
 	}
 }
 

@@ -31,10 +31,8 @@ func usageCommand(p *term.Console) *cobra.Command {
 record them, and what they cost by the price list ("pleat config prices"; subscriptions and
 discounts are not known). Abandoned branches count too, and sub-agents that are in the file of their
 session; Claude Code now keeps them in files of their own, which are not read. A request that
-several files have counts once. Some versions of Claude Code record too little output; Cline's
-extension records cache writes among the reads, so that they are priced too low. Not in
-it are opencode, whose sessions are many small files, Aider, whose files are in its projects,
-and Goose, whose files do not record usage.
+several files have counts once. Some versions of Claude Code record too little output. Not in
+it is opencode, whose sessions are many small files.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
 the same requests would have cost without pleat. --saved replays every session under the

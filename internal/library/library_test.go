@@ -119,24 +119,24 @@ func claude(lines ...string) string {
 var three = claude("- a user Find the leak.", "a b assistant It is in the pool.", "b c user Then mend it.")
 
 // A format says where its agent keeps sessions, and that is enough for a list.
-func TestContinue(t *testing.T) {
-	h := newHome(t, ".continue/sessions")
-	data, err := os.ReadFile("../../sessionlog/testdata/continue.log")
+func TestCline(t *testing.T) {
+	h := newHome(t, ".cline/data/sessions")
+	data, err := os.ReadFile("../../sessionlog/testdata/cline.log")
 	h.must(err)
-	file := h.put(".continue/sessions/6f0c2a9e-3b1d-4a57-9f0e-0c1d2e3f4a5b.json", string(data), day)
-	h.put(".continue/sessions/sessions.json", "[]", day)
-	page, err := h.List(t.Context(), library.Filter{Agent: "continue"})
+	file := h.put(".cline/data/sessions/1794_c/1794_c.messages.json", string(data), day)
+	h.put(".cline/data/sessions/1794_c/1794_c.json", "{}", day)
+	page, err := h.List(t.Context(), library.Filter{Agent: "cline"})
 	h.must(err)
 	if page.Total != 1 {
 		t.Fatalf("%d sessions: %+v", page.Total, page.Sessions)
 	}
 	s := page.Sessions[0]
-	if s.File != file || s.Title != "Mend the parser" || s.Project != "/home/dev/parser" || s.Problem != "" {
+	if s.File != file || s.Title != "Why do uploads fail?" || s.Problem != "" {
 		t.Errorf("listed as %+v", s)
 	}
 	opened, err := h.Open(t.Context(), s.ID)
 	h.must(err)
-	if opened.Len() != 7 {
+	if opened.Len() != 5 {
 		t.Errorf("%d messages", opened.Len())
 	}
 }

@@ -193,7 +193,7 @@ func (f *File) explain(err error) error {
 	}
 	if errors.Is(err, sessionlog.ErrFormat) {
 		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, "+
-			"Qwen Code, Cline, Goose, Amp, Aider, request bodies and trajectories)", f.Name, err)
+			"Qwen Code, Cline, request bodies and trajectories)", f.Name, err)
 	}
 	return fmt.Errorf("read %s: %w", f.Name, err)
 }
