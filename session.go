@@ -115,6 +115,7 @@ type Session struct {
 	cap   int // the largest prompt that the provider takes, by its count; 0: not told
 	// refusedAt is a prompt that it refused without numbers, so that cap is a guess; 0: it is none.
 	refusedAt int
+	taken     int // the most that it has answered, or said that it takes, by its count; 0: not known
 	refusal   int // tokens of the newest prompt that it refused, by its count; 0: not told
 
 	answered time.Time // when the newest answer of the model was stored
@@ -591,30 +592,6 @@ func (s *Session) refresh(ctx context.Context) error {
 	}
 	return nil
 }
-
-// levels are the budget's, in the provider's tokens: lowered if it said that it takes less.
-func (s *Session) levels() fold.Limits {
-	l := s.o.Budget.Limits()
-	if s.cap <= 0 || s.cap >= l.Max {
-		return l
-	}
-	e := func(n int) int { return max(int(float64(n)*float64(s.cap)/float64(l.Max)), 1) }
-	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
-}
-
-// sure is the size in our own tokens from which a view is surely refused, while the cap is a
-// guess; otherwise 0.
-func (s *Session) sure() int {
-	if s.refusedAt == 0 {
-		return 0
-	}
-	l := s.o.Budget.Limits()
-	l.Max = min(l.Max, nearly(s.refusedAt))
-	return s.inOwnTokens(l).Max
-}
-
-// nearly is a size that is taken to be refused because n was.
-func nearly(n int) int { return n * 9 / 10 }
 
 // most is the largest view that may be sent, in our own tokens.
 func (s *Session) most() int { return max(s.limits().Max, s.sure()) }

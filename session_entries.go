@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -142,7 +141,9 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 		s.st.Marked = s.st.Len()
 	case store.EntryMessage:
 		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
-			s.answered = e.Time
+			if s.answered = e.Time; s.cal.Samples() == 0 {
+				s.took(s.sent) // by our count: no usage is reported
+			}
 		}
 	case store.EntryFold:
 		var d foldData
@@ -177,15 +178,7 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	case store.EntryUsage:
 		var d usageData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
-			s.cal.Observe(d.Estimated, d.Usage.Prompt())
-			s.usd += d.USD
-			switch {
-			case d.Limit > 0:
-				s.cap, s.refusedAt = d.Limit, d.Refused
-				s.refusal = cmp.Or(d.Usage.Input, s.refusal)
-			case s.refusedAt > 0 && d.Refused == 0: // it was answered
-				s.cap = max(s.cap, d.Usage.Prompt())
-			}
+			s.learnFrom(d)
 		}
 	}
 	if err != nil {

@@ -37,15 +37,11 @@ import (
 // a program should hand over all of its history. A history that has nothing of the session,
 // such as the newest question alone, is another conversation; an empty one is an error.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
-	for i, m := range history {
-		if err := checkBlocks(m.Blocks()); err != nil {
-			return s, fmt.Errorf("sync session %s: message %d: %w", s.key, i, err)
-		}
+	h, err := readHistory(history)
+	if err != nil {
+		return s, fmt.Errorf("sync session %s: %w", s.key, err)
 	}
-	if len(history) == 0 && s.Len() > 0 {
-		return s, fmt.Errorf("sync session %s: the history is empty", s.key)
-	}
-	next, err := s.sync(ctx, readHistory(history))
+	next, err := s.sync(ctx, h)
 	if err != nil {
 		return s, fmt.Errorf("sync session %s: %w", s.key, err)
 	}
@@ -61,12 +57,21 @@ type handed struct {
 	heads int          // system messages at its beginning
 }
 
-func readHistory(msgs []Message) *handed {
+func readHistory(msgs []Message) (*handed, error) {
+	for i, m := range msgs {
+		err := checkBlocks(m.Blocks())
+		if err == nil && m.Role() == "" {
+			err = errors.New("it has no role")
+		}
+		if err != nil {
+			return nil, fmt.Errorf("message %d: %w", i, err)
+		}
+	}
 	h := &handed{msgs: msgs, known: make([]*conv.Said, len(msgs))}
 	for h.heads < len(msgs) && isSystem(msgs[h.heads].Role()) {
 		h.heads++
 	}
-	return h
+	return h, nil
 }
 
 func isSystem(r transcript.Role) bool {
@@ -122,8 +127,11 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 // meet finds out how far the history and the session are the same. The lock is held.
 func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	n, heads := s.st.Len(), s.st.Facts().Prompt()
-	if n == 0 {
+	switch {
+	case n == 0:
 		return meeting{}, nil
+	case len(h.msgs) == 0 || h.heads == len(h.msgs) && n > heads:
+		return meeting{}, errors.New("the history is empty, system messages aside: hand over all that was said")
 	}
 	s.synced = append(s.synced, make([]uint64, max(n-len(s.synced), 0))...)
 	same := s.sameUpTo(h, false)

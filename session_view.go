@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/summarizer"
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -99,7 +98,7 @@ func (s *Session) stillLegal(ctx context.Context) (bool, error) {
 // fitting is the view in force, if it may be sent.
 func (s *Session) fitting() (transcript.View, error) {
 	if s.o.Policy.Fits() && s.st.Parts.Total() > s.most() {
-		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: s.most()}
+		return transcript.View{}, s.cannotFit(s.st.Parts, s.most())
 	}
 	s.sent = s.st.Parts.Total()
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
@@ -109,29 +108,6 @@ func (s *Session) fitting() (transcript.View, error) {
 func (s *Session) inForce() transcript.View {
 	return transcript.View{Messages: s.led(s.st.View()), DropThinking: s.st.Layout.In.Bare < s.st.Unbound}
 }
-
-// CannotFitError says that no legal view fits: what may never be given up is too large.
-type CannotFitError struct {
-	Parts fold.Parts // what the smallest view is made of
-	Max   int        // the most tokens that a view may have
-}
-
-// Error names the parts and their sizes, and what helps.
-func (e *CannotFitError) Error() string {
-	return e.Sizes() + " (use a model with a larger window, fewer tools, or a shorter message)"
-}
-
-// Sizes names the parts and their sizes.
-func (e *CannotFitError) Sizes() string {
-	p := e.Parts
-	n := text.Thousands
-	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: "+
-		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
-		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins), n(p.Total()-p.System-p.Tools-p.User-p.Pins))
-}
-
-// Is makes errors.Is(err, ErrCannotFit) true.
-func (e *CannotFitError) Is(target error) bool { return target == fold.ErrCannotFit }
 
 // due decides whether an epoch opens before this request, and why. Its cost does not
 // grow with the history.
@@ -289,91 +265,6 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	return p, nil
 }
 
-// Refused opens an epoch because the provider said that the last view is too long, and
-// returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget for good: later views stay below the size it takes. If it gives no numbers, or those
-// of a refusal before, which are not of this view, that size is taken to be two thirds of what
-// it refused, until it takes more. For that guess no result is folded that no model has seen,
-// unless the view is nearly as large as a refused one. The same bytes are never sent twice: if
-// nothing can be folded any more it returns [ErrCannotFit].
-//
-// Nil stands for a refusal of which nothing is known. An error that is no overflow, such as a
-// rate limit, is returned as it is and changes nothing.
-func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
-	if e != nil && !e.Overflow() {
-		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v, err := s.refused(ctx, e)
-	if err != nil {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
-	}
-	return v, nil
-}
-
-func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
-	if s.sent == 0 && s.answered.IsZero() {
-		return transcript.View{}, errors.New("no view was sent yet")
-	}
-	total := s.st.Parts.Total()
-	limit, told, err := s.learn(ctx, e, total)
-	if err != nil {
-		return transcript.View{}, err
-	}
-	o := s.planOptions()
-	o.Trigger, o.Sure = fold.TriggerRefused, 0
-	if !told && !s.st.Refused() {
-		o.Sure = nearly(total)
-	}
-	o.Limits.Max = min(o.Limits.Max, limit)
-	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
-	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
-	if _, err := s.epoch(ctx, o); err != nil {
-		return transcript.View{}, err
-	}
-	after := s.st.Parts.Total()
-	if after >= total || told && after > o.Limits.Max && s.o.Policy.Fits() {
-		return transcript.View{}, &CannotFitError{Parts: s.st.Parts, Max: o.Limits.Max}
-	}
-	if !told && (e == nil || e.Kind != model.ErrorTooLarge) {
-		learned := s.theirs(max(limit, after))
-		for s.cal.Samples() > 0 && s.cal.Estimate(learned) < after {
-			learned++ // rounding must not forbid the view that was just made
-		}
-		if err := s.writeUsage(ctx, usageData{Limit: learned, Refused: s.theirs(total)}); err != nil {
-			return transcript.View{}, err
-		}
-	}
-	return s.fitting()
-}
-
-// learn returns how many of our tokens a view may have after a refusal, and whether the
-// provider said so. Its numbers are stored.
-func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit int, told bool, err error) {
-	if e == nil || e.Kind == model.ErrorTooLarge || e.Used > 0 && e.Used == s.refusal {
-		return total * 2 / 3, false, nil // its numbers are bytes, or those of a view before
-	}
-	limit = total * 9 / 10
-	room := e.Limit - e.Output // for the prompt
-	switch {
-	case e.Used > 0 && room > 0:
-		limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
-	case e.Over > 0:
-		limit = min(limit, total-e.Over)
-	case e.Used <= 0 && room <= 0:
-		return total * 2 / 3, false, nil
-	}
-	if e.Used > 0 || room > 0 {
-		d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
-		if room <= 0 {
-			d.Refused = e.Used
-		}
-		err = s.writeUsage(ctx, d)
-	}
-	return limit, true, err
-}
-
 // theirs is a number of our tokens in the provider's.
 func (s *Session) theirs(n int) int {
 	if s.cal.Samples() > 0 {
@@ -482,7 +373,7 @@ func (s *Session) checkPlan(
 	then := s.st.Layout
 	then.In = (*p).In
 	parts, _ := then.Parts()
-	return false, &CannotFitError{Parts: parts, Max: o.Limits.Max}
+	return false, s.cannotFit(parts, o.Limits.Max)
 }
 
 var errVetoed = errors.New("the hook before the epoch vetoed it")

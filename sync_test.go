@@ -110,3 +110,19 @@ func TestSync(t *testing.T) {
 		t.Errorf("a fork from the beginning knows handles of the other: %v", err)
 	}
 }
+
+// TestSyncNothing hands over what says nothing: that is no other conversation.
+func TestSyncNothing(t *testing.T) {
+	s := mustSync(t, open(t, store.NewMemory(), nil), []pleat.Message{system("Be brief.")})
+	s = mustSync(t, s, []pleat.Message{system("Be brief.")}) // nothing was said yet
+	s = mustSync(t, s, turns(1, 40))
+	for _, history := range [][]pleat.Message{nil, {system("Be brief.")}, {{}}, append(turns(1, 40), pleat.Message{})} {
+		if next, err := s.Sync(t.Context(), history); err == nil || next != s || s.Len() != 4 {
+			t.Errorf("%d messages: %v, it goes on in %s with %d", len(history), err, next.Key(), next.Len())
+		}
+	}
+	fresh := open(t, store.NewMemory(), nil)
+	if _, err := fresh.Sync(t.Context(), []pleat.Message{{}}); err == nil || fresh.Len() > 0 {
+		t.Errorf("a message without a role begins a session: %v", err)
+	}
+}

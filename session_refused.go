@@ -1,0 +1,195 @@
+package pleat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Refused opens an epoch because the provider said that the last view is too long, and
+// returns the view to retry with. What it says about sizes corrects the estimate and the
+// budget for good: later views stay below the size it takes. If it gives no numbers, or those
+// of a refusal before, which are not of this view, that size is taken to be two thirds of what
+// it refused, but never less than it has taken before or said that it takes, until it takes
+// more. For that guess no result is folded that no model has seen, unless the view is nearly as
+// large as a refused one. The same bytes are never sent twice: if nothing can be folded any more
+// it returns [ErrCannotFit].
+//
+// Nil stands for a refusal of which nothing is known. An error that is no overflow, such as a
+// rate limit, is returned as it is and changes nothing.
+func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
+	if e != nil && !e.Overflow() {
+		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	v, err := s.refused(ctx, e)
+	if err != nil {
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+	}
+	return v, nil
+}
+
+func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
+	if s.sent == 0 && s.answered.IsZero() {
+		return transcript.View{}, errors.New("no view was sent yet")
+	}
+	total := s.st.Parts.Total()
+	limit, told, err := s.learn(ctx, e, total)
+	if err != nil {
+		return transcript.View{}, err
+	}
+	o := s.planOptions()
+	o.Trigger, o.Sure = fold.TriggerRefused, 0
+	if !told && !s.st.Refused() {
+		o.Sure = nearly(total)
+	}
+	o.Limits.Max = min(o.Limits.Max, limit)
+	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
+	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
+	if _, err := s.epoch(ctx, o); err != nil {
+		return transcript.View{}, err
+	}
+	after := s.st.Parts.Total()
+	if after >= total || told && after > o.Limits.Max && s.o.Policy.Fits() {
+		e := s.cannotFit(s.st.Parts, o.Limits.Max)
+		if after >= total {
+			e.bound = "The provider refused this view, and nothing more of it can be folded"
+		}
+		return transcript.View{}, e
+	}
+	if !told && (e == nil || e.Kind != model.ErrorTooLarge) {
+		learned := max(s.theirs(max(limit, after)), s.taken)
+		for s.cal.Samples() > 0 && s.cal.Estimate(learned) < after {
+			learned++ // rounding must not forbid the view that was just made
+		}
+		if err := s.writeUsage(ctx, usageData{Limit: learned, Refused: s.theirs(total)}); err != nil {
+			return transcript.View{}, err
+		}
+	}
+	return s.fitting()
+}
+
+// learn returns how many of our tokens a view may have after a refusal, and whether the
+// provider said so. Its numbers are stored.
+func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit int, told bool, err error) {
+	if e == nil || e.Kind == model.ErrorTooLarge || e.Used > 0 && e.Used == s.refusal {
+		return total * 2 / 3, false, nil // its numbers are bytes, or those of a view before
+	}
+	limit = total * 9 / 10
+	room := e.Limit - e.Output // for the prompt
+	switch {
+	case e.Used > 0 && room > 0:
+		limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
+	case e.Over > 0:
+		limit = min(limit, total-e.Over)
+	case e.Used <= 0 && room <= 0:
+		return total * 2 / 3, false, nil
+	}
+	if e.Used > 0 || room > 0 {
+		d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
+		if room <= 0 {
+			d.Refused = e.Used
+		}
+		err = s.writeUsage(ctx, d)
+	}
+	return limit, true, err
+}
+
+// learnFrom takes in what the provider reported of a prompt.
+func (s *Session) learnFrom(d usageData) {
+	plausible := s.cal.Observe(d.Estimated, d.Usage.Prompt())
+	s.usd += d.USD
+	switch {
+	case d.Limit > 0:
+		s.cap, s.refusedAt = d.Limit, d.Refused
+		s.refusal = cmp.Or(d.Usage.Input, s.refusal)
+		if d.Refused == 0 {
+			s.taken = d.Limit
+		}
+	case d.Refused == 0 && plausible:
+		s.took(d.Usage.Prompt())
+	}
+}
+
+// took says that the provider has answered a prompt of that size, by its count.
+func (s *Session) took(n int) {
+	s.taken = max(s.taken, n)
+	if s.cap > 0 {
+		s.cap = max(s.cap, n)
+	}
+}
+
+// levels are the budget's, in the provider's tokens: lowered if it said that it takes less.
+func (s *Session) levels() fold.Limits {
+	l := s.o.Budget.Limits()
+	if s.cap <= 0 || s.cap >= l.Max {
+		return l
+	}
+	e := func(n int) int { return max(int(float64(n)*float64(s.cap)/float64(l.Max)), 1) }
+	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: s.cap, Window: e(l.Window)}
+}
+
+// sure is the size in our own tokens from which a view is surely refused, while the cap is a
+// guess; otherwise 0.
+func (s *Session) sure() int {
+	if s.refusedAt == 0 {
+		return 0
+	}
+	l := s.o.Budget.Limits()
+	l.Max = min(l.Max, nearly(s.refusedAt))
+	return s.inOwnTokens(l).Max
+}
+
+// nearly is a size that is taken to be refused because n was.
+func nearly(n int) int { return n * 9 / 10 }
+
+// CannotFitError says that no legal view fits: what may never be given up is too large.
+type CannotFitError struct {
+	Parts fold.Parts // what the smallest view is made of
+	Max   int        // the most tokens that a view may have
+
+	bound string // what bounds it, if that is no longer the budget
+}
+
+// Error names the parts and their sizes, and what helps.
+func (e *CannotFitError) Error() string {
+	bound := e.bound
+	if bound != "" {
+		bound = ". " + bound
+	}
+	return e.Sizes() + bound + " (use a model with a larger window, fewer tools, or a shorter message)"
+}
+
+// cannotFit is the error for a view of which at most so many of our tokens may be sent.
+func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
+	e := &CannotFitError{Parts: parts, Max: most}
+	n := text.Thousands
+	switch {
+	case s.cap == 0 || s.cap >= s.o.Budget.Limits().Max:
+	case s.refusedAt == 0:
+		e.bound = fmt.Sprintf("The provider said that it takes %s tokens, by its count", n(s.cap))
+	default:
+		e.bound = fmt.Sprintf("The provider refused %s tokens without saying how many it takes: "+
+			"this bound is a guess, which SetBudget forgets", n(s.refusedAt))
+	}
+	return e
+}
+
+// Sizes names the parts and their sizes.
+func (e *CannotFitError) Sizes() string {
+	p := e.Parts
+	n := text.Thousands
+	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: "+
+		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
+		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins), n(p.Total()-p.System-p.Tools-p.User-p.Pins))
+}
+
+// Is makes errors.Is(err, ErrCannotFit) true.
+func (e *CannotFitError) Is(target error) bool { return target == fold.ErrCannotFit }

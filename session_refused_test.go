@@ -1,0 +1,81 @@
+package pleat_test
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// TestRefusedBelowTaken has a provider refuse views twice that are smaller than those that it has
+// taken, without numbers: what it takes is not guessed to be less, and numbers correct the guess.
+func TestRefusedBelowTaken(t *testing.T) {
+	overflow := &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
+	for _, reports := range []bool{true, false} {
+		st := store.NewMemory()
+		o := &pleat.Options{Budget: fold.Budget{Window: 200_000}}
+		s := open(t, st, o)
+		if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, 0, 60, 4_000)
+		view(t, s)
+		taken := s.Snapshot().Tokens
+		if err := s.Append(t.Context(), pleat.Assistant(pleat.Say("Done.")), pleat.User("Go on.")); err != nil {
+			t.Fatal(err)
+		}
+		if reports {
+			if err := s.Used(t.Context(), model.Usage{Input: taken, Output: 10}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for range 2 {
+			if _, err := s.Refused(t.Context(), overflow); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, s := range []*pleat.Session{s, open(t, st, o)} {
+			if got := s.Snapshot().Limits.Max; got < taken || s.Snapshot().Tokens > taken/2 {
+				t.Errorf("reports %v: at most %d tokens are taken to fit, %d were taken", reports, got, taken)
+			}
+		}
+		numbers := &model.APIError{Kind: model.ErrorTooLong, Used: 150_000, Limit: 120_000}
+		if _, err := s.Refused(t.Context(), numbers); err != nil && !errors.Is(err, pleat.ErrCannotFit) {
+			t.Fatal(err)
+		}
+		if got := s.Snapshot().Limits.Max; got != 120_000 {
+			t.Errorf("reports %v: at most %d tokens are taken to fit, the provider said 120,000", reports, got)
+		}
+	}
+}
+
+// TestCannotFitSaysWhy: after a refusal the error names what was learned from it.
+func TestCannotFitSaysWhy(t *testing.T) {
+	long := strings.Repeat("Mind this. ", 40_000)
+	for _, tt := range []struct {
+		rounds int
+		err    *model.APIError
+		want   string
+	}{
+		{0, nil, "refused this view, and nothing more of it can be folded"},
+		{60, nil, "is a guess, which SetBudget forgets"},
+		{60, &model.APIError{Kind: model.ErrorTooLong, Used: 70_000, Limit: 30_000}, "said that it takes 30,000 tokens"},
+	} {
+		s := busy(t, tt.rounds, &pleat.Options{Budget: fold.Budget{Window: 100_000}})
+		view(t, s)
+		_, err := s.Refused(t.Context(), tt.err)
+		if err == nil {
+			s.SetHead(long, nil)
+			_, err = s.Messages(t.Context())
+		}
+		if !errors.Is(err, pleat.ErrCannotFit) || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%v", err)
+		}
+	}
+}
