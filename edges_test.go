@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/diff"
 	"github.com/pleat-dev/pleat/store"
@@ -217,5 +218,51 @@ func TestSpillIsTold(t *testing.T) {
 		pleat.Results(pleat.Result("a", strings.Repeat("a line\n", 20_000)), pleat.Result("b", "short")))
 	if err != nil || len(told) != 1 || told[0].Lever != "spill" || told[0].Handle != s.Report().Folds[0].Handle {
 		t.Errorf("%v, told of %v", err, told)
+	}
+}
+
+// TestRefusedAtOnce gives numbers that make no sense: nothing is opened, changed or stored.
+func TestRefusedAtOnce(t *testing.T) {
+	half, most := fold.Share(0.5), fold.Share(0.9)
+	for name, o := range map[string]pleat.Options{
+		"Memory":          {Memory: -1},
+		"window of 1":     {Budget: pleat.Budget{Window: 1}},
+		"window of -1":    {Budget: pleat.Budget{Window: -1}},
+		"target at":       {Budget: pleat.Budget{Target: most, Red: half}},
+		"yellow at":       {Budget: pleat.Budget{Yellow: fold.Tokens(5_001), Red: half, Window: 10_000}},
+		"output at":       {Budget: pleat.Budget{Window: 5_000, Output: fold.Tokens(9_000)}},
+		"Model.Window":    {Model: pleat.Model{Window: -1}},
+		"Model.MaxInput":  {Model: pleat.Model{MaxInput: -1}},
+		"Head":            {Head: fold.Parts{System: -1}},
+		"Digest.Tokens":   {Digest: digest.Options{Tokens: -1}},
+		"Digest.Deadline": {Digest: digest.Options{Deadline: -1}},
+	} {
+		st := store.NewMemory()
+		_, err := pleat.OpenSession(t.Context(), st, pleat.Key{Session: "s"}, &o)
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for range st.Scan(t.Context(), pleat.Key{Session: "s"}, 0) {
+			t.Errorf("%s: a session was stored", name)
+		}
+		if o.Budget == (pleat.Budget{}) {
+			continue
+		}
+		s := open(t, store.NewMemory(), nil)
+		before := s.Snapshot().Limits
+		if err := s.SetBudget(o.Budget); err == nil || s.Snapshot().Limits != before {
+			t.Errorf("SetBudget, %s: %v, %v", name, err, s.Snapshot().Limits)
+		}
+	}
+	s := open(t, store.NewMemory(), nil)
+	last := s.Last()
+	for _, u := range []pleat.Usage{{Input: -1}, {Input: 5, Output: -1}, {Input: 5, CacheRead: -2}} {
+		if err := s.Used(t.Context(), u); err == nil || s.Last() != last {
+			t.Errorf("Used(%+v): %v", u, err)
+		}
+	}
+	// The levels of a budget and of a policy may cross: the budget's hold.
+	if err := s.SetBudget(pleat.Budget{Red: fold.Share(0.3)}); err != nil {
+		t.Error(err)
 	}
 }

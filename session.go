@@ -186,8 +186,20 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 }
 
 func (o *Options) check() error {
-	if o.Memory < 0 {
-		return fmt.Errorf("%d bytes of memory", o.Memory)
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"Memory", o.Memory},
+		{"Model.Window", o.Model.Window},
+		{"Model.MaxInput", o.Model.MaxInput},
+		{"Head", min(o.Head.System, o.Head.Tools)},
+		{"Digest.Tokens", o.Digest.Tokens},
+		{"Digest.Deadline", int(o.Digest.Deadline)},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("%s is %d: leave it zero for the default", f.name, f.n)
+		}
 	}
 	called := make(map[string]int, len(o.Tools))
 	for _, t := range o.Tools {
@@ -263,6 +275,9 @@ func (o *Options) fillWire() {
 
 // fillBudget works the budget out that the policy and the model leave.
 func (o *Options) fillBudget() error {
+	if err := o.Budget.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
 	window := o.Budget.Window
 	o.Budget = o.Budget.Or(o.Policy.Budget)
 	if m := o.Model.Window; window == 0 && m > 0 && (o.Budget.Window == 0 || o.Budget.Window > m) {
@@ -271,7 +286,8 @@ func (o *Options) fillBudget() error {
 	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
 		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
 	}
-	if err := o.Budget.Check(); err != nil {
+	merged := fold.Budget{Window: o.Budget.Window, Output: o.Budget.Output} // levels of two hands may cross
+	if err := merged.Check(); err != nil {
 		return fmt.Errorf("budget: %w", err)
 	}
 	return nil

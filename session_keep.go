@@ -109,8 +109,11 @@ func (s *Session) Notes() []transcript.Note {
 }
 
 // Used records what the provider reports for the last view. It corrects later estimates.
-// The answer may have been appended already.
+// The answer may have been appended already. Negative counts are refused.
 func (s *Session) Used(ctx context.Context, u model.Usage) error {
+	if err := u.Check(); err != nil {
+		return fmt.Errorf("record usage of session %s: %w", s.key, err)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	usd, _ := s.o.Model.Cost(u)

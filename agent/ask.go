@@ -150,7 +150,7 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 
 // used records what the request cost by the provider's report.
 func (r *run) used(ctx context.Context, u model.Usage) error {
-	if u == (model.Usage{}) {
+	if u == (model.Usage{}) || u.Check() != nil {
 		return nil
 	}
 	before := r.session.Spent()

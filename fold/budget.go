@@ -192,10 +192,13 @@ func (l Limits) Warning(tokens int, why Trigger) string {
 	return ""
 }
 
+// minWindow is less than any window has: a stub alone takes dozens of tokens.
+const minWindow = 100
+
 // Check reports what makes no sense about the budget.
 func (b Budget) Check() error {
-	if b.Window < 0 || b.Window > maxTokens {
-		return fmt.Errorf("a window of %d tokens", b.Window)
+	if b.Window != 0 && b.Window < minWindow || b.Window > maxTokens {
+		return fmt.Errorf("a window of %d tokens: want the model's context window, such as %d", b.Window, model.DefaultWindow)
 	}
 	for _, l := range []struct {
 		name string
@@ -208,7 +211,22 @@ func (b Budget) Check() error {
 	if b.Window > 0 && b.Output.of(b.Window) >= b.Window {
 		return fmt.Errorf("output at %s leaves nothing of a window of %d tokens for the prompt", b.Output, b.Window)
 	}
+	if b.above(b.Target, b.Red) {
+		return fmt.Errorf("target at %s is above red at %s: folding would stop before it begins", b.Target, b.Red)
+	}
+	if b.above(b.Yellow, b.Red) {
+		return fmt.Errorf("yellow at %s is above red at %s: preparing would come after folding", b.Yellow, b.Red)
+	}
 	return nil
+}
+
+// above reports whether a level is surely above red, as far as both are given and can be compared.
+func (b Budget) above(l, red Level) bool {
+	if l.IsZero() || red.IsZero() || b.Window == 0 && (l.share > 0) != (red.share > 0) {
+		return false
+	}
+	w := cmp.Or(b.Window, maxTokens)
+	return red.of(w) <= w && l.of(w) > red.of(w)
 }
 
 // Or returns b with its zero fields filled from c.

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
@@ -84,6 +85,14 @@ type Usage struct {
 	CacheWrite1h int // with the one-hour lifetime
 	Output       int // reasoning included
 	Reasoning    int // the part of Output that was reasoning, where the provider says
+}
+
+// Check reports a count that no request can have.
+func (u Usage) Check() error {
+	if n := min(u.Input, u.CacheRead, u.CacheWrite, u.CacheWrite1h, u.Output, u.Reasoning); n < 0 {
+		return fmt.Errorf("a usage of %d tokens", n)
+	}
+	return nil
 }
 
 // Prompt is the size of the whole prompt.

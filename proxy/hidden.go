@@ -262,7 +262,7 @@ func (rw *rewriter) ended(t *turn, said string) {
 
 // used records what an answer used. The caller holds the lock.
 func (c *conversation) used(ctx context.Context, r model.Reply) error {
-	if r.Usage.Prompt() == 0 || r.Err != nil {
+	if r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
 		return nil
 	}
 	if err := c.sess.Used(ctx, r.Usage); err != nil {

@@ -99,7 +99,7 @@ func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) er
 // and is folded only once.
 func Fit(tokens int) fold.Budget {
 	one, all := fold.Tokens(1), fold.Share(1)
-	return fold.Budget{Window: max(tokens, 1) + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
+	return fold.Budget{Window: max(tokens, 100) + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
 }
 
 // fit folds until the text fits. A message has other tokens as text than on a wire, so the
