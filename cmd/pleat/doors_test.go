@@ -189,6 +189,14 @@ func (d doors) folded(path string) {
 	if copied == "" {
 		d.Fatalf("compact made no copy that belongs to a session: %q", kept)
 	}
+	after := d.number(d.run("compact", path, "--dry-run", "--json", "--budget", "7000"), `"after": (\d+)`)
+	page := d.page("/dash/session?s=" + strings.TrimSuffix(filepath.Base(path), ".jsonl"))
+	if got := d.number(page, `(?s)>`+copied+`<.*?data-l="after">([0-9,]+)<`); got != after {
+		d.Errorf("the page of the session says that %s has %d tokens, compact %d", copied, got, after)
+	}
+	if got := d.number(d.page("/dash/session?s="+copied), `at message.*?data-l="after">([0-9,]+)<`); got != after {
+		d.Errorf("the page of %s says %d tokens, compact %d", copied, got, after)
+	}
 	for _, name := range append(more, copied) {
 		tokens := d.number(d.run("show", name, "--json"), `"all": (\d+),\s+"model"`)
 		if got := d.number(d.run("compact", name, "--dry-run", "--json"), `"before": (\d+)`); got != tokens {

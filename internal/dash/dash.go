@@ -26,6 +26,7 @@ var assets embed.FS
 type Library interface {
 	List(context.Context, library.Filter) (library.Page, error)
 	Find(ctx context.Context, id string) (library.Info, error)
+	Copies(context.Context, library.Info) ([]library.Info, error)
 	Bring(context.Context, library.Info) (store.SessionKey, error)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
 	Spent(ctx context.Context, since time.Time) ([]library.Spent, error)

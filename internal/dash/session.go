@@ -24,7 +24,9 @@ func (h *Handler) ofSession(page func(*http.Request, *frame, *pleat.Session) err
 		if err != nil {
 			return err
 		}
-		f.Item, f.Live = &info, link("live", "s", info.ID)
+		if f.Item = &info; info.Of == "" { // else nothing adds to it
+			f.Live = link("live", "s", info.ID)
+		}
 		return page(r, f, s)
 	}
 }
@@ -33,7 +35,7 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	if id == "" {
 		return library.Info{}, nil, errNoSession
 	}
-	info, err := h.o.Library.Find(ctx, id)
+	info, err := h.find(ctx, id)
 	if err != nil {
 		return info, nil, err
 	}
@@ -54,12 +56,48 @@ func (h *Handler) open(ctx context.Context, id string) (library.Info, *pleat.Ses
 	return info, s, err
 }
 
+// find finds a session, or what another was folded in by pleat compact, which tells its name.
+func (h *Handler) find(ctx context.Context, id string) (library.Info, error) {
+	info, err := h.o.Library.Find(ctx, id)
+	if err != nil || info.ID == id {
+		return info, err
+	}
+	copies, err := h.o.Library.Copies(ctx, info)
+	if i := slices.IndexFunc(copies, func(c library.Info) bool { return c.ID == id }); i >= 0 {
+		info = copies[i]
+	}
+	return info, err
+}
+
+// compacted is what pleat compact made of a session.
+type compacted struct {
+	library.Info
+	Before, After, Folds int
+}
+
+// mostCompacted is how many of them a page tells of: each has to be read.
+const mostCompacted = 5
+
+func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compacted, err error) {
+	copies, err := h.o.Library.Copies(ctx, of)
+	for _, c := range copies[:min(len(copies), mostCompacted)] {
+		s, err := h.counted.open(ctx, h.o.Store, c.Key, c.Look())
+		if err != nil {
+			return nil, err
+		}
+		rep := s.Report()
+		list = append(list, compacted{c, rep.Whole, rep.Snapshot.Tokens, len(rep.Folds)})
+	}
+	return list, err
+}
+
 // sessionPage is what a session's page shows.
 type sessionPage struct {
 	Snapshot fold.Snapshot
 	Now      int            // tokens in the window, system prompt and tools included
 	Whole    int            // tokens of the whole session, likewise
 	Agent    library.Window // of the agent's own requests, if it left a file and pleat did not fold
+	Copies   []compacted    // newest first
 	Messages int
 	Epochs   []pleat.Epoch // newest first
 	Opened   int           // epochs in all
@@ -84,6 +122,9 @@ type overTime struct{ Message, Shown, Whole int }
 
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	rep := s.Report()
+	if f.Item.Of != "" { // it is folded once
+		rep.Snapshot.Limits.Red = 0
+	}
 	parts := rep.Snapshot.Parts
 	parts.System, parts.Tools = headOf(s, rep), 0
 	p := &sessionPage{
@@ -92,6 +133,9 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	}
 	var err error
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
+		return err
+	}
+	if p.Copies, err = h.compacted(r.Context(), *f.Item); err != nil {
 		return err
 	}
 	h.mu.Lock()

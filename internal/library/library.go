@@ -120,6 +120,7 @@ type Info struct {
 	USD      float64          `json:"usd,omitempty"`      // what the usage in the file comes to; 0: not known
 	Problem  string           `json:"problem,omitempty"`  // why it cannot be read
 
+	Of     string      `json:"-"` // the ID of the session that [Library.Copies] has this for
 	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
 	Head   fold.Parts  `json:"-"` // of its first requests
 }

@@ -124,6 +124,27 @@ func TestTenants(t *testing.T) {
 	}
 }
 
+// A session knows what it was folded in, whether an agent keeps it in a file or not.
+func TestCopies(t *testing.T) {
+	st := &shop{Memory: store.NewMemory(), tenants: []string{""}}
+	const file = "claude-code-0123456789"
+	copied := st.say(t, "", library.CopyName(file, "0123456789abcdef"), "Mend it.")
+	st.say(t, "", file, "Mend it.")
+	st.say(t, "", "own", "Look at it.")
+	ofOwn := st.say(t, "", library.CopyName("own", "0123456789abcdef"), "Look at it.")
+	l := st.library(t, "")
+	for of, want := range map[string]store.SessionKey{file: copied, "own": ofOwn} {
+		info, err := l.Find(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copies, err := l.Copies(t.Context(), info)
+		if err != nil || len(copies) != 1 || copies[0].Key != want || copies[0].Of != of || copies[0].Title != info.Title {
+			t.Errorf("%s was folded in %+v, %v; want %v", of, copies, err, want)
+		}
+	}
+}
+
 // A listing that is cut short says so, and leaves nothing behind that a later one shows.
 func TestListCancelled(t *testing.T) {
 	st := &shop{Memory: store.NewMemory(), tenants: []string{""}}

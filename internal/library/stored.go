@@ -129,6 +129,25 @@ func Parts(ctx context.Context, st Store, key store.SessionKey) (list []store.Se
 	return list, nil
 }
 
+// Copies lists what a session was folded in by [CopyName], newest first.
+func (l *Library) Copies(ctx context.Context, of Info) (list []Info, err error) {
+	if l.o.Store == nil || of.Of != "" {
+		return nil, nil
+	}
+	session, _ := owner(cmp.Or(of.Key, store.SessionKey{Tenant: l.o.Tenant, Session: of.ID}))
+	parts, err := Parts(ctx, l.o.Store, session)
+	for _, s := range parts {
+		if _, copied := owner(s.Key); copied {
+			c := storedInfo(l.storedID(s.Key), s)
+			l.lookStored(ctx, &c)
+			c.Of, c.Agent, c.Project, c.Title, c.Model = of.ID, of.Agent, of.Project, of.Title, of.Model
+			list = append(list, c)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
+	return list, err
+}
+
 // storedID is the ID of a session in the store. Sessions of different tenants may have the
 // same name, so the tenant is in it unless the library has only one.
 func (l *Library) storedID(key store.SessionKey) string {
