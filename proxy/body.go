@@ -22,10 +22,16 @@ var errMemory = errors.New("the proxy has no memory left")
 // Take is asked for more memory before it grows. With errTooLarge and errMemory it returns what it
 // has read.
 func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
+	return readInto(func(n int) []byte { return make([]byte, 0, n) }, r, size, limit, take)
+}
+
+// readInto is readAll with memory of another kind, which may be a quarter more than is asked for.
+func readInto(
+	room func(n int) []byte, r io.Reader, size, limit int64, take func(n int64) bool,
+) (buf []byte, err error) {
 	if size > limit {
 		return nil, errTooLarge
 	}
-	var buf []byte
 	for {
 		if len(buf) == cap(buf) {
 			have := int64(len(buf))
@@ -37,7 +43,9 @@ func readAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, e
 			if !take(more) {
 				return buf, errMemory
 			}
-			buf = append(make([]byte, 0, have+more), buf...)
+			small := buf
+			buf = append(room(int(have+more)), small...)
+			leaveRoom(small)
 		}
 		n, err := r.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

@@ -23,6 +23,7 @@ type exchange struct {
 	rw   *rewriter
 	in   *http.Request // as the client sent it, for the upstream
 	raw  []byte        // its body as it came
+	kept *lease        // of the memory of raw
 	on   *protocol
 	from caller
 	req  *request
@@ -53,7 +54,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	began := rw.o.Now()
 	x := &exchange{rw: rw, in: r}
 	var err error
-	x.raw, err = readAll(r.Body, r.ContentLength, rw.o.MaxBody, x.take)
+	x.raw, err = readInto(newRoom, r.Body, r.ContentLength, rw.o.MaxBody, x.take)
 	r.Body.Close()
 	if err != nil {
 		x.release()
@@ -62,7 +63,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 		}
 		return nil, fmt.Errorf("read request: %w", err)
 	}
-	x.on = on
+	x.on, x.kept = on, newLease(x.raw)
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(errIdle) })
 	x.report = Exchange{Format: on.format, Began: began}
@@ -193,7 +194,7 @@ func answered(req *request) bool { return slices.ContainsFunc(req.messages, isAn
 // pass sends the request unchanged and passes the reply on as it comes.
 func (x *exchange) pass() (*http.Response, error) {
 	out := x.in.Clone(x.ctx)
-	setRequestBody(out, x.raw)
+	x.kept.send(out)
 	out.Header.Set("Accept-Encoding", "identity")
 	x.report.BytesOut = len(x.raw)
 	x.report.Sent++
@@ -211,12 +212,13 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	body := x.turn.out
 	if len(body) == len(x.req.body) && &body[0] == &x.req.body[0] {
 		body = x.raw // also compressed as it came
+		x.kept.send(out)
 	} else {
 		out.Header.Del("Content-Encoding")
 		x.held += int64(len(body)) // it is there already
 		x.rw.flight.Add(int64(len(body)))
+		setRequestBody(out, body)
 	}
-	setRequestBody(out, body)
 	out.Header.Set("Accept-Encoding", "identity")
 	if x.turn.drop && x.req.on == messages {
 		addBeta(out.Header, anthropic.BindingBeta)
@@ -293,6 +295,9 @@ func (x *exchange) finish(err error) {
 	x.bill()
 	if x.rw.o.Report != nil {
 		x.rw.o.Report(*r)
+	}
+	if x.req != nil && x.req.apart && !x.rw.burst.Load() { // else it goes back to the system
+		x.kept.leave()
 	}
 }
 

@@ -53,7 +53,7 @@ type Options struct {
 
 	// Principal names whom a request speaks for, so that different people never share a session;
 	// nil: the hash of its API key, or the account that a client with a renewed token names. The
-	// body is the request's, decompressed.
+	// body is the request's, decompressed, and may not be kept.
 	Principal func(r *http.Request, body []byte) string
 	// Session may change the options that a session is opened with, such as its digests
 	// or hooks. It is called whenever one is opened.

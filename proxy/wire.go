@@ -58,6 +58,7 @@ type request struct {
 	wireRequest
 	on       *protocol
 	body     []byte
+	apart    bool // the messages have memory of their own
 	model    string
 	manual   bool // it asks for thinking of a fixed size; see model.ThinkingRule.First
 	partial  bool // the provider holds part of the conversation
@@ -172,12 +173,13 @@ func decoding[R interface {
 	Earlier() R
 }](decode func(after R, body []byte) (R, error), known func(R) request) func(earlier, []byte) (*request, error) {
 	return func(after earlier, body []byte) (*request, error) {
-		e, _ := after.(R)
+		e, apart := after.(R)
 		r, err := decode(e, body)
 		if err != nil {
 			return nil, err
 		}
 		req := known(r)
+		req.apart, req.model = apart, strings.Clone(req.model) // which outlives the body
 		req.wireRequest, req.earlier = r, func() earlier { return r.Earlier() }
 		return &req, nil
 	}

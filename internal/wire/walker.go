@@ -128,10 +128,8 @@ func (w *Walker) Elements(read func(), same func(from, to int)) {
 		case i < len(w.earlier) && w.C.SkipKnown(w.earlier[i].Raw()):
 			w.add(w.earlier[i], Element{Span: w.Since(at), Places: w.elements[i].Places})
 			same(i, i+1)
-		case w.copies:
-			w.readCopy(read)
 		default:
-			read()
+			w.Element(read)
 		}
 		if w.C.Err() != nil {
 			return
@@ -178,7 +176,13 @@ func Continue[T any](w *Walker, list, earlier []T, from, to int) []T {
 	return append(slices.Grow(list, to-from+8), earlier[from:to]...)
 }
 
-func (w *Walker) readCopy(read func()) {
+// Element calls read for the value at the cursor, which consumes it and ends one message: a copy
+// of the value, after an earlier body.
+func (w *Walker) Element(read func()) {
+	if !w.copies {
+		read()
+		return
+	}
 	whole := w.C.Skip()
 	if w.C.Err() != nil {
 		return

@@ -122,10 +122,12 @@ func (r *ResponsesRequest) input(s *scanner, earlier *ResponsesRequest) {
 		}
 	}, func(from, to int) { r.items = wire.Continue(&s.Walker, r.items, earlier.items, from, to) })
 	if r.isString {
-		v := s.value()
-		b.Clear()
-		b.content(v, nil)
-		b.Message(transcript.RoleUser, transcript.FormatResponses, v.Span)
+		s.Element(func() {
+			v := s.value()
+			b.Clear()
+			b.content(v, nil)
+			b.Message(transcript.RoleUser, transcript.FormatResponses, v.Span)
+		})
 		r.items = append(r.items, itemNote{typ: "message"})
 	}
 }

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"bytes"
+	"io"
+	"math/bits"
+	"net/http"
+	"sync"
+	"sync/atomic"
+)
+
+// To get memory for a large request costs more than to read it. So the memory of one serves
+// for the next, whoever sends it, once nobody looks at it any more: neither the exchange nor a
+// transport, which may read a body when its answer is there already. Nothing that is kept of a
+// request may lie in it.
+
+// Bytes of memory that is used again. Tests use less again, too, and garble it, to find whoever
+// still looks at it.
+var (
+	leastRoom, mostRoom = 64 << 10, 16 << 20
+	garble              = func([]byte) {}
+)
+
+// rooms is memory that nobody uses, by size: four for each power of two, so that a small
+// request holds no large room. The collector takes what is there for long.
+var rooms [4 * bits.UintSize]sync.Pool
+
+// roomOf returns the size of the smallest room for n bytes, and where such rooms are.
+func roomOf(n int) (size int, free *sync.Pool) {
+	shift := max(bits.Len(uint(n-1))-3, 0)
+	eighths := (n-1)>>shift + 1
+	return eighths << shift, &rooms[4*shift+eighths%4]
+}
+
+// newRoom returns memory for n bytes. What is in it is another request's.
+func newRoom(n int) []byte {
+	if n < leastRoom || n > mostRoom {
+		return make([]byte, 0, n)
+	}
+	size, free := roomOf(n)
+	if b, ok := free.Get().(*[]byte); ok {
+		return (*b)[:0]
+	}
+	return make([]byte, 0, size)
+}
+
+// leaveRoom gives memory back that nobody looks at any more.
+func leaveRoom(b []byte) {
+	if cap(b) < leastRoom || cap(b) > mostRoom {
+		return
+	}
+	if size, free := roomOf(cap(b)); size == cap(b) {
+		garble(b[:size])
+		free.Put(&b)
+	}
+}
+
+// lease counts who looks at the body of a request.
+type lease struct {
+	body  []byte
+	users atomic.Int32
+}
+
+func newLease(body []byte) *lease {
+	l := &lease{body: body}
+	l.users.Store(1)
+	return l
+}
+
+func (l *lease) leave() {
+	if l.users.Add(-1) == 0 {
+		leaveRoom(l.body)
+	}
+}
+
+// send makes the body that of a request. The caller is one of those who look at it.
+func (l *lease) send(r *http.Request) {
+	if setRequestBody(r, l.body); cap(l.body) < leastRoom {
+		return // net/http knows how to send a short one at once
+	}
+	r.GetBody = func() (io.ReadCloser, error) {
+		for {
+			switch n := l.users.Load(); {
+			case n == 0:
+				return nil, http.ErrBodyReadAfterClose
+			case l.users.CompareAndSwap(n, n+1):
+				return &leased{lease: l, rest: *bytes.NewReader(l.body)}, nil
+			}
+		}
+	}
+	r.Body, _ = r.GetBody()
+}
+
+// leased is a body on its way. A transport may close it while it reads.
+type leased struct {
+	mu    sync.Mutex
+	lease *lease // nil: it is closed
+	rest  bytes.Reader
+}
+
+func (b *leased) Read(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lease == nil && b.rest.Len() > 0 {
+		return 0, http.ErrBodyReadAfterClose
+	}
+	return b.rest.Read(p)
+}
+
+func (b *leased) Close() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.lease != nil {
+		b.lease.leave()
+		b.lease = nil
+	}
+	return nil
+}
