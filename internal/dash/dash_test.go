@@ -292,10 +292,15 @@ func TestSumsOfAllDays(t *testing.T) {
 	h.o.Now = func() time.Time { return now }
 	h.o.Library = spender{h.o.Library, []library.Spent{
 		{Request: library.Request{Time: now.AddDate(0, 0, -40)}, USD: 64, ID: "rehearsal-shop-2", Stored: true},
-		{Request: library.Request{Time: now}, ID: "rehearsal-shop-1", Stored: true},
+		{Request: library.Request{Time: now.AddDate(0, 0, -50)}, ID: "rehearsal-shop-1", Stored: true},
 	}}
 	settle(t, h)
 	got := get(h, "/").Body.String()
+	for page, want := range map[string]int{got: 1, get(h, "/dash/session?s=rehearsal-shop-2").Body.String(): 1} {
+		if n := strings.Count(page, when(now.AddDate(0, 0, -40))+"</time>"); n != want {
+			t.Errorf("%d times the page says that the session was used last when it last asked:\n%s", n, page)
+		}
+	}
 	if n := strings.Count(got, `data-l="spent">$64.00</td>`); n != 3 {
 		t.Errorf("%d of agent, project and session say what was spent:\n%s", n, got)
 	}
@@ -419,14 +424,24 @@ func TestSumsBeforeMoney(t *testing.T) {
 	h := newDash(t, st, "")
 	lib := slowMoney{h.o.Library, make(chan struct{})}
 	h.o.Library = lib
-	for h.sum(t.Context(), nil) == nil {
+	for {
+		if s := h.sum(t.Context(), nil); s != nil && s.Counted == 1 {
+			break
+		}
 	}
-	if got := get(h, "/").Body.String(); !strings.Contains(got, "What was spent is being added up") ||
-		!strings.Contains(got, "By agent") {
-		t.Error("the page waits for what was spent")
+	counting, _ := h.version(t.Context(), "")
+	if got := get(h, "/").Body.String(); !strings.Contains(got, "1 of 1 session. Until then") ||
+		!strings.Contains(got, "By agent") || strings.Contains(got, "30 days") {
+		t.Errorf("the page does not say how far the sums are, or draws what will change:\n%s", got)
 	}
 	close(lib.known)
 	settle(t, h)
+	if done, _ := h.version(t.Context(), ""); done == counting {
+		t.Error("a page is not told that the sums are there")
+	}
+	if got := get(h, "/").Body.String(); strings.Contains(got, "Until then") || !strings.Contains(got, "30 days") {
+		t.Errorf("the page does not draw the days:\n%s", got)
+	}
 }
 
 // slowMoney knows what was spent when it is let go.

@@ -76,7 +76,13 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 		if len(list) == 0 {
 			return "", nil
 		}
-		return fmt.Sprint(len(list), list[0].ID, list[0].Modified, list[0].Bytes), nil
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		counting, counted := h.sums == nil, 0
+		if h.sums != nil {
+			counting, counted = h.sums.Counting, h.sums.Counted
+		}
+		return fmt.Sprint(len(list), list[0].ID, list[0].Modified, list[0].Bytes, counting, counted), nil
 	}
 	for _, i := range list {
 		if i.ID == id {

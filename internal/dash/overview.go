@@ -98,9 +98,10 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	if o.Pager.To < o.Pager.All {
 		o.Pager.Next = at(o.Pager.To)
 	}
-	if o.Sums = h.sum(ctx, page.Sessions); o.Sums != nil {
+	if o.Sums = h.sum(ctx, page.Sessions); o.Sums != nil && !o.Sums.Counting {
 		o.draw(number(q.Get("days")), h.o.Now())
 	}
+	slices.SortStableFunc(page.Sessions, func(a, b library.Info) int { return o.Sums.used(b).Compare(o.Sums.used(a)) })
 	o.Sessions = rowsOf(page.Sessions)
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil

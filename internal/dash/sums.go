@@ -17,8 +17,10 @@ type sums struct {
 	Agents   []sum
 	Projects []sum              // those with the most tokens
 	Others   int                // projects that are not among them
-	spent    map[string]float64 // by session
-	Counting bool               // the money is not added up yet
+	spent    map[string]float64   // by session
+	last     map[string]time.Time // request, by session: copies of files are younger
+	Counting bool                 // the money is not added up yet, and tokens are estimates
+	Counted  int                  // sessions until now
 	made     time.Time
 
 	list     []library.Info
@@ -43,6 +45,8 @@ const (
 	sumsFresh = 20 * time.Second
 	sumsWait  = 400 * time.Millisecond
 	projects  = 12
+
+	countSteps = 20 // in which the first sums tell how far they are
 )
 
 // sum returns the sums over all sessions, nil if there are none yet. Every session has to be
@@ -104,7 +108,7 @@ func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *s
 	if !changed {
 		return s
 	}
-	next := &sums{Counting: s.Counting, made: s.made}
+	next := &sums{Counting: s.Counting, Counted: s.Counted, made: s.made}
 	next.add(list, s.requests)
 	return next
 }
@@ -112,14 +116,25 @@ func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *s
 func (h *Handler) makeSums() {
 	now := h.o.Now()
 	page, err := h.o.Library.List(h.ctx, library.Filter{})
+	h.mu.Lock()
+	first := h.sums == nil && err == nil
+	if first { // to count takes reading files whole
+		h.sums = &sums{Counting: true}
+		h.sums.add(page.Sessions, nil)
+	}
+	h.mu.Unlock()
+	for at, step := 0, max(page.Total/countSteps, 1); first && at < page.Total; at += step {
+		if _, err = h.o.Library.List(h.ctx, library.Filter{Count: true, Offset: at, Limit: step}); err != nil {
+			break
+		}
+		h.mu.Lock()
+		next := *h.sums // pages may be made of the last one
+		next.Counted = min(at+step, page.Total)
+		h.sums = &next
+		h.mu.Unlock()
+	}
 	var spent []library.Spent
 	if err == nil {
-		h.mu.Lock()
-		if h.sums == nil { // what was spent takes reading files whole
-			h.sums = &sums{Counting: true}
-			h.sums.add(page.Sessions, nil)
-		}
-		h.mu.Unlock()
 		spent, err = h.o.Library.Spent(h.ctx, time.Time{})
 	}
 	if err == nil {
@@ -139,7 +154,7 @@ func (h *Handler) makeSums() {
 }
 
 func (s *sums) add(list []library.Info, spent []library.Spent) {
-	s.list, s.requests, s.spent = list, spent, make(map[string]float64)
+	s.list, s.requests, s.spent, s.last = list, spent, make(map[string]float64), make(map[string]time.Time)
 	agents, places := make(group), make(group)
 	of := make(map[string]*library.Info)
 	groups := func(info *library.Info) []*sum {
@@ -153,7 +168,9 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 		}
 	}
 	for _, r := range spent {
-		s.spent[r.ID] += r.USD
+		if s.spent[r.ID] += r.USD; r.Time.After(s.last[r.ID]) {
+			s.last[r.ID] = r.Time
+		}
 		if info := of[r.ID]; info != nil {
 			for _, t := range groups(info) {
 				t.spend(r)
@@ -192,18 +209,8 @@ func (s *sums) days(n int, now time.Time) []sum {
 		list[i].Name = time.Date(y, m, d-n+1+i, 0, 0, 0, 0, time.Local).Format(time.DateOnly)
 		at[list[i].Name] = &list[i]
 	}
-	last := make(map[string]time.Time) // request, by session: copies of files are younger
-	for _, r := range s.requests {
-		if r.Time.After(last[r.ID]) {
-			last[r.ID] = r.Time
-		}
-	}
 	for _, info := range s.list {
-		used := last[info.ID]
-		if used.IsZero() {
-			used = info.Modified
-		}
-		if t := at[used.Local().Format(time.DateOnly)]; t != nil {
+		if t := at[s.used(info).Local().Format(time.DateOnly)]; t != nil {
 			t.Sessions++
 			t.Tokens += info.Tokens
 		}
@@ -214,6 +221,21 @@ func (s *sums) days(n int, now time.Time) []sum {
 		}
 	}
 	return list
+}
+
+// used is when a session was used last: the time of its newest request or, if nothing tells that, of
+// its file or of what was stored last.
+func (s *sums) used(i library.Info) time.Time {
+	if s != nil && !s.last[i.ID].IsZero() {
+		return s.last[i.ID]
+	}
+	return i.Modified
+}
+
+func (h *Handler) used(i library.Info) time.Time {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.sums.used(i)
 }
 
 // projectOf is the folder that a session worked in; a rehearsal has one of its own.
