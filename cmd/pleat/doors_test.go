@@ -156,6 +156,13 @@ func (d doors) file(path string, tokens int) {
 	if got := strings.Count(d.page("/dash/ledger"+id+"&show=calls&outcome=error"), `data-l="ended"`); got != failed {
 		d.Errorf("%s: the dashboard lists %d failed calls, show %d", path, got, failed)
 	}
+	typed := d.number(show, `"name": "user text",\s+"blocks": \d+,\s+"tokens": (\d+)`)
+	if got := d.number(page, `User text</th>.*?</td><td class="num">[^<]*</td><td class="num">([0-9,]+)<`); got != typed {
+		d.Errorf("%s: the dashboard says that people typed %d tokens, show %d", path, got, typed)
+	}
+	if strings.Contains(page, "as the provider reported it") != strings.Contains(page, "are no messages of the session") {
+		d.Errorf("%s: the page does not say what is in a request beside the messages: %s", path, page)
+	}
 	largest := d.number(show, `"largest": (\d+)`)
 	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)

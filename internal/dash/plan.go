@@ -216,7 +216,8 @@ func (h *Handler) outcome(
 		}
 		rep := library.Report(c)
 		parts := rep.Snapshot.Parts
-		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts)
+		typed, failed := typed(ctx, c, rep.Folds, h.counted.count(m))
+		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts, typed)
 		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
 		o.Price, _ = m.Cost(model.Usage{Input: o.After})
 		o.Cached, _ = m.Cost(model.Usage{CacheRead: o.After})
@@ -224,7 +225,7 @@ func (h *Handler) outcome(
 			warning = rep.Epochs[n-1].Warning
 		}
 		o.fill(rep.Folds, c)
-		return err
+		return cmp.Or(err, failed)
 	})
 	o.Warning = warning
 	return o, err

@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -117,9 +115,6 @@ type size struct {
 	tokens   int
 }
 
-// overTime is a row of the table beside the chart of the window.
-type overTime struct{ Message, Shown, Whole int }
-
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	rep := s.Report()
 	if f.Item.Of != "" { // it is folded once
@@ -129,9 +124,13 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	parts.System, parts.Tools = headOf(s, rep), 0
 	p := &sessionPage{
 		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Messages: rep.Messages,
-		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds), Parts: partsOf(parts),
+		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds),
 	}
-	var err error
+	typed, err := typed(r.Context(), s, rep.Folds, h.counted.count(f.Item.Look().Model))
+	if err != nil {
+		return err
+	}
+	p.Parts = partsOf(parts, typed)
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
 		return err
 	}
@@ -175,162 +174,6 @@ func (h *Handler) own(ctx context.Context, f *frame, s *pleat.Session) (library.
 
 // Saved is how many tokens of the session the window does not hold.
 func (p *sessionPage) Saved() int { return max(p.Whole-p.Now, 0) }
-
-// headOf is how large the system prompt and the tools were. A stored session does not say,
-// but its first epoch does.
-func headOf(s *pleat.Session, rep pleat.Report) int {
-	head := rep.Snapshot.Parts.System + rep.Snapshot.Parts.Tools
-	if len(rep.Folds) == 0 { // some of that may be messages
-		head = rep.Snapshot.Parts.Total() - s.Tokens(0, rep.Messages)
-	}
-	if len(rep.Epochs) > 0 {
-		first := rep.Epochs[0]
-		head = max(head, first.Before-s.Tokens(0, min(first.Messages, rep.Messages)))
-	}
-	return head
-}
-
-// windowOver follows the window over the messages: it grows with each, and an epoch is a step.
-// Of a session that an agent compacted by itself the requests say how full it was.
-func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, []overTime) {
-	shown, whole := viewsOver(s, rep)
-	lim := rep.Snapshot.Limits
-	if len(own.Requests) > 0 {
-		shown, lim = shown[:0], fold.Limits{Window: own.Size}
-		for i, n := range own.Requests {
-			shown = append(shown, point{own.At[i], n})
-		}
-	}
-	most, all := 0, whole[len(whole)-1].y
-	for _, p := range shown {
-		most = max(most, p.y)
-	}
-	top := most
-	folded := len(rep.Epochs) > 0 || len(own.Requests) > 0
-	if folded {
-		top = max(top, all)
-	}
-	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
-	p := plot{
-		ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2),
-		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
-	}
-	if folded {
-		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
-	}
-	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
-	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
-	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
-	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s at the end, %s at most, "+
-		"where the whole session takes %s. %d epochs folded something.",
-		rep.Messages, short(shown[len(shown)-1].y), short(most), short(all), len(rep.Epochs))
-	return p, tableOver(shown, whole)
-}
-
-// viewsOver is what a model was shown after each message, by the epochs, and all that was said.
-func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
-	now, next := headOf(s, rep), 0
-	all := now
-	stored := make(map[int]int) // by message: tokens of results that were stored as they came
-	for _, f := range s.Folds() {
-		if f.Lever == "spill" {
-			stored[f.Start] += f.Before - f.After
-		}
-	}
-	shown, whole = []point{{0, now}}, []point{{0, all}}
-	for i := range rep.Messages + 1 {
-		if i > 0 {
-			n := s.Tokens(i-1, i)
-			now, all = now+n-stored[i-1], all+n
-			shown, whole = append(shown, point{i, now}), append(whole, point{i, all})
-		}
-		for ; next < len(rep.Epochs) && rep.Epochs[next].Messages <= i; next++ {
-			e := rep.Epochs[next]
-			shown, now = append(shown, point{i, e.Before}, point{i, e.After}), e.After
-		}
-	}
-	return shown, whole
-}
-
-// tableOver picks rows for the table: about twenty, and those around every step.
-func tableOver(shown, whole []point) (rows []overTime) {
-	points := thin(shown, 20)
-	for _, p := range points[:min(len(points), 200)] {
-		rows = append(rows, overTime{p.x, p.y, whole[p.x].y})
-	}
-	return rows
-}
-
-// partsOf lists what a view is made of, the largest first.
-func partsOf(p fold.Parts) []share {
-	list := []share{
-		{Name: "System messages and tools", Tokens: p.System + p.Tools},
-		{Name: "User", Tokens: p.User},
-		{Name: "Assistant", Tokens: p.Assistant},
-		{Name: "Thinking", Tokens: p.Thinking},
-		{Name: "Tool calls", Tokens: p.Calls},
-		{Name: "Tool results", Tokens: p.Results},
-		{Name: "Images and other", Tokens: p.Other},
-		{Name: "Stubs of folds", Tokens: p.Stubs},
-		{Name: "Page: the user's words", Tokens: p.Pins},
-		{Name: "Page: what was done", Tokens: p.Ledger},
-		{Name: "Page: the rest", Tokens: p.Digest},
-	}
-	list = slices.DeleteFunc(list, func(s share) bool { return s.Tokens == 0 })
-	slices.SortStableFunc(list, func(a, b share) int { return b.Tokens - a.Tokens })
-	for i := range list {
-		list[i].Of = p.Total()
-	}
-	return list
-}
-
-// toolShare is what the calls of a tool take.
-type toolShare struct {
-	Name   string
-	Calls  int
-	Failed int
-	Shown  int64 // bytes of results in the window
-	Folded int64 // and of those that are folded
-	of     int64
-}
-
-// Share is the row's bar.
-func (t toolShare) Share() share { return share{Tokens: int(t.Shown), Of: int(t.of)} }
-
-// toolsOf adds up results by tool, those that fill the window first.
-func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
-	m := make(map[string]*toolShare)
-	for i := range calls {
-		c := &calls[i]
-		t := m[c.Tool]
-		if t == nil {
-			t = &toolShare{Name: c.Tool}
-			m[c.Tool] = t
-		}
-		t.Calls++
-		if c.Outcome == toolcall.Failed {
-			t.Failed++
-		}
-		if c.Outcome != toolcall.Unanswered && library.Hiding(rep.Folds, c.Result) != nil {
-			t.Folded += int64(c.Bytes)
-		} else {
-			t.Shown += int64(c.Bytes)
-		}
-	}
-	var list []toolShare
-	all := int64(0)
-	for _, t := range m {
-		list, all = append(list, *t), all+t.Shown
-	}
-	slices.SortFunc(list, func(a, b toolShare) int {
-		return cmp.Or(cmp.Compare(b.Shown, a.Shown), cmp.Compare(b.Folded, a.Folded), cmp.Compare(a.Name, b.Name))
-	})
-	list = list[:min(len(list), 15)]
-	for i := range list {
-		list[i].of = all
-	}
-	return list
-}
 
 // foldRow is a fold in a list.
 type foldRow struct {

@@ -15,8 +15,8 @@ import (
 type sums struct {
 	All      sum
 	Agents   []sum
-	Projects []sum              // those with the most tokens
-	Others   int                // projects that are not among them
+	Projects []sum                // those with the most tokens
+	Others   int                  // projects that are not among them
 	spent    map[string]float64   // by session
 	last     map[string]time.Time // request, by session: copies of files are younger
 	Counting bool                 // the money is not added up yet, and tokens are estimates
