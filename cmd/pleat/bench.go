@@ -259,7 +259,7 @@ func (b *benchFlags) summaries(ctx context.Context, p *term.Console, o bench.Opt
 func (b *benchFlags) sayCost(p *term.Console, what string, e bench.Estimate) {
 	price := "the table has no price for it"
 	if e.Known {
-		price = fmt.Sprintf("at most %.2f USD by the price list", e.USD)
+		price = "at most " + term.Cents(e.USD) + " by the price list"
 	}
 	p.Note("%s: at most %s with %s tokens in and %s out; %s; what %s has is not asked again\n",
 		what, term.Plural(e.Requests, "request"), term.Thousands(e.Input), term.Thousands(e.Output), price, b.cache)

@@ -250,8 +250,8 @@ type status struct {
 
 // statusLine says how full the window is, what the session has cost, and what pleat keeps of it.
 func (h *hook) statusLine() error {
-	line := fmt.Sprintf("pleat: %s of %s tokens, $%.2f", term.Short(h.in.Window.Used), term.Short(h.in.Window.Size),
-		h.in.Cost.USD)
+	line := fmt.Sprintf("pleat: %s of %s tokens, %s", term.Short(h.in.Window.Used), term.Short(h.in.Window.Size),
+		term.Cents(h.in.Cost.USD))
 	if s, err := readHookState(h.p, h.agent); err == nil && s.Client == h.in.Session && s.Error == "" {
 		line += ", compacted and kept as " + s.Session
 	}

@@ -275,7 +275,7 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 	}
 	room := p.Width - 2 - title - numbers - 2
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output",
-		"USD")))
+		"cost")))
 	for _, r := range rows {
 		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests),
 			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -164,17 +165,18 @@ func (j *replayedJSON) price(m model.Model, sent model.Usage, with, whole input)
 
 func (j *replayedJSON) Print(p *term.Page) {
 	p.Head("With the proxy", "about, by replay in a window of "+term.Short(j.Window)+" tokens")
-	p.Hang("  ", fmt.Sprintf("%s of %s under its policy; answers are not counted. With a minus, pleat costs less", term.Plural(j.Requests, "request"),
+	p.Hang("  ", fmt.Sprintf("%s of %s under its policy; answers are not counted", term.Plural(j.Requests, "request"),
 		term.Plural(j.Sessions, "session")))
-	p.Line("%s", p.Dim(fmt.Sprintf("  %-20s%7s%7s%9s%9s%6s", "against", "tokens", "pleat", "USD", "pleat", "cost")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-20s%8s%11s%13s", "", "tokens", "cost", "pleat costs")))
 	row := func(name string, tokens int, usd float64) {
-		ratio := "–"
-		if usd > 0 {
+		ratio := ""
+		if usd > 0 && name != "pleat" {
 			ratio = fmt.Sprintf("%+.0f%%", (j.USDWith/usd-1)*100)
 		}
-		p.Line("  %-20s%7s%7s%9s%9s%6s", name, term.Short(tokens), term.Short(j.Would), term.Cents(usd),
-			term.Cents(j.USDWith), ratio)
+		line := fmt.Sprintf("  %-20s%8s%11s%13s", name, term.Short(tokens), term.Cents(usd), ratio)
+		p.Line("%s", strings.TrimRight(line, " "))
 	}
+	row("pleat", j.Would, j.USDWith)
 	row("no compaction at all", j.Whole, j.USDWhole)
 	for _, a := range j.Agents {
 		row(a.Name+"'s own", a.Tokens, a.USD)

@@ -218,10 +218,10 @@ func (r *running) cost(_ context.Context, _ string) error {
 	r.screen.mu.Unlock()
 	r.printf("%s tokens in this chat", term.Thousands(tokens))
 	if usd > 0 {
-		r.printf(", $%.4f", usd)
+		r.printf(", %s", term.Cents(usd))
 	}
 	if usd := r.agent.Session().Spent(); usd > 0 {
-		r.printf("; the whole session $%.4f", usd)
+		r.printf("; the whole session %s", term.Cents(usd))
 	}
 	r.printf("\n")
 	return nil

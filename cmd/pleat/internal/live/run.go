@@ -426,7 +426,7 @@ func (r *running) closing(res agent.Result) {
 	line := fmt.Sprintf("%s, %s, %s tokens", term.Plural(res.Turns, "request"), term.Plural(res.Calls, "tool call"),
 		term.Thousands(res.Spent.Tokens()))
 	if res.Spent.USD > 0 {
-		line += fmt.Sprintf(", $%.4f", res.Spent.USD)
+		line += ", " + term.Cents(res.Spent.USD)
 	}
 	calls, usd := 0, 0.0
 	for _, d := range rep.Digests {
@@ -435,7 +435,7 @@ func (r *running) closing(res agent.Result) {
 	if calls > 0 {
 		line += fmt.Sprintf("; the session's digests took %s", term.Plural(calls, "request"))
 		if usd > 0 {
-			line += fmt.Sprintf(" and $%.4f", usd)
+			line += " and " + term.Cents(usd)
 		}
 	}
 	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {

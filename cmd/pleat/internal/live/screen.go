@@ -298,7 +298,7 @@ func (r *runScreen) meterText(cells int) term.Styled {
 		line += term.Sprint(", epoch %d", s.Epoch)
 	}
 	if r.usd > 0 {
-		line += term.Sprint(", $%.4f", r.usd)
+		line += term.Styled(", " + term.Cents(r.usd))
 	}
 	return line
 }
