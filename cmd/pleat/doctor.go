@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -177,13 +178,13 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			d.add("proxy", "ok", "answers at "+d.listen, "")
 		} else {
 			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, status),
-				"end it, or use another port: pleat proxy --listen 127.0.0.1:4142")
+				"end it, or use another port, such as: pleat proxy start --listen "+beside(d.listen))
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", "none runs; \"pleat proxy start\" starts one, and port "+d.listen+" is free", "")
+		d.add("proxy", "note", fmt.Sprintf("none runs; \"pleat proxy start%s\" starts one, and %s is free", at(d.listen), d.listen), "")
 	} else {
-		d.add("proxy", "wrong", err.Error(), "use another port: pleat proxy --listen 127.0.0.1:4142")
+		d.add("proxy", "wrong", err.Error(), "use another port, such as: pleat proxy start --listen "+beside(d.listen))
 	}
 	via := cmp.Or(d.p.Getenv("HTTP_PROXY"), d.p.Getenv("http_proxy"), d.p.Getenv("ALL_PROXY"), d.p.Getenv("all_proxy"))
 	direct := cmp.Or(d.p.Getenv("NO_PROXY"), d.p.Getenv("no_proxy"))
@@ -192,6 +193,24 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			"export NO_PROXY=127.0.0.1,localhost")
 	}
 	return running
+}
+
+// at is the flag that names the address of a proxy; "": it need not be named.
+func at(address string) string {
+	if address == proxyAddress {
+		return ""
+	}
+	return " --listen " + address
+}
+
+// beside is an address with the next port.
+func beside(address string) string {
+	host, port, err := net.SplitHostPort(address)
+	n, failed := strconv.Atoi(port)
+	if err != nil || failed != nil || n >= 65535 {
+		return proxyAddress
+	}
+	return net.JoinHostPort(host, strconv.Itoa(n+1))
 }
 
 var errAddress = errors.New("no address of a server")
@@ -261,7 +280,7 @@ func (d *doctor) examineAgents(running bool) {
 				"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.name+" or --undo")
 		case !running:
 			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen),
-				"pleat proxy, or pleat setup "+c.name+" --undo")
+				"pleat proxy start"+at(d.listen)+", or pleat setup "+c.name+" --undo")
 		default:
 			d.add("agents", "ok", c.title+" is set up", "")
 		}

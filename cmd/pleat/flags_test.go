@@ -9,8 +9,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
+
+// README names the agents that show and its errors name.
+func TestAgentsNamed(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if text := strings.Join(strings.Fields(string(readme)), " "); err != nil || !strings.Contains(text, sessionfile.Agents) {
+		t.Errorf("README does not name %s (%v)", sessionfile.Agents, err)
+	}
+	if help, _, _ := cli(t, "", "show", "--help"); !strings.Contains(strings.Join(strings.Fields(help), " "), sessionfile.Agents) {
+		t.Errorf("show does not name %s", sessionfile.Agents)
+	}
+}
 
 func TestParseFlags(t *testing.T) {
 	for _, c := range []struct{ args, rest, err string }{

@@ -59,8 +59,8 @@ func (l *lineLog) WithGroup(string) slog.Handler { return l }
 // logExchange logs what happened to a request, and nothing of what was said.
 func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
 	unanswered := r.Status == 0 && !errors.Is(r.Err, context.Canceled)
-	if r.Session.Session == "" && r.Err == nil || r.Err != nil && unanswered {
-		return // passed on unchanged, or logged by the handler
+	if r.Err != nil && unanswered {
+		return // logged by the handler
 	}
 	level, text, attrs := slog.LevelInfo, "request", []any(nil)
 	if f.asJSON {
@@ -76,12 +76,17 @@ func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
 
 // exchangeLine is a request for people, the parts that are always there first.
 func exchangeLine(r proxy.Exchange, observed bool) string {
-	s := r.Snapshot
-	id := r.Session.Session[:min(8, len(r.Session.Session))]
-	parts := []string{
-		fmt.Sprint(r.Status), r.Model, id, term.Plural(r.Messages, "message"),
-		fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)), took(r.Took),
+	s, id := r.Snapshot, r.Session.Session
+	parts := []string{fmt.Sprint(r.Status), r.Model, id[:min(8, len(id))], term.Plural(r.Messages, "message")}
+	switch {
+	case id != "":
+		parts = append(parts, fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)))
+	case r.Passed:
+		parts = []string{parts[0], "passed on, not understood"}
+	default:
+		parts[2] = "no session"
 	}
+	parts = append(parts, took(r.Took))
 	if r.Folded {
 		folded := "folded from "
 		if observed {

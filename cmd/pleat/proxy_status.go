@@ -62,8 +62,8 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start\" starts one, "+
-			"--listen names another address", f.listen)
+		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start%s\" starts one, "+
+			"--listen names another address", f.listen, at(f.listen))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)
@@ -81,7 +81,7 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
-	p.Printf("the proxy folds no new conversations; stop it when \"pleat status\" shows that none is active\n")
+	p.Printf("the proxy folds no new conversations; stop it when \"pleat status%s\" shows that none is active\n", at(f.listen))
 	return nil
 }
 
@@ -116,20 +116,24 @@ func (s proxyStatus) Print(p *term.Page) {
 	if s.Draining {
 		p.Line("draining: new conversations pass unchanged")
 	}
+	var alone []proxySessionJSON // a row for each tenant
 	for _, j := range s.Sessions {
-		title := cmp.Or(term.OneLine(j.title), "(no title)")
 		if j.Session == "" {
-			title = "requests of no session, such as those for titles"
+			alone = append(alone, j)
+			continue
 		}
-		p.Line("%s", p.Bold(p.Clip(title, p.Width)))
-		about := []string{j.Model}
-		if j.Session != "" { // the beginning of a name will do
-			about = []string{j.Session[:min(len(j.Session), 24)], j.Model}
-		}
+		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(j.title), "(no title)"), p.Width)))
+		about := []string{j.Session[:min(len(j.Session), 24)], j.Model} // the beginning of a name will do
 		if j.Messages > 0 {
-			about = append(about, fmt.Sprintf("%.0f %% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
+			about = append(about, fmt.Sprintf("%.0f%% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
 		}
 		p.Hang("  ", strings.Join(append(about, billed(j.Tally, j.Snapshot.Trigger)...), " · "))
+	}
+	if len(alone) > 0 {
+		p.Line("%s", p.Bold(p.Clip("single requests, such as for titles, which are in no session", p.Width)))
+	}
+	for _, j := range alone {
+		p.Hang("  ", strings.Join(billed(j.Tally, ""), " · "))
 	}
 	if len(s.Sessions) == 0 {
 		p.Line("no conversation has come through yet")
@@ -139,8 +143,8 @@ func (s proxyStatus) Print(p *term.Page) {
 	}
 	p.Line("memory: %s of %s", term.ByteSize(s.Memory.Used), term.ByteSize(s.Memory.Limit))
 	if s.All.Passed > 0 {
-		p.Hang("", fmt.Sprintf("%s passed on, not compacted: the proxy did not understand them; its log names the paths",
-			term.Plural(s.All.Passed, "request")))
+		p.Hang("", fmt.Sprintf("%s not understood, and passed on unchanged; the proxy's log names the paths",
+			term.Verb(s.All.Passed, "request", "was", "were")))
 	}
 	if len(s.Sessions) > 0 {
 		p.Hang("", "\"pleat show NAME\" says what fills a session; its name stands before the model.")
@@ -169,7 +173,7 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 		out = append(out, term.Percent(int(t.CacheRead), int(t.Prompt))+" read from the cache")
 	}
 	if t.USD > 0 || t.Without > 0 {
-		out = append(out, fmt.Sprintf("%s instead of %s", dollars(t.USD), dollars(t.Without)))
+		out = append(out, fmt.Sprintf("%s instead of %s", term.Cents(t.USD), term.Cents(t.Without)))
 	}
 	return out
 }
@@ -182,13 +186,6 @@ func foldedTimes(epochs int) string {
 		return "folded once"
 	}
 	return fmt.Sprintf("folded %d times", epochs)
-}
-
-func dollars(usd float64) string {
-	if usd == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("$%.4f", usd)
 }
 
 // tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".

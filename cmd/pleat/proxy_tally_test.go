@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -64,9 +65,35 @@ func TestStatusAfterRestart(t *testing.T) {
 			t.Error(err)
 		}
 	}
+	for _, row := range seen[1].Sessions { // the client has not sent the answer back, so it is not stored
+		if row.Session == "" {
+			continue
+		}
+		stored, err := sessionfile.ReadStored(t.Context(), p, f.store, row.Session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		shown, err := sessionfile.Overview(stored, 1, &term.Progress{})
+		if err != nil || len(shown.Window.Prompts) != row.Requests || row.Requests != 1 {
+			t.Errorf("show counts %d requests, the bill has %d (%v)", len(shown.Window.Prompts), row.Requests, err)
+		}
+	}
 	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 ||
 		a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
 		t.Errorf("before %+v, after %+v; %d sessions", a, b, len(seen[1].Sessions))
+	}
+}
+
+// Tenants' single requests are under one heading, which names none of the models.
+func TestStatusAlone(t *testing.T) {
+	var b strings.Builder
+	p := &term.Console{Stdout: &b, Getenv: func(string) string { return "" }}
+	row := func(tenant, model string) proxySessionJSON {
+		return proxySessionJSON{BillRow: proxy.BillRow{Tenant: tenant, Model: model, Tally: proxy.Tally{Requests: 1}}}
+	}
+	err := p.Output(false, proxyStatus{Sessions: []proxySessionJSON{row("a", "opus"), row("b", "haiku")}})
+	if err != nil || strings.Count(b.String(), "single requests") != 1 || strings.Contains(b.String(), "opus") {
+		t.Errorf("%v, %s", err, &b)
 	}
 }
 
@@ -78,7 +105,9 @@ func TestLogExchange(t *testing.T) {
 			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Epochs: 1,
 			Snapshot: fold.Snapshot{Whole: 247_000, Trigger: fold.TriggerPays},
 		},
-		"": {Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused")},
+		"200  haiku  no session  1 message  ": {Status: 200, Model: "haiku", Messages: 1},
+		"400  passed on, not understood  ":    {Status: 400, Passed: true},
+		"":                                    {Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused")},
 	} {
 		var b strings.Builder
 		f.logExchange(slog.New(&lineLog{w: &b}), r)

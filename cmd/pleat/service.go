@@ -152,7 +152,7 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		p.Printf("Its log: %s\n", s.log)
 	}
 	if !answers(ctx, address) {
-		p.Note("pleat: it does not answer at %s yet; \"pleat status\" asks again\n", address)
+		p.Note("pleat: it does not answer at %s yet; \"pleat status%s\" asks again\n", address, at(address))
 	}
 	return nil
 }

@@ -18,9 +18,7 @@ func showCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show FILE",
 		Short: "show what fills a session",
-		Long: `Reads a session file of Claude Code, Codex, opencode (an export), Gemini CLI, Copilot CLI or
-pi, a request body, or a trajectory; "-" is standard input. The content tells the format. In
-place of a file, the name of a session will do that "pleat sessions" or "pleat store list" has.
+		Long: "Reads a request body, or a session file of " + sessionfile.Agents + ` (of opencode an export); "-" is standard input. The content tells the format. In place of a file, the name of a session will do that "pleat sessions" or "pleat store list" has.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 
@@ -54,7 +52,7 @@ and what is folded. A FILE is folded to --budget first, and nothing is
 stored; a SESSION of the store is shown with the folds that it has.
 
 Right and left open and close a branch, enter shows what is behind a line, u changes between
-what the model sees of it and the original, / finds words, ? lists the keys, q goes back and
+the original and what stands for it, / finds words, ? lists the keys, q goes back and
 out. Where there is no terminal, the tree is printed.`,
 		Example: `pleat browse session.jsonl --budget 30k
 pleat browse run-20260102`,
@@ -82,7 +80,7 @@ pleat browse run-20260102`,
 				return failed
 			}
 			defer end()
-			return browse.Show(ctx, p, s.Key().Session, "", s)
+			return browse.Show(ctx, p, s.Key().Session, 0, s)
 		}
 		f, err := sessionfile.Read(ctx, p, path, src)
 		if err != nil {
@@ -100,7 +98,7 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return browse.Show(ctx, p, term.FileName(path), ", budget "+term.Short(r.Tokens().Budget), r.Session)
+		return browse.Show(ctx, p, term.FileName(path), r.Tokens().Budget, r.Session)
 	})
 	return c
 }

@@ -19,12 +19,16 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Show shows a session on the terminal, or prints its tree.
-func Show(ctx context.Context, p *term.Console, name, budget string, s *pleat.Session) error {
+// Show shows a session on the terminal, or prints its tree. A budget is what it was folded to for
+// this alone; 0: its folds are those that a model has seen.
+func Show(ctx context.Context, p *term.Console, name string, budget int, s *pleat.Session) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
 	report := library.Report(s)
-	b.about = fmt.Sprintf(": the model sees %s of %s tokens%s", term.Short(report.Snapshot.Tokens),
-		term.Short(report.Whole), budget)
+	sees := "sees"
+	if budget > 0 { // it was folded for this alone
+		sees = "would see, within a budget of " + term.Short(budget) + ","
+	}
+	b.about = fmt.Sprintf(": the model %s %s of %s tokens", sees, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package browse
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // browseView is a browser on the terminal: the tree, or what is behind one of its lines.
@@ -19,7 +21,7 @@ type browseView struct {
 	at, top       int // the chosen line, and the first that is shown
 	page          viewport.Model
 	reading       *branch // nil: the tree is shown
-	seen          bool    // as the model sees it
+	seen          bool    // what stands for it
 	typing        bool    // what to find
 	sought        string  // what to find
 }
@@ -29,12 +31,13 @@ const keys = `up, down, j, k    move
 page up, page down, home, end
 right, left       open and close a turn
 enter             show what is behind a line
-u                 there: change between what the model sees and the original
+u                 there: change between what was folded and what stands for it
 /                 find words in all that was said; enter finds them
 n, N              find the next place, or the one before
 q                 go back, and quit
 
-A line is a turn or a block, with its tokens. ⤓ names the lever that folded it.`
+A line is a turn or a block, with its tokens. ⤓ names the lever that folded it:
+`
 
 func (v *browseView) Init() tea.Cmd { return nil }
 
@@ -51,7 +54,11 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case v.typing:
 			v.ask(msg)
 		case v.reading == nil && name == "?":
-			v.reading, v.seen = &branch{what: "Keys", text: keys}, false
+			text := keys
+			for _, lever := range slices.Sorted(maps.Keys(library.Levers)) {
+				text += fmt.Sprintf("  %-16s%s\n", lever, library.Levers[lever])
+			}
+			v.reading, v.seen = &branch{what: "Keys", text: text}, false
 			v.read()
 		case name == "ctrl+c", v.reading == nil && (name == "q" || name == "esc"):
 			return v, tea.Quit
@@ -182,7 +189,7 @@ func (v *browseView) View() tea.View {
 	if v.reading != nil {
 		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()
 		if f := v.reading.fold; f != nil {
-			side := "what the model sees"
+			side := "what stands for it"
 			if v.seen {
 				side = "the original"
 			}

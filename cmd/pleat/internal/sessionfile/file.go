@@ -19,11 +19,13 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 	"github.com/spf13/pflag"
 )
 
@@ -44,6 +46,9 @@ func (f *Flags) Declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.Model, "model", "", "count tokens as this `MODEL` does (default: the one the file names)")
 }
 
+// Agents are those whose sessions are read, as README names them.
+const Agents = "Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline and OpenHands"
+
 // File is a session read from a file.
 type File struct {
 	Name   string // as it was given
@@ -56,6 +61,11 @@ type File struct {
 	Model  model.Model
 	known  bool   // the model is in the table
 	of     string // the session that it belongs to: a listed file's, or a stored one; "": none
+
+	// Of a stored session: the size of what stands before its messages, and what was used for an
+	// answer that it does not have yet, because the client has not sent it back.
+	head fold.Parts
+	last *model.Usage
 
 	log   *sessionlog.Log
 	input io.Closer
@@ -192,8 +202,7 @@ func (f *File) explain(err error) error {
 		return fmt.Errorf("%s:%d: %w", f.Name, d.Line, d.Err)
 	}
 	if errors.Is(err, sessionlog.ErrFormat) {
-		return fmt.Errorf("read %s: %w (pleat reads Claude Code, Codex, opencode exports, Gemini CLI, Copilot CLI, pi, "+
-			"Qwen Code, Cline, request bodies and trajectories)", f.Name, err)
+		return fmt.Errorf("read %s: %w (pleat reads request bodies and sessions of %s)", f.Name, err, Agents)
 	}
 	return fmt.Errorf("read %s: %w", f.Name, err)
 }
@@ -317,6 +326,19 @@ type Source struct {
 	Dir     string `json:"dir,omitempty"`
 	Model   string `json:"model,omitempty"`
 	Damaged int    `json:"damaged_lines"`
+}
+
+// Title is what the session is about: its title, or how it begins.
+func (f *File) Title() string {
+	for rec, err := range f.Records() {
+		if err != nil || f.Info.Title != "" {
+			break
+		}
+		if typed, ok := userwords.TypedText(rec.Message); ok {
+			return term.Clip(term.OneLine(typed), 200)
+		}
+	}
+	return f.Info.Title
 }
 
 // Source identifies this session.

@@ -35,12 +35,15 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	}
 	b.o.Tokens.Model = f.Model.ID
 	b.o.Messages.Sidechain, b.o.Messages.Abandoned = f.Info.Sidechain, f.Info.Abandoned
+	head := f.head
 	if f.Info.System != "" {
-		b.beside("system prompt", b.count.CountText(f.Info.System))
+		head.System = b.count.CountText(f.Info.System)
 	}
 	if len(f.Info.Tools) > 0 {
-		b.beside("tool definitions", b.count.CountTools(f.Info.Tools))
+		head.Tools = b.count.CountTools(f.Info.Tools)
 	}
+	b.beside("system prompt", head.System)
+	b.beside(toolsBeside, head.Tools)
 	for _, s := range b.o.Tokens.Beside {
 		b.gauge.Head += s.Tokens
 	}
@@ -52,6 +55,10 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 		b.message(i, rec)
 		i++
 		tell.Share(i, f.Count, "counting messages")
+	}
+	if rec := (sessionlog.Record{Usage: f.last}); f.last != nil {
+		b.usage(rec)
+		b.gauge.Add(i, rec, 0, nil)
 	}
 	b.finish()
 	return b.o, nil
@@ -89,9 +96,14 @@ func (b *overviewBuilder) kind(name string, tokens int) {
 	b.o.Tokens.All += tokens
 }
 
+// toolsBeside are the tools among what requests have beside the messages.
+const toolsBeside = "tool definitions"
+
 // beside counts what requests have beside the messages.
 func (b *overviewBuilder) beside(name string, tokens int) {
-	b.o.Tokens.Beside = append(b.o.Tokens.Beside, Share{Name: name, Blocks: 1, Tokens: tokens})
+	if tokens > 0 {
+		b.o.Tokens.Beside = append(b.o.Tokens.Beside, Share{Name: name, Blocks: 1, Tokens: tokens})
+	}
 }
 
 func (b *overviewBuilder) message(i int, rec sessionlog.Record) {
@@ -271,9 +283,7 @@ func kindOf(m transcript.Message, blk transcript.Block) string {
 
 func (b *overviewBuilder) finish() {
 	b.compactions()
-	if b.hidden > 0 {
-		b.beside("thinking that the file does not have", b.hidden)
-	}
+	b.beside("thinking that the file does not have", b.hidden)
 	for name, k := range b.kinds {
 		k.Name = name
 		b.o.Tokens.ByKind = append(b.o.Tokens.ByKind, *k)
@@ -305,8 +315,11 @@ func (b *overviewBuilder) finish() {
 	w.Reported, w.Largest, w.Size = seen.Reported, seen.Largest, seen.Size
 	if m := b.f.Model.Window; b.f.known && m > w.Size {
 		from := "the file says"
-		if b.f.Info.Format == sessionlog.ClaudeCode {
+		switch b.f.Info.Format {
+		case sessionlog.ClaudeCode:
 			from = "it compacted by itself below that"
+		case stored:
+			from = "as it was opened"
 		}
 		w.why = fmt.Sprintf(" (%s; the model's is %s)", from, term.Short(m))
 	}

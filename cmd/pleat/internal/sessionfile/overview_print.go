@@ -2,6 +2,7 @@ package sessionfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -216,15 +217,19 @@ func (o *overviewJSON) printLargest(p *term.Page) {
 		return
 	}
 	p.Head("Largest blocks", "")
-	p.Line("%s", p.Dim("   tokens  message     line  what"))
+	at := func(b blockShare) string { return fmt.Sprintf("%9s", term.Thousands(b.Line)) }
+	head := "     line"
+	if o.Largest[0].Line == 0 { // it is in no file
+		at, head = func(blockShare) string { return "" }, ""
+	}
+	p.Line("%s", p.Dim("   tokens  message"+head+"  what"))
 	for _, b := range o.Largest {
 		what := b.Kind
 		if b.What != "" {
 			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images",
 				"image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
-		p.Line("%9s%9s%9s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), term.Thousands(b.Line),
-			p.Clip(what, p.Width-29))
+		p.Line("%9s%9s%s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), at(b), p.Clip(what, p.Width-20-len(head)))
 	}
 }
 
@@ -287,6 +292,9 @@ func (o *overviewJSON) printWindow(p *term.Page) {
 	foot := fmt.Sprintf("%s, largest prompt %s tokens", term.Plural(len(w.Prompts), "request"), term.Thousands(w.Largest))
 	if w.Size > 0 {
 		foot += fmt.Sprintf(", %s of the window of %s%s", term.Percent(w.Largest, w.Size), term.Short(w.Size), w.why)
+	}
+	if w.Reported && !slices.ContainsFunc(o.Tokens.Beside, func(s Share) bool { return s.Name == toolsBeside }) {
+		foot += "; with the system prompt and the tools, which are not in the tokens above"
 	}
 	p.Line("%s └%s", strings.Repeat(" ", label), strings.Repeat("─", len(tops)))
 	p.Hang(term.Styled(strings.Repeat(" ", label+2)), foot)

@@ -41,7 +41,10 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	}
 	about := library.Described(ctx, st, found)
 	f.Name, f.of = found.Key.String(), found.Key.Session
-	f.Info = sessionlog.Info{Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model}
+	f.Info = sessionlog.Info{
+		Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model, Window: about.Budget.Window,
+	}
+	f.head = about.Head
 	s, err := pleat.OpenSession(ctx, st, found.Key, library.Roughly())
 	if err != nil {
 		return err
@@ -82,5 +85,6 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 		f.kept, f.size = append(f.kept, rec), f.size+int64(e.BodySize)
 		fmt.Fprintln(f.hash, e.BodyHash)
 	}
+	f.last = used
 	return nil
 }
