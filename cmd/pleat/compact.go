@@ -216,15 +216,10 @@ func (j *planJSON) Print(p *term.Page) {
 }
 
 func printLevers(p *term.Page, shares []library.LeverShare) {
-	most := 1
+	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%6s%9s%9s  what", "lever", "folds", "before", "after")))
 	for _, l := range shares {
-		most = max(most, l.Before)
-	}
-	room := p.Width - 2 - 10 - 8 - 11 - 11 - 2
-	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%8s%11s%11s", "lever", "folds", "before", "after")))
-	for _, l := range shares {
-		p.Line("  %-10s%8s%11s%11s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After),
-			strings.TrimRight(term.Bar(l.Before-l.After, most, room), " "))
+		p.Line("  %-10s%6s%9s%9s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After),
+			p.Clip(library.Levers[l.Lever], p.Width-38))
 	}
 }
 

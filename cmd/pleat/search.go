@@ -128,11 +128,17 @@ type foundJSON struct {
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
-	s, err := sessionIn(ctx, p, file, src)
+	f, err := sessionfile.Read(ctx, p, file, src)
 	if err != nil {
 		return err
 	}
-	return j.inSession(ctx, s, foundJSON{File: file})
+	defer f.Close()
+	title := f.Title()
+	s, err := opened(ctx, p, f)
+	if err != nil {
+		return err
+	}
+	return j.inSession(ctx, s, foundJSON{File: f.Name, Title: title})
 }
 
 // inFiles looks into the session files that agents keep. Only those that have one of the words
@@ -203,6 +209,10 @@ func sessionIn(ctx context.Context, p *term.Console, name string, src sessionfil
 		return nil, err
 	}
 	defer f.Close()
+	return opened(ctx, p, f)
+}
+
+func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.Session, error) {
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), opts)

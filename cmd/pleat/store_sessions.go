@@ -46,10 +46,11 @@ pleat store list --names`,
 				p.Note("The store has no sessions.\n")
 				return nil
 			}
-			return p.Output(*asJSON, stores.List{
-				Format: "pleat/stored/1", Sessions: stores.Describe(ctx, store, list),
-				NamesOnly: *names,
-			})
+			all := stores.Describe(ctx, store, list)
+			for i := range all {
+				all[i].Session = stores.NameOf(list[i].Key)
+			}
+			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all, NamesOnly: *names})
 		}))
 	return c
 }
@@ -249,6 +250,9 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 				return err
 			}
 			key := info.Key
+			if args[0] == stores.NameOf(key) { // and all that was made of the same file
+				key.Session = args[0]
+			}
 			if args[0] != key.Session && args[0] != key.String() {
 				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", args[0], store.ErrNotFound, key)
 			}

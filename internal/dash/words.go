@@ -36,18 +36,11 @@ var funcs = template.FuncMap{
 	// trigger says why an epoch opened.
 	"trigger": func(t fold.Trigger) string { return cmp.Or(library.Triggers[t], string(t)) },
 	// how says what a lever does.
-	"how": func(lever string) string { return levers[lever] },
+	"how": func(lever string) string { return library.Levers[lever] },
 	// choice is what the list of policies in a form needs.
 	"choice": func(name, label, now string, list []fold.Policy) map[string]any {
 		return map[string]any{"Name": name, "Label": label, "Now": now, "Policies": list}
 	},
-}
-
-var levers = map[string]string{
-	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated",
-	"collapse": "finished stretch of work", "mask": "old result", "snip": "middle of the session",
-	"digest": "old turns as a page", "summarize": "old turns as a summary",
-	"squeeze": "last resort, to fit", "truncate": "oldest half dropped",
 }
 
 // clean takes the secrets of known shapes out of a text, and what would change how the text

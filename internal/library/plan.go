@@ -65,6 +65,14 @@ func (i Info) Look() pleat.Options {
 	}
 }
 
+// Levers says what the levers fold, for people.
+var Levers = map[string]string{
+	"spill": "too large to show whole", "shorten": "long message cut", "supersede": "out of date or repeated",
+	"collapse": "finished stretch of work", "mask": "old result", "snip": "middle of the session",
+	"digest": "old turns as a page", "summarize": "old turns as a summary",
+	"squeeze": "last resort, to fit", "truncate": "oldest half dropped",
+}
+
 // Triggers explains why epochs open, for people.
 var Triggers = map[fold.Trigger]string{
 	fold.TriggerRed:     "the window is nearly full",

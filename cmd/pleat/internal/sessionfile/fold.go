@@ -184,8 +184,8 @@ func (r *Folded) Tell(p *term.Console) {
 		p.Note("nothing was folded: %s\n", WhyNot(r.Tokens(), r.Policy))
 	}
 	for _, l := range library.ByLever(rep.Folds) {
-		p.Note("  %-10s %10s  %9s → %s tokens\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),
-			term.Thousands(l.After))
+		p.Note("  %-9s %9s  %7s → %6s tokens  %s\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),
+			term.Thousands(l.After), library.Levers[l.Lever])
 	}
 	if r.Warning != "" {
 		p.Note("warning: %s\n", r.Warning)

@@ -1,6 +1,7 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -10,6 +11,10 @@ import (
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
+
+// NameOf is the name under which a session is listed. What was made of an agent's file has the name
+// of that, whatever else is made of it later.
+func NameOf(key store.SessionKey) string { return cmp.Or(library.OwnerOf(key), key.Session) }
 
 // Describe lists sessions with how each begins.
 func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) []Session {
