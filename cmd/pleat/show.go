@@ -18,7 +18,10 @@ func showCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "show FILE",
 		Short: "show what fills a session",
-		Long: "Reads a request body, or a session file of " + sessionfile.Agents + ` (of opencode an export); "-" is standard input. The content tells the format. In place of a file, the name of a session will do that "pleat sessions" or "pleat store list" has.
+		Long: `Reads the body of a request, or a session file ("-" is standard input) of
+` + sessionfile.Agents + `
+(of opencode an export). The content tells the format. In place of a file, the name of a session
+will do that "pleat sessions" or "pleat store list" has.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 
