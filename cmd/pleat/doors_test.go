@@ -104,6 +104,7 @@ func TestDoorsAgree(t *testing.T) {
 			Sessions []struct {
 				File   string
 				Tokens int
+				USD    float64
 			}
 		}
 	}
@@ -111,7 +112,7 @@ func TestDoorsAgree(t *testing.T) {
 		t.Fatal(listed, err)
 	}
 	for _, a := range listed.Agents {
-		d.file(a.Sessions[0].File, a.Sessions[0].Tokens)
+		d.file(a.Sessions[0].File, a.Sessions[0].Tokens, a.Sessions[0].USD)
 	}
 	d.folded(listed.Agents[0].Sessions[0].File)
 	d.rehearsal()
@@ -125,7 +126,7 @@ func TestDoorsAgree(t *testing.T) {
 }
 
 // file compares what is said of a session file.
-func (d doors) file(path string, tokens int) {
+func (d doors) file(path string, tokens int, usd float64) {
 	const budget = "7000"
 	show := d.run("show", path, "--json")
 	plan := d.run("compact", path, "--dry-run", "--json", "--budget", budget)
@@ -146,10 +147,10 @@ func (d doors) file(path string, tokens int) {
 	if of := "of " + term.Short(tokens) + " tokens"; !strings.Contains(d.run("browse", path, "--budget", budget), of) {
 		d.Errorf("%s: browse does not say %s", path, of)
 	}
-	if want := `data-l="tokens">` + spaced(tokens) + "</td>"; !strings.Contains(d.page("/"), want) {
+	if want := `data-l="tokens">` + term.Short(tokens) + "</td>"; !strings.Contains(d.page("/"), want) {
 		d.Errorf("%s: the list of the dashboard has no %q", path, want)
 	}
-	if want := "where the whole session takes " + spaced(tokens) + "."; !strings.Contains(page, want) {
+	if want := "where the whole session takes " + term.Short(tokens) + "."; !strings.Contains(page, want) {
 		d.Errorf("%s: the chart of the session does not say %q", path, want)
 	}
 	failed := d.number(show, `"failed": (\d+)`)
@@ -160,11 +161,14 @@ func (d doors) file(path string, tokens int) {
 	if got := d.number(page, `User text</th>.*?</td><td class="num">[^<]*</td><td class="num">([0-9,]+)<`); got != typed {
 		d.Errorf("%s: the dashboard says that people typed %d tokens, show %d", path, got, typed)
 	}
-	if strings.Contains(page, "as the provider reported it") != strings.Contains(page, "are no messages of the session") {
+	if strings.Contains(page, "as the provider reported it") != strings.Contains(page, "are not among the messages") {
 		d.Errorf("%s: the page does not say what is in a request beside the messages: %s", path, page)
 	}
+	if want := "Spent, by the price list</dt><dd>" + term.Cents(usd); usd > 0 && !strings.Contains(page, want) {
+		d.Errorf("%s: the page of the session has no %q", path, want)
+	}
 	largest := d.number(show, `"largest": (\d+)`)
-	if want := "Largest request</dt><dd>" + spaced(largest); !strings.Contains(page, want) {
+	if want := "Largest request</dt><dd>" + term.Short(largest); !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)
 	}
 }
@@ -222,11 +226,6 @@ func (d doors) folded(path string) {
 	}
 }
 
-// spaced is a number as pages write it.
-func spaced(n int) string {
-	return regexp.MustCompile(`([0-9.]+)([kM])`).ReplaceAllString(term.Short(n), "$1 $2")
-}
-
 // rehearsal compares what a run says at its end with what is said of it later.
 func (d doors) rehearsal() {
 	out := d.run("demo", "--session", "demo")
@@ -238,9 +237,9 @@ func (d doors) rehearsal() {
 	}
 	page := d.page("/dash/session?s=demo")
 	for _, want := range []string{
-		"In the window now</dt><dd>" + spaced(shown) + " <small>of " + spaced(window) + " tokens",
-		"Whole session</dt><dd>" + spaced(whole),
-		"messages: " + spaced(shown) + " at the end", // of the chart
+		"In the window now</dt><dd>" + term.Short(shown) + " <small>of " + term.Short(window) + " tokens",
+		"Whole session</dt><dd>" + term.Short(whole),
+		"messages: " + term.Short(shown) + " at the end", // of the chart
 	} {
 		if !strings.Contains(page, want) {
 			d.Errorf("the page of the session has no %q", want)

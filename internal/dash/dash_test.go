@@ -378,9 +378,9 @@ func TestVerdict(t *testing.T) {
 	bare := outcome{Policy: "bare", Before: 2000, After: 300, Kept: 500}
 	large := outcome{Policy: "large", Before: 1000, After: 900, Kept: 900}
 	for want, c := range map[string]comparison{
-		"full keeps more: 40 % of the session word for word, bare 25 %. Both views fit into 600 tokens.":              {A: bare, B: full},
-		"large keeps more: 90 % of the session word for word, full 40 %. Only the view of full fits into 600 tokens.": {A: large, B: full},
-		"Both keep the same share of the session word for word: 90 %. Neither view fits into 600 tokens.":             {A: large, B: large},
+		"full keeps more: 40% of the session word for word, bare 25%. Both views fit into 600 tokens.":              {A: bare, B: full},
+		"large keeps more: 90% of the session word for word, full 40%. Only the view of full fits into 600 tokens.": {A: large, B: full},
+		"Both keep the same share of the session word for word: 90%. Neither view fits into 600 tokens.":            {A: large, B: large},
 	} {
 		c.Asked.Budget = 600
 		if got := c.Verdict(); got != want {
@@ -542,17 +542,6 @@ func TestSumsAreOfRows(t *testing.T) {
 			)
 		}
 		last = want
-	}
-}
-
-func TestShort(t *testing.T) {
-	for n, want := range map[int]string{
-		0: "0", 999: "999", 1000: "1.0 k", 9949: "9.9 k", 9950: "10 k", 12_991: "13 k", 30_600: "31 k", 99_542: "100 k",
-		999_499: "999 k", 999_500: "1.0 M", 9_949_999: "9.9 M", 9_950_000: "10 M", 12_991_000: "13 M",
-	} {
-		if got := short(n); got != want {
-			t.Errorf("%d is %q, want %q", n, got, want)
-		}
 	}
 }
 

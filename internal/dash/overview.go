@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // overview is the first page: sums over all sessions, and a list of them.
@@ -146,13 +147,13 @@ func (o *overview) draw(asked int, now time.Time) {
 	}
 	o.Tokens = o.plot("days", "Tokens per day", roomAbove(most))
 	o.Tokens.Desc = fmt.Sprintf("Tokens of the sessions by the day of their last use, over %d days, of which %d have "+
-		"some; at most %s on a day.", len(o.Days), busy, short(most))
+		"some; at most %s on a day.", len(o.Days), busy, text.Short(most))
 	o.Money = o.plot("money", "Spent per day", roomAbove(int(dearest*1000)))
 	o.Money.TopName, o.Money.HalfName = dollars(float64(o.Money.Top)/1000), dollars(float64(o.Money.Top)/2000)
 	o.Money.Desc = fmt.Sprintf("What requests cost by the price list, over %d days: %s together; at most %s on a day.",
 		len(o.Days), dollars(o.Spent), dollars(dearest))
 	for i, d := range o.Days {
-		o.Tokens.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+short(d.Tokens)+" tokens")
+		o.Tokens.bar("day", i, 0.12, 0.76, float64(d.Tokens), d.Name+": "+text.Short(d.Tokens)+" tokens")
 		o.Money.bar("day", i, 0.06, 0.42, d.Own()*1000, d.Name+": "+dollars(d.Own())+" by agents' files")
 		o.Money.bar("through", i, 0.52, 0.42, d.Through*1000, d.Name+": "+dollars(d.Through)+" with pleat")
 	}
@@ -161,7 +162,7 @@ func (o *overview) draw(asked int, now time.Time) {
 // plot is an empty plot over the days.
 func (o *overview) plot(id, title string, top int) plot {
 	return plot{
-		ID: id, Title: title, Top: top, TopName: short(top), HalfName: short(top / 2), places: len(o.Days),
+		ID: id, Title: title, Top: top, TopName: text.Short(top), HalfName: text.Short(top / 2), places: len(o.Days),
 		From: o.Days[0].Name, To: o.Days[len(o.Days)-1].Name,
 	}
 }

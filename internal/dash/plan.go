@@ -77,7 +77,7 @@ func askedOf(r *http.Request, rep pleat.Report, own library.Window) (asked, plan
 		start = whole / 2
 		why = "It begins at half of the session, since all of it fits into its window of %s tokens."
 	}
-	p.Begins = fmt.Sprintf(why, short(lim.Window))
+	p.Begins = fmt.Sprintf(why, text.Short(lim.Window))
 	if a.Budget <= 0 {
 		a.Budget = start
 	}

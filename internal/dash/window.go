@@ -6,6 +6,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // overTime is a row of the table beside the chart of the window.
@@ -47,7 +48,7 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 	}
 	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
 	p := plot{
-		ID: "window", Title: "Window over time", Top: top, TopName: short(top), HalfName: short(top / 2),
+		ID: "window", Title: "Window over time", Top: top, TopName: text.Short(top), HalfName: text.Short(top / 2),
 		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
 	}
 	if folded {
@@ -58,7 +59,7 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
 	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s at the end, %s at most, "+
 		"where the whole session takes %s. %d epochs folded something.",
-		rep.Messages, short(shown[len(shown)-1].y), short(most), short(all), len(rep.Epochs))
+		rep.Messages, text.Short(shown[len(shown)-1].y), text.Short(most), text.Short(all), len(rep.Epochs))
 	return p, tableOver(shown, whole)
 }
 

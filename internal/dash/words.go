@@ -19,8 +19,8 @@ import (
 // funcs are what templates call. What comes from a session goes through clean or line.
 var funcs = template.FuncMap{
 	"n":     text.Thousands,
-	"short": short,
-	"bytes": byteSize,
+	"short": text.Short,
+	"bytes": text.ByteSize,
 	"usd":   dollars,
 	"pct":   percent,
 	"when":  when,
@@ -75,52 +75,23 @@ func sentence(err error) string {
 	return string(unicode.ToUpper(r)) + s[n:] + "."
 }
 
-// short is a number rounded to two digits or more.
-func short(n int) string {
-	switch {
-	case n >= 9_950_000:
-		return fmt.Sprintf("%.0f M", float64(n)/1_000_000)
-	case n >= 999_500:
-		return fmt.Sprintf("%.1f M", float64(n)/1_000_000)
-	case n >= 9_950:
-		return fmt.Sprintf("%.0f k", float64(n)/1000)
-	case n >= 1000:
-		return fmt.Sprintf("%.1f k", float64(n)/1000)
-	}
-	return fmt.Sprint(n)
-}
-
-func byteSize(n int64) string {
-	switch {
-	case n >= 1<<30:
-		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
-	case n >= 1<<20:
-		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
-	case n >= 1<<10:
-		return fmt.Sprintf("%.0f kB", float64(n)/(1<<10))
-	}
-	return fmt.Sprintf("%d B", n)
-}
-
+// dollars is an amount, or a dash where none is known.
 func dollars(usd float64) string {
-	switch {
-	case usd == 0:
+	if usd == 0 {
 		return "–"
-	case usd < 0.995:
-		return fmt.Sprintf("$%.3f", usd)
 	}
-	return fmt.Sprintf("$%.2f", usd)
+	return text.Cents(usd)
 }
 
 // percent is a share for people.
 func percent(part, all int) string {
 	switch {
 	case all <= 0 || part <= 0:
-		return "0 %"
+		return "0%"
 	case part*100 < all:
-		return "<1 %"
+		return "<1%"
 	}
-	return fmt.Sprintf("%d %%", int(float64(part)/float64(all)*100+0.5))
+	return fmt.Sprintf("%d%%", int(float64(part)/float64(all)*100+0.5))
 }
 
 func when(t time.Time) string {
