@@ -323,6 +323,7 @@ func TestSearchGoesOn(t *testing.T) {
 	h.o.Library = slowSearch{h.o.Library}
 	for at, want := range map[string]string{
 		"/dash/search?q=x":              `/dash/search?q=x&amp;try=1" data-more>Search 3 older sessions`,
+		"/dash/search?q=x&try=2":        "0 sessions searched, 3 to go.",
 		"/dash/search?q=x&from=7&try=1": `/dash/search?from=7&amp;q=x&amp;try=2" data-more`,
 	} {
 		if got := get(h, at).Body.String(); !strings.Contains(got, want) {

@@ -20,6 +20,7 @@ async function load(url, signal) {
 // more goes on with a search that showed what it found in its first moment.
 async function more() {
   const link = document.querySelector("a[data-more]");
+  if (link) link.textContent = "Searching on …";
   const text = link ? await load(link.href).catch(() => "") : "";
   if (!text) return;
   const next = new DOMParser().parseFromString(text, "text/html");
