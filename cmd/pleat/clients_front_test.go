@@ -177,3 +177,20 @@ func killedFront(t *testing.T, d drive) string {
 	}
 	return p.serve()
 }
+
+// versionFront is the address of a proxy whose upstream's names a version of its own.
+func versionFront(t *testing.T, d drive) string {
+	mux := http.NewServeMux()
+	for _, path := range []string{"/chat/completions", "/responses", "/models"} {
+		mux.Handle("/api/paas/v4"+path, d.server)
+	}
+	server := httpServer(t, mux) + "/api/paas/v4"
+	return d.inProcess(t, server, server)
+}
+
+// keyFront is the address of a proxy before two servers, of which only Anthropic's may be asked.
+func keyFront(t *testing.T, d drive) string {
+	return d.inProcess(t, httpServer(t, d.server), httpServer(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("the key reached another provider: %s %s", r.Method, r.URL.Path)
+	})))
+}

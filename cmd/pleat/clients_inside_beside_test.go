@@ -50,7 +50,8 @@ func TestClientsInsideProxy(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
 	d := drive{Client: r.Client, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
-	r.drivenBy.Base = d.inProcess(t)
+	server := httpServer(t, r.server)
+	r.drivenBy.Base = d.inProcess(t, server, server)
 	r.done(t, insideFirst+" "+upstream.GoOn)
 	if files, _ := filepath.Glob(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/*")); len(files) > 0 {
 		t.Errorf("the hook ran: %v", files)

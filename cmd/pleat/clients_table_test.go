@@ -126,10 +126,7 @@ func (c *clientTable) String() string {
 	for _, client := range upstream.Clients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
-			if cell := c.cells[[2]string{sc.name, client.Name}]; cell != "" {
-				b.WriteString(" " + cell + " ")
-			}
-			b.WriteString("|")
+			b.WriteString(c.cells[[2]string{sc.name, client.Name}] + "|")
 		}
 		b.WriteString("\n")
 	}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"slices"
@@ -14,102 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
-
-// clientScenario is something that happens to a client behind the proxy.
-type clientScenario struct {
-	name   string
-	what   string // for the table
-	script upstream.Options
-	window int // of the proxy; 0: the model's
-	told   int // what the client thinks that the window is; 0: 100,000
-	most   int // requests of the client, other than for titles and the like; 0: any number
-	fails  int // replies of the server that are errors
-
-	needs upstream.Can // clients without it are not driven
-	any   bool         // models and wires matter: all rows are driven, not only one of each client
-	short bool         // it is also driven in short
-	// Clients that can do this are driven without the proxy too, and may not have fewer errors there.
-	direct upstream.Can
-	front  func(*testing.T, drive) string
-}
-
-var clientScenarios = []clientScenario{
-	{
-		name: "60k", what: "the model recalls a result, beside a call of the client's " +
-			"tool", any: true, short: true,
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Beside: true}, window: 60_000, most: 11,
-	},
-	{
-		name: "200k", what: "20 calls of 24 KB, window 200,000; the model recalls a result, alone",
-		script: upstream.Options{Calls: 20, Bytes: 24_000, RecallAt: 18}, window: 200_000, told: 200_000, most: 21,
-	},
-	{
-		name: "parallel", what: "8 calls, 3 at a time, with thinking", short: true,
-		script: upstream.Options{Calls: 8, Parallel: 3, Bytes: 3000, Thinking: true}, most: 4,
-	},
-	{
-		name: "overflow", what: "10 calls of 24 KB; the server refuses prompts above 60,000 tokens", short: true,
-		script: upstream.Options{Calls: 10, Bytes: 24_000, Limit: 60_000}, most: 11, fails: 3,
-	},
-	{
-		name: "refused-once", what: "8 calls of 24 KB; the server refuses one request as too long", short: true,
-		script: upstream.Options{Calls: 8, Bytes: 24_000, FailAt: 4, Fail: "400"}, most: 9, fails: 1,
-	},
-	{
-		name: "recall-429", what: "the model recalls a result, and the server answers the " +
-			"request with it with 429 at first", any: true,
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "429"}, window: 60_000,
-		most: 11, fails: 1,
-	},
-	{
-		name: "recall-500", what: "the same with 500", any: true,
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "500"}, window: 60_000,
-		most: 11, fails: 1,
-	},
-	{
-		name: "recall-529", what: "the same with 529",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "529"}, window: 60_000,
-		most: 11, fails: 1,
-	},
-	{
-		name: "recall-silent", what: "the same, but the server is silent and then closes the connection",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "silent"}, window: 60_000,
-		most: 11, fails: 1,
-	},
-	{
-		name: "recall-cut", what: "the same, but the connection breaks in the middle of the answer",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "cut"}, window: 60_000,
-		most: 11, fails: 1, needs: upstream.Retry,
-	},
-	{
-		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by " +
-			"itself; then the model searches for a result that is lost to it; those that keep thinking also without the proxy",
-		any: true, direct: upstream.Think,
-		script: upstream.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstream.Compact,
-	},
-	{
-		name: "sub-agent", what: "8 calls of 24 KB, window 60,000; a sub-agent runs two more",
-		script: upstream.Options{Calls: 8, Bytes: 24_000, AgentAt: 3}, window: 60_000, needs: upstream.Agent,
-	},
-	{
-		name: "continue", what: "after the 5th the client ends, and is started with " +
-			"--continue; then the model recalls a result",
-		script: upstream.Options{
-			Calls: 10, Bytes: 24_000, PauseAt: 5,
-			RecallAt: 7,
-		}, window: 60_000, most: 12, needs: upstream.Continue,
-	},
-	{
-		name: "killed", what: "the proxy gets kill -9 during a request and after an " +
-			"answer, and is started anew; then the model recalls a result", short: true,
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 9}, window: 60_000, most: 12, front: killedFront,
-	},
-	{
-		name: "two-proxies", what: "two proxies on one store answer in turn; the model " +
-			"recalls a result",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7}, window: 60_000, most: 11, front: turnFront,
-	},
-}
 
 // TestClients drives real, unmodified clients through the proxy against a scripted model
 // server. No client may notice, no request may be illegal, no result may be folded before
@@ -207,15 +113,18 @@ func refused(log []upstream.Exchange) (n int) {
 
 // run lets the client work through the script.
 func (sc *clientScenario) run(t *testing.T, d drive, base string) {
-	o := upstream.Drive{Dir: d.dir, Home: t.TempDir(), Base: base, Window: 100_000, Prompt: "Work through the steps."}
-	if sc.told > 0 {
-		o.Window = sc.told
+	o := upstream.Drive{
+		Dir: d.dir, Home: t.TempDir(), Base: base, Window: cmp.Or(sc.told, 100_000), Key: sc.key, Others: sc.others,
+		Prompt: "Work through the steps.",
+	}
+	if sc.midway {
+		o.Base = httpServer(t, d.server)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	out, err := d.Run(ctx, o)
 	if sc.needs&upstream.Continue != 0 && err == nil {
-		o.Continue, o.Prompt = true, upstream.GoOn
+		o.Continue, o.Prompt, o.Base = true, upstream.GoOn, base
 		out, err = d.Run(ctx, o)
 	}
 	if want := fmt.Sprintf("All %d steps are done", sc.script.Calls); err != nil || !strings.Contains(out, want) {
@@ -227,7 +136,8 @@ func (sc *clientScenario) base(t *testing.T, d drive) string {
 	if sc.front != nil {
 		return sc.front(t, d)
 	}
-	return d.inProcess(t)
+	server := httpServer(t, d.server)
+	return d.inProcess(t, server, server)
 }
 
 // checkKind checks what is particular to the scenario.
@@ -244,7 +154,7 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log []upstr
 	own := count(func(x upstream.Exchange) bool { return x.Summary || x.Compacted })
 	most := sc.most + sc.fails
 	if sc.script.RecallAt > 0 {
-		most++ // the round that the client does not see
+		most += max(sc.script.Recalls, 1) // the rounds that the client does not see
 	}
 	switch {
 	case sc.most > 0 && turns > most:
@@ -256,7 +166,7 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log []upstr
 	case sc.needs == upstream.Agent && count(func(x upstream.Exchange) bool { return x.Agent }) == 0:
 		t.Error("there was no sub-agent")
 	}
-	if n := count(func(x upstream.Exchange) bool { return !x.Side && !x.Offered }); n > 0 {
+	if n := count(func(x upstream.Exchange) bool { return !x.Side && !x.Offered }); n > 0 && !sc.midway {
 		t.Errorf("%d of %d requests lack the recall tools", n, turns)
 	}
 }
@@ -282,18 +192,17 @@ func checkExchanges(t *testing.T, log []upstream.Exchange, fails int, recall boo
 }
 
 // httpServer is the address of a model server.
-func httpServer(t *testing.T, s *upstream.Server) string {
+func httpServer(t *testing.T, s http.Handler) string {
 	server := httptest.NewServer(s)
 	t.Cleanup(server.Close)
 	return server.URL
 }
 
-// inProcess is the address of a proxy in this process.
-func (d drive) inProcess(t *testing.T) string {
-	server := httpServer(t, d.server)
+// inProcess is the address of a proxy in this process, in front of Anthropic and all others.
+func (d drive) inProcess(t *testing.T, anthropic, others string) string {
 	p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(string) string { return "" }}
 	f := &proxyFlags{
-		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: server, openai: server, gemini: server,
+		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: anthropic, openai: others, gemini: others,
 		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	front, l, end, err := f.start(t.Context(), p, f.logger(p), "", "127.0.0.1:0")

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,44 +57,68 @@ func (r *request) summarize(step int) string {
 		"The commands of the script are being run one after the other, as the user has asked.",
 		fmt.Sprintf("The newest of them said step-%d-done, and the others are still to be run after it.", step),
 	}
-	if h := r.handle(); h != "" {
-		lines = append(lines, fmt.Sprintf("An early output, which may be needed once more, can be had with unfold(%q).", h))
+	if h := r.handles(); len(h) > 0 {
+		lines = append(lines, fmt.Sprintf("An early output, which may be needed once more, can be had with unfold(%q).", h[0]))
 	}
 	return strings.Join(lines, "\n")
 }
 
-// noteRecall remembers that a recall was answered, until the next conversation begins: the
-// answer may be folded again.
-func (s *Server) noteRecall(step int, got string) {
+// recallsOf counts the recalls of a request's conversation. They are remembered until the next
+// one begins: they may be folded again.
+func (s *Server) recallsOf(r *request) int {
+	n := 0
+	for _, m := range r.messages {
+		for _, c := range m.Calls() {
+			if isRecall(c.ID) {
+				n++
+			}
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recalled = s.recalled && step > 0 || got == "exact"
+	if r.step() == 0 {
+		s.recalls = 0
+	}
+	s.recalls = max(s.recalls, n)
+	return s.recalls
 }
 
-func (s *Server) didRecall() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.recalled
+// recalls reports whether an answer, or a part of one, does nothing but recall: the turn goes on.
+// OpenAI Responses has the thinking before a call in a message of its own.
+func recalls(m transcript.Message) bool {
+	calls := m.Calls()
+	if len(calls) == 0 {
+		return m.Role() == transcript.RoleAssistant && m.Text() == ""
+	}
+	return !slices.ContainsFunc(calls, func(c transcript.ToolCall) bool { return !isRecall(c.ID) })
 }
 
-// unseen finds results that were folded before the model has seen them: those after its
-// last answer. A request for a digest shows results that were seen before.
+// unseen finds results that were folded before the model has done something about them: those
+// after its last answer that does more than recall. A request for a digest shows results that
+// were seen before.
 func (r *request) unseen() (out []string) {
 	if strings.Contains(r.body, "about to be folded away.") {
 		return nil
 	}
+	hidden, there := false, false
 	for _, m := range slices.Backward(r.messages) {
-		if m.Role() == transcript.RoleAssistant {
+		if m.Role() == transcript.RoleAssistant && !recalls(m) {
 			break
 		}
+		hidden = hidden || recalls(m)
+		there = there || m.Role() == transcript.RoleUser && !showsFold.MatchString(m.Text())
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
+			there = there || ok && !isRecall(res.CallID)
 			// One that is too large for the window is shown by its beginning and end from the start.
-			if text := res.Parts.Text(); ok && res.CallID != recallID &&
+			if text := res.Parts.Text(); ok && !isRecall(res.CallID) &&
 				(showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") || showsCut.MatchString(text)) {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}
+	}
+	if hidden && !there {
+		out = append(out, "what the client sent last is gone in a hidden round")
 	}
 	return out
 }
@@ -170,4 +195,37 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 	}
 	input, err := json.Marshal(args)
 	return call{id: agentID, name: r.tools[i].Name, input: string(input)}, err == nil
+}
+
+// split finds results of one answer that stand in several messages, on wires that have them in one.
+func split(msgs []transcript.Message) (out []string) {
+	before := false
+	for i, m := range msgs {
+		results := false
+		for _, b := range m.Blocks().All() {
+			_, ok := b.(transcript.ToolResult)
+			results = results || ok
+		}
+		if before && results {
+			out = append(out, fmt.Sprintf("results in two messages: %d", i))
+		}
+		before = results
+	}
+	return out
+}
+
+// barred finds stubs that promise a way back, or say that a command need not be repeated, where
+// the model has no tools for it.
+func (r *request) barred() []string {
+	recalls := func(t model.Tool) bool { return strings.HasSuffix(t.Name, recall.ToolUnfold) } // it may have a prefix
+	if r.side() || slices.ContainsFunc(r.tools, recalls) || !showsFold.MatchString(r.body) {
+		return nil
+	}
+	var out []string
+	for _, words := range []string{"do not repeat it to see it", "unfold(", "Nothing is lost"} {
+		if strings.Contains(r.body, words) {
+			out = append(out, "no way back, but: "+words)
+		}
+	}
+	return out
 }

@@ -1,6 +1,7 @@
 package upstream
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -31,6 +32,8 @@ type Drive struct {
 	Base   string // URL of the server or proxy, without a path
 	Window int    // what the client is told about the model's window
 	Prompt string
+	Key    string // empty: one that no provider has
+	Others int    // requests on each other path that an SDK sends before it works
 
 	// Server is an MCP server whose tools the client may use.
 	// Claude Code finds it in its home, Codex in Config, the end of its configuration. Qwen Code's
@@ -52,31 +55,35 @@ const (
 	Agent                    // start a sub-agent
 	Think                    // keep the model's thinking
 	Retry                    // go on after an answer that broke off
+	OpenAI                   // talk to any server that speaks as OpenAI's
+	Others                   // send what is no part of a conversation
+	Unpack                   // read what is compressed with Brotli
+	Small                    // begin with a prompt that leaves most of a window of 30,000
 )
 
 // Clients are the programs that can be driven.
 var Clients = []Client{
-	{"claude", "sonnet", Continue | Compact | Agent | Retry | Think, true, setupClaude("sonnet")},
+	{"claude", "sonnet", Continue | Compact | Agent | Retry | Think | Unpack, true, setupClaude("sonnet")},
 	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude("claude-sonnet-4-5")}, // its reminders are texts of the user
 	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude("opus")},
 	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude("haiku")},
 	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},
-	{"codex", "gpt-5.5", Continue | Compact | Retry, true, setupCodex(`model = "gpt-5.5"`)},
+	{"codex", "gpt-5.5", Continue | Compact | Retry | OpenAI, true, setupCodex(`model = "gpt-5.5"`)},
 	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")}, // whose tools stand in the input
-	{"opencode-messages", "scripted", Continue | Compact | Agent | Retry, true, setupOpencode("@ai-sdk/anthropic")},
-	{"opencode-chat", "scripted", Continue | Compact | Agent | Retry, false, setupOpencode("@ai-sdk/openai-compatible")},
-	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry, false, setupOpencode("@ai-sdk/openai")},
-	{"gemini", "gemini-3.1-pro-preview", Continue | Retry, true, setupGemini("gemini-3.1-pro-preview")},
+	{"opencode-messages", "scripted", Continue | Compact | Agent | Retry | Unpack | Small, true, setupOpencode("@ai-sdk/anthropic")},
+	{"opencode-chat", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai-compatible")},
+	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai")},
+	{"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack, true, setupGemini("gemini-3.1-pro-preview")},
 	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry, false, setupGemini("gemini-3-flash-preview")},
 	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Retry, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
-	{"pi-chat", "gpt-5.5", Continue | Compact | Retry, false, setupPi("openai-completions", "gpt-5.5")},
-	{"pi-responses", "gpt-5.5", Continue | Compact | Retry, false, setupPi("openai-responses", "gpt-5.5")},
-	{"qwen", "scripted", Continue | Compact | Agent | Retry, true, setupQwen},
-	{"cline", "scripted", Recount | Retry, true, setupCline},
-	{"sdk-messages", "claude-sonnet-4-5", 0, true, setupSDK("messages")},
-	{"sdk-chat", "gpt-5.5", 0, false, setupSDK("chat")},
-	{"sdk-responses", "gpt-5.5", 0, false, setupSDK("responses")},
+	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Retry | Unpack | Small, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
+	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-completions", "gpt-5.5")},
+	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-responses", "gpt-5.5")},
+	{"qwen", "scripted", Continue | Compact | Agent | Retry | OpenAI, true, setupQwen},
+	{"cline", "scripted", Recount | Retry | OpenAI, true, setupCline},
+	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack | Small, true, setupSDK("messages")},
+	{"sdk-chat", "gpt-5.5", Others | Unpack | OpenAI, false, setupSDK("chat")},
+	{"sdk-responses", "gpt-5.5", Unpack | OpenAI, false, setupSDK("responses")},
 }
 
 //go:embed clients.txt
@@ -109,6 +116,7 @@ func (c Client) Program(dir string) string {
 // environment but PATH, and returns what it printed.
 func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 	work := filepath.Join(o.Home, "work")
+	o.Key = cmp.Or(o.Key, "dummy")
 	err := os.MkdirAll(work, 0o700)
 	argv, env, serr := c.setup(o)
 	if err := errors.Join(err, serr); err != nil {

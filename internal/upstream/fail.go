@@ -2,7 +2,10 @@ package upstream
 
 import (
 	"bytes"
+	"encoding/json"
+	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -55,3 +58,51 @@ func (c *cutting) Write(b []byte) (int, error) {
 	_ = http.NewResponseController(c.ResponseWriter).Flush()
 	panic(http.ErrAbortHandler)
 }
+
+// otherPaths are those that a proxy passes on untouched.
+var otherPaths = []string{"/v1/embeddings", "/v1/files", "/v1/messages/batches"}
+
+// answerUnread answers before the request is read, as fast servers do.
+func (s *Server) answerUnread(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	s.log = append(s.log, Exchange{Wire: r.URL.Path, Side: true, Status: http.StatusOK})
+	s.mu.Unlock()
+	_ = http.NewResponseController(w).EnableFullDuplex() // HTTP/1 can
+	w.Header().Set("Content-Type", "application/json")
+	text, _ := json.Marshal(object{"id": "other", "data": []object{{"embedding": make([]float64, 200)}}})
+	_, _ = w.Write(text[:10])
+	_ = http.NewResponseController(w).Flush()
+	_, _ = io.Copy(io.Discard, r.Body)
+	_, _ = w.Write(text[10:])
+}
+
+// packing compresses with Brotli, in the format's simplest way: as it is.
+type packing struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func pack(w http.ResponseWriter) *packing {
+	w.Header().Set("Content-Encoding", "br")
+	return &packing{ResponseWriter: w}
+}
+
+func (p *packing) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+func (p *packing) Write(b []byte) (int, error) {
+	for part := range slices.Chunk(b, 1<<16) {
+		head := uint32(len(part)-1)<<3 | 1<<19 // not the last block, its length in 16 bits, stored
+		if !p.begun {
+			head <<= 1 // behind the bit for a window of 64 KB
+			p.begun = true
+		}
+		block := append([]byte{byte(head), byte(head >> 8), byte(head >> 16)}, part...)
+		if _, err := p.ResponseWriter.Write(block); err != nil {
+			return 0, err
+		}
+	}
+	return len(b), nil
+}
+
+// end writes the empty last block.
+func (p *packing) end() { _, _ = p.ResponseWriter.Write([]byte{3}) }

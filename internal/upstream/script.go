@@ -78,9 +78,8 @@ func (s *Server) next(r *request) answer {
 	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
-	s.noteRecall(step, a.recalled)
-	if s.o.RecallAt > 0 && step >= s.o.RecallAt && a.recalled == "" && !r.asked() && !s.didRecall() {
-		if c, ok := r.recall(); ok {
+	if n := s.recallsOf(r); s.o.RecallAt > 0 && step >= s.o.RecallAt && n < s.o.Recalls {
+		if c, ok := r.recall(n); ok {
 			a.calls = append(a.calls, c)
 			if !s.o.Beside {
 				return a
@@ -108,7 +107,7 @@ func (s *Server) next(r *request) answer {
 	}
 	a.text = fmt.Sprintf("Step %d is done, on with the next.", step)
 	for n := step + 1; n <= min(step+s.o.Parallel, calls); n++ {
-		c, err := r.shell(n, s.o.Bytes, s.o.Files)
+		c, err := r.shell(n, s.o)
 		if err != nil {
 			return answer{text: err.Error()}
 		}
@@ -117,39 +116,41 @@ func (s *Server) next(r *request) answer {
 	return a
 }
 
-const recallID = "call_recall_1"
-
-// asked reports whether the recall call is in the request. Where calls have no ids, it is
-// known by its name.
-func (r *request) asked() bool {
-	return strings.Contains(r.body, recallID) || slices.ContainsFunc(r.messages, func(m transcript.Message) bool {
-		return slices.ContainsFunc(m.Calls(), func(c transcript.ToolCall) bool { return c.ID == recall.ToolUnfold })
-	})
+// isRecall reports whether an id is that of a recall call. Where calls have no ids, it is known
+// by its name.
+func isRecall(id string) bool {
+	return strings.HasPrefix(id, "call_recall_") || id == recall.ToolUnfold
 }
 
 // recall asks for line 13 of the first folded output, or, where the client has cut its
-// conversation, for that of the first command.
-func (r *request) recall() (call, bool) {
+// conversation, for that of the first command, and later for the next outputs as a whole. Before
+// it, n recalls were made.
+func (r *request) recall(n int) (call, bool) {
+	id := fmt.Sprintf("call_recall_%d", n+1)
 	if r.offered() && compacted.in(r.body) {
 		input, _ := json.Marshal(map[string][]string{"queries": {"step 1 line 13 value"}})
-		return call{id: recallID, name: recall.ToolSearch, input: string(input)}, true
+		return call{id: id, name: recall.ToolSearch, input: string(input)}, true
 	}
-	handle := r.handle()
-	if !r.offered() || handle == "" {
+	handles := r.handles()
+	if !r.offered() || len(handles) == 0 {
 		return call{}, false
 	}
-	input, _ := json.Marshal(map[string]string{"handle": handle, "pattern": "line 13 value"})
-	return call{id: recallID, name: recall.ToolUnfold, input: string(input)}, true
+	args := map[string]string{"handle": handles[n%len(handles)]}
+	if n == 0 {
+		args["pattern"] = "line 13 value"
+	}
+	input, _ := json.Marshal(args)
+	return call{id: id, name: recall.ToolUnfold, input: string(input)}, true
 }
 
-// handle is that of the first folded output.
-func (r *request) handle() string {
+// handles are those of the folded outputs.
+func (r *request) handles() (out []string) {
 	for _, m := range handleCall.FindAllStringSubmatch(r.body, -1) {
 		if m[1] != "handle" { // a page's explanation of how it is done
-			return m[1]
+			out = append(out, m[1])
 		}
 	}
-	return ""
+	return out
 }
 
 // offered reports whether the recall tools are there.
@@ -162,7 +163,7 @@ func (r *request) recalled() string {
 	for _, m := range r.messages {
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
-			if !ok || res.CallID != recallID && res.CallID != recall.ToolUnfold {
+			if !ok || !isRecall(res.CallID) {
 				continue
 			}
 			text := res.Parts.Text()
@@ -218,10 +219,10 @@ func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 // shell asks for command n with the client's own shell tool. Where it has been asked for and
 // its end is not in the request, it is another call: Qwen Code, whose shell tool sometimes
 // says that there was no output, ends a run that repeats a call.
-func (r *request) shell(n, bytes int, files bool) (call, error) {
-	lines := max(bytes/len("step 12 line 345 value 678901 "), 14)
+func (r *request) shell(n int, o Options) (call, error) {
+	lines := max(o.Bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
-	if files {
+	if o.Files {
 		command += fmt.Sprintf(" && echo %d > made-%d.txt", n, n)
 	}
 	id := fmt.Sprintf("call_%03d_from_upstream", n)

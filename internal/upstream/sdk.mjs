@@ -1,15 +1,26 @@
 // A small agent with the vendors' own libraries: runs what the model asks for in a shell
-// until it asks for nothing more. Usage: node sdk.mjs messages|chat|responses URL PROMPT
+// until it asks for nothing more. Usage: node sdk.mjs messages|chat|responses URL PROMPT KEY OTHERS
 import { execSync } from "node:child_process";
 import Anthropic from "@anthropic-ai/sdk";
 import OpenAI from "openai";
 
-const [wire, base, prompt] = process.argv.slice(2);
+const [wire, base, prompt, apiKey, others] = process.argv.slice(2);
 const schema = { type: "object", properties: { command: { type: "string" } }, required: ["command"] };
 const run = (input) => execSync(input.command, { encoding: "utf8", maxBuffer: 1 << 28 });
 
+const long = "x".repeat(3_000);
+
+// send asks for what is no part of a conversation, ten at a time.
+async function send(...kinds) {
+  for (let sent = 0; sent < others; sent += 10)
+    for (const kind of kinds)
+      for (const reply of await Promise.all(Array.from({ length: 10 }, kind)))
+        if (reply.data?.[0].embedding.length !== 200) throw new Error("a reply has no body");
+}
+
 async function messages() {
-  const client = new Anthropic({ baseURL: base, apiKey: "dummy", maxRetries: 0 });
+  const client = new Anthropic({ baseURL: base, apiKey, maxRetries: 0 });
+  await send(() => client.messages.batches.create({ requests: [{ custom_id: long, params: {} }] }));
   const tools = [{ name: "bash", description: "Runs a command.", input_schema: schema }];
   const history = [{ role: "user", content: prompt }];
   for (;;) {
@@ -27,7 +38,11 @@ async function messages() {
 }
 
 async function chat() {
-  const client = new OpenAI({ baseURL: base + "/v1", apiKey: "dummy", maxRetries: 0 });
+  const client = new OpenAI({ baseURL: base + "/v1", apiKey, maxRetries: 0 });
+  await send(
+    () => client.embeddings.create({ model: "e", input: long, encoding_format: "float" }),
+    () => client.files.create({ file: new File([long], "long.txt"), purpose: "batch" }),
+  );
   const tools = [{ type: "function", function: { name: "bash", description: "Runs a command.", parameters: schema } }];
   const history = [{ role: "user", content: prompt }];
   for (;;) {
@@ -41,7 +56,7 @@ async function chat() {
 }
 
 async function responses() {
-  const client = new OpenAI({ baseURL: base + "/v1", apiKey: "dummy", maxRetries: 0 });
+  const client = new OpenAI({ baseURL: base + "/v1", apiKey, maxRetries: 0 });
   const tools = [{ type: "function", name: "bash", description: "Runs a command.", parameters: schema, strict: false }];
   const history = [{ role: "user", content: prompt }];
   for (;;) {

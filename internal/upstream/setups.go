@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -58,7 +59,7 @@ enabled = false
 		if o.Continue {
 			argv = append(argv, "resume", "--last")
 		}
-		return append(argv, o.Prompt), []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=dummy"}, write(o, ".codex/config.toml",
+		return append(argv, o.Prompt), []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=" + o.Key}, write(o, ".codex/config.toml",
 			config)
 	}
 }
@@ -67,7 +68,7 @@ func setupOpencode(provider string) func(Drive) (argv, env []string, err error) 
 	return func(o Drive) ([]string, []string, error) {
 		config, err := json.Marshal(object{
 			"provider": object{"scripted": object{
-				"npm": provider, "options": object{"baseURL": o.Base + "/v1", "apiKey": "dummy"},
+				"npm": provider, "options": object{"baseURL": o.Base + "/v1", "apiKey": o.Key},
 				"models": object{"scripted": object{"limit": object{"context": o.Window, "output": 8000}}},
 			}},
 			"model": "scripted/scripted", "permission": "allow", "autoupdate": false, "share": "disabled",
@@ -111,7 +112,7 @@ func setupPi(api, model string) func(Drive) (argv, env []string, err error) {
 			base += "/v1"
 		}
 		config, err := json.Marshal(object{"providers": object{"scripted": object{
-			"baseUrl": base, "api": api, "apiKey": "dummy",
+			"baseUrl": base, "api": api, "apiKey": o.Key,
 			"models": []object{{"id": model, "contextWindow": o.Window, "maxTokens": 8000}},
 		}}})
 		if err != nil {
@@ -139,7 +140,7 @@ func setupQwen(o Drive) (argv, env []string, err error) {
 	if o.Continue {
 		argv = append(argv, "--continue")
 	}
-	return argv, []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=dummy", "OPENAI_MODEL=scripted"}, write(o,
+	return argv, []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=" + o.Key, "OPENAI_MODEL=scripted"}, write(o,
 		".qwen/settings.json", settings)
 }
 
@@ -148,12 +149,12 @@ func setupCline(o Drive) (argv, env []string, err error) {
 		"version": 1, "lastUsedProvider": "openai-compatible", "modes": object{},
 		"providers": object{
 			"openai-compatible": object{"settings": object{
-				"provider": "openai-compatible", "apiKey": "dummy", "model": "scripted", "baseUrl": o.Base + "/v1",
+				"provider": "openai-compatible", "apiKey": o.Key, "model": "scripted", "baseUrl": o.Base + "/v1",
 			}, "updatedAt": "2026-01-01T00:00:00.000Z", "tokenSource": "manual"},
 		},
 	})
 	argv = []string{
-		filepath.Join(o.Dir, "node_modules/.bin/cline"), "--json", "-k", "dummy", "-P", "openai-compatible",
+		filepath.Join(o.Dir, "node_modules/.bin/cline"), "--json", "-k", o.Key, "-P", "openai-compatible",
 		"-m", "scripted",
 	}
 	// By itself it leaves a server behind.
@@ -180,7 +181,7 @@ func setupSDK(wire string) func(Drive) (argv, env []string, err error) {
 				return nil, nil, err
 			}
 		}
-		return []string{"node", filepath.Join(o.Home, name), wire, o.Base, o.Prompt}, nil, write(o, name, sdkProgram)
+		return []string{"node", filepath.Join(o.Home, name), wire, o.Base, o.Prompt, o.Key, strconv.Itoa(o.Others)}, nil, write(o, name, sdkProgram)
 	}
 }
 

@@ -31,10 +31,12 @@ type Options struct {
 	Files       bool   // each command makes a file of its own, made-1.txt and so on
 	Limit       int    // prompts of more tokens are refused as too long; 0: none are
 	RecallAt    int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
+	Recalls     int    // recalls, one after the other; 0: one
 	Beside      bool   // the recall call comes beside a command
 	FailAt      int    // the first request after this step fails once; 0: none does
 	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (within its text), "silent" (then gone)
 	FailsRecall bool   // instead, the first request with the answer to a recall fails
+	Packed      bool   // replies are compressed with Brotli, whatever the request accepts
 	Thinking    bool   // answers begin with thinking, on the wires that have it
 	Binds       bool   // thinking of the models that bind it is valid only behind what it was made behind
 	PauseAt     int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
@@ -94,16 +96,16 @@ type Server struct {
 	failed bool
 	agent  bool // a sub-agent was asked for
 
-	recalled bool // a recall was answered
-	ids      int
-	bill     Bill
-	seen     map[[32]byte]bool // beginnings of prompts that the cache has
+	recalls int // in the newest conversation
+	ids     int
+	bill    Bill
+	seen    map[[32]byte]bool // beginnings of prompts that the cache has
 }
 
 // New makes a server.
 func New(o Options) *Server {
 	o.Calls, o.Agent = cmp.Or(o.Calls, 3), cmp.Or(o.Agent, 2)
-	o.Bytes, o.Parallel = cmp.Or(o.Bytes, 200), max(o.Parallel, 1)
+	o.Bytes, o.Parallel, o.Recalls = cmp.Or(o.Bytes, 200), max(o.Parallel, 1), max(o.Recalls, 1)
 	return &Server{o: o}
 }
 
@@ -143,6 +145,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "/count_tokens"):
 		body, _ := s.readBody(r)
 		reply(w, http.StatusOK, map[string]any{"input_tokens": tokens.O200k().Count(string(body))})
+		return
+	}
+	if wire == nil && slices.Contains(otherPaths, r.URL.Path) {
+		s.answerUnread(w, r)
 		return
 	}
 	if wire == nil || r.Method != http.MethodPost {
@@ -192,7 +198,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 	x := Exchange{
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
-		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: append(req.violations, req.unseen()...),
+		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: slices.Concat(req.violations, req.unseen(), req.barred()),
 		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
@@ -213,6 +219,11 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 		s.asked(x)
 	}
 
+	if s.o.Packed {
+		p := pack(w)
+		defer p.end()
+		w = p
+	}
 	switch {
 	case fail == "silent":
 		keepSilent(r)

@@ -97,7 +97,7 @@ func decodeMessages(body []byte, m model.Model) (*request, error) {
 	return &request{
 		model: r.Model, stream: streams(body), tools: r.Tools, messages: r.Messages,
 		thinks: o.Thinking.Type != "" && o.Thinking.Type != "disabled",
-		body:   string(body), violations: texts(r.Check(m)),
+		body:   string(body), violations: append(texts(r.Check(m)), split(r.Messages)...),
 	}, nil
 }
 

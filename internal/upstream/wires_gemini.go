@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
@@ -32,7 +33,7 @@ func geminiFor(u *url.URL) *wire {
 			}
 			return &request{
 				model: name, stream: streams && u.Query().Get("alt") == "sse", tools: r.Tools, messages: r.Messages,
-				body: string(body), violations: append(texts(r.Check(m)), wrongIDs(r.Messages)...),
+				body: string(body), violations: slices.Concat(texts(r.Check(m)), wrongIDs(r.Messages), split(r.Messages)),
 			}, nil
 		},
 		whole: func(a answer) any {
