@@ -21,7 +21,9 @@ import (
 func longSession(tokens int) []transcript.Message {
 	r := rand.New(rand.NewPCG(1, 2))
 	word := func() string {
-		return [...]string{"parse", "Token", "session", "store", "fold", "view", "Ledger", "budget", "line", "Handle", "retry", "wire"}[r.IntN(12)]
+		return [...]string{
+			"parse", "Token", "session", "store", "fold", "view", "Ledger", "budget", "line", "Handle", "retry", "wire",
+		}[r.IntN(12)]
 	}
 	name := func() string { return fmt.Sprintf("%s%s%d", word(), "Of"+word(), r.IntN(400)) }
 	code := func(lines int) string {

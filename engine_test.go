@@ -73,7 +73,8 @@ func (c *engineCase) run(msgs []transcript.Message) {
 		}
 		c.said = append(c.said, m)
 		if c.r.IntN(20) == 0 {
-			if err := c.s.Pin(context.Background(), fmt.Sprintf("pin %d: keep <this>,\n\tword for word", len(c.said))); err != nil {
+			pin := fmt.Sprintf("pin %d: keep <this>,\n\tword for word", len(c.said))
+			if err := c.s.Pin(context.Background(), pin); err != nil {
 				c.fatal(err)
 			}
 		}

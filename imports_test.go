@@ -41,27 +41,42 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall":    {"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname", "transcript"},
+	"ledger/toolcall": {
+		"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname",
+		"transcript",
+	},
 	"ledger":             {"internal/text", "ledger/toolcall", "transcript"},
 	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
 	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
-	"fold":                {"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript", "userwords"},
-	"internal/page":       {"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
+	"fold": {
+		"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript",
+		"userwords",
+	},
+	"internal/page": {
+		"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
+		"transcript", "userwords",
+	},
 	"digest":              {"internal/text", "model"},
 	"internal/summarizer": {"digest", "internal/fence", "internal/text", "model", "transcript", "userwords"},
-	"recall":              {"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model", "search", "store", "tokens", "transcript"},
+	"recall": {
+		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
+		"search", "store", "tokens", "transcript",
+	},
 
-	"fold/lever": {"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "transcript", "userwords"},
-	"policy":     {"fold", "fold/lever"},
+	"fold/lever": {
+		"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
+		"transcript", "userwords",
+	},
+	"policy": {"fold", "fold/lever"},
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
-		"transcript", "userwords",
+		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/text",
+		"ledger", "model", "internal/page", "policy", "recall", "store", "tokens", "transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
@@ -80,14 +95,15 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"internal/library": {
-		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger",
+		"ledger/toolcall", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
 	// The doors work through Session.
 	"agent": {
-		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model", "recall", "store",
-		"transcript",
+		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model",
+		"recall", "store", "transcript",
 	},
 	"internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"internal/behind":    {"store", "transcript"},
@@ -95,11 +111,12 @@ var imports = map[string][]string{
 	"internal/local":     {},
 	"internal/relay":     {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse",
+		"model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/dash": {
-		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy", "recall", "store", "tokens",
-		"transcript",
+		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
+		"internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
 	},
 	"internal/mcp":                    {"", "internal/local", "internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
@@ -109,42 +126,53 @@ var imports = map[string][]string{
 		"internal/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
-		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold", "fold/lever", "internal/fence", "internal/text",
-		"ledger", "ledger/toolcall", "internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
-		"wire/openai",
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold",
+		"fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy",
+		"sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
-		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres", "store/sqlite", "transcript",
+		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",
+		"store/sqlite", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat/internal/browse": {
-		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold", "internal/library", "transcript", "userwords",
+		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold",
+		"internal/library", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/live": {
-		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
-		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv", "ledger", "internal/library", "model", "recall", "store",
+		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
+		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv",
+		"ledger", "internal/library", "model", "recall", "store",
 	},
 	"cmd/pleat": {
-		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig", "cmd/pleat/internal/live",
-		"cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry",
-		"cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy",
-		"recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/localserver",
+		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
+		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
+		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "internal/text",
+		"ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy", "recall", "sessionlog",
+		"store", "transcript", "wire/gemini", "internal/localserver",
 	},
 	"internal/bench": {
-		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic",
-		"wire/openai",
+		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
+		"transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
 	// Kits for tests, and packages that have only tests.
-	"internal/diff":             {"internal/text"},
-	"internal/killtest":         {"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript"},
-	"store/storetest":           {"internal/diff", "store", "transcript"},
-	"pleattest":                 {"", "fold", "internal/conv", "model", "internal/page", "store", "tokens", "transcript"},
-	"internal/wire/wiretest":    {"internal/diff", "model", "transcript"},
-	"internal/viewhash":         {"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic"},
-	"internal/bpe/bpetest":      {},
-	"internal/fence/fencetest":  {},
-	"internal/upstream":         {"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai"},
+	"internal/diff": {"internal/text"},
+	"internal/killtest": {
+		"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript",
+	},
+	"store/storetest":        {"internal/diff", "store", "transcript"},
+	"pleattest":              {"", "fold", "internal/conv", "model", "internal/page", "store", "tokens", "transcript"},
+	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
+	"internal/viewhash": {
+		"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic",
+	},
+	"internal/bpe/bpetest":     {},
+	"internal/fence/fencetest": {},
+	"internal/upstream": {
+		"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini",
+		"wire/openai",
+	},
 	"internal/pgtest":           {},
 	"internal/bench/tokenizers": {},
 	"proxy/sdktest":             {},
@@ -162,19 +190,21 @@ var imports = map[string][]string{
 var others = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
-		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp", "github.com/spf13/cobra",
-		"github.com/spf13/cobra/doc", "github.com/spf13/pflag",
+		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
+		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
 	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3"},
 	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
 	"cmd/pleat/internal/sessionfile":  {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/telemetry": {
-		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes", "go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp",
-		"go.opentelemetry.io/otel/sdk/resource", "go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace",
-		"go.opentelemetry.io/otel/trace/noop",
+		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
+		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp", "go.opentelemetry.io/otel/sdk/resource",
+		"go.opentelemetry.io/otel/sdk/trace", "go.opentelemetry.io/otel/trace", "go.opentelemetry.io/otel/trace/noop",
 	},
-	"cmd/pleat/internal/browse": {"charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi"},
+	"cmd/pleat/internal/browse": {
+		"charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi",
+	},
 	"cmd/pleat/internal/live": {
 		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
 		"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
@@ -190,13 +220,15 @@ var others = map[string][]string{
 // require. What needs other people's code is not in the first, so that a program that
 // imports the engine gets no requirement from it.
 var modules = map[string][]string{
-	".":                         {},
-	"internal/rows":             {"."},
-	"store/sqlite":              {".", "internal/rows"},
-	"store/postgres":            {".", "internal/rows"},
-	"internal/mcp":              {"."},
-	"internal/bench":            {"."},
-	"cmd/pleat":                 {".", "internal/bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite"},
+	".":              {},
+	"internal/rows":  {"."},
+	"store/sqlite":   {".", "internal/rows"},
+	"store/postgres": {".", "internal/rows"},
+	"internal/mcp":   {"."},
+	"internal/bench": {"."},
+	"cmd/pleat": {
+		".", "internal/bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite",
+	},
 	"proxy/sdktest":             {"."},
 	"example/adopt":             {"."},
 	"internal/dash/browsertest": {"."},
@@ -258,7 +290,8 @@ func TestImportTable(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if file != "." && (strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || file == filepath.Join("internal", "bpe", "gen")) {
+			if file != "." &&
+				(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || file == filepath.Join("internal", "bpe", "gen")) {
 				return fs.SkipDir
 			}
 			return nil

@@ -26,8 +26,10 @@ import (
 // is always a view, it is legal, and it fits.
 func TestAlwaysLegal(t *testing.T) {
 	checks := map[transcript.Format]func(model.Model) func(transcript.View, *transcript.Transcript) error{
-		transcript.FormatAnthropic: anthropic.Checker, transcript.FormatChat: openai.ChatChecker, transcript.FormatResponses: openai.ResponsesChecker,
-		transcript.FormatGemini: gemini.Checker,
+		transcript.FormatAnthropic: anthropic.Checker,
+		transcript.FormatChat:      openai.ChatChecker,
+		transcript.FormatResponses: openai.ResponsesChecker,
+		transcript.FormatGemini:    gemini.Checker,
 	}
 	models := slices.Collect(model.DefaultModels().All())
 	seeds := 4 * len(models)

@@ -24,7 +24,9 @@ func TestDeleted(t *testing.T) {
 		history = append(history, pleat.Assistant(pleat.Say("Done.")))
 		for range 2 {
 			_, synced := s.Sync(t.Context(), history)
-			for _, err := range []error{synced, s.Append(t.Context(), history[0]), s.Pin(t.Context(), "x"), s.Refresh(t.Context())} {
+			for _, err := range []error{
+				synced, s.Append(t.Context(), history[0]), s.Pin(t.Context(), "x"), s.Refresh(t.Context()),
+			} {
 				if !errors.Is(err, pleat.ErrNotFound) || errors.Is(err, pleat.ErrConflict) {
 					t.Errorf("%d messages of another session: %v", len(successor), err)
 				}

@@ -114,7 +114,10 @@ func TestRefused(t *testing.T) {
 	}{
 		{"no numbers", nil, 64_500, 0},
 		{"numbers", &model.APIError{Kind: model.ErrorTooLong, Used: 100_000, Limit: 32_000}, 23_000, 24_000},
-		{"with the answer's reserve", &model.APIError{Kind: model.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000}, 33_000, 33_000},
+		{
+			"with the answer's reserve", &model.APIError{Kind: model.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000},
+			33_000, 33_000,
+		},
 		{"only by how much", &model.APIError{Kind: model.ErrorTooLong, Over: 30_000}, 41_500, 0},
 		{"bytes", &model.APIError{Kind: model.ErrorTooLarge, Used: 9_000_000, Limit: 100}, 64_500, 0},
 	} {
@@ -423,7 +426,10 @@ func TestBudgetKeepsToMaxInput(t *testing.T) {
 func TestPlanOfThinkingAlone(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
 	think := transcript.Thinking{Text: transcript.Plain(strings.Repeat("hmm well ", 2_000))}
-	if err := s.Append(t.Context(), transcript.User("go"), transcript.Assistant(think, transcript.Say("ok")), transcript.User("next")); err != nil {
+	turn := []transcript.Message{
+		transcript.User("go"), transcript.Assistant(think, transcript.Say("ok")), transcript.User("next"),
+	}
+	if err := s.Append(t.Context(), turn...); err != nil {
 		t.Fatal(err)
 	}
 	p, err := s.Pull(t.Context(), lever.Aim{}, lever.Squeeze{})
@@ -483,7 +489,8 @@ func TestBoundThinking(t *testing.T) {
 func TestPullSnip(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 60_000}})
 	for i := range 6 {
-		if err := s.Append(t.Context(), transcript.NewMessage(transcript.RoleSystem, transcript.Say(fmt.Sprint("rule ", i)))); err != nil {
+		rule := transcript.NewMessage(transcript.RoleSystem, transcript.Say(fmt.Sprint("rule ", i)))
+		if err := s.Append(t.Context(), rule); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -507,7 +514,8 @@ func TestStubsWithoutRecall(t *testing.T) {
 		store.NewMemory(),
 		&pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }},
 	)
-	if err := s.Append(t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("late", "bash", `{}`)), transcript.User("Don't wait.")); err != nil {
+	asked := transcript.Assistant(transcript.Call("late", "bash", `{}`))
+	if err := s.Append(t.Context(), transcript.User("Go."), asked, transcript.User("Don't wait.")); err != nil {
 		t.Fatal(err)
 	}
 	work(t, s, 0, 20, 4_000)

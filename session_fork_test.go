@@ -180,7 +180,8 @@ func TestForkUnseenTooMuch(t *testing.T) {
 	for i := range 12 {
 		id := fmt.Sprint(i)
 		last = "result " + id + strings.Repeat("\nanother line of it", 150)
-		if err := fork.Append(ctx, transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)), transcript.Results(transcript.Result(id, last))); err != nil {
+		asked := transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`))
+		if err := fork.Append(ctx, asked, transcript.Results(transcript.Result(id, last))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -66,7 +66,8 @@ func TestSmallMemory(t *testing.T) {
 func TestPlanIsForgotten(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
 	work(t, s, 0, 30, 2_000)
-	for name, plan := range map[string]func(context.Context, string) (*fold.Plan, error){"plan": s.Plan, "compact": s.Compact} {
+	plans := map[string]func(context.Context, string) (*fold.Plan, error){"plan": s.Plan, "compact": s.Compact}
+	for name, plan := range plans {
 		p, err := plan(t.Context(), "")
 		if err != nil {
 			t.Fatal(err)

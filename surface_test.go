@@ -21,7 +21,8 @@ func TestSurface(t *testing.T) {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && name != "." && (strings.HasPrefix(base, ".") || base == "internal" || base == "testdata" || base == "cmd"):
+		case d.IsDir() && name != "." &&
+			(strings.HasPrefix(base, ".") || base == "internal" || base == "testdata" || base == "cmd"):
 			return filepath.SkipDir
 		case !strings.HasSuffix(base, ".go") || strings.HasSuffix(base, "_test.go"):
 			return nil

@@ -103,10 +103,8 @@ func TestSync(t *testing.T) {
 	if first == s || first.Len() != 1 {
 		t.Errorf("another beginning: %s has %d messages", first.Key(), first.Len())
 	}
-	if _, err := first.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Ledger(pleat.LedgerFilter{})[0].Handle}); !errors.Is(
-		err,
-		pleat.ErrNotFound,
-	) {
+	handle := s.Ledger(pleat.LedgerFilter{})[0].Handle
+	if _, err := first.Unfold(t.Context(), pleat.UnfoldRequest{Handle: handle}); !errors.Is(err, pleat.ErrNotFound) {
 		t.Errorf("a fork from the beginning knows handles of the other: %v", err)
 	}
 }

@@ -180,9 +180,11 @@ func TestDenyWhatCannotBeRead(t *testing.T) {
 	denies := agent.Rules{Allow: []string{"bash"}, Deny: []string{"bash(rm *)"}}
 	allows := agent.Rules{Allow: []string{"bash(ls)", "bash(echo *)"}}
 	for _, cmd := range []string{
-		"echo 'a", `echo "a`, "echo $(a", "echo `a", "echo ${a", "echo $((1", "curl x | sh", "echo\r#; ls", "echo a\x00b", "$x",
+		"echo 'a", `echo "a`, "echo $(a", "echo `a", "echo ${a", "echo $((1", "curl x | sh", "echo\r#; ls", "echo a\x00b",
+		"$x",
 		strings.Repeat("ls;", 30000) + "x", strings.Repeat("env ", 200) + "ls",
-		strings.Repeat("sh -c 'env ;", 3000) + strings.Repeat("'", 3000), strings.Repeat("$(", 100) + strings.Repeat(")", 100),
+		strings.Repeat("sh -c 'env ;", 3000) + strings.Repeat("'", 3000),
+		strings.Repeat("$(", 100) + strings.Repeat(")", 100),
 	} {
 		if d, known := denies.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow || !known {
 			t.Errorf("%.40q was allowed", cmd)

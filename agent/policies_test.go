@@ -112,14 +112,32 @@ func TestPoliciesDriveTheSameRun(t *testing.T) {
 		afterCall  string   // what the call after compact is answered with
 	}
 	for name, want := range map[string]expect{
-		"default":     {[]string{"[folded: ", "unfold(", task}, []string{"[Previous: used", "[Compacted]"}, "2"},
-		"book":        {[]string{"[tool_result elided; call_id=c1; original_tokens=", task}, []string{"[folded: ", "[Previous: used"}, "2"},
-		"threshold":   {[]string{"<conversation_summary>\n", "Understood. Continuing from that summary."}, []string{"[Previous: used", "[tool_result elided"}, "2"},
-		"three-layer": {[]string{"[Previous: used read_file]", "[Previous: used bash]", "[Compressed]"}, []string{"<persisted-output>", "[Earlier tool result"}, "2"},
-		"four-lever":  {[]string{"<persisted-output>\nOutput too large", "[Previous: used bash]", "[Compressed]"}, []string{"[Previous: used read_file]"}, "2"},
-		"four-layer":  {[]string{"[Earlier tool result compacted. Re-run if needed.]", "[snipped ", "[Compacted]"}, []string{"<persisted-output>", "[Previous: used"}, "compact ended the turn"},
-		"truncate":    {nil, []string{"[folded: ", "[Previous: used", "[Compacted]"}, "2"},
-		"none":        {[]string{task}, []string{"[folded: ", "[Previous: used", "[Compacted]"}, "2"},
+		"default": {[]string{"[folded: ", "unfold(", task}, []string{"[Previous: used", "[Compacted]"}, "2"},
+		"book": {
+			[]string{"[tool_result elided; call_id=c1; original_tokens=", task}, []string{"[folded: ", "[Previous: used"}, "2",
+		},
+		"threshold": {
+			[]string{"<conversation_summary>\n", "Understood. Continuing from that summary."},
+			[]string{"[Previous: used", "[tool_result elided"},
+			"2",
+		},
+		"three-layer": {
+			[]string{"[Previous: used read_file]", "[Previous: used bash]", "[Compressed]"},
+			[]string{"<persisted-output>", "[Earlier tool result"},
+			"2",
+		},
+		"four-lever": {
+			[]string{"<persisted-output>\nOutput too large", "[Previous: used bash]", "[Compressed]"},
+			[]string{"[Previous: used read_file]"},
+			"2",
+		},
+		"four-layer": {
+			[]string{"[Earlier tool result compacted. Re-run if needed.]", "[snipped ", "[Compacted]"},
+			[]string{"<persisted-output>", "[Previous: used"},
+			"compact ended the turn",
+		},
+		"truncate": {nil, []string{"[folded: ", "[Previous: used", "[Compacted]"}, "2"},
+		"none":     {[]string{task}, []string{"[folded: ", "[Previous: used", "[Compacted]"}, "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -104,7 +104,9 @@ func FuzzRulesForCommands(f *testing.F) {
 			return
 		}
 		rest := outsideQuotes(strings.TrimSpace(cmd))
-		for _, harmless := range []string{">>/dev/null", ">/dev/null", "> /dev/null", "</dev/null", "< /dev/null", ">&1", ">&2"} {
+		for _, harmless := range []string{
+			">>/dev/null", ">/dev/null", "> /dev/null", "</dev/null", "< /dev/null", ">&1", ">&2",
+		} {
 			rest = strings.ReplaceAll(rest, harmless, "")
 		}
 		if strings.ContainsAny(rest, "$`(){}<>\\\n\r!#~\x00") || strings.Contains(strings.ReplaceAll(rest, "&&", ""), "&") {

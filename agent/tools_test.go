@@ -339,7 +339,8 @@ func TestTodoWrite(t *testing.T) {
 	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != userwords.TaskInProgress {
 		t.Errorf("the session's tasks are %+v", tasks.Items)
 	}
-	two := call("", "todo_write", `{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`)
+	two := call("", "todo_write",
+		`{"todos":[{"content":"a","status":"in_progress"},{"content":"b","status":"in_progress"}]}`)
 	wants(t, b.do(t, two)[0], true, "more than one")
 	wants(t, b.do(t, call("", "todo_write", `{"todos":[{"content":"a","status":"later"}]}`))[0], true, "later")
 }

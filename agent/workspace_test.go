@@ -149,11 +149,19 @@ func TestChange(t *testing.T) {
 		want        agent.Change
 		ok          bool
 	}{
-		{"write_file", `{"path":"a.txt","content":"two\n","old":"x","new":"y","all":true}`, agent.Change{Before: "one\n", After: "two\n"}, true},
+		{
+			"write_file", `{"path":"a.txt","content":"two\n","old":"x","new":"y","all":true}`,
+			agent.Change{Before: "one\n", After: "two\n"},
+			true,
+		},
 		{"write_file", `{"path":"new.txt","content":""}`, agent.Change{}, true},
 		{"write_file", `{"path":"` + filepath.ToSlash(secret) + `","content":"two\n"}`, agent.Change{After: "two\n"}, true},
 		{"write_file", `{"path":"a.txt","old":"x","new":"y"}`, agent.Change{}, false},
-		{"edit_file", `{"path":"a.txt","old":"one","new":"rm","all":true,"content":"one\n"}`, agent.Change{Before: "one", After: "rm", All: true}, true},
+		{
+			"edit_file", `{"path":"a.txt","old":"one","new":"rm","all":true,"content":"one\n"}`,
+			agent.Change{Before: "one", After: "rm", All: true},
+			true,
+		},
 		{"edit_file", `{"path":"a.txt","content":"two\n"}`, agent.Change{}, false},
 		{"bash", `{"command":"rm a.txt","path":"a.txt","content":"one\n"}`, agent.Change{}, false},
 	} {

@@ -88,8 +88,10 @@ func Example_lever() {
 	long := strings.Repeat("a line of output\n", 400)
 	err = s.Append(ctx,
 		transcript.User("Build it."),
-		transcript.Assistant(transcript.Call("1", "bash", `{"command":"make"}`)), transcript.Results(transcript.Result("1", long)),
-		transcript.Assistant(transcript.Call("2", "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result("2", long)))
+		transcript.Assistant(transcript.Call("1", "bash", `{"command":"make"}`)),
+		transcript.Results(transcript.Result("1", long)),
+		transcript.Assistant(transcript.Call("2", "read_file",
+			`{"path":"a.go"}`)), transcript.Results(transcript.Result("2", long)))
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -37,7 +37,9 @@ func (m *mapStore) lock(ctx context.Context, doing string) error {
 	return nil
 }
 
-func (m *mapStore) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (m *mapStore) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	if err := m.lock(ctx, "append"); err != nil {
 		return 0, err
 	}
@@ -73,7 +75,9 @@ func without(e store.Entry) store.Entry {
 	return e
 }
 
-func (m *mapStore) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (m *mapStore) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for at := max(from, 1); ; at++ {
 			if err := m.lock(ctx, "scan"); err != nil {
@@ -109,7 +113,9 @@ func (m *mapStore) Body(ctx context.Context, key store.SessionKey, hash transcri
 	return nil, fmt.Errorf("read body %v: %w", hash, store.ErrNotFound)
 }
 
-func (m *mapStore) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
+func (m *mapStore) Find(
+	ctx context.Context, tenant string, kind store.EntryKind, labels ...string,
+) ([]store.Found, error) {
 	if err := m.lock(ctx, "find"); err != nil {
 		return nil, err
 	}

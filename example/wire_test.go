@@ -63,7 +63,10 @@ func Example_wire() {
 	ctx := context.Background()
 	st, key := store.NewMemory(), store.SessionKey{Session: "wire"}
 	opts := &pleat.Options{
-		Policy: fold.Policy{Name: "drop", AtRed: fold.Steps{lever.Digest{Keep: 2, Tokens: 300, Stub: "[{n} messages are folded]"}}},
+		Policy: fold.Policy{
+			Name:  "drop",
+			AtRed: fold.Steps{lever.Digest{Keep: 2, Tokens: 300, Stub: "[{n} messages are folded]"}},
+		},
 		Budget: fold.Budget{Window: 1_000},
 		Wire:   model.Wire{Format: lines, Codec: decodeLine, Check: checkLines},
 	}
@@ -72,7 +75,10 @@ func Example_wire() {
 		log.Fatal(err)
 	}
 	for i := range 10 {
-		for _, line := range []string{`user "Tell me more."`, `assistant "` + strings.Repeat(`M\u006fre. `, 60) + `"`, fmt.Sprintf(`user "Number %d?"`, i), `assistant "Yes\x21"`} {
+		for _, line := range []string{
+			`user "Tell me more."`, `assistant "` + strings.Repeat(`M\u006fre. `, 60) + `"`, fmt.Sprintf(`user "Number %d?"`, i),
+			`assistant "Yes\x21"`,
+		} {
 			m, err := decodeLine([]byte(line))
 			if err == nil {
 				err = s.Append(ctx, m)

@@ -96,7 +96,8 @@ func TestRestoreOfFilesAlone(t *testing.T) {
 	if got := (Restore{Files: 3}).filled(); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := (Restore{Files: 3, PerFile: 100, Total: 200}).filled(); got != (Restore{Files: 3, PerFile: 100, Total: 200}) {
+	set := Restore{Files: 3, PerFile: 100, Total: 200}
+	if got := set.filled(); got != set {
 		t.Errorf("what was given became %+v", got)
 	}
 }

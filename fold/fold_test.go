@@ -42,7 +42,8 @@ func TestStubText(t *testing.T) {
 		{
 			"the call has the arguments",
 			stub{tool: "bash", args: long, ok: true, lines: 1, bytes: 3, handle: "h", recall: UnfoldCall},
-			"[folded: bash " + long[:57] + `…, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it: unfold("h")]`,
+			"[folded: bash " + long[:57] +
+				`…, 1 line, 3 bytes. It ended: ok. Done and seen; do not repeat it to see it: unfold("h")]`,
 		},
 	}
 	for _, tt := range tests {
@@ -91,7 +92,10 @@ func TestStubNamesTheFile(t *testing.T) {
 	}{
 		{"/src/a.go", 20, "/src/a.go"},
 		{"/Users/ann/Work/project/cmd/cli/strategy/common_test.go", 40, "…/cmd/cli/strategy/common_test.go"},
-		{"/Users/ann/Work/project/strategy/common_test.go offset=300 limit=80", 60, "…/Work/project/strategy/common_test.go offset=300 limit=80"},
+		{
+			"/Users/ann/Work/project/strategy/common_test.go offset=300 limit=80", 60,
+			"…/Work/project/strategy/common_test.go offset=300 limit=80",
+		},
 		{"/Users/ann/Work/project/strategy/common_test.go offset=300 limit=80", 30, "…/common_test.go offset=3…"},
 		{"npx vitest run src/report/latticeCampaign.test.ts", 30, "npx vitest run src/report/l…"},
 		{"/a/bb/an-extraordinarily-long-file-name-that-has-no-end.go", 30, "…/an-extraordinarily-long…"},

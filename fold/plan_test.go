@@ -127,7 +127,9 @@ func TestPlanPrints(t *testing.T) {
 	p := pleattest.PlanWith(t, fold.PlanOptions{
 		Limits: fold.Budget{Window: 4_000}.Limits(), Rates: model.DefaultRates, Past: fold.Past{Epoch: 3, Ahead: 10},
 	}, pleattest.Reading(9, 100), lever.Mask{Keep: 2})
-	for _, want := range []string{"epoch 3 (red): ", "fewer in every request, pays after ", "LEVER ", "mask   3 ", "old result"} {
+	for _, want := range []string{
+		"epoch 3 (red): ", "fewer in every request, pays after ", "LEVER ", "mask   3 ", "old result",
+	} {
 		if !strings.Contains(p.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, p)
 		}

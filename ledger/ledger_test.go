@@ -222,7 +222,12 @@ func TestLedgerEntryJSON(t *testing.T) {
 	delete(m, "signature")
 	want := map[string]any{
 		"seq": 1.0, "tool": "bash", "args": "go vet ./...", "kind": "run", "command": "go vet ./...",
-		"outcome": "error", "error": "main.go:3:1: undefined: x", "exit_code": 2.0, "lines": 2.0, "bytes": 37.0, "handle": "h1",
+		"outcome":   "error",
+		"error":     "main.go:3:1: undefined: x",
+		"exit_code": 2.0,
+		"lines":     2.0,
+		"bytes":     37.0,
+		"handle":    "h1",
 	}
 	if d := diff.Values(want, m); d != "" {
 		t.Error(d)

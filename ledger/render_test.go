@@ -50,8 +50,10 @@ func TestLedgerRunCutOff(t *testing.T) {
 }
 
 func TestLedgerRejected(t *testing.T) {
-	l := ledgerOf(bashCall("git push", "!The user doesn't want to proceed with this tool use. The tool use was rejected (eg."))
-	if got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count}); !strings.Contains(got, "git push: failed: rejected by the user\n") {
+	l := ledgerOf(bashCall("git push",
+		"!The user doesn't want to proceed with this tool use. The tool use was rejected (eg."))
+	got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
+	if !strings.Contains(got, "git push: failed: rejected by the user\n") {
 		t.Error(got)
 	}
 }
@@ -473,7 +475,8 @@ func TestLedgerCountsFolders(t *testing.T) {
 	got := l.Render(ledger.RenderOptions{UpTo: 1 << 20, Budget: 200})
 	var more, folders, a, b int
 	_, line, _ := strings.Cut(got, "\n")
-	if n, err := fmt.Sscanf(line, "%d more files changed in %d folders: /w/a/ (%d), /w/b/ (%d); ledger(files=true) names them all.", &more, &folders, &a, &b); n != 4 {
+	const form = "%d more files changed in %d folders: /w/a/ (%d), /w/b/ (%d); ledger(files=true) names them all."
+	if n, err := fmt.Sscanf(line, form, &more, &folders, &a, &b); n != 4 {
 		t.Fatalf("%v in\n%s", err, got)
 	}
 	if named := strings.Count(got, "some-file-"); more+named != 300 || a+b != more || folders != 2 || a <= b {

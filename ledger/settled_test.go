@@ -57,7 +57,9 @@ func TestSettled(t *testing.T) {
 		for i, m := range msgs[:added] {
 			fresh.Add(i, m)
 		}
-		for _, o := range []ledger.RenderOptions{{Budget: 900, Names: 2_000}, {Budget: 300, Brief: true}, {Budget: 60}, {Budget: 100_000}} {
+		for _, o := range []ledger.RenderOptions{
+			{Budget: 900, Names: 2_000}, {Budget: 300, Brief: true}, {Budget: 60}, {Budget: 100_000},
+		} {
 			o.UpTo = upTo
 			if d := diff.Values(fresh.Render(o), grows.Render(o)); d != "" {
 				t.Fatalf("with %d messages, up to %d, in %d tokens:\n%s", added, upTo, o.Budget, d)

@@ -178,8 +178,13 @@ func TestCost(t *testing.T) {
 		usage model.Usage
 		want  float64
 	}{
-		{"claude-opus-5-5", model.Usage{Input: M, CacheRead: M, CacheWrite: M, CacheWrite1h: M, Output: M}, 4 + 0.20 + 5 + 8 + 20},
-		{"claude-opus-5-5", model.Usage{Input: 1500, CacheRead: 300_000, CacheWrite: 2500, Output: 800}, 0.0945}, // 0.006 + 0.06 + 0.0125 + 0.016
+		{
+			"claude-opus-5-5",
+			model.Usage{Input: M, CacheRead: M, CacheWrite: M, CacheWrite1h: M, Output: M},
+			4 + 0.20 + 5 + 8 + 20,
+		},
+		// 0.006 + 0.06 + 0.0125 + 0.016
+		{"claude-opus-5-5", model.Usage{Input: 1500, CacheRead: 300_000, CacheWrite: 2500, Output: 800}, 0.0945},
 		{"claude-fable-5-1", model.Usage{CacheRead: 300_000}, 0.075},
 		{"claude-fable-5", model.Usage{CacheRead: 300_000}, 0.3},
 		{"claude-sonnet-5-5", model.Usage{Input: 10_000, CacheRead: 100_000, Output: 2000}, 0.05},
@@ -262,8 +267,13 @@ func TestParseModelsErrors(t *testing.T) {
 		{row(`,"price":{"input":1}`), `model "m": price needs input and output`},
 		{row(`,"price":{"input":1,"output":-1}`), `model "m": price is negative`},
 		{row(`,"price":{"inputs":1}`), `model "m": unknown field "inputs"`},
-		{row(`,"price":{"input":1,"output":1},"tiers":[{"above":0}]`), `model "m": tier above 0: thresholds must be positive`},
-		{row(`,"price":{"input":1,"output":1},"tiers":[{"above":5}]`), `model "m": tier above 5: input_times and output_times`},
+		{
+			row(`,"price":{"input":1,"output":1},"tiers":[{"above":0}]`), `model "m": tier above 0: thresholds must be positive`,
+		},
+		{
+			row(`,"price":{"input":1,"output":1},"tiers":[{"above":5}]`),
+			`model "m": tier above 5: input_times and output_times`,
+		},
 		{row(`,"max_output":5000`), `model "m": max_output 5000 is not within the window of 1000`},
 		{row(`,"max_input":5000`), `model "m": max_input 5000 is not within the window of 1000`},
 		{row(`,"cache":{"ttl":["5"]}`), `model "m": cache ttl "5" is not a duration`},

@@ -37,20 +37,48 @@ func TestParseErrors(t *testing.T) {
 		{"a list of names", `{"name": "a", "levers": ["mask"]}`, `"levers"`},
 		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
 		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
-		{"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`, `step 2 of at_red: there is no lever "masc": there are aim, `},
-		{"unknown setting", `{"name": "a", "at_red": [{"lever": "mask", "kepe": 3}]}`, `lever "mask": json: unknown field "kepe"`},
+		{
+			"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`,
+			`step 2 of at_red: there is no lever "masc": there are aim, `,
+		},
+		{
+			"unknown setting", `{"name": "a", "at_red": [{"lever": "mask", "kepe": 3}]}`,
+			`lever "mask": json: unknown field "kepe"`,
+		},
 		{"setting of the wrong type", `{"name": "a", "at_red": [{"lever": "mask", "keep": "3"}]}`, `lever "mask"`},
-		{"spill at red", `{"name": "a", "at_red": [{"lever": "spill", "chars": 3}]}`, `lever "spill" can only be pulled at birth`},
+		{
+			"spill at red", `{"name": "a", "at_red": [{"lever": "spill", "chars": 3}]}`,
+			`lever "spill" can only be pulled at birth`,
+		},
 		{"mask at birth", `{"name": "a", "at_birth": [{"lever": "mask"}]}`, `lever "mask" cannot be pulled at birth`},
 		{"negative keep", `{"name": "a", "at_red": [{"lever": "mask", "keep": -1}]}`, "must not be negative"},
-		{"negative keep of supersede", `{"name": "a", "at_red": [{"lever": "supersede", "keep": -1}]}`, "must not be negative"},
+		{
+			"negative keep of supersede", `{"name": "a", "at_red": [{"lever": "supersede", "keep": -1}]}`,
+			"must not be negative",
+		},
 		{"negative files", `{"name": "a", "at_red": [{"lever": "keep-reread", "files": -1}]}`, "must not be negative"},
-		{"negative restore", `{"name": "a", "at_red": [{"lever": "squeeze", "restore": {"files": -1}}]}`, "must not be negative"},
-		{"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`, "must not be negative"},
-		{"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`, "-4 characters per token"},
-		{"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`, "a window of -5 tokens"},
-		{"more than the window", `{"name": "a", "budget": {"red": "300%"}, "at_red": [{"lever": "mask"}]}`, `"300%": out of range`},
-		{"nothing that saves", `{"name": "a", "at_red": [{"lever": "mask"}], "when_it_pays": [{"lever": "aim"}]}`, "when_it_pays"},
+		{
+			"negative restore", `{"name": "a", "at_red": [{"lever": "squeeze", "restore": {"files": -1}}]}`,
+			"must not be negative",
+		},
+		{
+			"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`, "must not be negative",
+		},
+		{
+			"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`,
+			"-4 characters per token",
+		},
+		{
+			"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`, "a window of -5 tokens",
+		},
+		{
+			"more than the window", `{"name": "a", "budget": {"red": "300%"}, "at_red": [{"lever": "mask"}]}`,
+			`"300%": out of range`,
+		},
+		{
+			"nothing that saves", `{"name": "a", "at_red": [{"lever": "mask"}], "when_it_pays": [{"lever": "aim"}]}`,
+			"when_it_pays",
+		},
 		{"idle without a time", `{"name": "a", "when_idle": [{"lever": "mask"}]}`, "idle_after"},
 		{"a time without idle", `{"name": "a", "at_red": [{"lever": "mask"}], "idle_after": "1h"}`, "idle_after"},
 		{"no such time", `{"name": "a", "when_idle": [{"lever": "mask"}], "idle_after": "soon"}`, `"soon"`},

@@ -160,11 +160,20 @@ func TestSummaryTooLong(t *testing.T) {
 // demands.
 func TestSummaryPrompts(t *testing.T) {
 	for name, wants := range map[string][]string{
-		"book":        {"every tool call in its order", "files that were read", "what is open", "what the user prefers", "Do not add anything", "1,000 words", "[assistant→tool] read_file(", "[tool→result]"},
-		"threshold":   {"what the user wants to reach", "every prohibition", "what was decided", "file path, identifier, number and error message", "how they came out", "No praise"},
+		"book": {
+			"every tool call in its order", "files that were read", "what is open", "what the user prefers",
+			"Do not add anything", "1,000 words", "[assistant→tool] read_file(", "[tool→result]",
+		},
+		"threshold": {
+			"what the user wants to reach", "every prohibition", "what was decided",
+			"file path, identifier, number and error message", "how they came out", "No praise",
+		},
 		"three-layer": {"the work can go on"},
 		"four-lever":  {"the work can go on"},
-		"four-layer":  {"TEXT ONLY", "Remember: text only", "<analysis>", "<summary>", "1. Goals", "9. Next step", "constraint and prohibition word for word", "Remaining work"},
+		"four-layer": {
+			"TEXT ONLY", "Remember: text only", "<analysis>", "<summary>", "1. Goals", "9. Next step",
+			"constraint and prohibition word for word", "Remaining work",
+		},
 	} {
 		m := pleattest.Always("A summary.")
 		s := open(t, store.NewMemory(), &pleat.Options{
@@ -366,7 +375,8 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := view(t, s)[0].Text()
-		if n := len(m.Requests()); n != asked || !strings.Contains(got, text) || strings.Contains(got, "A summary.") != (n == 1) {
+		if n := len(m.Requests()); n != asked || !strings.Contains(got, text) ||
+			strings.Contains(got, "A summary.") != (n == 1) {
 			t.Errorf("beside notes of %d characters, %d summaries were asked for, want %d; the view begins\n%.300s",
 				len(text), n, asked, got)
 		}

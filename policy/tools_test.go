@@ -61,7 +61,13 @@ func TestToolsOfAllAgents(t *testing.T) {
 		}
 	}
 	output := strings.Repeat("a line of output\n", 20)
-	for tool, masked := range map[string]bool{"read_file": false, "Read": false, "view": false, "Bash": true, "grep": true} {
+	for tool, masked := range map[string]bool{
+		"read_file": false,
+		"Read":      false,
+		"view":      false,
+		"Bash":      true,
+		"grep":      true,
+	} {
 		got := results(t, named(t, "four-lever"), tool, output, 5)
 		if len(got) != 5 || (got[0] != output) != masked {
 			t.Errorf("%s: the oldest of five results is shown as %q", tool, got[0])

@@ -94,8 +94,10 @@ func (a *agent) toolList() string {
 func (a *agent) body() []byte {
 	tools := a.toolList()
 	extra := map[*protocol]string{
-		messages: `,"max_tokens":1000,"system":"You work."`,
-		chat:     `,"stream_options":{"include_usage":true}`, responses: `,"store":false`, generate: `,"systemInstruction":{"parts":[{"text":"You work."}]}`,
+		messages:  `,"max_tokens":1000,"system":"You work."`,
+		chat:      `,"stream_options":{"include_usage":true}`,
+		responses: `,"store":false`,
+		generate:  `,"systemInstruction":{"parts":[{"text":"You work."}]}`,
 	}[a.on]
 	if a.on == chat && !a.streams {
 		extra = ""

@@ -24,7 +24,9 @@ type hooked struct {
 	folds atomic.Int64 // entries written that others depend on
 }
 
-func (h *hooked) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (h *hooked) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	if !slices.ContainsFunc(entries, func(e store.Entry) bool { return !behind.Waits(e) }) {
 		if err := h.hook(); err != nil {
 			return 0, err
@@ -161,7 +163,8 @@ func TestFirstSight(t *testing.T) {
 	var body strings.Builder
 	body.WriteString(`{"model":"small-model","max_tokens":100,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"Do all the steps."}`)
 	for i := range 400 {
-		fmt.Fprintf(&body, `,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"bash","input":{"command":"run %d"}}]}`, i, i)
+		fmt.Fprintf(&body,
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"t%d","name":"bash","input":{"command":"run %d"}}]}`, i, i)
 		fmt.Fprintf(&body, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"t%d","content":"%s"}]}`, i,
 			strings.Repeat(fmt.Sprintf("line %d of the log, ", i), 500))
 	}
@@ -178,7 +181,9 @@ func TestFirstSight(t *testing.T) {
 	}
 }
 
-func (c *counted) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (c *counted) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	return func(yield func(store.Entry, error) bool) {
 		for e, err := range c.Store.Scan(ctx, key, from, kinds...) {
 			c.entries.Add(1)
@@ -189,7 +194,9 @@ func (c *counted) Scan(ctx context.Context, key store.SessionKey, from uint64, k
 	}
 }
 
-func (c *counted) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (c *counted) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	c.entries.Add(int64(len(entries)))
 	return c.Store.Append(ctx, key, last, entries...)
 }
@@ -250,13 +257,15 @@ func TestFollowsAtOnce(t *testing.T) {
 		sent   []transcript.Message
 		want   bool
 	}{
-		"our answer":              {newest, []transcript.Message{user("a"), answer("ours"), user("b")}, true},
-		"two messages after it":   {newest, []transcript.Message{user("a"), answer("ours"), user("b"), user("c")}, true},
-		"another's answer":        {newest, []transcript.Message{user("a"), answer("theirs"), user("b")}, false},
-		"another's answer behind": {newest, []transcript.Message{user("a"), answer("ours"), user("b"), answer("theirs"), user("c")}, false},
-		"the same request again":  {newest, []transcript.Message{user("a")}, false},
-		"fewer messages":          {newest, nil, false},
-		"an answer under way":     {exchanged{client: 1}, []transcript.Message{user("a"), answer("ours"), user("b")}, false},
+		"our answer":            {newest, []transcript.Message{user("a"), answer("ours"), user("b")}, true},
+		"two messages after it": {newest, []transcript.Message{user("a"), answer("ours"), user("b"), user("c")}, true},
+		"another's answer":      {newest, []transcript.Message{user("a"), answer("theirs"), user("b")}, false},
+		"another's answer behind": {
+			newest, []transcript.Message{user("a"), answer("ours"), user("b"), answer("theirs"), user("c")}, false,
+		},
+		"the same request again": {newest, []transcript.Message{user("a")}, false},
+		"fewer messages":         {newest, nil, false},
+		"an answer under way":    {exchanged{client: 1}, []transcript.Message{user("a"), answer("ours"), user("b")}, false},
 	} {
 		if got := tt.newest.leadsTo(&request{messages: tt.sent}); got != tt.want {
 			t.Errorf("%s: %t", name, got)

@@ -86,7 +86,8 @@ func TestSilentUpstream(t *testing.T) {
 			io.Copy(io.Discard, r.Body)
 			if begins {
 				w.Header().Set("Content-Type", "text/event-stream")
-				io.WriteString(w, "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{}}}\n\n")
+				io.WriteString(w,
+					"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{}}}\n\n")
 				w.(http.Flusher).Flush()
 			}
 			<-r.Context().Done()
@@ -192,21 +193,27 @@ type broken struct {
 
 var errDisk = errors.New("no space left on device")
 
-func (b *broken) Append(ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry) (uint64, error) {
+func (b *broken) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
 	if b.writes.Load() {
 		return 0, errDisk
 	}
 	return b.Store.Append(ctx, key, last, entries...)
 }
 
-func (b *broken) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
+func (b *broken) Find(
+	ctx context.Context, tenant string, kind store.EntryKind, labels ...string,
+) ([]store.Found, error) {
 	if b.reads.Load() {
 		return nil, errDisk
 	}
 	return b.Store.Find(ctx, tenant, kind, labels...)
 }
 
-func (b *broken) Scan(ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind) iter.Seq2[store.Entry, error] {
+func (b *broken) Scan(
+	ctx context.Context, key store.SessionKey, from uint64, kinds ...store.EntryKind,
+) iter.Seq2[store.Entry, error] {
 	if b.reads.Load() {
 		return func(yield func(store.Entry, error) bool) { yield(store.Entry{}, errDisk) }
 	}

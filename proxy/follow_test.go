@@ -249,7 +249,9 @@ func TestPrincipals(t *testing.T) {
 
 func TestPrincipal(t *testing.T) {
 	claude := func(account string) []byte {
-		return fmt.Appendf(nil, `{"messages":[],"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"%s\",\"session_id\":\"s\"}"}}`, account)
+		return fmt.Appendf(nil,
+			`{"messages":[],"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"%s\",\"session_id\":\"s\"}"}}`,
+			account)
 	}
 	of := func(body []byte, header ...string) string {
 		r, _ := http.NewRequest(http.MethodPost, "http://x/v1/messages", nil)
@@ -259,8 +261,14 @@ func TestPrincipal(t *testing.T) {
 		return principal(r, body)
 	}
 	same := [][2]string{
-		{of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two")},
-		{of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"), of(nil, "Authorization", "Bearer eyJ.c.d", "Chatgpt-Account-Id", "7")},
+		{
+			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"),
+			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two"),
+		},
+		{
+			of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"),
+			of(nil, "Authorization", "Bearer eyJ.c.d", "Chatgpt-Account-Id", "7"),
+		},
 		{of(nil), "local"},
 	}
 	for i, p := range same {

@@ -329,8 +329,8 @@ func TestStreamsAtOnce(t *testing.T) {
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Done."}}`,
 			`{"type":"content_block_stop","index":0}`,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`,
-			`{"type":"message_stop"}`, "",
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`,
+			"",
 		} {
 			step <- e
 		}
@@ -490,7 +490,8 @@ func TestUnreachable(t *testing.T) {
 	r.Host = "localhost"
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	if got := w.Body.String(); w.Code != http.StatusBadGateway || !strings.Contains(got, "no reply from "+host+": dial tcp") ||
+	if got := w.Body.String(); w.Code != http.StatusBadGateway ||
+		!strings.Contains(got, "no reply from "+host+": dial tcp") ||
 		strings.Contains(got, "hunter2") {
 		t.Errorf("the client got %d %s", w.Code, got)
 	}

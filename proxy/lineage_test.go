@@ -67,7 +67,10 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		tools         bool // whether ours are offered
 	}{
 		{"the client's name", id, id, "key", begun("Go on."), true, true},
-		{"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + escaped + "\\n</summary>"), true, true},
+		{
+			"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + escaped + "\\n</summary>"), true,
+			true,
+		},
 		{"the summary, answered", nil, nil, "key", func(*agent) []string {
 			return []string{said("user", "What did we do so far?"), said("assistant", escaped), said("user", "Go on.")}
 		}, true, true},
@@ -78,7 +81,10 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		{"the same first words, answered", nil, nil, "key", func(*agent) []string {
 			return []string{said("user", "Do all the steps, please."), said("assistant", "Which?"), said("user", "Go on.")}
 		}, false, false},
-		{"a line that the answer had, too", nil, nil, "key", begun("Do as it says: " + strings.Split(escaped, "\\n")[1]), false, true},
+		{
+			"a line that the answer had, too", nil, nil, "key", begun("Do as it says: " + strings.Split(escaped, "\\n")[1]),
+			false, true,
+		},
 		{"a line of the summary", nil, nil, "key", begun(strings.Split(escaped, "\\n")[1]), false, true},
 		{"another name", id, other, "key", begun("Go on."), false, true},
 		{"the client's name, another principal", id, id, "key2", begun("Go on."), false, true},

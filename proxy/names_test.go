@@ -111,7 +111,8 @@ func TestRenamed(t *testing.T) {
 	const pre = toolPrefix
 	for _, from := range []string{"", pre, pre + pre, pre + pre + pre} {
 		for _, to := range []string{"", pre, pre + pre} {
-			got := mode{Recall: RecallByTools, Prefix: to}.renamed(`get it: ` + from + `unfold("h1") or ` + from + `unfold("h2")`)
+			got := mode{Recall: RecallByTools, Prefix: to}.renamed(`get it: ` + from + `unfold("h1") or ` + from +
+				`unfold("h2")`)
 			if want := `get it: ` + to + `unfold("h1") or ` + to + `unfold("h2")`; got != want {
 				t.Errorf("from %q to %q: %s", from, to, got)
 			}

@@ -33,7 +33,8 @@ func (c *curious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	content, stop := `{"type":"text","text":"That is all."}`, "end_turn"
 	if c.asked < 3 {
-		content = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"unfold","input":{"handle":"#%d"}}`, c.asked, 2+2*c.asked)
+		content = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"unfold","input":{"handle":"#%d"}}`,
+			c.asked, 2+2*c.asked)
 		stop = "tool_use"
 	}
 	c.asked++

@@ -24,7 +24,8 @@ func TestReplyInAnotherEncoding(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != packed || resp.Header.Get("Content-Encoding") != "br" {
+	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != packed ||
+		resp.Header.Get("Content-Encoding") != "br" {
 		t.Errorf("the client got %d %q %v: %v", resp.StatusCode, got, resp.Header, err)
 	}
 }

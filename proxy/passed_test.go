@@ -74,7 +74,8 @@ func TestKeysGoToTheirProvider(t *testing.T) {
 
 // An upstream's address may name a version of its own, with or without anything behind it.
 func TestUpstreamAddresses(t *testing.T) {
-	up := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.RequestURI()) }))
+	up := serve(t,
+		http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.URL.RequestURI()) }))
 	for _, tt := range []struct{ base, path, want string }{
 		{"", "/v1/chat/completions?x=1", "/v1/chat/completions?x=1"},
 		{"/v1", "/v1/chat/completions", "/v1/chat/completions"},
@@ -94,7 +95,8 @@ func TestUpstreamAddresses(t *testing.T) {
 		to.Path = tt.base
 		reports := newReports()
 		url := startAt(t, &to, Options{Report: reports.add})
-		req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Hi."}]}`))
+		req, _ := http.NewRequest(http.MethodPost, url+tt.path,
+			strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Hi."}]}`))
 		req.Header.Set("Authorization", "Bearer anything")
 		resp, err := http.DefaultClient.Do(req)
 		if err != nil {

@@ -35,10 +35,12 @@ func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			<-r.Context().Done()
 		case "event":
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, "event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")
+			fmt.Fprint(w,
+				"event: error\ndata: {\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}\n\n")
 		case "429":
 			w.Header().Set("Retry-After", "0.001")
-			http.Error(w, `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}`, http.StatusTooManyRequests)
+			http.Error(w, `{"type":"error","error":{"type":"rate_limit_error","message":"Slow down"}}`,
+				http.StatusTooManyRequests)
 		case "500":
 			http.Error(w, `{"type":"error","error":{"type":"api_error","message":"Internal server error"}}`, 500)
 		case "529":
@@ -126,7 +128,12 @@ func TestHiddenRoundOfSilentUpstream(t *testing.T) {
 	t.Parallel()
 	script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 	up := &shaky{to: script, how: "silent", fails: 100}
-	o := Options{Window: window, Timeout: 500 * time.Millisecond, Patience: 250 * time.Millisecond, Ping: 10 * time.Millisecond}
+	o := Options{
+		Window:   window,
+		Timeout:  500 * time.Millisecond,
+		Patience: 250 * time.Millisecond,
+		Ping:     10 * time.Millisecond,
+	}
 	a := newAgent(messages, start(t, up, o), "Do all the steps.")
 	a.streams = true
 	var err error

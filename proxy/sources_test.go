@@ -22,7 +22,8 @@ func TestMessageBudgetOnChat(t *testing.T) {
 	var calls, history []string
 	for i, size := range []int{60_000, 90_000, 70_000} {
 		calls = append(calls,
-			fmt.Sprintf(`{"id":"c%d","type":"function","function":{"name":"bash","arguments":"{\"command\":\"cat %d\"}"}}`, i, i))
+			fmt.Sprintf(`{"id":"c%d","type":"function","function":{"name":"bash","arguments":"{\"command\":\"cat %d\"}"}}`,
+				i, i))
 		text := strings.Repeat(fmt.Sprintf("result %d. ", i), size/10)
 		history = append(history, fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":"%s"}`, i, text))
 	}
@@ -50,7 +51,8 @@ func TestMessageBudgetOnChat(t *testing.T) {
 	if len(files) != 1 || files[".task_outputs/tool-results/c2.txt"] != 70_000 {
 		t.Errorf("the files are %v", files)
 	}
-	if n := bytes.Count(sent, []byte("Full output saved to: .task_outputs/tool-results/c2.txt")); n != 1 || len(sent) > 200_000 {
+	if n := bytes.Count(sent, []byte("Full output saved to: .task_outputs/tool-results/c2.txt")); n != 1 ||
+		len(sent) > 200_000 {
 		t.Errorf("%d markers in a request of %d bytes", n, len(sent))
 	}
 }

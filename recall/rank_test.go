@@ -54,10 +54,21 @@ func TestSearchRanksByStructure(t *testing.T) {
 		line               string // of the first hit, that matches
 	}{
 		{"a change outranks what it replaced", "retryBudget", "call of edit_file src/quota.go", "+const retryBudget = 9"},
-		{"a phrase outranks a repeated word", "upload limit", "user", "The retry budget of the uploader is too small. The upload limit must stay."},
-		{"a result outranks its command", "giraffe", "result of bash grep -rn giraffe docs", "docs/zoo.md:4: the giraffe enclosure"},
-		{"by a person", "limit by:user", "user", "The retry budget of the uploader is too small. The upload limit must stay."},
-		{"in a file", "limit file:quota.go", "result of read_file src/quota.go", "const quotaLimit = 12 // limit, limit, limit"},
+		{
+			"a phrase outranks a repeated word", "upload limit", "user",
+			"The retry budget of the uploader is too small. The upload limit must stay.",
+		},
+		{
+			"a result outranks its command", "giraffe", "result of bash grep -rn giraffe docs",
+			"docs/zoo.md:4: the giraffe enclosure",
+		},
+		{
+			"by a person", "limit by:user", "user", "The retry budget of the uploader is too small. The upload limit must stay.",
+		},
+		{
+			"in a file", "limit file:quota.go", "result of read_file src/quota.go",
+			"const quotaLimit = 12 // limit, limit, limit",
+		},
 		{"of a tool", "giraffe tool:bash", "result of bash grep -rn giraffe docs", "docs/zoo.md:4: the giraffe enclosure"},
 		{"after a message", "limit retry after:3", "call of edit_file src/quota.go", "+const retryBudget = 9"},
 		{"after a handle", "giraffe after:" + handleOf(t, s, 3), "result of read_file docs/zoo.md", "the giraffe enclosure"},
@@ -84,7 +95,11 @@ func TestSearchRanksByStructure(t *testing.T) {
 			}
 		})
 	}
-	for query, want := range map[string]bool{`"giraffe enclosure"`: true, `"enclosure giraffe"`: false, `"girafe enclosure"`: false} {
+	for query, want := range map[string]bool{
+		`"giraffe enclosure"`: true,
+		`"enclosure giraffe"`: false,
+		`"girafe enclosure"`:  false,
+	} {
 		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{query}, Strict: true})
 		if err != nil || len(res.Answers[0].Hits) > 0 != want {
 			t.Errorf("%s: %v: %s", query, err, res.Text())
@@ -158,8 +173,10 @@ func BenchmarkSearchMillion(b *testing.B) {
 func TestSearchNear(t *testing.T) {
 	s := recallSession(t)
 	err := s.Append(t.Context(),
-		transcript.Assistant(transcript.Call("a", "read_file", `{"path":"a.go"}`)), transcript.Results(transcript.Result("a", "giraffe := 1")),
-		transcript.Assistant(transcript.Call("b", "read_file", `{"path":"b.go"}`)), transcript.Results(transcript.Result("b", "giraffa := 2")),
+		transcript.Assistant(transcript.Call("a", "read_file", `{"path":"a.go"}`)),
+		transcript.Results(transcript.Result("a", "giraffe := 1")),
+		transcript.Assistant(transcript.Call("b", "read_file", `{"path":"b.go"}`)),
+		transcript.Results(transcript.Result("b", "giraffa := 2")),
 		transcript.Assistant(transcript.Call("s", "search", `{"queries":["zanzibra"]}`)),
 	)
 	if err != nil {

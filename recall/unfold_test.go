@@ -28,17 +28,33 @@ func TestUnfoldParts(t *testing.T) {
 		want string
 	}{
 		{"whole", recall.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
-		{"handle as models write it", recall.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{
+			"handle as models write it",
+			recall.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `},
+			"[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n",
+		},
 		{"lines", recall.UnfoldRequest{Handle: settings, From: 2, To: 3}, "port = 8081\nuploadSizeLimit = 1048576\n"},
 		{"to the end", recall.UnfoldRequest{Handle: list, From: 400}, "entry 400 of the list\n"},
 		{"column", recall.UnfoldRequest{Handle: settings, From: 3, To: 3, Column: 19}, "1048576\n"},
 		{"bytes", recall.UnfoldRequest{Handle: settings, Offset: 9, Length: 4}, "port"},
 		{"bytes over a line feed", recall.UnfoldRequest{Handle: settings, Offset: 7, Length: 4}, "]\npo"},
 		{"only a line feed", recall.UnfoldRequest{Handle: settings, Offset: 8, Length: 1}, "\n"},
-		{"pattern", recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71}, "entry 70 of the list\nentry 71 of the list\n"},
-		{"pattern with lines around", recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1}, "entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n"},
+		{
+			"pattern",
+			recall.UnfoldRequest{Handle: list, Pattern: `entry 7\d of`, Around: -1, To: 71},
+			"entry 70 of the list\nentry 71 of the list\n",
+		},
+		{
+			"pattern with lines around",
+			recall.UnfoldRequest{Handle: list, Pattern: `entry 5 `, Around: 1},
+			"entry 4 of the list\nentry 5 of the list\nentry 6 of the list\n",
+		},
 		{"a result by the number of its call", recall.UnfoldRequest{Handle: "#1", To: 1}, "[server]\n"},
-		{"a change by the number of its call", recall.UnfoldRequest{Handle: " #4]", Pattern: "^[-+]", Around: -1}, "-1048576\n+2097152"},
+		{
+			"a change by the number of its call",
+			recall.UnfoldRequest{Handle: " #4]", Pattern: "^[-+]", Around: -1},
+			"-1048576\n+2097152",
+		},
 		{"by the number of its message", recall.UnfoldRequest{Handle: "m3", To: 1}, "[server]\n"},
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {

@@ -71,10 +71,12 @@ func TestStreaming(t *testing.T) {
 			return fmt.Sprintf(`{"timestamp":"2026-01-02T03:04:05Z","type":"response_item","payload":{"type":"message","role":"user","content":"%08d%s"}}`+"\n", i, pad)
 		}},
 		{"claude-code", 512, func(i int) string {
-			return fmt.Sprintf(`{"parentUuid":"%036d","type":"user","message":{"role":"user","content":"%s"},"uuid":"%036d"}`+"\n", i, pad, i+1)
+			return fmt.Sprintf(`{"parentUuid":"%036d","type":"user","message":{"role":"user","content":"%s"},`+
+				`"uuid":"%036d"}`+"\n", i, pad, i+1)
 		}},
 		{"pi", 512, func(i int) string {
-			return fmt.Sprintf(`{"type":"message","id":"%036d","parentId":"%036d","message":{"role":"user","content":"%s"}}`+"\n", i+1, i, pad)
+			return fmt.Sprintf(`{"type":"message","id":"%036d","parentId":"%036d",`+
+				`"message":{"role":"user","content":"%s"}}`+"\n", i+1, i, pad)
 		}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

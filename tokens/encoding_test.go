@@ -13,8 +13,15 @@ import (
 func TestKnownEncodings(t *testing.T) {
 	for name, known := range map[string]bool{
 		"o200k_base": true, "chars/4": true, "chars/3.5": true, "chars/0.1": true, "chars/100": true, "chars/1e1": true,
-		"": false, "cl100k_base": false, "o200k": false, "O200K_BASE": false, "p50k_base": false, "gpt2": false, "chars": false, "chars/": false, "chars/x": false,
-		"chars/0": false, "chars/0.09": false, "chars/101": false, "chars/-4": false, "chars/NaN": false, "chars/Inf": false, "chars/4 ": false,
+		"": false, "cl100k_base": false, "o200k": false, "O200K_BASE": false, "p50k_base": false, "gpt2": false,
+		"chars": false, "chars/": false, "chars/x": false,
+		"chars/0":    false,
+		"chars/0.09": false,
+		"chars/101":  false,
+		"chars/-4":   false,
+		"chars/NaN":  false,
+		"chars/Inf":  false,
+		"chars/4 ":   false,
 	} {
 		row := fmt.Sprintf(`{"models": [{"id": "m", "window": 1000, "tokenizer": {"encoding": %q, "ratio": 1}}]}`, name)
 		_, tableErr := model.ParseModels(strings.NewReader(row))

@@ -68,7 +68,11 @@ func TestCountBlocks(t *testing.T) {
 		{"broken literal", transcript.Text{Text: transcript.Literal(`"`)}, 0},
 		{"call", transcript.Call("id", "read", `{"a":1}`), 8 + 4 + 7},
 		{"result", transcript.Result("id", "12345"), 4 + 5},
-		{"result of two parts", transcript.ToolResult{Parts: transcript.BlocksOf(transcript.Say("12"), transcript.Say("345"))}, 4 + 5},
+		{
+			"result of two parts",
+			transcript.ToolResult{Parts: transcript.BlocksOf(transcript.Say("12"), transcript.Say("345"))},
+			4 + 5,
+		},
 		{"result without parts", transcript.ToolResult{}, 4},
 		{"thinking", transcript.Thinking{Text: transcript.Plain(strings.Repeat("x", 400)), Signature: blob}, 400},
 		{"thinking that is longer than shown", transcript.Thinking{Text: transcript.Plain("x"), Signature: blob}, 300},

@@ -42,7 +42,12 @@ func TestRepair(t *testing.T) {
 		{"no calls", []transcript.Message{u("hi"), a(say("hello"))}, "", "user assistant"},
 		{"answered", []transcript.Message{u("hi"), a(call("1")), res("1")}, "", "user 1 =1"},
 		{"at the end", []transcript.Message{u("hi"), a(call("1"), call("2"))}, "1 2", "user 12 =1!=2!"},
-		{"one answer in several elements", []transcript.Message{a(call("1")), a(call("2")), a(say("so"))}, "1 2", "1 2 assistant =1!=2!"},
+		{
+			"one answer in several elements",
+			[]transcript.Message{a(call("1")), a(call("2")), a(say("so"))},
+			"1 2",
+			"1 2 assistant =1!=2!",
+		},
 		{"in the middle", []transcript.Message{a(call("1")), u("stop"), a(say("yes"))}, "1", "1 =1! user assistant"},
 		{"some answered", []transcript.Message{a(call("1"), call("2")), res("2"), u("go on")}, "1", "12 =1! =2 user"},
 		{"several answers", []transcript.Message{a(call("1")), u("stop"), a(call("2"))}, "1 2", "1 =1! user 2 =2!"},

@@ -192,7 +192,9 @@ func TestMessageCalls(t *testing.T) {
 
 func TestChain(t *testing.T) {
 	a, b, c := transcript.HashOf("a"), transcript.HashOf("b"), transcript.HashOf("c")
-	abc, abb, bac := transcript.Chain(transcript.Hash{}, []transcript.Hash{a, b, c}), transcript.Chain(transcript.Hash{}, []transcript.Hash{
+	abc, abb, bac := transcript.Chain(transcript.Hash{}, []transcript.Hash{
+		a, b, c,
+	}), transcript.Chain(transcript.Hash{}, []transcript.Hash{
 		a, b,
 		b,
 	}), transcript.Chain(transcript.Hash{}, []transcript.Hash{b, a, c})

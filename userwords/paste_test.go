@@ -17,11 +17,23 @@ func TestPastes(t *testing.T) {
 	}{
 		{"short", "look:\n    a.go:1: x", nil, false},
 		{"prose", prose, nil, false},
-		{"output", "why does this fail?\n" + line + "it worked yesterday", []string{"why does this fail?\n", "\nit worked yesterday", "server.go:12:"}, true},
+		{
+			"output", "why does this fail?\n" + line + "it worked yesterday",
+			[]string{"why does this fail?\n", "\nit worked yesterday", "server.go:12:"},
+			true,
+		},
 		{"log", "see\n\n" + log + "\nand tell me", []string{"see\n", "\nand tell me"}, true},
-		{"fence", "so:\n```\n" + strings.Repeat("words in a fence\n", 80) + "```\n\nwhat now?", []string{"so:\n", "\nwhat now?"}, true},
+		{
+			"fence", "so:\n```\n" + strings.Repeat("words in a fence\n", 80) + "```\n\nwhat now?",
+			[]string{"so:\n", "\nwhat now?"},
+			true,
+		},
 		{"document", "Implement this plan:\n\n" + doc, []string{"Implement this plan:\n", "# Plan\n"}, true},
-		{"two logs", "the old one:\n" + log + "and this is the new one:\n" + log, []string{"the old one:\n", "and this is the new one:\n"}, true},
+		{
+			"two logs", "the old one:\n" + log + "and this is the new one:\n" + log,
+			[]string{"the old one:\n", "and this is the new one:\n"},
+			true,
+		},
 		{"one line", "parse this: \n{" + strings.Repeat(`"a":1,`, 400) + "}", []string{"parse this: \n", "{\"a\":1,"}, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -160,7 +160,8 @@ func listen(lines ...string) *Words {
 }
 
 func TestQuestionOfShortAnswer(t *testing.T) {
-	const options = "Two ways:\n\n1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\nWhich do you prefer?"
+	const options = "Two ways:\n\n1. **Split** the package\n   - more files\n2. Keep it in one\n3. Do nothing\n\n" +
+		"Which do you prefer?"
 	tests := []struct {
 		name, asked, answer string
 		short               bool
@@ -189,7 +190,10 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			false,
 			"1. **Split** the package\n   - more files",
 		},
-		{"a later option", options, "I'd go with option 3 as nothing of it is used by anybody for so long", false, "… 3. Do nothing"},
+		{
+			"a later option", options, "I'd go with option 3 as nothing of it is used by anybody for so long", false,
+			"… 3. Do nothing",
+		},
 		{"own request", "Done.", "can you open a pr for me?", false, ""},
 		{"own short order", "Done.", "release version 0.2", false, ""},
 		{"quantity", "Done. More?", "please write for me the missing 2 tests of the reader", true, "Done. More?"},
@@ -283,14 +287,19 @@ func TestRenderWords(t *testing.T) {
 		"u: you can touch legacy/ now",
 		"a: ok", "u: Use slog only.")
 	page := w.Render(RenderOptions{})
-	for _, want := range []string{"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs", "- message 7: you can touch legacy/ now", "- message 9: Use slog only."} {
+	for _, want := range []string{
+		"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs", "- message 7: you can touch legacy/ now",
+		"- message 9: Use slog only.",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page lacks %q:\n%s", want, page)
 		}
 	}
 	handle := func(i int) string { return fmt.Sprintf("h%d", i) }
 	short := w.Render(RenderOptions{Budget: 160, Handle: handle, Pins: []string{"ship on Friday"}})
-	for _, want := range []string{"left out; the rest: h4 …]", "ship on Friday", "Never touch legacy/.", "Use slog only."} {
+	for _, want := range []string{
+		"left out; the rest: h4 …]", "ship on Friday", "Never touch legacy/.", "Use slog only.",
+	} {
 		if !strings.Contains(short, want) {
 			t.Errorf("short page lacks %q:\n%s", want, short)
 		}
@@ -423,7 +432,8 @@ func TestShortQuestion(t *testing.T) {
 		!strings.HasSuffix(got, "Shall I begin with these?") {
 		t.Errorf("got %q", got)
 	}
-	got = shortQuestion(strings.Repeat("An option that is told in many words, of which not all can be shown.\n", 9) + "Which?")
+	got = shortQuestion(strings.Repeat("An option that is told in many words, of which not all can be shown.\n", 9) +
+		"Which?")
 	if !strings.HasSuffix(got, "shown.\n… Which?") {
 		t.Errorf("no mark of what is left out: %q", got)
 	}

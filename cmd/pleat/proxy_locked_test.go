@@ -55,7 +55,8 @@ func TestProxyWithLockedStore(t *testing.T) {
 	}
 	began := time.Now()
 	for _, name := range []string{"one", "two", "three", "four", "five"} {
-		body := `{"model":"m","input":"I am ` + name + `.","tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]}`
+		body := `{"model":"m","input":"I am ` + name +
+			`.","tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]}`
 		if got := ask("/v1/responses", body); got != http.StatusOK {
 			t.Errorf("%s: %d", name, got)
 		}

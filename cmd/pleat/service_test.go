@@ -15,8 +15,9 @@ func TestServiceOf(t *testing.T) {
 			"/home/u/.config/systemd/user/pleat.service", "enable pleat.service", "disable --now pleat.service",
 		},
 		"darwin": {
-			"<string>/opt/my tools/pleat</string>", `<string>--dir=50% &#34;&amp;&#34; $HOME\x</string>`, "<key>RunAtLoad</key><true/>",
-			"/home/u/Library/LaunchAgents/dev.pleat.proxy.plist", "bootstrap gui/", "bootout gui/",
+			"<string>/opt/my tools/pleat</string>", `<string>--dir=50% &#34;&amp;&#34; $HOME\x</string>`,
+			"<key>RunAtLoad</key><true/>", "/home/u/Library/LaunchAgents/dev.pleat.proxy.plist", "bootstrap gui/",
+			"bootout gui/",
 		},
 		"windows": {
 			`"/opt/my tools/pleat" "proxy" "--dir=50% \"&\" $HOME\x"`, "/SC ONLOGON", "/Run /TN pleat", "/End /TN pleat",

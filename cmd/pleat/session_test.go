@@ -35,7 +35,8 @@ func longSession(rounds int) []byte {
 	add("u0", "user",
 		quote("Uploads fail with 413. Find out why. Never change anything under legacy/: it is frozen for the audit."))
 	for i := range rounds {
-		id, call, result := fmt.Sprint(i+1), fmt.Sprintf(`"name":"Read","input":{"file_path":"/home/dev/shop/src/part%03d.go"}`, i), ""
+		id, result := fmt.Sprint(i+1), ""
+		call := fmt.Sprintf(`"name":"Read","input":{"file_path":"/home/dev/shop/src/part%03d.go"}`, i)
 		for line := range 20 {
 			result += fmt.Sprintf("%4d\tfunc part%03d_%d() error { return errLimit%d }\n", line+1, i, line, i*20+line)
 		}

@@ -63,7 +63,8 @@ func TestNamesWithTenant(t *testing.T) {
 			}
 		}
 	}
-	if _, stderr, code := cli(t, path, "store", "forget", "--yes", "key-6f62/wo"); code == 0 || !strings.Contains(stderr, "whole name") {
+	if _, stderr, code := cli(t, path, "store", "forget", "--yes", "key-6f62/wo"); code == 0 ||
+		!strings.Contains(stderr, "whole name") {
 		t.Errorf("forgot a session by the beginning of its name: %s", stderr)
 	}
 	if out, stderr, code := cli(t, path, "store", "forget", "--yes", key.String()); code != 0 {

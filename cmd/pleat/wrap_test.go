@@ -44,8 +44,12 @@ var wrappedClients = map[string]wrapped{
 	"opencode": {
 		client: "opencode-messages", name: "opencode", args: []string{"run", "-m", "anthropic/claude-sonnet-4-5", "Work."},
 		env: map[string]string{
-			"ANTHROPIC_API_KEY": wrapKey, "OPENCODE_CONFIG_CONTENT": `{"permission":"allow","autoupdate":false,"share":"disabled"}`,
-			"OPENCODE_DISABLE_AUTOUPDATE": "1", "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1", "OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
+			"ANTHROPIC_API_KEY":                wrapKey,
+			"OPENCODE_CONFIG_CONTENT":          `{"permission":"allow","autoupdate":false,"share":"disabled"}`,
+			"OPENCODE_DISABLE_AUTOUPDATE":      "1",
+			"OPENCODE_DISABLE_MODELS_FETCH":    "1",
+			"OPENCODE_DISABLE_LSP_DOWNLOAD":    "1",
+			"OPENCODE_DISABLE_DEFAULT_PLUGINS": "1",
 		},
 	},
 	"pi": {
@@ -190,7 +194,8 @@ func wrapHome(t *testing.T, w wrapped, program string) string {
 	t.Setenv("TMPDIR", home)
 	for _, name := range []string{
 		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL",
-		"GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR", "PI_CODING_AGENT_DIR",
+		"GOOGLE_GEMINI_BASE_URL", "GEMINI_API_KEY", "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "CLAUDE_CONFIG_DIR",
+		"PI_CODING_AGENT_DIR",
 	} {
 		t.Setenv(name, "")
 		if err := os.Unsetenv(name); err != nil { // some clients take an empty one for set

@@ -22,8 +22,18 @@ func TestDigest(t *testing.T) {
 		{"all but the newest", lever.Digest{Keep: 4}, "78", []string{"Never touch legacy/.", "src/{file0.go,"}},
 		{"more of the newest where there is room", lever.Digest{Keep: 2, Fill: true}, "345678", nil},
 		{"everything", lever.Digest{Whole: true, Tokens: 400}, "678", []string{"Never touch legacy/."}},
-		{"in a frame", lever.Digest{Keep: 4, Stub: "<{n}>\n{summary}\n</>", Ack: "Understood."}, "78", []string{"<14>\n", "\n</>", "Understood."}},
-		{"no model: pleat's page", lever.Summarize{Keep: 4, Stub: "<{n}>\n{summary}"}, "78", []string{"<14>\n", "src/{file0.go,"}},
+		{
+			"in a frame",
+			lever.Digest{Keep: 4, Stub: "<{n}>\n{summary}\n</>", Ack: "Understood."},
+			"78",
+			[]string{"<14>\n", "\n</>", "Understood."},
+		},
+		{
+			"no model: pleat's page",
+			lever.Summarize{Keep: 4, Stub: "<{n}>\n{summary}"},
+			"78",
+			[]string{"<14>\n", "src/{file0.go,"},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := started(t, 9, 6_000, tt.lever)

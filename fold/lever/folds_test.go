@@ -29,7 +29,11 @@ func TestFolds(t *testing.T) {
 		{"nothing", read, []fold.Lever{lever.Nothing{}}, nil},
 		{"aim alone", read, []fold.Lever{lever.Aim{}}, nil},
 		{"mask stops when the view is no longer red", read, []fold.Lever{lever.Mask{Keep: 3}}, blocks("mask", 2, 4, 6)},
-		{"mask goes on to the target", read, []fold.Lever{lever.Aim{}, lever.Mask{Keep: 3}}, blocks("mask", 2, 4, 6, 8, 10, 12)},
+		{
+			"mask goes on to the target", read,
+			[]fold.Lever{lever.Aim{}, lever.Mask{Keep: 3}},
+			blocks("mask", 2, 4, 6, 8, 10, 12),
+		},
 		{"mask leaves the newest", read, []fold.Lever{lever.Mask{Keep: 7, All: true}}, blocks("mask", 2, 4)},
 		{
 			"mask leaves what no model has seen", read,
@@ -47,7 +51,9 @@ func TestFolds(t *testing.T) {
 		{"snip", read, []fold.Lever{lever.Snip{Above: 8, Head: 1, Tail: 4, Stub: "[{n} messages]"}}, []string{"snip 1-15"}},
 		{"snip with a page", read, []fold.Lever{lever.Snip{Above: 8, Head: 1, Tail: 4}}, []string{"snip 1-15"}},
 		{"digest", read, []fold.Lever{lever.Digest{Keep: 4}}, []string{"digest 1-15"}},
-		{"digest fills the room", read, []fold.Lever{lever.Aim{}, lever.Digest{Keep: 4, Fill: true}}, []string{"digest 1-13"}},
+		{
+			"digest fills the room", read, []fold.Lever{lever.Aim{}, lever.Digest{Keep: 4, Fill: true}}, []string{"digest 1-13"},
+		},
 		{"summarize without a model", read, []fold.Lever{lever.Summarize{Keep: 4}}, []string{"summarize 1-15"}},
 		{"truncate", read, []fold.Lever{lever.Truncate{}}, []string{"truncate 1-9"}},
 		{"squeeze folds results first", read, []fold.Lever{lever.Squeeze{}}, blocks("squeeze", 2, 4, 6)},

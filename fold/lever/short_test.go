@@ -12,18 +12,16 @@ func TestShortText(t *testing.T) {
 	mark := func(int) string {
 		return "[… folded: read " + strings.Repeat("/a/long/name/of/a/directory", 10) + ".txt …]"
 	}
-	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 40), 60, count, mark); !strings.HasPrefix(
-		got,
-		"Port the parser",
-	) ||
-		!strings.HasSuffix(got, mark(0)) {
+	got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 40), 60, count, mark)
+	if !strings.HasPrefix(got, "Port the parser") || !strings.HasSuffix(got, mark(0)) {
 		t.Errorf("a long text became %q", got)
 	}
 	if got := shortText("Port the parser to C. "+strings.Repeat("Leave the lexer. ", 15), 60, count, mark); got != "" {
 		t.Errorf("a text that is hardly longer than the mark became %q", got)
 	}
 	dear := func(s string) int { return 1 + 10*strings.Count(s, "日") } // a longer text may cost less
-	if got := shortText(strings.Repeat("a", 60)+"日日日日"+strings.Repeat("a", 30), 35, dear, func(int) string { return "[… folded: unfold it …]" }); got != "" {
+	long := strings.Repeat("a", 60) + "日日日日" + strings.Repeat("a", 30)
+	if got := shortText(long, 35, dear, func(int) string { return "[… folded: unfold it …]" }); got != "" {
 		t.Errorf("a text became a longer one: %q", got)
 	}
 }

@@ -45,7 +45,8 @@ func TestShorten(t *testing.T) {
 		say(
 			t,
 			s,
-			transcript.NewMessage(transcript.RoleDeveloper, transcript.Say("Skills.\n"+strings.Repeat("Always knock at the door first. ", 900))).
+			transcript.NewMessage(transcript.RoleDeveloper,
+				transcript.Say("Skills.\n"+strings.Repeat("Always knock at the door first. ", 900))).
 				WithOrigin(origin),
 			transcript.User("Read all files."),
 		)

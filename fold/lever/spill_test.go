@@ -86,7 +86,10 @@ func TestSpillKeepsReminders(t *testing.T) {
 	}{
 		{"large", strings.Repeat("knocking\n", 200), []string{"Done; do not repeat", "It ends:", "knocking\n" + reminder}},
 		{"small", strings.Repeat("knocking\n", 110), []string{strings.Repeat("knocking\n", 110) + reminder}},
-		{"nothing but reminders", strings.Repeat("<system-reminder>"+strings.Repeat("x", 1_000)+"</system-reminder>", 30), []string{"Done; do not repeat"}},
+		{
+			"nothing but reminders", strings.Repeat("<system-reminder>"+strings.Repeat("x", 1_000)+"</system-reminder>", 30),
+			[]string{"Done; do not repeat"},
+		},
 		{"no beginning", strings.Repeat("knocking\n", 200) + "</system-reminder>", []string{"Done; do not repeat"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

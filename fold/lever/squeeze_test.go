@@ -19,15 +19,20 @@ func TestSqueeze(t *testing.T) {
 		msgs []transcript.Message
 	}{
 		{"results", []transcript.Message{
-			transcript.User(words), transcript.Assistant(transcript.Call("a", "bash", `{"command":"make"}`)), transcript.Results(transcript.Result("a", long)),
+			transcript.User(words), transcript.Assistant(transcript.Call("a", "bash", `{"command":"make"}`)),
+			transcript.Results(transcript.Result("a", long)),
 		}},
 		{"a call's input", []transcript.Message{
-			transcript.User(words), transcript.Assistant(transcript.Call("a", "write_file", string(input))), transcript.Results(transcript.Result("a", "ok")),
+			transcript.User(words), transcript.Assistant(transcript.Call("a", "write_file", string(input))),
+			transcript.Results(transcript.Result("a", "ok")),
 		}},
 		{"what the assistant said", []transcript.Message{
 			transcript.User("Hello."), transcript.Assistant(transcript.Say(long)), transcript.User(words),
 		}},
-		{"the head", []transcript.Message{transcript.User(long), transcript.Assistant(transcript.Say("Yes?")), transcript.User(words)}},
+		{
+			"the head",
+			[]transcript.Message{transcript.User(long), transcript.Assistant(transcript.Say("Yes?")), transcript.User(words)},
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := open(t, 4_000, lever.Squeeze{})

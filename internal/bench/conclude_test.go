@@ -39,7 +39,8 @@ func TestConclusion(t *testing.T) {
 	}
 
 	r.Cells[1].Means[Artifacts], r.Money = Shares{Score: 3}, nil
-	want[1], want[2] = "Nothing can be said about cost: it was not simulated on any long session.", "default is behind in none of 4 marks."
+	want[1] = "Nothing can be said about cost: it was not simulated on any long session."
+	want[2] = "default is behind in none of 4 marks."
 	if got := r.conclusion(); !slices.Equal(got[1:], want[1:]) {
 		t.Errorf("got %q, want %q", got[1:], want[1:])
 	}

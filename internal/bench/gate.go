@@ -80,7 +80,8 @@ func Gate(r *Report, arm string, recorded Figures) []string {
 			was, now := f.Means[family], r.Cells[i].Means[family]
 			if now.Context < was.Context-maxDrop || now.Recall < was.Recall-maxDrop {
 				fail(
-					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f", arm, f.Budget, times(f.Chain), family, now.Context,
+					"%s at %d tokens, %s: %s %.3f → %.3f, recorded %.3f → %.3f", arm, f.Budget, times(f.Chain), family,
+					now.Context,
 					now.Recall, was.Context, was.Recall,
 				)
 			}

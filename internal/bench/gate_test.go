@@ -100,7 +100,10 @@ func TestGateFails(t *testing.T) {
 		{"inexact", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Inexact = 7, 1 }, "of 7 folds 1 not exact"},
 		{"leak", func(r *Report) { r.Cells[0].Folds, r.Cells[0].Leaks = 7, 2 }, "2 handles that worked elsewhere"},
 		{"invented", func(r *Report) { r.Cells[0].Invented = 2 }, "2 inventions"},
-		{"drop", func(r *Report) { r.Cells[0].Means = map[Family]Shares{Artifacts: {Context: 0.98, Recall: 1}} }, "artifacts 0.980"},
+		{
+			"drop", func(r *Report) { r.Cells[0].Means = map[Family]Shares{Artifacts: {Context: 0.98, Recall: 1}} },
+			"artifacts 0.980",
+		},
 		{"precision", func(r *Report) { r.Cells[0].Right = 9 }, "precision 0.900"},
 		{"gone", func(r *Report) { r.Cells = nil }, "not measured"},
 		{"short", func(r *Report) { r.Money = []Money{{Arm: "default", ShortWorst: 1.03}} }, "short session costs 1.030"},

@@ -302,7 +302,8 @@ func opOf(verb string) ChangeOp {
 	switch verb = strings.ToLower(verb); {
 	case strings.Contains(verb, "delet") || strings.HasPrefix(verb, "remov"):
 		return Deleted
-	case slices.ContainsFunc([]string{"creat", "add", "new", "wr"}, func(s string) bool { return strings.HasPrefix(verb, s) }):
+	case slices.ContainsFunc([]string{"creat", "add", "new", "wr"},
+		func(s string) bool { return strings.HasPrefix(verb, s) }):
 		return Created
 	}
 	return Edited

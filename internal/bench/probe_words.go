@@ -13,7 +13,8 @@ import (
 // literal finds what has one right spelling: URLs, pull requests, versions, digests, flags,
 // ports.
 var literal = regexp.MustCompile(
-	`https?://[^\s"'<>)\]` + "`" + `]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`,
+	`https?://[^\s"'<>)\]` + "`" +
+		`]+|\B#\d{2,6}\b|\bv?\d+\.\d+\.\d+(?:-[\w.]+)?\b|\b[0-9a-f]{7,40}\b|\B--[a-z][a-z0-9-]{2,}\b|\blocalhost:\d{2,5}\b`,
 )
 
 // literals asks for the exact strings that the agent or a person used in words before the

@@ -17,7 +17,8 @@ func TestCompare(t *testing.T) {
 		Generator: pleattest.Always("<summary>Work went on.</summary>"), Name: "scripted", Model: model.Model{ID: "scripted"},
 	}}
 	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
-		rows, err := bench.Compare(t.Context(), sessions, bench.LiveOptions{Window: 8_000, Summarizer: summarizer, Workers: 2})
+		rows, err := bench.Compare(t.Context(), sessions,
+			bench.LiveOptions{Window: 8_000, Summarizer: summarizer, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,8 +90,8 @@ func (s *synth) open() {
 
 func (s *synth) task() string {
 	return s.x(pickOne(s.r, []string{
-		"Find out why the <noun> is <adj>", "Make the <noun> <verb> the <noun2>", "Cover <adj> <noun>s with tests", "Clean up the <noun> <noun2>",
-		"Write down how the <noun> is <verbed>", "Check the <noun> limits against the <noun2>",
+		"Find out why the <noun> is <adj>", "Make the <noun> <verb> the <noun2>", "Cover <adj> <noun>s with tests",
+		"Clean up the <noun> <noun2>", "Write down how the <noun> is <verbed>", "Check the <noun> limits against the <noun2>",
 	})).s
 }
 
@@ -257,8 +257,10 @@ func (s *synth) fixBug() {
 func (s *synth) askForFix(t *synthFile, b synthBug) {
 	if s.chance(55) {
 		s.ask(s.x(pickOne(s.r, []string{
-			"The tests in <path> fail since this morning, can you look into it?", "<test> is red on my machine, please find out why.",
-			"CI complains about <test>. Fix it, but understand it first.", "<path> の <test> が失敗します。原因を調べてください。", "帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
+			"The tests in <path> fail since this morning, can you look into it?",
+			"<test> is red on my machine, please find out why.", "CI complains about <test>. Fix it, but understand it first.",
+			"<path> の <test> が失敗します。原因を調べてください。",
+			"帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
 		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
 	}
 	if s.chance(60) {
@@ -353,8 +355,8 @@ func (s *synth) addFeature() {
 	s.p.busy = dir
 	if s.chance(60) {
 		s.ask(s.x(pickOne(s.r, []string{
-			"Next: a <noun> that can <verb> <noun2>s, in <d>. Tests too.", "We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.",
-			"Please add a <noun> <noun2> to <d>.",
+			"Next: a <noun> that can <verb> <noun2>s, in <d>. Tests too.",
+			"We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.", "Please add a <noun> <noun2> to <d>.",
 		}), "d", dir))
 	}
 	s.look(s.file(false))

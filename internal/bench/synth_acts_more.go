@@ -33,7 +33,10 @@ func (s *synth) lookAround() {
 	if s.chance(40) {
 		s.reflect(s.file(false))
 	} else if s.chance(50) {
-		s.say(s.x(pickOne(s.r, []string{"Let me read the code around <fn>.", "Now the callers of <fn>.", "I need to see how the <noun> and the <noun2> fit together."})))
+		s.say(s.x(pickOne(s.r, []string{
+			"Let me read the code around <fn>.", "Now the callers of <fn>.",
+			"I need to see how the <noun> and the <noun2> fit together.",
+		})))
 	}
 	var seen []*synthFile
 	for range s.between(1, 3) {
@@ -92,7 +95,10 @@ func (s *synth) reviewDiff() {
 			s.x(
 				pickOne(
 					s.r,
-					[]string{"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.", "<path> も見てください。"}[:2+oneIf(s.japanese)],
+					[]string{
+						"What about the changes to <path>?", "Now the part by <person>, in <path> and around it.",
+						"<path> も見てください。",
+					}[:2+oneIf(s.japanese)],
 				),
 				"path",
 				files[0].path,
@@ -181,8 +187,10 @@ func (s *synth) watchRun() {
 	var t phraseText
 	for range s.size(20, 160) {
 		t.line(s.x(pickOne(s.r, []string{
-			"<noun>\t<verb>\t<ts> ##[group]Run <verb2> <noun2>", "<noun>\t<verb>\t<ts> Downloading <lib> (<f2> kB)", "<noun>\t<verb>\t<ts> [<nn>/<nn2>] compiling <noun2>",
-			"<noun>\t<verb>\t<ts> npm warn deprecated <lib>@<n>.<n>.<n>: use <noun2> instead", "<noun>\t<verb>\t<ts> cache hit for key <noun2>-<hex12>",
+			"<noun>\t<verb>\t<ts> ##[group]Run <verb2> <noun2>", "<noun>\t<verb>\t<ts> Downloading <lib> (<f2> kB)",
+			"<noun>\t<verb>\t<ts> [<nn>/<nn2>] compiling <noun2>",
+			"<noun>\t<verb>\t<ts> npm warn deprecated <lib>@<n>.<n>.<n>: use <noun2> instead",
+			"<noun>\t<verb>\t<ts> cache hit for key <noun2>-<hex12>",
 		})))
 	}
 	last := s.x("<noun>\t<verb>\t<ts> ##[error]<err>", "err", err)
@@ -272,7 +280,10 @@ func (s *synth) queryData() {
 			s.x(
 				pickOne(
 					s.r,
-					[]string{"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。"}[:3+oneIf(s.chinese)],
+					[]string{
+						"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?",
+						"按 <noun> 分组再算一次。",
+					}[:3+oneIf(s.chinese)],
 				),
 			),
 		)

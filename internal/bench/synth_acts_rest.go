@@ -13,7 +13,10 @@ func (s *synth) readUp() {
 			s.x(
 				pickOne(
 					s.r,
-					[]string{"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。"}[:2+oneIf(s.chinese)],
+					[]string{
+						"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.",
+						"查一下 <lib> 对 <noun> 的支持情况。",
+					}[:2+oneIf(s.chinese)],
 				),
 			),
 		)
@@ -179,7 +182,9 @@ func (s *synth) revert() {
 	s.say(s.x("I changed <path> so that a <adj> <noun> is no longer <verbed>.", "path", f.path))
 	s.step()
 	s.human(-1, s.x(pickOne(s.r, []string{
-		"no, revert that, the <noun> has to stay as it was in <path>", "Please undo the last change to <path>, I did not ask for it.", "no no, put <path> back, we <verbed> the <noun> that way on purpose",
+		"no, revert that, the <noun> has to stay as it was in <path>",
+		"Please undo the last change to <path>, I did not ask for it.",
+		"no no, put <path> back, we <verbed> the <noun> that way on purpose",
 	}), "path", f.path))
 	lines := append([]phrase(nil), before[at:at+2]...)
 	s.edit(f, at, len(f.lines)-n+2, lines)

@@ -73,8 +73,10 @@ func (s *synth) newError() lit {
 	return s.plant(LiteralError, s.fresh(func() string {
 		return s.x(pickOne(s.r, []string{
 			"<verb> <noun>: <noun2> <nnn> out of range [0, <nn>)", "<noun> <noun2> is <adj>: got <nnn> entries, want <nnn2>",
-			"cannot <verb> <noun> after <noun2> <nnn> was closed", "<noun> checksum mismatch at offset <nnnn>: have <hex7>, want <hex12>",
-			"<verb> <noun>: deadline of <nnnn> ms exceeded while waiting for <noun2>", "duplicate <noun> key \"<noun2>-<nnn>\" in <adj> batch <nn>",
+			"cannot <verb> <noun> after <noun2> <nnn> was closed",
+			"<noun> checksum mismatch at offset <nnnn>: have <hex7>, want <hex12>",
+			"<verb> <noun>: deadline of <nnnn> ms exceeded while waiting for <noun2>",
+			"duplicate <noun> key \"<noun2>-<nnn>\" in <adj> batch <nn>",
 		})).s
 	}))
 }
@@ -135,7 +137,11 @@ func (s *synth) use(f synthFact) {
 		s.say(x("Pinning <lib> to <l>, the version that the <noun> runs with."))
 		s.run(
 			x(
-				map[string]string{".go": "go get github.com/<org>/<lib>@<l>", ".py": "pip install '<lib>==<l>'", ".ts": "npm install --save-exact <lib>@<l>"}[s.p.lang.ext],
+				map[string]string{
+					".go": "go get github.com/<org>/<lib>@<l>",
+					".py": "pip install '<lib>==<l>'",
+					".ts": "npm install --save-exact <lib>@<l>",
+				}[s.p.lang.ext],
 			),
 			s.x("added <n> packages in <f2>s"),
 			0,

@@ -110,7 +110,10 @@ var ruleKinds = []*ruleKind{
 		again: []string{"The <noun> belongs into the message, see above."},
 	},
 	{
-		say:   []string{"Log messages stay in English, also where the data is Chinese.", "日志里的中文字段必须原样保留，不能转义。"},
+		say: []string{
+			"Log messages stay in English, also where the data is Chinese.",
+			"日志里的中文字段必须原样保留，不能转义。",
+		},
 		again: []string{"Also here: what I said about the language of the logs."},
 	},
 	{
@@ -127,8 +130,9 @@ var ruleKinds = []*ruleKind{
 	},
 	{
 		say: []string{
-			"Run the whole test suite before you tell me that something is done.", "I'd rather have three small commits than a large one.",
-			"Only touch code that <ticket> is about.", "Every change needs a line in the changelog under <ticket>.",
+			"Run the whole test suite before you tell me that something is done.",
+			"I'd rather have three small commits than a large one.", "Only touch code that <ticket> is about.",
+			"Every change needs a line in the changelog under <ticket>.",
 		},
 	},
 }
@@ -222,7 +226,8 @@ func (s *synth) newRule() (phrase, func(at int)) {
 	}
 	env := []any{
 		"dir", d + "/", "team", pickOne(s.r, synthTeams), "person", pickOne(s.r, s.p.people), "lib", pickOne(s.r, synthLibs),
-		"noun", pickOne(s.r, s.p.nouns), "type", pickOne(s.r, s.p.types), "branch", pickOne(s.r, []string{"main", "release", "develop"}),
+		"noun", pickOne(s.r, s.p.nouns), "type", pickOne(s.r, s.p.types), "branch",
+		pickOne(s.r, []string{"main", "release", "develop"}),
 		"port", s.newPort(), "ms", s.newLimit(), "ticket", s.newTicket(),
 	}
 	p := s.x(s.sentence(kind.say), env...)
@@ -355,7 +360,8 @@ func (s *synth) question() {
 	a := s.x(pickOne(s.r, synthChoices))
 	b := s.x(pickOne(s.r, synthChoices))
 	lead := s.x(pickOne(s.r, []string{
-		"Before I go on there are two ways to handle the <adj> <noun> case:", "I see two options for <fn>:", "This can be done in two ways, and they differ in what happens to a <adj> <noun>:",
+		"Before I go on there are two ways to handle the <adj> <noun> case:", "I see two options for <fn>:",
+		"This can be done in two ways, and they differ in what happens to a <adj> <noun>:",
 	}))
 	tail := pickOne(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
 	s.say(
@@ -393,8 +399,8 @@ var synthChoices = []string{
 func (s *synth) decide(reason phrase) {
 	choice := s.x(pickOne(s.r, synthChoices))
 	p := s.x(pickOne(s.r, []string{
-		"I'll <choice>, because <reason>.", "Decision: <choice>. The reason: <reason>.", "Going with this: <choice>, since <reason>.",
-		"I decided to <choice>; <reason>.",
+		"I'll <choice>, because <reason>.", "Decision: <choice>. The reason: <reason>.",
+		"Going with this: <choice>, since <reason>.", "I decided to <choice>; <reason>.",
 	}), "choice", choice, "reason", reason)
 	s.say(p)
 	s.truth.Decisions = append(s.truth.Decisions, DecisionTruth{
@@ -404,7 +410,8 @@ func (s *synth) decide(reason phrase) {
 
 func (s *synth) reason() phrase {
 	return s.x(pickOne(s.r, []string{
-		"the <noun> lock is held for <f2>s when the <noun2> is <adj>", "<fn> is called from <nn> places and most of them ignore the error",
+		"the <noun> lock is held for <f2>s when the <noun2> is <adj>",
+		"<fn> is called from <nn> places and most of them ignore the error",
 		"a second <noun> index would double the <noun2> writes", "<person>'s benchmark shows no gain above <nnn> <noun>s",
 		"the <team> service still sends <adj> <noun>s and would break", "<type> cannot be copied while a <noun> is open",
 	}))

@@ -102,7 +102,8 @@ func third(verb string) string {
 	switch {
 	case y && !strings.ContainsAny(stem[len(stem)-1:], "aeiou"):
 		return stem + "ies"
-	case strings.HasSuffix(verb, "sh") || strings.HasSuffix(verb, "ch") || strings.HasSuffix(verb, "s") || strings.HasSuffix(verb, "x"):
+	case strings.HasSuffix(verb, "sh") || strings.HasSuffix(verb, "ch") || strings.HasSuffix(verb, "s") ||
+		strings.HasSuffix(verb, "x"):
 		return verb + "es"
 	}
 	return verb + "s"

@@ -273,7 +273,8 @@ func (s *synth) remove(f *synthFile) {
 		)
 		c.result = s.patched("D", f)
 	} else {
-		c.tool, c.input = s.shellTool(), s.shellInput(s.x(pickOne(s.r, []string{"rm <path>", "git rm -q <path>", "rm -f <path>"}), "path", f.path))
+		c.tool, c.input = s.shellTool(), s.shellInput(s.x(pickOne(s.r,
+			[]string{"rm <path>", "git rm -q <path>", "rm -f <path>"}), "path", f.path))
 		c.result = s.shellOutput(phrase{}, 0)
 	}
 	s.do(c)
@@ -443,7 +444,11 @@ func (s *synth) listFiles() {
 func (s *synth) writePlan() {
 	var list []map[string]string // encoding/json sorts the members
 	for i, it := range s.truth.Plan {
-		status := map[userwords.TaskStatus]string{userwords.TaskOpen: "pending", userwords.TaskInProgress: "in_progress", userwords.TaskDone: "completed"}[it.Status]
+		status := map[userwords.TaskStatus]string{
+			userwords.TaskOpen:       "pending",
+			userwords.TaskInProgress: "in_progress",
+			userwords.TaskDone:       "completed",
+		}[it.Status]
 		switch s.style.name {
 		case "codex":
 			list = append(list, map[string]string{"step": it.Text, "status": status})

@@ -108,9 +108,11 @@ var (
 		"That is odd. The <noun> has <nn> entries here and <nnn> in the <noun2>, and both come from <fn>.",
 	}
 	synthAnnouncements = []string{
-		"The <noun> is <verbed> twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.", "I'll adjust <path> so that the <noun2> comes first.",
-		"Next I make <fn> return early when the <noun> is <adj>.", "Now the other half of it, in <path>.", "Good, that confirms it. <fn> is the place.",
-		"Before I change anything I want to know who else calls <fn>.", "One more attempt, this time in <fn> itself and not around it.",
+		"The <noun> is <verbed> twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.",
+		"I'll adjust <path> so that the <noun2> comes first.", "Next I make <fn> return early when the <noun> is <adj>.",
+		"Now the other half of it, in <path>.", "Good, that confirms it. <fn> is the place.",
+		"Before I change anything I want to know who else calls <fn>.",
+		"One more attempt, this time in <fn> itself and not around it.",
 	}
 	synthExplanations = []string{
 		"The <noun> is created in <fn> and handed to the <noun2>, which keeps it longer than anybody expects.",
@@ -126,7 +128,9 @@ var (
 		"If the <noun> is missing altogether, <fn> now says so and names the <noun2>.",
 	}
 	synthBullets = []string{
-		"- `<fn>` in <path> checks the <noun> before it <verbs> the <noun2>", "- the <noun> limit is <nnn> now, as <const> says", "- <adj> <noun>s are counted and logged once a minute",
-		"- `<type>` keeps its fields, only the <noun2> moved", "- the <noun> fixture has <nn> more entries", "- nothing about the <noun2> was touched",
+		"- `<fn>` in <path> checks the <noun> before it <verbs> the <noun2>",
+		"- the <noun> limit is <nnn> now, as <const> says", "- <adj> <noun>s are counted and logged once a minute",
+		"- `<type>` keeps its fields, only the <noun2> moved", "- the <noun> fixture has <nn> more entries",
+		"- nothing about the <noun2> was touched",
 	}
 )

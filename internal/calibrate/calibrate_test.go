@@ -24,7 +24,9 @@ func ExampleLine() {
 
 // session simulates a conversation that grows until it is folded, with a scatter of the
 // reported sizes, and returns the mean error of the last half, by the true line.
-func session(cal *calibrate.Line, seed uint64, overhead, slope, scatter float64, odd func(i, reported int) int) float64 {
+func session(
+	cal *calibrate.Line, seed uint64, overhead, slope, scatter float64, odd func(i, reported int) int,
+) float64 {
 	truth := 0.0
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	x, n := 2000.0, 0

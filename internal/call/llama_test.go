@@ -164,7 +164,8 @@ func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
 	req := &model.Request{Messages: []transcript.Message{transcript.User(story(2 * mdl.Window))}}
 	_, err := client.Generate(t.Context(), req, nil)
 	var api *model.APIError
-	if !errors.As(err, &api) || api.Kind != model.ErrorTooLong || !api.Overflow() || api.Limit != mdl.Window || api.Used <= api.Limit {
+	if !errors.As(err, &api) || api.Kind != model.ErrorTooLong || !api.Overflow() || api.Limit != mdl.Window ||
+		api.Used <= api.Limit {
 		t.Fatalf("got %v (%+v), want too long for %d tokens", err, api, mdl.Window)
 	}
 	t.Log(err)

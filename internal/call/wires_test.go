@@ -49,7 +49,8 @@ var wires = []wire{
 		},
 		whole: `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"Hello"}],"stop_reason":"end_turn","usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
-			"event: message_start\ndata: " + `{"type":"message_start","message":{"id":"msg_1","model":"m","content":[],"usage":{"input_tokens":3}}}` + "\n\n",
+			"event: message_start\ndata: " +
+				`{"type":"message_start","message":{"id":"msg_1","model":"m","content":[],"usage":{"input_tokens":3}}}` + "\n\n",
 			"data: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n" +
 				"data: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}` + "\n\n",
 			"data: " + `{"type":"content_block_stop","index":0}` + "\n\n" +
@@ -91,10 +92,12 @@ var wires = []wire{
 		whole: `{"id":"resp_1","model":"m","status":"completed","output":[` + item +
 			`],"usage":{"input_tokens":3,"output_tokens":1}}`,
 		stream: []string{
-			"event: response.created\ndata: " + `{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}` + "\n\n",
+			"event: response.created\ndata: " +
+				`{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}` + "\n\n",
 			"data: " + `{"type":"response.output_text.delta","output_index":0,"delta":"Hello"}` + "\n\n" +
 				"data: " + `{"type":"response.output_item.done","output_index":0,"item":` + item + `}` + "\n\n",
-			"data: " + `{"type":"response.completed","response":{"id":"resp_1","model":"m","status":"completed","output":[` + item + `],"usage":{"input_tokens":3,"output_tokens":1}}}` + "\n\n",
+			"data: " + `{"type":"response.completed","response":{"id":"resp_1","model":"m","status":"completed","output":[` +
+				item + `],"usage":{"input_tokens":3,"output_tokens":1}}}` + "\n\n",
 		},
 		tooLong: `{"error":{"message":"Input tokens exceed the configured limit of 200000 tokens. Your messages resulted in 213462 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,
 		failed:  "data: " + `{"type":"error","code":"overloaded_error","message":"Overloaded"}` + "\n\n",

@@ -25,7 +25,14 @@ type thing struct {
 func TestEqual(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	make1 := func(at time.Time) thing {
-		return thing{Name: "a", Sizes: []int{1, 2}, By: map[string]any{"x": 1, "y": "z"}, Next: &thing{Name: "b"}, At: at, raw: []byte("r")}
+		return thing{
+			Name:  "a",
+			Sizes: []int{1, 2},
+			By:    map[string]any{"x": 1, "y": "z"},
+			Next:  &thing{Name: "b"},
+			At:    at,
+			raw:   []byte("r"),
+		}
 	}
 	if d := diff.Values(make1(at), make1(at.In(time.FixedZone("far", 3600)))); d != "" {
 		t.Errorf("the same values differ:\n%s", d)
@@ -42,7 +49,9 @@ func TestDifferent(t *testing.T) {
 		{"unexported", thing{raw: []byte("a")}, thing{raw: []byte("b")}, "- \traw: \"a\"\n+ \traw: \"b\"\n"},
 		{"nil and empty", []int(nil), []int{}, "- []int nil\n+ []int {\n+ }\n"},
 		{"map", map[string]int{"a": 1, "b": 2}, map[string]int{"a": 1, "b": 3}, "- \t\"b\": 2\n+ \t\"b\": 3\n"},
-		{"behind a pointer", &thing{Next: &thing{}}, &thing{Next: &thing{Name: "x"}}, "- \t\tName: \"\"\n+ \t\tName: \"x\"\n"},
+		{
+			"behind a pointer", &thing{Next: &thing{}}, &thing{Next: &thing{Name: "x"}}, "- \t\tName: \"\"\n+ \t\tName: \"x\"\n",
+		},
 		{"type", 1, int64(1), "- int 1\n+ int64 1\n"},
 		{"type in an interface", []any{1}, []any{uint(1)}, "- \t0: int 1\n+ \t0: uint 1\n"},
 		{"same String", level(1), level(2), "- diff_test.level 1\n+ diff_test.level 2\n"},

@@ -261,7 +261,9 @@ func TestRebuildMovedOften(t *testing.T) {
 func TestRebuildEarlier(t *testing.T) {
 	fs := filesOf(whole, edit("b", "x"), edit("x", "y"))
 	id := fs.Find("x.go")[0]
-	for call, want := range []string{"1 a\n2 y\n3 c\nof 3\n", "1 a\n2 b\n3 c\nof 3\n", "1 a\n2 x\n3 c\nof 3\n", "1 a\n2 y\n3 c\nof 3\n"} {
+	for call, want := range []string{
+		"1 a\n2 y\n3 c\nof 3\n", "1 a\n2 b\n3 c\nof 3\n", "1 a\n2 x\n3 c\nof 3\n", "1 a\n2 y\n3 c\nof 3\n",
+	} {
 		if got := show(fs.At(id, call)); got != want {
 			t.Errorf("after call %d:\n%s", call, got)
 		}

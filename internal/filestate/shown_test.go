@@ -16,7 +16,8 @@ func TestShown(t *testing.T) {
 		ok                        bool
 	}{
 		{
-			"Claude Code", "Read", `{"file_path":"x"}`, "     1→a\n     2→\tb\n     3→\n\n<system-reminder>\nWhenever you read\n</system-reminder>\n",
+			"Claude Code", "Read", `{"file_path":"x"}`,
+			"     1→a\n     2→\tb\n     3→\n\n<system-reminder>\nWhenever you read\n</system-reminder>\n",
 			shown{1, "a\n\tb\n", true, false},
 			true,
 		},
@@ -45,22 +46,26 @@ func TestShown(t *testing.T) {
 			false,
 		},
 		{
-			"opencode", "read", `{"filePath":"x"}`, "<path>x</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>",
+			"opencode", "read", `{"filePath":"x"}`,
+			"<path>x</path>\n<type>file</type>\n<content>\n1: a\n2: \n\n(End of file - total 2 lines)\n</content>",
 			shown{1, "a\n", true, false},
 			true,
 		},
 		{
-			"opencode, a part", "read", `{"filePath":"x","offset":3,"limit":2}`, "<path>x</path>\n<type>file</type>\n<content>\n3: a\n4: b\n\n(Showing lines 3-4 of 9. Use offset=5 to continue.)\n</content>",
+			"opencode, a part", "read", `{"filePath":"x","offset":3,"limit":2}`,
+			"<path>x</path>\n<type>file</type>\n<content>\n3: a\n4: b\n\n(Showing lines 3-4 of 9. Use offset=5 to continue.)\n</content>",
 			shown{3, "a\nb\n", false, false},
 			true,
 		},
 		{
-			"Copilot CLI is not read", "view", `{"path":"x","view_range":[1,260]}`, "1. a\n2. b\n\n[Output truncated. Use view_range=[3, ...] to continue reading.]",
+			"Copilot CLI is not read", "view", `{"path":"x","view_range":[1,260]}`,
+			"1. a\n2. b\n\n[Output truncated. Use view_range=[3, ...] to continue reading.]",
 			shown{},
 			false,
 		},
 		{
-			"OpenHands is not read", "str_replace_editor", `{"command":"view","path":"x","view_range":[6,7]}`, "Here's the result of running `cat -n` on x:\n     6\ta\n     7\tb\n",
+			"OpenHands is not read", "str_replace_editor", `{"command":"view","path":"x","view_range":[6,7]}`,
+			"Here's the result of running `cat -n` on x:\n     6\ta\n     7\tb\n",
 			shown{},
 			false,
 		},
@@ -120,7 +125,8 @@ func TestShown(t *testing.T) {
 			true,
 		},
 		{
-			"a reminder in the file", "Read", `{"file_path":"x"}`, "     1→<system-reminder>\n     2→b\n\n<system-reminder>\nx\n</system-reminder>\n\n<system-reminder>\nno <system-reminder> y\n</system-reminder>\n",
+			"a reminder in the file", "Read", `{"file_path":"x"}`,
+			"     1→<system-reminder>\n     2→b\n\n<system-reminder>\nx\n</system-reminder>\n\n<system-reminder>\nno <system-reminder> y\n</system-reminder>\n",
 			shown{1, "<system-reminder>\nb\n", true, false},
 			true,
 		},

@@ -41,7 +41,9 @@ func body(size int) []byte {
 			b = append(b, ", "...)
 		}
 		b = fmt.Appendf(b, `{"role":"assistant","content":[{"type":"text","text":"%s"},`, text(200))
-		b = fmt.Appendf(b, `{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"%s","timeout":%d, "background":false}}]}`, i, text(80), i)
+		b = fmt.Appendf(b,
+			`{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"%s","timeout":%d, "background":false}}]}`, i,
+			text(80), i)
 		b = fmt.Appendf(b, `, {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`, i,
 			text(1000+rnd.IntN(39000)))
 	}

@@ -8,8 +8,12 @@ import (
 func TestName(t *testing.T) {
 	for host, want := range map[string]bool{
 		"localhost": true, "LOCALHOST:80": true, "127.0.0.1": true, "127.1.2.3:8080": true, "[::1]:80": true, "::1": true,
-		"[::ffff:127.0.0.1]:80": true,
-		"":                      false, "example.com": false, "localhost.example.com:80": false, "10.0.0.1": false, "[::2]:80": false,
+		"[::ffff:127.0.0.1]:80":    true,
+		"":                         false,
+		"example.com":              false,
+		"localhost.example.com:80": false,
+		"10.0.0.1":                 false,
+		"[::2]:80":                 false,
 	} {
 		if got := Name(host); got != want {
 			t.Errorf("Name(%q) = %t", host, got)

@@ -29,7 +29,8 @@ type reply struct {
 // TestConformance plays the SDK's conformance cases that are about the protocol itself. The
 // others call the tools of a server of the SDK's own.
 func TestConformance(t *testing.T) {
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", "github.com/modelcontextprotocol/go-sdk").
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}",
+		"github.com/modelcontextprotocol/go-sdk").
 		Output()
 	if err != nil {
 		t.Skipf("the SDK's source is not here: %v", err)

@@ -284,7 +284,11 @@ func TestHTTPRefuses(t *testing.T) {
 		{"half a token", token, "127.0.0.1:4142", map[string]string{"Authorization": "Bearer 01234567"}, 401},
 		{"not as a bearer", token, "127.0.0.1:4142", map[string]string{"Authorization": token}, 401},
 		{"token", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token}, 200},
-		{"token from a page", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"}, 403},
+		{
+			"token from a page", token, "box.example:4142",
+			map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"},
+			403,
+		},
 	} {
 		r := httptest.NewRequestWithContext(
 			context.WithValue(t.Context(), http.LocalAddrContextKey, nil), "POST", "http://"+tt.host+"/",

@@ -197,8 +197,17 @@ func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
 	s := stateOf(msgs)
 	in := pageOf(s, len(s.Facts()), 3000)
 	got := s.Ledger().
-		Render(ledger.RenderOptions{UpTo: len(s.Facts()), Budget: 200, Count: s.Tokens().CountText, Answer: in.answer, Brief: true})
-	for _, want := range []string{"[main 4dc9e56] Guard the limiter", "gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39"} {
+		Render(ledger.RenderOptions{
+			UpTo:   len(s.Facts()),
+			Budget: 200,
+			Count:  s.Tokens().CountText,
+			Answer: in.answer,
+			Brief:  true,
+		})
+	for _, want := range []string{
+		"[main 4dc9e56] Guard the limiter",
+		"gh pr comment 162 --body 'Not needed any more': ok: https://github.com/x/y/pull/162", "go test ./pkg39",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)
 		}

@@ -221,7 +221,8 @@ func TestPageBesideADigest(t *testing.T) {
 	}
 	got := in.write()
 	for _, want := range []string{
-		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go", "`guardMutex` is never held over I/O.",
+		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go",
+		"`guardMutex` is never held over I/O.",
 	} {
 		if !strings.Contains(got.Text, want) {
 			t.Errorf("%q is missing in\n%s", want, got.Text)

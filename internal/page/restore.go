@@ -236,7 +236,8 @@ func (in *input) openState(room int) string {
 				skills = append(skills, e.Args)
 			}
 		case class == toolname.Agent && e.Outcome == toolcall.Unanswered:
-			lines = append(lines, fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, fence.Line(e.Tool), text.OneLine(e.Args, 160)))
+			lines = append(lines,
+				fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, fence.Line(e.Tool), text.OneLine(e.Args, 160)))
 		}
 	}
 	if len(skills) > 0 {

@@ -28,7 +28,8 @@ func TestChangeParts(t *testing.T) {
 		},
 		{"write", "write", `{"file_path":"a.go","content":"all\nof it\n"}`, map[string]string{"a.go": "all\nof it\n"}},
 		{
-			"apply_patch", "patch", "*** Begin Patch\n*** Update File: a.go\n@@\n-old\n+new\n same\n*** Add File: b.go\n+package b\n*** End Patch\n",
+			"apply_patch", "patch",
+			"*** Begin Patch\n*** Update File: a.go\n@@\n-old\n+new\n same\n*** Add File: b.go\n+package b\n*** End Patch\n",
 			map[string]string{"a.go": "new\n", "b.go": "package b\n"},
 		},
 		{

@@ -88,7 +88,8 @@ func skipWithout(t testing.TB) {
 func (c *Cluster) Database(t testing.TB) string {
 	t.Helper()
 	name := fmt.Sprintf("test%d", c.databases.Add(1))
-	createdb := exec.CommandContext(t.Context(), filepath.Join(c.bin, "createdb"), "--maintenance-db", c.URL("postgres"), name)
+	createdb := exec.CommandContext(t.Context(), filepath.Join(c.bin, "createdb"), "--maintenance-db",
+		c.URL("postgres"), name)
 	if out, err := createdb.CombinedOutput(); err != nil {
 		t.Fatalf("createdb: %v\n%s", err, out)
 	}

@@ -22,7 +22,10 @@ func TestJSON(t *testing.T) {
 		{"get in a number", string(get([]byte(data), "d", "x")), ""},
 		{"set", string(set([]byte(data), []byte("2"), "a", 1, "b")), strings.Replace(data, `"\ud83d <x>"`, "2", 1)},
 		{"add", string(set([]byte(data), []byte("2"), "c", "n")), strings.Replace(data, `{}`, `{"n":2}`, 1)},
-		{"add to others", string(set([]byte(data), []byte("2"), "a", 1, "n")), strings.Replace(data, `<x>"}`, `<x>","n":2}`, 1)},
+		{
+			"add to others", string(set([]byte(data), []byte("2"), "a", 1, "n")),
+			strings.Replace(data, `<x>"}`, `<x>","n":2}`, 1),
+		},
 		{"set nowhere", string(set([]byte(data), []byte("2"), "x", "y")), data},
 		{"without", string(without([]byte(data), "c")), `{"a": [1, {"b":"\ud83d <x>"} , null],"d":1.0e2}`},
 		{"without nothing", string(without([]byte(`[1]`), "c")), `[1]`},
@@ -39,14 +42,22 @@ func TestJSON(t *testing.T) {
 // provider refuses it without them.
 func TestReasoningOfHiddenCalls(t *testing.T) {
 	own := func(name string) bool { return name == "unfold" }
-	const first, thought, ours, said = `{"type":"reasoning","id":"rs_1"}`, `{"type":"reasoning","id":"rs_2"}`, `{"type":"function_call","name":"unfold"}`, `{"type":"message","id":"m"}`
+	const (
+		first   = `{"type":"reasoning","id":"rs_1"}`
+		thought = `{"type":"reasoning","id":"rs_2"}`
+		ours    = `{"type":"function_call","name":"unfold"}`
+		said    = `{"type":"message","id":"m"}`
+	)
 	for _, tt := range []struct {
 		answers [][]string
 		want    string
 	}{
 		{[][]string{{first, ours}, {thought, said}}, "[" + thought + "," + said + "]"},
 		{[][]string{{first, said, ours}, {thought, said}}, "[" + first + "," + said + "," + thought + "," + said + "]"},
-		{[][]string{{first, ours, `{"type":"function_call","name":"bash"}`}}, "[" + first + `,{"type":"function_call","name":"bash"}]`},
+		{
+			[][]string{{first, ours, `{"type":"function_call","name":"bash"}`}},
+			"[" + first + `,{"type":"function_call","name":"bash"}]`,
+		},
 		{[][]string{{first, thought, ours}}, "[]"},
 		{[][]string{{first, said}, {thought}}, "[" + first + "," + said + "," + thought + "]"},
 	} {
@@ -130,7 +141,9 @@ func TestChatLines(t *testing.T) {
 			s.Next()
 		}
 		call := `"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"unfold","arguments":"{}"}}]`
-		for _, delta := range []string{`"role":"assistant","content":""`, fmt.Sprintf(`"content":%q`, said), `"content":"."`, call} {
+		for _, delta := range []string{
+			`"role":"assistant","content":""`, fmt.Sprintf(`"content":%q`, said), `"content":"."`, call,
+		} {
 			if said == "" && strings.Contains(delta, `"."`) {
 				continue
 			}
@@ -141,7 +154,8 @@ func TestChatLines(t *testing.T) {
 		if said != "" {
 			said += "."
 		}
-		bodies = append(bodies, fmt.Appendf(nil, `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":%q,%s}}]}`, said, call))
+		bodies = append(bodies,
+			fmt.Appendf(nil, `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":%q,%s}}]}`, said, call))
 	}
 	var streamed []byte
 	for line := range bytes.Lines(out) {

@@ -22,10 +22,12 @@ func TestPlaces(t *testing.T) {
 		"another order":       {"text that is ä 😀\nwhy\n\"so\"\n", answer, false},
 		"more than it says":   {"text that is ä 😀\nand more\n", answer, false},
 		"half of a string":    {"text that\n", answer, false},
-		"joined":              {"one\ntwo\n\nthree\n", `{"content":[{"text":"one"},{"text":"two\n"},{"text":"\nthree"}]}`, true},
-		"nothing of it":       {"something else", answer, false},
-		"no JSON":             {"text that is ä 😀\n", answer[:len(answer)-2], false},
-		"no body":             {"text", "", false},
+		"joined": {
+			"one\ntwo\n\nthree\n", `{"content":[{"text":"one"},{"text":"two\n"},{"text":"\nthree"}]}`, true,
+		},
+		"nothing of it": {"something else", answer, false},
+		"no JSON":       {"text that is ä 😀\n", answer[:len(answer)-2], false},
+		"no body":       {"text", "", false},
 	} {
 		b := rows.PackPlaces(c.text, []byte(c.body))
 		if b.InBody() != c.in {

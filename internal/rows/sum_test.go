@@ -11,7 +11,8 @@ import (
 
 // What is stored depends on these bytes: they never change.
 func TestSum(t *testing.T) {
-	if got, want := hex.EncodeToString(KeyOf("key", "t", "s")), "0cc105574a1c63f757fe78ed90a8ed5a51df7bdef90b07fc39fd476e169d1abd"; got != want {
+	const want = "0cc105574a1c63f757fe78ed90a8ed5a51df7bdef90b07fc39fd476e169d1abd"
+	if got := hex.EncodeToString(KeyOf("key", "t", "s")); got != want {
 		t.Errorf("key %s, want %s", got, want)
 	}
 	kinds := map[store.EntryKind]uint64{"bb": 9, "a": 7}

@@ -9,11 +9,18 @@ import (
 // list. The secrets are put together here so that nobody takes this file for a leak.
 func TestOneList(t *testing.T) {
 	for name, secret := range map[string]string{
-		"AWS key id": "AKIA" + "IOSFODNN7EXAMPLE", "GitHub token": "ghu_" + strings.Repeat("a1B2", 9), "GitLab token": "glpat-" + strings.Repeat("x9", 10),
+		"AWS key id":    "AKIA" + "IOSFODNN7EXAMPLE",
+		"GitHub token":  "ghu_" + strings.Repeat("a1B2", 9),
+		"GitLab token":  "glpat-" + strings.Repeat("x9", 10),
 		"Anthropic key": "sk-ant-api03-" + strings.Repeat("Ab3_", 20), "OpenAI key": "sk-" + strings.Repeat("Ab3d", 12),
-		"Slack token": "xoxb-" + "123456789012-abcdefGHIJ", "Google key": "AIza" + strings.Repeat("Sy1_-", 7), "Stripe key": "rk_test_" + strings.Repeat("4eC3", 6),
-		"npm token": "npm_" + strings.Repeat("a1B2", 9), "PyPI token": "pypi-" + strings.Repeat("AgE1", 15), "Hugging Face token": "hf_" + strings.Repeat("Xy1z", 9),
-		"SendGrid key": "SG." + strings.Repeat("a", 21) + "1." + strings.Repeat("b", 43), "JWT": "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "SflKxwRJSMeKKF2QT4",
+		"Slack token":        "xoxb-" + "123456789012-abcdefGHIJ",
+		"Google key":         "AIza" + strings.Repeat("Sy1_-", 7),
+		"Stripe key":         "rk_test_" + strings.Repeat("4eC3", 6),
+		"npm token":          "npm_" + strings.Repeat("a1B2", 9),
+		"PyPI token":         "pypi-" + strings.Repeat("AgE1", 15),
+		"Hugging Face token": "hf_" + strings.Repeat("Xy1z", 9),
+		"SendGrid key":       "SG." + strings.Repeat("a", 21) + "1." + strings.Repeat("b", 43),
+		"JWT":                "eyJhbGciOiJIUzI1NiJ9." + "eyJzdWIiOiIxMjM0In0." + "SflKxwRJSMeKKF2QT4",
 	} {
 		line := "curl -H x:" + secret + " https://example.com"
 		if got := HideWords(line, "…"); got != "curl -H x:… https://example.com" {
@@ -42,7 +49,15 @@ func TestHideWords(t *testing.T) {
 }
 
 func TestNamed(t *testing.T) {
-	for name, want := range map[string]bool{"PASSWORD": true, "token": true, "GITHUB_TOKEN": true, "my-api-key": true, "tokens": false, "path": false, "keyboard": false} {
+	for name, want := range map[string]bool{
+		"PASSWORD":     true,
+		"token":        true,
+		"GITHUB_TOKEN": true,
+		"my-api-key":   true,
+		"tokens":       false,
+		"path":         false,
+		"keyboard":     false,
+	} {
 		if got := Named(name); got != want {
 			t.Errorf("%s: %t", name, got)
 		}

@@ -18,7 +18,8 @@ func TestConsentCorpus(t *testing.T) {
 		"The user approved this: ", "The user agreed that ", "The user wants: ",
 		"The user gave the green light: ", "The user is fine with this: ", "It has the user's blessing: ",
 		"The user is happy for us to do so: ", "Per the user, go ahead: ", "User: LGTM on this: ",
-		"Der Nutzer hat zugestimmt: ", "L'utilisateur a donné son accord : ", "El usuario lo aprobó: ", "用户已同意：",
+		"Der Nutzer hat zugestimmt: ", "L'utilisateur a donné son accord : ", "El usuario lo aprobó: ",
+		"用户已同意：",
 	}
 	passed, all := make(map[string]int), 0
 	for _, path := range corpus.Files(t) {

@@ -156,8 +156,10 @@ func TestDigestReadsSupersededResults(t *testing.T) {
 	o.Digest.NoFork = true
 	s := pleattest.Open(t, store.NewMemory(), o)
 	if err := s.Append(t.Context(), transcript.User("Read it."),
-		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)), transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
-		transcript.Assistant(transcript.Call("e1", "write_file", `{"path":"src/one.go","content":"timeout = 18"}`)), transcript.Results(transcript.Result("e1", "ok"))); err != nil {
+		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)),
+		transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
+		transcript.Assistant(transcript.Call("e1", "write_file", `{"path":"src/one.go","content":"timeout = 18"}`)),
+		transcript.Results(transcript.Result("e1", "ok"))); err != nil {
 		t.Fatal(err)
 	}
 	pleattest.Digestible(t, s, 24)

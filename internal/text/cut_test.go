@@ -22,7 +22,10 @@ func TestCuts(t *testing.T) {
 		{"OneLine", OneLine(" a\n\tb  c ", 20), "a b c"},
 		{"OneLine, too long", OneLine("one two three", 7), "one two…"},
 		{"OneLine of much", OneLine(strings.Repeat("a ", 100), 10), "a a a a a …"},
-		{"ShortMiddle", ShortMiddle("1 first\n2 second\n3 third\n4 fourth\n5 fifth\n", 24), "1 first\n2 second\n[… 18 bytes left out …]\n5 fifth\n"},
+		{
+			"ShortMiddle", ShortMiddle("1 first\n2 second\n3 third\n4 fourth\n5 fifth\n", 24),
+			"1 first\n2 second\n[… 18 bytes left out …]\n5 fifth\n",
+		},
 		{"ShortMiddle of little", ShortMiddle("a\nb", 24), "a\nb"},
 		{"FirstWords", FirstWords("one two\nthree", 2), "one two …"},
 		{"FirstWords, all of them", FirstWords("one two", 2), "one two"},
@@ -30,7 +33,10 @@ func TestCuts(t *testing.T) {
 		{"FirstLines, none", FirstLines("one", -1), ""},
 		{"ClipQuestion", ClipQuestion("año nuevo", 2), "a …"},
 		{"ClipQuestion, all of it", ClipQuestion("año", 9), "año"},
-		{"ClipAround", ClipAround("the words before it are long, then NAME, and more words", 35, 20), "…then NAME, and more…"},
+		{
+			"ClipAround", ClipAround("the words before it are long, then NAME, and more words", 35, 20),
+			"…then NAME, and more…",
+		},
 		{"ClipAround, at the beginning", ClipAround("NAME comes first, then more", 0, 12), "NAME comes…"},
 		{"ClipAround, all of it", ClipAround("NAME", 0, 12), "NAME"},
 	}

@@ -37,7 +37,8 @@ func TestNumbersAndNames(t *testing.T) {
 
 func TestNumberEnd(t *testing.T) {
 	for line, want := range map[string]string{
-		"   12→x": "   12→", "12\tx": "12\t", "12:x": "12:", "L12: x": "L12:", "12| x": "12|", "x": "", "12 x": "", "12": "", "": "",
+		"   12→x": "   12→", "12\tx": "12\t", "12:x": "12:", "L12: x": "L12:", "12| x": "12|", "x": "", "12 x": "",
+		"12": "", "": "",
 	} {
 		if got := line[:NumberEnd(line)]; got != want {
 			t.Errorf("the number before %q is %q, want %q", line, got, want)

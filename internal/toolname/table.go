@@ -57,8 +57,11 @@ var agents = []struct {
 		Edit: "edit_file search_replace edit_notebook", Delete: "delete_file", Fetch: "web_search", Todo: "todo_write",
 	}},
 	{"Continue", map[Class]string{
-		Shell: "run_terminal_command", Read: "read_file", List: "ls view_subdirectory", Search: "grep_search file_glob_search",
-		Write: "create_new_file", Edit: "edit_existing_file single_find_and_replace multi_edit",
+		Shell:  "run_terminal_command",
+		Read:   "read_file",
+		List:   "ls view_subdirectory",
+		Search: "grep_search file_glob_search",
+		Write:  "create_new_file", Edit: "edit_existing_file single_find_and_replace multi_edit",
 		Fetch: "search_web fetch_url_content", Look: "view_diff",
 	}},
 	{"Amp", map[Class]string{

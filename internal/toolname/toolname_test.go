@@ -70,7 +70,13 @@ func TestMatch(t *testing.T) {
 			t.Errorf("MatchAny(%q, %q) = %v", test.pattern, test.name, got)
 		}
 	}
-	for pattern, want := range map[string]bool{"@read": true, "anything": true, "@": false, "@reads": false, "@unknown": true} {
+	for pattern, want := range map[string]bool{
+		"@read":    true,
+		"anything": true,
+		"@":        false,
+		"@reads":   false,
+		"@unknown": true,
+	} {
 		if got := IsPattern(pattern); got != want {
 			t.Errorf("IsPattern(%q) = %v", pattern, got)
 		}

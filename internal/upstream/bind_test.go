@@ -18,7 +18,8 @@ func TestBinds(t *testing.T) {
 	defer server.Close()
 	const tail = `],"model":"claude-opus-5-5","max_tokens":9,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"thinking":{"type":"adaptive"`
 	post := func(messages, more string) (int, string) {
-		req, err := http.NewRequest(http.MethodPost, server.URL+"/v1/messages", strings.NewReader(`{"messages":[`+messages+tail+more+`}}`))
+		req, err := http.NewRequest(http.MethodPost, server.URL+"/v1/messages",
+			strings.NewReader(`{"messages":[`+messages+tail+more+`}}`))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -46,11 +47,16 @@ func TestBinds(t *testing.T) {
 		messages, more string
 		status         int
 	}{
-		"as it was":         {first + one + two, "", 200},
-		"another marker":    {`{"role":"user","content":[{"type":"text","text":"Begin.","cache_control":{"type":"ephemeral"}}]}` + one + two, "", 200},
+		"as it was": {first + one + two, "", 200},
+		"another marker": {
+			`{"role":"user","content":[{"type":"text","text":"Begin.","cache_control":{"type":"ephemeral"}}]}` + one + two, "",
+			200,
+		},
 		"another beginning": {`{"role":"user","content":"Go on."}` + one + two, "", 400},
-		"may be dropped":    {`{"role":"user","content":"Go on."}` + one + two, `,"block_binding":{"prefix_mismatch_behavior":"drop_block"}`, 200},
-		"something added":   {first + bare + two, "", 400},
+		"may be dropped": {
+			`{"role":"user","content":"Go on."}` + one + two, `,"block_binding":{"prefix_mismatch_behavior":"drop_block"}`, 200,
+		},
+		"something added": {first + bare + two, "", 400},
 	} {
 		status, body := post(c.messages, c.more)
 		if status != c.status || status == 400 && !strings.Contains(body, "bound to a different conversation") {
@@ -63,7 +69,8 @@ func TestBinds(t *testing.T) {
 func TestCut(t *testing.T) {
 	for _, stream := range []string{"true", "false"} {
 		server := httptest.NewServer(upstream.New(upstream.Options{FailAt: 1, Fail: "cut"}))
-		body := `{"model":"m","max_tokens":9,"stream":` + stream + `,"messages":[{"role":"user","content":"step-1-done"}],"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
+		body := `{"model":"m","max_tokens":9,"stream":` + stream +
+			`,"messages":[{"role":"user","content":"step-1-done"}],"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
 		resp, err := http.Post(server.URL+"/v1/messages", "application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)

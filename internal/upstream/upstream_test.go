@@ -36,8 +36,14 @@ func recorded[R interface {
 }
 
 var clients = map[string]client{
-	"messages": {"/v1/messages", anthropic.Encode, anthropic.DecodeReply, func(b []byte) (model.Reply, error) { return recorded(anthropic.NewRecorder(nil, 0), b) }},
-	"chat":     {"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply, func(b []byte) (model.Reply, error) { return recorded(openai.NewChatRecorder(nil, 0), b) }},
+	"messages": {
+		"/v1/messages", anthropic.Encode, anthropic.DecodeReply,
+		func(b []byte) (model.Reply, error) { return recorded(anthropic.NewRecorder(nil, 0), b) },
+	},
+	"chat": {
+		"/v1/chat/completions", openai.EncodeChat, openai.DecodeChatReply,
+		func(b []byte) (model.Reply, error) { return recorded(openai.NewChatRecorder(nil, 0), b) },
+	},
 	"responses": {"/v1/responses", openai.EncodeResponses, openai.DecodeResponsesReply, func(b []byte) (model.Reply, error) {
 		return recorded(openai.NewResponsesRecorder(nil, 0), b)
 	}},
@@ -94,7 +100,10 @@ func TestConversation(t *testing.T) {
 
 func converse(t *testing.T, url string, c client, stream bool) string {
 	req := &model.Request{
-		Model: "scripted", MaxTokens: 1000, Stream: stream, Messages: []transcript.Message{transcript.User("Work through the steps.")},
+		Model:     "scripted",
+		MaxTokens: 1000,
+		Stream:    stream,
+		Messages:  []transcript.Message{transcript.User("Work through the steps.")},
 		Tools: []model.Tool{{
 			Name: "Bash", Description: "runs a command",
 			Schema: `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`,

@@ -126,9 +126,15 @@ func wholeResponse(a answer) any {
 	out := output(a)
 	return object{
 		"id": a.id, "object": "response", "created_at": 1, "status": "completed", "model": a.model, "error": nil,
-		"incomplete_details": nil, "output": responseItems(a), "parallel_tool_calls": true, "tool_choice": "auto", "tools": []object{},
+		"incomplete_details":  nil,
+		"output":              responseItems(a),
+		"parallel_tool_calls": true,
+		"tool_choice":         "auto",
+		"tools":               []object{},
 		"usage": object{
-			"input_tokens": a.prompt, "input_tokens_details": object{"cached_tokens": a.read, "cache_write_tokens": a.written}, "output_tokens": out,
+			"input_tokens":          a.prompt,
+			"input_tokens_details":  object{"cached_tokens": a.read, "cache_write_tokens": a.written},
+			"output_tokens":         out,
 			"output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": a.prompt + out,
 		},
 	}

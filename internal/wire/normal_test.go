@@ -10,17 +10,39 @@ import (
 func TestAppendNormal(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"space between tokens", "{ \"role\" :\t\"user\" , \"n\" : [ 1 , 2 ] }", `{"role":"user","n":[1,2]}`},
-		{"space inside strings", `{"content":[{"type":"text","text":"a  b \n"}]}`, `{"content":[{"type":"text","text":"a  b \n"}]}`},
+		{
+			"space inside strings", `{"content":[{"type":"text","text":"a  b \n"}]}`,
+			`{"content":[{"type":"text","text":"a  b \n"}]}`,
+		},
 		{"string content", `{"role":"user","content":"hi"}`, `{"role":"user","content":[{"type":"text","text":"hi"}]}`},
-		{"string content of a result", `{"content":[{"type":"tool_result","content":"r"}]}`, `{"content":[{"type":"tool_result","content":[{"type":"text","text":"r"}]}]}`},
+		{
+			"string content of a result", `{"content":[{"type":"tool_result","content":"r"}]}`,
+			`{"content":[{"type":"tool_result","content":[{"type":"text","text":"r"}]}]}`,
+		},
 		{"deeper is data", `{"content":[{"content":[{"content":"x"}]}]}`, `{"content":[{"content":[{"content":"x"}]}]}`},
-		{"markers", `{"content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"cache_control":{}}`, `{"content":[{"type":"text","text":"a"}]}`},
+		{
+			"markers", `{"content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"cache_control":{}}`,
+			`{"content":[{"type":"text","text":"a"}]}`,
+		},
 		{"markers first", `{"cache_control":{},"role":"user"}`, `{"role":"user"}`},
-		{"markers of the other provider", `{"content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"ttl":"30m"}}]}`, `{"content":[{"type":"input_text","text":"a"}]}`},
+		{
+			"markers of the other provider",
+			`{"content":[{"type":"input_text","text":"a","prompt_cache_breakpoint":{"ttl":"30m"}}]}`,
+			`{"content":[{"type":"input_text","text":"a"}]}`,
+		},
 		{"marker with an escape", `{"cache_contro\u006c":{},"role":"user"}`, `{"role":"user"}`},
-		{"markers inside inputs are data", `{"content":[{"input":{"cache_control": 1}}]}`, `{"content":[{"input":{"cache_control":1}}]}`},
-		{"markers of parts", `{"content":[{"content":[{"text":"x","cache_control":{}}]}]}`, `{"content":[{"content":[{"text":"x"}]}]}`},
-		{"numbers and escapes keep their form", `{"a":1.0,"b":"\u00e9\/","c":"\ud83d","d":1E+2}`, `{"a":1.0,"b":"\u00e9\/","c":"\ud83d","d":1E+2}`},
+		{
+			"markers inside inputs are data", `{"content":[{"input":{"cache_control": 1}}]}`,
+			`{"content":[{"input":{"cache_control":1}}]}`,
+		},
+		{
+			"markers of parts", `{"content":[{"content":[{"text":"x","cache_control":{}}]}]}`,
+			`{"content":[{"content":[{"text":"x"}]}]}`,
+		},
+		{
+			"numbers and escapes keep their form", `{"a":1.0,"b":"\u00e9\/","c":"\ud83d","d":1E+2}`,
+			`{"a":1.0,"b":"\u00e9\/","c":"\ud83d","d":1E+2}`,
+		},
 		{"null content", `{"role":"assistant","content": null}`, `{"role":"assistant","content":null}`},
 		{"members twice", `{"role":"a", "role":"b"}`, `{"role":"a","role":"b"}`},
 		{"no object", `[ 1 , {"cache_control":1} ]`, `[1,{"cache_control":1}]`},

@@ -14,7 +14,10 @@ func TestScriptEdits(t *testing.T) {
 		{"appended", "cat - >> f.txt <<EOF\na\nEOF", []Edit{{Kind: EditAppend, Path: "f.txt", New: "a\n"}}},
 		{"quoted", "cat <<'EOF' > f.txt\n$a\nEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}}},
 		{"expanded", "cat > f.txt <<EOF\n$a\nEOF", nil},
-		{"without tabs", "cat > f.txt <<-EOF\n\ta\n\t\t b\tc\n\tEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "a\n b\tc\n"}}},
+		{
+			"without tabs", "cat > f.txt <<-EOF\n\ta\n\t\t b\tc\n\tEOF",
+			[]Edit{{Kind: EditWrite, Path: "f.txt", New: "a\n b\tc\n"}},
+		},
 		{"without tabs, quoted", "cat > f.txt <<-'EOF'\n\t$a\n\tEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}}},
 		{"after another file", "cat head.txt - > f.txt <<EOF\na\nEOF", nil},
 		{"with numbers", "cat -n > f.txt <<EOF\na\nEOF", nil},

@@ -5,11 +5,15 @@ import "testing"
 func TestCleanPath(t *testing.T) {
 	for _, same := range [][]string{
 		{
-			`C:\Src\App\x.go`, "C:/Src/App/x.go", "c:/src/app/x.go", "/c/Src/App/x.go", "/mnt/c/Src/App/x.go", "/cygdrive/c/Src/App/x.go",
-			`\\?\C:\Src\App\x.go`, "file:///C:/Src/App/x.go", `"C:\Src\App\x.go"`, `C:\Src\.\App\sub\..\x.go`, "C:/Src//App/x.go",
+			`C:\Src\App\x.go`, "C:/Src/App/x.go", "c:/src/app/x.go", "/c/Src/App/x.go", "/mnt/c/Src/App/x.go",
+			"/cygdrive/c/Src/App/x.go", `\\?\C:\Src\App\x.go`, "file:///C:/Src/App/x.go", `"C:\Src\App\x.go"`,
+			`C:\Src\.\App\sub\..\x.go`, "C:/Src//App/x.go",
 		},
 		{`\\server\share\x.go`, "//server/share/x.go", `\\?\UNC\server\share\x.go`},
-		{`\\wsl$\Ubuntu\home\me\x.go`, `\\wsl.localhost\Ubuntu\home\me\x.go`, "/home/me/x.go", "/home/me/./x.go", "file:///home/me/x.go"},
+		{
+			`\\wsl$\Ubuntu\home\me\x.go`, `\\wsl.localhost\Ubuntu\home\me\x.go`, "/home/me/x.go", "/home/me/./x.go",
+			"file:///home/me/x.go",
+		},
 		{"src/x.go", "./src/x.go", `src\x.go`, `.\src\x.go`, "'src/x.go'"},
 		{`D:\`, "D:/", "/d/", "/d", "/mnt/d"},
 	} {
@@ -19,7 +23,9 @@ func TestCleanPath(t *testing.T) {
 			}
 		}
 	}
-	for _, other := range [][2]string{{"/home/x.go", "/HOME/x.go"}, {"/mnt/data/x", "/data/x"}, {"/cc/x", "c:/x"}, {"ab", "a/b"}, {"/mnt", "/"}} {
+	for _, other := range [][2]string{
+		{"/home/x.go", "/HOME/x.go"}, {"/mnt/data/x", "/data/x"}, {"/cc/x", "c:/x"}, {"ab", "a/b"}, {"/mnt", "/"},
+	} {
 		if CleanPath(other[0]) == CleanPath(other[1]) {
 			t.Errorf("%q and %q are one file", other[0], other[1])
 		}

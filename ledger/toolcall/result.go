@@ -36,7 +36,8 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 		}
 	case saysFailed(call, head):
 		f.Outcome = Failed
-	case call.Command != "" && call.Kind >= CallRun && (f.ExitCode == nil || call.Filtered) && showsFailure(tail[max(0, len(tail)-nearEnd):]):
+	case call.Command != "" && call.Kind >= CallRun && (f.ExitCode == nil || call.Filtered) &&
+		showsFailure(tail[max(0, len(tail)-nearEnd):]):
 		f.Outcome = Failed
 	}
 	if f.Started = started(head); f.Started != "" && f.Outcome == Succeeded && f.ExitCode == nil {
@@ -225,7 +226,8 @@ func showsFailure(tail string) bool {
 		counts := text.HasAnyPrefix(strings.TrimSpace(line), "=", "Test Files ", "Tests ", "Tests:", "Test Suites:") &&
 			strings.Contains(line, " failed")
 		unknown := strings.HasSuffix(line, ": command not found")
-		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") || strings.Contains(line, "ELIFECYCLE") {
+		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") ||
+			strings.Contains(line, "ELIFECYCLE") {
 			return true
 		}
 		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") && text.ContainsAny(line, "not found", "No such file")

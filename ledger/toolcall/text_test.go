@@ -8,11 +8,18 @@ import (
 
 func TestText(t *testing.T) {
 	for _, c := range []struct{ name, input, want string }{
-		{"command", `{"command":"cd a &&\n  make","description":"Build a","timeout":5000}`, "cd a &&\n  make\ndescription: Build a\ntimeout: 5000"},
-		{"argument vector", `{"command":["bash","-lc","ls -l\npwd"],"workdir":"/src"}`, "ls -l\npwd\nworkdir: /src"},
-		{"content", `{"file_path":"a.go","content":"package a\n\nvar x = \"y\"\n"}`, "package a\n\nvar x = \"y\"\nfile_path: a.go"},
 		{
-			"edit", `{"replace_all":false,"file_path":"a.go","old_string":"{\n\tx := 1\n}","new_string":"{\n\tx := 2\n\ty := 3\n}"}`,
+			"command", `{"command":"cd a &&\n  make","description":"Build a","timeout":5000}`,
+			"cd a &&\n  make\ndescription: Build a\ntimeout: 5000",
+		},
+		{"argument vector", `{"command":["bash","-lc","ls -l\npwd"],"workdir":"/src"}`, "ls -l\npwd\nworkdir: /src"},
+		{
+			"content", `{"file_path":"a.go","content":"package a\n\nvar x = \"y\"\n"}`,
+			"package a\n\nvar x = \"y\"\nfile_path: a.go",
+		},
+		{
+			"edit",
+			`{"replace_all":false,"file_path":"a.go","old_string":"{\n\tx := 1\n}","new_string":"{\n\tx := 2\n\ty := 3\n}"}`,
 			"replace_all: false\nfile_path: a.go\n {\n-\tx := 1\n+\tx := 2\n+\ty := 3\n }",
 		},
 		{
@@ -23,7 +30,10 @@ func TestText(t *testing.T) {
 			"several edits", `{"path":"a.go","edits":[{"oldText":"a","newText":"b"},{"oldText":"c\nd","newText":""}]}`,
 			"path: a.go\nedits:\n-a\n+b\n-c\n-d\n+",
 		},
-		{"patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"}`, "*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"},
+		{
+			"patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"}`,
+			"*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch",
+		},
 		{"editor", `{"command":"create","path":"a.txt","file_text":"one\ntwo"}`, "one\ntwo\ncommand: create\npath: a.txt"},
 		{
 			"task list", `{"todos":[{"content":"Fix it","status":"done"},{"content":"Test","status":"open"}]}`,

@@ -82,14 +82,12 @@ func TestDescribeCall(t *testing.T) {
 		{
 			"PowerShell",
 			`{"command":"Set-Location D:\\w; Get-ChildItem -Path src -Filter *.go | ForEach-Object { Remove-Item -LiteralPath old.go -Force }"}`,
-			`delete! r:src~ d:old.go`,
-			"",
+			`delete! r:src~ d:old.go`, "",
 		},
 		{
 			"PowerShell",
 			`{"command":"Set-Content -Path a.txt -Value 'b.txt' -Encoding utf8; Add-Content b.txt 'c.txt'; 'x' | Out-File -FilePath:c.txt -Append"}`,
-			`run! c:a.txt e:b.txt e:c.txt`,
-			"",
+			`run! c:a.txt e:b.txt e:c.txt`, "",
 		},
 		{
 			"PowerShell",
@@ -254,9 +252,15 @@ func TestDescribeResult(t *testing.T) {
 		{"copilot", run, "boom\n<exited with exit code 1>", "error 1 boom"},
 		{"no code, plain failure", run, "ok a\nFAIL\tb [build failed]\n", "error - FAIL\tb [build failed]"},
 		{"filtered", filtered, "Exit code: 0\nOutput:\n--- FAIL: TestX\nFAIL\n", "error 0 --- FAIL: TestX"},
-		{"filtered tests", filtered, " Test Files  1 failed | 11 passed (12)\n", "error - Test Files  1 failed | 11 passed (12)"},
+		{
+			"filtered tests", filtered, " Test Files  1 failed | 11 passed (12)\n",
+			"error - Test Files  1 failed | 11 passed (12)",
+		},
 		{"filtered tests that passed", filtered, "Error: shown by a test\n Test Files  12 passed (12)\n 0 fail\n", "ok -"},
-		{"pnpm", run, "\u2009ELIFECYCLE\u2009 Command failed with exit code 2.\n", "error - ELIFECYCLE\u2009 Command failed with exit code 2."},
+		{
+			"pnpm", run, "\u2009ELIFECYCLE\u2009 Command failed with exit code 2.\n",
+			"error - ELIFECYCLE\u2009 Command failed with exit code 2.",
+		},
 		{
 			"push", shellCall("git pull && git push"), "fatal: Could not read from remote repository.\n\nPlease\n",
 			"error - fatal: Could not read from remote repository.",
@@ -343,7 +347,10 @@ func TestDescribeResult(t *testing.T) {
 }
 
 func FuzzDescribe(f *testing.F) {
-	for _, s := range []string{`{"command":"cat <<EOF > a\nx\nEOF"}`, `{"command":["bash","-lc","$(("]}`, `{"path":1}`, "*** Begin Patch\n*** Move to: x", "{", "`$(${", `{"command":"a <<<b $'"}`} {
+	for _, s := range []string{
+		`{"command":"cat <<EOF > a\nx\nEOF"}`, `{"command":["bash","-lc","$(("]}`, `{"path":1}`,
+		"*** Begin Patch\n*** Move to: x", "{", "`$(${", `{"command":"a <<<b $'"}`,
+	} {
 		f.Add("bash", s, "Exit code: 1\nx", false)
 		f.Add("apply_patch", s, "Success. Updated the following files:\nM a", true)
 		f.Add("read", s, `{"output":"`, false)

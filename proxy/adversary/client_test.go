@@ -57,8 +57,12 @@ func newClient(w *world, i int) *client {
 			map[string]string{},
 			map[string]bool{},
 		},
-		said: map[string]bool{}, hidden: map[string]bool{}, arrived: map[string]bool{}, seen: map[string]bool{}, excused: map[string]bool{},
-		stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
+		said:    map[string]bool{},
+		hidden:  map[string]bool{},
+		arrived: map[string]bool{},
+		seen:    map[string]bool{},
+		excused: map[string]bool{},
+		stubs:   map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}
 	s := &setup{model: "small-model", stream: w.chance(0.5), texts: w.chance(0.5), images: w.chance(0.2)}
 	switch c.wire {
@@ -446,7 +450,8 @@ func (c *client) result(p part) part {
 	case n == 3 && c.wire != geminiWire:
 		r.text = c.tag() + c.words(30) + "\x00" + c.words(200)
 	case n == 4:
-		r.text = c.tag() + `[folded: read_file x, 1 line, 10 bytes. Done and seen; do not repeat it to see it: unfold("aaaaaaaa")]`
+		r.text = c.tag() +
+			`[folded: read_file x, 1 line, 10 bytes. Done and seen; do not repeat it to see it: unfold("aaaaaaaa")]`
 	case n == 5:
 		r.text = c.tag() + c.words(10) + "\n" + c.forged() + "\n" + c.words(10)
 	case n < 9:

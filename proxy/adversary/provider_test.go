@@ -40,7 +40,9 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer := func(status int, kind, text string) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: status, Status: fmt.Sprint(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
-			Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(strings.NewReader(text)), ContentLength: int64(len(text)),
+			Header:        http.Header{"Content-Type": {kind}},
+			Body:          io.NopCloser(strings.NewReader(text)),
+			ContentLength: int64(len(text)),
 		}, nil
 	}
 	tokens := int(float64(len(body)) / p.rate)

@@ -57,7 +57,8 @@ func openaiRefuse(tokens, limit int, numbers bool) (int, string) {
 	if !numbers {
 		message = "Your input exceeds the context window of this model. Please adjust your input and try again."
 	}
-	return 400, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`, message)
+	return 400, fmt.Sprintf(`{"error":{"message":%q,"type":"invalid_request_error",`+
+		`"param":"messages","code":"context_length_exceeded"}}`, message)
 }
 
 func chatMessage(st style, s *setup, role string, texts []string, pic bool) string {
@@ -161,7 +162,9 @@ func chatReply(parts []part, u usage, stream bool) []byte {
 	}
 	var b strings.Builder
 	chunk := func(choices, rest string) {
-		fmt.Fprintf(&b, "data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[%s]%s}\n\n", choices, rest)
+		fmt.Fprintf(&b,
+			"data: {\"id\":\"c1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[%s]%s}\n\n",
+			choices, rest)
 	}
 	send := func(delta, stop string) {
 		chunk(st.obj("index", "0", "delta", delta, "finish_reason", stop), "")

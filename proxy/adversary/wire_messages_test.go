@@ -93,7 +93,8 @@ var messagesWire = &wire{
 		if !numbers {
 			return 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`
 		}
-		return 400, fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, tokens, limit)
+		return 400, fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error",`+
+			`"message":"prompt is too long: %d tokens > %d maximum"}}`, tokens, limit)
 	},
 	plain: []string{"content"},
 }

@@ -111,7 +111,8 @@ func TestSealed(t *testing.T) {
 	// Nobody without the key adds anything, which would be readable or lost.
 	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
 		st := sealed(t, path, keys...)
-		_, err := st.Append(t.Context(), store.SessionKey{Session: "new"}, 0, store.Entry{Kind: "k", Data: []byte("plain words")})
+		_, err := st.Append(t.Context(), store.SessionKey{Session: "new"}, 0,
+			store.Entry{Kind: "k", Data: []byte("plain words")})
 		if err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
 			t.Errorf("with %d keys: %v", len(keys), err)
 		}

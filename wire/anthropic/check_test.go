@@ -255,7 +255,8 @@ var roleRules = []rule{
 	},
 	{
 		name: "final assistant content cannot end with trailing whitespace", rule: "prefill-whitespace",
-		bad: msgs(hi, `{"role":"assistant","content":"so "}`), want: "messages: final assistant content cannot end with trailing whitespace",
+		bad:  msgs(hi, `{"role":"assistant","content":"so "}`),
+		want: "messages: final assistant content cannot end with trailing whitespace",
 		good: msgs(hi, `{"role":"assistant","content":"so "}`, hi),
 	},
 }

@@ -47,26 +47,93 @@ func TestClientRequest(t *testing.T) {
 		has, lack string // parts of the body, by " & "
 		header    string // name and value
 	}{
-		{name: "key", client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}}, req: model.Request{Model: "m"}, header: "X-Api-Key: k"},
-		{name: "token", client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}, Bearer: true}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
+		{
+			name:   "key",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}},
+			req:    model.Request{Model: "m"},
+			header: "X-Api-Key: k",
+		},
+		{
+			name:   "token",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{Key: "k"}, Bearer: true},
+			req:    model.Request{Model: "m"},
+			header: "Authorization: Bearer k",
+		},
 		{name: "no key", req: model.Request{Model: "m"}, header: "X-Api-Key: "},
 		{name: "version", req: model.Request{Model: "m"}, header: "Anthropic-Version: 2023-06-01"},
-		{name: "base with version", client: anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "/v1/"}}, req: model.Request{Model: "m"}},
-		{name: "client's model", client: anthropic.Client{ClientOptions: model.ClientOptions{Model: model.Model{ID: "own"}}}, has: `"model":"own"`},
+		{
+			name:   "base with version",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{BaseURL: "/v1/"}},
+			req:    model.Request{Model: "m"},
+		},
+		{
+			name:   "client's model",
+			client: anthropic.Client{ClientOptions: model.ClientOptions{Model: model.Model{ID: "own"}}},
+			has:    `"model":"own"`,
+		},
 		{name: "streams", req: model.Request{Model: "m"}, has: `"stream":true`},
-		{name: "temperature taken", req: model.Request{Model: "claude-opus-4-5", Temperature: &half}, has: `"temperature":0.5`},
+		{
+			name: "temperature taken",
+			req:  model.Request{Model: "claude-opus-4-5", Temperature: &half},
+			has:  `"temperature":0.5`,
+		},
 		{name: "temperature refused", req: model.Request{Model: "claude-opus-5-5", Temperature: &half}, lack: "temperature"},
-		{name: "answer as long as it gets", req: model.Request{Model: "claude-opus-4-5", MaxTokens: 1 << 20}, has: `"max_tokens":64000`},
+		{
+			name: "answer as long as it gets",
+			req:  model.Request{Model: "claude-opus-4-5", MaxTokens: 1 << 20},
+			has:  `"max_tokens":64000`,
+		},
 		{name: "answer of default length", req: model.Request{Model: "claude-opus-4-5"}, has: `"max_tokens":16000`},
 		{name: "model with short answers", req: model.Request{Model: "claude-3-haiku"}, has: `"max_tokens":8192`},
-		{name: "no tools", req: model.Request{Model: "m", Tools: tool, NoTools: true}, has: `"tools":[ & "tool_choice":{"type":"none"}`},
+		{
+			name: "no tools",
+			req:  model.Request{Model: "m", Tools: tool, NoTools: true},
+			has:  `"tools":[ & "tool_choice":{"type":"none"}`,
+		},
 		{name: "not cached", req: model.Request{Model: "m", System: "s", Tools: tool}, lack: "cache_control"},
 		{name: "cached", req: model.Request{Model: "m", System: "s", Tools: tool, SessionKey: "x"}, has: `"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}] & ],"cache_control":{"type":"ephemeral"}`},
-		{name: "cached without a system prompt", req: model.Request{Model: "m", Tools: tool, SessionKey: "x"}, has: `"input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]`},
-		{name: "own markers", req: model.Request{Model: "m", System: "s", SessionKey: "x", Tools: []model.Tool{{Name: "run", Raw: `{"name":"run","input_schema":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`}}}, has: `"system":"s" & "ttl":"1h"`, lack: `"ephemeral"}`},
-		{name: "bound thinking", client: anthropic.Client{DropThinking: true}, req: model.Request{Model: "claude-opus-5-5"}, has: `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`, header: "Anthropic-Beta: " + anthropic.BindingBeta},
-		{name: "unbound thinking", client: anthropic.Client{DropThinking: true}, req: model.Request{Model: "claude-opus-4-5"}, lack: "thinking", header: "Anthropic-Beta: "},
-		{name: "thinking of one's own", client: anthropic.Client{ClientOptions: model.ClientOptions{Extra: []byte(`{"thinking":{"type":"adaptive"}}`)}, DropThinking: true}, req: model.Request{Model: "claude-opus-5-5"}, has: `,"thinking":{"type":"adaptive"}}`, lack: "block_binding"},
+		{
+			name: "cached without a system prompt",
+			req:  model.Request{Model: "m", Tools: tool, SessionKey: "x"},
+			has:  `"input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}}]`,
+		},
+		{
+			name: "own markers",
+			req: model.Request{
+				Model:      "m",
+				System:     "s",
+				SessionKey: "x",
+				Tools: []model.Tool{
+					{Name: "run", Raw: `{"name":"run","input_schema":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`},
+				},
+			},
+			has:  `"system":"s" & "ttl":"1h"`,
+			lack: `"ephemeral"}`,
+		},
+		{
+			name:   "bound thinking",
+			client: anthropic.Client{DropThinking: true},
+			req:    model.Request{Model: "claude-opus-5-5"},
+			has:    `"thinking":{"type":"adaptive","block_binding":{"prefix_mismatch_behavior":"drop_block"}}`,
+			header: "Anthropic-Beta: " + anthropic.BindingBeta,
+		},
+		{
+			name:   "unbound thinking",
+			client: anthropic.Client{DropThinking: true},
+			req:    model.Request{Model: "claude-opus-4-5"},
+			lack:   "thinking",
+			header: "Anthropic-Beta: ",
+		},
+		{
+			name: "thinking of one's own",
+			client: anthropic.Client{
+				ClientOptions: model.ClientOptions{Extra: []byte(`{"thinking":{"type":"adaptive"}}`)},
+				DropThinking:  true,
+			},
+			req:  model.Request{Model: "claude-opus-5-5"},
+			has:  `,"thinking":{"type":"adaptive"}}`,
+			lack: "block_binding",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Messages = hi

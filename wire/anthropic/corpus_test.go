@@ -79,7 +79,8 @@ func checkSession(t *testing.T, messages []sessionMessage, rng *rand.Rand) {
 	if vs := folded.Check(model.Model{}); len(vs) > 0 {
 		t.Errorf("%d violations after folding, first %v", len(vs), vs[0])
 	}
-	if n, m := transcript.NewTranscript(r.Messages...), transcript.NewTranscript(folded.Messages...); n.Rounds() != m.Rounds() {
+	n, m := transcript.NewTranscript(r.Messages...), transcript.NewTranscript(folded.Messages...)
+	if n.Rounds() != m.Rounds() {
 		t.Errorf("%d rounds before folding, %d after", n.Rounds(), m.Rounds())
 	}
 }

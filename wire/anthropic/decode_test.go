@@ -66,9 +66,19 @@ func TestDecodeBlocks(t *testing.T) {
 		{"result of parts", `{"type":"tool_result","tool_use_id":"i","content":[{"type":"text","text":"r"},{"type":"image","source":{}},{"type":"text","text":"s"}]}`, transcript.KindToolResult, true, "r\ns"},
 		{"result without content", `{"type":"tool_result","tool_use_id":"i"}`, transcript.KindToolResult, false, ""},
 		{"result of null", `{"type":"tool_result","tool_use_id":"i","content":null}`, transcript.KindToolResult, false, ""},
-		{"result of a wrong kind", `{"type":"tool_result","tool_use_id":"i","content":{}}`, transcript.KindToolResult, false, ""},
-		{"result with a reference", `{"type":"tool_result","tool_use_id":"i","content":[{"type":"tool_reference","tool_name":"x"}]}`, transcript.KindToolResult, false, ""},
-		{"image", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`, transcript.KindImage, false, ""},
+		{
+			"result of a wrong kind", `{"type":"tool_result","tool_use_id":"i","content":{}}`, transcript.KindToolResult, false,
+			"",
+		},
+		{
+			"result with a reference",
+			`{"type":"tool_result","tool_use_id":"i","content":[{"type":"tool_reference","tool_name":"x"}]}`,
+			transcript.KindToolResult, false, "",
+		},
+		{
+			"image", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`, transcript.KindImage,
+			false, "",
+		},
 		{"document", `{"type":"document","source":{"type":"text","data":"x"}}`, transcript.KindOpaque, false, ""},
 		{"not an object", `"words"`, transcript.KindOpaque, false, ""},
 	}
@@ -97,7 +107,10 @@ func TestDecodeErrors(t *testing.T) {
 		{`{"messages":{}}`, "decode request: no messages array"},
 		{`{"messages":[{"role":"user","content":"x"}]`, "decode request: "},
 		{`{"messages":[{"role":"user","content":"x"},{"role":}]}`, "decode request: messages.1: "},
-		{`{"messages":[{"role":"user","content":[{},{"type":"text","text":"` + "\x01" + `"}]}]}`, "decode request: messages.0.content.1: "},
+		{
+			`{"messages":[{"role":"user","content":[{},{"type":"text","text":"` + "\x01" + `"}]}]}`,
+			"decode request: messages.0.content.1: ",
+		},
 		{`{"system":[{},{]}`, "decode request: system.1: "},
 		{`{"tools":[{},{},!]}`, "decode request: tools.2: "},
 		{`{"messages":[],"x":` + strings.Repeat("[", 2000) + strings.Repeat("]", 2000) + `}`, "decode request: "},
@@ -133,8 +146,14 @@ func TestSpliceRefuses(t *testing.T) {
 		{"drop string content", edit(0, transcript.BlockEdit{Block: 0, Drop: true}), transcript.ErrNotEditable},
 		{"edit a block that is not there", edit(1, transcript.BlockEdit{Block: 9, Text: "x"}), transcript.ErrNoSuchBlock},
 		{"input that is not JSON", edit(1, transcript.BlockEdit{Block: 2, Text: "{"}), transcript.ErrBadView},
-		{"messages out of order", transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 0}}}, transcript.ErrBadView},
-		{"message that is not there", transcript.View{Messages: []transcript.ViewMessage{{Source: 3}}}, transcript.ErrBadView},
+		{
+			"messages out of order",
+			transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 0}}},
+			transcript.ErrBadView,
+		},
+		{
+			"message that is not there", transcript.View{Messages: []transcript.ViewMessage{{Source: 3}}}, transcript.ErrBadView,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

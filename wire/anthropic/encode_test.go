@@ -55,7 +55,8 @@ func TestEncode(t *testing.T) {
 		`{"role":"user","content":[{"type":"text","text":"hi"}]},` +
 		`{"role":"assistant","content":[{"type":"text","text":"ok"},{"type":"tool_use","id":"a","name":"run","input":{"x": 1.0}},` +
 		`{"type":"tool_use","id":"ID","name":"run","input":{"input":"free text"}},{"type":"tool_use","id":"c","name":"run","input":{}}]},` +
-		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"` + wire.NoResult + `","is_error":true},` +
+		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"` + wire.NoResult +
+		`","is_error":true},` +
 		`{"type":"tool_result","tool_use_id":"ID","content":"two"},{"type":"tool_result","tool_use_id":"a","content":"one"},{"type":"text","text":"go on"}]}],` +
 		`"temperature":0.5,"cache_control":{"type":"ephemeral"},"stream":true}`
 	if want = strings.ReplaceAll(want, "ID", callID("b|2")); got != want {
@@ -77,7 +78,11 @@ func TestEncodeMessages(t *testing.T) {
 		msgs []transcript.Message
 		want string // the messages array
 	}{
-		{"own bytes are kept", []transcript.Message{raw, raw}, `{"role":"user", "content":"as it came"},{"role":"user", "content":"as it came"}`},
+		{
+			"own bytes are kept",
+			[]transcript.Message{raw, raw},
+			`{"role":"user", "content":"as it came"},{"role":"user", "content":"as it came"}`,
+		},
 		{
 			"foreign reasoning is left out",
 			[]transcript.Message{transcript.User("hi"), foreign, transcript.User("x")},
@@ -138,12 +143,38 @@ func TestEncodeErrors(t *testing.T) {
 		req  model.Request
 	}{
 		{"no messages", model.Request{}},
-		{"result without a call", model.Request{Messages: []transcript.Message{transcript.User("hi"), transcript.Results(transcript.Result("a", "r"))}}},
-		{"second result", model.Request{Messages: []transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "")), transcript.Results(transcript.Result("a", "r"), transcript.Result("a", "r"))}}},
-		{"call without a name", model.Request{Messages: []transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "", ""))}}},
-		{"tool without a name", model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}}},
-		{"schema that is no object", model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{Name: "n", Schema: "["}}}},
-		{"begins with the assistant", model.Request{Messages: []transcript.Message{transcript.Assistant(transcript.Say("hi"))}}},
+		{
+			"result without a call",
+			model.Request{
+				Messages: []transcript.Message{transcript.User("hi"), transcript.Results(transcript.Result("a", "r"))},
+			},
+		},
+		{
+			"second result",
+			model.Request{
+				Messages: []transcript.Message{
+					transcript.User("hi"), transcript.Assistant(transcript.Call("a", "n", "")),
+					transcript.Results(transcript.Result("a", "r"), transcript.Result("a", "r")),
+				},
+			},
+		},
+		{
+			"call without a name",
+			model.Request{
+				Messages: []transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "", ""))},
+			},
+		},
+		{
+			"tool without a name", model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}},
+		},
+		{
+			"schema that is no object",
+			model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{Name: "n", Schema: "["}}},
+		},
+		{
+			"begins with the assistant",
+			model.Request{Messages: []transcript.Message{transcript.Assistant(transcript.Say("hi"))}},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -36,10 +36,15 @@ func TestMarkedView(t *testing.T) {
 		marker              int
 		want                string // the marked block; empty: nothing is added
 	}{
-		{"a call", marked, call, marked, 2, `{"type":"tool_use","id":"a","name":"f","input":{},"cache_control":{"type":"ephemeral"}}`},
+		{
+			"a call", marked, call, marked, 2,
+			`{"type":"tool_use","id":"a","name":"f","input":{},"cache_control":{"type":"ephemeral"}}`,
+		},
 		{"a stub", marked, call, marked, 3, `"content":"stub","cache_control":{"type":"ephemeral"}}`},
 		{"the lifetime of the client's", hour, call, hour, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`},
-		{"a lifetime that nobody knows", odd, call, odd, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"\u0001"}}`},
+		{
+			"a lifetime that nobody knows", odd, call, odd, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"\u0001"}}`,
+		},
 		{"not thinking", marked, thinking, marked, 2, `{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`},
 		{"a client that does not mark its messages", marked, call, plain, 2, ""},
 		{"a client that uses all", twice, call, twice, 2, ""},
@@ -127,9 +132,12 @@ func TestEncodeMarked(t *testing.T) {
 		transcript.User("and then"), transcript.Assistant(transcript.Say("done")), transcript.User("next"),
 	}
 	for marker, want := range []string{
-		"", `{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`, `"name":"f","input":{},"cache_control":{"type":"ephemeral"}}`,
-		`"name":"f","input":{},"cache_control":{"type":"ephemeral"}}`, // the result stands in one message with what was said then
-		`{"type":"text","text":"and then","cache_control":{"type":"ephemeral"}}`, `{"type":"text","text":"done","cache_control":{"type":"ephemeral"}}`,
+		"", `{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`,
+		`"name":"f","input":{},"cache_control":{"type":"ephemeral"}}`,
+		// the result stands in one message with what was said then
+		`"name":"f","input":{},"cache_control":{"type":"ephemeral"}}`,
+		`{"type":"text","text":"and then","cache_control":{"type":"ephemeral"}}`,
+		`{"type":"text","text":"done","cache_control":{"type":"ephemeral"}}`,
 	} {
 		out, err := Encode(&model.Request{Model: "m", System: "s", SessionKey: "k", Messages: msgs, Marker: marker})
 		if err != nil {

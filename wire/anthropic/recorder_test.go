@@ -61,7 +61,8 @@ func full() string {
 		`{"type":"thinking_delta","thinking":"Let me "}`, `{"type":"thinking_delta","thinking":"see \ud83d"}`,
 		`{"type":"thinking_delta","thinking":"\ude00"}`, `{"type":"signature_delta","signature":"c2ln"}`)...)
 	events = append(events, blockEvents(1, `{"type":"text","text":"","x_new":{"kept":1.0}}`,
-		`{"type":"text_delta","text":"It is"}`, `{"type":"from_the_future","level":3}`, `{"type":"text_delta","text":" \u00e9 here"}`,
+		`{"type":"text_delta","text":"It is"}`, `{"type":"from_the_future","level":3}`,
+		`{"type":"text_delta","text":" \u00e9 here"}`,
 		`{"type":"citations_delta","citation":{"type":"char_location","n":1}}`)...)
 	events = append(events, `{"type":"news","what":"unknown event"}`)
 	events = append(events, blockEvents(2,
@@ -123,12 +124,22 @@ var wantDeltas = []model.Delta{
 // TestRecorderBlocks is one block each: what came, and what is sent back.
 func TestRecorderBlocks(t *testing.T) {
 	tests := []struct{ name, start, want string }{
-		{"signed compaction has no deltas", `{"type":"compaction","content":"sum","signature":"s"}`, `{"type":"compaction","content":"sum","signature":"s"}`},
+		{
+			"signed compaction has no deltas", `{"type":"compaction","content":"sum","signature":"s"}`,
+			`{"type":"compaction","content":"sum","signature":"s"}`,
+		},
 		{"fallback has no deltas", `{"type":"fallback","model":"m"}`, `{"type":"fallback","model":"m"}`},
 		{"empty text is left out", `{"type":"text","text":""}`, ``},
 		{"blank text is left out", `{"type":"text","text":"\n\n"}`, ``},
-		{"omitted thinking", `{"type":"thinking","thinking":"","signature":"s"}`, `{"type":"thinking","thinking":"","signature":"s"}`},
-		{"server tool result", `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"x"}]}`, `{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"x"}]}`},
+		{
+			"omitted thinking", `{"type":"thinking","thinking":"","signature":"s"}`,
+			`{"type":"thinking","thinking":"","signature":"s"}`,
+		},
+		{
+			"server tool result",
+			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"x"}]}`,
+			`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"encrypted_content":"x"}]}`,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -265,7 +276,8 @@ func TestDecodeReply(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := reply.Messages[0].Raw(), `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"a": 1.0}}]}`; got != want {
+	const want = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"a": 1.0}}]}`
+	if got := reply.Messages[0].Raw(); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 	if reply, err = DecodeReply([]byte(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`)); err != nil || reply.Err.Kind != model.ErrorTooLong {
@@ -277,8 +289,11 @@ func TestDecodeReply(t *testing.T) {
 		}
 	}
 	words := map[string]model.StopReason{
-		"end_turn": model.StopEnd, "stop_sequence": model.StopEnd, "max_tokens": model.StopMaxTokens, "tool_use": model.StopToolUse,
-		"pause_turn": model.StopPause, "compaction": model.StopCompact, "refusal": model.StopRefusal,
+		"end_turn":      model.StopEnd,
+		"stop_sequence": model.StopEnd,
+		"max_tokens":    model.StopMaxTokens,
+		"tool_use":      model.StopToolUse,
+		"pause_turn":    model.StopPause, "compaction": model.StopCompact, "refusal": model.StopRefusal,
 		"model_context_window_exceeded": model.StopWindow, "later_invention": model.StopUnknown,
 	}
 	for word, want := range words {

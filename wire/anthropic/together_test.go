@@ -22,7 +22,9 @@ func TestResultsStandTogether(t *testing.T) {
 	}
 	one := transcript.Results(transcript.Result("toolu_1", "one"))
 	want := begin + `,` + twoCalls + `,` + both
-	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: 1}, {Source: -1, Made: one}, {Source: 2}}})
+	out, err := r.Splice(transcript.View{
+		Messages: []transcript.ViewMessage{{Source: 0}, {Source: 1}, {Source: -1, Made: one}, {Source: 2}},
+	})
 	if got := string(out); err != nil || got != `{"model":"m","messages":[`+want+`]}` {
 		t.Errorf("a view: %s, %v", got, err)
 	}

@@ -15,10 +15,16 @@ var rules = []rule{
 	{"contents-empty", contents(), contents(asks)},
 	{"parts-empty", contents(asks, `{"role":"model","parts":[]}`, asks), contents(asks, says, asks)},
 	{"parts-empty", contents(asks, `{"role":"model"}`, asks), contents(asks, says, asks)},
-	{"text-empty", contents(`{"role":"user","parts":[{"text":""}]}`), contents(asks, `{"role":"model","parts":[{"text":"ok"},{"text":"","thoughtSignature":"cw=="}]}`, asks)},
+	{
+		"text-empty", contents(`{"role":"user","parts":[{"text":""}]}`),
+		contents(asks, `{"role":"model","parts":[{"text":"ok"},{"text":"","thoughtSignature":"cw=="}]}`, asks),
+	},
 	{"call-place", contents(calls, answer), contents(asks, calls, answer, calls, answer)},
 	{"call-place", contents(asks, says, calls, answer), contents(asks, says, asks, calls, answer)},
-	{"response-place", contents(asks, answer), contents(asks, calls, `{"role":"function","parts":[{"functionResponse":{"name":"run","response":{}}}]}`)},
+	{
+		"response-place", contents(asks, answer),
+		contents(asks, calls, `{"role":"function","parts":[{"functionResponse":{"name":"run","response":{}}}]}`),
+	},
 	{"response-place", contents(asks, calls, asks, answer), contents(asks, calls, answer, asks)},
 	{"response-count", contents(asks, calls, asks), contents(asks, calls, answer)},
 	{
@@ -27,11 +33,19 @@ var rules = []rule{
 			answer),
 		contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"run","response":{}}},{"text":"and"}]}`),
 	},
-	{"response-unknown", contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"walk","response":{}}}]}`), contents(asks, calls, answer)},
-	{"last-role", contents(asks, says), contents(asks, says, asks)},
-	{"signature-missing", contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}}]}`, answer), contents(asks, calls, answer)},
 	{
-		"signature-missing", contents(asks, calls, answer, `{"role":"model","parts":[{"functionCall":{"name":"run"}}]}`, answer),
+		"response-unknown",
+		contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"walk","response":{}}}]}`),
+		contents(asks, calls, answer),
+	},
+	{"last-role", contents(asks, says), contents(asks, says, asks)},
+	{
+		"signature-missing", contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}}]}`, answer),
+		contents(asks, calls, answer),
+	},
+	{
+		"signature-missing",
+		contents(asks, calls, answer, `{"role":"model","parts":[{"functionCall":{"name":"run"}}]}`, answer),
 		// Of parallel calls only the first has one, and of older turns none is asked for.
 		contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}}]}`, answer, asks,
 			`{"role":"model","parts":[{"text":"so"},{"function_call":{"name":"run"},"thought_signature":"skip_thought_signature_validator"},{"functionCall":{"name":"run"}}]}`,

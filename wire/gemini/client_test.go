@@ -23,11 +23,39 @@ func TestClientRequests(t *testing.T) {
 		url    string
 		has    string
 	}{
-		{"streams", gemini.Client{}, model.Request{Model: "m"}, "/v1beta/models/m:streamGenerateContent?alt=sse", `"contents"`},
-		{"client's model", gemini.Client{BaseURL: "/v1beta/", Model: model.Model{ID: "own"}}, model.Request{}, "/v1beta/models/own:streamGenerateContent?alt=sse", ""},
-		{"no way out of the path", gemini.Client{}, model.Request{Model: "../x?y"}, "/v1beta/models/..%2Fx%3Fy:streamGenerateContent?alt=sse", ""},
-		{"answer as long as it gets", gemini.Client{}, model.Request{Model: "gemini-2.5-pro", MaxTokens: 1 << 20}, "", `"maxOutputTokens":65536`},
-		{"extra", gemini.Client{Extra: []byte(`{"safetySettings":[]}`)}, model.Request{Model: "m"}, "", `,"safetySettings":[]}`},
+		{
+			"streams",
+			gemini.Client{},
+			model.Request{Model: "m"},
+			"/v1beta/models/m:streamGenerateContent?alt=sse",
+			`"contents"`,
+		},
+		{
+			"client's model",
+			gemini.Client{BaseURL: "/v1beta/", Model: model.Model{ID: "own"}},
+			model.Request{},
+			"/v1beta/models/own:streamGenerateContent?alt=sse", "",
+		},
+		{
+			"no way out of the path",
+			gemini.Client{},
+			model.Request{Model: "../x?y"},
+			"/v1beta/models/..%2Fx%3Fy:streamGenerateContent?alt=sse", "",
+		},
+		{
+			"answer as long as it gets",
+			gemini.Client{},
+			model.Request{Model: "gemini-2.5-pro", MaxTokens: 1 << 20},
+			"",
+			`"maxOutputTokens":65536`,
+		},
+		{
+			"extra",
+			gemini.Client{Extra: []byte(`{"safetySettings":[]}`)},
+			model.Request{Model: "m"},
+			"",
+			`,"safetySettings":[]}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var url, body, key string
@@ -76,7 +104,8 @@ func TestClientBytes(t *testing.T) {
 	if _, err := c.Generate(t.Context(), req, nil); err != nil {
 		t.Fatal(err)
 	}
-	if want := `{"functionCall":{"name":"run","args":{"x": 1.0,"\u00e9":"\ud83d"}},"thoughtSignature":"c2\u006cn","new":true}]}`; !strings.Contains(bodies[1], want) {
+	const want = `{"functionCall":{"name":"run","args":{"x": 1.0,"\u00e9":"\ud83d"}},"thoughtSignature":"c2\u006cn","new":true}]}`
+	if !strings.Contains(bodies[1], want) {
 		t.Errorf("sent back as\n%s", bodies[1])
 	}
 }

@@ -59,9 +59,19 @@ func TestDecodeParts(t *testing.T) {
 		{`{"functionCall":{"id":"f__f_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
 		{`{"functionCall":{"id":"f__synth_p_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
 		{`{"function_call":{"name":"f"},"thought_signature":"cw=="}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
-		{`{"functionResponse":{"id":"c1","name":"f","response":{"output":"x\n"}}}`, transcript.ToolResult{CallID: "c1"}, "x\n"},
-		{`{"functionResponse":{"name":"f","response":{"error":"no"}}}`, transcript.ToolResult{CallID: "f", Error: true}, "no"},
-		{`{"functionResponse":{"name":"f","response":{"a":1,"b":"x"}}}`, transcript.ToolResult{CallID: "f"}, `{"a":1,"b":"x"}`},
+		{
+			`{"functionResponse":{"id":"c1","name":"f","response":{"output":"x\n"}}}`,
+			transcript.ToolResult{CallID: "c1"},
+			"x\n",
+		},
+		{
+			`{"functionResponse":{"name":"f","response":{"error":"no"}}}`, transcript.ToolResult{CallID: "f", Error: true}, "no",
+		},
+		{
+			`{"functionResponse":{"name":"f","response":{"a":1,"b":"x"}}}`,
+			transcript.ToolResult{CallID: "f"},
+			`{"a":1,"b":"x"}`,
+		},
 		{`{"functionResponse":{"name":"f","response":{}}}`, transcript.ToolResult{CallID: "f"}, `{}`},
 		{`{"functionResponse":{"name":"f","response":{"output":"x"},"parts":[{"inlineData":{"mimeType":"image/png","data":"aa=="}}]}}`, transcript.ToolResult{CallID: "f"}, "x"},
 		{`{"inlineData":{"mimeType":"image/png","data":"aa=="}}`, transcript.Image{MediaType: "image/png"}, ""},
@@ -165,7 +175,9 @@ func TestSplice(t *testing.T) {
 	stub(`{"text":"x","thoughtSignature":"cw==","partMetadata":{}}`, `{"partMetadata":{},"text":"[s]"}`)
 	stub(`{"thought_signature":"cw==","text":"x"}`, `{"text":"[s]"}`)
 
-	body := contents(asks, `{"role":"model","parts":[{"text":"x","thought":true},{"executableCode":{}},{"functionCall":{"name":"run"}}]}`, answer)
+	body := contents(asks,
+		`{"role":"model","parts":[{"text":"x","thought":true},{"executableCode":{}},{"functionCall":{"name":"run"}}]}`,
+		answer)
 	for _, e := range []transcript.BlockEdit{{Block: 0, Text: "x"}, {Block: 1, Text: "x"}, {Block: 2, Text: "{}"}} {
 		v := transcript.Whole(3)
 		v.Messages[1].Edits = []transcript.BlockEdit{e}
@@ -210,7 +222,10 @@ func TestSpliceResponses(t *testing.T) {
 // ids, whatever the client calls them.
 func TestSpliceIDs(t *testing.T) {
 	for _, tt := range []struct{ call, response, want string }{
-		{`{"id":"c1","name":"run"}`, `{"id":"run__c1","name":"run","response":{ }}`, `{"id":"c1","name":"run","response":{ }}`},
+		{
+			`{"id":"c1","name":"run"}`, `{"id":"run__c1","name":"run","response":{ }}`,
+			`{"id":"c1","name":"run","response":{ }}`,
+		},
 		{`{"name":"run"}`, `{"id":"run__run_1763231123456_0","name":"run","response":{}}`, `{"name":"run","response":{}}`},
 		{`{"name":"run"}`, `{"name":"run", "response":{}}`, `{"name":"run", "response":{}}`},
 	} {
@@ -236,7 +251,10 @@ func TestSpliceTools(t *testing.T) {
 	const own = `{"name":"unfold","description":"d","parametersJsonSchema":{"type":"object"}}`
 	for _, tt := range []struct{ tools, want string }{
 		{`[{"functionDeclarations":[]}]`, `[{"functionDeclarations":[` + own + `]}]`},
-		{`[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]`, `[{"functionDeclarations":[{"name":"a"},` + own + `]},{"googleSearch":{}}]`},
+		{
+			`[{"functionDeclarations":[{"name":"a"}]},{"googleSearch":{}}]`,
+			`[{"functionDeclarations":[{"name":"a"},` + own + `]},{"googleSearch":{}}]`,
+		},
 		{`[{"googleSearch":{}}]`, `[{"googleSearch":{}}]`},
 	} {
 		out, err := decode(t, `{"contents":[`+asks+`],"tools":`+tt.tools+`}`).Splice(transcript.Whole(1), tools...)

@@ -27,7 +27,11 @@ func TestEncode(t *testing.T) {
 		want string
 	}{
 		{"as it came", model.Request{Messages: own}, contents(asks, calls, answer)},
-		{"made here", model.Request{Messages: []transcript.Message{user, call, result}}, contents(asks, called, `{"role":"user","parts":[`+done+`]}`)},
+		{
+			"made here",
+			model.Request{Messages: []transcript.Message{user, call, result}},
+			contents(asks, called, `{"role":"user","parts":[`+done+`]}`),
+		},
 		{
 			"signed",
 			model.Request{
@@ -61,7 +65,8 @@ func TestEncode(t *testing.T) {
 		{
 			"no result",
 			model.Request{Messages: []transcript.Message{user, call}},
-			contents(asks, called, `{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run","response":{"error":"`+wire.NoResult+`"}}}]}`),
+			contents(asks, called,
+				`{"role":"user","parts":[{"functionResponse":{"id":"c1","name":"run","response":{"error":"`+wire.NoResult+`"}}}]}`),
 		},
 		{
 			"system and options",

@@ -58,26 +58,104 @@ func TestClientRequest(t *testing.T) {
 		chat, responses string // parts of the bodies; with "!" in front they must not be there
 		header          string
 	}{
-		{name: "key", options: model.ClientOptions{Key: "k"}, req: model.Request{Model: "m"}, header: "Authorization: Bearer k"},
+		{
+			name:    "key",
+			options: model.ClientOptions{Key: "k"},
+			req:     model.Request{Model: "m"},
+			header:  "Authorization: Bearer k",
+		},
 		{name: "no key", req: model.Request{Model: "m"}, header: "Authorization: "},
-		{name: "header", options: model.ClientOptions{Header: http.Header{"openai-organization": {"o"}}}, req: model.Request{Model: "m"}, header: "Openai-Organization: o"},
-		{name: "streams", req: model.Request{Model: "m"}, chat: `"stream":true,"stream_options":{"include_usage":true}`, responses: `"stream":true`},
-		{name: "client's model", options: model.ClientOptions{Model: model.Model{ID: "own"}}, chat: `"model":"own"`, responses: `"model":"own"`},
-		{name: "provider's word for the limit", req: model.Request{Model: "gpt-5.4", MaxTokens: 9}, chat: `"max_completion_tokens":9`, responses: `"max_output_tokens":9`},
-		{name: "others' word for the limit", req: model.Request{Model: "deepseek-flash", MaxTokens: 9}, chat: `"max_tokens":9`, responses: `"max_output_tokens":9`},
-		{name: "limit", req: model.Request{Model: "gpt-4o", MaxTokens: 1 << 20}, chat: `"max_completion_tokens":16384`, responses: `"max_output_tokens":16384`},
-		{name: "temperature taken", req: model.Request{Model: "gpt-4o", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
-		{name: "temperature refused", req: model.Request{Model: "gpt-5.4", Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
-		{name: "temperature of a model that nobody knows", req: model.Request{Model: "m", Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
-		{name: "temperature of a local model", options: model.ClientOptions{Model: model.Model{ID: "own", Window: 4096}}, req: model.Request{Temperature: &half}, chat: `"temperature":0.5`, responses: `"temperature":0.5`},
-		{name: "model of which only the name is said", options: model.ClientOptions{Model: model.Model{ID: "gpt-5.4"}}, req: model.Request{Temperature: &half}, chat: `!temperature`, responses: `!temperature`},
-		{name: "no tools", req: model.Request{Model: "m", Tools: tool, NoTools: true}, chat: `"tool_choice":"none"`, responses: `"tool_choice":"none"`},
-		{name: "cache key", req: model.Request{Model: "gpt-5.4", SessionKey: "s"}, chat: `"prompt_cache_key":"s"`, responses: `"prompt_cache_key":"s"`},
+		{
+			name:    "header",
+			options: model.ClientOptions{Header: http.Header{"openai-organization": {"o"}}},
+			req:     model.Request{Model: "m"},
+			header:  "Openai-Organization: o",
+		},
+		{
+			name:      "streams",
+			req:       model.Request{Model: "m"},
+			chat:      `"stream":true,"stream_options":{"include_usage":true}`,
+			responses: `"stream":true`,
+		},
+		{
+			name:      "client's model",
+			options:   model.ClientOptions{Model: model.Model{ID: "own"}},
+			chat:      `"model":"own"`,
+			responses: `"model":"own"`,
+		},
+		{
+			name:      "provider's word for the limit",
+			req:       model.Request{Model: "gpt-5.4", MaxTokens: 9},
+			chat:      `"max_completion_tokens":9`,
+			responses: `"max_output_tokens":9`,
+		},
+		{
+			name:      "others' word for the limit",
+			req:       model.Request{Model: "deepseek-flash", MaxTokens: 9},
+			chat:      `"max_tokens":9`,
+			responses: `"max_output_tokens":9`,
+		},
+		{
+			name:      "limit",
+			req:       model.Request{Model: "gpt-4o", MaxTokens: 1 << 20},
+			chat:      `"max_completion_tokens":16384`,
+			responses: `"max_output_tokens":16384`,
+		},
+		{
+			name:      "temperature taken",
+			req:       model.Request{Model: "gpt-4o", Temperature: &half},
+			chat:      `"temperature":0.5`,
+			responses: `"temperature":0.5`,
+		},
+		{
+			name:      "temperature refused",
+			req:       model.Request{Model: "gpt-5.4", Temperature: &half},
+			chat:      `!temperature`,
+			responses: `!temperature`,
+		},
+		{
+			name:      "temperature of a model that nobody knows",
+			req:       model.Request{Model: "m", Temperature: &half},
+			chat:      `"temperature":0.5`,
+			responses: `"temperature":0.5`,
+		},
+		{
+			name:      "temperature of a local model",
+			options:   model.ClientOptions{Model: model.Model{ID: "own", Window: 4096}},
+			req:       model.Request{Temperature: &half},
+			chat:      `"temperature":0.5`,
+			responses: `"temperature":0.5`,
+		},
+		{
+			name:      "model of which only the name is said",
+			options:   model.ClientOptions{Model: model.Model{ID: "gpt-5.4"}},
+			req:       model.Request{Temperature: &half},
+			chat:      `!temperature`,
+			responses: `!temperature`,
+		},
+		{
+			name:      "no tools",
+			req:       model.Request{Model: "m", Tools: tool, NoTools: true},
+			chat:      `"tool_choice":"none"`,
+			responses: `"tool_choice":"none"`,
+		},
+		{
+			name:      "cache key",
+			req:       model.Request{Model: "gpt-5.4", SessionKey: "s"},
+			chat:      `"prompt_cache_key":"s"`,
+			responses: `"prompt_cache_key":"s"`,
+		},
 		{name: "cache key for others", req: model.Request{Model: "m", SessionKey: "s"}, chat: `!prompt_cache_key`},
 		{name: "reasoning", req: model.Request{Model: "gpt-5.4"}, responses: `"include":["reasoning.encrypted_content"]`},
 		{name: "no reasoning", req: model.Request{Model: "gpt-4o"}, responses: `!include`},
 		{name: "not stored", req: model.Request{Model: "gpt-4o"}, responses: `"store":false`},
-		{name: "extra", options: model.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)}, req: model.Request{Model: "m"}, chat: `,"reasoning_effort":"low"}`, responses: `,"reasoning_effort":"low"}`},
+		{
+			name:      "extra",
+			options:   model.ClientOptions{Extra: []byte(`{"reasoning_effort":"low"}`)},
+			req:       model.Request{Model: "m"},
+			chat:      `,"reasoning_effort":"low"}`,
+			responses: `,"reasoning_effort":"low"}`,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			tt.req.Messages = []transcript.Message{transcript.User("hi")}
@@ -98,7 +176,10 @@ func TestClientRequest(t *testing.T) {
 // What the model said goes back byte for byte.
 func TestClientBytes(t *testing.T) {
 	const message = `{"role":"assistant","content":null,"odd":[1.0],"tool_calls":[{"id":"t1","type":"function","function":{"name":"run","arguments":"{\"x\": 1.0}"},"extra":{"sig":"s"}}]}`
-	const reasoning, called = `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"e="}`, `{"id":"fc_1","type":"function_call","call_id":"t1","name":"run","arguments":"{\"x\": 1.0}","new":1}`
+	const (
+		reasoning = `{"id":"rs_1","type":"reasoning","summary":[],"encrypted_content":"e="}`
+		called    = `{"id":"fc_1","type":"function_call","call_id":"t1","name":"run","arguments":"{\"x\": 1.0}","new":1}`
+	)
 	var last string
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		data, _ := io.ReadAll(r.Body)

@@ -199,7 +199,10 @@ func TestEncodeRandomConversations(t *testing.T) {
 // What has no form among Chat's messages is said as text.
 func TestEncodeNotes(t *testing.T) {
 	for _, tt := range []struct{ kind, raw, want string }{
-		{"web_search_call", `{"type":"web_search_call","action":{"type":"search","query":"go \"1.26\""}}`, `[web_search_call: go \"1.26\"]`},
+		{
+			"web_search_call", `{"type":"web_search_call","action":{"type":"search","query":"go \"1.26\""}}`,
+			`[web_search_call: go \"1.26\"]`,
+		},
 		{"document", "{}", "[document left out: it has no form here]"},
 	} {
 		m := transcript.NewMessage(transcript.RoleAssistant, transcript.Opaque{Type: tt.kind, Raw: tt.raw})
@@ -217,7 +220,10 @@ func TestEncodeRefuses(t *testing.T) {
 		want string
 	}{
 		{"a role of nobody", transcript.NewMessage("robot", transcript.Say("x")), `role "robot" is none of this wire`},
-		{"an empty image", transcript.NewMessage(transcript.RoleUser, transcript.Say("a"), transcript.Image{}), "image block has neither data nor a URL"},
+		{
+			"an empty image", transcript.NewMessage(transcript.RoleUser, transcript.Say("a"), transcript.Image{}),
+			"image block has neither data nor a URL",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if _, err := EncodeChatMessage(tt.m); err == nil || !strings.Contains(err.Error(), tt.want) {

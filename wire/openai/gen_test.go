@@ -256,7 +256,12 @@ func (g gen) responses() []byte {
 		{"input", items},
 		{"store", raw("false")},
 		{"instructions", g.str()},
-		{"tools", arr{obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}}, obj{{"type", raw(`"web_search"`)}}}},
+		{
+			"tools",
+			arr{
+				obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}}, obj{{"type", raw(`"web_search"`)}},
+			},
+		},
 	})
 }
 

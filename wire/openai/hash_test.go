@@ -22,8 +22,14 @@ func TestHashesIgnoreFormAndMarkers(t *testing.T) {
 		d    decoder
 		a, b string
 	}{
-		{decoders[0], `{"messages":[{"role":"user","content":"x"}]}`, `{ "messages" : [ {"role": "user", "content": [{"type":"text","text":"x"` + mark + `}]} ] }`},
-		{decoders[1], `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}`, `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"` + mark + `}]}]}`},
+		{
+			decoders[0], `{"messages":[{"role":"user","content":"x"}]}`,
+			`{ "messages" : [ {"role": "user", "content": [{"type":"text","text":"x"` + mark + `}]} ] }`,
+		},
+		{
+			decoders[1], `{"input":[{"role":"user","content":[{"type":"input_text","text":"x"}]}]}`,
+			`{"input":[{"role":"user","content":[{"type":"input_text","text":"x"` + mark + `}]}]}`,
+		},
 		{
 			decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
 			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"` + mark + `}]}]}`,
@@ -45,7 +51,10 @@ func TestHashesTellMessagesApart(t *testing.T) {
 		a, b string
 	}{
 		{decoders[0], `{"messages":[{"role":"user","content":"x"}]}`, `{"messages":[{"role":"system","content":"x"}]}`},
-		{decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":"x"}]}`, `{"input":[{"type":"function_call_output","call_id":"a","output":"y"}]}`},
+		{
+			decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":"x"}]}`,
+			`{"input":[{"type":"function_call_output","call_id":"a","output":"y"}]}`,
+		},
 	} {
 		if hashes(t, tt.d, tt.a)[0] == hashes(t, tt.d, tt.b)[0] {
 			t.Errorf("the same hash:\n%s\n%s", tt.a, tt.b)

@@ -54,7 +54,10 @@ func TestStopReasons(t *testing.T) {
 		{resp("completed", "", says+","+fcA), model.StopToolUse},
 		{resp("incomplete", `,"incomplete_details":{"reason":"max_output_tokens"}`, says), model.StopMaxTokens},
 		{resp("incomplete", `,"incomplete_details":{"reason":"content_filter"}`, says), model.StopRefusal},
-		{resp("completed", "", `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`), model.StopRefusal},
+		{
+			resp("completed", "", `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`),
+			model.StopRefusal,
+		},
 		{resp("completed", "", `{"type":"compaction","encrypted_content":"g"}`), model.StopCompact},
 		{resp("", "", asks+`,{"type":"compaction","encrypted_content":"g"}`), model.StopCompact},
 		{resp("cancelled", "", says), model.StopUnknown},

@@ -65,7 +65,9 @@ const (
 
 var chatRules = []ruleTest{
 	{
-		name: "An assistant message with 'tool_calls' must be followed by tool messages", rule: "tool-result-missing", path: "messages.[2].role",
+		name:    "An assistant message with 'tool_calls' must be followed by tool messages",
+		rule:    "tool-result-missing",
+		path:    "messages.[2].role",
 		message: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: a, b",
 		bad:     msgs(user, calls2, user), good: msgs(user, calls2, resultB, resultA, user),
 	},
@@ -75,12 +77,16 @@ var chatRules = []ruleTest{
 		bad:     msgs(user, calls2, resultA), good: msgs(user, calls2, resultA, resultB),
 	},
 	{
-		name: "An assistant message with 'tool_calls' and a message between", rule: "tool-result-missing", path: "messages.[3].role",
+		name:    "An assistant message with 'tool_calls' and a message between",
+		rule:    "tool-result-missing",
+		path:    "messages.[3].role",
 		message: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: b",
 		bad:     msgs(user, calls2, resultA, user, resultB), good: msgs(user, calls2, resultA, resultB, user),
 	},
 	{
-		name: "messages with role 'tool' must be a response to a preceeding message", rule: "tool-result-orphan", path: "messages.[1].role",
+		name:    "messages with role 'tool' must be a response to a preceeding message",
+		rule:    "tool-result-orphan",
+		path:    "messages.[1].role",
 		message: "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
 		bad:     msgs(user, resultA), good: msgs(user, calls2, resultA, resultB),
 	},
@@ -90,7 +96,9 @@ var chatRules = []ruleTest{
 		bad:     msgs(user, calls2, resultA, user, resultB), good: msgs(user, calls2, resultA, resultB, user),
 	},
 	{
-		name: "'tool_call_id' not found in 'tool_calls' of previous message", rule: "tool-result-unknown", path: "messages.[4].tool_call_id",
+		name:    "'tool_call_id' not found in 'tool_calls' of previous message",
+		rule:    "tool-result-unknown",
+		path:    "messages.[4].tool_call_id",
 		message: "Invalid parameter: 'tool_call_id' of 'zz' not found in 'tool_calls' of previous message.",
 		bad:     msgs(user, calls2, resultA, resultB, `{"role":"tool","tool_call_id":"zz","content":""}`), good: msgs(user,
 			calls2, resultA, resultB),
@@ -101,13 +109,17 @@ var chatRules = []ruleTest{
 		bad:     msgs(user, calls2, resultA, resultA, resultB), good: msgs(user, calls2, resultA, resultB),
 	},
 	{
-		name: "Invalid value for 'content': expected a string, got null (assistant)", rule: "content-null", path: "messages.[1].content",
+		name:    "Invalid value for 'content': expected a string, got null (assistant)",
+		rule:    "content-null",
+		path:    "messages.[1].content",
 		message: "Invalid value for 'content': expected a string, got null.",
 		bad:     msgs(user, `{"role":"assistant","content":null}`, user), good: msgs(user,
 			`{"role":"assistant","content":""}`, user),
 	},
 	{
-		name: "Invalid value for 'content': expected a string, got null (missing)", rule: "content-null", path: "messages.[0].content",
+		name:    "Invalid value for 'content': expected a string, got null (missing)",
+		rule:    "content-null",
+		path:    "messages.[0].content",
 		message: "Invalid value for 'content': expected a string, got null.",
 		bad:     msgs(`{"role":"user"}`), good: msgs(user, `{"role":"assistant","content":null,"refusal":"no"}`, user),
 	},
@@ -199,7 +211,9 @@ var responsesRules = []ruleTest{
 		bad:     input(asks, fcA, outA, outA), good: input(asks, fcA, outA),
 	},
 	{
-		name: "Item of type 'reasoning' was provided without its required following item", rule: "reasoning-unfollowed", path: "input",
+		name:    "Item of type 'reasoning' was provided without its required following item",
+		rule:    "reasoning-unfollowed",
+		path:    "input",
 		message: "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
 		bad:     input(asks, rs1, asks), good: input(asks, rs1, says, asks),
 	},

@@ -161,9 +161,12 @@ func TestBrowserPages(t *testing.T) {
 	folds := sess.Report().Folds
 	pages := map[string]string{
 		"overview": "/", "session": "/dash/session" + q, "plan": "/dash/plan" + q, "compare": "/dash/compare" + q,
-		"ledger": "/dash/ledger" + q, "calls": "/dash/ledger" + q + "&show=calls", "file": "/dash/ledger" + q + "&path=" + files[1],
+		"ledger": "/dash/ledger" + q,
+		"calls":  "/dash/ledger" + q + "&show=calls",
+		"file":   "/dash/ledger" + q + "&path=" + files[1],
 		"search": "/dash/search?q=parseExpr", "search-in": "/dash/search" + q + "&q=precedence",
-		"fold": "/dash/fold" + q + "&handle=" + folds[len(folds)-1].Handle, "page": "/dash/fold" + q + "&handle=" + folds[0].Handle,
+		"fold": "/dash/fold" + q + "&handle=" + folds[len(folds)-1].Handle,
+		"page": "/dash/fold" + q + "&handle=" + folds[0].Handle,
 	}
 	b.run(t, chromedp.Navigate(s.url+pages["session"]), chromedp.WaitReady("footer")) // the overview has its count then
 	for _, scheme := range []string{"light", "dark"} {

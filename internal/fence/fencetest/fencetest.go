@@ -91,7 +91,8 @@ func Page(page string) []string {
 		case l.tag == "said" || l.tag == "pin":
 			bad = append(bad, "in the user's words: "+l.text)
 		case l.tag != "":
-		case users && !strings.HasPrefix(l.text, "  > "), strings.HasPrefix(l.text, "## "), strings.HasPrefix(l.text, "[pleat"):
+		case users &&
+			!strings.HasPrefix(l.text, "  > "), strings.HasPrefix(l.text, "## "), strings.HasPrefix(l.text, "[pleat"):
 			bad = append(bad, fmt.Sprintf("outside of a fence, under %q: %s", section, l.text))
 		}
 	}

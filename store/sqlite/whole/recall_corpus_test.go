@@ -390,7 +390,8 @@ func writtenLines(args map[string]any) (path string, lines []string) {
 	for line := range strings.SplitSeq(text("old_string", "oldString", "oldText", "old_str"), "\n") {
 		had[strings.TrimSpace(line)] = true
 	}
-	for line := range strings.SplitSeq(text("new_string", "newString", "newText", "new_str", "content", "file_text"), "\n") {
+	added := text("new_string", "newString", "newText", "new_str", "content", "file_text")
+	for line := range strings.SplitSeq(added, "\n") {
 		if !had[strings.TrimSpace(line)] {
 			lines = append(lines, line)
 		}

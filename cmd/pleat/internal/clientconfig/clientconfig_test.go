@@ -24,19 +24,45 @@ func TestSetAndUndo(t *testing.T) {
 	}{
 		{"no file", "a.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}\n", []Key{env}},
 		{"empty object", "a.json", "{ }", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}", []Key{env}},
-		{"beside others", "a.json", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\"}\n}\n", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\",\n\t\t\"ANTHROPIC_BASE_URL\": \"" + url + "\"}\n}\n", []Key{env}},
-		{"another value", "a.json", `{"env":{"ANTHROPIC_BASE_URL":"x"}}`, `{"env":{"ANTHROPIC_BASE_URL":"` + url + `"}}`, []Key{env}},
-		{"comments", "a.jsonc", "// mine\n{\n  \"a\": [1, 2,], // \"env\": {}\n}\n", "// mine\n{\n  \"a\": [1, 2,],\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }, // \"env\": {}\n}\n", []Key{env}},
+		{
+			"beside others", "a.json", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\"}\n}\n",
+			"{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\",\n\t\t\"ANTHROPIC_BASE_URL\": \"" + url + "\"}\n}\n",
+			[]Key{env},
+		},
+		{
+			"another value", "a.json", `{"env":{"ANTHROPIC_BASE_URL":"x"}}`, `{"env":{"ANTHROPIC_BASE_URL":"` + url + `"}}`,
+			[]Key{env},
+		},
+		{
+			"comments", "a.jsonc", "// mine\n{\n  \"a\": [1, 2,], // \"env\": {}\n}\n",
+			"// mine\n{\n  \"a\": [1, 2,],\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }, // \"env\": {}\n}\n",
+			[]Key{env},
+		},
 		{"only comments", "a.json", "{ /* none */ }", "{\n  \"base_url\": \"" + url + "\" /* none */ }", []Key{top}},
-		{"an object", "a.json", "{}", "{\n  \"m\": {\n    \"p\": {\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}", []Key{{[]string{"m", "p"}, map[string]any{"args": []string{"mcp"}}}}},
+		{
+			"an object", "a.json", "{}",
+			"{\n  \"m\": {\n    \"p\": {\n      \"args\": [\n        \"mcp\"\n      ]\n    }\n  }\n}",
+			[]Key{{[]string{"m", "p"}, map[string]any{"args": []string{"mcp"}}}},
+		},
 		{"no TOML", "a.toml", "", "base_url = \"" + url + "\"\n", []Key{top}},
-		{"before tables", "a.toml", "# mine\nmodel = \"x\" # y\n\n[a]\nbase_url = \"z\"\n", "# mine\nmodel = \"x\" # y\nbase_url = \"" + url + "\"\n\n[a]\nbase_url = \"z\"\n", []Key{top}},
+		{
+			"before tables", "a.toml", "# mine\nmodel = \"x\" # y\n\n[a]\nbase_url = \"z\"\n",
+			"# mine\nmodel = \"x\" # y\nbase_url = \"" + url + "\"\n\n[a]\nbase_url = \"z\"\n",
+			[]Key{top},
+		},
 		{"tables alone", "a.toml", "[a]\nb = 1\n", "base_url = \"" + url + "\"\n[a]\nb = 1\n", []Key{top}},
 		{"another TOML value", "a.toml", "base_url = 'x' # y\n", "base_url = \"" + url + "\" # y\n", []Key{top}},
 		{"a new table", "a.toml", "a = 1", "a = 1\n\n[mcp_servers.pleat]\ncommand = \"pleat\"\nargs = [\"mcp\"]\n", server},
-		{"a table that is there", "a.toml", "[mcp_servers.pleat]\nenabled = true\n[b]\n", "[mcp_servers.pleat]\nenabled = true\ncommand = \"pleat\"\nargs = [\"mcp\"]\n[b]\n", server},
+		{
+			"a table that is there", "a.toml", "[mcp_servers.pleat]\nenabled = true\n[b]\n",
+			"[mcp_servers.pleat]\nenabled = true\ncommand = \"pleat\"\nargs = [\"mcp\"]\n[b]\n", server,
+		},
 		{"Windows", "a.toml", "a = 1\r\n", "a = 1\r\nbase_url = \"" + url + "\"\r\n", []Key{top}},
-		{"YAML", "a.yaml", "# c\nm: x\nlist:\n  - base_url: 1\n", "# c\nm: x\nlist:\n  - base_url: 1\nbase_url: \"" + url + "\"\n", []Key{top}},
+		{
+			"YAML", "a.yaml", "# c\nm: x\nlist:\n  - base_url: 1\n",
+			"# c\nm: x\nlist:\n  - base_url: 1\nbase_url: \"" + url + "\"\n",
+			[]Key{top},
+		},
 		{"YAML value", "a.yml", "base_url: x # y\nm: 1\n", "base_url: \"" + url + "\" # y\nm: 1\n", []Key{top}},
 		{"env", ".env", "A=1", "A=1\nbase_url=" + url + "\n", []Key{top}},
 		{
@@ -81,17 +107,42 @@ func TestUndoAfterChange(t *testing.T) {
 		name, file, before, change, after string
 		keys                              []Key
 	}{
-		{"more keys", "a.json", "", `{"env": {"URL": "` + url + `"}, "permissions": {"allow": []}}`, `{"permissions": {"allow": []}}`, env},
+		{
+			"more keys", "a.json", "", `{"env": {"URL": "` + url + `"}, "permissions": {"allow": []}}`,
+			`{"permissions": {"allow": []}}`, env,
+		},
 		{"last", "a.json", "", `{"a": 1, "env": {"URL": "` + url + `"}}`, `{"a": 1}`, env},
 		{"in the object", "a.json", "", `{"env": {"URL": "` + url + `", "B": "2"}}`, `{"env": {"B": "2"}}`, env},
 		{"another value since", "a.json", "{}", `{"env": {"URL": "https://else"}}`, `{"env": {"URL": "https://else"}}`, env},
-		{"had a value", "a.json", `{"env": {"URL": "old"}}`, `{"env": {"URL": "` + url + `"}, "b": 1}`, `{"env": {"URL": "old"}, "b": 1}`, env},
-		{"TOML", "a.toml", "", "x = 1\nopenai_base_url = \"" + url + "\"\n[projects]\n", "x = 1\n[projects]\n", []Key{{[]string{"openai_base_url"}, url}}},
-		{"TOML table", "a.toml", "x = 1\n", "x = 1\n\n[s.p]\nc = \"u\"\n\n[projects]\n", "x = 1\n\n[projects]\n", []Key{{[]string{"s", "p", "c"}, "u"}}},
-		{"comments before", "a.jsonc", "{\"a\": 1}", "{\n  \"a\": 1, // mine\n  // b\n  \"env\": {\"URL\": \"" + url + "\"}\n  // c\n}\n", "{\n  \"a\": 1 // mine\n  // b\n  // c\n}\n", env},
-		{"comments after", "a.jsonc", "{}", "{\n  \"env\": {\"URL\": \"" + url + "\"}, // mine\n  /* b */ \"b\": 2\n}\n", "{\n  // mine\n  /* b */ \"b\": 2\n}\n", env},
-		{"comments around", "a.jsonc", "{}", "{\"a\": 1, // a\n\"env\": {\"URL\": \"" + url + "\"}, \"b\": 2}", "{\"a\": 1, // a\n\"b\": 2}", env},
-		{"comment inside", "a.jsonc", "{}", "{\"env\": {\n  // mine\n  \"URL\": \"" + url + "\"\n}}", "{\"env\": {\n  // mine\n}}", env},
+		{
+			"had a value", "a.json", `{"env": {"URL": "old"}}`, `{"env": {"URL": "` + url + `"}, "b": 1}`,
+			`{"env": {"URL": "old"}, "b": 1}`, env,
+		},
+		{
+			"TOML", "a.toml", "", "x = 1\nopenai_base_url = \"" + url + "\"\n[projects]\n", "x = 1\n[projects]\n",
+			[]Key{{[]string{"openai_base_url"}, url}},
+		},
+		{
+			"TOML table", "a.toml", "x = 1\n", "x = 1\n\n[s.p]\nc = \"u\"\n\n[projects]\n", "x = 1\n\n[projects]\n",
+			[]Key{{[]string{"s", "p", "c"}, "u"}},
+		},
+		{
+			"comments before", "a.jsonc", "{\"a\": 1}",
+			"{\n  \"a\": 1, // mine\n  // b\n  \"env\": {\"URL\": \"" + url + "\"}\n  // c\n}\n",
+			"{\n  \"a\": 1 // mine\n  // b\n  // c\n}\n", env,
+		},
+		{
+			"comments after", "a.jsonc", "{}", "{\n  \"env\": {\"URL\": \"" + url + "\"}, // mine\n  /* b */ \"b\": 2\n}\n",
+			"{\n  // mine\n  /* b */ \"b\": 2\n}\n", env,
+		},
+		{
+			"comments around", "a.jsonc", "{}", "{\"a\": 1, // a\n\"env\": {\"URL\": \"" + url + "\"}, \"b\": 2}",
+			"{\"a\": 1, // a\n\"b\": 2}", env,
+		},
+		{
+			"comment inside", "a.jsonc", "{}", "{\"env\": {\n  // mine\n  \"URL\": \"" + url + "\"\n}}",
+			"{\"env\": {\n  // mine\n}}", env,
+		},
 		{"gone", "a.json", "{}", "{}", "{}", env},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -271,7 +322,12 @@ func TestCreate(t *testing.T) {
 
 func TestRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"a.json": `{"env": "none"}`, "b.json": `{"env": `, "c.toml": "env = { A = 1 }\n", "d.toml": "x = \"\"\"\n[env]\n\"\"\"\n", "e.yaml": "env:\n  A: 1\n", "f.ini": "",
+		"a.json": `{"env": "none"}`,
+		"b.json": `{"env": `,
+		"c.toml": "env = { A = 1 }\n",
+		"d.toml": "x = \"\"\"\n[env]\n\"\"\"\n",
+		"e.yaml": "env:\n  A: 1\n",
+		"f.ini":  "",
 		"g.json": "[]", "h.json": "null",
 	} {
 		path := filepath.Join(t.TempDir(), name)
@@ -318,12 +374,30 @@ func TestDiffHides(t *testing.T) {
 		keys             []Key
 		want             []string
 	}{
-		{"minified", "a.json", `{"env":{"T":"hunter2"}}`, []Key{key("env", "URL")}, []string{"\n+ env.URL: \"" + url + "\"\n"}},
-		{"two", "a.json", `{"a":{"k":"hunter2"},"c":{}}`, []Key{key("a", "u"), key("c", "u")}, []string{"+ a.u: ", "+ c.u: "}},
-		{"former address", "a.json", `{"URL":"https://corp","p":"hunter2"}`, []Key{key("URL")}, []string{"- URL: \"https://corp\"\n+ URL: "}},
+		{
+			"minified", "a.json", `{"env":{"T":"hunter2"}}`,
+			[]Key{key("env", "URL")},
+			[]string{"\n+ env.URL: \"" + url + "\"\n"},
+		},
+		{
+			"two", "a.json", `{"a":{"k":"hunter2"},"c":{}}`, []Key{key("a", "u"), key("c", "u")}, []string{"+ a.u: ", "+ c.u: "},
+		},
+		{
+			"former address", "a.json", `{"URL":"https://corp","p":"hunter2"}`,
+			[]Key{key("URL")},
+			[]string{"- URL: \"https://corp\"\n+ URL: "},
+		},
 		{"password", "a.json", `{"URL":"https://u:hunter2@corp"}`, []Key{key("URL")}, []string{"- URL: "}},
-		{"former object", "a.json", `{"p":{"X":"hunter2"}}`, []Key{{[]string{"p"}, map[string]any{"x": 1}}}, []string{"- p: …\n+ p: {\"x\":1}\n"}},
-		{"former list", "a.yml", "l: [hunter2]\n", []Key{{[]string{"l"}, Added{"A=1"}}}, []string{"+ l, beside what is there: [\"A=1\"]\n"}},
+		{
+			"former object", "a.json", `{"p":{"X":"hunter2"}}`,
+			[]Key{{[]string{"p"}, map[string]any{"x": 1}}},
+			[]string{"- p: …\n+ p: {\"x\":1}\n"},
+		},
+		{
+			"former list", "a.yml", "l: [hunter2]\n",
+			[]Key{{[]string{"l"}, Added{"A=1"}}},
+			[]string{"+ l, beside what is there: [\"A=1\"]\n"},
+		},
 		{"TOML", "a.toml", "[m]\nx = 'hunter2'\n[z]\n", []Key{key("m", "u")}, []string{"+ m.u: \"" + url}},
 		{"env", ".env", "A=https://u:hunter2@h/\nB=hunter2 hunter2", []Key{key("URL")}, []string{"+ URL: \"" + url}},
 	} {

@@ -47,7 +47,12 @@ func TestPermission(t *testing.T) {
 // "Always" for a file allows the content that was shown, and no other.
 func TestPermitWrite(t *testing.T) {
 	r := newRunning(strings.NewReader("always\n"))
-	call := agent.Call{Name: "write_file", Effect: agent.EffectWrite, Subject: "a.sh", Input: `{"path":"a.sh","content":"ls"}`}
+	call := agent.Call{
+		Name:    "write_file",
+		Effect:  agent.EffectWrite,
+		Subject: "a.sh",
+		Input:   `{"path":"a.sh","content":"ls"}`,
+	}
 	if d := r.askPerson(t.Context(), call); !d.Allow {
 		t.Errorf("not allowed: %+v", d)
 	}
@@ -84,8 +89,11 @@ func TestAnswers(t *testing.T) {
 // newRunning is a run that reads what is typed from in.
 func newRunning(in io.Reader) *running {
 	return &running{
-		p: &term.Console{Stdout: io.Discard}, f: &Flags{}, screen: &runScreen{w: io.Discard}, always: make(map[[2]string]bool),
-		lines: &lineReader{out: io.Discard, scanner: bufio.NewScanner(in)},
+		p:      &term.Console{Stdout: io.Discard},
+		f:      &Flags{},
+		screen: &runScreen{w: io.Discard},
+		always: make(map[[2]string]bool),
+		lines:  &lineReader{out: io.Discard, scanner: bufio.NewScanner(in)},
 	}
 }
 

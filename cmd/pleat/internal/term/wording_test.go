@@ -8,7 +8,14 @@ import (
 
 func TestTokenCount(t *testing.T) {
 	for in, want := range map[string]TokenCount{
-		"60000": 60_000, "60_000": 60_000, "60k": 60_000, "60K": 60_000, "0.2M": 200_000, "1m": 1_000_000, "1.5k": 1_500, "1": 1,
+		"60000":  60_000,
+		"60_000": 60_000,
+		"60k":    60_000,
+		"60K":    60_000,
+		"0.2M":   200_000,
+		"1m":     1_000_000,
+		"1.5k":   1_500,
+		"1":      1,
 	} {
 		var got TokenCount
 		if err := got.Set(in); err != nil || got != want {
@@ -75,7 +82,12 @@ func TestBar(t *testing.T) {
 		part, whole, n int
 		want           string
 	}{
-		{0, 10, 4, "    "}, {10, 10, 4, "████"}, {5, 10, 4, "██  "}, {1, 1_000_000, 4, "▏   "}, {20, 10, 2, "██"}, {1, 0, 2, "  "},
+		{0, 10, 4, "    "},
+		{10, 10, 4, "████"},
+		{5, 10, 4, "██  "},
+		{1, 1_000_000, 4, "▏   "},
+		{20, 10, 2, "██"},
+		{1, 0, 2, "  "},
 	} {
 		if got := Bar(tt.part, tt.whole, tt.n); got != tt.want {
 			t.Errorf("bar(%d, %d, %d) = %q, want %q", tt.part, tt.whole, tt.n, got, tt.want)
