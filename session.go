@@ -123,7 +123,8 @@ type Session struct {
 	lead   *leadData // what Sync was given last; nil: as it was stored
 	longer int       // tokens that lead has more than what it covers
 
-	synced []uint64 // glances of messages that a history was seen to have; 0: none
+	turns  []turn   // of the messages that Sync has compared
+	synced []uint64 // at the end of each, the look of what a history was seen to have for it; 0: none
 
 	byTools bool         // Options.Recall follows from the tools
 	past    []model.Tool // that were there before SetHead

@@ -21,13 +21,13 @@ type leadData struct {
 func (s *Session) newLead(h *handed) ([]store.Entry, error) {
 	heads := s.st.Facts().Prompt()
 	same := h.heads == heads
-	says := s.st.Says
+	said := func(i int) conv.Said { return s.st.SaidAt(i, i+1) }
 	if s.lead != nil {
 		same = heads == s.lead.Covers && h.heads == len(s.lead.Messages)
-		says = func(i int, said conv.Said) bool { return said.Equal(conv.SaidIn(s.lead.Messages[i])) }
+		said = func(i int) conv.Said { return conv.SaidIn(s.lead.Messages[i], i) }
 	}
 	for i := 0; same && i < h.heads; i++ {
-		same = says(i, h.said(i))
+		same = said(i).Equal(h.said(i))
 	}
 	if same || s.st.Len() == 0 {
 		return nil, nil

@@ -185,17 +185,17 @@ func TestShrink(t *testing.T) {
 	msgs := talk(10)
 	c := stored(t, store.NewMemory(), 0, msgs)
 	c.Contents.Shrink(0)
+	says := func(i int, m transcript.Message) bool { return c.SaidAt(i, i+1).Equal(SaidIn(m, 0)) }
 	for i := range msgs {
 		m, err := c.Message(t.Context(), i)
-		if err != nil || !c.Says(i, SaidIn(m)) || Fingerprint(SaidIn(m)) != Fingerprint(SaidIn(msgs[i])) {
+		if err != nil || !says(i, m) || Fingerprint(SaidIn(m, 0)) != Fingerprint(SaidIn(msgs[i], 0)) {
 			t.Errorf("message %d: %v, %v", i, m.Text(), err)
 		}
 		if at, ok := c.MessageAt(c.Contents.Entry(i)); !ok || at != i {
 			t.Errorf("entry of message %d is that of %d", i, at)
 		}
 	}
-	if c.Says(1, SaidIn(transcript.User("Something else."))) ||
-		c.Says(1, SaidIn(transcript.Assistant(transcript.Say("Read all of it.")))) {
+	if says(1, transcript.User("Something else.")) || says(1, transcript.Assistant(transcript.Say("Read all of it."))) {
 		t.Error("other words, or another speaker, are taken for the same")
 	}
 }

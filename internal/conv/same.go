@@ -1,6 +1,7 @@
 package conv
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"slices"
 	"sort"
@@ -9,32 +10,65 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Said is what a message says, as far as it tells two messages apart: its role and its
-// blocks, thinking and the content of images and of unknown blocks apart.
+// Said is what a message says, or several in a row, as far as it tells two apart: who speaks,
+// and the blocks, thinking and the content of images and of unknown blocks apart.
 type Said struct {
 	role   transcript.Role
 	blocks []spoken
 }
 
 type spoken struct {
+	role transcript.Role // of its message; of results there is no other
 	kind transcript.Kind
 	tool string // of a call
 	hash transcript.Hash
+
+	id    string // of a call, or of the call that a result answers
+	any   bool   // the id is not known: a result that answers no call
+	waits bool   // a call that has no result yet
+	at    transcript.BlockRef
 }
 
-// SaidIn returns what a message says.
-func SaidIn(m transcript.Message) Said {
+// says reports whether both say the same, whatever their ids.
+func (b spoken) says(o spoken) bool {
+	return b.role == o.role && b.kind == o.kind && b.tool == o.tool && b.hash == o.hash
+}
+
+// SaidIn returns what message i of a history says.
+func SaidIn(m transcript.Message, i int) Said {
 	out := Said{role: m.Role()}
-	for i, s := range ShapesOf(m) {
-		if k := m.Blocks().At(i).Kind(); k != transcript.KindThinking {
-			out.blocks = append(out.blocks, spoken{k, text.OneLine(s.Name, 80), s.Hash}) // as the ledger names the tool
+	for k, s := range ShapesOf(m) {
+		if kind := m.Blocks().At(k).Kind(); kind != transcript.KindThinking {
+			tool := text.OneLine(s.Name, 80) // as the ledger names it
+			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, at: transcript.BlockRef{Message: i, Block: k}})
 		}
 	}
 	return out
 }
 
-// Equal reports whether both say the same.
-func (s Said) Equal(o Said) bool { return s.role == o.role && slices.Equal(s.blocks, o.blocks) }
+func (s *Said) add(role transcript.Role, b spoken) {
+	if b.role = role; b.kind == transcript.KindToolResult {
+		b.role = transcript.RoleTool
+	}
+	s.blocks = append(s.blocks, b)
+}
+
+// Joined returns what some messages in a row say.
+func Joined(list []Said) Said {
+	all := Said{role: list[0].role}
+	for _, s := range list {
+		all.blocks = append(all.blocks, s.blocks...)
+	}
+	return all
+}
+
+// Len is the number of blocks.
+func (s Said) Len() int { return len(s.blocks) }
+
+// Equal reports whether both say the same, whatever their ids.
+func (s Said) Equal(o Said) bool {
+	return s.role == o.role && slices.EqualFunc(s.blocks, o.blocks, spoken.says)
+}
 
 // Fingerprint stands for what messages say.
 func Fingerprint(said ...Said) transcript.Hash {
@@ -52,64 +86,135 @@ func Fingerprint(said ...Said) transcript.Hash {
 	return transcript.Hash(all.Sum(nil))
 }
 
-// Says reports whether message i says that. It reads nothing from the store.
-func (c *Conversation) Says(i int, said Said) bool {
-	if c.facts[i].Role != said.role {
-		return false
+// SaidAt returns what the messages start ≤ i < end say. It reads nothing from the store.
+func (c *Conversation) SaidAt(start, end int) Said {
+	out := Said{role: c.facts[start].Role}
+	for i := start; i < end; i++ {
+		for _, bf := range c.facts[i].Blocks {
+			if bf.Kind == transcript.KindThinking {
+				continue
+			}
+			b := spoken{kind: bf.Kind, hash: bf.Hash}
+			switch call := c.callState(int(bf.Call)); bf.Kind {
+			case transcript.KindToolCall:
+				b.tool, b.id = c.ledger.Entry(int(bf.Call)).Tool, call.ID
+				b.waits = !call.Answered && i >= c.Rounds()[len(c.Rounds())-1].Start
+			case transcript.KindToolResult:
+				b.id, b.any = call.ID, bf.Call == 0
+			}
+			out.add(c.facts[i].Role, b)
+		}
 	}
-	next := 0
-	for _, bf := range c.facts[i].Blocks {
-		if bf.Kind == transcript.KindThinking {
-			continue
-		}
-		s := spoken{kind: bf.Kind, hash: bf.Hash}
-		if bf.Kind == transcript.KindToolCall {
-			s.tool = c.ledger.Entry(int(bf.Call)).Tool
-		}
-		if next == len(said.blocks) || said.blocks[next] != s {
-			return false
-		}
-		next++
-	}
-	return next == len(said.blocks)
+	return out
 }
 
-// SameIDs reports whether the calls and results of message i have the ids of those in a
-// message that says the same.
-func (c *Conversation) SameIDs(i int, m transcript.Message) bool { return c.sameIDs(i, m, false) }
+// How says how much of a turn of a session a history may have: with nothing set, all and no more.
+type How struct {
+	Cut  bool // its beginning may be missing
+	More bool // something may have been added
+	Open bool // ids count only of calls that wait for a result: under another one, it would answer none
 
-// SameOpenIDs is like SameIDs, but only calls at the end that wait for their result count: under
-// another id, it would answer none.
-func (c *Conversation) SameOpenIDs(i int, m transcript.Message) bool {
-	rounds := c.Rounds()
-	return len(rounds) == 0 || i < rounds[len(rounds)-1].Start || c.sameIDs(i, m, true)
+	Waits []string // ids of calls that wait for a result, if something may have been added
 }
 
-func (c *Conversation) sameIDs(i int, m transcript.Message, open bool) bool {
-	own := c.facts[i].Blocks
-	for _, b := range m.Blocks().All() {
-		var id string
-		switch b := b.(type) {
-		case transcript.ToolCall:
-			id = b.ID
-		case transcript.ToolResult:
-			id = b.CallID
-		}
-		if k := b.Kind(); k != transcript.KindToolCall && (open || k != transcript.KindToolResult) {
-			continue
-		}
-		for len(own) > 0 && own[0].Kind != b.Kind() {
-			own = own[1:]
-		}
-		if len(own) == 0 {
-			return false
-		}
-		if s := c.callState(int(own[0].Call)); s.ID != id && !(open && s.Answered) && own[0].Call > 0 {
-			return false
-		}
-		own = own[1:]
+// Has compares a turn of a session with one of a history: it returns the blocks that only the
+// history has, in order, and whether it has the others. The results of an answer have no order.
+func (s Said) Has(o Said, how How) (more []transcript.BlockRef, ok bool) {
+	if s.answers() != o.answers() {
+		return nil, false
 	}
-	return true
+	q := o.blocks
+	known, ok := overlap(s.blocks, q, how)
+	if !ok || known < len(q) {
+		own, theirs := aligned(s.blocks, q, how.Cut)
+		if n, all := overlap(own, theirs, how); all && (!ok || n > known) && follow(theirs[:n], theirs[n:], how.Waits) {
+			q, known, ok = theirs, n, true
+		}
+	}
+	if !ok {
+		return nil, false
+	}
+	for _, b := range q[known:] {
+		more = append(more, b.at)
+	}
+	slices.SortFunc(more, compareRefs)
+	return more, true
+}
+
+// follow reports whether new blocks of a turn may stand behind those that are known: results
+// of calls that wait for them, and others that do so in the history, too.
+func follow(known, more []spoken, waits []string) bool {
+	var last transcript.BlockRef
+	for _, b := range known {
+		if compareRefs(b.at, last) > 0 {
+			last = b.at
+		}
+	}
+	return !slices.ContainsFunc(more, func(b spoken) bool {
+		if b.kind == transcript.KindToolResult {
+			return !slices.Contains(waits, b.id)
+		}
+		return compareRefs(b.at, last) < 0
+	})
+}
+
+func compareRefs(a, b transcript.BlockRef) int {
+	return cmp.Or(cmp.Compare(a.Message, b.Message), cmp.Compare(a.Block, b.Block))
+}
+
+func (s Said) answers() bool { return s.role == transcript.RoleAssistant }
+
+// overlap returns how many blocks of q are those at the end of p.
+func overlap(p, q []spoken, how How) (known int, ok bool) {
+	for skip := range len(p) + 1 {
+		if n := len(p) - skip; n <= len(q) && (n == len(q) || how.More) && (n > 0 || skip == 0) {
+			same := slices.EqualFunc(p[skip:], q[:n], func(b, o spoken) bool {
+				return b.says(o) && (b.id == o.id || b.any || how.Open && !b.waits)
+			})
+			if same {
+				return n, true
+			}
+		}
+		if !how.Cut {
+			break
+		}
+	}
+	return 0, false
+}
+
+// aligned puts the results of p and q first, in the order of p. If the beginning of q may be
+// missing, those of p that q does not have are left out.
+func aligned(p, q []spoken, cut bool) (_, _ []spoken) {
+	const unknown, last = 1 << 29, 1 << 30
+	in := func(list []spoken) map[string]int {
+		at := make(map[string]int)
+		for i, b := range list {
+			if b.kind == transcript.KindToolResult && !b.any {
+				at[b.id] = i
+			}
+		}
+		return at
+	}
+	own, theirs := in(p), in(q)
+	place := func(b spoken) int {
+		if b.kind != transcript.KindToolResult {
+			return last
+		}
+		if i, ok := own[b.id]; ok {
+			return i
+		}
+		return unknown
+	}
+	sorted := func(list []spoken) []spoken {
+		return slices.SortedStableFunc(slices.Values(list), func(a, b spoken) int { return cmp.Compare(place(a), place(b)) })
+	}
+	if p = sorted(p); cut {
+		p = slices.DeleteFunc(p, func(b spoken) bool {
+			_, ok := theirs[b.id]
+			return b.kind == transcript.KindToolResult && !ok
+		})
+	}
+	return p, sorted(q)
 }
 
 // callState returns a call by its number in the ledger; zero: there is none.
