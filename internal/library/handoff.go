@@ -98,8 +98,11 @@ func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) er
 // Fit is the budget of a session that may use all of so many tokens: it expects no answer,
 // and is folded only once.
 func Fit(tokens int) fold.Budget {
-	one, all := fold.Tokens(1), fold.Share(1)
-	return fold.Budget{Window: max(tokens, 100) + 1, Output: one, Buffer: one, Yellow: all, Red: all, Target: all}
+	tokens = max(tokens, 1)
+	window, all := max(tokens+1, 100), fold.Share(1) // smaller windows are refused
+	return fold.Budget{
+		Window: window, Output: fold.Tokens(window - tokens), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
+	}
 }
 
 // fit folds until the text fits. A message has other tokens as text than on a wire, so the
