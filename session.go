@@ -638,7 +638,7 @@ func (s *Session) Snapshot() fold.Snapshot {
 func (s *Session) snapshot() fold.Snapshot {
 	l := s.levels()
 	snap := fold.Snapshot{
-		Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.st.Layout.Head.Total() + s.st.Whole(),
+		Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.whole(),
 		Limits: l, Messages: s.st.Count + s.leads(), Epoch: s.st.Epoch,
 	}
 	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
@@ -649,6 +649,9 @@ func (s *Session) snapshot() fold.Snapshot {
 	}
 	return snap
 }
+
+// whole counts what the whole transcript would take, before correction.
+func (s *Session) whole() int { return s.st.Layout.Head.Total() + s.st.Whole() }
 
 // warn says that the session goes on, but not as it should, to observers and to the log.
 func (s *Session) warn(ctx context.Context, e Event) {

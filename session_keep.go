@@ -255,7 +255,7 @@ func (s *Session) Report() Report {
 func (s *Session) report() Report {
 	r := Report{
 		Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Digests: slices.Clone(s.digests),
-		Whole: s.st.Layout.Head.Total() + s.st.Whole(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
+		Whole: s.whole(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
 	}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{

@@ -32,6 +32,9 @@ type Turn struct {
 	// Again says that the same request was sent before, as after a rate limit: nothing more is
 	// folded for it as long as it fits, whatever was learned since.
 	Again bool
+	// Whole says that the view is only looked at, and the whole transcript is sent: what the
+	// provider then reports is of that.
+	Whole bool
 }
 
 // View returns what the model is to be sent now. If the window forces it, or the policy
@@ -70,7 +73,11 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 	} else {
 		s.digestAhead(o)
 	}
-	return s.fitting()
+	v, err := s.fitting()
+	if turn.Whole {
+		s.sent = s.whole()
+	}
+	return v, err
 }
 
 // stillLegal reports whether the view in force is legal. It was when its epoch opened, and

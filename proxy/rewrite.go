@@ -223,7 +223,7 @@ func (rw *rewriter) advance(
 		}
 	}
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
-		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.open})
+		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.open, Whole: rw.o.ObserveOnly})
 	})
 	if errors.Is(err, errMoved) {
 		err = store.ErrConflict // somebody wrote while the epoch was made

@@ -64,7 +64,7 @@ type client struct {
 func (x *exchange) without() float64 {
 	m, _ := x.rw.o.Models.Lookup(x.report.Model)
 	u, t := x.began, x.turn
-	if t == nil || t.size.view == 0 || u.Prompt() == 0 {
+	if t == nil || t.size.view == 0 || u.Prompt() == 0 || x.rw.o.ObserveOnly {
 		return x.report.USD
 	}
 	scale := float64(u.Prompt()) / float64(t.size.view)
@@ -147,6 +147,9 @@ func (x *exchange) bill() {
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without,
+	}
+	if x.rw.o.ObserveOnly { // its epochs are only planned
+		row.Epochs = 0
 	}
 	x.rw.book.Charge(row)
 }
