@@ -350,6 +350,14 @@ func (s *Session) Tokens(start, end int) int {
 	return s.st.Facts().Tokens(max(start, 0), min(end, s.st.Len()))
 }
 
+// Reported is what the provider would report for a prompt of n tokens by the session's own count,
+// judging by what it reported so far: a [fold.Snapshot] has the provider's tokens, but its parts do not.
+func (s *Session) Reported(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.theirs(n)
+}
+
 // Message returns message i of the transcript, counted from 0; with [ErrNotFound] there is
 // none. A message whose bytes in the store are
 // damaged is replaced by one that says so; that the store cannot be read now is an error.

@@ -36,8 +36,9 @@ func typed(ctx context.Context, s *pleat.Session, folds []*fold.Fold, count *tok
 	return n, nil
 }
 
-// partsOf lists what a view is made of, the largest first. So many tokens of it people typed.
-func partsOf(p fold.Parts, typed int) []share {
+// partsOf lists what a view is made of, the largest first. So many tokens of it people typed, and
+// all of it together has so many by the provider's count.
+func partsOf(p fold.Parts, typed, all int) []share {
 	typed = min(typed, p.User) // other policies may count otherwise
 	list := []share{
 		{Name: "System messages and tools", Tokens: p.System + p.Tools},
@@ -55,8 +56,11 @@ func partsOf(p fold.Parts, typed int) []share {
 	}
 	list = slices.DeleteFunc(list, func(s share) bool { return s.Tokens == 0 })
 	slices.SortStableFunc(list, func(a, b share) int { return b.Tokens - a.Tokens })
+	own, before := 0, 0
 	for i := range list {
-		list[i].Of = p.Total()
+		own += list[i].Tokens
+		upTo := int(int64(own) * int64(all) / int64(p.Total())) // so that they add up to all
+		list[i].Tokens, list[i].Of, before = upTo-before, all, upTo
 	}
 	return list
 }

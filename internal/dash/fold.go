@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
@@ -64,11 +65,11 @@ func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
 // among those in force.
 func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
 	at := func(f *fold.Fold) string { return link("fold", "s", id, "handle", f.Handle) }
-	inForce := s.Report().Folds
+	inForce := library.Report(s).Folds
 	var found *fold.Fold
 	for _, f := range s.Folds() {
 		if f.Handle == p.Handle {
-			found = f
+			found = library.Told(s, f, library.Piece(s))
 		}
 	}
 	for i, f := range inForce {

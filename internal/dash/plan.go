@@ -217,7 +217,7 @@ func (h *Handler) outcome(
 		rep := library.Report(c)
 		parts := rep.Snapshot.Parts
 		typed, failed := typed(ctx, c, rep.Folds, h.counted.count(m))
-		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts, typed)
+		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts, typed, parts.Total())
 		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
 		o.Price, _ = m.Cost(model.Usage{Input: o.After})
 		o.Cached, _ = m.Cost(model.Usage{CacheRead: o.After})

@@ -3,6 +3,7 @@ package dash
 import (
 	"context"
 	"fmt"
+	"math"
 	"net/http"
 	"slices"
 	"time"
@@ -83,7 +84,7 @@ func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compac
 		if err != nil {
 			return nil, err
 		}
-		rep := s.Report()
+		rep := library.Report(s)
 		list = append(list, compacted{c, rep.Whole, rep.Snapshot.Tokens, len(rep.Folds)})
 	}
 	return list, err
@@ -92,7 +93,8 @@ func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compac
 // sessionPage is what a session's page shows.
 type sessionPage struct {
 	Snapshot fold.Snapshot
-	Now      int            // tokens in the window, system prompt and tools included
+	Now      int            // the provider's tokens in the window, system prompt and tools included
+	Counts   float64        // how many tokens the provider counts where pleat counts one; 0: about one
 	Whole    int            // tokens of the whole session, likewise
 	Agent    library.Window // of the agent's own requests, if it left a file and pleat did not fold
 	Copies   []compacted    // newest first
@@ -116,21 +118,24 @@ type size struct {
 }
 
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
-	rep := s.Report()
+	rep, own := library.Report(s), s.Report()
 	if f.Item.Of != "" { // it is folded once
-		rep.Snapshot.Limits.Red = 0
+		rep.Snapshot.Limits.Red, own.Snapshot.Limits.Red = 0, 0
 	}
 	parts := rep.Snapshot.Parts
-	parts.System, parts.Tools = headOf(s, rep), 0
+	parts.System, parts.Tools = max(headOf(s, own), parts.System+parts.Tools), 0
 	p := &sessionPage{
 		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Messages: rep.Messages,
-		Epochs: slices.Clone(rep.Epochs), InForce: len(rep.Folds),
+		Epochs: rep.Epochs, InForce: len(rep.Folds), Counts: float64(rep.Whole) / float64(max(own.Whole, 1)),
+	}
+	if math.Abs(p.Counts-1) < 0.05 {
+		p.Counts = 0
 	}
 	typed, err := typed(r.Context(), s, rep.Folds, h.counted.count(f.Item.Look().Model))
 	if err != nil {
 		return err
 	}
-	p.Parts = partsOf(parts, typed)
+	p.Parts = partsOf(parts, typed, s.Reported(parts.Total()))
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
 		return err
 	}
@@ -138,7 +143,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		return err
 	}
 	h.mu.Lock()
-	h.sizes[f.Item.ID] = size{f.Item.Modified, p.Whole}
+	h.sizes[f.Item.ID] = size{f.Item.Modified, own.Whole} // as others are counted
 	h.mu.Unlock()
 	slices.Reverse(p.Epochs)
 	p.Opened = len(p.Epochs)
@@ -153,7 +158,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 			p.Bill = row
 		}
 	}
-	p.Window, p.Over = windowOver(s, rep, p.Agent)
+	p.Window, p.Over = windowOver(s, own, p.Agent)
 	calls := s.Ledger(ledger.Filter{})
 	p.Tools = toolsOf(calls, rep)
 	folds, pg := pageOf(rep.Folds, number(r.URL.Query().Get("from")), listRows, func(from int) string {

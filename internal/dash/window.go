@@ -63,7 +63,8 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 	return p, tableOver(shown, whole)
 }
 
-// viewsOver is what a model was shown after each message, by the epochs, and all that was said.
+// viewsOver is what a model was shown after each message, by the epochs, and all that was said, in
+// the provider's tokens. The report is in pleat's.
 func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 	now, next := headOf(s, rep), 0
 	all := now
@@ -83,6 +84,11 @@ func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 		for ; next < len(rep.Epochs) && rep.Epochs[next].Messages <= i; next++ {
 			e := rep.Epochs[next]
 			shown, now = append(shown, point{i, e.Before}, point{i, e.After}), e.After
+		}
+	}
+	for _, points := range [][]point{shown, whole} {
+		for i := range points {
+			points[i].y = s.Reported(points[i].y)
 		}
 	}
 	return shown, whole

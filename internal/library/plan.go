@@ -39,18 +39,39 @@ func Counter(p fold.Policy, m model.Model) *tokens.Tokenizer {
 	return tokens.NewTokenizer(m, &o)
 }
 
-// Report is the report of a session whose folds count the session's own tokens: other levers
-// may have folded some of a stretch when it was planned.
+// Report is the report of a session for people: all but the parts of its snapshot is in the
+// provider's tokens, as the limits are, and folds count all that was said where they stand.
 func Report(s *pleat.Session) pleat.Report {
 	report := s.Report()
+	report.Whole = report.Snapshot.Whole
+	for i := range report.Epochs {
+		e := &report.Epochs[i]
+		e.Before, e.After = s.Reported(e.Before), s.Reported(e.After)
+	}
+	piece := Piece(s)
 	for i, f := range report.Folds {
-		if f.Whole() {
-			whole := *f
-			whole.Before = s.Tokens(f.Start, f.End)
-			report.Folds[i] = &whole
-		}
+		report.Folds[i] = Told(s, f, piece)
 	}
 	return report
+}
+
+// Piece counts a piece of a session, which has so many tokens by pleat's count, in the provider's.
+// What the provider adds to every prompt is no part of it.
+func Piece(s *pleat.Session) func(tokens int) int {
+	own := s.Report().Whole
+	whole := s.Reported(own)
+	return func(n int) int { return whole - s.Reported(own-n) }
+}
+
+// Told is a fold with the tokens of all that was said where it stands: other levers may have folded
+// some of a stretch when it was planned.
+func Told(s *pleat.Session, f *fold.Fold, piece func(tokens int) int) *fold.Fold {
+	told := *f
+	if f.Whole() {
+		told.Before = s.Tokens(f.Start, f.End)
+	}
+	told.Before, told.After = piece(told.Before), piece(told.After)
+	return &told
 }
 
 // Look are the options with which a session is opened to be looked at: its tokens are counted,

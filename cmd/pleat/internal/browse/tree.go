@@ -66,6 +66,7 @@ type branch struct {
 // grow makes the tree. A turn begins where a person speaks.
 func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
 	calls := library.Whats(s)
+	piece := library.Piece(s)
 	var turn *branch
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
@@ -76,8 +77,8 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			turn = &branch{what: cmp.Or(term.OneLine(typed), "(before anybody spoke)"), depth: 0}
 			b.tree.kids = append(b.tree.kids, turn)
 		}
-		turn.tokens += s.Tokens(i, i+1)
-		size := 0
+		tokens, size := piece(s.Tokens(i, i+1)), 0
+		turn.tokens += tokens
 		for _, blk := range m.Blocks().All() {
 			size += len(textOf(blk)) + 1
 		}
@@ -97,7 +98,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
 					"(no text)"))),
 			}
-			kid.tokens = s.Tokens(i, i+1) * (len(d.Text) + 1) / size // about: by the length of their texts
+			kid.tokens = tokens * (len(d.Text) + 1) / size // about: by the length of their texts
 			turn.kids = append(turn.kids, kid)
 		}
 	}

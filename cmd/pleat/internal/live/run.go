@@ -438,10 +438,10 @@ func (r *running) closing(res agent.Result) {
 			line += " and " + term.Cents(usd)
 		}
 	}
-	if rep.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
+	if rep.Snapshot.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
 		line += fmt.Sprintf("; the conversation has %s tokens with its system prompt and tools, the last request showed "+
 			"%s of them; the rest can be recalled",
-			term.Thousands(rep.Whole), term.Thousands(rep.Snapshot.Tokens))
+			term.Thousands(rep.Snapshot.Whole), term.Thousands(rep.Snapshot.Tokens))
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))
 	if r.play != nil {
