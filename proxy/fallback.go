@@ -44,6 +44,9 @@ func (rw *rewriter) beside(
 	if !c.tools {
 		return nil, nil, answered(req), nil
 	}
+	if rw.o.ObserveOnly {
+		return nil, c, false, nil
+	}
 	t, fits := rw.asIs(ctx, c, req, from)
 	if t == nil {
 		return nil, c, !rw.fitsWhole(req), nil

@@ -439,8 +439,13 @@ func TestObserveOnly(t *testing.T) {
 	r := newReports()
 	a := newAgent(chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
 	a.run(t)
-	sameBodies(t, a.bodies, up.all())
 	list := r.wait(len(a.bodies))
+	a.say("Summarize all of it.")
+	a.tools = "none"
+	if _, err := a.step(); err != nil {
+		t.Fatal(err)
+	}
+	sameBodies(t, a.bodies, up.all())
 	if last := list[len(list)-1]; !last.Folded || last.Snapshot.Tokens > window {
 		t.Errorf("the last report says folded %t, %d tokens", last.Folded, last.Snapshot.Tokens)
 	}
