@@ -173,6 +173,36 @@ func TestBillObserved(t *testing.T) {
 	})
 }
 
+// The bill counts what went out smaller without an epoch: a result that was stored at once, and
+// forks of a session with folds.
+func TestBillFolded(t *testing.T) {
+	reports := newReports()
+	up := upstream.New(upstream.Options{Calls: 3, Bytes: 300_000, Price: sonnet})
+	h, url := billing(t, up, Options{Store: store.NewMemory(), Report: reports.add})
+	a := newAgent(chat, url, "Do all the steps.")
+	fork := *a
+	for range 2 {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	last := reports.wait(2)[1]
+	if got := billed(t, h).All; got.Stored != 1 || got.Folded != 1 || got.Epochs != 0 || !last.Folded || last.Stored != 1 {
+		t.Errorf("billed %+v, the last of them %+v", got, last)
+	}
+	fork.history = append(fork.history[:0:0], a.history[:3]...) // with the first result
+	fork.say("Do it another way.")
+	for i, b := range []*agent{a, &fork} {
+		if _, err := b.step(); err != nil {
+			t.Fatal(err)
+		}
+		last = reports.wait(3 + i)[2+i]
+	}
+	if got := billed(t, h); !last.Forked || got.Rows[0].Folded != 1 || got.Rows[0].Stored != 0 || got.All.Folded != 3 {
+		t.Errorf("after a fork it is %+v", got)
+	}
+}
+
 // Folding that may not pay is held back: whenever the session ends, it has cost hardly more
 // than without us, recall tools included. The worst moment is just after the first epoch,
 // which has rewritten the cache and not yet saved anything.

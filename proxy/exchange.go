@@ -291,6 +291,7 @@ func (x *exchange) finish(err error) {
 	if t := x.turn; t != nil && t.conv != nil {
 		r.Hidden -= t.resumed
 		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
+		r.Stored = t.stored
 	}
 	x.bill()
 	if x.rw.o.Report != nil {

@@ -168,6 +168,7 @@ type Exchange struct {
 	Sent     int           // requests that went out for it
 	Messages int           // the client's
 	Folded   bool          // folds were in force
+	Stored   int           // its results that were too large to show, and stored at once
 	Epochs   int           // opened by this request
 	Hidden   int           // rounds answered inside the proxy
 	Retried  bool          // the provider refused the first view as too long

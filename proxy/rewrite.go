@@ -95,6 +95,7 @@ type turn struct {
 	hidden  []transcript.Message // of its hidden rounds: in the transcript after the mark
 	forked  bool
 	epochs  int
+	stored  int // results, when they came
 	folded  bool
 	meter   fold.Snapshot
 	size    client
@@ -211,10 +212,12 @@ func (rw *rewriter) advance(
 			mode: c.mode, Hash: req.prefixes[len(req.prefixes)-1].String(), Client: len(req.prefixes),
 			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases, Before: c.before.Session,
 		}
+		folds := len(c.sess.Folds())
 		if err := rw.mark(ctx, c, t, news...); err != nil {
 			return nil, p, err
 		}
 		c.publish() // making the view may take a model's time
+		t.stored = c.status.Load().Folds - folds
 	}
 	t.at = t.mark.At
 	if p.open {

@@ -20,7 +20,7 @@ type Bill = bill.Bill
 // Last request.
 type BillRow = bill.Row
 
-// Tally counts Requests of clients and those Sent, Epochs, Hidden rounds, BytesIn and BytesOut,
+// Tally counts Requests of clients and those Sent, those Folded, results Stored at once, Epochs, Hidden rounds, BytesIn and BytesOut,
 // the tokens Prompt, CacheRead, CacheWrite and Output, and money: USD, and about what it would
 // have been Without folds.
 type Tally = bill.Tally
@@ -148,8 +148,11 @@ func (x *exchange) bill() {
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without,
 	}
-	if x.rw.o.ObserveOnly { // its epochs are only planned
-		row.Epochs = 0
+	if x.turn != nil {
+		row.Folded, row.Stored = one(x.turn.folded), x.turn.stored
+	}
+	if x.rw.o.ObserveOnly { // folds are only planned
+		row.Folded, row.Stored, row.Epochs = 0, 0, 0
 	}
 	x.rw.book.Charge(row)
 }

@@ -243,6 +243,7 @@ func (f *proxyFlags) start(
 	ctx context.Context, p *term.Console, log *slog.Logger, token, address string,
 ) (*front, net.Listener, func() error, error) {
 	t := newTally()
+	t.observed = f.observe
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
 		return nil, nil, nil, err

@@ -74,6 +74,7 @@ func (f *front) status(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
 		return
 	}
+	s.Observing = f.tally.observed
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(s)
 }

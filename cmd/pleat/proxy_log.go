@@ -92,11 +92,7 @@ func exchangeLine(r proxy.Exchange, observed bool) string {
 		if observed {
 			folded = "would be folded from "
 		}
-		folded += term.Short(s.Whole)
-		if why := library.Triggers[s.Trigger]; why != "" && r.Epochs > 0 {
-			folded += " (" + why + ")"
-		}
-		parts = append(parts, folded)
+		parts = append(parts, folded+term.Short(s.Whole)+reason(r))
 	}
 	if r.Hidden > 0 {
 		parts = append(parts, term.Plural(r.Hidden, "recall"))
@@ -105,6 +101,20 @@ func exchangeLine(r proxy.Exchange, observed bool) string {
 		parts = append(parts, "refused as too long, folded harder")
 	}
 	return strings.Join(parts, "  ")
+}
+
+// reason says why a request is folded as the one before it was not, if it is not.
+func reason(r proxy.Exchange) string {
+	why := library.Triggers[r.Snapshot.Trigger]
+	switch {
+	case r.Epochs > 0 && why != "":
+		return " (" + why + ")"
+	case r.Stored > 0:
+		return " (" + term.Verb(r.Stored, "result", "is", "are") + " too large to show)"
+	case r.Forked:
+		return " (as where it forked)"
+	}
+	return ""
 }
 
 // took writes a duration with as many digits as people read.
@@ -122,7 +132,7 @@ func exchangeAttrs(r proxy.Exchange) []any {
 		"added", r.Added.Round(10 * time.Microsecond), "took", r.Took.Round(time.Millisecond),
 	}
 	if r.Folded {
-		attrs = append(attrs, "whole", r.Snapshot.Whole, "epochs", r.Epochs)
+		attrs = append(attrs, "whole", r.Snapshot.Whole, "epochs", r.Epochs, "stored", r.Stored)
 	}
 	if r.Hidden > 0 {
 		attrs = append(attrs, "hidden", r.Hidden)

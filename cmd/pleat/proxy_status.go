@@ -116,6 +116,9 @@ func (s proxyStatus) Print(p *term.Page) {
 	if s.Draining {
 		p.Line("draining: new conversations pass unchanged")
 	}
+	if s.Observing {
+		p.Line("observing: all requests pass unchanged")
+	}
 	var alone []proxySessionJSON // a row for each tenant
 	for _, j := range s.Sessions {
 		if j.Session == "" {
@@ -126,6 +129,9 @@ func (s proxyStatus) Print(p *term.Page) {
 		about := []string{j.Session[:min(len(j.Session), 24)], j.Model} // the beginning of a name will do
 		if j.Messages > 0 {
 			about = append(about, fmt.Sprintf("%.0f%% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
+		}
+		if n := j.Snapshot.Epoch; s.Observing && n > 0 {
+			about[2] = "would have " + folded(proxy.Tally{Epochs: n}) + ": " + about[2]
 		}
 		p.Hang("  ", strings.Join(append(about, billed(j.Tally, j.Snapshot.Trigger)...), " · "))
 	}
@@ -156,7 +162,7 @@ func (s proxyStatus) Print(p *term.Page) {
 
 // billed says what was done, and why it was folded the last time, if that is known.
 func billed(t proxy.Tally, last fold.Trigger) []string {
-	folded := foldedTimes(t.Epochs)
+	folded := folded(t)
 	if why := library.Triggers[last]; why != "" && t.Epochs > 0 {
 		if t.Epochs > 1 {
 			why = "last: " + why
@@ -164,7 +170,7 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 		folded += " (" + why + ")"
 	}
 	out := []string{term.Plural(t.Requests, "request"), folded}
-	if t.Epochs > 0 {
+	if t.Epochs+t.Folded > 0 {
 		out = append(out, fmt.Sprintf("sent %s instead of %s", term.ByteSize(t.BytesOut), term.ByteSize(t.BytesIn)))
 	} else {
 		out = append(out, "sent "+term.ByteSize(t.BytesOut))
@@ -173,27 +179,45 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 		out = append(out, term.Percent(int(t.CacheRead), int(t.Prompt))+" read from the cache")
 	}
 	if t.USD > 0 || t.Without > 0 {
-		out = append(out, fmt.Sprintf("%s instead of %s", term.Cents(t.USD), term.Cents(t.Without)))
+		out = append(out, paid(t))
 	}
 	return out
 }
 
-func foldedTimes(epochs int) string {
-	switch epochs {
-	case 0:
-		return "nothing folded"
-	case 1:
-		return "folded once"
+func paid(t proxy.Tally) string {
+	with, without := term.Cents(t.USD), term.Cents(t.Without)
+	switch {
+	case with == without:
+		return with
+	case t.Epochs+t.Folded == 0 && t.USD > t.Without:
+		return with + " with the recall tools instead of " + without
 	}
-	return fmt.Sprintf("folded %d times", epochs)
+	return with + " instead of " + without
+}
+
+// folded says what was done to requests, as the end of a sentence.
+func folded(t proxy.Tally) string {
+	switch {
+	case t.Epochs == 1:
+		return "folded once"
+	case t.Epochs > 1:
+		return fmt.Sprintf("folded %d times", t.Epochs)
+	case t.Stored > 0:
+		return "stored " + term.Plural(t.Stored, "result") + " at once"
+	case t.Folded > 0:
+		return fmt.Sprintf("folded %d of them", t.Folded)
+	}
+	return "nothing folded"
 }
 
 // tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".
 type tally struct {
-	metrics http.Handler
+	metrics  http.Handler
+	observed bool // nothing is folded, only what would have been is told
 
 	mu            sync.Mutex
 	all           proxy.Tally
+	unanswered    int // requests
 	folded, whole int // tokens of the views, and of the conversations
 
 	requests *prometheus.CounterVec
@@ -233,9 +257,11 @@ func newTally() *tally {
 }
 
 func (t *tally) add(r proxy.Exchange) {
-	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded)).Inc()
+	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded && !t.observed)).Inc()
 	t.added.Observe(r.Added.Seconds())
-	t.epochs.Add(float64(r.Epochs))
+	if !t.observed {
+		t.epochs.Add(float64(r.Epochs))
+	}
 	t.hidden.Add(float64(r.Hidden))
 	if r.Retried {
 		t.retried.Inc()
@@ -251,6 +277,13 @@ func (t *tally) add(r proxy.Exchange) {
 	defer t.mu.Unlock()
 	t.all.Requests++
 	t.all.Epochs += r.Epochs
+	t.all.Stored += r.Stored
+	if r.Folded {
+		t.all.Folded++
+	}
+	if r.Status == 0 {
+		t.unanswered++
+	}
 	t.folded += r.Snapshot.Tokens
 	t.whole += r.Snapshot.Whole
 	t.all.BytesIn += int64(r.BytesIn)
@@ -258,32 +291,38 @@ func (t *tally) add(r proxy.Exchange) {
 }
 
 // closing says what became of the requests of a client.
-func (t *tally) closing(observed bool) string {
+func (t *tally) closing() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.all
 	line := term.Plural(all.Requests, "request")
+	if t.unanswered > 0 && t.unanswered < all.Requests {
+		line += fmt.Sprintf(", %d of them not answered", t.unanswered)
+	}
 	switch sent := term.ByteSize(all.BytesOut); {
-	case observed && all.Epochs == 0:
+	case t.unanswered > 0 && t.unanswered == all.Requests:
+		return line + ", not answered"
+	case t.observed && all.Folded == 0:
 		return line + ", sent unchanged; pleat would have folded nothing"
-	case observed:
+	case t.observed:
 		return fmt.Sprintf("%s, sent unchanged; pleat would have %s and sent %s tokens instead of %s, %s less",
-			line, foldedTimes(all.Epochs), term.Short(t.folded), term.Short(t.whole), term.Percent(t.whole-t.folded, t.whole))
-	case all.Epochs == 0:
+			line, folded(all), term.Short(t.folded), term.Short(t.whole), term.Percent(t.whole-t.folded, t.whole))
+	case all.Folded == 0:
 		return line + ", " + sent + " sent; nothing had to be folded"
 	default:
 		return fmt.Sprintf("%s, %s; sent %s instead of %s; what was folded is in the store (\"pleat store list\")",
-			line, foldedTimes(all.Epochs), sent, term.ByteSize(all.BytesIn))
+			line, folded(all), sent, term.ByteSize(all.BytesIn))
 	}
 }
 
 // proxyStatus is what "pleat status --json" prints.
 type proxyStatus struct {
-	Format   string             `json:"format"`
-	Draining bool               `json:"draining"`
-	Memory   proxy.Memory       `json:"memory"`
-	All      proxy.Tally        `json:"all"`
-	Sessions []proxySessionJSON `json:"sessions"` // the one used last first
+	Format    string             `json:"format"`
+	Draining  bool               `json:"draining"`
+	Observing bool               `json:"observing"` // requests pass unchanged
+	Memory    proxy.Memory       `json:"memory"`
+	All       proxy.Tally        `json:"all"`
+	Sessions  []proxySessionJSON `json:"sessions"` // the one used last first
 }
 
 // proxySessionJSON is a session's row of the bill. What a proxy has in memory of it is zero

@@ -97,6 +97,22 @@ func TestStatusAlone(t *testing.T) {
 	}
 }
 
+// The status of a proxy that observes says what it would have done, and that it did not.
+func TestStatusObserving(t *testing.T) {
+	var b strings.Builder
+	p := &term.Console{Stdout: &b, Getenv: func(string) string { return "" }}
+	row := proxy.BillRow{Session: "s", Model: "m", Tally: proxy.Tally{Requests: 25, USD: 2, Without: 2}}
+	s := proxyStatus{Observing: true, Sessions: []proxySessionJSON{
+		{BillRow: row, Messages: 50, Snapshot: fold.Snapshot{Epoch: 3, Utilization: 0.4}},
+	}}
+	err := p.Output(false, s)
+	for _, want := range []string{"pass unchanged", "would have folded 3 times: 40%", "25 requests · nothing folded"} {
+		if got := strings.Join(strings.Fields(b.String()), " "); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%v, no %q in %s", err, want, got)
+		}
+	}
+}
+
 // A line of the log says why something was folded; a failure is logged once, by the handler.
 func TestLogExchange(t *testing.T) {
 	f := &proxyFlags{}
@@ -104,6 +120,14 @@ func TestLogExchange(t *testing.T) {
 		"folded from 247k (it saves money)": {
 			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Epochs: 1,
 			Snapshot: fold.Snapshot{Whole: 247_000, Trigger: fold.TriggerPays},
+		},
+		"folded from 90k (1 result is too large to show)": {
+			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Stored: 1,
+			Snapshot: fold.Snapshot{Whole: 90_000},
+		},
+		"folded from 24k (as where it forked)": {
+			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Forked: true,
+			Snapshot: fold.Snapshot{Whole: 24_000, Trigger: fold.TriggerPays},
 		},
 		"200  haiku  no session  1 message  ": {Status: 200, Model: "haiku", Messages: 1},
 		"400  passed on, not understood  ":    {Status: 400, Passed: true},
@@ -117,5 +141,59 @@ func TestLogExchange(t *testing.T) {
 	}
 	if got := billed(proxy.Tally{Requests: 1, Epochs: 1}, fold.TriggerPays)[1]; got != "folded once (it saves money)" {
 		t.Errorf("the status says %q", got)
+	}
+}
+
+// Nothing is called folded that was not, and nothing not folded that was.
+func TestTallyWords(t *testing.T) {
+	small := proxy.Exchange{Status: 200, BytesIn: 300_000, BytesOut: 7000, Folded: true}
+	spilled, epoch := small, small
+	spilled.Stored, epoch.Epochs = 1, 1
+	epoch.Snapshot = fold.Snapshot{Tokens: 60_000, Whole: 100_000}
+	dead := proxy.Exchange{BytesOut: 2400, Err: errors.New("connection refused")}
+	whole := proxy.Exchange{Status: 200, BytesOut: 2400}
+	for _, c := range []struct {
+		want     string
+		observed bool
+		list     []proxy.Exchange
+	}{
+		{"2 requests, stored 1 result at once; sent 9.4 kB instead of 300 kB", false, []proxy.Exchange{whole, spilled}},
+		{"2 requests, folded 1 of them; sent 9.4 kB instead of 300 kB", false, []proxy.Exchange{whole, small}},
+		{"1 request, 2.4 kB sent; nothing had to be folded", false, []proxy.Exchange{whole}},
+		{"1 request, not answered", false, []proxy.Exchange{dead}},
+		{"2 requests, 1 of them not answered, 4.8 kB sent; nothing had to be folded", false, []proxy.Exchange{dead, whole}},
+		{"1 request, sent unchanged; pleat would have folded once and sent 60k tokens", true, []proxy.Exchange{epoch}},
+		{"1 request, sent unchanged; pleat would have stored 1 result at once", true, []proxy.Exchange{spilled}},
+	} {
+		sum := newTally()
+		sum.observed = c.observed
+		for _, r := range c.list {
+			sum.add(r)
+		}
+		if got := sum.closing(); !strings.HasPrefix(got, c.want) {
+			t.Errorf("wrap ends with %q, want %q", got, c.want)
+		}
+		w := httptest.NewRecorder()
+		sum.metrics.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if got := w.Body.String(); c.observed && (strings.Contains(got, `folded="true"`) ||
+			!strings.Contains(got, "pleat_epochs_total 0")) {
+			t.Errorf("the metrics of a proxy that observes:\n%s", got)
+		}
+	}
+	for want, tally := range map[string]proxy.Tally{
+		"2 requests · stored 1 result at once · sent 7.0 kB instead of 300 kB · $0.01 instead of $0.35": {
+			Requests: 2, Folded: 1, Stored: 1, BytesIn: 300_000, BytesOut: 7000, USD: 0.01, Without: 0.35,
+		},
+		"6 requests · folded 5 of them · sent 405 kB instead of 900 kB": {
+			Requests: 6, Folded: 5, BytesIn: 900_000, BytesOut: 405_000,
+		},
+		"1 request · nothing folded · sent 2.4 kB · $0.19 with the recall tools instead of $0.17": {
+			Requests: 1, BytesIn: 2000, BytesOut: 2400, USD: 0.19, Without: 0.17,
+		},
+		"1 request · nothing folded · sent 2.4 kB · $0.19": {Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19},
+	} {
+		if got := strings.Join(billed(tally, ""), " · "); got != want {
+			t.Errorf("the status says %q, want %q", got, want)
+		}
 	}
 }

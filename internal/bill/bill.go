@@ -30,7 +30,9 @@ import (
 type Tally struct {
 	Requests int   `json:"requests"` // of clients
 	Sent     int   `json:"upstream_requests"`
-	Passed   int   `json:"passed_on"` // requests that were not understood
+	Passed   int   `json:"passed_on"`       // requests that were not understood
+	Folded   int   `json:"folded_requests"` // went out with folds
+	Stored   int   `json:"results_stored"`  // at once, because they were too large to show
 	Epochs   int   `json:"epochs"`
 	Hidden   int   `json:"hidden_rounds"`
 	Retried  int   `json:"retried"`
@@ -51,6 +53,8 @@ func (t *Tally) add(o Tally) {
 	t.Requests += o.Requests
 	t.Sent += o.Sent
 	t.Passed += o.Passed
+	t.Folded += o.Folded
+	t.Stored += o.Stored
 	t.Epochs += o.Epochs
 	t.Hidden += o.Hidden
 	t.Retried += o.Retried
