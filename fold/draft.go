@@ -2,7 +2,9 @@ package fold
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -107,9 +109,17 @@ func (d *Draft) Allow(what Unseen) (end func()) {
 
 // FoldBlock replaces a block by a stub, if that makes the view smaller, and returns the fold,
 // else nil. Blocks that may not be folded stay: thinking, images outside of results, what
-// pleat does not know, and results that no model has seen; see [Draft.Allow].
+// pleat does not know, the system prompt but for what a program put there, and results that no
+// model has seen; see [Draft.Allow]. The stub of a call is its new input, a JSON object.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) *Fold {
+	if !d.has(ref) {
+		return nil
+	}
 	bf := d.facts.Block(ref)
+	prompt := ref.Message < d.facts.Prompt() && d.facts[ref.Message].Origin != transcript.OriginInjected
+	if prompt || bf.Kind == transcript.KindToolCall && !isObject(stub) {
+		return nil
+	}
 	before := int(bf.Tokens)
 	if old := d.lay.In.Block(ref); old != nil {
 		before = old.After
@@ -127,6 +137,16 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	d.lay.In.Replace(f)
 	d.total += f.After - before
 	return f
+}
+
+// has reports whether there is such a block.
+func (d *Draft) has(ref transcript.BlockRef) bool {
+	return 0 <= ref.Message && ref.Message < d.len() &&
+		0 <= ref.Block && ref.Block < len(d.facts[ref.Message].Blocks)
+}
+
+func isObject(text string) bool {
+	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
 // Span describes messages start ≤ i < end for folding: their handle, and how large they are.
@@ -157,11 +177,12 @@ func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
 	return &f, nil
 }
 
-// FoldSpan replaces whole messages, if that makes the view smaller. Folds inside the stretch
-// end with it. Both ends must be safe; see [Draft.Fit] and [Draft.Back]. It does nothing if the
-// view would be illegal for it, or would lack a result that no model has seen. Whether people's
-// words, fixed blocks and results in Keep may go with their messages is for the lever to say.
-func (d *Draft) FoldSpan(f *Fold) bool { return d.foldSpan(f, false) }
+// FoldSpan replaces whole messages, described by [Draft.Span], if that makes the view smaller,
+// and reports whether it did. Folds inside the stretch end with it. It does nothing if the stretch
+// cuts a round or has the system prompt in it, see [Draft.Back] and [Draft.Fit], if the view would
+// be illegal for it, or would lack a result that no model has seen. Whether people's words, fixed
+// blocks and results in Keep may go with their messages is for the lever to say.
+func (d *Draft) FoldSpan(f *Fold) bool { return f != nil && f.Handle != "" && d.foldSpan(f, false) }
 
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
 // than they do, up to the goal.
@@ -195,7 +216,8 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 
 // mayFold reports whether a stretch may be folded, whatever that saves.
 func (d *Draft) mayFold(start, end int, stub bool) bool {
-	return !d.o.NoSpans && d.lay.In.apart(start, end) && d.joins(start, end, stub) &&
+	return !d.o.NoSpans && d.facts.Prompt() <= start && start < end && end <= d.len() &&
+		d.safe[start] && d.safe[end] && d.lay.In.apart(start, end) && d.joins(start, end, stub) &&
 		(d.unseen || !d.hidesUnseen(start, end))
 }
 

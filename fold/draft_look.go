@@ -133,13 +133,14 @@ func (d *Draft) Back(i int) int {
 }
 
 // Fit moves the ends of a stretch to where it can be folded: the start back to that of a
-// folded stretch that it would cut, the end back to where what comes before the stretch and
-// after it may be neighbours. If nothing is left, start and end are equal.
+// round or a folded stretch that it would cut, but not into the system prompt, the end back to
+// where what comes before the stretch and after it may be neighbours. If nothing is left, start and end are equal.
 func (d *Draft) Fit(start, end int) (int, int) {
 	in := &d.lay.In
 	if k := in.reaching(start); k < len(in.spans) && in.spans[k].Start < start {
 		start = in.spans[k].Start
 	}
+	start, end = max(d.Back(start), d.facts.Prompt()), d.Back(end)
 	for end > start && !d.joins(start, end, true) {
 		end = d.Back(end - 1)
 	}

@@ -1,0 +1,63 @@
+package fold_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// greedy is a lever that tries what no lever may do.
+type greedy struct {
+	t *testing.T
+}
+
+func (greedy) Name() string { return "greedy" }
+
+func (g greedy) Pull(ctx context.Context, d *fold.Draft) error {
+	for i, m := range d.Facts() {
+		for b, f := range m.Blocks {
+			ref := transcript.BlockRef{Message: i, Block: b}
+			switch {
+			case i < d.Marks().Prompt:
+				if d.FoldBlock(ref, g, "long", "[cut]") != nil {
+					g.t.Errorf("the system prompt is folded")
+				}
+			case f.Kind == transcript.KindToolCall:
+				if d.FoldBlock(ref, g, "long", "[cut]") != nil {
+					g.t.Errorf("the input of the call in message %d is no JSON", i)
+				}
+			}
+		}
+	}
+	for _, ref := range []transcript.BlockRef{{Message: -1}, {Message: d.Marks().End}, {Message: 1, Block: 9}} {
+		if d.FoldBlock(ref, g, "long", "x") != nil {
+			g.t.Errorf("%v is folded, which is not there", ref)
+		}
+	}
+	if d.FoldSpan(nil) || d.FoldSpan(&fold.Fold{Start: 2, End: 6, Stub: "[gone]"}) {
+		g.t.Error("a stretch is folded without a handle")
+	}
+	for start := range 5 {
+		f, err := d.Span(ctx, start, 10, g, "old")
+		if err != nil {
+			return err
+		}
+		f.Stub = "[gone]"
+		if whole := start >= d.Marks().Prompt && d.Back(start) == start; d.Clone().FoldSpan(f) != whole {
+			g.t.Errorf("messages %d to 9: folded is not %t", start, whole)
+		}
+		if s, e := d.Fit(start, 10); s < d.Marks().Prompt || d.Back(s) != s || e > 10 {
+			g.t.Errorf("messages %d to 9 are fitted to %d and %d", start, s, e)
+		}
+	}
+	return nil
+}
+
+// TestLeversMayNot: what no lever may do, a draft does not do.
+func TestLeversMayNot(t *testing.T) {
+	prompt := transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours."))
+	pleattest.Plan(t, 4_000, append([]transcript.Message{prompt}, pleattest.Reading(20, 60)...), greedy{t})
+}
