@@ -47,7 +47,8 @@ type digestData struct {
 
 type usageData struct {
 	Usage     model.Usage `json:"usage"`
-	Estimated int         `json:"estimated"` // our count of the same prompt
+	Model     string      `json:"model,omitempty"` // that the prompt was for: another has other limits
+	Estimated int         `json:"estimated"`       // our count of the same prompt
 	USD       float64     `json:"usd,omitempty"`
 	Limit     int         `json:"limit,omitempty"`   // the prompt was refused: the most that the provider takes
 	Refused   int         `json:"refused,omitempty"` // this much was refused, and Limit is a guess: the provider gave none

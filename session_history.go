@@ -94,10 +94,10 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	n, heads := s.st.Len(), s.st.Facts().Prompt()
 	switch {
-	case n == 0:
-		return meeting{rest: h.msgs}, nil
 	case len(h.msgs) == 0 || h.heads == len(h.msgs) && n > heads:
 		return meeting{}, errors.New("the history is empty, system messages aside: hand over all that was said")
+	case n == 0:
+		return meeting{rest: h.msgs}, nil
 	case n == heads:
 		return h.from(h.heads, n), nil
 	}

@@ -87,12 +87,16 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	s.mu.Lock()
 	o := s.o
 	s.mu.Unlock()
+	shared, copied := m.said, true
 	for try := range mostForks {
 		key := s.key
 		key.Session = h.forkName(key.Session, min(m.history+1, len(h.msgs)), try)
-		err := Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
-		if err != nil && !errors.Is(err, store.ErrConflict) { // else the fork is there already
-			return nil, err
+		var made error
+		if copied {
+			made = Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
+		}
+		if made != nil && !errors.Is(made, store.ErrConflict) { // else the fork is there already
+			return nil, made
 		}
 		fork, err := OpenSession(ctx, s.store, key, &o)
 		if err != nil {
@@ -107,9 +111,15 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 		if !then.parts() || then.history > m.history {
 			next, err := fork.sync(ctx, h)
 			if err == nil && next == fork {
-				fork.tell(ctx, Event{Kind: EventFork, From: s.key, Shared: m.said})
+				fork.tell(ctx, Event{Kind: EventFork, From: s.key, Shared: shared})
 			}
 			return next, err
+		}
+		if err := fork.Close(); err != nil {
+			return nil, err
+		}
+		if made == nil { // a copy does not go on either, as where calls have other ids: nothing is shared
+			shared, copied = 0, false
 		}
 	}
 	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.said, mostForks)

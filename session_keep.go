@@ -121,6 +121,7 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 }
 
 func (s *Session) writeUsage(ctx context.Context, d usageData) error {
+	d.Model = s.o.Model.ID
 	data, err := json.Marshal(d)
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)

@@ -14,7 +14,7 @@ import (
 
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget for good: later views stay below the size it takes. If it gives no numbers, or those
+// budget for good: later views for the same model stay below the size it takes. If it gives no numbers, or those
 // of a refusal before, which are not of this view, that size is taken to be two thirds of what
 // it refused, but never less than it has taken before or said that it takes, until it takes
 // more. For that guess no result is folded that no model has seen, unless the view is nearly as
@@ -102,10 +102,14 @@ func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limi
 	return limit, true, err
 }
 
-// learnFrom takes in what the provider reported of a prompt.
+// learnFrom takes in what the provider reported of a prompt. What it said of a prompt for another
+// model holds for that one only.
 func (s *Session) learnFrom(d usageData) {
-	plausible := s.cal.Observe(d.Estimated, d.Usage.Prompt())
 	s.usd += d.USD
+	if d.Model != s.o.Model.ID {
+		return
+	}
+	plausible := s.cal.Observe(d.Estimated, d.Usage.Prompt())
 	switch {
 	case d.Limit > 0:
 		s.cap, s.refusedAt = d.Limit, d.Refused

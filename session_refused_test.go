@@ -79,3 +79,21 @@ func TestCannotFitSaysWhy(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedByAnotherModel: what one model's provider takes says nothing of another model.
+func TestRefusedByAnotherModel(t *testing.T) {
+	mem := store.NewMemory()
+	small := open(t, mem, &pleat.Options{Model: model.Model{ID: "small", Window: 8_000}})
+	work(t, small, 0, 6, 4_000)
+	view(t, small)
+	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 5_200, Limit: 4_096}
+	if _, err := small.Refused(t.Context(), refusal); err != nil {
+		t.Fatal(err)
+	}
+	if l := open(t, mem, &pleat.Options{Model: model.Model{ID: "small", Window: 8_000}}).Snapshot().Limits; l.Max != 4_096 {
+		t.Errorf("the small one may take %d", l.Max)
+	}
+	if l := open(t, mem, &pleat.Options{Model: model.Model{ID: "big", Window: 200_000}}).Snapshot().Limits; l.Window != 200_000 {
+		t.Errorf("the large one may take %d", l.Max)
+	}
+}

@@ -2,6 +2,7 @@ package pleat_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -120,7 +121,46 @@ func TestSyncNothing(t *testing.T) {
 		}
 	}
 	fresh := open(t, store.NewMemory(), nil)
-	if _, err := fresh.Sync(t.Context(), []pleat.Message{{}}); err == nil || fresh.Len() > 0 {
-		t.Errorf("a message without a role begins a session: %v", err)
+	for _, history := range [][]pleat.Message{nil, {{}}} {
+		if _, err := fresh.Sync(t.Context(), history); err == nil || fresh.Len() > 0 {
+			t.Errorf("%d messages that say nothing begin a session: %v", len(history), err)
+		}
+	}
+}
+
+// TestSyncRenamedAndEdited: where calls have other ids and a result was edited behind folds, no
+// copy of the session goes on as the history does. The history gets a session of its own, at once.
+func TestSyncRenamedAndEdited(t *testing.T) {
+	history := func(ids, newest string) []pleat.Message {
+		list := []pleat.Message{pleat.User("Find the bug")}
+		for i := range 4 {
+			id, text := fmt.Sprint(ids, i), strings.Repeat(fmt.Sprintln("content", i), 400)
+			if i == 3 {
+				text += newest
+			}
+			call := pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d"}`, i))
+			list = append(list, pleat.Assistant(call), pleat.Results(pleat.Result(id, text)))
+		}
+		return append(list, pleat.Assistant(pleat.Say("done")), pleat.User("and now?"))
+	}
+	mem := store.NewMemory()
+	s := open(t, mem, &pleat.Options{Budget: fold.Budget{Window: 6000}})
+	s, err := s.Sync(t.Context(), history("", "")[:9])
+	if err != nil {
+		t.Fatal(err)
+	}
+	view(t, s) // folds
+	for range 2 {
+		own, err := s.Sync(t.Context(), history("x", "edited"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if own.Len() != 11 || len(own.Violations()) > 0 {
+			t.Errorf("%s has %d messages, %v", own.Key(), own.Len(), own.Violations())
+		}
+		longer, err := own.Sync(t.Context(), append(history("x", "edited"), pleat.Assistant(pleat.Say("here"))))
+		if err != nil || longer != own {
+			t.Errorf("a longer history is in %s, %v", longer.Key(), err)
+		}
 	}
 }
