@@ -178,7 +178,7 @@ func (s *Session) undo(ctx context.Context, most int) error {
 	if !ok {
 		return fmt.Errorf("undo: no epoch is in force: %w", store.ErrNotFound)
 	}
-	d.DropThinking = s.o.Model.Thinking.Bound
+	d.DropThinking, d.Window = s.o.Model.Thinking.Bound, s.o.Budget.Window
 	in, err := s.st.SetOf(d.InForce, d.Bare)
 	if err != nil {
 		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
@@ -238,6 +238,7 @@ type Epoch struct {
 	Undo     bool         `json:"undo,omitempty"`    // it was taken back here
 	Focus    string       `json:"focus,omitempty"`   // what whoever asked cared for most
 	Folds    int          `json:"folds"`             // new ones
+	Window   int          `json:"window,omitempty"`  // of the budget in force; 0: not known
 	Before   int          `json:"tokens_before"`     // of the view before
 	After    int          `json:"tokens_after"`      // of the view after
 	Warning  string       `json:"warning,omitempty"` // empty: all went well
@@ -260,7 +261,7 @@ func (s *Session) report() Report {
 	}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{
-			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Before, d.After, d.Warning, d.Kept,
+			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window, d.Before, d.After, d.Warning, d.Kept,
 		})
 		r.Cache = d.Cache
 	}

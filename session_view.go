@@ -466,7 +466,7 @@ func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
 	}
 	data, err := json.Marshal(epoch.Data{
 		Epoch: p.Epoch, Messages: s.st.Len(), Trigger: p.Trigger, Focus: p.Focus,
-		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare,
+		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare, Window: s.o.Budget.Window,
 		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning, Kept: p.Kept,
 	})
 	if err != nil {

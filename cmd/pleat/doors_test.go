@@ -208,6 +208,7 @@ func (d doors) folded(path string) {
 	if got := d.number(d.page("/dash/session?s="+copied), `at message.*?data-l="after">([0-9,]+)<`); got != after {
 		d.Errorf("the page of %s says %d tokens, compact %d", copied, got, after)
 	}
+	d.again(path, copied)
 	for _, name := range append(more, copied) {
 		tokens := d.number(d.run("show", name, "--json"), `"all": (\d+),\s+"model"`)
 		if got := d.number(d.run("compact", name, "--dry-run", "--json"), `"before": (\d+)`); got != tokens {
@@ -222,6 +223,22 @@ func (d doors) folded(path string) {
 		hit := regexp.MustCompile(`pleat (unfold \S+ --in \S+)`).FindStringSubmatch(d.run("search", "limit", "--in", name))
 		if hit == nil || d.run(strings.Fields(hit[1])...) == "" {
 			d.Errorf("%s: search names no command that shows a hit: %q", name, hit)
+		}
+	}
+}
+
+// again folds a session that was folded before to a larger budget: its page goes by that one.
+func (d doors) again(path, copied string) {
+	d.run("compact", path, "--budget", "9000", "-o", filepath.Join(d.home, "out"))
+	page := d.page("/dash/session?s=" + copied)
+	for _, want := range []string{" <small>of 9.0k tokens", "window (9.0k)", "rewritten 2 times", "<td>asked for</td>"} {
+		if !strings.Contains(page, want) {
+			d.Errorf("the page of %s has no %q after a second compact", copied, want)
+		}
+	}
+	for _, no := range []string{"undone", "nearly full"} {
+		if strings.Contains(page, no) {
+			d.Errorf("the page of %s says %q after a second compact", copied, no)
 		}
 	}
 }

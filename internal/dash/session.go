@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -119,8 +120,9 @@ type size struct {
 
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	rep, own := library.Report(s), s.Report()
-	if f.Item.Of != "" { // it is folded once
-		rep.Snapshot.Limits.Red, own.Snapshot.Limits.Red = 0, 0
+	if f.Item.Of != "" {
+		asCompacted(&rep)
+		asCompacted(&own)
 	}
 	parts := rep.Snapshot.Parts
 	parts.System, parts.Tools = max(headOf(s, own), parts.System+parts.Tools), 0
@@ -167,6 +169,19 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	p.Folds, p.Pager = foldRows(folds, s), pg
 	f.Title, f.Body = "Session", p
 	return nil
+}
+
+// asCompacted changes the report of what pleat compact made. Each time it was asked for, all was
+// undone first and folded once, to the budget of that time.
+func asCompacted(rep *pleat.Report) {
+	lim := &rep.Snapshot.Limits
+	if lim.Red = 0; len(rep.Epochs) > 0 {
+		lim.Window = cmp.Or(rep.Epochs[len(rep.Epochs)-1].Window, lim.Window)
+	}
+	rep.Epochs = slices.DeleteFunc(rep.Epochs, func(e pleat.Epoch) bool { return e.Undo })
+	for i := range rep.Epochs {
+		rep.Epochs[i].Trigger = fold.TriggerAsked
+	}
 }
 
 // own is the window of the agent that left the session's file, if pleat did not fold it.

@@ -21,6 +21,7 @@ type Data struct {
 	InForce      []int          `json:"in_force"`        // numbers of all folds in force from now on
 	Bare         int            `json:"bare,omitempty"`
 	DropThinking bool           `json:"drop_thinking,omitempty"`
+	Window       int            `json:"window,omitempty"` // of the budget; 0: not known
 	Before       int            `json:"tokens_before"`
 	After        int            `json:"tokens_after"`
 	Cache        fold.CacheCost `json:"cache"`
