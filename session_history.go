@@ -14,7 +14,8 @@ import (
 // Sync takes in the history of a program that hands over the whole of it at each call, and so
 // has no use for [Session.Append]. It appends what is new and returns the session to go on
 // with, also beside an error. That is s itself, unless the history goes another way than s,
-// because something was edited or taken back: then it is a fork of s that begins where they
+// because something was edited or taken back, or old results cleared, which is for the session to
+// do: then it is a fork of s that begins where they
 // part, under a name that follows from the history, and what s does in the background ends as
 // with [Session.Close]. An [EventFork] says so; [Session.Answer] is to be asked of the session
 // that was returned.

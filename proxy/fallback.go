@@ -140,7 +140,7 @@ func (x *exchange) tooLong(err error) []byte {
 // reason says what went wrong without naming sessions, which clients need not know.
 func reason(err error) string {
 	switch {
-	case errors.Is(err, transcript.ErrIllegal):
+	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
 		return "no legal view was found"
 	case errors.Is(err, store.ErrConflict):
 		return "too many writers"
