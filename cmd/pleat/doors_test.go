@@ -164,6 +164,10 @@ func (d doors) file(path string, tokens int, usd float64) {
 	if strings.Contains(page, "as the provider reported it") != strings.Contains(page, "are not among the messages") {
 		d.Errorf("%s: the page does not say what is in a request beside the messages: %s", path, page)
 	}
+	alone := strings.Count(page, "hole session, its messages alone<") == 2 // in the legend and above the table
+	if alone != strings.Contains(page, "as the provider reported it") {
+		d.Errorf("%s: the chart has a line of whole requests and one of messages alone, and does not say so", path)
+	}
 	if want := "Spent, by the price list</dt><dd>" + term.Cents(usd); usd > 0 && !strings.Contains(page, want) {
 		d.Errorf("%s: the page of the session has no %q", path, want)
 	}

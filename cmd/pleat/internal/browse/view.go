@@ -24,6 +24,7 @@ type browseView struct {
 	seen          bool    // what stands for it
 	typing        bool    // what to find
 	sought        string  // what to find
+	found         string  // what there is to say of it until the next key
 }
 
 // keys is what ? shows.
@@ -50,6 +51,7 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		v.page.SetHeight(max(v.height-2, 1))
 		v.read()
 	case tea.KeyPressMsg:
+		v.found = ""
 		switch name := msg.String(); {
 		case v.typing:
 			v.ask(msg)
@@ -144,6 +146,9 @@ func (v *browseView) ask(key tea.KeyPressMsg) {
 // find goes to the next line that has what is sought, forwards or backwards, from the end on
 // from the other end. It opens the turn that the line is in.
 func (v *browseView) find(step int) {
+	if v.sought == "" {
+		return
+	}
 	here := v.rows()[v.at]
 	var all []*branch
 	turn := make(map[*branch]*branch)
@@ -153,19 +158,27 @@ func (v *browseView) find(step int) {
 			turn[kid] = t
 		}
 	}
-	at, sought := slices.Index(all, here), strings.ToLower(v.sought)
+	from, sought := slices.Index(all, here), strings.ToLower(v.sought)
+	at := from
 	for range all {
 		at = (at + step + len(all)) % len(all)
 		x := all[at]
-		if sought == "" || !strings.Contains(strings.ToLower(x.what+"\n"+x.text), sought) {
+		if !strings.Contains(strings.ToLower(x.what+"\n"+x.text), sought) {
 			continue
 		}
 		if t := turn[x]; t != nil {
 			t.open = true
 		}
 		v.at = slices.Index(v.rows(), x)
+		switch {
+		case at == from:
+			v.found = "found nowhere else: " + v.sought
+		case (at < from) == (step > 0):
+			v.found = "no more that way, on from the other end: " + v.sought
+		}
 		return
 	}
+	v.found = "not found: " + v.sought
 }
 
 func (v *browseView) read() {
@@ -185,6 +198,8 @@ func (v *browseView) View() tea.View {
 	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  / find  ? keys", ""
 	if v.typing {
 		foot = "/" + v.sought
+	} else if v.found != "" {
+		foot = spaced(v.found)
 	}
 	if v.reading != nil {
 		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()

@@ -63,7 +63,14 @@ func TestBrowse(t *testing.T) {
 	shows("[folded]", true)
 	press("q", "n", "?")
 	shows("Keys", true)
-	press("q")
+	press("q", "/", "z", "q", "enter")
+	shows("not found: zq", true)
+	press("home")
+	shows("not found", false)
+	press("/", "s", "e", "c", "o", "n", "d", "enter", "n")
+	shows("found nowhere else: second", true)
+	press("/", "w", "o", "r", "d", "s", "enter")
+	shows("on from the other end", true)
 	if cmd := press("q"); cmd == nil {
 		t.Error("q does not end it")
 	}
