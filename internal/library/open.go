@@ -177,9 +177,10 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, err
 	}
-	// A conversation that was rewound goes on in a fork.
-	if s, err = s.Sync(ctx, b.messages[:min(len(b.messages), s.Len())]); err != nil {
-		return mark{}, err
+	if s.Len() > 0 { // a conversation that was rewound goes on in a fork
+		if s, err = s.Sync(ctx, b.messages[:min(len(b.messages), s.Len())]); err != nil {
+			return mark{}, err
+		}
 	}
 	for more := range slices.Chunk(b.messages[s.Len():], appendedAtOnce) {
 		if err := s.Append(ctx, more...); err != nil {
