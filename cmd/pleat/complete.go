@@ -75,10 +75,7 @@ func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 	}
 	defer st.Close()
 	list, _ := library.Conversations(c.Context(), st, f.Tenant)
-	for _, s := range list {
-		names = append(names, stores.NameOf(s.Key))
-	}
-	return names
+	return stores.Names(list)
 }
 
 func manCommand(p *term.Console) *cobra.Command {

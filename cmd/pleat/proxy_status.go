@@ -99,16 +99,23 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) er
 	return p.Output(f.asJSON, s)
 }
 
-// entitle finds how sessions begin, if their store can be read from here. The proxy does not
-// tell: its clients may see the status, and not what others said.
+// entitle names sessions, and finds how they begin if their store can be read from here. The proxy
+// does not tell: its clients may see the status, and not what others said.
 func (f *proxyFlags) entitle(ctx context.Context, p *term.Console, list []proxySessionJSON) {
+	var all []store.SessionInfo
 	st, _, err := stores.OpenAs(ctx, p, f.store, stores.ReadOnly)
-	if err != nil {
-		return
+	if err == nil {
+		defer st.Close()
+		all, _ = library.Conversations(ctx, st, "") // those in the list will do
 	}
-	defer st.Close()
+	for _, j := range list {
+		all = append(all, store.SessionInfo{Key: j.key()})
+	}
+	names := library.NamesOf(all)
 	for i, j := range list {
-		list[i].title, _ = library.Begins(ctx, st, store.SessionKey{Tenant: j.Tenant, Session: j.Session})
+		if list[i].name = names.Short(j.key()); err == nil {
+			list[i].title, _ = library.Begins(ctx, st, j.key())
+		}
 	}
 }
 
@@ -126,7 +133,7 @@ func (s proxyStatus) Print(p *term.Page) {
 			continue
 		}
 		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(j.title), "(no title)"), p.Width)))
-		about := []string{j.Session[:min(len(j.Session), 24)], j.Model} // the beginning of a name will do
+		about := []string{j.name, j.Model}
 		if j.Messages > 0 {
 			about = append(about, fmt.Sprintf("%.0f%% of the window, %s", j.Snapshot.Utilization*100, j.Snapshot.State))
 		}
@@ -334,6 +341,11 @@ type proxySessionJSON struct {
 	Snapshot fold.Snapshot `json:"snapshot"`
 
 	title string // how it begins
+	name  string // that means no other session
+}
+
+func (j proxySessionJSON) key() store.SessionKey {
+	return store.SessionKey{Tenant: j.Tenant, Session: j.Session}
 }
 
 func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {

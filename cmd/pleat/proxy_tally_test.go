@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -18,6 +19,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstream"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // The status of a proxy that was started again is the same as before.
@@ -110,6 +112,61 @@ func TestStatusObserving(t *testing.T) {
 		if got := strings.Join(strings.Fields(b.String()), " "); err != nil || !strings.Contains(got, want) {
 			t.Errorf("%v, no %q in %s", err, want, got)
 		}
+	}
+}
+
+// The status names sessions as "pleat show" takes them: no longer than it has to, and with the tenant
+// where another has a session of that name.
+func TestStatusNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := proxyStatus{Format: "pleat/proxy-status/1"}
+	long := "a-name-that-is-longer-than-a-line-has-room"
+	want := []string{"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too"}
+	for i, key := range []store.SessionKey{
+		{Tenant: "key-a", Session: "twice"},
+		{Tenant: "key-b", Session: "twice"},
+		{Tenant: "key-b", Session: long},
+		{Tenant: "key-b", Session: long + "-1"},
+		{Session: long + "-2"},
+		{Tenant: "key-a", Session: "another-name-that-is-too-long"},
+		{Tenant: "key-c", Session: long}, // not in the status
+	} {
+		s, failed := pleat.OpenSession(t.Context(), st, key, nil)
+		if failed == nil {
+			failed = s.Append(t.Context(), transcript.User("Set the limit."))
+		}
+		if err = errors.Join(err, failed); i < len(want) {
+			status.Sessions = append(status.Sessions, proxySessionJSON{
+				BillRow: proxy.BillRow{Tenant: key.Tenant, Session: key.Session, Model: "opus"},
+			})
+		}
+	}
+	if err = errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(w).Encode(status)
+	}))
+	defer server.Close()
+	out, stderr, code := cli(t, path, "status", "--listen", server.Listener.Addr().String())
+	if code != 0 {
+		t.Fatalf("exit %d: %s", code, stderr)
+	}
+	for i, name := range want {
+		if !strings.Contains(out, "\n  "+name+" · opus ·") {
+			t.Errorf("%s is not in the status:\n%s", name, out)
+		}
+		shown, stderr, _ := cli(t, path, "show", "--json", name)
+		if key := status.Sessions[i].key(); !strings.Contains(shown, `"file": "`+key.String()+`"`) {
+			t.Errorf("show %s: %s%s", name, shown, stderr)
+		}
+	}
+	if out, _, _ = cli(t, path+"-none", "status", "--listen", server.Listener.Addr().String()); !strings.Contains(out, want[0]) {
+		t.Errorf("without the store:\n%s", out)
 	}
 }
 

@@ -118,6 +118,7 @@ type searchJSON struct {
 }
 
 type foundJSON struct {
+	Tenant  string             `json:"tenant,omitempty"`
 	Session string             `json:"session,omitempty"` // in the store
 	File    string             `json:"file,omitempty"`
 	Title   string             `json:"title,omitempty"`
@@ -125,6 +126,8 @@ type foundJSON struct {
 	Last    time.Time          `json:"last,omitzero"` // when it was written to
 	Hits    []recall.SearchHit `json:"hits"`
 	More    bool               `json:"more,omitempty"` // it has more than were asked for
+
+	name string // that means no other; "": it is in a file that is not listed
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
@@ -170,7 +173,9 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 			info = full
 		}
 		if s, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
-			found := foundJSON{Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Modified}
+			found := foundJSON{
+				Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Modified, name: info.ID,
+			}
 			if err := j.inSession(ctx, s, found); err != nil {
 				return err
 			}
@@ -228,9 +233,14 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		return err
 	}
 	defer st.Close()
-	list, err := library.Conversations(ctx, st, flags.Tenant)
-	if name != "" && err == nil {
+	all, err := library.Conversations(ctx, st, "")
+	names, list := library.NamesOf(all), all
+	switch {
+	case err != nil:
+	case name != "":
 		list, err = stores.Choose(ctx, st, flags, name)
+	case flags.Tenant != "":
+		list, err = library.Conversations(ctx, st, flags.Tenant)
 	}
 	if err != nil {
 		return err
@@ -243,10 +253,12 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		s, err := stores.Reopen(ctx, st, info.Key)
 		if err == nil {
 			title := library.Described(ctx, st, info).Title
-			err = j.inSession(ctx, s, foundJSON{Session: info.Key.Session, Title: title, Last: info.Last})
+			err = j.inSession(ctx, s, foundJSON{
+				Tenant: info.Key.Tenant, Session: info.Key.Session, Title: title, Last: info.Last, name: names.Of(info.Key),
+			})
 		}
 		if err != nil {
-			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key.Session, err))
+			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key, err))
 		}
 	}
 	var without []store.SessionInfo // they have none of the words
@@ -316,9 +328,9 @@ func (j *searchJSON) Print(p *term.Page) {
 			p.Hang("", more+" found; --in NAME or --session NAME looks into one")
 			return
 		}
-		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.Session, term.FileName(f.File)), p.Width)))
-		if f.Session != "" {
-			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"), f.Last.Local().Format(time.DateOnly), f.Session)
+		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.name, term.FileName(f.File)), p.Width)))
+		if f.name != "" {
+			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"), f.Last.Local().Format(time.DateOnly), f.name)
 			p.Line("%s", p.Dim(p.ClipMiddle(about, p.Width)))
 		}
 		for _, h := range f.Hits {
@@ -332,7 +344,7 @@ func (j *searchJSON) Print(p *term.Page) {
 func (j *searchJSON) printNext(p *term.Page) {
 	if len(j.Sessions) > 0 {
 		f := j.Sessions[0]
-		next := "all of the first: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.Session, f.File)
+		next := "all of the first: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.name, f.File)
 		if j.store != "" {
 			next += " --store " + term.WithoutPassword(j.store)
 		}

@@ -46,11 +46,17 @@ pleat store list --names`,
 				p.Note("The store has no sessions.\n")
 				return nil
 			}
+			if *names && !*asJSON {
+				for _, name := range stores.Names(list) {
+					p.Printf("%s\n", name)
+				}
+				return nil
+			}
 			all := stores.Describe(ctx, store, list)
 			for i := range all {
 				all[i].Session = stores.NameOf(list[i].Key)
 			}
-			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all, NamesOnly: *names})
+			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all})
 		}))
 	return c
 }
@@ -253,7 +259,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 			if args[0] == stores.NameOf(key) { // and all that was made of the same file
 				key.Session = args[0]
 			}
-			if args[0] != key.Session && args[0] != key.String() {
+			if args[0] != key.Session && args[0] != key.Tenant+"/"+key.Session {
 				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", args[0], store.ErrNotFound, key)
 			}
 			question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),

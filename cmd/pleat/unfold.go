@@ -243,6 +243,8 @@ func askSessions(
 	tell := p.Progress()
 	defer tell.Done()
 	differ := false
+	known := library.NamesOf(list)
+	var names []string
 	for i, info := range list {
 		tell.Share(i, len(list), "looking in sessions")
 		s, err := stores.Reopen(ctx, st, info.Key)
@@ -268,13 +270,12 @@ func askSessions(
 		case u.Hash != found.Hash:
 			differ = true
 		}
-		found.sessions = append(found.sessions, info.Key.Session)
+		found.sessions, names = append(found.sessions, info.Key.Session), append(names, known.Full(info.Key))
 	}
 	switch {
 	case differ:
 		return found, fmt.Errorf("several sessions have different content under the handle %q: %s (choose one with "+
-			"--session)",
-			req.Handle, strings.Join(found.sessions, ", "))
+			"--session)", req.Handle, strings.Join(names, ", "))
 	case len(found.sessions) > 0:
 		return found, nil
 	case broken != nil:

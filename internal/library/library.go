@@ -250,30 +250,6 @@ func (l *Library) Of(name string, log sessionlog.Info) (Info, bool) {
 	return same[0].info(), true
 }
 
-// only returns the only one of a list that has a name or, if none has it, that it may mean.
-func only[T any](list []T, name string, nameOf func(T) string, has, means func(T) bool) (one T, err error) {
-	if !slices.ContainsFunc(list, has) {
-		has = means
-	}
-	var names []string
-	for _, v := range list {
-		if has(v) {
-			one = v
-			names = append(names, nameOf(v))
-		}
-	}
-	const most = 8
-	switch n := len(names); {
-	case n == 0:
-		return one, fmt.Errorf("session %q: %w", name, store.ErrNotFound)
-	case n == 1:
-		return one, nil
-	case n > most:
-		names = append(names[:most], fmt.Sprintf("and %d more", n-most))
-	}
-	return one, fmt.Errorf("several sessions begin with %q: %s", name, strings.Join(names, ", "))
-}
-
 // exact finds a session by its ID without listing all: a file that is there, or what never
 // had one.
 func (l *Library) exact(ctx context.Context, id string) (Info, bool, error) {

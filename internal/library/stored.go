@@ -191,26 +191,6 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 	return list, err
 }
 
-// FindStored finds a session of a store by its name, with or without its tenant's, or by the
-// beginning of that. Only one may be meant: if several tenants have the name, the tenant has to be
-// given.
-func FindStored(ctx context.Context, st Store, tenant, name string) (store.SessionInfo, error) {
-	list, err := Stored(ctx, st, tenant)
-	has := func(i store.SessionInfo) bool { return i.Key.Session == name || i.Key.String() == name }
-	begins := func(i store.SessionInfo) bool {
-		return name != "" && (strings.HasPrefix(i.Key.Session, name) || strings.HasPrefix(i.Key.String(), name))
-	}
-	if err == nil && !slices.ContainsFunc(list, has) { // what belongs to a session is not meant by its name
-		if talks, failed := Conversations(ctx, st, tenant); failed == nil && slices.ContainsFunc(talks, begins) {
-			list = talks
-		}
-	}
-	if err != nil {
-		return store.SessionInfo{}, err
-	}
-	return only(list, name, func(i store.SessionInfo) string { return i.Key.String() }, has, begins)
-}
-
 // Begins returns what the user of a stored session said first, on one line, because names alone
 // say little. It is empty if there is no such message near the beginning.
 func Begins(ctx context.Context, st store.Store, key store.SessionKey) (string, error) {

@@ -96,8 +96,8 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 		if err = f.read(ctx, p, in, flags); err == nil {
 			f.of = listed(p, f)
 		}
-	} else if err = f.readStored(ctx, p, flags.Store); err != nil { // what the store says of it helps nobody
-		err = failed
+	} else if err = f.readStored(ctx, p, flags.Store); err != nil && !errors.Is(err, library.ErrSeveral) {
+		err = failed // what else the store says of it helps nobody
 	}
 	if err != nil {
 		f.Close()

@@ -18,7 +18,7 @@ import (
 // Print implements [term.Result].
 func (d *Copied) Print(p *term.Page) {
 	for _, x := range d.Problems {
-		p.Line("not copied: session %s: %s", Session{Tenant: x.Tenant, Session: x.Session}.title(), x.What)
+		p.Line("not copied: session %s: %s", store.SessionKey{Tenant: x.Tenant, Session: x.Session}, x.What)
 	}
 	ahead := ""
 	if d.Ahead > 0 {

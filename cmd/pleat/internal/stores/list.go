@@ -16,6 +16,16 @@ import (
 // of that, whatever else is made of it later.
 func NameOf(key store.SessionKey) string { return cmp.Or(library.OwnerOf(key), key.Session) }
 
+// Names are the names of sessions that mean no others of the list.
+func Names(list []store.SessionInfo) (names []string) {
+	known := library.NamesOf(list)
+	for _, s := range list {
+		s.Key.Session = NameOf(s.Key)
+		names = append(names, known.Of(s.Key))
+	}
+	return names
+}
+
 // Describe lists sessions with how each begins.
 func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) []Session {
 	out := make([]Session, 0, len(list))
@@ -33,8 +43,6 @@ func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) 
 type List struct {
 	Format   string    `json:"format"`
 	Sessions []Session `json:"sessions"`
-
-	NamesOnly bool `json:"-"` // for people: the names alone
 }
 
 // Session is a session of the store.
@@ -54,25 +62,19 @@ func OfTenant(ctx context.Context, st library.Store, tenant string) ([]store.Ses
 }
 
 // Print implements [term.Result].
-func (j List) Print(p *term.Page) {
-	if !j.NamesOnly {
-		printSessions(p, j.Sessions)
-		return
-	}
-	for _, s := range j.Sessions {
-		p.Line("%s", s.Session)
-	}
-}
-
-// title is the session's name for people.
-func (s Session) title() string {
-	return store.SessionKey{Tenant: s.Tenant, Session: s.Session}.String()
-}
+func (j List) Print(p *term.Page) { printSessions(p, j.Sessions) }
 
 // printSessions prints a table of sessions and its sum. Names are whole, to be copied: on lines
 // of their own where there is no room beside the numbers.
 func printSessions(p *term.Page, list []Session) {
-	name := max(term.Widest(list, Session.title), len("SESSION"))
+	var all []store.SessionInfo
+	key := func(s Session) store.SessionKey { return store.SessionKey{Tenant: s.Tenant, Session: s.Session} }
+	for _, s := range list {
+		all = append(all, store.SessionInfo{Key: key(s)})
+	}
+	names := library.NamesOf(all)
+	title := func(s Session) string { return names.Full(key(s)) }
+	name := max(term.Widest(list, title), len("SESSION"))
 	apart := !p.Whole && name > p.Width-42
 	if apart {
 		name = 0
@@ -89,7 +91,7 @@ func printSessions(p *term.Page, list []Session) {
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
-		row(s.title(), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		row(title(s), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}
