@@ -110,14 +110,15 @@ func (d *Draft) Allow(what Unseen) (end func()) {
 // FoldBlock replaces a block by a stub, if that makes the view smaller, and returns the fold,
 // else nil. Blocks that may not be folded stay: thinking, images outside of results, what
 // pleat does not know, the system prompt but for what a program put there, and results that no
-// model has seen; see [Draft.Allow]. The stub of a call is its new input, a JSON object.
+// model has seen; see [Draft.Allow]. The stub of a call is its new input, a JSON object if that is
+// what it was.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) *Fold {
 	if !d.has(ref) {
 		return nil
 	}
 	bf := d.facts.Block(ref)
 	prompt := ref.Message < d.facts.Prompt() && d.facts[ref.Message].Origin != transcript.OriginInjected
-	if prompt || bf.Kind == transcript.KindToolCall && !isObject(stub) {
+	if prompt || bf.Kind == transcript.KindToolCall && !isObject(stub) && d.takesObject(ref) {
 		return nil
 	}
 	before := int(bf.Tokens)
@@ -143,6 +144,14 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 func (d *Draft) has(ref transcript.BlockRef) bool {
 	return 0 <= ref.Message && ref.Message < d.len() &&
 		0 <= ref.Block && ref.Block < len(d.facts[ref.Message].Blocks)
+}
+
+// takesObject reports whether the input of a call is a JSON object, as with all tools but those
+// that take text. Only a stub that is none makes it read the call.
+func (d *Draft) takesObject(ref transcript.BlockRef) bool {
+	blk, err := d.Source.Block(context.Background(), ref)
+	call, ok := blk.(transcript.ToolCall)
+	return err != nil || !ok || isObject(call.Input.String())
 }
 
 func isObject(text string) bool {

@@ -2,6 +2,7 @@ package fold_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/fold"
@@ -54,6 +55,35 @@ func (g greedy) Pull(ctx context.Context, d *fold.Draft) error {
 		}
 	}
 	return nil
+}
+
+// cutter shortens calls.
+type cutter struct{ folds *int }
+
+func (cutter) Name() string { return "cutter" }
+
+func (c cutter) Pull(_ context.Context, d *fold.Draft) error {
+	for i, m := range d.Facts() {
+		for b, f := range m.Blocks {
+			if f.Kind == transcript.KindToolCall && d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, c, "long", "[cut]") != nil {
+				*c.folds++
+			}
+		}
+	}
+	return nil
+}
+
+// TestTextInput: the input of a tool that takes text is cut as text.
+func TestTextInput(t *testing.T) {
+	folds := 0
+	patch := transcript.Call("p1", "apply_patch", strings.Repeat("+ a line\n", 400))
+	pleattest.Plan(t, 1_000, []transcript.Message{
+		transcript.User("Mend it."), transcript.Assistant(patch),
+		transcript.Results(transcript.Result("p1", "done")), transcript.Assistant(transcript.Say("Done.")), transcript.User("Go on."),
+	}, cutter{&folds})
+	if folds != 1 {
+		t.Errorf("%d folds, want 1", folds)
+	}
 }
 
 // TestLeversMayNot: what no lever may do, a draft does not do.
