@@ -10,11 +10,12 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
 
-// curious recalls three earlier outputs, one after the other, once it has read the last one.
+// curious recalls earlier outputs, one after the other, once it has read the last one.
 type curious struct {
 	script *upstream.Server
 	last   string // what the newest output ends with
 	line   string // a line of it
+	most   int    // recalls
 	asked  int
 	lost   []int // of the rounds, those that lacked that line
 }
@@ -32,7 +33,7 @@ func (c *curious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		c.lost = append(c.lost, c.asked)
 	}
 	content, stop := `{"type":"text","text":"That is all."}`, "end_turn"
-	if c.asked < 3 {
+	if c.asked < c.most {
 		content = fmt.Sprintf(`{"type":"tool_use","id":"toolu_%d","name":"unfold","input":{"handle":"#%d"}}`,
 			c.asked, 2+2*c.asked)
 		stop = "tool_use"
@@ -44,18 +45,24 @@ func (c *curious) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // What the newest request brought stays while its turn is open, whatever is recalled, as long
-// as there is anything else to fold.
+// as there is anything else to fold, also where the client's tools take a third of the window.
 func TestNewestResultStaysInItsTurn(t *testing.T) {
 	for _, pages := range []int{12, 13, 14, 15, 16, 17, 18, 19, 20} {
-		up := &curious{
-			script: upstream.New(upstream.Options{Calls: pages, Bytes: 9_000}),
-			last:   fmt.Sprintf("step-%d-done", pages), line: fmt.Sprintf("step %d line 20 value", pages),
-		}
-		a := newAgent(messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")
-		a.streams = false
-		a.run(t)
-		if up.asked != 4 || len(up.lost) > 0 {
-			t.Errorf("%d pages: %d recalls; the newest page was gone in rounds %v", pages, up.asked, up.lost)
+		for _, long := range []bool{false, true} {
+			up := &curious{
+				script: upstream.New(upstream.Options{Calls: pages, Bytes: 9_000}), most: 3,
+				last: fmt.Sprintf("step-%d-done", pages), line: fmt.Sprintf("step %d line 20 value", pages),
+			}
+			a := newAgent(messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")
+			a.streams = false
+			if long {
+				up.most = 6
+				a.tools = strings.ReplaceAll(a.toolList(), "Run.", strings.Repeat("Run it with care. ", 2_000))
+			}
+			a.run(t)
+			if up.asked != up.most+1 || len(up.lost) > 0 {
+				t.Errorf("%d pages: %d recalls; the newest page was gone in rounds %v", pages, up.asked-1, up.lost)
+			}
 		}
 	}
 }

@@ -9,9 +9,10 @@ import (
 
 // Squeeze makes a view that fits, without a model, whatever it takes. It gives things up
 // in this order: old results, thinking before the user's newest words, length within long
-// blocks, turns before the newest round, restored files, key lines, ledger detail, the same
-// of what only another session has shown, length of results that no model has seen, the
-// newest round's place in the view, the head. It never gives up the newest words of the user.
+// blocks, turns before the newest round, restored files, key lines, ledger detail, what was
+// recalled in a turn that is not over, the same of what else that turn and only another session
+// has shown, length of results that no model has seen, the newest round's place in the view, the
+// head. It never gives up the newest words of the user.
 type Squeeze struct {
 	Restore fold.Restore `json:"restore,omitzero"` // what comes back on its pages; zero: nothing
 }
@@ -60,7 +61,8 @@ func (s Squeeze) Pull(ctx context.Context, d *fold.Draft) error {
 	if d.Goal = d.Most(); !d.Enough() {
 		before := d.Marks().Seen
 		if d.Allow(fold.Answered); d.Marks().Seen > before {
-			if err := q.pull(q.gentle()); err != nil {
+			recalled := func() error { return q.maskRecalled(before) }
+			if err := q.pull(append([]step{recalled}, q.gentle()...)); err != nil {
 				return err
 			}
 		}
@@ -151,11 +153,26 @@ func (q *squeezing) size(r fold.PageRoom) int {
 }
 
 // maskOlder folds the results before the newest round.
-func (q *squeezing) maskOlder() error {
+func (q *squeezing) maskOlder() error { return q.mask(0, q.d.Marks().Newest) }
+
+// maskRecalled folds what was recalled in a turn that began at start and is not over, but for the
+// newest: it can be recalled again, and what the turn began with stays whole.
+func (q *squeezing) maskRecalled(start int) error {
+	at := q.d.Marks()
+	for start < at.Newest && q.d.Facts()[start].Role != transcript.RoleAssistant {
+		start++
+	}
+	return q.mask(start, at.Newest)
+}
+
+// mask folds the results of messages start ≤ i < end.
+func (q *squeezing) mask(start, end int) error {
 	d := q.d
-	newest := d.Marks().Newest
 	for _, ref := range d.Results() {
-		if d.Enough() || ref.Message >= newest {
+		if ref.Message < start {
+			continue
+		}
+		if d.Enough() || ref.Message >= end {
 			return nil
 		}
 		if d.Facts().Block(ref).Fixed || d.Folds().Block(ref) != nil {
