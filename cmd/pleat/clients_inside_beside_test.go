@@ -63,7 +63,7 @@ func TestClientsInsideProxy(t *testing.T) {
 func TestClientsInsideAgent(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
-	r.server = newUpstream(upstream.Options{Calls: 2, Bytes: 24_000, AgentAt: 1, Agent: 10})
+	r.server = newUpstream(upstream.Options{Calls: 2, Bytes: 24_000, AgentAt: 1, Agent: 10, Inside: true})
 	r.done(t, "Work through the steps.")
 	if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {
 		t.Error("there is a page")

@@ -83,7 +83,7 @@ func newInside(t *testing.T, dir, name string, calls int) *inside {
 	if !r.Installed(dir) {
 		t.Skipf("%s is not installed in the folder", name)
 	}
-	o := upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true}
+	o := upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true, Inside: true}
 	if name == "qwen" { // whose model does not know at once what it shall go on with
 		o.PauseAt = 0
 	}

@@ -36,6 +36,7 @@ type Options struct {
 	FailAt      int    // the first request after this step fails once; 0: none does
 	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (within its text), "silent" (then gone)
 	FailsRecall bool   // instead, the first request with the answer to a recall fails
+	Inside      bool   // pages are made in the client: the way back is a command, or a tool it has not shown yet
 	Packed      bool   // replies are compressed with Brotli, whatever the request accepts
 	Thinking    bool   // answers begin with thinking, on the wires that have it
 	Binds       bool   // thinking of the models that bind it is valid only behind what it was made behind
@@ -195,10 +196,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 		unbound, a.signature, wrong = bind(req.body, r.Header)
 		req.violations = append(req.violations, wrong...)
 	}
+	if !s.o.Inside {
+		req.violations = append(req.violations, req.barred()...)
+	}
 	x := Exchange{
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
-		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: slices.Concat(req.violations, req.unseen(), req.barred()),
+		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: slices.Concat(req.violations, req.unseen()),
 		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
