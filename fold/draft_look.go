@@ -126,7 +126,7 @@ func (d *Draft) lastTyped(i int) int {
 
 // Back moves a place back to where a cut leaves every round whole.
 func (d *Draft) Back(i int) int {
-	for i > 0 && !d.safe[i] {
+	for i = min(i, d.len()); i > 0 && !d.safe[i]; {
 		i--
 	}
 	return i
@@ -134,7 +134,8 @@ func (d *Draft) Back(i int) int {
 
 // Fit moves the ends of a stretch to where it can be folded: the start back to that of a
 // round or a folded stretch that it would cut, but not into the system prompt, the end back to
-// where what comes before the stretch and after it may be neighbours. If nothing is left, start and end are equal.
+// where what comes before the stretch and after it may be neighbours. If nothing is left, start
+// and end are equal.
 func (d *Draft) Fit(start, end int) (int, int) {
 	in := &d.lay.In
 	if k := in.reaching(start); k < len(in.spans) && in.spans[k].Start < start {

@@ -41,6 +41,9 @@ func (g greedy) Pull(ctx context.Context, d *fold.Draft) error {
 	if d.FoldSpan(nil) || d.FoldSpan(&fold.Fold{Start: 2, End: 6, Stub: "[gone]"}) {
 		g.t.Error("a stretch is folded without a handle")
 	}
+	if start, end := d.Fit(2, d.Marks().End+5); start != d.Back(2) || end > d.Marks().End {
+		g.t.Errorf("a stretch that goes beyond the end is fitted to %d and %d", start, end)
+	}
 	for start := range 5 {
 		f, err := d.Span(ctx, start, 10, g, "old")
 		if err != nil {

@@ -20,9 +20,9 @@ type Bill = bill.Bill
 // Last request.
 type BillRow = bill.Row
 
-// Tally counts Requests of clients and those Sent, those Folded, results Stored at once, Epochs, Hidden rounds, BytesIn and BytesOut,
-// the tokens Prompt, CacheRead, CacheWrite and Output, and money: USD, and about what it would
-// have been Without folds.
+// Tally counts Requests of clients and those Sent, those Folded, results Stored at once, Epochs,
+// Hidden rounds, BytesIn and BytesOut, the tokens Prompt, CacheRead, CacheWrite and Output, and
+// money: USD, and about what it would have been Without folds.
 type Tally = bill.Tally
 
 // Bill reads from the store what requests used and cost.

@@ -40,7 +40,8 @@ func SaidIn(m transcript.Message, i int) Said {
 	for k, s := range ShapesOf(m) {
 		if kind := m.Blocks().At(k).Kind(); kind != transcript.KindThinking {
 			tool := text.OneLine(s.Name, 80) // as the ledger names it
-			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, at: transcript.BlockRef{Message: i, Block: k}})
+			at := transcript.BlockRef{Message: i, Block: k}
+			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, at: at})
 		}
 	}
 	return out

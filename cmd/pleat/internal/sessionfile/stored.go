@@ -42,7 +42,8 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	about := library.Described(ctx, st, found)
 	f.Name, f.of = found.Key.String(), found.Key.Session
 	f.Info = sessionlog.Info{
-		Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model, Window: about.Budget.Window,
+		Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model,
+		Window: about.Budget.Window,
 	}
 	f.head = about.Head
 	s, err := pleat.OpenSession(ctx, st, found.Key, library.Roughly())
