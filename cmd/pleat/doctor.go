@@ -294,7 +294,7 @@ func (d *doctor) examineAgents(running bool) {
 }
 
 func (d *doctor) examineInside(c client) {
-	if !c.hasInside(d.p) {
+	if !changed(d.p, c.insideRecords()...) {
 		return
 	}
 	again := "pleat setup " + c.name + " --inside, or --undo"

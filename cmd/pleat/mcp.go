@@ -128,7 +128,7 @@ opencode, cursor or vscode. It shows what changes, then asks. The rest of the fi
 it is, byte for byte, and --undo takes the change out again.`,
 		Example: `pleat mcp install claude
 # what to put where, to do it by hand
-pleat mcp install codex --print
+pleat mcp install codex --dry-run
 # take it out again
 pleat mcp install codex --undo`,
 	}

@@ -25,7 +25,7 @@ func setupCommand(p *term.Console) *cobra.Command {
 		Long: `Writes the address of the proxy into the configuration file of AGENT, so that it sends its
 requests through "pleat proxy" from now on. It shows the change first and asks; elsewhere than
 on a terminal --yes is needed. The rest of the file stays as it is, byte for byte. --undo takes
-the change back; without AGENT it takes back all that pleat has changed for any agent.
+the change back; without AGENT all that pleat has changed for any agent.
 
 While the agent is set up this way the proxy must run: "pleat proxy start" runs it now and
 whenever you log in, and setup offers to do that. "pleat wrap AGENT" needs no setup and starts
@@ -38,7 +38,7 @@ whose pleat.toml says inside = false is left alone.`,
 # no proxy: pleat steps in when Claude Code compacts
 pleat setup claude --inside
 # only show what would change
-pleat setup codex --print
+pleat setup codex --dry-run
 # as it was before
 pleat setup claude --undo`,
 	}
@@ -56,8 +56,11 @@ pleat setup claude --undo`,
 			return p.Output(false, agentList{p})
 		}
 		agent, err := findClient(args[0])
-		if err == nil && (*inside || edit.undo && agent.hasInside(p)) {
-			return edit.inside(ctx, p, agent, !*inside)
+		if err == nil && edit.undo {
+			return edit.undoOne(ctx, p, agent, *inside)
+		}
+		if err == nil && *inside {
+			return edit.inside(ctx, p, agent)
 		}
 		base := strings.TrimRight(*address, "/")
 		u, wrong := url.Parse(base)
@@ -71,7 +74,7 @@ pleat setup claude --undo`,
 		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
 			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
 		}
-		if agent, err = agent.settled(p.Getenv); err != nil && !edit.undo {
+		if agent, err = agent.settled(p.Getenv); err != nil {
 			return err
 		}
 		path, keys := agent.path(p.Getenv), agent.pointTo(base)
@@ -81,7 +84,7 @@ pleat setup claude --undo`,
 		}
 		edit.done = agent.title + " sends its requests to " + base + " from now on, and works only while the proxy runs: " +
 			"pleat proxy start" + flags + "\nTo take it back: pleat setup " + agent.name + " --undo"
-		if strings.Contains(flags, "--upstream") && !edit.undo {
+		if strings.Contains(flags, "--upstream") {
 			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
 		}
 		if err := edit.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
@@ -94,7 +97,7 @@ pleat setup claude --undo`,
 
 // offer offers to start the proxy, if there is somebody to ask and none runs.
 func (f *editFlags) offer(ctx context.Context, p *term.Console, base string, args []string) error {
-	if f.undo || f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress {
+	if f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress {
 		return nil
 	}
 	if ours, _, err := askProxy(ctx, base); err == nil && ours {
@@ -119,13 +122,13 @@ func (l agentList) Print(out *term.Page) {
 		if _, err := exec.LookPath(c.name); err == nil {
 			here = "yes"
 		}
-		if undo, err := undoFile(l.p, c.name); err == nil {
-			if _, err := os.Stat(undo); err == nil {
-				setup = "done"
-			}
-		}
-		if c.hasInside(l.p) {
+		switch proxied, inside := changed(l.p, c.name), changed(l.p, c.insideRecords()...); {
+		case proxied && inside:
+			setup = "both"
+		case inside:
 			setup = "inside"
+		case proxied:
+			setup = "proxy"
 		}
 		switch {
 		case c.why != "":

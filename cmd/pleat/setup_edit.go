@@ -25,7 +25,7 @@ type editFlags struct {
 }
 
 func (f *editFlags) declare(fs *pflag.FlagSet) {
-	fs.BoolVar(&f.show, "print", false, "show the change and write nothing")
+	fs.BoolVar(&f.show, "dry-run", false, "show the change and write nothing")
 	fs.BoolVar(&f.yes, "yes", false, "do not ask")
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 }
@@ -106,6 +106,25 @@ func paths(edits []*clientconfig.Edit) string {
 	return strings.Join(list, " and ")
 }
 
+// undoOne takes back one of the two things that can be set up for an agent: the proxy, unless the
+// other is asked for or is the only one. It says what stays.
+func (f *editFlags) undoOne(ctx context.Context, p *term.Console, c client, inside bool) error {
+	proxied, within := changed(p, c.name), changed(p, c.insideRecords()...)
+	records := []string{c.name}
+	if inside || within && !proxied {
+		inside, records = true, c.insideRecords()
+	}
+	err := f.takeBack(ctx, p, records...)
+	switch {
+	case err != nil:
+	case inside && proxied:
+		p.Printf("%s still sends its requests to the proxy: pleat setup %s --undo\n", c.title, c.name)
+	case !inside && within:
+		p.Printf("%s still runs pleat when it compacts: pleat setup %s --inside --undo\n", c.title, c.name)
+	}
+	return err
+}
+
 // takeBack takes changes back, the newest first: each then finds its file as it left it.
 func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...string) error {
 	var undos []string
@@ -170,6 +189,14 @@ func taken(p *term.Console, edit *clientconfig.Edit) error {
 		p.Printf("What pleat had set in %s is taken back.\n", edit.Path)
 	}
 	return nil
+}
+
+// changed reports whether one of these changes was made and can be taken back.
+func changed(p *term.Console, records ...string) bool {
+	return slices.ContainsFunc(records, func(record string) bool {
+		undo, err := undoFile(p, record)
+		return err == nil && !missing(undo)
+	})
 }
 
 // undoRecords are the names of all changes that can be taken back.

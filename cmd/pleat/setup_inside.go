@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
@@ -31,13 +30,6 @@ func (c client) insideRecords() []string {
 	return []string{insideMark + c.name, insideMark + c.name + "-mcp"}
 }
 
-func (c client) hasInside(p *term.Console) bool {
-	return slices.ContainsFunc(c.insideRecords(), func(record string) bool {
-		undo, err := undoFile(p, record)
-		return err == nil && !missing(undo)
-	})
-}
-
 // isInside reports whether an agent is set up to run a program.
 func (c client) isInside(p *term.Console, program string) bool {
 	changes, err := c.insideChanges(p.Getenv, program)
@@ -50,15 +42,8 @@ func (c client) isInside(p *term.Console, program string) bool {
 		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hookName))
 }
 
-// inside puts pleat inside an agent, or takes that back; with all, the address of a proxy too.
-func (f *editFlags) inside(ctx context.Context, p *term.Console, c client, all bool) error {
-	if f.undo {
-		records := c.insideRecords()
-		if all {
-			records = append(records, c.name)
-		}
-		return f.takeBack(ctx, p, records...)
-	}
+// inside puts pleat inside an agent.
+func (f *editFlags) inside(ctx context.Context, p *term.Console, c client) error {
 	program, err := installed()
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -27,7 +28,8 @@ func gcCommand(p *term.Console) *cobra.Command {
 		Short: "delete old sessions from the store: only those you choose",
 		Long: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
 With --yes it deletes them permanently, like "pleat store forget". It chooses only what the
-flags say, and pleat never deletes on its own.`,
+flags say, and pleat never deletes on its own. Sessions that went through the proxy have a
+tenant: they are chosen only with --all-tenants or --tenant.`,
 		Example: `# which sessions were last used before this year?
 pleat store gc --before 2026-01-01
 # delete those that were made from files
@@ -39,8 +41,9 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	g := &gcFlags{Flags: stores.Declare(fs)}
 	fs.StringVar(&g.before, "before", "", "sessions last used before `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
 	fs.StringVar(&g.older, "older-than", "", "sessions last used longer ago than `AGE`: 90d, 12w, 36h")
-	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants of a shared store")
+	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants: also those that went through the proxy")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
+	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")
 	fs.BoolVar(&g.yes, "yes", false, "delete them; else they are only listed")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
@@ -57,15 +60,14 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 			return err
 		}
 		defer st.Close()
-		find := stores.OfTenant
-		if g.all {
-			find = library.Stored
-		}
-		list, err := find(ctx, st, g.Tenant)
+		list, err := library.Stored(ctx, st, g.Tenant)
 		if err != nil {
 			return err
 		}
-		return g.run(ctx, p, st, slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) }))
+		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) })
+		all := len(list)
+		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !g.all && info.Key.Tenant != g.Tenant })
+		return g.run(ctx, p, st, list, all-len(list))
 	})
 	return c
 }
@@ -80,7 +82,7 @@ type gcFlags struct {
 	*stores.Flags
 	before, older, name string
 	all                 bool
-	yes, json           bool
+	dry, yes, json      bool
 }
 
 // choice reports for each session whether the flags choose it.
@@ -90,6 +92,8 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 		return nil, errors.New("no sessions are named: choose them with --before, --older-than or --name")
 	case g.before != "" && g.older != "":
 		return nil, errors.New("--before and --older-than cannot be used together")
+	case g.dry && g.yes:
+		return nil, errors.New("--dry-run and --yes cannot be used together")
 	case g.all && g.Tenant != "":
 		return nil, errors.New("--tenant and --all-tenants cannot be used together")
 	}
@@ -107,7 +111,7 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(cmp.Or(g.name, "*")))
 	name := regexp.MustCompile(`(?s)\A` + pattern + `\z`)
 	return func(info store.SessionInfo) bool {
-		return name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
+		return info.Key.Tenant != bill.Tenant && name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
 	}, nil
 }
 
@@ -123,8 +127,12 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-func (g *gcFlags) run(ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo) error {
+// run lists and deletes. Of other tenants, as many sessions would have been chosen too.
+func (g *gcFlags) run(ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo, others int) error {
 	out := gcJSON{"pleat/gc/1", g.yes, stores.Describe(ctx, store, list)}
+	if others > 0 {
+		p.Note("Left out: %s with a tenant, as those of the proxy (--all-tenants)\n", term.Plural(others, "session"))
+	}
 	if !g.json {
 		if len(list) == 0 {
 			p.Printf("The flags match no session.\n")

@@ -13,7 +13,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// A proxy's bill is in the store and is listed only for who asks for its tenant.
+// A proxy's bill is in the store, is listed only for who asks for its tenant, and is not deleted with
+// sessions.
 func TestListWithoutBill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pleat.db")
 	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
@@ -31,6 +32,10 @@ func TestListWithoutBill(t *testing.T) {
 		if out, stderr, code := cli(t, path, "store", "list", "--names", "--tenant", tenant); code != 0 || out != want {
 			t.Errorf("tenant %q: exit %d: %q %s", tenant, code, out, stderr)
 		}
+	}
+	out, stderr, code := cli(t, path, "store", "gc", "--name", "*", "--all-tenants", "--yes")
+	if code != 0 || !strings.Contains(out, "Deleted 1 session") {
+		t.Errorf("gc: exit %d: %q %s", code, out, stderr)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"os"
+	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -33,15 +34,48 @@ func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name,
 		return done, err
 	}
 	defer i.store.Close()
-	if done, err = i.run(ctx, "importing"); err != nil {
-		err = fmt.Errorf("import session %s: %w", i.key, err)
+	twin, err := i.place(ctx)
+	if err == nil {
+		done, err = i.run(ctx, "importing")
 	}
-	return done, err
+	if err != nil {
+		return done, fmt.Errorf("import session %s: %w", i.key, err)
+	}
+	if twin != "" {
+		p.Note("pleat: the store also has %s: they are two sessions\n", twin)
+	}
+	return done, nil
+}
+
+// place chooses the tenant that has the session already, if the user named none: what comes back
+// must not become a second session. It returns the name of one that another tenant has.
+func (i *importing) place(ctx context.Context) (twin string, err error) {
+	list, err := library.Stored(ctx, i.store, "")
+	var others []string
+	for _, s := range list {
+		if s.Key == i.key {
+			return "", err
+		}
+		if s.Key.Session == i.key.Session {
+			others = append(others, s.Key.Tenant)
+		}
+	}
+	switch {
+	case err != nil || len(others) == 0:
+		return "", err
+	case i.key.Tenant != "":
+		return library.NamesOf(list).Full(store.SessionKey{Tenant: others[0], Session: i.key.Session}), nil
+	case len(others) > 1:
+		return "", fmt.Errorf("several tenants have it: name one with --tenant (%s)", strings.Join(others, ", "))
+	}
+	i.key.Tenant = others[0]
+	return "", nil
 }
 
 // Imported is what "pleat store import --json" prints.
 type Imported struct {
 	Format  string `json:"format"`
+	Tenant  string `json:"tenant,omitempty"`
 	Session string `json:"session"`
 	Entries uint64 `json:"entries"` // in the file
 	Added   uint64 `json:"added"`   // to the store
@@ -85,7 +119,7 @@ func (i *importing) try(ctx context.Context) error {
 
 // Print implements [term.Result].
 func (d Imported) Print(p *term.Page) {
-	session, folds := d.Session, term.Plural(d.Folds, "fold")
+	session, folds := store.SessionKey{Tenant: d.Tenant, Session: d.Session}.String(), term.Plural(d.Folds, "fold")
 	switch {
 	case d.Mended > 0:
 		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session,
@@ -139,7 +173,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 // run compares the entries that the store has with those of the file, adds the others,
 // and checks the session's folds.
 func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
-	done := Imported{Format: "pleat/import/1", Session: i.key.Session}
+	done := Imported{Format: "pleat/import/1", Tenant: i.key.Tenant, Session: i.key.Session}
 	there, err := collect(i.store.Scan(ctx, i.key, 1))
 	if err != nil {
 		return done, err

@@ -58,7 +58,7 @@ func terminalFile(w io.Writer) (*os.File, bool) {
 		return nil, false
 	}
 	info, err := f.Stat()
-	return f, err == nil && info.Mode()&os.ModeCharDevice != 0
+	return f, err == nil && info.Mode()&os.ModeCharDevice != 0 && term.IsTerminal(int(f.Fd())) // /dev/null is none
 }
 
 // Styled is text that may have sequences for colours, because this program made it. All
