@@ -1,18 +1,14 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -99,6 +95,7 @@ pleat search "upload limit" --session file:27a33e9`,
 		if err != nil {
 			return err
 		}
+		j.rank()
 		return p.Output(*asJSON, &j)
 	})
 	return c
@@ -182,29 +179,6 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 		}
 	}
 	return ctx.Err()
-}
-
-// hasWords reports whether a file has all words of a query, in any case. Those that JSON may
-// escape are taken to be there.
-func hasWords(file, query string) (bool, error) {
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return false, err
-	}
-	data = bytes.ToLower(data)
-	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for part := range strings.FieldsSeq(strings.ToLower(query)) {
-		if strings.Contains(part, ":") { // file:PATH narrows
-			continue
-		}
-		for word := range strings.FieldsFuncSeq(part, apart) {
-			ascii := strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
-			if ascii && !bytes.Contains(data, []byte(strings.TrimSuffix(word, "s"))) {
-				return false, nil
-			}
-		}
-	}
-	return true, nil
 }
 
 // sessionIn reads a session file to be asked about.

@@ -3,6 +3,7 @@ package browse
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -60,7 +61,7 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			for _, lever := range slices.Sorted(maps.Keys(library.Levers)) {
 				text += fmt.Sprintf("  %-16s%s\n", lever, library.Levers[lever])
 			}
-			v.reading, v.seen = &branch{what: "Keys", text: text}, false
+			v.reading, v.seen, v.sought = &branch{what: "Keys", text: text}, false, ""
 			v.read()
 		case name == "ctrl+c", v.reading == nil && (name == "q" || name == "esc"):
 			return v, tea.Quit
@@ -71,6 +72,12 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		case name == "u" && v.reading.fold != nil:
 			v.seen = !v.seen
 			v.read()
+		case name == "/":
+			v.typing, v.sought = true, ""
+		case name == "n":
+			v.page.HighlightNext()
+		case name == "N":
+			v.page.HighlightPrevious()
 		default:
 			v.page, cmd = v.page.Update(msg)
 		}
@@ -120,7 +127,8 @@ func (v *browseView) move(name string) {
 		if len(x.kids) > 0 {
 			x.open = !x.open
 		} else {
-			v.reading, v.seen = x, x.fold != nil
+			v.reading = x
+			v.seen = x.fold != nil && (v.sought == "" || !v.place().MatchString(x.text))
 			v.read()
 		}
 	}
@@ -131,7 +139,11 @@ func (v *browseView) ask(key tea.KeyPressMsg) {
 	switch key.String() {
 	case "enter":
 		v.typing = false
-		v.find(1)
+		if v.reading != nil {
+			v.read()
+		} else {
+			v.find(1)
+		}
 	case "esc", "ctrl+c":
 		v.typing, v.sought = false, ""
 	case "backspace":
@@ -158,12 +170,12 @@ func (v *browseView) find(step int) {
 			turn[kid] = t
 		}
 	}
-	from, sought := slices.Index(all, here), strings.ToLower(v.sought)
+	from, sought := slices.Index(all, here), v.place()
 	at := from
 	for range all {
 		at = (at + step + len(all)) % len(all)
 		x := all[at]
-		if !strings.Contains(strings.ToLower(x.what+"\n"+x.text), sought) {
+		if !sought.MatchString(x.what + "\n" + x.text) {
 			continue
 		}
 		if t := turn[x]; t != nil {
@@ -181,6 +193,13 @@ func (v *browseView) find(step int) {
 	v.found = "not found: " + v.sought
 }
 
+// place matches what is sought in any case, also where a line is broken.
+func (v *browseView) place() *regexp.Regexp {
+	words := strings.Split(regexp.QuoteMeta(v.sought), " ")
+	return regexp.MustCompile("(?i)" + strings.Join(words, `\s+`))
+}
+
+// read shows what is behind a line, from the first place that is sought.
 func (v *browseView) read() {
 	if v.reading == nil {
 		return
@@ -189,20 +208,26 @@ func (v *browseView) read() {
 	if v.seen {
 		text = v.reading.fold.Stub
 	}
-	v.page.SetContent(ansi.Wrap(spaced(text), max(v.width, 1), ""))
+	text = ansi.Wrap(spaced(text), max(v.width, 1), "")
+	v.page.SetContent(text)
 	v.page.GotoTop()
+	v.page.ClearHighlights()
+	if v.sought == "" {
+		return
+	}
+	v.page.SelectedHighlightStyle = v.page.SelectedHighlightStyle.Reverse(true)
+	places := v.place().FindAllStringIndex(text, -1)
+	v.page.SetHighlights(places)
+	if v.found = ""; len(places) == 0 {
+		v.found = "not found here: " + v.sought
+	}
 }
 
 func (v *browseView) View() tea.View {
 	room := max(v.height-2, 1)
 	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  / find  ? keys", ""
-	if v.typing {
-		foot = "/" + v.sought
-	} else if v.found != "" {
-		foot = spaced(v.found)
-	}
 	if v.reading != nil {
-		head, foot, body = v.reading.what, "q back  ↑↓ scroll", v.page.View()
+		head, foot, body = v.reading.what, "q back  ↑↓ scroll  / find", v.page.View()
 		if f := v.reading.fold; f != nil {
 			side := "what stands for it"
 			if v.seen {
@@ -213,6 +238,11 @@ func (v *browseView) View() tea.View {
 		}
 	} else {
 		body = v.list(room)
+	}
+	if v.typing {
+		foot = "/" + v.sought
+	} else if v.found != "" {
+		foot = spaced(v.found)
 	}
 	view := tea.NewView(ansi.Truncate(string(v.Bold(head)), v.width, "…") + "\n" + body + "\n" +
 		ansi.Truncate(string(v.Dim(foot)), v.width, "…"))

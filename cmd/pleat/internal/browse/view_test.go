@@ -15,7 +15,7 @@ import (
 // and q goes back and out.
 func TestBrowse(t *testing.T) {
 	folded := &branch{
-		depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it",
+		depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it" + strings.Repeat("\nand more", 30) + "\nthe end",
 		fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"},
 	}
 	b := &browser{name: "a session", tree: &branch{kids: []*branch{
@@ -60,7 +60,12 @@ func TestBrowse(t *testing.T) {
 	press("/", "o", "f", " ", "I")
 	shows("/of I", true)
 	press("enter", "enter")
-	shows("[folded]", true)
+	shows("all    of it", true)
+	shows("the end", false)
+	press("/", "T", "h", "e", " ", "e", "enter")
+	shows("the end", true)
+	press("/", "z", "enter")
+	shows("not found here: z", true)
 	press("q", "n", "?")
 	shows("Keys", true)
 	press("q", "/", "z", "q", "enter")

@@ -34,7 +34,7 @@ func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name,
 		return done, err
 	}
 	defer i.store.Close()
-	twin, err := i.place(ctx)
+	twin, err := i.place(ctx, as != "")
 	if err == nil {
 		done, err = i.run(ctx, "importing")
 	}
@@ -47,9 +47,9 @@ func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name,
 	return done, nil
 }
 
-// place chooses the tenant that has the session already, if the user named none: what comes back
-// must not become a second session. It returns the name of one that another tenant has.
-func (i *importing) place(ctx context.Context) (twin string, err error) {
+// place chooses the tenant that has the session already, unless the user named a place: what comes
+// back must not become a second session. It returns the name of one that another tenant has.
+func (i *importing) place(ctx context.Context, named bool) (twin string, err error) {
 	list, err := library.Stored(ctx, i.store, "")
 	var others []string
 	for _, s := range list {
@@ -63,7 +63,7 @@ func (i *importing) place(ctx context.Context) (twin string, err error) {
 	switch {
 	case err != nil || len(others) == 0:
 		return "", err
-	case i.key.Tenant != "":
+	case named, i.key.Tenant != "":
 		return library.NamesOf(list).Full(store.SessionKey{Tenant: others[0], Session: i.key.Session}), nil
 	case len(others) > 1:
 		return "", fmt.Errorf("several tenants have it: name one with --tenant (%s)", strings.Join(others, ", "))
