@@ -372,9 +372,8 @@ func (c *client) send() {
 }
 
 // arrive notes which results come as the newest. One that takes more than a quarter of the
-// window may be folded at once, and all that take more than about half of it together. By
-// the proxy's count a token of the vocabulary has at least 1.9 bytes, and 2.8 where many
-// come together.
+// window may be folded at once: by the proxy's count a token of the vocabulary has at least 1.9
+// bytes.
 func (c *client) arrive() {
 	newest := c.sent
 	for i, e := range c.sent {
@@ -382,25 +381,11 @@ func (c *client) arrive() {
 			newest = c.sent[i+1:]
 		}
 	}
-	size, window := 0, c.w.options.Window
-	if limit := c.w.provider.limit; limit > 0 {
-		window = limit
-		if !c.w.provider.numbers { // the proxy learns what was refused, and takes nine tenths of it for too much
-			window = limit * 9 / 10
-		}
-	}
-	for _, e := range newest {
-		for _, p := range e.parts {
-			size += len(p.text)
-		}
-	}
 	for _, e := range newest {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				if len(p.text) > window*19/40 || size > window*7/5 {
-					c.excused[p.id+p.text] = true
-				}
+				c.excused[p.id+p.text] = c.excused[p.id+p.text] || len(p.text) > c.w.most()*8/7*19/40
 			}
 		}
 	}

@@ -55,7 +55,7 @@ func (c *client) parsed(raw []byte) (element, error) {
 }
 
 func (c *client) view(body []byte, head http.Header) (*view, error) {
-	v := &view{head: head, setup: c.setup, said: c.memory}
+	v := &view{head: head, setup: c.setup, said: c.memory, size: len(body)}
 	list, shell, err := c.around(string(body))
 	if err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func (c *client) compare(v *view) {
 	if folded {
 		c.w.Folded++
 	}
-	c.results(shown)
+	c.results(v, shown)
 }
 
 // isHidden reports whether an element belongs to a round of which the client knows nothing.
@@ -332,44 +332,6 @@ func known(p part) string {
 		return tag
 	}
 	return p.kind + p.id + p.text
-}
-
-// results looks at what the view shows of every result that the client sent.
-func (c *client) results(shown map[string]string) {
-	last := len(c.sent)
-	for last > 0 && !c.sent[last-1].answers() {
-		last--
-	}
-	for i, e := range c.sent {
-		for _, p := range e.parts {
-			if p.kind != result || p.text == "" {
-				continue
-			}
-			if text, ok := shown[p.id]; ok && text == p.text {
-				continue
-			}
-			c.pending = append(c.pending, p)
-			key := p.id + p.text
-			if c.refused > 1 {
-				c.excused[key] = true
-			}
-			if !c.w.strict() || c.seen[key] || !c.arrived[key] || c.excused[key] {
-				continue
-			}
-			c.w.fail("%s: the result of %s in element %d of %d (the last answer is %d) is not whole and no model has seen it; in its place: %.300q", c.wire.name, p.id, i, len(c.sent), last-1, shown[p.id])
-		}
-	}
-}
-
-// saw notes what an answered view showed whole.
-func (c *client) saw(v *view) {
-	for _, e := range v.elements {
-		for _, p := range e.parts {
-			if p.kind == result {
-				c.seen[p.id+p.text] = true
-			}
-		}
-	}
 }
 
 // recover gets back everything that the request's views did not show.

@@ -94,6 +94,7 @@ type view struct {
 	setup    *setup
 	elements []element
 	said     *memory
+	size     int // bytes of the request
 }
 
 // memory is what a provider knows of its own answers.

@@ -67,6 +67,19 @@ func (w *world) strict() bool {
 // own reports whether the policy is pleat's own, which always fits.
 func (w *world) own() bool { return w.policy == "default" || w.policy == "pays" }
 
+// most is how many tokens of a view the proxy may take to fit: an eighth of the window is for the
+// answer, and of what is refused without numbers it takes nine tenths for too much.
+func (w *world) most() int {
+	p := w.provider
+	switch {
+	case p.limit == 0:
+		return w.options.Window * 7 / 8
+	case p.numbers:
+		return p.limit
+	}
+	return p.limit * 9 / 10
+}
+
 func (w *world) chance(p float64) bool { return w.Float64() < p }
 
 func (w *world) fail(format string, args ...any) {

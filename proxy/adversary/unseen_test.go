@@ -1,0 +1,72 @@
+package adversary
+
+// results looks at what the view shows of every result that the client sent.
+func (c *client) results(v *view, shown map[string]string) {
+	least, most := c.least(v), c.w.most()
+	for i, e := range c.sent {
+		for _, p := range e.parts {
+			if p.kind != result || p.text == "" {
+				continue
+			}
+			if text, ok := shown[p.id]; ok && text == p.text {
+				continue
+			}
+			c.pending = append(c.pending, p)
+			key := p.id + p.text
+			if c.refused > 1 || least > most {
+				c.excused[key] = true
+			}
+			if !c.w.strict() || c.seen[key] || !c.arrived[key] || c.excused[key] {
+				continue
+			}
+			c.w.fail("%s: the result of %s in element %d of %d is not whole, no model has seen it, and a view that shows it "+
+				"needs %d of %d tokens; in its place: %.300q", c.wire.name, p.id, i, len(c.sent), least, most, shown[p.id])
+		}
+	}
+}
+
+// least is how many tokens, by the provider's count, the smallest view has that shows the newest
+// round whole: what is around the messages, the head, a page with next to nothing but what people
+// typed (a third of the size that views are folded to, and a fifth more for marks), and the round.
+func (c *client) least(v *view) int {
+	const (
+		page = 300 // tokens
+		mark = len("- message 100:\n<said 0123>\n\n</said 0123>\n")
+	)
+	around := v.size
+	for _, e := range v.elements {
+		around -= len(e.raw)
+	}
+	newest := len(c.sent)
+	for _, answers := range []bool{false, true} {
+		for newest > 0 && c.sent[newest-1].answers() == answers {
+			newest--
+		}
+	}
+	typed, kept, head := 0, 0, true
+	for i, e := range c.sent {
+		if head = head && !e.answers(); head || i >= newest {
+			kept += len(e.raw)
+			continue
+		}
+		for _, p := range e.parts {
+			if e.role == "user" && p.kind == text {
+				typed += mark + len(p.text)
+			}
+		}
+	}
+	tokens := func(n int) int { return int(float64(n) / c.w.provider.rate) }
+	target := c.w.most() * 4 / 7 // half of the window
+	return tokens(around+kept) + page + min(tokens(typed), target*2/5)
+}
+
+// saw notes what an answered view showed whole.
+func (c *client) saw(v *view) {
+	for _, e := range v.elements {
+		for _, p := range e.parts {
+			if p.kind == result {
+				c.seen[p.id+p.text] = true
+			}
+		}
+	}
+}
