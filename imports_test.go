@@ -151,8 +151,9 @@ var imports = map[string][]string{
 		"ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy", "recall", "sessionlog",
 		"store", "transcript", "wire/gemini", "internal/localserver",
 	},
+	"internal/bench/synth": {"tokens", "transcript", "userwords"},
 	"internal/bench": {
-		"", "digest", "fold", "fold/lever", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
+		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 

@@ -6,23 +6,27 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/bench/synth"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Session is the synthetic session as the bench takes it, with its truth.
-func (s Synthetic) Session() Session {
-	out := Session{
+// truth is what is true of a made-up session.
+type truth synth.Truth
+
+// made is a made-up session as the bench takes it, with its truth.
+func made(o synth.Options) Session {
+	s := synth.Make(o)
+	return Session{
 		Name:     fmt.Sprintf("synthetic/%s-%dk-%d", s.Options.Kind, s.Options.Tokens/1000, s.Options.Seed),
-		Messages: s.Messages, Times: s.Times, truth: &s.Truth,
+		Messages: s.Messages, Times: s.Times, truth: (*truth)(&s.Truth),
 	}
-	return out
 }
 
 // SynthSessions makes one synthetic session of each kind.
 func SynthSessions(seed uint64, tokens int) []Session {
 	var out []Session
-	for i, kind := range SynthKinds() {
-		out = append(out, Synthesize(SynthOptions{Seed: seed + uint64(i), Kind: kind, Tokens: tokens}).Session())
+	for i, kind := range synth.Kinds() {
+		out = append(out, made(synth.Options{Seed: seed + uint64(i), Kind: kind, Tokens: tokens}))
 	}
 	return out
 }
@@ -49,7 +53,7 @@ func (s *Session) probes(sp span) []probe {
 }
 
 // needs are the literals that the assistant uses after the cut and had only before it.
-func (t *Truth) needs(s *Session, cut int) []probe {
+func (t *truth) needs(s *Session, cut int) []probe {
 	var out []probe
 	for _, l := range t.Literals {
 		use := l.Needs(cut)
@@ -71,12 +75,12 @@ func (t *Truth) needs(s *Session, cut int) []probe {
 }
 
 // probes are the targets that a session's end has.
-func (t *Truth) probes(s *Session) []probe {
+func (t *truth) probes(s *Session) []probe {
 	var out []probe
 	shell := shellText(s.Messages)
 	gold := t.trail()
 	for _, f := range t.Files {
-		if f.State != FileRead {
+		if f.State != synth.FileRead {
 			p := path.Join(t.Root, f.Path)
 			out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
 		}
@@ -97,7 +101,7 @@ func (t *Truth) probes(s *Session) []probe {
 		out = append(out, outcomeProbe(o, texts[o.command]))
 	}
 	for _, l := range t.Literals {
-		if l.Kind != LiteralName && l.Kind != LiteralPath && l.By != transcript.RoleAssistant {
+		if l.Kind != synth.LiteralName && l.Kind != synth.LiteralPath && l.By != transcript.RoleAssistant {
 			out = append(out, lineProbe(Literals, l.Text, queryFor([]string{l.Line}, 0, l.Text), []string{l.Line}))
 		}
 	}
@@ -122,16 +126,16 @@ func (t *Truth) probes(s *Session) []probe {
 }
 
 // trail is the truth about files in the form of the gold of real sessions.
-func (t *Truth) trail() trail {
+func (t *truth) trail() trail {
 	out := make(trail)
 	for _, f := range t.Files {
 		p := path.Join(t.Root, f.Path)
 		switch f.State {
-		case FileCreated:
+		case synth.FileCreated:
 			out[p] = Created
-		case FileEdited:
+		case synth.FileEdited:
 			out[p] = Edited
-		case FileDeleted:
+		case synth.FileDeleted:
 			out[p] = Deleted
 		}
 	}

@@ -6,14 +6,15 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/bench/synth"
 	"github.com/pleat-dev/pleat/internal/diff"
 )
 
 func small(t *testing.T) []Session {
 	t.Helper()
 	return []Session{
-		Synthesize(SynthOptions{Seed: 3, Kind: SynthDebug, Tokens: 20_000}).Session(),
-		Synthesize(SynthOptions{Seed: 4, Kind: SynthFeature, Tokens: 20_000}).Session(),
+		made(synth.Options{Seed: 3, Kind: synth.Debug, Tokens: 20_000}),
+		made(synth.Options{Seed: 4, Kind: synth.Feature, Tokens: 20_000}),
 	}
 }
 

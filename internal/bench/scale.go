@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/bench/synth"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 )
@@ -52,7 +53,7 @@ func scale(ctx context.Context, o Options) ([]Scaling, error) {
 		if o.Progress != nil {
 			o.Progress(Progress{Done: i, All: len(o.TimingSizes), Session: "timings at " + thousands(size) + " tokens"})
 		}
-		session := Synthesize(SynthOptions{Seed: 1, Kind: SynthFeature, Tokens: size}).Session()
+		session := made(synth.Options{Seed: 1, Kind: synth.Feature, Tokens: size})
 		at := 0
 		for _, a := range o.Arms {
 			if a.Own {

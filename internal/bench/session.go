@@ -28,7 +28,7 @@ type Session struct {
 	// summary that it went on from.
 	Compactions []Compaction
 
-	truth *Truth // of a synthetic session
+	truth *truth // of a made-up session
 }
 
 // Change is a change of a file that the log vouches for: not what a call asked for but

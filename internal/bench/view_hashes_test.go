@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/bench"
+	"github.com/pleat-dev/pleat/internal/bench/synth"
 	"github.com/pleat-dev/pleat/internal/viewhash"
 )
 
@@ -16,8 +16,8 @@ func TestViewHashes(t *testing.T) {
 		t.Skip("long: deterministic, and run without -short by go test work")
 	}
 	got := map[string]string{}
-	for i, kind := range bench.SynthKinds() {
-		made := bench.Synthesize(bench.SynthOptions{Seed: uint64(i + 1), Kind: kind, Tokens: 28_000})
+	for i, kind := range synth.Kinds() {
+		made := synth.Make(synth.Options{Seed: uint64(i + 1), Kind: kind, Tokens: 28_000})
 		viewhash.Add(t, got, "synthetic/"+string(kind), made.Messages)
 	}
 	viewhash.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "synthetic/") })

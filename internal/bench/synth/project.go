@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"fmt"
@@ -254,7 +254,7 @@ func (s *synth) newName(class nameClass, draw func() string) lit {
 func (s *synth) newProject() {
 	p := &s.p
 	p.lang = pickOne(s.r, synthLanguages)
-	if s.o.Kind == SynthData && s.chance(75) {
+	if s.o.Kind == Data && s.chance(75) {
 		p.lang = synthLanguages[1]
 	}
 	p.name, p.org = s.coin(3), s.coin(2)

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"github.com/pleat-dev/pleat/transcript"

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"encoding/json"
@@ -74,13 +74,13 @@ func holdsSynthWord(text, word string) bool {
 	}
 }
 
-// TestSynthesizeLiterals looks for every literal in every message: the places that the
+// TestMakeLiterals looks for every literal in every message: the places that the
 // truth names are exactly those that hold it.
-func TestSynthesizeLiterals(t *testing.T) {
+func TestMakeLiterals(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		texts := make([]string, len(s.Messages))
 		for i, m := range s.Messages {
 			texts[i] = synthSaid(m)
@@ -114,12 +114,12 @@ func TestSynthesizeLiterals(t *testing.T) {
 	})
 }
 
-// TestSynthesizeNeeds checks that sessions hold what the bench asks for: literals that are
+// TestMakeNeeds checks that sessions hold what the bench asks for: literals that are
 // needed long after they were shown, of every kind.
-func TestSynthesizeNeeds(t *testing.T) {
+func TestMakeNeeds(t *testing.T) {
 	kinds := map[LiteralKind]int{}
-	for _, kind := range SynthKinds() {
-		s := Synthesize(SynthOptions{Seed: 40, Kind: kind, Tokens: 100_000})
+	for _, kind := range Kinds() {
+		s := Make(Options{Seed: 40, Kind: kind, Tokens: 100_000})
 		cut, needed := len(s.Messages)*7/10, 0
 		for _, l := range s.Truth.Literals {
 			if use := l.Needs(cut); use >= 0 {
@@ -146,11 +146,11 @@ func TestSynthesizeNeeds(t *testing.T) {
 	}
 }
 
-func TestSynthesizePeople(t *testing.T) {
+func TestMakePeople(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		var typed []int
 		for i, m := range s.Messages {
 			if m.Role() == transcript.RoleUser {
@@ -204,12 +204,12 @@ func TestSynthesizePeople(t *testing.T) {
 	})
 }
 
-// TestSynthesizeObeys checks that the agent keeps to what it was told: no file is changed
+// TestMakeObeys checks that the agent keeps to what it was told: no file is changed
 // while a rule forbids its directory.
-func TestSynthesizeObeys(t *testing.T) {
+func TestMakeObeys(t *testing.T) {
 	forbidden := 0
 	dirs := regexp.MustCompile(`(?:internal|pkg|src|lib)/[a-z]+/`)
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		for _, c := range s.Truth.Constraints {
 			dir := dirs.FindString(c.Text)
 			if dir == "" {
@@ -234,8 +234,8 @@ func TestSynthesizeObeys(t *testing.T) {
 	}
 }
 
-func TestSynthesizePlanAndCalls(t *testing.T) {
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+func TestMakePlanAndCalls(t *testing.T) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		var u userwords.Words
 		for i, m := range s.Messages {
 			u.Add(i, m)
@@ -271,9 +271,9 @@ func TestSynthesizePlanAndCalls(t *testing.T) {
 	})
 }
 
-// TestSynthesizeCommands finds every run of every command again, and how the newest ended.
-func TestSynthesizeCommands(t *testing.T) {
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+// TestMakeCommands finds every run of every command again, and how the newest ended.
+func TestMakeCommands(t *testing.T) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		failed := map[string]bool{}
 		for _, c := range s.Truth.Calls {
 			failed[c.ID] = c.Failed
@@ -413,9 +413,9 @@ func (r *synthReplay) patch(patch string) {
 	}
 }
 
-// TestSynthesizeFiles replays the session's calls and compares what is left.
-func TestSynthesizeFiles(t *testing.T) {
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+// TestMakeFiles replays the session's calls and compares what is left.
+func TestMakeFiles(t *testing.T) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		r := &synthReplay{t: t, root: s.Truth.Root, files: map[string]string{}}
 		for _, f := range s.Truth.Files {
 			if !f.New {
@@ -455,11 +455,11 @@ func TestSynthesizeFiles(t *testing.T) {
 	})
 }
 
-// TestSynthesizeReads checks that what a tool shows of a file is what the file held.
-func TestSynthesizeReads(t *testing.T) {
-	s := Synthesize(SynthOptions{Seed: 3, Kind: SynthDebug, Tokens: 60_000})
+// TestMakeReads checks that what a tool shows of a file is what the file held.
+func TestMakeReads(t *testing.T) {
+	s := Make(Options{Seed: 3, Kind: Debug, Tokens: 60_000})
 	for seed := uint64(3); newSynth(s.Options).style.name != "claude"; seed++ {
-		s = Synthesize(SynthOptions{Seed: seed, Kind: SynthDebug, Tokens: 60_000})
+		s = Make(Options{Seed: seed, Kind: Debug, Tokens: 60_000})
 	}
 	r := &synthReplay{t: t, root: s.Truth.Root, files: map[string]string{}}
 	for _, f := range s.Truth.Files {
@@ -499,11 +499,11 @@ func TestSynthesizeReads(t *testing.T) {
 	}
 }
 
-// TestSynthesizeLedger compares the ledger, which is derived from the messages, with the
+// TestMakeLedger compares the ledger, which is derived from the messages, with the
 // truth about changed files.
-func TestSynthesizeLedger(t *testing.T) {
+func TestMakeLedger(t *testing.T) {
 	var right, told, want, states int
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		truth := map[string]FileTruth{}
 		for _, f := range s.Truth.Files {
 			if f.State != FileRead {

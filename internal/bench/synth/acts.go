@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"path"
@@ -8,21 +8,21 @@ import (
 
 // A synthAct is a piece of work: a few rounds that belong together.
 type synthAct struct {
-	weight map[SynthKind]int // how often it comes, by kind of session; 0 for others
-	any    int               // weight in all kinds
+	weight map[Kind]int // how often it comes, by kind of session; 0 for others
+	any    int          // weight in all kinds
 	play   func(*synth)
 }
 
 var synthActs = []synthAct{
-	{map[SynthKind]int{SynthDebug: 10, SynthCI: 3, SynthFeature: 3, SynthReview: 1}, 1, (*synth).fixBug},
-	{map[SynthKind]int{SynthFeature: 8}, 1, (*synth).addFeature},
-	{map[SynthKind]int{SynthReview: 10}, 1, (*synth).reviewDiff},
-	{map[SynthKind]int{SynthCI: 10}, 0, (*synth).watchRun},
-	{map[SynthKind]int{SynthData: 10}, 0, (*synth).queryData},
-	{map[SynthKind]int{SynthResearch: 10}, 0, (*synth).readUp},
-	{map[SynthKind]int{SynthDebug: 3, SynthCI: 1}, 2, (*synth).readLogs},
+	{map[Kind]int{Debug: 10, CI: 3, Feature: 3, Review: 1}, 1, (*synth).fixBug},
+	{map[Kind]int{Feature: 8}, 1, (*synth).addFeature},
+	{map[Kind]int{Review: 10}, 1, (*synth).reviewDiff},
+	{map[Kind]int{CI: 10}, 0, (*synth).watchRun},
+	{map[Kind]int{Data: 10}, 0, (*synth).queryData},
+	{map[Kind]int{Research: 10}, 0, (*synth).readUp},
+	{map[Kind]int{Debug: 3, CI: 1}, 2, (*synth).readLogs},
 	{nil, 2, (*synth).lookAround},
-	{map[SynthKind]int{SynthFeature: 2, SynthReview: 1}, 1, (*synth).refactor},
+	{map[Kind]int{Feature: 2, Review: 1}, 1, (*synth).refactor},
 	{nil, 1, (*synth).gitHistory},
 	{nil, 1, (*synth).largeOutput},
 }

@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"crypto/sha256"
@@ -20,22 +20,22 @@ import (
 )
 
 // synthSample is made once for all tests.
-var synthSample = sync.OnceValue(func() []Synthetic {
-	var out []Synthetic
-	for i, kind := range SynthKinds() {
+var synthSample = sync.OnceValue(func() []Session {
+	var out []Session
+	for i, kind := range Kinds() {
 		for seed := uint64(1); seed <= 3; seed++ {
-			o := SynthOptions{Seed: seed + 10*uint64(i), Kind: kind, Tokens: 32_000, Forks: seed == 1}
+			o := Options{Seed: seed + 10*uint64(i), Kind: kind, Tokens: 32_000, Forks: seed == 1}
 			if seed == 2 {
 				o.Tokens = 100_000
 			}
-			out = append(out, Synthesize(o))
+			out = append(out, Make(o))
 		}
 	}
 	return out
 })
 
 // eachSynth runs a test on a session of every kind and of every agent's tools.
-func eachSynth(t *testing.T, test func(t *testing.T, s Synthetic)) {
+func eachSynth(t *testing.T, test func(t *testing.T, s Session)) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, s := range synthSample() {
@@ -55,7 +55,7 @@ func eachSynth(t *testing.T, test func(t *testing.T, s Synthetic)) {
 }
 
 // synthDigest is a hash of everything in a session.
-func synthDigest(t *testing.T, s Synthetic) string {
+func synthDigest(t *testing.T, s Session) string {
 	t.Helper()
 	h := sha256.New()
 	enc := json.NewEncoder(h)
@@ -74,9 +74,9 @@ func synthDigest(t *testing.T, s Synthetic) string {
 	return hex.EncodeToString(h.Sum(nil)[:12])
 }
 
-func TestSynthesizeDeterministic(t *testing.T) {
-	o := SynthOptions{Seed: 7, Kind: SynthFeature, Tokens: 40_000, Forks: true}
-	got, again := synthDigest(t, Synthesize(o)), synthDigest(t, Synthesize(o))
+func TestMakeDeterministic(t *testing.T) {
+	o := Options{Seed: 7, Kind: Feature, Tokens: 40_000, Forks: true}
+	got, again := synthDigest(t, Make(o)), synthDigest(t, Make(o))
 	if got != again {
 		t.Errorf("two sessions of one seed differ: %s, %s", got, again)
 	}
@@ -87,7 +87,7 @@ func TestSynthesizeDeterministic(t *testing.T) {
 	}
 	plain := o
 	plain.Forks = false
-	a, b := Synthesize(o), Synthesize(plain)
+	a, b := Make(o), Make(plain)
 	if len(a.Forks) == 0 {
 		t.Fatal("no forks")
 	}
@@ -97,10 +97,10 @@ func TestSynthesizeDeterministic(t *testing.T) {
 	}
 }
 
-func TestSynthesizeSeedsDiffer(t *testing.T) {
-	for _, kind := range SynthKinds() {
-		a := Synthesize(SynthOptions{Seed: 100, Kind: kind})
-		b := Synthesize(SynthOptions{Seed: 101, Kind: kind})
+func TestMakeSeedsDiffer(t *testing.T) {
+	for _, kind := range Kinds() {
+		a := Make(Options{Seed: 100, Kind: kind})
+		b := Make(Options{Seed: 101, Kind: kind})
 		have := map[string]bool{}
 		for _, l := range a.Truth.Literals {
 			have[l.Text] = true
@@ -117,11 +117,11 @@ func TestSynthesizeSeedsDiffer(t *testing.T) {
 	}
 }
 
-func TestSynthesizeLegal(t *testing.T) {
+func TestMakeLegal(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	eachSynth(t, func(t *testing.T, s Synthetic) {
+	eachSynth(t, func(t *testing.T, s Session) {
 		req := &model.Request{Model: "m", MaxTokens: 1000, Messages: s.Messages}
 		body, err := anthropic.Encode(req)
 		if err != nil {
@@ -174,7 +174,7 @@ type synthMix struct {
 	idle5, idle60, wide                          int
 }
 
-func measureSynth(s Synthetic) synthMix {
+func measureSynth(s Session) synthMix {
 	var m synthMix
 	count := tokens.O200k()
 	for i, msg := range s.Messages {
@@ -234,16 +234,16 @@ func measureSynth(s Synthetic) synthMix {
 	return m
 }
 
-// TestSynthesizeMix holds the sessions to what real ones were measured to be: results 41
+// TestMakeMix holds the sessions to what real ones were measured to be: results 41
 // to 88 % of the tokens, most of them small, a long tail.
-func TestSynthesizeMix(t *testing.T) {
+func TestMakeMix(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
 	var all synthMix
-	for _, kind := range SynthKinds() {
+	for _, kind := range Kinds() {
 		for seed := range uint64(2) {
-			s := Synthesize(SynthOptions{Seed: 300 + seed, Kind: kind, Tokens: 120_000})
+			s := Make(Options{Seed: 300 + seed, Kind: kind, Tokens: 120_000})
 			m := measureSynth(s)
 			share := float64(m.results) / float64(m.total)
 			small, _ := slices.BinarySearch(m.sizes, 1000)
@@ -293,8 +293,8 @@ func rulesInForce(t Truth) int {
 	return n
 }
 
-func TestSynthesizeForks(t *testing.T) {
-	s := Synthesize(SynthOptions{Seed: 5, Kind: SynthDebug, Tokens: 60_000, Forks: true})
+func TestMakeForks(t *testing.T) {
+	s := Make(Options{Seed: 5, Kind: Debug, Tokens: 60_000, Forks: true})
 	if len(s.Forks) != len(forkAt) {
 		t.Fatalf("%d forks, want %d", len(s.Forks), len(forkAt))
 	}
@@ -322,9 +322,9 @@ func synthJSON(t *testing.T, m transcript.Message) string {
 	return string(b)
 }
 
-func BenchmarkSynthesize(b *testing.B) {
+func BenchmarkMake(b *testing.B) {
 	for b.Loop() {
-		s := Synthesize(SynthOptions{Seed: 1, Kind: SynthDebug, Tokens: 1_000_000})
+		s := Make(Options{Seed: 1, Kind: Debug, Tokens: 1_000_000})
 		b.ReportMetric(float64(len(s.Messages)), "messages")
 	}
 }

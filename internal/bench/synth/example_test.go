@@ -1,17 +1,17 @@
-package bench_test
+package synth_test
 
 import (
 	"fmt"
 
-	"github.com/pleat-dev/pleat/internal/bench"
+	"github.com/pleat-dev/pleat/internal/bench/synth"
 )
 
 // A session comes with what is true of it: here the files that were changed, and how many
 // exact strings the agent still needs when everything before the middle is gone.
-func ExampleSynthesize() {
-	s := bench.Synthesize(bench.SynthOptions{Seed: 1, Kind: bench.SynthCI})
+func ExampleMake() {
+	s := synth.Make(synth.Options{Seed: 1, Kind: synth.CI})
 	for _, f := range s.Truth.Files {
-		if f.State != bench.FileRead {
+		if f.State != synth.FileRead {
 			fmt.Println(f.State, f.Path)
 			break
 		}

@@ -1,28 +1,28 @@
-package bench
+package synth
 
 // openings are the first words of a session.
-var synthOpenings = map[SynthKind][]string{
-	SynthDebug: {
+var synthOpenings = map[Kind][]string{
+	Debug: {
 		"<ticket>: the <noun> in <proj> loses <noun2>s when a <adj> one comes in. It started last week. Find the cause, fix it, and add a test for it.",
 		"Since the last deploy the <noun> <noun2> is <adj> about once an hour (<ticket>). Please track it down.",
 	},
-	SynthReview: {
+	Review: {
 		"Please review the branch for <ticket>. I care most about the <noun> and about what happens to <adj> <noun2>s.",
 		"<person> opened a pull request for <ticket>, can you go through it file by file and tell me what you would not merge?",
 	},
-	SynthFeature: {
+	Feature: {
 		"I'd like to add <noun>s to <proj> (<ticket>): they should <verb> a <noun2> and survive a restart. Look at how we do it for <noun3>s.",
 		"Implement <ticket>: a <noun> that can <verb> <adj> <noun2>s, with tests and a line in the docs.",
 	},
-	SynthCI: {
+	CI: {
 		"The pipeline of <proj> is red again, see <ticket>. Get it green without skipping anything.",
 		"Our <noun> job takes too long and is flaky (<ticket>). Find out what it does all the time.",
 	},
-	SynthData: {
+	Data: {
 		"For <ticket> I need to know why the <noun> totals differ from the <noun2> totals. The exports are in data/.",
 		"Can you check the <noun> export for <adj> <noun2>s and tell me how much money is affected? (<ticket>)",
 	},
-	SynthResearch: {
+	Research: {
 		"We have to choose a <noun> for <proj> (<ticket>). Read up on the candidates, try what can be tried, and write down what you find.",
 		"For <ticket>: how do others <verb> <adj> <noun>s? I need a page with a recommendation.",
 	},

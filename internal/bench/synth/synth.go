@@ -1,4 +1,6 @@
-package bench
+// Package synth makes up sessions of which everything is known: the files that changed, what
+// commands said, what people asked for, and every exact string with the places that show it.
+package synth
 
 import (
 	"math/rand/v2"
@@ -7,36 +9,36 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// SynthKind says what a synthetic session is about: which tools it uses most and what
+// Kind says what a synthetic session is about: which tools it uses most and what
 // their output looks like.
-type SynthKind string
+type Kind string
 
 // The kinds of synthetic sessions.
 const (
-	SynthDebug    SynthKind = "debug"    // failing tests, logs and stack traces until they pass
-	SynthReview   SynthKind = "review"   // diffs and files read, remarks made, little changed
-	SynthFeature  SynthKind = "feature"  // new files, their tests, their wiring
-	SynthCI       SynthKind = "ci"       // runs of a pipeline with long logs, settings changed
-	SynthData     SynthKind = "data"     // tables, queries, scripts, measured values
-	SynthResearch SynthKind = "research" // pages from the net, notes, decisions
+	Debug    Kind = "debug"    // failing tests, logs and stack traces until they pass
+	Review   Kind = "review"   // diffs and files read, remarks made, little changed
+	Feature  Kind = "feature"  // new files, their tests, their wiring
+	CI       Kind = "ci"       // runs of a pipeline with long logs, settings changed
+	Data     Kind = "data"     // tables, queries, scripts, measured values
+	Research Kind = "research" // pages from the net, notes, decisions
 )
 
-// SynthKinds returns all kinds.
-func SynthKinds() []SynthKind {
-	return []SynthKind{SynthDebug, SynthReview, SynthFeature, SynthCI, SynthData, SynthResearch}
+// Kinds returns all kinds.
+func Kinds() []Kind {
+	return []Kind{Debug, Review, Feature, CI, Data, Research}
 }
 
-// SynthOptions say which session to make. The zero value makes a small one.
-type SynthOptions struct {
-	Seed   uint64    // the same seed gives the same bytes
-	Kind   SynthKind // empty: debug
-	Tokens int       // length, by the o200k tokenizer; the session ends with the work that passes it; 0: 32,000
-	Forks  bool      // also make the branches that were abandoned; the session itself is the same
+// Options say which session to make. The zero value makes a small one.
+type Options struct {
+	Seed   uint64 // the same seed gives the same bytes
+	Kind   Kind   // empty: debug
+	Tokens int    // length, by the o200k tokenizer; the session ends with the work that passes it; 0: 32,000
+	Forks  bool   // also make the branches that were abandoned; the session itself is the same
 }
 
-// Synthetic is a made-up session that looks like the real ones, and what is true of it.
-type Synthetic struct {
-	Options  SynthOptions
+// Session is a made-up session that looks like the real ones, and what is true of it.
+type Session struct {
+	Options  Options
 	Messages []transcript.Message
 	Times    []time.Time // of each message, never decreasing; people leave and come back
 	Truth    Truth
@@ -44,14 +46,14 @@ type Synthetic struct {
 }
 
 // Fork is a branch that was abandoned: the session was rewound to message At and went on
-// as [Synthetic.Messages]. Branch is the whole conversation that way, with its own truth;
+// as [Session.Messages]. Branch is the whole conversation that way, with its own truth;
 // its first At messages are those of the session.
 type Fork struct {
 	At     int
-	Branch Synthetic
+	Branch Session
 }
 
-// Synthesize makes a session with known truth. A small project is made first, then people
+// Make makes a session with known truth. A small project is made first, then people
 // and an agent work on it: what tools show is what the files in it hold, what commands
 // print follows from its state. Everything that is true is written down at the moment it
 // is made true, never found again in the text.
@@ -59,9 +61,9 @@ type Fork struct {
 // The session is legal on every wire: calls are answered at once, by one message of role
 // tool, ids are unique, the first message is a person's and the last the assistant's.
 // Origins are not set, as on a wire.
-func Synthesize(o SynthOptions) Synthetic {
+func Make(o Options) Session {
 	if o.Kind == "" {
-		o.Kind = SynthDebug
+		o.Kind = Debug
 	}
 	if o.Tokens == 0 {
 		o.Tokens = 32_000

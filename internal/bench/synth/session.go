@@ -1,4 +1,4 @@
-package bench
+package synth
 
 import (
 	"maps"
@@ -16,7 +16,7 @@ const synthStream = 0x9e3779b97f4a7c15
 
 // synth is a session in the making.
 type synth struct {
-	o     SynthOptions
+	o     Options
 	r     *rand.Rand
 	count tokens.Counter
 	p     synthProject
@@ -74,7 +74,7 @@ const (
 	changesFile
 )
 
-func newSynth(o SynthOptions) *synth {
+func newSynth(o Options) *synth {
 	s := &synth{
 		o:        o,
 		r:        rand.New(rand.NewPCG(o.Seed, synthStream)),
@@ -138,7 +138,7 @@ func cloneTruth(t Truth) Truth {
 }
 
 // result is the session as it stands.
-func (s *synth) result() Synthetic {
+func (s *synth) result() Session {
 	t := cloneTruth(s.truth)
 	for _, f := range s.p.files {
 		if !f.touched {
@@ -157,7 +157,7 @@ func (s *synth) result() Synthetic {
 		}
 	}
 	slices.SortStableFunc(t.Literals, func(a, b LiteralTruth) int { return a.First - b.First })
-	return Synthetic{Options: s.o, Messages: s.msgs, Times: s.times, Truth: t}
+	return Session{Options: s.o, Messages: s.msgs, Times: s.times, Truth: t}
 }
 
 func (s *synth) jitter(seconds int) time.Duration {
