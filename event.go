@@ -20,7 +20,7 @@ const (
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
 	EventFork     EventKind = "fork"     // Sync goes on in this session, since a history went another way
-	EventWarning  EventKind = "warning"  // the session goes on, but not as it should: still red, no digest, no plain copy
+	EventWarning  EventKind = "warning"  // the session goes on, but not as it should: still red, no digest, an illegal plan
 	EventError    EventKind = "error"    // the store could not be written
 )
 

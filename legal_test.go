@@ -164,7 +164,7 @@ func arranged(r *rand.Rand, system, manual bool, seed uint64) []transcript.Messa
 }
 
 // A view that the wire refuses is planned again with less and less of what may be wrong with
-// it, so that there is always one.
+// it, so that there is always one. Observers are told whose folds were refused, and why.
 func TestBarred(t *testing.T) {
 	stubs := func(v transcript.View) (made, edited int) {
 		for _, m := range v.Messages {
@@ -176,6 +176,7 @@ func TestBarred(t *testing.T) {
 		return made, edited
 	}
 	var most int // messages of pleat's own that the wire takes
+	var warnings []string
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 8_000}, Tokens: counter,
 		Check: func(v transcript.View, _ *transcript.Transcript) error {
@@ -183,6 +184,11 @@ func TestBarred(t *testing.T) {
 				return fmt.Errorf("%d messages are made up: %w", made, transcript.ErrIllegal)
 			}
 			return nil
+		},
+		Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+			if e.Kind == pleat.EventWarning {
+				warnings = append(warnings, e.Warning)
+			}
 		},
 	})
 	for i, allowed := range []int{1, 0} {
@@ -195,5 +201,8 @@ func TestBarred(t *testing.T) {
 		if made, edited := stubs(v); made > allowed || made+edited == 0 {
 			t.Errorf("the view has %d messages of pleat's own and %d edits; %d messages are allowed", made, edited, allowed)
 		}
+	}
+	if got := strings.Join(warnings, "\n"); !strings.Contains(got, "digest") || !strings.Contains(got, "made up") {
+		t.Errorf("the warnings are:\n%s", got)
 	}
 }

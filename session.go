@@ -517,9 +517,9 @@ func (s *Session) spill(ctx context.Context, b *appendBatch, m transcript.Messag
 	if s.o.KeepFile != nil {
 		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
 	}
-	b.spilled = fold.AtBirth(s.st, m, &s.o.Policy, o)
-	if len(b.spilled) == 0 {
-		return nil
+	var err error
+	if b.spilled, err = fold.AtBirth(s.st, m, &s.o.Policy, o); err != nil || len(b.spilled) == 0 {
+		return err
 	}
 	data, err := json.Marshal(foldData{Folds: b.spilled})
 	if err != nil {

@@ -356,8 +356,8 @@ func (s *Session) checkPlan(
 	fits := (*p).Before <= o.Limits.Max
 	err = s.checkView(ctx, s.viewOf((*p).In))
 	if errors.Is(err, transcript.ErrIllegal) {
-		s.o.Logger.Warn("the view of a plan was not legal; planning another one",
-			"session", s.key.String(), "epoch", (*p).Epoch, "folds", len((*p).Folds), "err", err)
+		s.warn(ctx, Event{Warning: fmt.Sprintf("a view with folds of %s would not be legal: another is planned without: %v",
+			pulledIn(*p), err)})
 		if !o.Trigger.Voluntary() && !pulled && bar(o, *p) {
 			return true, nil
 		}
@@ -381,6 +381,17 @@ func (s *Session) checkPlan(
 	then.In = (*p).In
 	parts, _ := then.Parts()
 	return false, s.cannotFit(parts, o.Limits.Max)
+}
+
+// pulledIn lists the levers whose folds a plan has.
+func pulledIn(p *fold.Plan) string {
+	var steps []string
+	for _, f := range p.Folds {
+		if !slices.Contains(steps, f.Lever) {
+			steps = append(steps, f.Lever)
+		}
+	}
+	return strings.Join(steps, ", ")
 }
 
 var errVetoed = errors.New("the hook before the epoch vetoed it")

@@ -65,20 +65,23 @@ func hasImages(r transcript.ToolResult) bool {
 	return false
 }
 
-// AtBirth returns folds of the results of a message that is about to join the conversation.
-func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) []*Fold {
+// AtBirth returns folds of the results of a message that is about to join the conversation. The
+// error is that of a lever that panicked.
+func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fold, error) {
 	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o}
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
 			b.lever = l.Name()
-			birther.Born(b)
+			if err := named(l, func() error { birther.Born(b); return nil }); err != nil {
+				return nil, err
+			}
 		}
 	}
 	slices.SortStableFunc(b.folds, func(a, b *Fold) int { return a.Block - b.Block })
 	for i, f := range b.folds {
 		f.ID = o.Folds + i + 1
 	}
-	return b.folds
+	return b.folds, nil
 }
 
 // Earlier counts the characters that are shown of the results right before the message: on

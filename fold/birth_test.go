@@ -40,9 +40,9 @@ func TestAtBirth(t *testing.T) {
 		if may := p.MayFoldAtBirth(m, func(int) int { return len(tt.text) }, o.Limits); may != (tt.want > 0) {
 			t.Errorf("%s: may fold: %v", tt.name, may)
 		}
-		folds := fold.AtBirth(src, m, p, o)
-		if len(folds) != tt.want {
-			t.Fatalf("%s: %d folds", tt.name, len(folds))
+		folds, err := fold.AtBirth(src, m, p, o)
+		if err != nil || len(folds) != tt.want {
+			t.Fatalf("%s: %d folds, %v", tt.name, len(folds), err)
 		}
 		for _, f := range folds {
 			if f.ID != 8 || f.Start != 2 || f.Block != 0 || !f.Final || f.After >= f.Before || f.Bytes != len(long) ||

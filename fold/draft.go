@@ -2,9 +2,9 @@ package fold
 
 import (
 	"context"
-	"encoding/json"
+	"fmt"
+	"runtime/debug"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -37,6 +37,10 @@ type Draft struct {
 	added  []*Fold
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
+
+	ctx     context.Context // of the lever that is being pulled
+	failed  error           // what could not be read with it
+	refused []refusal
 }
 
 func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
@@ -70,17 +74,39 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 		if slices.Contains(d.o.Barred, l.Name()) {
 			continue
 		}
-		if err := l.Pull(ctx, d); err != nil {
+		if err := d.pullOne(ctx, l); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// pullOne pulls a lever. What it reads without a context of its own is read with this one.
+func (d *Draft) pullOne(ctx context.Context, l Lever) error {
+	d.ctx = ctx
+	err := named(l, func() error { return l.Pull(ctx, d) })
+	if err == nil && d.failed != nil {
+		err = fmt.Errorf("pull lever %q: %w", l.Name(), d.failed)
+	}
+	return err
+}
+
+// named calls a method of a lever. Levers of other programs may panic, also in the background:
+// that is an error, which says whose it is and where.
+func named(l Lever, call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("lever %q panicked: %v\n\n%s", l.Name(), r, debug.Stack())
+		}
+	}()
+	return call()
+}
+
 // Clone returns a copy of the draft to try something on. Assign it back to keep the change.
 func (d *Draft) Clone() *Draft {
 	c := *d
 	c.lay.In, c.safe, c.added = d.lay.In.clone(), slices.Clone(d.safe), slices.Clone(d.added)
+	c.refused = slices.Clone(d.refused)
 	return &c
 }
 
@@ -111,23 +137,19 @@ func (d *Draft) Allow(what Unseen) (end func()) {
 // else nil. Blocks that may not be folded stay: thinking, images outside of results, what
 // pleat does not know, the system prompt but for what a program put there, and results that no
 // model has seen; see [Draft.Allow]. The stub of a call is its new input, a JSON object if that is
-// what it was.
+// what it was. [Plan].Refused says why a lever got nothing folded.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) *Fold {
-	if !d.has(ref) {
+	if why := d.barsBlock(ref, stub); why != "" {
+		d.refuse(l.Name(), why, ref.Message)
 		return nil
 	}
 	bf := d.facts.Block(ref)
-	prompt := ref.Message < d.facts.Prompt() && d.facts[ref.Message].Origin != transcript.OriginInjected
-	if prompt || bf.Kind == transcript.KindToolCall && !isObject(stub) && d.takesObject(ref) {
-		return nil
-	}
 	before := int(bf.Tokens)
 	if old := d.lay.In.Block(ref); old != nil {
 		before = old.After
 	}
 	parts := Parts{Stubs: d.Count(stub)}
-	unseen := bf.Kind == transcript.KindToolResult && !d.unseen && ref.Message >= d.seen
-	if bf.Fixed || bf.Empty || unseen || stub == "" || parts.Total() >= before || d.lay.late(ref) {
+	if bf.Empty || parts.Total() >= before {
 		return nil
 	}
 	f := d.add(&Fold{
@@ -138,24 +160,6 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	d.lay.In.Replace(f)
 	d.total += f.After - before
 	return f
-}
-
-// has reports whether there is such a block.
-func (d *Draft) has(ref transcript.BlockRef) bool {
-	return 0 <= ref.Message && ref.Message < d.len() &&
-		0 <= ref.Block && ref.Block < len(d.facts[ref.Message].Blocks)
-}
-
-// takesObject reports whether the input of a call is a JSON object, as with all tools but those
-// that take text. Only a stub that is none makes it read the call.
-func (d *Draft) takesObject(ref transcript.BlockRef) bool {
-	blk, err := d.Source.Block(context.Background(), ref)
-	call, ok := blk.(transcript.ToolCall)
-	return err != nil || !ok || isObject(call.Input.String())
-}
-
-func isObject(text string) bool {
-	return strings.HasPrefix(strings.TrimSpace(text), "{") && json.Valid([]byte(text))
 }
 
 // Span describes messages start ≤ i < end for folding: their handle, and how large they are.
@@ -191,12 +195,22 @@ func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
 // cuts a round or has the system prompt in it, see [Draft.Back] and [Draft.Fit], if the view would
 // be illegal for it, or would lack a result that no model has seen. Whether people's words, fixed
 // blocks and results in Keep may go with their messages is for the lever to say.
-func (d *Draft) FoldSpan(f *Fold) bool { return f != nil && f.Handle != "" && d.foldSpan(f, false) }
+func (d *Draft) FoldSpan(f *Fold) bool {
+	if f == nil {
+		return false
+	}
+	if f.Handle == "" {
+		d.refuse(f.Lever, "the fold has no handle: begin with the one that Draft.Span returns", f.Start)
+		return false
+	}
+	return d.foldSpan(f, false)
+}
 
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
 // than they do, up to the goal.
 func (d *Draft) foldSpan(f *Fold, fill bool) bool {
-	if !d.mayFold(f.Start, f.End, f.Stub != "") {
+	if why := d.barsSpan(f.Start, f.End, f.Stub != ""); why != "" {
+		d.refuse(f.Lever, why, f.Start)
 		return false
 	}
 	if f.Parts == (Parts{}) && f.Stub != "" {
@@ -221,45 +235,6 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 		d.total = parts.Total()
 	}
 	return true
-}
-
-// mayFold reports whether a stretch may be folded, whatever that saves.
-func (d *Draft) mayFold(start, end int, stub bool) bool {
-	return !d.o.NoSpans && d.facts.Prompt() <= start && start < end && end <= d.len() &&
-		d.safe[start] && d.safe[end] && d.lay.In.apart(start, end) && d.joins(start, end, stub) &&
-		(d.unseen || !d.hidesUnseen(start, end))
-}
-
-// joins reports whether what the view shows before a stretch and after it may be
-// neighbours once the stretch is folded: a system message comes after the user and before
-// an answer, or last. A stub comes before the system messages that precede its stretch.
-func (d *Draft) joins(start, end int, stub bool) bool {
-	next := d.lay.In.past(end)
-	switch {
-	case d.behindSystem(start):
-		return next == d.len() || d.facts[next].Role != transcript.RoleUser && d.facts[next].Role != transcript.RoleTool
-	case next == d.len() || !d.facts.System(next) || stub:
-		return true
-	}
-	at := d.lay.In.before(start)
-	return at >= 0 && d.facts[at].Role != transcript.RoleAssistant
-}
-
-// behindSystem reports whether the view shows a system message before place i, other than
-// the prompt. Stubs do not count: they stand before it.
-func (d *Draft) behindSystem(i int) bool {
-	at := d.lay.In.before(i)
-	return at >= d.facts.Prompt() && d.facts.System(at)
-}
-
-// hidesUnseen reports whether messages start ≤ i < end hold a result that no model has seen.
-func (d *Draft) hidesUnseen(start, end int) bool {
-	for i := max(start, d.seen); i < end; i++ {
-		if d.facts.Has(i, transcript.KindToolResult) {
-			return true
-		}
-	}
-	return false
 }
 
 // seal forbids cuts inside a folded stretch: it becomes part of a larger one as a whole or

@@ -2,6 +2,7 @@ package fold_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
@@ -93,4 +94,89 @@ func TestTextInput(t *testing.T) {
 func TestLeversMayNot(t *testing.T) {
 	prompt := transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours."))
 	pleattest.Plan(t, 4_000, append([]transcript.Message{prompt}, pleattest.Reading(20, 60)...), greedy{t})
+}
+
+// stubborn folds what it may not.
+type stubborn struct{}
+
+func (stubborn) Name() string { return "stubborn" }
+
+func (s stubborn) Pull(_ context.Context, d *fold.Draft) error {
+	for i, m := range d.Facts() {
+		for b := range m.Blocks {
+			d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, s, "all", "x")
+		}
+	}
+	d.FoldSpan(&fold.Fold{Lever: s.Name(), Start: 2, End: 6, Stub: "[gone]"})
+	return nil
+}
+
+// TestRefused: a lever whose folds a rule refuses is told why, by the plan.
+func TestRefused(t *testing.T) {
+	p := pleattest.Plan(t, 4_000, []transcript.Message{
+		transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours.")),
+		transcript.Assistant(transcript.Thinking{Text: transcript.Plain("I should look at all of it first.")}),
+		transcript.Assistant(transcript.Call("1", "bash", `{"command":"make all the things there are"}`)),
+		transcript.Results(transcript.Result("1", "make: nothing to be done for all")),
+		transcript.Results(transcript.Result("1", "make: nothing to be done for all")),
+	}, stubborn{})
+	want := `nothing to fold
+refused: stubborn at message 1: the system prompt stays
+refused: stubborn at message 2: a block of this kind goes only with its message
+refused: stubborn at message 3: the stub of this call must be a JSON object, as its input is
+refused: stubborn at message 4: no model has seen the result (and 1 more)
+refused: stubborn at message 3: the fold has no handle: begin with the one that Draft.Span returns
+`
+	if got := p.String(); got != want {
+		t.Errorf("got:\n%swant:\n%s", got, want)
+	}
+}
+
+// faulty panics.
+type faulty struct{}
+
+func (faulty) Name() string { return "faulty" }
+
+func (faulty) Pull(_ context.Context, d *fold.Draft) error {
+	_ = d.Facts()[d.Marks().End]
+	return nil
+}
+
+func (faulty) MayFold([]int, fold.Limits) bool { return true }
+
+func (faulty) Born(b *fold.Birth) { b.Fold(-1, "", "", nil) }
+
+// TestPanic: a lever that panics ends the plan, not the program, and is named.
+func TestPanic(t *testing.T) {
+	src := pleattest.Source(pleattest.Reading(3, 20)...)
+	_, err := fold.Make(t.Context(), src, fold.Set{}, &fold.Policy{Name: "p", AtRed: fold.Steps{faulty{}}},
+		fold.PlanOptions{Trigger: fold.TriggerRed})
+	_, ahead := fold.NeedAhead(t.Context(), src, fold.Set{}, &fold.Policy{Name: "p", AtRed: fold.Steps{faulty{}}},
+		fold.PlanOptions{})
+	_, born := fold.AtBirth(src, transcript.Results(transcript.Result("9", "x")),
+		&fold.Policy{Name: "p", AtBirth: fold.Steps{faulty{}}}, fold.BirthOptions{})
+	for _, err := range []error{err, ahead, born} {
+		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) || !strings.Contains(err.Error(), "guard_test.go") {
+			t.Errorf("got %v, want an error that names the lever and where it panicked", err)
+		}
+	}
+}
+
+// canceled is a conversation whose blocks can be read as long as the context lasts.
+type canceled struct{ fold.Source }
+
+func (canceled) Block(ctx context.Context, _ transcript.BlockRef) (transcript.Block, error) {
+	return nil, ctx.Err()
+}
+
+// TestBlockContext: what FoldBlock must read it reads with the plan's context, and what it cannot
+// read ends the plan.
+func TestBlockContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := fold.Make(ctx, canceled{pleattest.Source(pleattest.Reading(3, 20)...)}, fold.Set{},
+		&fold.Policy{Name: "p", AtRed: fold.Steps{stubborn{}}}, fold.PlanOptions{Trigger: fold.TriggerRed})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v, want %v", err, context.Canceled)
+	}
 }

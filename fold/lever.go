@@ -15,7 +15,7 @@ type Lever interface {
 	Name() string
 	// Pull adds folds to the draft. It decides by itself whether there is anything to do:
 	// most levers stop as soon as d.Enough() reports true. An error ends the plan: a block
-	// could not be read.
+	// could not be read. A panic is an error that names the lever.
 	Pull(ctx context.Context, d *Draft) error
 }
 

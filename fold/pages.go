@@ -322,7 +322,7 @@ func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	if !d.o.Model || end <= start || p.fresh(p.Told(end), end, ask) || shown < leastUpdate && !ask.AsIs {
 		return d.pages.need != nil // turns of less than leastUpdate are as short as a digest
 	}
-	if ask.AsIs && (shown < leastSummed || !d.mayFold(start, end, true)) {
+	if ask.AsIs && (shown < leastSummed || d.barsSpan(start, end, true) != "") {
 		return false // it would be paid for and thrown away
 	}
 	room := a.Page.Total

@@ -55,6 +55,9 @@ type Plan struct {
 	// Kept are files that were read again after each of the newest epochs: they are kept in
 	// view instead of being folded once more.
 	Kept []string `json:"kept,omitempty"`
+	// Refused tells of levers that have no fold in the plan because a rule kept them from it: for
+	// each rule its first message, counted from 1.
+	Refused []string `json:"refused,omitempty"`
 
 	In    Set   `json:"-"` // the folds in force once the plan is carried out
 	Need  *Need `json:"-"` // a digest that the plan would be better with; nil: none
@@ -67,8 +70,13 @@ func (p *Plan) IsEmpty() bool { return p == nil || len(p.Folds) == 0 && !p.other
 // String prints the plan as a table.
 func (p *Plan) String() string {
 	var b strings.Builder
+	if p == nil {
+		p = new(Plan)
+	}
 	if p.IsEmpty() {
-		return "nothing to fold\n"
+		b.WriteString("nothing to fold\n")
+		p.writeRefused(&b)
+		return b.String()
 	}
 	fmt.Fprintf(&b, "epoch %d (%s): %s → %s tokens, target %s, window %s\n", p.Epoch, p.Trigger,
 		text.Thousands(p.Before), text.Thousands(p.After), text.Thousands(p.Limits.Target), text.Thousands(p.Limits.Window))
@@ -84,6 +92,7 @@ func (p *Plan) String() string {
 	if len(p.Kept) > 0 {
 		fmt.Fprintf(&b, "kept, because it was read again after each of the last epochs: %s\n", strings.Join(p.Kept, ", "))
 	}
+	p.writeRefused(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "LEVER\tMESSAGES\tBEFORE\tAFTER\tHANDLE\tWHY")
 	for _, f := range p.Folds {
@@ -95,6 +104,12 @@ func (p *Plan) String() string {
 	}
 	w.Flush()
 	return b.String()
+}
+
+func (p *Plan) writeRefused(b *strings.Builder) {
+	for _, why := range p.Refused {
+		fmt.Fprintf(b, "refused: %s\n", why)
+	}
 }
 
 // Past is what a session has done so far, as far as plans depend on it.
@@ -169,12 +184,12 @@ func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions
 	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {
-			a.Ahead(d, ahead)
-			return d.pages.need, nil
+			err := named(l, func() error { a.Ahead(d, ahead); return nil })
+			return d.pages.need, err
 		}
 		goal := d.Goal
 		d.Goal = 0 // as far as it goes
-		if err := l.Pull(ctx, d); err != nil {
+		if err := d.pullOne(ctx, l); err != nil {
 			return nil, fmt.Errorf("plan ahead: %w", err)
 		}
 		d.Goal = cmp.Or(d.Goal, goal)
@@ -191,6 +206,7 @@ func (d *Draft) plan(was *Set) *Plan {
 		Need: d.pages.need,
 	}
 	if len(d.added) == 0 && d.lay.In.Bare == was.Bare && !o.Fresh {
+		p.Refused = d.refusals(nil)
 		return p
 	}
 	if o.Binds {
@@ -198,6 +214,7 @@ func (d *Draft) plan(was *Set) *Plan {
 	}
 	first := d.len()
 	p.Folds = d.live()
+	p.Refused = d.refusals(p.Folds)
 	before := *d
 	before.lay.In = *was
 	for i, f := range p.Folds {
