@@ -149,7 +149,7 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
 		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "internal/text",
 		"ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy", "recall", "sessionlog",
-		"store", "transcript", "wire/gemini", "internal/localserver",
+		"store", "transcript", "wire/gemini", "internal/bill", "internal/localserver",
 	},
 	"internal/bench/synth": {"tokens", "transcript", "userwords"},
 	"internal/bench": {
