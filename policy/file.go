@@ -38,7 +38,8 @@ type policyFile struct {
 }
 
 // Parse reads a policy file, as [Format] writes it. It can name the levers of package lever
-// and the ones passed in. Parse refuses what [fold.Policy.Check] refuses.
+// and the ones passed in, which must have names of their own. Parse refuses a member that is there
+// twice, and what [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(data, append(lever.All(), levers...))
 	if err == nil {
@@ -51,8 +52,18 @@ func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 }
 
 func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
+	names := make(map[string]bool)
+	for _, l := range known {
+		if names[l.Name()] {
+			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name", l.Name())
+		}
+		names[l.Name()] = true
+	}
 	var f policyFile
 	if err := strict(data, &f); err != nil {
+		return fold.Policy{}, err
+	}
+	if err := unique(json.NewDecoder(bytes.NewReader(data))); err != nil {
 		return fold.Policy{}, err
 	}
 	p := f.Policy
@@ -123,4 +134,30 @@ func strict(data []byte, v any) error {
 		return errors.New("there is more after the policy")
 	}
 	return nil
+}
+
+// unique refuses a value in which an object has a member twice: the first would be ignored.
+func unique(d *json.Decoder) error {
+	open, err := d.Token()
+	if _, nested := open.(json.Delim); err != nil || !nested {
+		return err
+	}
+	names := make(map[json.Token]bool)
+	for d.More() {
+		if open == json.Delim('{') {
+			name, err := d.Token()
+			if err != nil {
+				return err
+			}
+			if names[name] {
+				return fmt.Errorf("%q is there twice", name)
+			}
+			names[name] = true
+		}
+		if err := unique(d); err != nil {
+			return err
+		}
+	}
+	_, err = d.Token()
+	return err
 }

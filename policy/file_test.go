@@ -36,6 +36,8 @@ func TestParseErrors(t *testing.T) {
 		{"unknown member", `{"name": "a", "at_noon": []}`, `"at_noon"`},
 		{"a list of names", `{"name": "a", "levers": ["mask"]}`, `"levers"`},
 		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
+		{"name twice", `{"name": "a", "name": "b", "at_red": [{"lever": "mask"}]}`, `"name" is there twice`},
+		{"setting twice", `{"name": "a", "at_red": [{"lever": "mask", "keep": 3, "keep": 4}]}`, `"keep" is there twice`},
 		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
 		{
 			"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`,
@@ -125,6 +127,9 @@ func TestParseOwnLever(t *testing.T) {
 	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
 	if d := diff.Values(want, got.AtRed); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
+	}
+	if _, err := policy.Parse(file, every{}, every{}); err == nil || !strings.Contains(err.Error(), `called "every"`) {
+		t.Errorf("two levers of one name: %v", err)
 	}
 	if _, err := policy.Parse(file); err == nil || !strings.Contains(err.Error(), `no lever "every"`) {
 		t.Errorf("not passed in: %v", err)

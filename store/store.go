@@ -47,8 +47,9 @@ type Store interface {
 	Body(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error)
 
 	// Find returns, for the tenant, the newest entry of the kind for each label it
-	// knows, in no particular order. Newest means appended last, whatever its Time. It
-	// is how a client's conversation is found again by the hashes of its prefixes.
+	// knows, once each, in no particular order. Newest means appended last, whatever its
+	// Time. The empty label is none: entries without a label are not found. It is how a
+	// client's conversation is found again by the hashes of its prefixes.
 	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)
 
 	// Close waits for calls under way and releases the store. It may be called twice; every
