@@ -30,8 +30,8 @@ import (
 // question alone, is another conversation; an empty one is an error.
 //
 // Turns are compared by content. Thinking does not count, since many programs drop it; nor does
-// the content of images. Ids of calls may change, but not that of a call whose result is still to
-// come. System messages at the beginning do not count at all: views begin with those of the
+// the content of images. Ids of calls may change, with those of their results, but not that of a
+// call whose result is still to come. System messages at the beginning do not count at all: views begin with those of the
 // newest history, however many it has.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, message
@@ -168,11 +168,22 @@ func (s *Session) has(h *handed, own, theirs turn, how conv.How) (more []transcr
 			}
 		}
 	}
+	if how.Open {
+		how.Renamed = s.renamed(h, own, theirs)
+	}
 	more, ok = s.st.SaidAt(own.start, own.end).Has(h.saidIn(theirs), how)
 	if ok && len(more) == 0 && !how.Cut && !how.Open {
 		s.synced[own.end-1] = look
 	}
 	return more, ok
+}
+
+// renamed returns the session's ids of the calls before a turn for those of the history.
+func (s *Session) renamed(h *handed, own, theirs turn) map[string]string {
+	if own.start == 0 || theirs.start == 0 {
+		return nil
+	}
+	return s.st.SaidAt(own.start-1, own.start).Renamed(h.said(theirs.start - 1))
 }
 
 // gap looks for a history that lacks messages of the session: the oldest, or those behind the
@@ -243,8 +254,9 @@ func (s *Session) apart(h *handed, own []turn) meeting {
 	k := s.alike(h, own, theirs, true)
 	i, j := own[k].start, len(h.msgs)
 	if k < len(theirs) {
+		how := conv.How{Open: true, Renamed: s.renamed(h, own[k], theirs[k])}
 		for j = theirs[k].start; i < own[k].end && j < theirs[k].end; i, j = i+1, j+1 {
-			if _, ok := s.st.SaidAt(i, i+1).Has(h.said(j), conv.How{Open: true}); !ok {
+			if _, ok := s.st.SaidAt(i, i+1).Has(h.said(j), how); !ok {
 				break
 			}
 		}

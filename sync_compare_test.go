@@ -107,3 +107,31 @@ func TestSyncSystemNumber(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncRenamedResults hands over calls under other ids, with their results in another order:
+// a result belongs to the call that it answers, wherever both stand.
+func TestSyncRenamedResults(t *testing.T) {
+	round := func(a, b, c string, results ...pleat.ToolResult) []pleat.Message {
+		return []pleat.Message{
+			pleat.User("Look."),
+			pleat.Assistant(pleat.Call(a, "ls", `{}`), pleat.Call(b, "ls", `{}`), pleat.Call(c, "pwd", `{}`)),
+			pleat.Results(results...), say("Seen."), pleat.User("Go on."),
+		}
+	}
+	r := pleat.Result
+	for _, tt := range []struct {
+		name    string
+		history []pleat.Message
+		same    bool
+	}{
+		{"renamed", round("x", "y", "z", r("x", "1"), r("y", "2"), r("z", "3")), true},
+		{"and in another order", round("x", "y", "z", r("z", "3"), r("x", "1"), r("y", "2")), true},
+		{"with ids of other calls", round("b", "c", "a", r("a", "3"), r("b", "1"), r("c", "2")), true},
+		{"with other results", round("x", "y", "z", r("y", "1"), r("x", "2"), r("z", "3")), false},
+	} {
+		s := mustSync(t, open(t, store.NewMemory(), nil), round("a", "b", "c", r("a", "1"), r("b", "2"), r("c", "3"))[:4])
+		if next := mustSync(t, s, tt.history); (next == s) != tt.same || len(next.Violations()) > 0 {
+			t.Errorf("%s: goes on in %s: %v", tt.name, next.Key(), next.Violations())
+		}
+	}
+}

@@ -147,7 +147,9 @@ type Keeper interface {
 	// the entries' times.
 	Sessions(ctx context.Context, tenant string) iter.Seq2[SessionInfo, error]
 	// Forget deletes a session for good: entries, bodies that no other session has,
-	// and what search knows of it. Without such a session the error is [ErrNotFound].
+	// and what search knows of it. Without such a session the error is [ErrNotFound]. The
+	// name is free then: whoever has the old session open is told when it writes, unless a
+	// new one has just as many entries, so a name in use is better not given again.
 	Forget(ctx context.Context, key SessionKey) error
 	// Verify reads everything and yields what is damaged. An error with a zero Damage
 	// means that the check itself could not go on.

@@ -26,6 +26,7 @@ type spoken struct {
 	id    string // of a call, or of the call that a result answers
 	any   bool   // the id is not known: a result that answers no call
 	waits bool   // a call that has no result yet
+	sure  bool   // the id is known in the session
 	at    transcript.BlockRef
 }
 
@@ -116,6 +117,33 @@ type How struct {
 	Open bool // ids count only of calls that wait for a result: under another one, it would answer none
 
 	Waits []string // ids of calls that wait for a result, if something may have been added
+	// Renamed are the session's ids for those of the history, where results are those of the same call.
+	Renamed map[string]string
+}
+
+// Renamed returns the ids of the calls in an answer for those that they have in another, which says
+// the same.
+func (s Said) Renamed(o Said) map[string]string {
+	ids := make(map[string]string)
+	for i, b := range s.blocks[:min(len(s.blocks), len(o.blocks))] {
+		if b.kind == transcript.KindToolCall {
+			ids[o.blocks[i].id] = b.id
+		}
+	}
+	return ids
+}
+
+func (h How) rename(blocks []spoken) []spoken {
+	if len(h.Renamed) == 0 {
+		return blocks
+	}
+	blocks = slices.Clone(blocks)
+	for i, b := range blocks {
+		if id, ok := h.Renamed[b.id]; ok && b.kind == transcript.KindToolResult {
+			blocks[i].id, blocks[i].sure = id, true
+		}
+	}
+	return blocks
 }
 
 // Has compares a turn of a session with one of a history: it returns the blocks that only the
@@ -124,7 +152,7 @@ func (s Said) Has(o Said, how How) (more []transcript.BlockRef, ok bool) {
 	if s.answers() != o.answers() {
 		return nil, false
 	}
-	q := o.blocks
+	q := how.rename(o.blocks)
 	known, ok := overlap(s.blocks, q, how)
 	if !ok || known < len(q) {
 		own, theirs := aligned(s.blocks, q, how.Cut)
@@ -170,7 +198,7 @@ func overlap(p, q []spoken, how How) (known int, ok bool) {
 	for skip := range len(p) + 1 {
 		if n := len(p) - skip; n <= len(q) && (n == len(q) || how.More) && (n > 0 || skip == 0) {
 			same := slices.EqualFunc(p[skip:], q[:n], func(b, o spoken) bool {
-				return b.says(o) && (b.id == o.id || b.any || how.Open && !b.waits)
+				return b.says(o) && (b.id == o.id || b.any || how.Open && !b.waits && !o.sure)
 			})
 			if same {
 				return n, true
