@@ -2,37 +2,35 @@ package pleat_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // A loop that keeps its own history: Sync takes in what is new of it, and Messages returns what
-// to send in its place. Here the model is a function that reads twenty files, and the window is
-// small.
+// to send in its place. Here the model is a function that reads twenty files, and takes less than
+// the window says.
 func ExampleSession_Sync() {
 	ctx, asked := context.Background(), 0
-	ask := func([]pleat.Message) pleat.Message {
+	ask := func(msgs []pleat.Message) (pleat.Message, error) {
+		if n := countAll(msgs); n > 5_000 {
+			return pleat.Message{}, &pleat.APIError{Kind: model.ErrorTooLong, Used: n, Limit: 5_000}
+		}
 		if asked++; asked > 20 {
-			return pleat.Assistant(pleat.Say("Found it."))
+			return pleat.Assistant(pleat.Say("Found it.")), nil
 		}
-		return pleat.Assistant(pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"%d.go"}`, asked)))
+		call := pleat.Call(fmt.Sprint("call_", asked), "read_file", fmt.Sprintf(`{"path":"%d.go"}`, asked))
+		return pleat.Assistant(call), nil
 	}
-	run := func(s *pleat.Session, calls []pleat.ToolCall) (results []pleat.ToolResult) {
-		for _, call := range calls {
-			r, ok := s.Answer(ctx, call)
-			if !ok { // none of the recall tools
-				r = pleat.Result(call.ID, strings.Repeat("some line of the file\n", 200))
-			}
-			results = append(results, r)
-		}
-		return results
-	}
+	run := func(pleat.ToolCall) string { return strings.Repeat("some line of the file\n", 200) }
 	options := &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
 
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "work"}, options)
@@ -48,12 +46,31 @@ func ExampleSession_Sync() {
 		if err != nil {
 			log.Fatal(err)
 		}
-		reply := ask(msgs)
+		reply, err := ask(msgs)
+		if refused := new(pleat.APIError); errors.As(err, &refused) && refused.Overflow() {
+			if _, err = s.Refused(ctx, refused); err == nil {
+				continue // it folded more
+			}
+		}
+		if err != nil {
+			log.Fatal(err)
+		}
 		history = append(history, reply)
 		if len(reply.Calls()) == 0 {
 			break
 		}
-		history = append(history, pleat.Results(run(s, reply.Calls())...))
+		results := make([]pleat.ToolResult, len(reply.Calls()))
+		var tools sync.WaitGroup
+		for i, call := range reply.Calls() {
+			tools.Go(func() {
+				var recalled bool
+				if results[i], recalled = s.Answer(ctx, call); !recalled {
+					results[i] = pleat.Result(call.ID, run(call))
+				}
+			})
+		}
+		tools.Wait()
+		history = append(history, pleat.Results(results...))
 	}
 	snap := s.Snapshot()
 	fmt.Println("whole:", snap.Whole > snap.Limits.Max, "shown:", snap.Tokens <= snap.Limits.Max)

@@ -14,15 +14,15 @@ import (
 
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget for good: later views for the same model stay below the size it takes. If it gives no numbers, or those
-// of a refusal before, which are not of this view, that size is taken to be two thirds of what
-// it refused, but never less than it has taken before or said that it takes, until it takes
+// budget for good: later views for the same model stay below the size it takes. If it gives no
+// numbers, or those of a refusal before, which are not of this view, that size is taken to be two
+// thirds of what it refused, but never less than it has taken before or said that it takes, until it takes
 // more. For that guess no result is folded that no model has seen, unless the view is nearly as
 // large as a refused one. The same bytes are never sent twice: if nothing can be folded any more
 // it returns [ErrCannotFit].
 //
-// Nil stands for a refusal of which nothing is known. An error that is no overflow, such as a
-// rate limit, is returned as it is and changes nothing.
+// [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
+// known. An error that is no overflow, such as a rate limit, is returned as it is and changes nothing.
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	if e != nil && !e.Overflow() {
 		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
