@@ -83,15 +83,24 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstream.Compact,
 	},
 	{
-		name: "open-turn", what: "14 calls of 9 KB, window 30,000, clients with small prompts; the model recalls five results in a " +
-			"turn; what the client sent last stays",
+		name: "open-turn", what: "14 calls of 9 KB, window 30,000; the model recalls five results in a turn; " +
+			"what the client sent last stays",
 		script: upstream.Options{Calls: 14, Bytes: 9000, RecallAt: 12, Recalls: 5}, window: 30_000, most: 15,
-		needs: upstream.Small,
 	},
 	{
 		name: "nine-recalls", what: "the model recalls nine results in a turn, one more than it may; " +
 			"what the client sent last stays",
 		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Recalls: 9}, window: 60_000, most: 11,
+	},
+	{
+		name: "endless-recalls", what: "the model recalls without end; the client is told, and where it can, continues",
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, direct: upstream.Twice,
+	},
+	{
+		name: "interrupted", what: "10 calls of 24 KB, 3 at a time; the user interrupts the client while it waits for the 5th, " +
+			"and continues; then the model recalls a result",
+		script: upstream.Options{Calls: 10, Parallel: 3, Bytes: 24_000, HoldAt: 5, RecallAt: 7}, window: 60_000,
+		most: 7, needs: upstream.Continue, direct: upstream.Twice,
 	},
 	{
 		name: "recall-beside-3", what: "12 calls of 12 KB, 3 at a time; the model recalls beside three",
@@ -101,7 +110,7 @@ var clientScenarios = []clientScenario{
 		name: "midway", what: "the client is behind the proxy only when it continues after the 5th: no recall " +
 			"tools, and no stub says otherwise",
 		script: upstream.Options{Calls: 10, Bytes: 24_000, PauseAt: 5}, window: 60_000, most: 12,
-		midway: true, needs: upstream.Continue,
+		midway: true, needs: upstream.Continue, direct: upstream.Twice,
 	},
 	{
 		name: "paas", what: "the upstream's address ends in /api/paas/v4", any: true,
@@ -129,7 +138,7 @@ var clientScenarios = []clientScenario{
 		script: upstream.Options{
 			Calls: 10, Bytes: 24_000, PauseAt: 5,
 			RecallAt: 7,
-		}, window: 60_000, most: 12, needs: upstream.Continue,
+		}, window: 60_000, most: 12, needs: upstream.Continue, direct: upstream.Twice,
 	},
 	{
 		name: "killed", what: "the proxy gets kill -9 during a request and after an " +

@@ -84,6 +84,9 @@ func seen(log []upstream.Exchange) string {
 	if n := refused(log); n > 0 {
 		cell += fmt.Sprintf("/%d", n)
 	}
+	if len(breaks(log)) > 0 {
+		cell += " illegal"
+	}
 	return cell
 }
 

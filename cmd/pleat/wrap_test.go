@@ -126,7 +126,7 @@ func TestWrapClients(t *testing.T) {
 		if !strings.Contains(errs.String(), "what was folded is in the store") {
 			t.Errorf("wrap does not say that it folded:\n%s", tail(errs.String(), 2000))
 		}
-		checkExchanges(t, s.Log(), 0, true)
+		checkExchanges(t, s.Log(), nil, 0, true)
 		checkNoKey(t, home)
 	})
 }
@@ -157,7 +157,7 @@ func TestSetupClients(t *testing.T) {
 		if err != nil || !strings.Contains(string(out), "All 10 steps are done") {
 			t.Errorf("%v: the client says:\n%s", err, tail(string(out), 2000))
 		}
-		checkExchanges(t, s.Log(), 0, true)
+		checkExchanges(t, s.Log(), nil, 0, true)
 		now, _ := os.ReadFile(c.path(os.Getenv))
 		changed := !bytes.Equal(now, after) // by the client
 		setup("--undo")

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Client is a real program that talks to model servers, as it comes from the npm
@@ -58,7 +59,7 @@ const (
 	OpenAI                   // talk to any server that speaks as OpenAI's
 	Others                   // send what is no part of a conversation
 	Unpack                   // read what is compressed with Brotli
-	Small                    // begin with a prompt that leaves most of a window of 30,000
+	Twice                    // send every result twice when it goes on, which is illegal
 )
 
 // Clients are the programs that can be driven.
@@ -70,18 +71,18 @@ var Clients = []Client{
 	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},
 	{"codex", "gpt-5.5", Continue | Compact | Retry | OpenAI, true, setupCodex(`model = "gpt-5.5"`)},
 	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")}, // whose tools stand in the input
-	{"opencode-messages", "scripted", Continue | Compact | Agent | Retry | Unpack | Small, true, setupOpencode("@ai-sdk/anthropic")},
+	{"opencode-messages", "scripted", Continue | Compact | Agent | Retry | Unpack, true, setupOpencode("@ai-sdk/anthropic")},
 	{"opencode-chat", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai-compatible")},
 	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai")},
-	{"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack, true, setupGemini("gemini-3.1-pro-preview")},
-	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry, false, setupGemini("gemini-3-flash-preview")},
-	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Retry | Unpack | Small, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
+	{"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice, true, setupGemini("gemini-3.1-pro-preview")},
+	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry | Twice, false, setupGemini("gemini-3-flash-preview")},
+	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry | Twice, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
+	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Retry | Unpack, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
 	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-completions", "gpt-5.5")},
 	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-responses", "gpt-5.5")},
 	{"qwen", "scripted", Continue | Compact | Agent | Retry | OpenAI, true, setupQwen},
 	{"cline", "scripted", Recount | Retry | OpenAI, true, setupCline},
-	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack | Small, true, setupSDK("messages")},
+	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack, true, setupSDK("messages")},
 	{"sdk-chat", "gpt-5.5", Others | Unpack | OpenAI, false, setupSDK("chat")},
 	{"sdk-responses", "gpt-5.5", Unpack | OpenAI, false, setupSDK("responses")},
 }
@@ -113,7 +114,8 @@ func (c Client) Program(dir string) string {
 }
 
 // Run runs the client on a prompt, without a terminal and with nothing of the caller's
-// environment but PATH, and returns what it printed.
+// environment but PATH, and returns what it printed. When the context ends it is interrupted,
+// as by a user, and killed if it does not end then.
 func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 	work := filepath.Join(o.Home, "work")
 	o.Key = cmp.Or(o.Key, "dummy")
@@ -123,6 +125,8 @@ func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 		return "", fmt.Errorf("drive %s: %w", c.Name, err)
 	}
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Dir = work
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + o.Home, "TMPDIR=" + o.Home}, env...)
 	out, err := cmd.CombinedOutput()

@@ -48,18 +48,29 @@ type answer struct {
 }
 
 var (
-	shellID    = regexp.MustCompile(`^call_\d+_from_upstream`)
+	shellID    = regexp.MustCompile(`^call_(\d+)_from_upstream`)
 	doneLine   = regexp.MustCompile(`step-(\d+)-done`)
 	handleCall = regexp.MustCompile(`unfold\(\\?"([a-z0-9]+)\\?"\)`)
 	valueLine  = regexp.MustCompile(`step (\d+) line 13 value (\d+)`)
 )
 
-// step is how many commands are done.
+// step is how many commands are done: what they print says so, or that it is folded.
 func (r *request) step() int {
 	most := 0
-	for _, m := range doneLine.FindAllStringSubmatch(r.body, -1) {
-		if n, err := strconv.Atoi(m[1]); err == nil {
+	seen := func(match []string) {
+		if n, err := strconv.Atoi(match[1]); err == nil {
 			most = max(most, n)
+		}
+	}
+	for _, m := range doneLine.FindAllStringSubmatch(r.body, -1) {
+		seen(m)
+	}
+	for _, m := range r.messages {
+		for _, b := range m.Blocks().All() {
+			res, ok := b.(transcript.ToolResult)
+			if id := shellID.FindStringSubmatch(res.CallID); ok && id != nil && showsFold.MatchString(res.Parts.Text()) {
+				seen(id)
+			}
 		}
 	}
 	return most
@@ -78,8 +89,10 @@ func (s *Server) next(r *request) answer {
 	if s.o.Thinking || r.thinks {
 		a.thinking = fmt.Sprintf("After step %d I look at what is next.", step)
 	}
-	if n := s.recallsOf(r); s.o.RecallAt > 0 && step >= s.o.RecallAt && n < s.o.Recalls {
+	if n := s.recallsOf(r); s.o.RecallAt > 0 && step >= s.o.RecallAt &&
+		(n < s.o.Recalls || s.o.Endless && !strings.Contains(r.body, GoOn)) {
 		if c, ok := r.recall(n); ok {
+			c.id = fmt.Sprintf("call_recall_%d", s.asks.Add(1))
 			a.calls = append(a.calls, c)
 			if !s.o.Beside {
 				return a
@@ -126,10 +139,9 @@ func isRecall(id string) bool {
 // conversation, for that of the first command, and later for the next outputs as a whole. Before
 // it, n recalls were made.
 func (r *request) recall(n int) (call, bool) {
-	id := fmt.Sprintf("call_recall_%d", n+1)
 	if r.offered() && compacted.in(r.body) {
 		input, _ := json.Marshal(map[string][]string{"queries": {"step 1 line 13 value"}})
-		return call{id: id, name: recall.ToolSearch, input: string(input)}, true
+		return call{name: recall.ToolSearch, input: string(input)}, true
 	}
 	handles := r.handles()
 	if !r.offered() || len(handles) == 0 {
@@ -140,7 +152,7 @@ func (r *request) recall(n int) (call, bool) {
 		args["pattern"] = "line 13 value"
 	}
 	input, _ := json.Marshal(args)
-	return call{id: id, name: recall.ToolUnfold, input: string(input)}, true
+	return call{name: recall.ToolUnfold, input: string(input)}, true
 }
 
 // handles are those of the folded outputs.
@@ -224,6 +236,9 @@ func (r *request) shell(n int, o Options) (call, error) {
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
 	if o.Files {
 		command += fmt.Sprintf(" && echo %d > made-%d.txt", n, n)
+	}
+	if host, port, _ := strings.Cut(o.Hold, ":"); n == o.HoldAt && !strings.Contains(r.body, GoOn) {
+		command = fmt.Sprintf("bash -c 'read -u 3 3<>/dev/tcp/%s/%s'; ", host, port) + command
 	}
 	id := fmt.Sprintf("call_%03d_from_upstream", n)
 	for again := 2; strings.Contains(r.body, id); again++ {

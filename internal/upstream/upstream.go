@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
@@ -32,6 +33,7 @@ type Options struct {
 	Limit       int    // prompts of more tokens are refused as too long; 0: none are
 	RecallAt    int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
 	Recalls     int    // recalls, one after the other; 0: one
+	Endless     bool   // recalls go on until a user says [GoOn]
 	Beside      bool   // the recall call comes beside a command
 	FailAt      int    // the first request after this step fails once; 0: none does
 	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (within its text), "silent" (then gone)
@@ -41,6 +43,8 @@ type Options struct {
 	Thinking    bool   // answers begin with thinking, on the wires that have it
 	Binds       bool   // thinking of the models that bind it is valid only behind what it was made behind
 	PauseAt     int    // after this step the model says that it waits, until a user says [GoOn]; 0: it never does
+	HoldAt      int    // this command waits for a line from the address Hold, until a user says [GoOn]; 0: none does
+	Hold        string // a host and a port
 	AgentAt     int    // after this step a sub-agent is asked for, if the client has such a tool; 0: never
 	Agent       int    // commands of a sub-agent; 0: two
 
@@ -97,7 +101,8 @@ type Server struct {
 	failed bool
 	agent  bool // a sub-agent was asked for
 
-	recalls int // in the newest conversation
+	recalls int          // in the newest conversation
+	asks    atomic.Int64 // recalls that were asked for
 	ids     int
 	bill    Bill
 	seen    map[[32]byte]bool // beginnings of prompts that the cache has

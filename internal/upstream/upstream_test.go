@@ -170,6 +170,29 @@ func ask(t *testing.T, url string, c client, req *model.Request) model.Reply {
 	return r
 }
 
+// A command is done if what it printed is folded, and not if the client says that it printed nothing.
+func TestFoldedStep(t *testing.T) {
+	s := upstream.New(upstream.Options{Calls: 9})
+	server := httptest.NewServer(s)
+	defer server.Close()
+	var msgs []transcript.Message
+	for n, text := range []string{"[folded: Bash, 300 lines]", ""} {
+		id := fmt.Sprintf("call_%03d_from_upstream", 4+n)
+		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "Bash", "{}")), transcript.Results(transcript.Result(id, text)))
+	}
+	for _, wire := range []string{"messages", "chat", "responses", "gemini"} {
+		ask(t, server.URL, clients[wire], &model.Request{
+			Model: "scripted", MaxTokens: 9, Messages: append([]transcript.Message{transcript.User("Go.")}, msgs...),
+			Tools: []model.Tool{{Name: "Bash", Schema: `{"type":"object","properties":{"command":{"type":"string"}}}`}},
+		})
+	}
+	for i, x := range s.Log() {
+		if x.Step != 4 {
+			t.Errorf("request %d: step %d", i, x.Step)
+		}
+	}
+}
+
 // TestFailures checks that each way of failing happens once and is what it says.
 func TestFailures(t *testing.T) {
 	for name, c := range clients {
