@@ -1,12 +1,12 @@
 package proxy
 
 import (
-	"bufio"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -360,7 +360,7 @@ func countWhile[E any](list []E, has func(E) bool) int {
 // without space, and its calls, without ours.
 func saidHash(list []transcript.Message, own func(name string) bool) string {
 	sum := sha256.New()
-	text := bufio.NewWriter(sum)
+	space := func(r rune) bool { return r <= ' ' || r == '\u00a0' }
 	for _, m := range list {
 		if m.Role() != transcript.RoleAssistant {
 			continue
@@ -368,19 +368,16 @@ func saidHash(list []transcript.Message, own func(name string) bool) string {
 		for _, b := range m.Blocks().All() {
 			switch b := b.(type) {
 			case transcript.Text:
-				for _, r := range b.Text.String() {
-					if r > ' ' && r != '\u00a0' {
-						_, _ = text.WriteRune(r)
-					}
+				for word := range strings.FieldsFuncSeq(b.Text.String(), space) {
+					_, _ = sum.Write(transcript.StringBytes(word)) // a hash takes everything
 				}
 			case transcript.ToolCall:
 				if !own(b.Name) {
-					_, _ = text.WriteString("\x00" + b.ID + "\x00")
+					_, _ = sum.Write([]byte("\x00" + b.ID + "\x00"))
 				}
 			}
 		}
 	}
-	_ = text.Flush() // a hash takes everything
 	return transcript.Hash(sum.Sum(nil)).String()
 }
 

@@ -69,6 +69,7 @@ func NewHandler(o *Options) (*Handler, error) {
 		Rewrite:       h.direct,
 		Transport:     roundTripper(rw.roundTrip),
 		FlushInterval: -1,
+		BufferPool:    &replyChunks,
 		ErrorHandler:  h.fail,
 		ErrorLog:      slog.NewLogLogger(rw.o.Logger.Handler(), slog.LevelDebug),
 	}

@@ -55,6 +55,25 @@ func leaveRoom(b []byte) {
 	}
 }
 
+// chunks is memory for what is read of a reply at a time. It implements [httputil.BufferPool].
+type chunks struct{ free sync.Pool }
+
+const chunk = 32 << 10
+
+var replyChunks chunks
+
+func (c *chunks) Get() []byte {
+	if b, ok := c.free.Get().(*[chunk]byte); ok {
+		return b[:]
+	}
+	return make([]byte, chunk)
+}
+
+func (c *chunks) Put(b []byte) {
+	garble(b)
+	c.free.Put((*[chunk]byte)(b))
+}
+
 // lease counts who looks at the body of a request.
 type lease struct {
 	body  []byte

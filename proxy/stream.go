@@ -41,7 +41,7 @@ type sent struct {
 }
 
 func (x *exchange) stream(resp *http.Response) *http.Response {
-	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: make([]byte, 32<<10)}
+	s := &stream{x: x, from: resp.Body, rec: x.req.on.record(), buf: replyChunks.Get()}
 	s.split.Limit = x.rw.o.MaxEvent
 	s.relayed = x.req.on.Stream(x.own())
 	resp.Body, resp.ContentLength = s, -1
@@ -255,6 +255,7 @@ func (s *stream) Close() error {
 		return nil
 	}
 	s.closed = true
+	defer replyChunks.Put(s.buf)
 	s.record() // some clients know the end when they see it
 	if s.next == nil {
 		_, _ = s.count()
