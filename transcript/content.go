@@ -108,7 +108,7 @@ func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 func (h Hash) IsZero() bool { return h == Hash{} }
 
 // MarshalText writes the hash in hexadecimal.
-func (h Hash) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+func (h Hash) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, h[:]), nil }
 
 // UnmarshalText reads what MarshalText wrote.
 func (h *Hash) UnmarshalText(text []byte) error {
