@@ -29,7 +29,8 @@ import (
 )
 
 // Options set a session up. The zero value works: the default policy, a window of
-// [model.DefaultWindow] tokens, exact counting with o200k_base, no observers.
+// [model.DefaultWindow] tokens, exact counting with o200k_base, no observers. Negative numbers
+// are refused.
 type Options struct {
 	Policy fold.Policy // zero: the policy "default"
 	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the
@@ -47,7 +48,7 @@ type Options struct {
 	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 
-	Project string     // the folder that the work is in; kept with a new session, for lists
+	Project string     // the folder that the work is in; stored with a new session, for lists of sessions
 	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
@@ -59,8 +60,9 @@ type Options struct {
 
 	Digest digest.Options // digests by a model; zero: by code
 
-	// Recall says in a stub how to get content back. Nil: with a call of the tool unfold if
-	// Tools has it of [RecallTools], else not at all. A function that returns "" makes stubs without handles.
+	// Recall says in a stub how to get content back. Nil: by calling the tool unfold of
+	// [RecallTools], if Tools has it; else stubs do not say. A function that returns "" makes
+	// stubs without handles.
 	Recall func(handle string) string
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It is run on the
@@ -342,8 +344,8 @@ func (s *Session) LastAnswer() time.Time {
 	return s.answered
 }
 
-// Tokens counts messages start ≤ i < end, of those that there are, as they came, whatever
-// is folded of them.
+// Tokens counts messages start ≤ i < end as they came, whatever is folded of them. A place
+// outside of the conversation is taken for its nearest end.
 func (s *Session) Tokens(start, end int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -111,8 +111,8 @@ func (s *Session) places(ctx context.Context, words string, n int) ([]store.Hit,
 }
 
 // LedgerText lists the calls that the filter chooses in at most budget tokens (0: no
-// bound), the newest last. If there is no room for all, the newest are shown and the
-// call for the others is named.
+// bound), the newest last. If there is no room for all, the newest are shown, and how to
+// call the tool ledger for the others.
 func (s *Session) LedgerText(f ledger.Filter, budget int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

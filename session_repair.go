@@ -40,9 +40,9 @@ func (s *Session) Violations() []transcript.Violation {
 }
 
 // Repair answers the calls at the end of the conversation that have no result, as after a
-// crash or a cancelled run, and returns how many. Those behind which something else was said
-// stay: call it before. Each gets an error result with what text
-// returns for it, which is what the model is told about the call; nil: that its result was lost.
+// crash or a cancelled run, and returns how many. Call it before anything else is appended: calls
+// that are not at the end stay as they are. Each gets an error result with what text returns for
+// it, which is what the model is told about the call; nil: that its result was lost.
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
 	if text == nil {
 		text = func(c ToolCall) string {

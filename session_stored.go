@@ -11,7 +11,7 @@ import (
 )
 
 // Folds returns every fold that was ever made in the session, oldest first, whether it
-// is in force or not: what a check of the store has to be able to give back.
+// is in force or not. The store can give back what each of them replaced.
 func (s *Session) Folds() []*fold.Fold {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -27,7 +27,7 @@ type Turn struct {
 	// session can tell that the provider's cache is cold. Zero: not known.
 	Idle time.Duration
 	// Since is the first message of the turn, where the caller answers calls before the turn
-	// is over: what it brought stays as if no model had seen it. Zero: not known.
+	// is over: results from there on are not folded, as if no model had seen them. Zero: not known.
 	Since int
 	// Again says that the same request was sent before, as after a rate limit: nothing more is
 	// folded for it as long as it fits, whatever was learned since.
@@ -226,7 +226,7 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	return p, nil
 }
 
-// Page writes the page that would stand for all messages, for somebody who has lost them, and
+// Page writes the page that would stand for all messages, for a reader who has nothing else, and
 // folds nothing.
 func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) {
 	s.mu.Lock()

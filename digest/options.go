@@ -1,5 +1,5 @@
 // Package digest has what a program says and hears about digests by a model: [Options] say who
-// writes them and within which bounds, and a [Origin] says how one came to be. Sessions ask the
+// writes them and within which bounds, and an [Origin] says how one came to be. Sessions ask the
 // model, check what comes back against the conversation, and strike what it does not bear out.
 package digest
 

@@ -14,6 +14,6 @@
 // only grows at its end, so that the provider's prompt cache stays warm.
 //
 // Planning is a function of the conversation, the folds in force and the options: the same
-// input gives the same plan. It fails only where a block cannot be read. Folds hold no copy
-// of what they replace; the store does, and package recall gives it back.
+// input gives the same plan. It fails only where a block cannot be read, or a lever fails. Folds
+// hold no copy of what they replace; the store does, and package recall gives it back.
 package fold

@@ -159,7 +159,8 @@ type PlanOptions struct {
 }
 
 // Make chooses folds for a conversation in which some are in force. The same conversation,
-// folds and options give the same plan. The error is that of a block that could not be read.
+// folds and options give the same plan. The error is that of a block that could not be read, or of a
+// lever.
 func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Plan, error) {
 	d := newDraft(src, in, p, o)
 	steps := o.Steps

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/upstream"
@@ -296,5 +297,20 @@ func TestMemoryOfBodies(t *testing.T) {
 	}
 	if n := rw.flight.Load(); n != 0 {
 		t.Errorf("%d bytes are taken when nothing is under way", n)
+	}
+}
+
+// TestOptionsRefused: what no session could be opened with, and what would refuse or stop every
+// request, is refused at once.
+func TestOptionsRefused(t *testing.T) {
+	for name, o := range map[string]Options{
+		"Window": {Window: -1}, "Memory": {Memory: -1}, "MaxBody": {MaxBody: -1}, "MaxEvent": {MaxEvent: -1},
+		"Sessions": {Sessions: -1}, "Rounds": {Rounds: -1}, "Timeout": {Timeout: -1}, "Ping": {Ping: -1},
+		"Patience": {Patience: -1}, "no steps": {Policy: fold.Policy{Name: "mine"}},
+	} {
+		o.Store = store.NewMemory()
+		if _, err := NewTransport(&o); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

@@ -35,7 +35,7 @@ const (
 )
 
 // Options set up a [Handler] or a [Transport]. Store is needed, and for a Handler at least
-// one upstream; everything else works at its zero value.
+// one upstream; everything else works at its zero value. Negative numbers are refused.
 type Options struct {
 	Store store.Store // where conversations and folds are kept
 
@@ -93,8 +93,8 @@ func (o *Options) fill() error {
 	if o.Store == nil {
 		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
 	}
-	if o.Window < 0 {
-		return fmt.Errorf("set up proxy: a window of %d tokens", o.Window)
+	if err := o.check(); err != nil {
+		return fmt.Errorf("set up proxy: %w", err)
 	}
 	o.Recall = cmp.Or(o.Recall, RecallByTools)
 	switch o.Recall {
@@ -132,6 +132,23 @@ func (o *Options) fill() error {
 		o.Transport = newTransport(o.Timeout)
 	}
 	return nil
+}
+
+// check refuses what sessions would refuse one by one, and what means nothing.
+func (o *Options) check() error {
+	for name, n := range map[string]int64{
+		"Window": int64(o.Window), "Memory": o.Memory, "MaxBody": o.MaxBody, "MaxEvent": int64(o.MaxEvent),
+		"Sessions": int64(o.Sessions), "Rounds": int64(o.Rounds),
+		"Timeout": int64(o.Timeout), "Ping": int64(o.Ping), "Patience": int64(o.Patience),
+	} {
+		if n < 0 {
+			return fmt.Errorf("Options.%s is negative: leave it zero for the default", name)
+		}
+	}
+	if o.Policy.IsZero() {
+		return nil
+	}
+	return o.Policy.Check()
 }
 
 func newTransport(silence time.Duration) http.RoundTripper {
