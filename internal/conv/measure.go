@@ -67,7 +67,7 @@ type meterMark struct {
 }
 
 // markBytes is how much text is between marks: as much may have to be read once more.
-const markBytes = 1 << 20
+const markBytes = 64 << 10
 
 func newStretchMeter(start int) *stretchMeter {
 	return &stretchMeter{start: start, end: start, now: textMeter{sum: sha256.New()}}

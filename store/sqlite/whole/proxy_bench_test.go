@@ -44,22 +44,12 @@ func newGrowing(tokens int) *growing {
 // round adds a call and its result.
 func (g *growing) round(size int) {
 	g.n++
-	fmt.Fprintf(
-		&g.buf,
-		`,{"role":"assistant","content":[{"type":"text","text":"Step."},{"type":"tool_use","id":"toolu_%d","name":"bash",`+
-			`"input":{"command":"go test"}}]}`,
-		g.n,
-	)
+	fmt.Fprintf(&g.buf, `,{"role":"assistant","content":[{"type":"text","text":"Step."},`+
+		`{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"go test"}}]}`, g.n)
 	fmt.Fprintf(&g.buf, `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"`, g.n)
 	for i := 0; i*60 < size; i++ {
-		fmt.Fprintf(
-			&g.buf,
-			`--- PASS: Test%d_%d (0.%02ds) value %06d, as it was\n`,
-			g.n,
-			i,
-			i%100,
-			(g.n*7919+i*104729)%1000003,
-		)
+		const line = `--- PASS: Test%d_%d (0.%02ds) value %06d, as it was\n`
+		fmt.Fprintf(&g.buf, line, g.n, i, i%100, (g.n*7919+i*104729)%1000003)
 	}
 	g.buf.WriteString(`"}]}`)
 }
@@ -156,23 +146,8 @@ type side struct {
 }
 
 func benchProxy(b *testing.B, tokens, window int) {
-	up := httptest.NewServer(http.HandlerFunc(instant))
-	defer up.Close()
-	st, err := sqlite.Open(filepath.Join(b.TempDir(), "store.db"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer st.Close()
-	h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: at(up.URL), Window: window, Policy: policy.Default()})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	var sides [2]side
-	for i, h := range []http.Handler{bare(up.URL), h} {
-		front := httptest.NewServer(h)
-		defer front.Close()
-		sides[i] = side{url: front.URL, talk: newGrowing(tokens)}
+	sides := newSides(b, tokens, window)
+	for i := range sides {
 		sides[i].send(b) // the session is made
 		sides[i].send(b)
 		sides[i].took = nil
@@ -186,19 +161,64 @@ func benchProxy(b *testing.B, tokens, window int) {
 			sides[i].cpu += cpuTime() - began
 		}
 	}
-	median := func(s *side) float64 {
-		slices.Sort(s.took)
-		return float64(s.took[len(s.took)/2].Microseconds())
-	}
 	bare, ours := &sides[0], &sides[1]
 	perRequest := func(s *side) float64 { return float64(s.cpu.Microseconds()) / float64(len(s.took)) }
 	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(median(bare), "bare-p50-µs")
-	b.ReportMetric(median(ours), "p50-µs")
+	b.ReportMetric(median(bare.took), "bare-p50-µs")
+	b.ReportMetric(median(ours.took), "p50-µs")
 	b.ReportMetric(perRequest(bare), "bare-cpu-µs")
 	b.ReportMetric(perRequest(ours), "cpu-µs")
-	b.ReportMetric(median(ours)/median(bare), "p50-ratio")
+	b.ReportMetric(median(ours.took)/median(bare.took), "p50-ratio")
 	b.ReportMetric(perRequest(ours)/perRequest(bare), "cpu-ratio")
+}
+
+func median(took []time.Duration) float64 {
+	return float64(slices.Sorted(slices.Values(took))[len(took)/2].Microseconds())
+}
+
+// newSides starts both proxies.
+func newSides(b *testing.B, tokens, window int) (sides [2]side) {
+	up := httptest.NewServer(http.HandlerFunc(instant))
+	b.Cleanup(up.Close)
+	st, err := sqlite.Open(filepath.Join(b.TempDir(), "store.db"), nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { st.Close() })
+	h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: at(up.URL), Window: window, Policy: policy.Default()})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { h.Close() })
+	for i, h := range []http.Handler{bare(up.URL), h} {
+		front := httptest.NewServer(h)
+		b.Cleanup(front.Close)
+		sides[i] = side{url: front.URL, talk: newGrowing(tokens)}
+	}
+	return sides
+}
+
+// BenchmarkTurns compares both proxies in a conversation of 2,000 turns: in its second hundred,
+// and in its last.
+func BenchmarkTurns(b *testing.B) {
+	for _, window := range []int{8_000, 60_000} {
+		b.Run(fmt.Sprint("window=", window), func(b *testing.B) {
+			for b.Loop() {
+				sides := newSides(b, 0, window)
+				for range 2000 {
+					for i := range sides {
+						sides[i].send(b)
+					}
+				}
+				bare, ours := sides[0].took, sides[1].took
+				for _, at := range []int{100, 1900} {
+					b.ReportMetric(median(bare[at:at+100]), fmt.Sprint("bare-µs/", at))
+					b.ReportMetric(median(ours[at:at+100]), fmt.Sprint("µs/", at))
+				}
+				b.ReportMetric(0, "ns/op")
+			}
+		})
+	}
 }
 
 var benchClient = &http.Client{Transport: transport()}
