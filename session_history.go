@@ -31,8 +31,8 @@ import (
 //
 // Turns are compared by content. Thinking does not count, since many programs drop it; nor does
 // the content of images. Ids of calls may change, with those of their results, but not that of a
-// call whose result is still to come. System messages at the beginning do not count at all: views begin with those of the
-// newest history, however many it has.
+// call whose result is still to come. System messages at the beginning do not count at all: views
+// begin with those of the newest history, however many it has.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, message
 // by message, for programs that store a view back. They store the session's Key beside it, and
@@ -70,6 +70,7 @@ func (s *Session) sync(ctx context.Context, h *handed) (*Session, error) {
 type meeting struct {
 	history, said int       // how many messages of the history stand for how many of the session
 	rest          []Message // of the history, that the session does not have
+	named         bool      // what both have has ids, which no other has
 	upTo          uint64    // the entry before the session's first message that the history lacks; 0: it has all
 }
 
@@ -112,7 +113,8 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if m, ok := s.goesOn(h, own, false); ok {
 		return m, nil
 	}
-	if m, ok := s.gap(h, own); ok {
+	// Words that a history has of the session's end may be others, if it has much more of its beginning.
+	if m, ok := s.gap(h, own); ok && (m.named || s.begins(h, own) <= 2*(m.history-h.heads)) {
 		return m, nil
 	}
 	if m, ok := s.goesOn(h, own, true); ok {
@@ -152,6 +154,15 @@ func (s *Session) alike(h *handed, own, theirs []turn, open bool) int {
 		}
 	}
 	return min(len(own), len(theirs))
+}
+
+// begins returns how many messages at the beginning of the history are the session's first.
+func (s *Session) begins(h *handed, own []turn) int {
+	theirs := h.turns(h.heads)
+	if k := s.alike(h, own, theirs, true); k > 0 {
+		return theirs[k-1].end - h.heads
+	}
+	return 0
 }
 
 // has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were
@@ -235,11 +246,14 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 			return m, false
 		}
 		more, ok := s.has(h, own[u], theirs[v], conv.How{More: k == 0, Cut: v == 0})
-		if !ok {
-			return m, false
+		if !ok || len(more) > 0 && s.st.Facts()[own[u].start].Role == transcript.RoleAssistant {
+			return m, false // an answer that says more is another one
 		}
 		if k == 0 {
 			m = h.behind(theirs[v], more, s.st.Len())
+		}
+		for i := own[u].start; i < own[u].end; i++ {
+			m.named = m.named || s.st.Facts().Has(i, transcript.KindToolCall) || s.st.Facts().Has(i, transcript.KindToolResult)
 		}
 		if len(theirs) == 1 && h.saidIn(theirs[0]).Len()-len(more) < 2 {
 			return m, false // a question alone may be that of another conversation

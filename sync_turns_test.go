@@ -240,3 +240,24 @@ func blockLines(msgs []pleat.Message) (lines []string) {
 	slices.Sort(lines)
 	return lines
 }
+
+// TestSyncTakenBack takes a conversation back to where it ends in words that it began with: what
+// was said in between is not new.
+func TestSyncTakenBack(t *testing.T) {
+	all := []pleat.Message{pleat.User("Build it."), say("OK."), pleat.User("Go on.")}
+	for i := range 6 {
+		id := fmt.Sprint("p", i)
+		all = append(all, poll(id), polled(id))
+	}
+	all = append(all, say("OK."), pleat.User("Go on."))
+	for n := 7; n < len(all)-1; n += 2 {
+		s := mustSync(t, open(t, store.NewMemory(), nil), all)
+		if next := mustSync(t, s, all[:n]); next == s || next.Len() != n || s.Len() != len(all) {
+			t.Errorf("%d messages go on in %s, which has %d", n, next.Key(), next.Len())
+		}
+		edited := append(all[:n:n], say("Another answer."))
+		if next := mustSync(t, s, edited); next == s || next.Len() != n+1 {
+			t.Errorf("an edit of message %d goes on in %s, which has %d", n, next.Key(), next.Len())
+		}
+	}
+}
