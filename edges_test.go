@@ -85,6 +85,12 @@ func TestBlocksOfOtherTypes(t *testing.T) {
 			t.Errorf("%s: no error", name)
 		}
 	}
+	if err := s.Append(t.Context(), pleat.Message{}); err == nil || !strings.Contains(err.Error(), "no role") {
+		t.Errorf("a message without a role: %v", err)
+	}
+	if _, err := s.Pull(t.Context(), nil); err == nil {
+		t.Error("a lever that is nil: no error")
+	}
 	if s.Len() != 3 {
 		t.Errorf("%d messages", s.Len())
 	}

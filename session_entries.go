@@ -71,6 +71,9 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	if err := checkBlocks(m.Blocks()); err != nil {
 		return newMessage{}, err
 	}
+	if m.Role() == "" && m.Format() == transcript.FormatNone { // what came off a wire is what it is
+		return newMessage{}, errNoRole
+	}
 	n := newMessage{m: m}
 	d := conv.MessageData{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
 	codec := s.o.Codecs[m.Format()]
@@ -108,6 +111,8 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: conv.SearchText(n.m)}
 	return n, nil
 }
+
+var errNoRole = errors.New("it has no role: see User, Assistant and Results, or transcript.NewMessage")
 
 // checkBlocks refuses blocks of types that nothing reads: their content would be gone.
 func checkBlocks(blocks transcript.Blocks) error {

@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"slices"
@@ -22,7 +21,7 @@ func readHistory(msgs []Message) (*handed, error) {
 	for i, m := range msgs {
 		err := checkBlocks(m.Blocks())
 		if err == nil && m.Role() == "" {
-			err = errors.New("it has no role")
+			err = errNoRole
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)

@@ -261,6 +261,9 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 // Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
 // lever.Aim to stop at the budget's target.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
+	if slices.ContainsFunc(levers, func(l fold.Lever) bool { return l == nil }) {
+		return nil, fmt.Errorf("pull levers in session %s: one is nil", s.key)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.planOptions()
