@@ -92,14 +92,16 @@ func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limi
 	case e.Used <= 0 && room <= 0:
 		return total * 2 / 3, false, nil
 	}
-	if e.Used > 0 || room > 0 {
-		d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
-		if room <= 0 {
-			d.Refused = e.Used
-		}
-		err = s.writeUsage(ctx, d)
+	d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
+	switch {
+	case room > 0 && e.Used <= 0 && s.theirs(total) <= room:
+		d.Usage.Input = room + 1 // at least, or it would not be refused
+	case room <= 0 && e.Used > 0:
+		d.Refused = e.Used
+	case room <= 0:
+		d.Limit, d.Refused = max(s.theirs(limit), s.taken, 1), s.theirs(total)
 	}
-	return limit, true, err
+	return limit, true, s.writeUsage(ctx, d)
 }
 
 // learnFrom takes in what the provider reported of a prompt. What it said of a prompt for another

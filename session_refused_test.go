@@ -97,3 +97,31 @@ func TestRefusedByAnotherModel(t *testing.T) {
 		t.Errorf("the large one may take %d", l.Max)
 	}
 }
+
+// TestRefusedLearns has a provider count half as much again as the session does, and tell with a
+// refusal only what it takes, or only how much too long a prompt is. The next ones fit.
+func TestRefusedLearns(t *testing.T) {
+	const takes = 6_000
+	for name, told := range map[string]func(n int) *model.APIError{
+		"limit": func(int) *model.APIError { return &model.APIError{Kind: model.ErrorTooLong, Limit: takes} },
+		"over":  func(n int) *model.APIError { return &model.APIError{Kind: model.ErrorTooLong, Over: n - takes} },
+	} {
+		s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 30_000}})
+		if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
+			t.Fatal(err)
+		}
+		refusals := 0
+		for turn := range 40 {
+			work(t, s, turn, 1, 1_500)
+			for n := countAll(view(t, s)) * 3 / 2; n > takes; n = countAll(view(t, s)) * 3 / 2 {
+				refusals++
+				if _, err := s.Refused(t.Context(), told(n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		if refusals == 0 || refusals > 2 {
+			t.Errorf("%s: %d refusals in 40 turns", name, refusals)
+		}
+	}
+}
