@@ -100,7 +100,7 @@ var clientScenarios = []clientScenario{
 		name: "interrupted", what: "10 calls of 24 KB, 3 at a time; the user interrupts the client while it waits for the 5th, " +
 			"and continues; then the model recalls a result",
 		script: upstream.Options{Calls: 10, Parallel: 3, Bytes: 24_000, HoldAt: 5, RecallAt: 7}, window: 60_000,
-		most: 7, needs: upstream.Continue, direct: upstream.Twice,
+		most: 7, needs: upstream.Continue | upstream.Stop,
 	},
 	{
 		name: "recall-beside-3", what: "12 calls of 12 KB, 3 at a time; the model recalls beside three",

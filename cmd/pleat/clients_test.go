@@ -56,8 +56,9 @@ func TestClients(t *testing.T) {
 					})
 					d.server = s
 					if c.Can&sc.direct != 0 {
-						d.bare = bare
-						sc.run(t, d, httpServer(t, bare))
+						alone := d
+						d.bare, alone.server = bare, bare
+						sc.run(t, alone, httpServer(t, bare))
 					}
 					sc.drive(t, d)
 				})
