@@ -271,7 +271,7 @@ func (d *doctor) examineAgents(running bool) {
 		if err != nil || missing(undo) {
 			continue
 		}
-		c, err := c.settled(d.p.Getenv)
+		c, err := c.settled("http://"+d.listen, d.p.Getenv)
 		switch path := c.path(d.p.Getenv); {
 		case err != nil:
 			d.add("agents", "wrong", err.Error(), "pleat setup "+c.name+" --undo, or change that")

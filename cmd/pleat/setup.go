@@ -74,11 +74,11 @@ pleat setup claude --undo`,
 		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
 			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
 		}
-		if agent, err = agent.settled(p.Getenv); err != nil {
+		if agent, err = agent.settled(base, p.Getenv); err != nil {
 			return err
 		}
 		path, keys := agent.path(p.Getenv), agent.pointTo(base)
-		flags := agent.upstreams(path, keys)
+		flags := agent.upstreams(path, keys, p.Getenv)
 		if u.Port() != "" && u.Port() != "4141" {
 			flags += " --listen " + u.Host
 		}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"regexp"
@@ -12,7 +13,14 @@ import (
 
 // settled is the client with the keys that decide where its requests go as it is configured,
 // or why no key of its settings does.
-func (c client) settled(getenv func(string) string) (client, error) {
+func (c client) settled(base string, getenv func(string) string) (client, error) {
+	for _, k := range c.pointTo(base) { // keys that are variables of the environment; in a table they are set there
+		if v := getenv(k.Path[0]); len(k.Path) == 1 && v != "" && v != k.Value {
+			return c, fmt.Errorf("%s is set in your environment, which %s prefers to %s: unset it there and try again "+
+				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.title, c.path(getenv), providerOf(k),
+				term.WithoutPassword(v))
+		}
+	}
 	if c.name != "codex" {
 		return c, nil
 	}
@@ -64,20 +72,25 @@ func isLogin(auth string) bool {
 
 // upstreams are the flags that let the proxy forward to where a client has sent its requests
 // until now, if that is some other server than the provider's own.
-func (c client) upstreams(path string, keys []clientconfig.Key) (flags string) {
+func (c client) upstreams(path string, keys []clientconfig.Key, getenv func(string) string) (flags string) {
 	for _, k := range keys {
 		was, _ := clientconfig.Get(path, k.Path...)
 		old, _ := was.(string)
+		old = cmp.Or(old, getenv(k.Path[len(k.Path)-1])) // a variable that the settings replace from now on
 		if old == k.Value || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
 			continue
 		}
-		flag := "openai"
-		for _, name := range []string{"anthropic", "gemini"} {
-			if strings.Contains(strings.ToLower(strings.Join(k.Path, "/")), name) {
-				flag = name
-			}
-		}
-		flags += " --upstream-" + flag + " " + old
+		flags += " --upstream-" + providerOf(k) + " " + old
 	}
 	return flags
+}
+
+// providerOf is whose address a key has.
+func providerOf(k clientconfig.Key) string {
+	for _, name := range []string{"anthropic", "gemini"} {
+		if strings.Contains(strings.ToLower(strings.Join(k.Path, "/")), name) {
+			return name
+		}
+	}
+	return "openai"
 }

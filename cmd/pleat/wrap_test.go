@@ -71,14 +71,17 @@ var codexWork = []string{
 	"exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", "Work.",
 }
 
-// eachWrapped calls f for each client that is installed, in a home of its own.
-func eachWrapped(t *testing.T, f func(t *testing.T, w wrapped, s *upstream.Server, home string)) {
+// eachWrapped calls f for each client that is installed, or only for one, in a home of its own.
+func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *upstream.Server, home string)) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
 	}
 	for _, name := range slices.Sorted(maps.Keys(wrappedClients)) {
 		w := wrappedClients[name]
+		if only != "" && name != only {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == w.client })]
 			if !c.Installed(dir) {
@@ -108,7 +111,7 @@ func script(t *testing.T, text string) string {
 // TestWrapClients runs real clients by "pleat wrap" past a small window: all of their requests
 // come through the proxy.
 func TestWrapClients(t *testing.T) {
-	eachWrapped(t, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstream.Server, home string) {
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
@@ -137,7 +140,7 @@ func TestSetupClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWrapClients drives the same clients: not in short")
 	}
-	eachWrapped(t, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstream.Server, home string) {
 		front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
 		setup := func(args ...string) {
 			var out bytes.Buffer

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"bytes"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// gateways are ways in which clients are told of another server than their provider's, $URL.
+var gateways = []struct {
+	name, client string
+	files        map[string]string
+	env          map[string]string
+	refused      string // why setup does nothing; empty: it does
+}{
+	{
+		name: "its settings", client: "claude",
+		files: map[string]string{".claude/settings.json": `{"env":{"ANTHROPIC_BASE_URL":"$URL/corp"}}`},
+	},
+	{name: "the environment", client: "claude", env: map[string]string{"ANTHROPIC_BASE_URL": "$URL/corp"}},
+	{
+		name: "a provider", client: "codex", env: map[string]string{"CORP_KEY": "none"},
+		files: map[string]string{".codex/config.toml": `model_provider = "corp"
+[model_providers.corp]
+name = "corp"
+base_url = "$URL/corp/api/v3"
+env_key = "CORP_KEY"
+wire_api = "responses"
+`},
+	},
+	{
+		name: "its settings", client: "codex", files: map[string]string{
+			".codex/config.toml": `openai_base_url = "$URL/corp/v1"`, ".codex/auth.json": `{"auth_mode":"apikey","OPENAI_API_KEY":"none"}`,
+		},
+	},
+	{
+		name: "a login", client: "codex", refused: "logged in with ChatGPT",
+		files: map[string]string{".codex/auth.json": `{"auth_mode":"chatgpt","tokens":{"access_token":"x"}}`},
+	},
+	{name: "the environment", client: "gemini", env: map[string]string{"GOOGLE_GEMINI_BASE_URL": "$URL/corp"}, refused: "unset"},
+}
+
+// TestSetupGatewayClients sets real clients up that ask another server than their provider's, and
+// starts the proxy as setup says: all of their requests come through it, and reach that server.
+func TestSetupGatewayClients(t *testing.T) {
+	for _, g := range gateways {
+		t.Run(g.client+"/"+g.name, func(t *testing.T) {
+			eachWrapped(t, g.client, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+				mux := http.NewServeMux()
+				mux.Handle("/corp/", s)
+				server := httpServer(t, mux)
+				for name, text := range g.files {
+					path := filepath.Join(home, filepath.FromSlash(name))
+					if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+						t.Fatal(err)
+					}
+					if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "$URL", server)), 0o600); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for name, value := range g.env {
+					t.Setenv(name, strings.ReplaceAll(value, "$URL", server))
+				}
+				front := httptest.NewUnstartedServer(nil) // for a free port
+				front.Listener.Close()
+				var out bytes.Buffer
+				p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: os.Getenv}
+				code := execute(t.Context(), p, []string{"setup", w.name, "--yes", "--url", "http://" + front.Listener.Addr().String()})
+				if g.refused != "" {
+					if code == 0 || !strings.Contains(out.String(), g.refused) {
+						t.Errorf("exit code %d:\n%s", code, out.String())
+					}
+					return
+				}
+				start := startLine.FindStringSubmatch(out.String())
+				if code != 0 || start == nil {
+					t.Fatalf("exit code %d:\n%s", code, out.String())
+				}
+				proxy := &proxies{t: t, args: append([]string{
+					"proxy", "--quiet", "--store", filepath.Join(home, "pleat.db"), "--window", "60k",
+				}, strings.Fields(start[1])...)}
+				one := proxy.start()
+				t.Cleanup(one.kill)
+				said, err := exec.CommandContext(t.Context(), w.name, w.args...).CombinedOutput()
+				if err != nil || !strings.Contains(string(said), "All 10 steps are done") {
+					t.Errorf("%v: the client says:\n%s\nsetup said:\n%s", err, tail(string(said), 2000), out.String())
+				}
+				checkExchanges(t, s.Log(), nil, 0, true)
+				for i, x := range s.Log() {
+					if !x.Side && !x.Offered {
+						t.Errorf("request %d did not come through the proxy", i)
+					}
+				}
+			})
+		})
+	}
+}
+
+var startLine = regexp.MustCompile(`pleat proxy start(.*)\n`)
