@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
@@ -21,13 +22,16 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 				term.WithoutPassword(v))
 		}
 	}
+	path := c.path(getenv)
+	if why := c.elsewhere(path, getenv); why != "" {
+		hint := "use an API key of the provider"
+		if _, err := c.insideChanges(getenv, "pleat"); err == nil {
+			hint += ", or pleat inside (pleat setup " + c.name + " --inside)"
+		}
+		return c, fmt.Errorf("%s %s, and its requests do not come through a proxy then: %s", c.title, why, hint)
+	}
 	if c.name != "codex" {
 		return c, nil
-	}
-	path := c.path(getenv)
-	if isLogin(filepath.Join(filepath.Dir(path), "auth.json")) {
-		return c, fmt.Errorf("%s is logged in with ChatGPT, and such a login does not work through a proxy: log in with an "+
-			"API key (codex login --with-api-key), or use pleat inside (pleat setup codex --inside)", c.title)
 	}
 	provider, _ := clientconfig.Get(path, "model_provider")
 	name, _ := provider.(string)
@@ -40,6 +44,31 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 	}
 	c.keys = []string{"model_providers/" + name + "/base_url=$URL/v1"}
 	return c, nil
+}
+
+// elsewhere says why a client's requests go where its login or its cloud has them go, whatever
+// address its settings name; empty: they do not.
+func (c client) elsewhere(path string, getenv func(string) string) string {
+	switch c.name {
+	case "claude":
+		for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
+			name := "CLAUDE_CODE_USE_" + cloud
+			set, _ := clientconfig.Get(path, "env", name)
+			if set, _ := set.(string); !slices.Contains([]string{"", "0", "false"}, cmp.Or(set, getenv(name))) {
+				return "has " + name
+			}
+		}
+	case "codex":
+		if isLogin(filepath.Join(filepath.Dir(path), "auth.json")) {
+			return "is logged in with ChatGPT"
+		}
+	case "gemini":
+		kind, _ := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
+		if kind, _ := kind.(string); !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
+			return "is logged in with " + kind
+		}
+	}
+	return ""
 }
 
 // proxyOf is the address of the proxy that agents were set up for; the usual one if none was.
