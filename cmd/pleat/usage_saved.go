@@ -168,10 +168,13 @@ func (j *replayedJSON) Print(p *term.Page) {
 	p.Hang("  ", fmt.Sprintf("%s of %s under its policy; answers are not counted", term.Plural(j.Requests, "request"),
 		term.Plural(j.Sessions, "session")))
 	p.Line("%s", p.Dim(fmt.Sprintf("  %-20s%8s%11s%13s", "", "tokens", "cost", "pleat costs")))
+	var dearer, thanNone bool
 	row := func(name string, tokens int, usd float64) {
 		ratio := ""
 		if usd > 0 && name != "pleat" {
 			ratio = fmt.Sprintf("%+.0f%%", (j.USDWith/usd-1)*100)
+			more := j.USDWith > 1.005*usd
+			dearer, thanNone = dearer || more && usd != j.USDWhole, thanNone || more && usd == j.USDWhole
 		}
 		line := fmt.Sprintf("  %-20s%8s%11s%13s", name, term.Short(tokens), term.Cents(usd), ratio)
 		p.Line("%s", strings.TrimRight(line, " "))
@@ -182,6 +185,13 @@ func (j *replayedJSON) Print(p *term.Page) {
 		row(a.Name+"'s own", a.Tokens, a.USD)
 	}
 	row("what the agents sent", j.Sent, j.USDSent)
+	if dearer {
+		p.Hang("  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to half of the "+
+			"window. README's 0.73 to 0.76 is of sessions that fill their window once or twice, yours may fill it more often.")
+	}
+	if thanNone {
+		p.Hang("  ", "It costs more than no compaction where sessions end soon after a fold, which has the prompt cached again.")
+	}
 	if j.Failed > 0 {
 		p.Line("  %s not replayed", term.Verb(j.Failed, "session", "was", "were"))
 	}

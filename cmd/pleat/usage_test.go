@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -19,6 +21,33 @@ func TestCents(t *testing.T) {
 	} {
 		if got := term.Cents(usd); got != want {
 			t.Errorf("%v is %s, want %s", usd, got, want)
+		}
+	}
+}
+
+// Where the replay says that pleat costs more, it says why.
+func TestSavedSaysWhyNot(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		with, none, own float64
+		more, thanNone  bool
+	}{
+		{"cheaper", 5, 10, 6, false, false},
+		{"about the same", 5, 4.99, 5, false, false},
+		{"than an agent's own", 5, 10, 4, true, false},
+		{"than none", 5, 4, 6, false, true},
+	} {
+		var out bytes.Buffer
+		p := &term.Console{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+		j := &replayedJSON{
+			USDWith: tt.with, USDWhole: tt.none, USDSent: 9, Agents: []ownJSON{{Name: "codex", USD: tt.own}},
+		}
+		if err := p.Output(false, j); err != nil {
+			t.Fatal(err)
+		}
+		text := out.String()
+		if strings.Contains(text, "it keeps more") != tt.more || strings.Contains(text, "than no compaction") != tt.thanNone {
+			t.Errorf("%s:\n%s", tt.name, text)
 		}
 	}
 }
