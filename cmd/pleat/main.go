@@ -107,7 +107,7 @@ func root(p *term.Console) *cobra.Command {
 // fitHelp lays help out for the terminal.
 func fitHelp(p *term.Console, root *cobra.Command) {
 	width, flags, help := 100, 100, root.HelpFunc()
-	if s := p.Screen(); !s.Whole && s.Width < width {
+	if s := p.Screen(); s.Width < width { // also in a pipe, which may end on a terminal
 		width, flags = s.Width, 0 // refill breaks their lines
 	}
 	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", flags)

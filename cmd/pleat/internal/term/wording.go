@@ -160,15 +160,23 @@ func WithoutPassword(s string) string {
 const filled = 94
 
 // Refill breaks the lines of help anew, if they are wider than the screen. What stands in a
-// second column stays there, or goes below the first if that leaves too little room.
+// second column stays there, or goes below the first if that leaves too little room. What is left of
+// an example is indented: it is no line of its own.
 func Refill(text string, width int) string {
 	lines := strings.Split(text, "\n")
 	if Widest(lines, func(l string) string { return l }) <= width {
 		return text
 	}
 	var out []string
+	hang := 0
 	for i := 0; i < len(lines); i++ {
 		line := lines[i]
+		switch line {
+		case "Examples:":
+			hang = 4
+		case "":
+			hang = 0
+		}
 		at := len(line) - len(strings.TrimLeft(line, " "))
 		if gap := strings.Index(line[at:], "  "); gap >= 0 {
 			at = len(line) - len(strings.TrimLeft(line[at+gap:], " "))
@@ -185,8 +193,10 @@ func Refill(text string, width int) string {
 		if at > width/2 && strings.TrimSpace(first) != "" && Columns(line) > width {
 			out, at, first = append(out, strings.TrimRight(first, " ")), 8, "        "
 		}
-		rest = WrapWords(rest, max(width-at, 16))
-		out = append(out, first+strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", at)))
+		if Columns(rest) > width-at {
+			rest = WrapWords(rest, max(width-at-hang, 16))
+		}
+		out = append(out, first+strings.ReplaceAll(rest, "\n", "\n"+strings.Repeat(" ", at+hang)))
 	}
 	return strings.Join(out, "\n")
 }

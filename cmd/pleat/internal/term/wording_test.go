@@ -111,3 +111,15 @@ func TestWrapLines(t *testing.T) {
 		}
 	}
 }
+
+// Help that is too wide is filled anew, flags stay in their column, and what is left of an example
+// does not look like another.
+func TestRefill(t *testing.T) {
+	in := "Usage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one two three four\n\n" +
+		"Flags:\n  -x   does one thing or another"
+	want := "Usage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one\n      two three four\n\n" +
+		"Flags:\n  -x   does one thing or\n       another"
+	if got := Refill(in, 25); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
