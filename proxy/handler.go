@@ -104,8 +104,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	case h.upstream(r) == nil:
 		h.rw.once("a request was refused: no upstream is set up for it", r.URL.Path)
-		http.Error(w, "pleat has no upstream for this request: none is set up for its wire, "+
-			"or its path and its key do not say whose it is", http.StatusNotFound)
+		http.Error(w, "pleat has no upstream for this request: "+unaddressed(r), http.StatusNotFound)
 		return
 	}
 	if r.Body != nil && r.Body != http.NoBody {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -68,6 +69,22 @@ func TestKeysGoToTheirProvider(t *testing.T) {
 		r.Header = tt.header
 		if got := addressee(r); got != tt.want {
 			t.Errorf("%s with %v: %q, want %q", tt.path, tt.header, got, tt.want)
+		}
+	}
+}
+
+// Who sends a key to the wrong place is told where it belongs.
+func TestWhyNowhere(t *testing.T) {
+	for _, tt := range []struct{ path, header, key, want string }{
+		{"/v1/chat/completions", "X-Api-Key", "anything", "its path is openai's, .*OpenAI's into authorization: Bearer KEY"},
+		{"/v1/messages", "X-Goog-Api-Key", "anything", "its path is anthropic's, .*Anthropic's key goes into the header x-api-key"},
+		{"/v1/models", "", "", "neither its path nor its key"},
+		{"/v1/messages", "X-Api-Key", "sk-ant-x", "none is set up for anthropic .*--upstream-anthropic URL"},
+	} {
+		r, _ := http.NewRequest(http.MethodPost, "http://localhost"+tt.path, nil)
+		r.Header.Set(tt.header, tt.key)
+		if got := unaddressed(r); !regexp.MustCompile(tt.want).MatchString(got) {
+			t.Errorf("%s with %s: %s", tt.path, tt.header, got)
 		}
 	}
 }

@@ -67,6 +67,20 @@ func addressee(r *http.Request) provider {
 	return byRest(r, bearer)
 }
 
+// unaddressed says why a request goes nowhere, and what would change that.
+func unaddressed(r *http.Request) string {
+	const keys = "; Anthropic's key goes into the header x-api-key, OpenAI's into authorization: Bearer KEY, " +
+		"Gemini's into x-goog-api-key"
+	by, path := addressee(r), byPath(r.URL.Path)
+	switch {
+	case by != nobody:
+		return "none is set up for " + string(by) + " (pleat proxy --upstream-" + string(by) + " URL)"
+	case path != nobody:
+		return "its path is " + string(path) + "'s, and its key is, or stands in the header of, another's" + keys
+	}
+	return "neither its path nor its key says whose it is" + keys
+}
+
 // issuer is the only provider whose keys begin like this one.
 func issuer(key string) provider {
 	for _, k := range []struct {

@@ -77,7 +77,8 @@ func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
 // exchangeLine is a request for people, the parts that are always there first.
 func exchangeLine(r proxy.Exchange, observed bool) string {
 	s, id := r.Snapshot, r.Session.Session
-	parts := []string{fmt.Sprint(r.Status), r.Model, id[:min(8, len(id))], term.Plural(r.Messages, "message")}
+	name := library.NamesOf(nil).Short(r.Session) // as "pleat status" has it
+	parts := []string{fmt.Sprint(r.Status), r.Model, name, term.Plural(r.Messages, "message")}
 	switch {
 	case id != "":
 		parts = append(parts, fmt.Sprintf("%s of %s tokens", term.Short(s.Tokens), term.Short(s.Limits.Window)))

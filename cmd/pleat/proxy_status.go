@@ -81,7 +81,8 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
-	p.Printf("the proxy folds no new conversations; stop it when \"pleat status%s\" shows that none is active\n", at(f.listen))
+	p.Printf("New conversations pass the proxy unchanged from now on; it folds those that it has as before. \"pleat status%s\" "+
+		"lists them: stop it when they have ended.\n", at(f.listen))
 	return nil
 }
 
@@ -92,8 +93,8 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) er
 		return err
 	}
 	var s proxyStatus
-	if err := json.Unmarshal(body, &s); err != nil {
-		return fmt.Errorf("read the proxy's status: %w", err)
+	if err := json.Unmarshal(body, &s); err != nil || s.Format != statusFormat {
+		return fmt.Errorf("what answers at %s is no pleat proxy: --listen names another address", f.listen)
 	}
 	f.entitle(ctx, p, s.Sessions)
 	return p.Output(f.asJSON, s)
@@ -121,7 +122,7 @@ func (f *proxyFlags) entitle(ctx context.Context, p *term.Console, list []proxyS
 
 func (s proxyStatus) Print(p *term.Page) {
 	if s.Draining {
-		p.Line("draining: new conversations pass unchanged")
+		p.Hang("", "draining: new conversations pass unchanged, those below are folded as before")
 	}
 	if s.Observing {
 		p.Line("observing: all requests pass unchanged")
@@ -322,6 +323,8 @@ func (t *tally) closing() string {
 	}
 }
 
+const statusFormat = "pleat/proxy-status/1"
+
 // proxyStatus is what "pleat status --json" prints.
 type proxyStatus struct {
 	Format    string             `json:"format"`
@@ -360,7 +363,7 @@ func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {
 		inMemory[s.Key] = s
 	}
 	out := proxyStatus{
-		Format: "pleat/proxy-status/1", Draining: h.Draining(), Memory: h.Memory(), All: bill.All,
+		Format: statusFormat, Draining: h.Draining(), Memory: h.Memory(), All: bill.All,
 		Sessions: []proxySessionJSON{},
 	}
 	for _, row := range bill.Rows {

@@ -115,6 +115,16 @@ func TestStatusObserving(t *testing.T) {
 	}
 }
 
+// What answers in place of a proxy is not taken for one that nobody has used.
+func TestStatusOfAnother(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) }))
+	defer other.Close()
+	_, stderr, code := cli(t, "", "status", "--listen", strings.TrimPrefix(other.URL, "http://"))
+	if code != 1 || !strings.Contains(stderr, "is no pleat proxy") {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
 // The status names sessions as "pleat show" takes them: no longer than it has to, and with the tenant
 // where another has a session of that name.
 func TestStatusNames(t *testing.T) {
@@ -185,6 +195,9 @@ func TestLogExchange(t *testing.T) {
 		"folded from 24k (as where it forked)": {
 			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Forked: true,
 			Snapshot: fold.Snapshot{Whole: 24_000, Trigger: fold.TriggerPays},
+		},
+		"200  m  k3v9r2wq1hx0c5dz  2 messages  ": { // as "pleat show" takes it
+			Session: store.SessionKey{Session: "k3v9r2wq1hx0c5dz"}, Status: 200, Model: "m", Messages: 2,
 		},
 		"200  haiku  no session  1 message  ": {Status: 200, Model: "haiku", Messages: 1},
 		"400  passed on, not understood  ":    {Status: 400, Passed: true},

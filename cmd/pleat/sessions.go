@@ -161,7 +161,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 		}
 		note := term.Plural(a.Found, "session")
 		if len(a.Sessions) < a.Found {
-			note += fmt.Sprintf(", the newest %d", len(a.Sessions))
+			note += fmt.Sprintf(", the newest %d (--limit 0 lists all)", len(a.Sessions))
 		}
 		p.Line("%s  %s", p.Bold(a.Agent), p.Dim(note))
 		p.Line("%s", p.Dim(fmt.Sprintf(foundColumns, "changed", "size", "tokens", "cost")))

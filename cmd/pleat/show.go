@@ -2,7 +2,7 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"errors"
 	"os"
 	"strings"
 
@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 )
 
 func showCommand(p *term.Console) *cobra.Command {
@@ -35,6 +36,7 @@ pleat show session.jsonl --json | jq '.tools[:10]'`,
 	}
 	fs := c.Flags()
 	on := declareFile(c)
+	on.Folded = true
 	on.Store = stores.Declare(fs)
 	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
@@ -75,15 +77,18 @@ pleat browse run-20260102`,
 		}
 		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
 		if _, err := os.Stat(path); folded || err != nil && path != "-" {
-			s, end, failed := stores.OpenSession(ctx, p, store, name)
-			if failed != nil && err != nil {
-				failed = fmt.Errorf("%w; and %w", err, failed)
+			s, st, failed := stores.OpenSession(ctx, p, store, name)
+			if failed == nil {
+				defer st.Close()
+				sees := "sees"
+				if library.Observed(ctx, st, s.Key()) {
+					sees = "saw all, because the proxy only observed; it would have seen"
+				}
+				return browse.Show(ctx, p, s.Key().Session, sees, s)
 			}
-			if failed != nil {
+			if folded || errors.Is(failed, library.ErrSeveral) {
 				return failed
 			}
-			defer end()
-			return browse.Show(ctx, p, s.Key().Session, 0, s)
 		}
 		f, err := sessionfile.Read(ctx, p, path, src)
 		if err != nil {
@@ -101,7 +106,8 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		return browse.Show(ctx, p, term.FileName(path), r.Tokens().Budget, r.Session)
+		sees := "would see, within a budget of " + term.Short(r.Tokens().Budget) + ","
+		return browse.Show(ctx, p, term.FileName(path), sees, r.Session)
 	})
 	return c
 }

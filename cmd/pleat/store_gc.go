@@ -30,7 +30,7 @@ func gcCommand(p *term.Console) *cobra.Command {
 With --yes it deletes them permanently, like "pleat store forget". It chooses only what the
 flags say, and pleat never deletes on its own. Sessions that went through the proxy have a
 tenant: they are chosen only with --all-tenants or --tenant.`,
-		Example: `# which sessions were last used before this year?
+		Example: `# which sessions have no entry of this year?
 pleat store gc --before 2026-01-01
 # delete those that were made from files
 pleat store gc --before 2026-01-01 --name 'file:*' --yes
@@ -39,8 +39,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	}
 	fs := c.Flags()
 	g := &gcFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&g.before, "before", "", "sessions last used before `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
-	fs.StringVar(&g.older, "older-than", "", "sessions last used longer ago than `AGE`: 90d, 12w, 36h")
+	fs.StringVar(&g.before, "before", "", "sessions whose newest entry is before `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
+	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants: also those that went through the proxy")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")

@@ -2,13 +2,17 @@ package main
 
 import (
 	"errors"
+	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -74,5 +78,57 @@ func TestNamesWithTenant(t *testing.T) {
 	}
 	if out, stderr, code := cli(t, path, "store", "forget", "--yes", key.String()); code != 0 {
 		t.Errorf("exit %d: %s%s", code, out, stderr)
+	}
+}
+
+// What a proxy only planned is not told as if it had happened, nor what it did as if it had not.
+func TestObservedSession(t *testing.T) {
+	for _, tt := range []struct {
+		charged            proxy.Tally
+		show, browse, page string
+	}{
+		{
+			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 900},
+			"the proxy only observed; it would have been folded",
+			"the model saw all", "Would be in the window",
+		},
+		{
+			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 300}, "\nfolded 2 times: the model sees ", // of an older version
+			"the model sees", "In the window now",
+		},
+		{proxy.Tally{Requests: 3, Epochs: 1, Folded: 1}, "\nfolded 2 times: the model sees ", "the model sees", "In the window now"},
+	} {
+		d := doors{t, t.TempDir()}
+		path := d.getenv("PLEAT_STORE")
+		if err := fillStore(t.Context(), path); err != nil {
+			t.Fatal(err)
+		}
+		st, err := stores.OpenAt(t.Context(), path, stores.MustExist)
+		if err != nil {
+			t.Fatal(err)
+		}
+		book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+		book.Charge(bill.Row{Session: "work", Tally: tt.charged})
+		if err := errors.Join(book.Wait(t.Context()), st.Close()); err != nil {
+			t.Fatal(err)
+		}
+		for text, want := range map[string]string{
+			d.run("show", "work"): tt.show, d.run("browse", "work"): tt.browse, d.page("/dash/session?s=work"): tt.page,
+		} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%+v: no %q in\n%s", tt.charged, want, text)
+			}
+		}
+	}
+}
+
+// A file that is no database is not called damaged.
+func TestNoStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "notes.txt")
+	if err := os.WriteFile(path, []byte(strings.Repeat("not a store\n", 100)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, stderr, code := cli(t, path, "store", "list"); code != 1 || !strings.Contains(stderr, "notes.txt is not a store") {
+		t.Errorf("exit %d: %s", code, stderr)
 	}
 }

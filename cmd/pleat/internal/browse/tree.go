@@ -19,15 +19,11 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Show shows a session on the terminal, or prints its tree. A budget is what it was folded to for
-// this alone; 0: its folds are those that a model has seen.
-func Show(ctx context.Context, p *term.Console, name string, budget int, s *pleat.Session) error {
+// Show shows a session on the terminal, or prints its tree. Sees is the verb for what its folds leave
+// to the model.
+func Show(ctx context.Context, p *term.Console, name, sees string, s *pleat.Session) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
 	report := library.Report(s)
-	sees := "sees"
-	if budget > 0 { // it was folded for this alone
-		sees = "would see, within a budget of " + term.Short(budget) + ","
-	}
 	b.about = fmt.Sprintf(": the model %s %s of %s tokens", sees, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err

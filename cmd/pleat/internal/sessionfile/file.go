@@ -15,6 +15,7 @@ import (
 	"iter"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -35,6 +36,7 @@ type Flags struct {
 	sidechains bool
 	Session    string // the number of the session in the file; "": 1
 	Model      string
+	Folded     bool          // a name with ~ means what is stored under it, not the file that this was made of
 	Store      *stores.Flags // where a session is looked for that no file has; nil: in the user's store
 }
 
@@ -66,6 +68,7 @@ type File struct {
 	// answer that it does not have yet, because the client has not sent it back.
 	head fold.Parts
 	last *model.Usage
+	view *seenJSON
 
 	log   *sessionlog.Log
 	input io.Closer
@@ -86,18 +89,29 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	if err != nil || number < 1 {
 		return nil, term.UsageError("--session counts from 1")
 	}
-	name, err = Find(ctx, p, name)
-	if err != nil {
+	kept := ""
+	if flags.Folded && strings.Contains(name, "~") {
+		kept = name
+	}
+	if name, err = Find(ctx, p, name); err != nil {
 		return nil, err
 	}
-	f := &File{Name: name, number: number, hash: sha256.New()}
-	if in, failed := openInput(p, name); failed == nil {
+	if name == kept { // it may be a file
+		kept = ""
+	}
+	f := &File{Name: cmp.Or(kept, name), number: number, hash: sha256.New()}
+	if kept != "" {
+		err = f.readStored(ctx, p, flags.Store)
+	} else if in, failed := openInput(p, name); failed == nil {
 		f.input = in
 		if err = f.read(ctx, p, in, flags); err == nil {
 			f.of = listed(p, f)
 		}
 	} else if err = f.readStored(ctx, p, flags.Store); err != nil && !errors.Is(err, library.ErrSeveral) {
 		err = failed // what else the store says of it helps nobody
+		if errors.Is(failed, fs.ErrNotExist) {
+			err = fmt.Errorf("%w%s", failed, hint(ctx, p, flags.Store, name))
+		}
 	}
 	if err != nil {
 		f.Close()
@@ -212,9 +226,6 @@ func openInput(p *term.Console, name string) (io.ReadCloser, error) {
 		return io.NopCloser(p.Stdin), nil
 	}
 	f, err := os.Open(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		err = fmt.Errorf("%w (\"pleat sessions\" lists the session files of this machine)", err)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}

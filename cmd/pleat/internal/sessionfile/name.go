@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -54,6 +55,26 @@ func Find(ctx context.Context, p *term.Console, name string) (string, error) {
 		err = fmt.Errorf("read session: opencode keeps it in many files: \"opencode export %s\" turns them into one", id)
 	}
 	return info.File, err
+}
+
+// hint says what a session can be called instead of a name that none has.
+func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string) string {
+	names := []string{Last}
+	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	defer lib.Close()
+	page, _ := lib.List(ctx, library.Filter{Plain: true}) // those that can be listed will do
+	for _, s := range page.Sessions {
+		names = append(names, s.ID)
+	}
+	if st, _, err := stores.OpenAs(ctx, p, cmp.Or(flags, &stores.Flags{}), stores.ReadOnly); err == nil {
+		defer st.Close()
+		list, _ := library.Conversations(ctx, st, "")
+		names = append(names, stores.Names(list)...)
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	return term.DidYouMean("", name, names) +
+		` ("pleat sessions" lists the sessions of agents, "pleat store list" those in the store; "last" is the newest)`
 }
 
 // listed is the session of "pleat sessions" that a file has; "": it has none, or several.

@@ -23,7 +23,7 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	b := overviewBuilder{
 		o: &overviewJSON{
 			Format: "pleat/show/1", Source: f.Source(), Compactions: []compactionJSON{},
-			Largest: []blockShare{}, Tools: []toolShare{},
+			Largest: []blockShare{}, Tools: []toolShare{}, View: f.view,
 		},
 		count:  tokens.NewTokenizer(f.Model, nil),
 		kinds:  make(map[string]*Share),

@@ -2,6 +2,7 @@ package sessionfile
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -25,7 +26,38 @@ type overviewJSON struct {
 	USD         float64          `json:"usd,omitempty"`          // by usage and prices, where they are known
 	Recorded    float64          `json:"usd_recorded,omitempty"` // the same with the output that the log counts
 
-	toolCount int // of all tools
+	View      *seenJSON `json:"view,omitempty"` // of a stored session
+	toolCount int       // of all tools
+}
+
+// seenJSON is what a model sees of a stored session, in the provider's tokens.
+type seenJSON struct {
+	Tokens  int  `json:"tokens"`
+	Whole   int  `json:"whole"`
+	Epochs  int  `json:"epochs"`
+	Folds   int  `json:"folds"`             // in force
+	Planned bool `json:"planned,omitempty"` // only: a proxy observed, and sent all
+
+	copied bool // by "pleat compact"
+}
+
+// String says how the session is folded; "": it is not.
+func (v *seenJSON) String() string {
+	times, of := "once", term.Short(v.Tokens)+" of "+term.Short(v.Whole)+" tokens"
+	if v.Epochs > 1 {
+		times = fmt.Sprintf("%d times", v.Epochs)
+	}
+	switch {
+	case v.Folds == 0:
+		return ""
+	case v.Epochs == 0:
+		return term.Plural(v.Folds, "result") + " stored at once: the model sees " + of
+	case v.copied:
+		return "folded by \"pleat compact\": " + of + " are left; the session itself is as it was"
+	case v.Planned:
+		return "sent unchanged, because the proxy only observed; it would have been folded " + times + ", to " + of
+	}
+	return "folded " + times + ": the model sees " + of
 }
 
 type messageCounts struct {
@@ -143,7 +175,27 @@ func (o *overviewJSON) printHead(p *term.Page) {
 			cost += fmt.Sprintf(" and %s with the output that the file does not count", term.Cents(o.USD))
 		}
 	}
-	p.Hang("", term.Thousands(o.Tokens.All)+" tokens"+cost)
+	all := term.Thousands(o.Tokens.All) + " tokens"
+	if v := o.View; v != nil {
+		if whole := float64(v.Whole); math.Abs(whole/float64(max(o.besides(), 1))-1) > 0.05 {
+			all += " (" + term.Short(v.Whole) + " as the provider counts them, with what stands beside the messages)"
+		}
+	}
+	p.Hang("", all+cost)
+	if o.View != nil {
+		if folded := o.View.String(); folded != "" {
+			p.Hang("", folded)
+		}
+	}
+}
+
+// besides is all that requests have.
+func (o *overviewJSON) besides() int {
+	n := o.Tokens.All
+	for _, s := range o.Tokens.Beside {
+		n += s.Tokens
+	}
+	return n
 }
 
 // counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left
@@ -262,7 +314,8 @@ func (o *overviewJSON) printCompactions(p *term.Page) {
 // printWindow draws how full the window was at every request.
 func (o *overviewJSON) printWindow(p *term.Page) {
 	w := o.Window
-	if len(w.Prompts) == 0 || w.Largest == 0 {
+	unseen := !w.Reported && o.View != nil && o.View.Folds > 0 // nothing says how full it was with folds
+	if len(w.Prompts) == 0 || w.Largest == 0 || unseen {
 		return
 	}
 	how := "as the provider reported it"

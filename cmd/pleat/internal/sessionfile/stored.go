@@ -46,10 +46,17 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		Window: about.Budget.Window,
 	}
 	f.head = about.Head
-	s, err := pleat.OpenSession(ctx, st, found.Key, library.Roughly())
+	o := about.Look()
+	s, err := pleat.OpenSession(ctx, st, found.Key, &o)
 	if err != nil {
 		return err
 	}
+	report := library.Report(s)
+	f.view = &seenJSON{
+		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Epochs: len(report.Epochs), Folds: len(report.Folds),
+		copied: library.Copied(found.Key),
+	}
+	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
 	if err := f.keep(ctx, st, s); err != nil {
 		return err
 	}

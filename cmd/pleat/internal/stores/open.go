@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -175,11 +176,27 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 			o.BusyTimeout = time.Until(end)
 		}
 		st, err = sqlite.Open(path, o)
+		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
+			err = fmt.Errorf("open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)", path)
+		}
 	}
 	if err != nil {
 		return nil, err // st may hold a nil pointer
 	}
 	return st, nil
+}
+
+// isDatabase reports whether a file begins as all of SQLite's do.
+func isDatabase(path string) bool {
+	const magic = "SQLite format 3\x00"
+	f, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, len(magic))
+	_, err = io.ReadFull(f, head)
+	return err == nil && string(head) == magic
 }
 
 // Temporary makes a store in a new folder. Drop closes it and deletes the folder.
@@ -274,9 +291,9 @@ func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*plea
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
 
-// OpenSession opens a stored session, by its name or the beginning of it, to look at it. The
-// returned function closes the store.
-func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*pleat.Session, func() error, error) {
+// OpenSession opens a stored session, by its name or the beginning of it, to look at it, and the store
+// that has it.
+func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*pleat.Session, Store, error) {
 	st, _, err := OpenAs(ctx, p, f, ReadOnly)
 	if err != nil {
 		return nil, nil, err
@@ -290,5 +307,5 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*
 	if err != nil {
 		return nil, nil, errors.Join(err, st.Close())
 	}
-	return s, st.Close, nil
+	return s, st, nil
 }
