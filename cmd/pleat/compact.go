@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -22,8 +23,9 @@ import (
 
 func compactCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "compact FILE",
-		Short: "fold a session to a budget; originals go to the store",
+		Use:        "compact FILE",
+		SuggestFor: []string{"plan", "diff", "fold"},
+		Short:      "fold a session to a budget; originals go to the store",
 		Long: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
 tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
 anything that was folded, exactly. A session that fits already is not folded. Without
@@ -106,6 +108,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 		return err
 	}
 	defer f.Close()
+	if same(c.out, f.Name) {
+		return term.UsageError("--output " + c.out + " is the session itself, which stays as it is: name another file")
+	}
 	if c.digests != "" && c.digests != "none" {
 		if c.fold.Writer, err = models.Open(ctx, c.digests, p.Getenv); err != nil {
 			return err
@@ -134,6 +139,13 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 		err = fmt.Errorf("%s (the result is complete; with --or-code this is no error)", r.Unwritten)
 	}
 	return err
+}
+
+// same reports whether two names are of one file.
+func same(a, b string) bool {
+	x, err := os.Stat(a)
+	y, failed := os.Stat(b)
+	return err == nil && failed == nil && x.Mode().IsRegular() && os.SameFile(x, y)
 }
 
 func (c *compactFlags) plan(ctx context.Context, f *sessionfile.File, tell *term.Progress) (term.Result, error) {

@@ -22,9 +22,10 @@ import (
 
 func configCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "config [COMMAND | policies | prices]",
-		Args:  takes(0, 1, "one command"),
-		Short: "show settings and where each came from, policies, and prices",
+		Use:        "config [COMMAND | policies | prices]",
+		SuggestFor: []string{"policies", "prices", "settings"},
+		Args:       takes(0, 1, "one command"),
+		Short:      "show settings and where each came from, policies, and prices",
 		Long: `Shows the values that the flags of COMMAND have without a command line, and where each comes
 from: the environment (--max-turns is PLEAT_MAX_TURNS), pleat.toml in this folder or the
 nearest one above it, pleat.toml in your configuration folder, or the default. Without

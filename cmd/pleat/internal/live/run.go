@@ -79,7 +79,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 func DeclareDemo(fs *pflag.FlagSet) *Flags {
 	f := &Flags{demo: true}
 	f.declare(fs)
-	fs.Lookup("dir").Usage = "work in `FOLDER`; else in a new one that the end names"
+	fs.Lookup("dir").Usage = "work in `FOLDER`; else in a new one, which it names first"
 	fs.Lookup("dir").DefValue = ""
 	fs.Lookup("window").Usage = "keep the conversation within `N` tokens; else what the scenario is for"
 	return f
