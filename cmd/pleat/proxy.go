@@ -258,7 +258,11 @@ func (f *proxyFlags) start(
 	end := func() error { return errors.Join(h.Close(), done()) }
 	l, err := net.Listen("tcp", address)
 	if err != nil {
-		return nil, nil, nil, errors.Join(fmt.Errorf("listen: %w (choose another address with --listen)", err), end())
+		hint := "choose another address with --listen"
+		if ours, _, failed := askProxy(ctx, "http://"+address); failed == nil && ours {
+			hint = "a pleat proxy runs there already: \"pleat status" + at(address) + "\" shows what it does; " + hint
+		}
+		return nil, nil, nil, errors.Join(fmt.Errorf("listen: %w (%s)", err, hint), end())
 	}
 	return &front{proxy: h, tally: t, token: token, store: o.Store}, l, end, nil
 }

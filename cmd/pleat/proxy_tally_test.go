@@ -125,6 +125,19 @@ func TestStatusOfAnother(t *testing.T) {
 	}
 }
 
+// Who starts a proxy where one runs is told that it does.
+func TestProxyRunsAlready(t *testing.T) {
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"format":"`+statusFormat+`"}`)
+	}))
+	defer other.Close()
+	path := filepath.Join(t.TempDir(), "pleat.db")
+	_, stderr, code := cli(t, path, "proxy", "--listen", strings.TrimPrefix(other.URL, "http://"))
+	if code != 1 || !strings.Contains(stderr, `a pleat proxy runs there already: "pleat status --listen 127.0.0.1:`) {
+		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
 // The status names sessions as "pleat show" takes them: no longer than it has to, and with the tenant
 // where another has a session of that name.
 func TestStatusNames(t *testing.T) {
