@@ -117,7 +117,7 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		return nil, err
 	}
 	text := e.Before
-	e.rec = &record{Path: path, Existed: e.Before != nil}
+	e.rec = &record{Path: path, Existed: e.Before != nil && !made(path, undo)}
 	if old, err := readRecord(undo); err == nil {
 		if old.Path != path {
 			return nil, fmt.Errorf("edit %s: the same change was made in %s; take that back first", path, old.Path)
@@ -154,6 +154,15 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 	}
 	e.After, e.rec.Sum, e.steps = text, sum(text), append(e.steps, e.rec.Steps...)
 	return e, nil
+}
+
+// made reports whether another change, whose record lies beside undo, made the file.
+func made(path, undo string) bool {
+	beside, _ := filepath.Glob(filepath.Join(filepath.Dir(undo), "*"))
+	return slices.ContainsFunc(beside, func(name string) bool {
+		rec, err := readRecord(name)
+		return err == nil && rec.Path == path && !rec.Existed
+	})
 }
 
 // Get is the value of a key in a file; nil: there is none.
