@@ -225,8 +225,9 @@ type tally struct {
 
 	mu            sync.Mutex
 	all           proxy.Tally
-	unanswered    int // requests
-	folded, whole int // tokens of the views, and of the conversations
+	unanswered    int              // requests
+	folded, whole int              // tokens of the views, and of the conversations
+	last          store.SessionKey // that went out folded
 
 	requests *prometheus.CounterVec
 	tokens   *prometheus.CounterVec
@@ -288,6 +289,7 @@ func (t *tally) add(r proxy.Exchange) {
 	t.all.Stored += r.Stored
 	if r.Folded {
 		t.all.Folded++
+		t.last = r.Session
 	}
 	if r.Status == 0 {
 		t.unanswered++
@@ -318,8 +320,8 @@ func (t *tally) closing() string {
 	case all.Folded == 0:
 		return line + ", " + sent + " sent; nothing had to be folded"
 	default:
-		return fmt.Sprintf("%s, %s; sent %s instead of %s; what was folded is in the store (\"pleat store list\")",
-			line, folded(all), sent, term.ByteSize(all.BytesIn))
+		return fmt.Sprintf("%s, %s; sent %s instead of %s; what was folded is in the store (\"pleat browse %s\")",
+			line, folded(all), sent, term.ByteSize(all.BytesIn), t.last)
 	}
 }
 

@@ -117,7 +117,9 @@ func TestStatusObserving(t *testing.T) {
 
 // What answers in place of a proxy is not taken for one that nobody has used.
 func TestStatusOfAnother(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `{}`) }))
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{}`)
+	}))
 	defer other.Close()
 	_, stderr, code := cli(t, "", "status", "--listen", strings.TrimPrefix(other.URL, "http://"))
 	if code != 1 || !strings.Contains(stderr, "is no pleat proxy") {
@@ -229,7 +231,8 @@ func TestLogExchange(t *testing.T) {
 
 // Nothing is called folded that was not, and nothing not folded that was.
 func TestTallyWords(t *testing.T) {
-	small := proxy.Exchange{Status: 200, BytesIn: 300_000, BytesOut: 7000, Folded: true}
+	key := store.SessionKey{Tenant: "key-1", Session: "s"}
+	small := proxy.Exchange{Status: 200, BytesIn: 300_000, BytesOut: 7000, Folded: true, Session: key}
 	spilled, epoch := small, small
 	spilled.Stored, epoch.Epochs = 1, 1
 	epoch.Snapshot = fold.Snapshot{Tokens: 60_000, Whole: 100_000}
@@ -241,7 +244,10 @@ func TestTallyWords(t *testing.T) {
 		list     []proxy.Exchange
 	}{
 		{"2 requests, stored 1 result at once; sent 9.4 kB instead of 300 kB", false, []proxy.Exchange{whole, spilled}},
-		{"2 requests, folded 1 of them; sent 9.4 kB instead of 300 kB", false, []proxy.Exchange{whole, small}},
+		{
+			"2 requests, folded 1 of them; sent 9.4 kB instead of 300 kB; what was folded is in the store " +
+				`("pleat browse key-1/s")`, false, []proxy.Exchange{whole, small},
+		},
 		{"1 request, 2.4 kB sent; nothing had to be folded", false, []proxy.Exchange{whole}},
 		{"1 request, not answered", false, []proxy.Exchange{dead}},
 		{"2 requests, 1 of them not answered, 4.8 kB sent; nothing had to be folded", false, []proxy.Exchange{dead, whole}},
