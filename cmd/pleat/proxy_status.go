@@ -81,8 +81,8 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 	if _, err := f.ask(ctx, http.MethodPost, "/pleat/drain", cmp.Or(f.drainFile, f.tokenFile)); err != nil {
 		return err
 	}
-	p.Printf("New conversations pass the proxy unchanged from now on; it folds those that it has as before. \"pleat status%s\" "+
-		"lists them: stop it when they have ended.\n", at(f.listen))
+	p.Printf("New conversations pass the proxy unchanged from now on; it folds those that it has as before. "+
+		"\"pleat status%s\" lists them: stop it when they have ended.\n", at(f.listen))
 	return nil
 }
 

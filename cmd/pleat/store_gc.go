@@ -39,8 +39,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	}
 	fs := c.Flags()
 	g := &gcFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&g.before, "before", "", "sessions whose newest entry is before `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
-	fs.StringVar(&g.older, "older-than", "", "sessions whose newest entry is older than `AGE`: 90d, 12w, 36h")
+	fs.StringVar(&g.before, "before", "", "sessions with no entry since `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
+	fs.StringVar(&g.older, "older-than", "", "sessions with no entry for longer than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants: also those that went through the proxy")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")
@@ -111,7 +111,8 @@ func (g *gcFlags) choice(now time.Time) (func(store.SessionInfo) bool, error) {
 	pattern := strings.NewReplacer(`\*`, `.*`, `\?`, `.`).Replace(regexp.QuoteMeta(cmp.Or(g.name, "*")))
 	name := regexp.MustCompile(`(?s)\A` + pattern + `\z`)
 	return func(info store.SessionInfo) bool {
-		return info.Key.Tenant != bill.Tenant && name.MatchString(info.Key.Session) && (limit.IsZero() || info.Last.Before(limit))
+		return info.Key.Tenant != bill.Tenant && name.MatchString(info.Key.Session) &&
+			(limit.IsZero() || info.Last.Before(limit))
 	}, nil
 }
 
@@ -128,7 +129,9 @@ func parseAge(s string) (time.Duration, error) {
 }
 
 // run lists and deletes. Of other tenants, as many sessions would have been chosen too.
-func (g *gcFlags) run(ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo, others int) error {
+func (g *gcFlags) run(
+	ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo, others int,
+) error {
 	out := gcJSON{"pleat/gc/1", g.yes, stores.Describe(ctx, store, list)}
 	if others > 0 {
 		p.Note("Left out: %s with a tenant, as those of the proxy (--all-tenants)\n", term.Plural(others, "session"))

@@ -96,7 +96,10 @@ func TestObservedSession(t *testing.T) {
 			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 300}, "\nfolded 2 times: the model sees ", // of an older version
 			"the model sees", "In the window now",
 		},
-		{proxy.Tally{Requests: 3, Epochs: 1, Folded: 1}, "\nfolded 2 times: the model sees ", "the model sees", "In the window now"},
+		{
+			proxy.Tally{Requests: 3, Epochs: 1, Folded: 1}, "\nfolded 2 times: the model sees ", "the model sees",
+			"In the window now",
+		},
 	} {
 		d := doors{t, t.TempDir()}
 		path := d.getenv("PLEAT_STORE")
@@ -128,7 +131,8 @@ func TestNoStore(t *testing.T) {
 	if err := os.WriteFile(path, []byte(strings.Repeat("not a store\n", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := cli(t, path, "store", "list"); code != 1 || !strings.Contains(stderr, "notes.txt is not a store") {
+	_, stderr, code := cli(t, path, "store", "list")
+	if code != 1 || !strings.Contains(stderr, "notes.txt is not a store") {
 		t.Errorf("exit %d: %s", code, stderr)
 	}
 }

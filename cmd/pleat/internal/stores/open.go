@@ -177,7 +177,8 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		}
 		st, err = sqlite.Open(path, o)
 		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
-			err = fmt.Errorf("open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)", path)
+			err = fmt.Errorf("open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",
+				path)
 		}
 	}
 	if err != nil {
