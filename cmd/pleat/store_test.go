@@ -97,7 +97,8 @@ func TestObservedSession(t *testing.T) {
 			"the model sees", "In the window now",
 		},
 		{
-			proxy.Tally{Requests: 3, Epochs: 1, Folded: 1}, "\nfolded 2 times: the model sees ", "the model sees",
+			proxy.Tally{Requests: 3, Epochs: 1, Folded: 1},
+			"\nfolded 2 times: the model sees ", "the model sees",
 			"In the window now",
 		},
 	} {
