@@ -33,7 +33,7 @@ const worthMarking = 2
 // of its messages another marker should be, and how many are then read from the cache. Zero
 // means no marker. The marker stays until the view changes again, so that the same view
 // makes the same request. Size returns the number of blocks of a message of the view, and
-// its weight in any unit.
+// its weight in any unit. The view's list of messages must not be changed afterwards.
 func (w *WarmPrefix) Next(v transcript.View, size func(i int) (blocks, weight int)) (marker, found int) {
 	same := 0
 	for same < len(v.Messages) && same < len(w.view) && v.Messages[same].Same(w.view[same]) {
@@ -61,7 +61,7 @@ func (w *WarmPrefix) Next(v transcript.View, size func(i int) (blocks, weight in
 			}
 		}
 	}
-	w.view = append(w.view[:same], v.Messages[same:]...)
+	w.view = v.Messages
 	for _, n := range []int{w.marker, len(v.Messages)} {
 		if at, has := slices.BinarySearch(w.cached, n); !has && n > 0 {
 			w.cached = slices.Insert(w.cached, at, n)

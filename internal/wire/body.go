@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"fmt"
 	"sync/atomic"
 
@@ -50,18 +51,21 @@ type Place struct {
 	// the block is not in a list, such as content that is a plain string; such a block
 	// cannot be dropped on its own.
 	Whole jsonspan.Span
-	// List tells blocks of different lists apart, such as content parts and tool calls.
-	List uint8
 	// Content is the value that an edit replaces: a text, a result's content, a call's
 	// input. It is zero when the block may only be kept or dropped.
 	Content jsonspan.Span
+	// Around is what stands around the string that an edit writes, where a format has it
+	// inside of an object; nil: nothing does.
+	Around *Around
+	// List tells blocks of different lists apart, such as content parts and tool calls.
+	List uint8
 	// JSON says that Content is JSON itself rather than text in a JSON string.
 	JSON  bool
 	Fixed bool // the block may not be dropped on its own
-	// Before and After stand around the string that an edit writes, where a format has it
-	// inside of an object.
-	Before, After string
 }
+
+// Around is the JSON before and after a string.
+type Around struct{ Before, After string }
 
 // Matches returns how many of the messages that the body had another one begins with, at the
 // same places.
@@ -183,8 +187,9 @@ func (e *Element) edits(edits []jsonspan.Edit, changes []transcript.BlockEdit) (
 			return nil, fmt.Errorf("replace block %d: the text is not JSON: %w", c.Block, transcript.ErrBadView)
 		}
 		if !p.JSON {
-			with = append(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), p.Before...)
-			with = append(jsonspan.AppendQuote(with, c.Text), p.After...)
+			around := cmp.Or(p.Around, &Around{})
+			with = append(make([]byte, 0, len(c.Text)+len(c.Text)/16+2), around.Before...)
+			with = append(jsonspan.AppendQuote(with, c.Text), around.After...)
 		}
 		edits = append(edits, jsonspan.Edit{Span: p.Content.Move(e.Span.Start), With: with})
 	}

@@ -131,7 +131,8 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 	case p.kind == "text" && !p.text.IsZero():
 		place.Content = p.text
 		if signature != "" { // it is for these words
-			place.Content, place.Before, place.After = whole, d.others(whole, "text", "thoughtSignature")+`"text":`, "}"
+			others := d.others(whole, "text", "thoughtSignature")
+			place.Content, place.Around = whole, &wire.Around{Before: others + `"text":`, After: "}"}
 		}
 		return transcript.Text{Text: d.Literal(p.text), Raw: raw}, place
 	case p.kind == "functionCall" && !p.name.IsZero():
@@ -181,11 +182,11 @@ func (d *decoder) result(p *part, raw string, place wire.Place) (transcript.Bloc
 		place.Content = r.only
 	case !r.whole.IsZero():
 		list = append(list, transcript.Text{Text: transcript.Plain(d.Raw(r.whole))})
-		place.Content, place.Before, place.After = r.whole, `{"`+name+`":`, "}"
+		place.Content, place.Around = r.whole, &wire.Around{Before: `{"` + name + `":`, After: "}"}
 	}
 	if len(r.parts) > 0 || r.whole.IsZero() { // all of it goes when it is folded
 		others := d.others(p.value, "response", "parts")
-		place.Content, place.Before, place.After = p.value, others+`"response":{"`+name+`":`, "}}"
+		place.Content, place.Around = p.value, &wire.Around{Before: others + `"response":{"` + name + `":`, After: "}}"}
 	}
 	return transcript.ToolResult{
 		CallID: d.callID(p), Error: r.failed, Parts: transcript.BlocksOf(append(list, r.parts...)...), Raw: raw,
