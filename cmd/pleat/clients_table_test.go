@@ -6,6 +6,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/upstream"
 )
@@ -15,15 +16,16 @@ type clientTable struct {
 	mu     sync.Mutex
 	cells  map[[2]string]string
 	models map[string]string // that the server was asked for
-	inside string            // the rest of the page, which people write
+	day    string
+	inside string // the rest of the page, which people write
 }
 
 const insideTitle = "## pleat inside\n"
 
-// newClientTable begins with what the page says, where it has these scenarios: of what is not
-// driven this time, that stays.
+// newClientTable begins with what the page says, where it is of today and has these scenarios: of
+// what is not driven this time, that stays.
 func newClientTable(page string) *clientTable {
-	c := &clientTable{cells: make(map[[2]string]string), models: make(map[string]string)}
+	c := &clientTable{cells: make(map[[2]string]string), models: make(map[string]string), day: time.Now().UTC().Format(time.DateOnly)}
 	page, c.inside, _ = strings.Cut(page, insideTitle)
 	if !strings.Contains(page, c.head()) {
 		return c
@@ -100,17 +102,17 @@ before the model had seen it, and the client did not compact by itself, but wher
 cannot do it. The server takes the thinking of Anthropic's newest models only behind what it was made behind, and else refuses the request.
 Where a scenario says nothing else, there are 10 calls of 24 KB in a window of 60,000 tokens.
 
-Gemini CLI fails where it is resumed because it then sends every function response twice, with and without the proxy. Qwen Code's shell
-sometimes says on a busy machine that a command had no output (1 and 3 times in 10 commands without the proxy); the model then asks again,
-which does not count as a failure. Cells that failed for that before, or because the server bound thinking of models that do not, were
-driven again. Newer versions of pi need a package that the registry does not have.
+A resumed Gemini CLI sends every function response twice, which is illegal, with and without the proxy: its cells say so. Qwen Code's
+shell sometimes says on a busy machine that a command had no output (1 and 3 times in 10 commands without the proxy); the model then asks
+again, which does not count as a failure. Cline cuts outputs, so that nothing need be folded. Newer versions of pi need a package that
+the registry does not have.
 
 `
 
 // head is what the page says of the packages and the scenarios.
-func (*clientTable) head() string {
+func (c *clientTable) head() string {
 	var b strings.Builder
-	b.WriteString("Driven were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
+	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
 	for _, sc := range clientScenarios {
 		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
 	}
