@@ -320,6 +320,9 @@ func TestRecallWithoutEnd(t *testing.T) {
 		if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !strings.Contains(e.Message, "again and again") {
 			t.Errorf("the client got %v", err)
 		}
+		if on == responses && e != nil && e.Code != "invalid_prompt" { // else Codex tries again
+			t.Errorf("the client got the code %q", e.Code)
+		}
 		if n != 4 {
 			t.Errorf("%d requests went out", n)
 		}

@@ -94,7 +94,7 @@ var clientScenarios = []clientScenario{
 	},
 	{
 		name: "endless-recalls", what: "the model recalls without end; the client is told, and where it can, continues",
-		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, direct: upstream.Twice,
+		script: upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, most: 21, direct: upstream.Twice,
 	},
 	{
 		name: "interrupted", what: "10 calls of 24 KB, 3 at a time; the user interrupts the client while it waits for the 5th, " +

@@ -17,8 +17,10 @@ var Chat = &Wire{
 	Ping:    ": keep-alive\n\n",
 }
 
-func refuseOpenAI(kind, text string) []byte {
-	return encoded(object{"error": object{"message": text, "type": kind, "param": nil, "code": kind}})
+func refuseOpenAI(kind, text string) []byte { return refusalOpenAI(kind, kind, text) }
+
+func refusalOpenAI(kind, code, text string) []byte {
+	return encoded(object{"error": object{"message": text, "type": kind, "param": nil, "code": code}})
 }
 
 func tooLongOpenAI(param string) func(tokens, limit int) []byte {

@@ -12,7 +12,7 @@ import (
 var Responses = &Wire{
 	Stream:  func(own func(string) bool) Stream { return &responsesStream{joined: joined{own: own}} },
 	Join:    joinResponses,
-	Refuse:  refuseOpenAI,
+	Refuse:  refuseResponses,
 	TooLong: tooLongOpenAI("input"),
 	failure: func(body []byte) []byte {
 		e := get(body, "error")
@@ -23,6 +23,15 @@ var Responses = &Wire{
 		return sse.AppendEvent(nil, kind, slices.Concat([]byte(open), e, []byte("}}")))
 	},
 	Ping: ": keep-alive\n\n",
+}
+
+// refuseResponses says that a request is at fault by the code which streams have for that: after
+// others Codex tries again.
+func refuseResponses(kind, text string) []byte {
+	if kind == "invalid_request_error" {
+		return refusalOpenAI(kind, "invalid_prompt", text)
+	}
+	return refuseOpenAI(kind, text)
 }
 
 type responsesStream struct {
