@@ -84,7 +84,8 @@ func (c Content) Literal() string {
 	if c.literal {
 		return c.s
 	}
-	return string(jsonspan.AppendQuote(nil, c.s))
+	lit := jsonspan.AppendQuote(make([]byte, 0, len(c.s)+len(c.s)/16+2), c.s) // pages have tens of kilobytes
+	return unsafe.String(unsafe.SliceData(lit), len(lit))
 }
 
 // Hash is the SHA-256 of something: a blob, a message, a prefix of a conversation.
