@@ -1,7 +1,6 @@
 package page
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -72,9 +71,6 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 func (in *input) answer(e *ledger.Entry) string {
 	txt := userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	txt = strings.TrimSpace(txt[:min(len(txt), 16<<10)])
-	if strings.HasPrefix(txt, "{") {
-		return fence.Line(longestURL(txt))
-	}
 	var found []string
 	first, n := "", 0
 	for line := range strings.Lines(txt) {
@@ -101,17 +97,3 @@ func (in *input) answer(e *ledger.Entry) string {
 	}
 	return fence.Line(strings.TrimPrefix(strings.Join(found, "; "), "…"))
 }
-
-// longestURL returns the longest address of a page in a JSON text: that of the thing itself
-// is longer than those of its author and repository.
-func longestURL(text string) string {
-	best := ""
-	for _, m := range pageURL.FindAllStringSubmatch(text, -1) {
-		if len(m[1]) > len(best) {
-			best = m[1]
-		}
-	}
-	return best
-}
-
-var pageURL = regexp.MustCompile(`"html_url":[ "]*([^"]{0,120})"`)

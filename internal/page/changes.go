@@ -138,17 +138,12 @@ func (in *input) applyChange(f *fileChange, ref transcript.BlockRef, sub int, pa
 				worth *= removedWorth
 			}
 		}
-		f.note(l.hash, changedText{
+		f.at[l.hash] = len(f.lines)
+		f.lines = append(f.lines, changedText{
 			ref: ref, sub: sub, start: l.start, end: l.end, added: added, worth: worth, names: part.namesOf(i),
 		})
 	}
 	f.known = true
-}
-
-// note adds a line that came or went.
-func (f *fileChange) note(hash uint64, l changedText) {
-	f.at[hash] = len(f.lines)
-	f.lines = append(f.lines, l)
 }
 
 // removedWorth is what a removed line is worth against an added one.
@@ -173,19 +168,9 @@ func (in *input) overwrite(f *fileChange, part *minedPart) func(i int) bool {
 		if in.tooOld(ref) {
 			continue
 		}
-		for sub, p := range in.mine(ref) {
+		for _, p := range in.mine(ref) {
 			for i := range p.lines {
-				l := &p.lines[i]
-				if before[l.hash] {
-					continue
-				}
-				before[l.hash] = true
-				if _, told := f.at[l.hash]; !told && l.lead == leadDefinition && !now[l.hash] {
-					f.note(l.hash, changedText{
-						ref: ref, sub: sub, start: l.start, end: l.end, names: p.namesOf(i),
-						worth: lineWorth[lineDefinition] * removedWorth,
-					})
-				}
+				before[p.lines[i].hash] = true
 			}
 		}
 	}

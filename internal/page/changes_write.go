@@ -78,9 +78,6 @@ func rankChanges(files []*fileChange) {
 	for _, f := range files {
 		newest := float32(max(files[len(files)-1].last(), 1))
 		weight := (0.6 + 0.5*float32(f.last())/newest) * (1 + 0.1*float32(min(len(f.calls), 5)))
-		if isTestFile(f.path) {
-			weight *= 0.8
-		}
 		for i := range f.lines {
 			if l := &f.lines[i]; !l.void && l.worth >= leastChange {
 				f.best = append(f.best, rankedLine{line: i, worth: l.worth * (weight / float32(math.Sqrt(float64(l.cost()))))})
@@ -154,11 +151,7 @@ func (w *changeWriter) richest(share float32) *shownChange {
 		if len(f.ranked) == 0 {
 			continue
 		}
-		taken := f.taken
-		if taken > 0 && isDocument(f.path) { // tells itself what it is about, and soon
-			taken *= 3
-		}
-		if worth := f.ranked[0].worth / (1 + taken/share); worth > most {
+		if worth := f.ranked[0].worth / (1 + f.taken/share); worth > most {
 			best, most = f, worth
 		}
 	}
@@ -212,11 +205,7 @@ func (w *changeWriter) line(l *changedText) string {
 	if l.sub >= len(parts) || int(l.end) > len(parts[l.sub].text) {
 		return "" // damaged in the store since it was mined
 	}
-	line := parts[l.sub].text[l.start:l.end]
-	if parts[l.sub].kind == fromResult {
-		line = strings.TrimSpace(line[text.NumberEnd(line):])
-	}
-	return line
+	return parts[l.sub].text[l.start:l.end]
 }
 
 // head names the file and the newest calls that changed it.

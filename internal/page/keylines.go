@@ -44,7 +44,7 @@ func newPicker(in *input) *picker {
 	for _, text := range in.elsewhere {
 		p.saw(text)
 	}
-	for _, text := range in.tail() {
+	for text := range in.tail() {
 		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {

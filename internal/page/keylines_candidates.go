@@ -151,13 +151,12 @@ func (p *pool) addLines(k int) {
 		l := &s.lines[i]
 		score, base := float32(0), float32(0)
 		for _, h := range s.namesOf(i) {
-			score += p.needs.names.of(h).weight
+			score += p.needs.of(h)
 		}
 		switch {
 		case score == 0:
 		case l.lead == leadDefinition:
 			base = 2
-			score *= 1.5
 		case l.lead == leadComment:
 			score *= 0.5
 		case p.in.small && s.about != "" && s.kind == fromResult:

@@ -22,7 +22,6 @@ type minedPart struct {
 	label string // the file, of what a call writes
 	about string // file or command it is about
 	whole bool   // all of the file
-	test  bool   // it is about a test
 	units []text.ProseUnit
 	lines []minedLine
 	names []uint64
@@ -224,7 +223,6 @@ func mineTexts(texts []blockPart) []minedPart {
 	parts := make([]minedPart, 0, len(texts))
 	for _, t := range texts {
 		p := minedPart{kind: t.kind, label: t.label, about: cmp.Or(t.label, t.about), whole: t.whole}
-		p.test = isTestFile(p.about)
 		switch {
 		case p.kind.prose():
 			p.mineProse(t.text)

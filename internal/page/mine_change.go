@@ -14,48 +14,28 @@ import (
 const (
 	linePlain      uint8 = iota + leadComment + 1
 	lineField            // name and type, key and value
-	lineHeading          // of a document
-	lineSentence         // of a document
-	lineDefinition       // introduces a name: a function, a type, a test, an export
+	lineDefinition       // introduces a name: a function, a type, an export
 )
 
 // lineWorth is what a changed line is worth by what it is.
-var lineWorth = [...]float32{
-	leadComment: 0.4, linePlain: 0.8, lineField: 2, lineHeading: 3, lineSentence: 1.2, lineDefinition: 5,
-}
-
-// innerWorth is what lines inside a test, and inside an example in a document, are worth
-// against others.
-const innerWorth = 0.4
+var lineWorth = [...]float32{leadComment: 0.4, linePlain: 0.8, lineField: 2, lineDefinition: 5}
 
 // mineChange notes the lines of a change that say something, with what they are worth: a
 // line of a short change more than one of a long one.
 func (p *minedPart) mineChange(txt string) {
-	doc, test, example := isDocument(p.label), isTestFile(p.label), false
 	var buf []text.Anchor
 	for start, end := range trimmedLines(txt) {
 		line := txt[start:min(end, start+scannedLine)]
-		if doc && strings.HasPrefix(line, "```") {
-			example = !example
-			continue
-		}
 		buf = text.AppendAnchors(buf[:0], line)
-		kind := changedLine(line, isNested(txt, start), doc && !example)
-		if kind == leadPlain || (kind == linePlain || kind == leadComment) && len(buf) == 0 {
+		kind := changedLine(line, isNested(txt, start))
+		if kind == leadPlain || kind <= linePlain && len(buf) == 0 {
 			continue
-		}
-		worth := lineWorth[kind]
-		if kind == linePlain && isStatement(line) {
-			worth /= 2
-		}
-		if example || test && kind != lineDefinition {
-			worth *= innerWorth
 		}
 		hash := text.LineHash(line)
 		if hash == 0 {
 			hash = text.TextHash(strings.TrimRight(line, ",;"))
 		}
-		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: worth}, buf)
+		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: lineWorth[kind]}, buf)
 	}
 	few := 1 + 2/float32(1+len(p.lines)/2)
 	for i := range p.lines {
@@ -63,48 +43,26 @@ func (p *minedPart) mineChange(txt string) {
 	}
 }
 
-// isDocument judges a file by its name.
-func isDocument(path string) bool {
-	switch strings.ToLower(path[strings.LastIndexByte(path, '.')+1:]) {
-	case "md", "mdx", "markdown", "rst", "txt", "adoc", "org":
-		return true
-	}
-	return false
-}
-
 // changedLine returns what a line of a changed file is; leadPlain: not worth showing.
-func changedLine(line string, nested, doc bool) uint8 {
+func changedLine(line string, nested bool) uint8 {
 	letters := 0
 	for i := range len(line) {
 		if text.ByteClass[line[i]]&(text.ByteLower|text.ByteUpper|text.ByteUnder) != 0 {
 			letters++
 		}
 	}
+	lead := leadOf(line, nested)
 	switch {
-	case doc && letters > 1 && line[0] == '#':
-		return lineHeading
 	case letters < 4 || len(line) < 6:
 		return leadPlain
-	case doc:
-		return lineSentence
-	}
-	switch last := line[len(line)-1]; leadOf(line, nested) {
-	case leadDefinition:
-		if last == '(' && strings.IndexByte(line, '(') == strings.IndexByte(line, ' ')+1 {
-			return leadPlain // the beginning of a list: const (
-		}
-		return lineDefinition
-	case leadComment:
+	case lead == leadPlain:
+		return codeLine(line)
+	case lead == leadComment:
 		return leadComment
+	case line[len(line)-1] == '(' && strings.IndexByte(line, '(') == strings.IndexByte(line, ' ')+1:
+		return leadPlain // the beginning of a list: const (
 	}
-	return codeLine(line)
-}
-
-// isStatement reports whether a line begins with a word that only says how things go on.
-func isStatement(line string) bool {
-	line = strings.TrimLeft(line, "} ")
-	n := strings.IndexAny(line, " (;:")
-	return n > 0 && statements[line[:n]]
+	return lineDefinition
 }
 
 // codeLine returns what a line of code is that begins with no keyword of leadOf.
@@ -122,8 +80,6 @@ func codeLine(line string) uint8 {
 		return linePlain
 	case rest == "" || last == '{' && n > 0 && (rest == ": {" || rest == " {"):
 		return leadPlain
-	case testCalls[word] && rest[0] == '(':
-		return lineDefinition
 	case n > 0 && rest[0] == '(' && last == '{' && !strings.Contains(word, "."): // a method
 		return lineDefinition
 	case n > 0 && valued:
@@ -134,11 +90,9 @@ func codeLine(line string) uint8 {
 	return linePlain
 }
 
-var (
-	statements = text.WordSet(`return if else for while switch case break continue defer go try catch throw await yield
-		raise elif except finally with end do then fi done echo print`)
-	testCalls = text.WordSet("it test describe t.Run b.Run suite context should xit specify")
-)
+// statements are words that only say how things go on.
+var statements = text.WordSet(`return if else for while switch case break continue defer go try catch throw await yield
+	raise elif except finally with end do then fi done echo print`)
 
 // changeParts returns what a call takes out of files and puts into them: for each file the
 // lines that only the old text has, then those that only the new text has.
@@ -160,11 +114,4 @@ func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 		}
 	}
 	return parts
-}
-
-// isTestFile judges a file by its name.
-func isTestFile(path string) bool {
-	base := path[strings.LastIndexByte(path, '/')+1:]
-	return strings.Contains(base, "test") || strings.Contains(base, "spec.") ||
-		strings.Contains(path, "testdata/") || strings.Contains(path, "fixtures/")
 }

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -13,30 +12,22 @@ import (
 // needs says how likely each name is to be needed again. A line is worth keeping for the
 // names in it that nothing else on the page has.
 type needs struct {
-	names  table[need]
-	counts text.AnchorCounts // how often names occur at all
-	focus  map[uint64]bool
-	buf    []text.Anchor
-}
-
-// need is how much a name is needed.
-type need struct {
-	weight float32 // all mentions together
-	worth  float32 // what covering the name is worth: less if it is everywhere, since that tells little
+	names table[float32] // how much each is needed, all mentions together
+	focus map[uint64]bool
+	buf   []text.Anchor
 }
 
 // What a mention is worth, by who made it. A name in the newest turns is in use; one that
 // the user wrote is wanted; one that the assistant spoke of mattered to it; one that it
 // wrote into a file is part of the work.
 const (
-	needFocus   = 20
-	needTail    = 3
-	needUser    = 2.5
-	needProse   = 0.7 // times the source's weight
-	needChange  = 0.5
-	needRecent  = 0.4 // in results of the newest quarter of what is folded
-	needFailure = 1.5
-	needMost    = 9 // all mentions together
+	needFocus  = 20
+	needTail   = 3
+	needUser   = 2.5
+	needProse  = 0.7 // times the source's weight
+	needChange = 0.5
+	needRecent = 0.4 // in results of the newest quarter of what is folded
+	needMost   = 9   // all mentions together
 )
 
 const (
@@ -44,15 +35,15 @@ const (
 	tailTotal = 128 << 10 // of all of them
 )
 
-// tail yields the blocks of the newest turns, which come after the page, and the beginnings of
-// their texts, the newest first.
-func (in *input) tail() iter.Seq2[transcript.Block, string] {
-	return func(yield func(transcript.Block, string) bool) {
+// tail yields the beginnings of the texts of the newest turns, which come after the page, the
+// newest first.
+func (in *input) tail() iter.Seq[string] {
+	return func(yield func(string) bool) {
 		left := tailTotal
 		for i := len(in.Facts()) - 1; i >= in.End && left > 0; i-- {
 			for _, b := range in.message(i).Blocks().All() {
 				text := text.CutText(transcript.BlockText(b), tailBytes)
-				if left -= len(text); !yield(b, text) {
+				if left -= len(text); !yield(text) {
 					return
 				}
 			}
@@ -68,12 +59,8 @@ func (in *input) needsOf(srcs []source) *needs {
 	for _, s := range newestSaid(in.Words().Said()) {
 		n.mention(s.Text, needUser)
 	}
-	for b, text := range in.tail() {
-		w := float32(needTail)
-		if b.Kind() == transcript.KindToolResult {
-			w /= 3
-		}
-		n.mention(text, w)
+	for text := range in.tail() {
+		n.mention(text, needTail)
 	}
 	for k := range srcs {
 		s := &srcs[k]
@@ -91,13 +78,6 @@ func (in *input) needsOf(srcs []source) *needs {
 			n.add(h, w)
 		}
 	}
-	for seq := in.Ledger().Recently(in.End); seq <= in.Ledger().Len(); seq++ { // what went wrong
-		e := &in.Ledger().Entries[seq-1]
-		if e.Call.Message >= in.Start && e.Call.Message < in.End && e.Outcome == toolcall.Failed && e.SupersededBy == 0 {
-			n.mention(e.ErrorLine, needFailure)
-		}
-	}
-	n.weigh()
 	return n
 }
 
@@ -122,27 +102,16 @@ func (n *needs) mention(txt string, w float32) {
 }
 
 func (n *needs) add(h uint64, w float32) {
-	n.counts.Add(h)
 	if w == 0 {
 		return
 	}
-	if old, most := n.names.at(h), max(w, needMost); old.weight < most {
-		old.weight = min(old.weight+w, most)
-	}
-}
-
-// weigh sets what names are worth, once all are mentioned.
-func (n *needs) weigh() {
-	for h, v := range n.names.all {
-		v.worth = v.weight
-		for c := n.counts.Of(h); c > 12 && v.worth > 0; c /= 4 {
-			v.worth *= 0.8
-		}
+	if old, most := n.names.at(h), max(w, needMost); *old < most {
+		*old = min(*old+w, most)
 	}
 }
 
 // of returns what covering a name is worth.
-func (n *needs) of(h uint64) float32 { return n.names.of(h).worth }
+func (n *needs) of(h uint64) float32 { return n.names.of(h) }
 
 func focusWords(focus string) map[uint64]bool {
 	if strings.TrimSpace(focus) == "" {

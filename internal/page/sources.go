@@ -67,10 +67,8 @@ var sourceWeights = [...]float32{
 	fromResult: 0.2, fromProgram: 0.2,
 }
 
-const (
-	finalWeight = 2   // what is said to the user, against what is said on the way
-	staleWeight = 0.4 // what a later call made stale; and tests, against what they test
-)
+// finalWeight is what counts that is said to the user, against what is said on the way.
+const finalWeight = 2
 
 // sources lists the texts of the folded stretch, in order.
 func (in *input) sources() []source {
@@ -118,31 +116,17 @@ func (in *input) working(first int) []bool {
 }
 
 // blockSources appends the sources in a block. Calls and results that do not count give
-// none; stale results and test files get less weight.
+// none.
 func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
-	if in.tooOld(ref) {
+	if !in.isSource(ref) {
 		return list
 	}
 	bf := in.Facts().Block(ref)
-	src := source{ref: ref, handle: bf.Handle, call: int(bf.Call), answers: -1, weight: 1}
-	if bf.Call > 0 {
-		e := &in.Ledger().Entries[bf.Call-1]
-		switch {
-		case !counts(bf.Kind, e):
-			return list
-		case bf.Kind == transcript.KindToolResult && e.SupersededBy > 0:
-			src.weight = staleWeight
-		}
-	}
-	parts := in.mine(ref)
-	for k := range parts {
-		one := src
-		one.minedPart, one.sub = &parts[k], k
-		if parts[k].test {
-			one.weight = staleWeight
-		}
-		if len(parts[k].lines) > 0 && parts[k].kind != fromRemoval {
-			list = append(list, one)
+	for k, part := range in.mine(ref) {
+		if len(part.lines) > 0 && part.kind != fromRemoval {
+			list = append(list, source{
+				minedPart: &part, ref: ref, sub: k, handle: bf.Handle, call: int(bf.Call), answers: -1, weight: 1,
+			})
 		}
 	}
 	return list

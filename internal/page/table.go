@@ -54,15 +54,3 @@ func (t *table[V]) at(h uint64) *V {
 	}
 	return &t.values[i]
 }
-
-// all yields where the values are.
-func (t *table[V]) all(yield func(h uint64, v *V) bool) {
-	if !yield(0, &t.zero) {
-		return
-	}
-	for i, h := range t.hashes {
-		if h != 0 && !yield(h, &t.values[i]) {
-			return
-		}
-	}
-}

@@ -153,17 +153,3 @@ func wordHash(s string) uint64 {
 	}
 	return h
 }
-
-// AnchorCounts counts how often names occur, approximately: names may share a counter.
-// A fixed table stays in the cache, whatever the length of the conversation.
-type AnchorCounts [1 << 16]uint16
-
-// Add counts the name with that hash once more.
-func (c *AnchorCounts) Add(h uint64) {
-	if n := &c[h>>48]; *n < 1<<16-1 {
-		*n++
-	}
-}
-
-// Of is how often the name with that hash was counted.
-func (c *AnchorCounts) Of(h uint64) int { return int(c[h>>48]) }

@@ -53,7 +53,7 @@ func SentenceEnd(s string) int {
 				continue
 			}
 			end := len(s) - len(strings.TrimLeft(s[i+1:], ".!?\"')*_"))
-			if end == len(s) || IsSpaceByte(s[end]) && !abbreviated(s[:i]) {
+			if end == len(s) || IsSpaceByte(s[end]) && !numbers(s[:i]) {
 				return end
 			}
 		}
@@ -61,13 +61,5 @@ func SentenceEnd(s string) int {
 	return len(s)
 }
 
-// abbreviated reports whether a full stop after this text belongs to an abbreviation, or to
-// a short number at the very beginning.
-func abbreviated(before string) bool {
-	word := before[strings.LastIndexAny(before, " \n\t(")+1:]
-	switch strings.ToLower(word) {
-	case "e.g", "i.e", "eg", "ie", "vs", "etc", "cf", "approx", "resp", "z.b", "d.h", "bzw":
-		return true
-	}
-	return IsDigits(word) && len(word) < 3 && word == before
-}
+// numbers reports whether a full stop after this text belongs to the short number of an item.
+func numbers(before string) bool { return len(before) < 3 && IsDigits(before) }

@@ -1,6 +1,6 @@
 // Package text reads and cuts text without knowing where it comes from: bytes, lines,
 // sentences, Markdown, exact names, and the words by which sentences that matter are
-// found. All its functions are pure; only AnchorCounts.Add changes its receiver.
+// found. All its functions are pure.
 package text
 
 import (

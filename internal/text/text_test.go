@@ -1,7 +1,6 @@
 package text
 
 import (
-	"slices"
 	"strings"
 	"testing"
 )
@@ -73,21 +72,5 @@ func TestDiffLines(t *testing.T) {
 	ops := DiffLines([]string{"a", "b", "c"}, []string{"x", "y", "z"}, 1)
 	if n := len(ops); n != 6 {
 		t.Errorf("%d lines, want 6", n)
-	}
-}
-
-func TestAnchorCounts(t *testing.T) {
-	var counts AnchorCounts
-	for range 3 {
-		for _, a := range AppendAnchors(nil, "see main_test.go") {
-			counts.Add(a.Hash)
-		}
-	}
-	names := AppendAnchors(nil, "main_test")
-	if got := counts.Of(names[0].Hash); got != 3 {
-		t.Errorf("counted %d times, want 3", got)
-	}
-	if got := slices.Collect(Anchors("port 8080 of fooBar")); !slices.Equal(got, []string{"8080", "fooBar"}) {
-		t.Errorf("anchors %q", got)
 	}
 }
