@@ -82,26 +82,12 @@ func printed(line string) bool {
 			letters++
 		}
 	}
-	return len(line) > 20 && letters*10 < len(line)*7 || hasPosition(line)
+	return len(line) > 20 && letters*10 < len(line)*7
 }
 
 // printedMarks begin lines that programs print.
 var printedMarks = []string{
 	" ", "\t", "{", "}", "[", "+", "@@", "--- ", "===", "|", "│", "✓", "✗", "$ ", "> ", "FAIL", "diff --git ",
-}
-
-// hasPosition reports whether a line names a place the way compilers and test runners do:
-// file.go:12:
-func hasPosition(line string) bool {
-	for i := 1; i+2 < len(line); i++ {
-		if line[i] != ':' || !text.IsLetterByte(line[i-1]) {
-			continue
-		}
-		if j := text.DigitsEnd(line, i+1); j > i+1 && j < len(line) && line[j] == ':' {
-			return true
-		}
-	}
-	return false
 }
 
 // Brief returns the words with what is pasted into them shortened to its beginning and

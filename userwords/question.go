@@ -22,7 +22,7 @@ func questionFor(answer, asked, offered string) (short bool, question string) {
 	short = len(words) <= maxShortWords && len(answer) <= 120 &&
 		!strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")
 	refs := optionRefs(answer, words, short)
-	if len(refs) == 0 && (len(words) == 0 || !replies[words[0].Text] && (len(words) > 3 || !asksSomething(asked))) {
+	if len(refs) == 0 && (len(words) == 0 || len(words) > 2 && !asksSomething(asked)) {
 		short = false
 	}
 	var parts []string
@@ -62,11 +62,6 @@ func offersOptions(text string) bool {
 	has := func(ref string) bool { return optionLine(text, ref) != "" }
 	return has("1") && has("2") || has("a") && has("b")
 }
-
-// replies are the words that short answers begin with.
-var replies = text.WordSet(`yes yeah yep yup ya sure ok okay k no nope na nah correct right exactly agreed good great
-	fine perfect cool go do let's please both all neither none either continue proceed first second third last that this
-	option sounds approved lgtm skip same them it 好 是 可以 sí oui ja nein non não sim はい`)
 
 // optionRefs finds the options that an answer names: "b", "2", "1+2", "option 3", "do 4 next",
 // "B) …", "#2". A number with a noun behind it, as in "2 tests", is none. A long answer has to
