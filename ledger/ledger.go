@@ -55,7 +55,8 @@ func (l *Ledger) Add(at int, m transcript.Message) {
 			l.Call(transcript.BlockRef{Message: at, Block: i}, b.ID, toolcall.DescribeCall(b))
 		case transcript.ToolResult:
 			if n := l.Waiting(b.CallID); n > 0 {
-				l.Result(transcript.BlockRef{Message: at, Block: i}, b.CallID, toolcall.DescribeResult(l.Entry(n).CallFacts, b))
+				facts := toolcall.DescribeResult(l.Entry(n).CallFacts, b)
+				l.Result(transcript.BlockRef{Message: at, Block: i}, b.CallID, facts)
 			}
 		case transcript.Text:
 			l.Notice(b.Text.String())

@@ -121,7 +121,8 @@ func (t *tally) clone() tally {
 
 func (t *tally) add(e *Entry) {
 	if t.tools == nil {
-		t.tools, t.kinds, t.outcomes = make(map[string]int), make(map[toolcall.CallKind]int), make(map[toolcall.Outcome]int)
+		t.tools, t.kinds = make(map[string]int), make(map[toolcall.CallKind]int)
+		t.outcomes = make(map[toolcall.Outcome]int)
 	}
 	t.calls++
 	t.bytes += e.Bytes

@@ -29,7 +29,7 @@ type Request struct {
 	Once        bool                 // the client does not repeat it when it fails: whoever asks does
 	NoTools     bool                 // tools are listed but the model must not call them
 	SessionKey  string               // hint for the provider's prompt cache, where it takes one; may be empty
-	Marker      int                  // with a SessionKey: also cache the prompt up to the end of this many messages; 0: no
+	Marker      int                  // with a SessionKey: also cache up to the end of this many messages; 0: no
 }
 
 // Tool is a tool definition.

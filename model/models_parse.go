@@ -46,7 +46,8 @@ var priceNames = []string{"input", "cache_write", "cache_write_1h", "cache_read"
 
 // clone returns a row that can be decoded over without changing this one.
 func (r modelRow) clone() modelRow {
-	r.Aliases, r.Thinking.Modes, r.Tiers = slices.Clone(r.Aliases), slices.Clone(r.Thinking.Modes), slices.Clone(r.Tiers)
+	r.Aliases, r.Tiers = slices.Clone(r.Aliases), slices.Clone(r.Tiers)
+	r.Thinking.Modes = slices.Clone(r.Thinking.Modes)
 	r.Price, r.Cache.TTL = maps.Clone(r.Price), slices.Clone(r.Cache.TTL)
 	return r
 }

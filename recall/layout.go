@@ -21,7 +21,8 @@ func (x *searcher) split(h store.Hit) []candidate {
 	for b, at := range x.layoutOf(i) {
 		bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
 		outside := h.End <= at.start || h.Start >= at.start+at.bytes
-		if outside || at.damaged || bf.Handle == 0 || x.s.isEcho(bf) || x.s.isReceipt(bf) || !x.s.admits(&x.narrow, ref, bf) {
+		if outside || at.damaged || bf.Handle == 0 || x.s.isEcho(bf) || x.s.isReceipt(bf) ||
+			!x.s.admits(&x.narrow, ref, bf) {
 			continue
 		}
 		c := candidate{

@@ -93,7 +93,8 @@ func (x *memIndex) upTo(seq uint64) *memIndex {
 	n := sort.Search(len(x.places), func(i int) bool { return x.places[i].Seq > seq })
 	waiting := sort.Search(len(x.pending), func(i int) bool { return x.pending[i].seq > seq })
 	out := &memIndex{
-		pending: slices.Clip(x.pending[:waiting]), places: slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
+		pending: slices.Clip(x.pending[:waiting]),
+		places:  slices.Clip(x.places[:n]), lengths: slices.Clip(x.lengths[:n]),
 		postings: make(map[string][]posting),
 	}
 	for _, length := range out.lengths {

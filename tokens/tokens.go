@@ -109,8 +109,9 @@ type overhead struct {
 }
 
 var (
-	openaiOverhead    = overhead{message: 4, call: 8, result: 4, tool: 8, tools: 12}
-	anthropicOverhead = overhead{message: 4, call: 20, result: 12, tool: 16, tools: 340} // a hidden prompt explains tools
+	openaiOverhead = overhead{message: 4, call: 8, result: 4, tool: 8, tools: 12}
+	// A hidden prompt explains tools.
+	anthropicOverhead = overhead{message: 4, call: 20, result: 12, tool: 16, tools: 340}
 )
 
 // NewTokenizer makes a tokenizer for a model. Options may be nil. A model with a

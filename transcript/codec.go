@@ -104,7 +104,8 @@ func toNeutral(b Blocks) []neutralBlock {
 		case Text:
 			n.Text, n.Raw = exact(b.Text.String()), exact(b.Raw)
 		case Thinking:
-			n.Text, n.Signature, n.Redacted, n.Raw = exact(b.Text.String()), exact(b.Signature), b.Redacted, exact(b.Raw)
+			n.Text, n.Signature = exact(b.Text.String()), exact(b.Signature)
+			n.Redacted, n.Raw = b.Redacted, exact(b.Raw)
 		case ToolCall:
 			n.ID, n.Name, n.Text, n.Raw = exact(b.ID), exact(b.Name), exact(b.Input.String()), exact(b.Raw)
 		case ToolResult:

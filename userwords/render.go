@@ -193,7 +193,9 @@ func (p *page) sayShort(w *Words, list []*entry) {
 
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
 func (p *page) sayWhole(w *Words, list []*entry) {
-	list = slices.DeleteFunc(list, func(e *entry) bool { return e.took != e.size.whole || len(w.said[e.at].pastes) == 0 })
+	list = slices.DeleteFunc(list, func(e *entry) bool {
+		return e.took != e.size.whole || len(w.said[e.at].pastes) == 0
+	})
 	slices.SortStableFunc(list, func(a, b *entry) int { return len(w.said[a.at].Text) - len(w.said[b.at].Text) })
 	for _, e := range list {
 		s := w.said[e.at]

@@ -331,7 +331,8 @@ func (a Asking) ask(ctx context.Context, who Asked, system, text string, most in
 		return string(data), nil
 	}
 	reply, err := who.Generator.Generate(ctx, &model.Request{
-		Model: who.Model.ID, System: system, Messages: []transcript.Message{transcript.User(text)}, MaxTokens: most + 2_000,
+		Model: who.Model.ID, System: system, MaxTokens: most + 2_000,
+		Messages: []transcript.Message{transcript.User(text)},
 	}, nil)
 	if err != nil {
 		return "", fmt.Errorf("ask %s: %w", who.Name, err)

@@ -109,7 +109,8 @@ func maskResults(t *transcript.Transcript, keep int, stub func(text string) stri
 			if keep--; keep >= 0 {
 				continue
 			}
-			v.Messages[i].Edits = append([]transcript.BlockEdit{{Block: b, Text: stub(res.Text())}}, v.Messages[i].Edits...)
+			cut := transcript.BlockEdit{Block: b, Text: stub(res.Text())}
+			v.Messages[i].Edits = append([]transcript.BlockEdit{cut}, v.Messages[i].Edits...)
 		}
 	}
 	return v

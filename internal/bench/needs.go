@@ -18,12 +18,12 @@ func needsOf(s *Session) []need {
 	told := make(map[string]bool) // by a tool or a person
 	var out []need
 	for i, m := range s.Messages {
-		used := make(map[string]bool)
+		used, answers := make(map[string]bool), m.Role() == transcript.RoleAssistant
 		for b, blk := range m.Blocks().All() {
 			ref := transcript.BlockRef{Message: i, Block: b}
 			for _, l := range blockLines(blk) {
 				names(l, func(tok string) {
-					if m.Role() == transcript.RoleAssistant && blk.Kind() != transcript.KindThinking && told[tok] && !used[tok] {
+					if answers && blk.Kind() != transcript.KindThinking && told[tok] && !used[tok] {
 						used[tok] = true
 						if at := shown[tok]; at[len(at)-1].Message < i {
 							out = append(out, need{i, tok, at[:len(at):len(at)]})
@@ -32,7 +32,7 @@ func needsOf(s *Session) []need {
 					if at := shown[tok]; len(at) == 0 || at[len(at)-1] != ref {
 						shown[tok] = append(at, ref)
 					}
-					if m.Role() != transcript.RoleAssistant {
+					if !answers {
 						told[tok] = true
 					}
 				})

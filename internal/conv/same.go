@@ -235,7 +235,8 @@ func aligned(p, q []spoken, cut bool) (_, _ []spoken) {
 		return unknown
 	}
 	sorted := func(list []spoken) []spoken {
-		return slices.SortedStableFunc(slices.Values(list), func(a, b spoken) int { return cmp.Compare(place(a), place(b)) })
+		byPlace := func(a, b spoken) int { return cmp.Compare(place(a), place(b)) }
+		return slices.SortedStableFunc(slices.Values(list), byPlace)
 	}
 	if p = sorted(p); cut {
 		p = slices.DeleteFunc(p, func(b spoken) bool {

@@ -36,7 +36,8 @@ type touch struct {
 // Of finds the files that the calls of a conversation name. spoken are the messages in which
 // people spoke, in order: they may change files before they do.
 func Of(from Reader, l *ledger.Ledger, spoken []int) *Files {
-	fs := &Files{from: from, ledger: l, calls: make([][]touch, l.Len()), spoken: spoken, edits: map[int][]toolcall.Edit{}}
+	fs := &Files{from: from, ledger: l, spoken: spoken}
+	fs.calls, fs.edits = make([][]touch, l.Len()), make(map[int][]toolcall.Edit)
 	var table ledger.PathTable
 	for i := range l.Entries {
 		e := &l.Entries[i]

@@ -80,7 +80,8 @@ func rankChanges(files []*fileChange) {
 		weight := (0.6 + 0.5*float32(f.last())/newest) * (1 + 0.1*float32(min(len(f.calls), 5)))
 		for i := range f.lines {
 			if l := &f.lines[i]; !l.void && l.worth >= leastChange {
-				f.best = append(f.best, rankedLine{line: i, worth: l.worth * (weight / float32(math.Sqrt(float64(l.cost()))))})
+				worth := l.worth * (weight / float32(math.Sqrt(float64(l.cost()))))
+				f.best = append(f.best, rankedLine{line: i, worth: worth})
 			}
 		}
 		slices.SortStableFunc(f.best, func(a, b rankedLine) int { return cmp.Compare(b.worth, a.worth) })

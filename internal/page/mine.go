@@ -131,7 +131,8 @@ func (in *input) share() {
 		in.stretches = make(map[stretchKey]*stretch)
 	}
 	if in.stretch = in.stretches[key]; in.stretch == nil {
-		in.stretch = &stretch{mineFrom: in.minedFrom(in.Start, in.End), texts: make(map[transcript.BlockRef][]blockPart)}
+		texts := make(map[transcript.BlockRef][]blockPart)
+		in.stretch = &stretch{mineFrom: in.minedFrom(in.Start, in.End), texts: texts}
 		in.stretches[key] = in.stretch
 	}
 }
@@ -260,7 +261,8 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		case in.Facts()[ref.Message].Typed:
 			return nil // the user's words have their own section
 		}
-		said, _, _ := strings.Cut(blk.Text.String(), pageStart) // what an earlier page says is read from the turns themselves
+		// What an earlier page says is read from the turns themselves.
+		said, _, _ := strings.Cut(blk.Text.String(), pageStart)
 		return []blockPart{{kind: kind, text: said}}
 	case transcript.Thinking:
 		return []blockPart{{kind: fromThinking, text: blk.Text.String()}}
@@ -322,7 +324,8 @@ func (p *minedPart) mineLines(txt string) {
 			continue
 		}
 		if hash := text.LineHash(line); hash != 0 {
-			p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: leadOf(line, nested), hash: hash}, buf)
+			l := minedLine{start: int32(start), end: int32(end), unit: -1, lead: leadOf(line, nested), hash: hash}
+			p.addLine(l, buf)
 		}
 	}
 }

@@ -35,7 +35,8 @@ func (p *minedPart) mineChange(txt string) {
 		if hash == 0 {
 			hash = text.TextHash(strings.TrimRight(line, ",;"))
 		}
-		p.addLine(minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: lineWorth[kind]}, buf)
+		l := minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: lineWorth[kind]}
+		p.addLine(l, buf)
 	}
 	few := 1 + 2/float32(1+len(p.lines)/2)
 	for i := range p.lines {
@@ -104,7 +105,8 @@ func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 			c.Path = e.Paths[0].Path
 		}
 		if old := c.Removed(); old != "" {
-			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, about: about, text: text.CutText(old, minedBytes)})
+			old = text.CutText(old, minedBytes)
+			parts = append(parts, blockPart{kind: fromRemoval, label: c.Path, about: about, text: old})
 		}
 		if added := c.Added(); added != "" {
 			parts = append(parts, blockPart{

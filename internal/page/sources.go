@@ -90,7 +90,8 @@ func (in *input) sources() []source {
 			list = in.blockSources(list, transcript.BlockRef{Message: i, Block: b})
 			for k := n; k < len(list); k++ {
 				s := &list[k]
-				s.weight *= sourceWeights[s.kind] * (0.7 + 0.5*float32(i-in.Start)/span) // the newer, the likelier to be needed
+				newer := 0.7 + 0.5*float32(i-in.Start)/span // is likelier to be needed
+				s.weight *= sourceWeights[s.kind] * newer
 				if s.kind == fromAssistant && !working[i-first] {
 					s.answers, s.weight = turn, s.weight*finalWeight
 				}

@@ -84,7 +84,8 @@ func (c Calls) Append(ctx context.Context, key store.SessionKey, last uint64, en
 // Fork implements [store.Forker]. The copies refer to the bodies of the
 // originals: a tenant has each body once.
 func (c Calls) Fork(
-	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error),
+	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey,
+	data func(store.Entry) ([]byte, error),
 ) error {
 	return c.b.doWriting(ctx, func() error {
 		if from.Tenant != to.Tenant {

@@ -290,7 +290,8 @@ func (n *sourceNames) hasNumber(a gateName) bool {
 	case a.ref && f <= float64(n.refs):
 		return true
 	}
-	return thousands && has(f*1000, -1) || has(f, -1) || has(f/100, -1) || has(f*100, -1) || has(f, 2) // 0.80, 80 %, 0.8
+	// 0.80, 80 %, 0.8
+	return thousands && has(f*1000, -1) || has(f, -1) || has(f/100, -1) || has(f*100, -1) || has(f, 2)
 }
 
 // word reports whether a word occurs with no letter or digit before it, nor, unless it may

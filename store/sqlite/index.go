@@ -124,7 +124,8 @@ func (s *Store) writePlaces(ctx context.Context, job rows.Job) error {
 		if _, err := s.write.addWords.ExecContext(ctx, id, p.Words); err != nil {
 			return err
 		}
-		if _, err := s.write.addPlace.ExecContext(ctx, id, p.Seq, p.From, p.To-p.From, p.Start, p.End-p.Start); err != nil {
+		_, err := s.write.addPlace.ExecContext(ctx, id, p.Seq, p.From, p.To-p.From, p.Start, p.End-p.Start)
+		if err != nil {
 			return err
 		}
 		places++

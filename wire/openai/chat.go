@@ -119,7 +119,10 @@ func (s *scanner) chatMessage(m *chatMessage) {
 			}
 			m.toolCalls = s.since(at, kind)
 		default:
-			s.note(key, messageNotes, &m.role, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID, &m.functionCall)
+			s.note(
+				key, messageNotes,
+				&m.role, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID, &m.functionCall,
+			)
 		}
 	}
 	m.whole = s.since(start, kind)
@@ -187,7 +190,8 @@ func (b *builder) assistant(m *chatMessage) {
 	}
 	b.content(m.content, m.parts)
 	if m.refusal.isString() {
-		b.Add(transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}, wire.Place{Content: m.refusal.Span})
+		said := transcript.Text{Text: b.scanner.content(m.refusal), Raw: b.raw(m.refusal)}
+		b.Add(said, wire.Place{Content: m.refusal.Span})
 	}
 	for i := range m.calls {
 		b.toolCall(&m.calls[i])

@@ -86,7 +86,8 @@ func (r *testReport) goTest(of *synthFile) {
 	if len(r.bugs) > 0 {
 		r.put("FAIL")
 	} else {
-		r.line = strings.TrimSpace(r.text.b.String()[strings.LastIndexByte(strings.TrimSpace(r.text.b.String()), '\n')+1:])
+		said := strings.TrimSpace(r.text.b.String())
+		r.line = said[strings.LastIndexByte(said, '\n')+1:]
 	}
 }
 

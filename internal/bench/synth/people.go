@@ -237,7 +237,8 @@ func (s *synth) newRule() (phrase, func(at int)) {
 		}
 	}
 	return p, func(at int) {
-		s.rules = append(s.rules, synthRule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens})
+		rule := synthRule{truth: len(s.truth.Constraints), kind: kind, env: env, dir: dir, said: s.tokens}
+		s.rules = append(s.rules, rule)
 		s.truth.Constraints = append(
 			s.truth.Constraints, ConstraintTruth{Text: p.s, Message: at, Withdrawn: -1, Replaces: -1},
 		)
@@ -303,7 +304,8 @@ func (s *synth) replaceRule(i int) (phrase, func(at int)) {
 		c := &s.truth.Constraints[r.truth]
 		c.Withdrawn, c.LiftedBy = at, p.s
 		old := ruleValue(r.env, r.kind)
-		s.facts = slices.DeleteFunc(s.facts, func(f synthFact) bool { return f.l.id == old.id }) // nobody uses it any more
+		// Nobody uses it any more.
+		s.facts = slices.DeleteFunc(s.facts, func(f synthFact) bool { return f.l.id == old.id })
 		if r.kind.value == "port" {
 			s.remember(value)
 		}
