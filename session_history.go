@@ -113,8 +113,10 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if m, ok := s.goesOn(h, own, false); ok {
 		return m, nil
 	}
-	// Words that a history has of the session's end may be others, if it has much more of its beginning.
-	if m, ok := s.gap(h, own); ok && (m.named || s.begins(h, own) <= 2*(m.history-h.heads)) {
+	// Words that a history has of the session's end may be others: if it has much more of its
+	// beginning, or goes on with calls that the session has.
+	if m, ok := s.gap(h, own); ok &&
+		(m.named || s.begins(h, own) <= 2*(m.history-h.heads) && !s.asked(m.rest)) {
 		return m, nil
 	}
 	if m, ok := s.goesOn(h, own, true); ok {
@@ -163,6 +165,21 @@ func (s *Session) begins(h *handed, own []turn) int {
 		return theirs[k-1].end - h.heads
 	}
 	return 0
+}
+
+// asked reports whether the session has a call of these messages, by its id.
+func (s *Session) asked(msgs []Message) bool {
+	ids := make(map[string]bool)
+	for _, m := range msgs {
+		for _, b := range m.Blocks().All() {
+			if c, ok := b.(ToolCall); ok && c.ID != "" {
+				ids[c.ID] = true
+			}
+		}
+	}
+	return len(ids) > 0 && slices.ContainsFunc(s.st.Rounds(), func(r transcript.Round) bool {
+		return slices.ContainsFunc(r.Calls, func(c transcript.CallState) bool { return ids[c.ID] })
+	})
 }
 
 // has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were

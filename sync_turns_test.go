@@ -250,7 +250,7 @@ func TestSyncTakenBack(t *testing.T) {
 		all = append(all, poll(id), polled(id))
 	}
 	all = append(all, say("OK."), pleat.User("Go on."))
-	for n := 7; n < len(all)-1; n += 2 {
+	for n := 5; n < len(all)-1; n += 2 {
 		s := mustSync(t, open(t, store.NewMemory(), nil), all)
 		if next := mustSync(t, s, all[:n]); next == s || next.Len() != n || s.Len() != len(all) {
 			t.Errorf("%d messages go on in %s, which has %d", n, next.Key(), next.Len())
@@ -259,5 +259,13 @@ func TestSyncTakenBack(t *testing.T) {
 		if next := mustSync(t, s, edited); next == s || next.Len() != n+1 {
 			t.Errorf("an edit of message %d goes on in %s, which has %d", n, next.Key(), next.Len())
 		}
+	}
+	cleared := append(slices.Clone(all), say("Now the rest."))
+	for i := 4; i < len(all)-2; i += 2 {
+		cleared[i] = pleat.Results(pleat.Result(fmt.Sprint("p", i/2-2), "[cleared]"))
+	}
+	s := mustSync(t, open(t, store.NewMemory(), nil), all)
+	if next := mustSync(t, s, cleared); next == s || next.Len() != len(cleared) {
+		t.Errorf("cleared results go on in %s, which has %d messages", next.Key(), next.Len())
 	}
 }
