@@ -103,9 +103,8 @@ cannot do it. The server takes the thinking of Anthropic's newest models only be
 Where a scenario says nothing else, there are 10 calls of 24 KB in a window of 60,000 tokens.
 
 A resumed Gemini CLI sends every function response twice, which is illegal, with and without the proxy: its cells say so. Qwen Code's
-shell sometimes says on a busy machine that a command had no output (1 and 3 times in 10 commands without the proxy); the model then asks
-again, which does not count as a failure. Cline cuts outputs, so that nothing need be folded. Newer versions of pi need a package that
-the registry does not have.
+shell sometimes loses a command's output on a busy machine, with and without the proxy; the model then asks again. Cline cuts outputs, so
+that nothing need be folded. Newer versions of pi need a package that the registry does not have.
 
 `
 
