@@ -22,7 +22,7 @@ const module = "github.com/pleat-dev/pleat"
 // review. Test files may import anything but may not make a cycle.
 var imports = map[string][]string{
 	// The ground floor: values, and mechanisms that know no type of pleat.
-	"transcript":        {"internal/fence", "internal/jsonspan"},
+	"transcript":        {"internal/fence", "internal/jsonspan", "internal/text"},
 	"internal/text":     {},
 	"internal/fence":    {},
 	"internal/toolname": {"internal/text"},

@@ -1,10 +1,14 @@
 package pleat_test
 
 import (
+	"context"
+	"encoding/json"
 	"errors"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -29,5 +33,48 @@ func TestUnreadableWireMessage(t *testing.T) {
 	again := open(t, store, o)
 	if got := message(t, again, 0); got.Text() != "hello" || got.Raw() != m.Raw() {
 		t.Errorf("read back %q, raw %q", got.Text(), got.Raw())
+	}
+}
+
+// A stored fold that shows nothing in place of a result is none: the session goes on, with the result whole.
+func TestBlankFoldStored(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	pleattest.Append(t, s, pleattest.Reading(1, 60)...)
+	whole := dump(t, view(t, s))
+	blank := fold.Fold{ID: 1, Handle: "aaaaaaaa", Lever: "mine", Start: 2, End: 3, Before: 900, Final: true}
+	data, err := json.Marshal(map[string]any{"folds": []fold.Fold{blank}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := st.Append(t.Context(), s.Key(), s.Last(), store.Entry{Kind: store.EntryFold, Data: data}); err != nil {
+		t.Fatal(err)
+	}
+	if got := dump(t, view(t, open(t, st, nil))); got != whole {
+		t.Errorf("it shows %s", got)
+	}
+}
+
+// clear folds all there is, and shows nothing for it.
+type clear struct{}
+
+func (clear) Name() string { return "clear" }
+
+func (c clear) Pull(ctx context.Context, d *fold.Draft) error {
+	f, err := d.Span(ctx, 0, len(d.Facts()), c, "cleared")
+	if err == nil {
+		d.FoldSpan(f)
+	}
+	return err
+}
+
+// A view has messages, whatever a policy folds.
+func TestViewWithoutMessages(t *testing.T) {
+	p := fold.Policy{Name: "mine", AtRed: fold.Steps{clear{}}}
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: pleat.Budget{Window: 8_000}})
+	pleattest.Append(t, s, pleattest.Reading(30, 60)...)
+	pleattest.Append(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("And now?"))
+	if got := view(t, s); len(got) == 0 || len(got) == s.Len() && len(s.Folds()) == 0 {
+		t.Errorf("%d messages of %d are shown, with %d folds", len(got), s.Len(), len(s.Folds()))
 	}
 }

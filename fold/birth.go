@@ -149,7 +149,7 @@ func (b *Birth) Where(handle string) string {
 }
 
 // Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
-// that is shorter, and returns the fold, else nil. The copy is wanted under the name given, may
+// that is shorter and not blank, and returns the fold, else nil. The copy is wanted under the name given, may
 // get another one, and is empty where the session keeps none.
 func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
 	r := b.Message.Blocks().At(block).(transcript.ToolResult)
@@ -165,7 +165,7 @@ func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept stri
 		f.File, f.Stub = file, stub(f.Handle, file)
 		f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))
 		f.Parts = Parts{Stubs: f.After}
-		return f.After < f.Before
+		return f.After < f.Before && !text.Blank(f.Stub)
 	}
 	keep := name != "" && b.o.Keep != nil
 	if !keep {

@@ -55,3 +55,25 @@ func TestAtBirth(t *testing.T) {
 		}
 	}
 }
+
+// blank replaces results by space.
+type blank struct{ faulty }
+
+func (blank) Born(b *fold.Birth) {
+	for i := range b.Results() {
+		b.Fold(i, "large", "out.txt", func(_, kept string) string { return " " + kept })
+	}
+}
+
+// TestBlankAtBirth: a stub that says nothing replaces nothing.
+func TestBlankAtBirth(t *testing.T) {
+	m := transcript.Results(transcript.Result("a", strings.Repeat("a line\n", 200)))
+	p := &fold.Policy{Name: "test", AtBirth: fold.Steps{blank{}}}
+	for name, keep := range map[string]func(name, text string) string{
+		"": nil, "of a copy that was not kept": func(string, string) string { return "" },
+	} {
+		if folds, err := fold.AtBirth(pleattest.Source(), m, p, fold.BirthOptions{Keep: keep}); err != nil || len(folds) > 0 {
+			t.Errorf("%d folds with the name %s, %v", len(folds), name, err)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -164,7 +165,7 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 
 // Span describes messages start ≤ i < end for folding: their handle, and how large they are.
 // The caller moves the ends to where a stretch can be folded with [Draft.Fit], sets the stub,
-// and folds the stretch with [Draft.FoldSpan].
+// and folds the stretch with [Draft.FoldSpan], which takes no other ends.
 func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string) (*Fold, error) {
 	f, err := d.span(ctx, start, end)
 	if err != nil {
@@ -199,8 +200,9 @@ func (d *Draft) FoldSpan(f *Fold) bool {
 	if f == nil {
 		return false
 	}
-	if f.Handle == "" {
-		d.refuse(f.Lever, "the fold has no handle: begin with the one that Draft.Span returns", f.Start)
+	of, known := d.spans[transcript.Place{Start: f.Start, End: f.End, Block: -1}]
+	if !known || f.Handle != of.Handle || f.Hash != of.Hash {
+		d.refuse(f.Lever, "begin with the fold that Draft.Span returns for these messages", f.Start)
 		return false
 	}
 	return d.foldSpan(f, false)
@@ -209,7 +211,13 @@ func (d *Draft) FoldSpan(f *Fold) bool {
 // foldSpan does that. With fill, a stretch of which other folds show little may take more
 // than they do, up to the goal.
 func (d *Draft) foldSpan(f *Fold, fill bool) bool {
-	if why := d.barsSpan(f.Start, f.End, f.Stub != ""); why != "" {
+	why := d.barsSpan(f.Start, f.End, f.Stub != "")
+	for _, s := range []string{f.Stub, f.Ack, f.Then} {
+		if s != "" && text.Blank(s) {
+			why = "the stub is blank"
+		}
+	}
+	if why != "" {
 		d.refuse(f.Lever, why, f.Start)
 		return false
 	}
@@ -267,6 +275,9 @@ func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
 	full := int(d.facts.Block(ref).Tokens)
 	room := min(d.Goal, d.Limits.Red-1) - d.total + f.After
 	if stub != "" {
+		if text.Blank(stub) {
+			return false
+		}
 		more := *f
 		more.Stub, more.Parts = stub, Parts{Stubs: d.Count(stub)}
 		more.After = more.Parts.Total()

@@ -42,6 +42,29 @@ func (g greedy) Pull(ctx context.Context, d *fold.Draft) error {
 	if d.FoldSpan(nil) || d.FoldSpan(&fold.Fold{Start: 2, End: 6, Stub: "[gone]"}) {
 		g.t.Error("a stretch is folded without a handle")
 	}
+	for _, change := range []func(f *fold.Fold){
+		func(f *fold.Fold) { f.Start, f.End = 4, 10 },
+		func(f *fold.Fold) { f.Handle = "aaaaaaaa" },
+		func(f *fold.Fold) { f.Stub = " \n" },
+		func(f *fold.Fold) { f.Ack = "\u00a0" },
+	} {
+		if _, err := d.Span(ctx, 4, 10, g, "old"); err != nil {
+			return err
+		}
+		f, err := d.Span(ctx, 2, 10, g, "old")
+		if err != nil {
+			return err
+		}
+		f.Stub = "[gone]"
+		if change(f); d.Clone().FoldSpan(f) {
+			g.t.Errorf("folded with handle %q, stub %q and acknowledgement %q, from message %d", f.Handle, f.Stub, f.Ack, f.Start)
+		}
+	}
+	for _, ref := range d.Results()[:1] {
+		if d.Clone().FoldBlock(ref, g, "old", "[gone]") == nil || d.FoldBlock(ref, g, "old", "\t\n") != nil {
+			g.t.Error("a result is replaced by nothing, or not at all")
+		}
+	}
 	if start, end := d.Fit(2, d.Marks().End+5); start != d.Back(2) || end > d.Marks().End {
 		g.t.Errorf("a stretch that goes beyond the end is fitted to %d and %d", start, end)
 	}
@@ -125,7 +148,7 @@ refused: stubborn at message 1: the system prompt stays
 refused: stubborn at message 2: a block of this kind goes only with its message
 refused: stubborn at message 3: the stub of this call must be a JSON object, as its input is
 refused: stubborn at message 4: no model has seen the result (and 1 more)
-refused: stubborn at message 3: the fold has no handle: begin with the one that Draft.Span returns
+refused: stubborn at message 3: begin with the fold that Draft.Span returns for these messages
 `
 	if got := p.String(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)

@@ -58,13 +58,13 @@ func (l *Layout) Render(v *Shown) []transcript.ViewMessage {
 			continue
 		}
 		f := l.In.spans[v.spans]
-		if f.Stub != "" {
+		if !text.Blank(f.Stub) {
 			v.made = slices.Insert(v.made, l.beforeSystem(v.made), insert(f.Stub))
 		}
-		if f.Ack != "" {
+		if !text.Blank(f.Ack) {
 			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
 		}
-		if f.Then != "" {
+		if !text.Blank(f.Then) {
 			v.made = append(v.made, insert(f.Then))
 		}
 		v.until = f.End
@@ -105,8 +105,8 @@ func (l *Layout) Parts() (Parts, int) {
 		if span < len(l.In.spans) && l.In.spans[span].Start == i {
 			f := l.In.spans[span]
 			span++
-			for _, text := range []string{f.Stub, f.Ack, f.Then} {
-				if text != "" {
+			for _, s := range []string{f.Stub, f.Ack, f.Then} {
+				if !text.Blank(s) {
 					count++
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,8 +57,8 @@ func (d *Draft) barsBlock(ref transcript.BlockRef, stub string) string {
 		return "no model has seen the result"
 	case d.lay.late(ref):
 		return "the result's call is folded"
-	case stub == "":
-		return "the stub is empty"
+	case text.Blank(stub):
+		return "the stub is blank"
 	case bf.Kind == transcript.KindToolCall && !isObject(stub) && d.takesObject(ref):
 		return "the stub of this call must be a JSON object, as its input is"
 	}

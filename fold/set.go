@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -110,9 +111,12 @@ func (s *Set) IDs() []int {
 }
 
 // Replace adds a fold in place of those that it contains. A fold of whole messages must
-// contain each folded stretch whole or not at all.
+// contain each folded stretch whole or not at all. A fold of a block whose stub is blank is none.
 func (s *Set) Replace(f *Fold) {
 	if !f.Whole() {
+		if text.Blank(f.Stub) {
+			return
+		}
 		k, had := s.blockAt(f.ref())
 		if !had {
 			s.blocks = slices.Insert(s.blocks, k, nil)

@@ -66,6 +66,12 @@ func TestParseErrors(t *testing.T) {
 		{
 			"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`, "must not be negative",
 		},
+		{"blank stub", `{"name": "a", "at_red": [{"lever": "snip", "stub": " "}]}`, `lever "snip": stub is blank`},
+		{"blank answer", `{"name": "a", "at_red": [{"lever": "summarize", "ack": "\n"}]}`, `lever "summarize": ack is blank`},
+		{
+			"stub of a preview that is not there", `{"name": "a", "at_birth": [{"lever": "spill", "stub": "{preview}"}]}`,
+			`lever "spill": stub is blank`,
+		},
 		{
 			"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`,
 			"-4 characters per token",

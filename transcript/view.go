@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // The errors of a view. What wraps one of them says which message it is about.
@@ -171,19 +173,22 @@ func NewViolations(before, after []Violation) []Violation {
 }
 
 // Check returns where a view breaks the rules that every wire shares: a call and its result
-// are shown together or not at all, messages are in order, none is empty, and the view does
-// not end on an assistant message of pleat's own. What was already wrong in the transcript
+// are shown together or not at all, messages are in order, there are some, none is empty, and the view
+// does not end on an assistant message of pleat's own. What was already wrong in the transcript
 // does not count.
 func (v View) Check(t *Transcript) []Violation {
 	var out []Violation
 	bad := func(i int, rule, format string, args ...any) {
 		out = append(out, Violation{Rule: rule, Path: fmt.Sprintf("view.%d", i), Message: fmt.Sprintf(format, args...)})
 	}
+	if len(v.Messages) == 0 && t.Len() > 0 {
+		bad(0, "no-messages", "the view has no messages")
+	}
 	shown := make(map[BlockRef]bool)
 	last := -1
 	for i, m := range v.Messages {
 		if m.Source < 0 {
-			if m.Made.Blocks().Len() == 0 || m.Made.Text() == "" {
+			if m.Made.Blocks().Len() == 0 || text.Blank(m.Made.Text()) {
 				bad(i, "empty-message", "a made message is empty")
 			}
 			continue
@@ -197,7 +202,7 @@ func (v View) Check(t *Transcript) []Violation {
 			bad(i, "empty-message", "nothing is left of message %d", m.Source)
 		}
 		for _, e := range m.Edits {
-			if !e.Drop && e.Text == "" {
+			if !e.Drop && text.Blank(e.Text) {
 				bad(i, "empty-text", "block %d of message %d is empty", e.Block, m.Source)
 			}
 		}

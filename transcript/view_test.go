@@ -67,3 +67,20 @@ func TestNewViolations(t *testing.T) {
 		t.Errorf("NewViolations (-want +got):\n%s", d)
 	}
 }
+
+// TestCheckBlank: a view shows something, and nothing in it is blank.
+func TestCheckBlank(t *testing.T) {
+	tr := transcript.NewTranscript(transcript.User("hi"), transcript.Assistant(transcript.Say("text")))
+	for rule, list := range map[string][]transcript.ViewMessage{
+		"no-messages":   nil,
+		"empty-message": {{Source: -1, Made: transcript.User(" \n")}},
+		"empty-text":    {{Source: 0}, {Source: 1, Edits: []transcript.BlockEdit{{Text: "\t"}}}},
+	} {
+		if bad := (transcript.View{Messages: list}).Check(tr); len(bad) != 1 || bad[0].Rule != rule {
+			t.Errorf("got %v, want %s", bad, rule)
+		}
+	}
+	if bad := (transcript.View{}).Check(transcript.NewTranscript()); len(bad) > 0 {
+		t.Errorf("a conversation that has not begun: %v", bad)
+	}
+}

@@ -28,10 +28,10 @@ type Digest struct {
 // Name returns "digest".
 func (Digest) Name() string { return "digest" }
 
-// Check refuses negative numbers.
+// Check refuses negative numbers and blank texts.
 func (g Digest) Check() error {
 	numbers := notNegative("keep, tokens, words and spare", g.Keep, g.Tokens, g.Words, g.Spare)
-	return cmp.Or(numbers, g.Restore.Check(), g.Ask.Check())
+	return cmp.Or(numbers, g.Restore.Check(), g.Ask.Check(), notBlank("stub", g.Stub), notBlank("ack", g.Ack))
 }
 
 // Asks returns how the model is asked.
@@ -60,7 +60,7 @@ type Summarize Digest
 // Name returns "summarize".
 func (Summarize) Name() string { return "summarize" }
 
-// Check refuses negative numbers.
+// Check refuses what that of [Digest] does.
 func (s Summarize) Check() error { return Digest(s).Check() }
 
 // Asks returns how the model is asked.

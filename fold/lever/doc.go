@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
@@ -49,6 +50,14 @@ func tail(d *fold.Draft, keep int) int { return d.Back(max(len(d.Facts())-keep, 
 func notNegative(names string, numbers ...int) error {
 	if slices.Min(numbers) < 0 {
 		return fmt.Errorf("%s must not be negative", names)
+	}
+	return nil
+}
+
+// notBlank refuses a stub, or another setting, that says nothing.
+func notBlank(name, setting string) error {
+	if setting != "" && text.Blank(setting) {
+		return fmt.Errorf("%s is blank: leave it out, or let it say something", name)
 	}
 	return nil
 }

@@ -22,9 +22,9 @@ type Mask struct {
 // Name returns "mask".
 func (Mask) Name() string { return "mask" }
 
-// Check refuses negative numbers.
+// Check refuses negative numbers and a blank stub.
 func (m Mask) Check() error {
-	return cmp.Or(notNegative("keep and min", m.Keep, m.Min), knownTools(m.Exempt))
+	return cmp.Or(notNegative("keep and min", m.Keep, m.Min), knownTools(m.Exempt), notBlank("stub", m.Stub))
 }
 
 // Pull masks results.

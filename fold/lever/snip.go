@@ -22,9 +22,10 @@ type Snip struct {
 // Name returns "snip".
 func (Snip) Name() string { return "snip" }
 
-// Check refuses negative numbers.
+// Check refuses negative numbers and a blank stub.
 func (s Snip) Check() error {
-	return cmp.Or(notNegative("above, head and tail", s.Above, s.Head, s.Tail), s.Restore.Check())
+	numbers := notNegative("above, head and tail", s.Above, s.Head, s.Tail)
+	return cmp.Or(numbers, s.Restore.Check(), notBlank("stub", s.Stub))
 }
 
 // Behind returns how many messages it keeps at the beginning.

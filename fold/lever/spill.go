@@ -37,7 +37,7 @@ type Spill struct {
 // Name returns "spill".
 func (Spill) Name() string { return "spill" }
 
-// Check refuses negative numbers.
+// Check refuses negative numbers and a stub that would be blank.
 func (s Spill) Check() error {
 	for tool, chars := range s.Tools {
 		if err := notNegative("chars of tool "+tool, chars); err != nil {
@@ -47,7 +47,12 @@ func (s Spill) Check() error {
 	if err := knownTools(append(slices.Sorted(maps.Keys(s.Tools)), s.Exempt...)); err != nil {
 		return err
 	}
-	return notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
+	said := s.Stub
+	if said != "" && s.Preview == 0 {
+		said = " " + strings.ReplaceAll(said, "{preview}", "")
+	}
+	numbers := notNegative("chars, message, preview and window", s.Chars, s.Message, s.Preview, s.Window)
+	return cmp.Or(numbers, notBlank("stub", said))
 }
 
 // Pull does nothing: results are spilled at birth or not at all.

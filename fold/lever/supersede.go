@@ -21,9 +21,9 @@ type Supersede struct {
 // Name returns "supersede".
 func (Supersede) Name() string { return "supersede" }
 
-// Check refuses negative numbers.
+// Check refuses negative numbers and a blank stub.
 func (s Supersede) Check() error {
-	return cmp.Or(notNegative("keep", s.Keep), knownTools(s.Exempt))
+	return cmp.Or(notNegative("keep", s.Keep), knownTools(s.Exempt), notBlank("stub", s.Stub))
 }
 
 // Pull folds stale results.

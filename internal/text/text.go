@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// Blank reports whether text is nothing but space: providers refuse such text, so that it stands for nothing.
+func Blank(s string) bool { return strings.TrimSpace(s) == "" }
+
 // IsSpaceByte reports whether c is a space, a tab or part of a line end.
 func IsSpaceByte(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
