@@ -128,10 +128,10 @@ func TestTenants(t *testing.T) {
 func TestCopies(t *testing.T) {
 	st := &shop{Memory: store.NewMemory(), tenants: []string{""}}
 	const file = "claude-code-0123456789"
-	copied := st.say(t, "", library.CopyName(file, "0123456789abcdef"), "Mend it.")
+	copied := st.say(t, "", library.CopyOf(store.SessionKey{Session: file}, "0123456789abcdef").Session, "Mend it.")
 	st.say(t, "", file, "Mend it.")
 	st.say(t, "", "own", "Look at it.")
-	ofOwn := st.say(t, "", library.CopyName("own", "0123456789abcdef"), "Look at it.")
+	ofOwn := st.say(t, "", library.CopyOf(store.SessionKey{Session: "own"}, "0123456789abcdef").Session, "Look at it.")
 	l := st.library(t, "")
 	for of, want := range map[string]store.SessionKey{file: copied, "own": ofOwn} {
 		info, err := l.Find(t.Context(), of)

@@ -65,7 +65,7 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 
 // Conversations lists the sessions of [Stored] in which somebody spoke with a model, each once:
 // not a proxy's bill, unless its tenant is named, no forks for handoffs, and of a session that an
-// agent keeps in a file, or that was folded by [CopyName], what was used last.
+// agent keeps in a file, or that was folded in a [CopyOf] it, what was used last.
 func Conversations(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
 	list, err := Stored(ctx, st, tenant)
 	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return isBeside(s.Key) && tenant != bill.Tenant })
@@ -94,20 +94,21 @@ func OwnerOf(key store.SessionKey) string {
 }
 
 // copyMark is in the names of forks in which files and stored sessions are folded for people.
-const copyMark = "compact-"
+const copyMark = "~compact-"
 
-// CopyName is the name of the session in which another is folded. It belongs to that one, and
-// follows from its content, so that the same content gets the same folds.
-func CopyName(session, hash string) string {
-	of, _, _ := strings.Cut(session, "~")
-	return of + "~" + copyMark + hash[:12]
+// CopyOf is the session in which another is folded. It belongs to that one and to its tenant, and
+// its name follows from the content, so that the same content gets the same folds.
+func CopyOf(key store.SessionKey, hash string) store.SessionKey {
+	key, _ = owner(key)
+	key.Session += copyMark + hash[:12]
+	return key
 }
 
 // owner is the session that a stored one belongs to, which may be itself. Copied: it was made by
 // folding that one, and says nothing that the other does not.
 func owner(key store.SessionKey) (of store.SessionKey, copied bool) {
-	base, fork, _ := strings.Cut(key.Session, "~")
-	if copied = strings.HasPrefix(fork, copyMark); copied || isFileID(base) {
+	key.Session, _, copied = strings.Cut(key.Session, copyMark)
+	if base, _, _ := strings.Cut(key.Session, "~"); isFileID(base) {
 		key.Session = base
 	}
 	return key, copied
@@ -129,7 +130,7 @@ func Parts(ctx context.Context, st Store, key store.SessionKey) (list []store.Se
 	return list, nil
 }
 
-// Copies lists what a session was folded in by [CopyName], newest first.
+// Copies lists what a session was folded in by [CopyOf], newest first.
 func (l *Library) Copies(ctx context.Context, of Info) (list []Info, err error) {
 	if l.o.Store == nil || of.Of != "" {
 		return nil, nil
@@ -200,11 +201,8 @@ func Observed(ctx context.Context, st Store, key store.SessionKey) bool {
 	})
 }
 
-// Copied reports whether a session is what "pleat compact" made of another.
-func Copied(key store.SessionKey) bool {
-	_, copied := owner(key)
-	return copied
-}
+// Copied reports whether a session is what "pleat compact" made of another, and of which.
+func Copied(key store.SessionKey) (of store.SessionKey, copied bool) { return owner(key) }
 
 // Begins returns what the user of a stored session said first, on one line, because names alone
 // say little. It is empty if there is no such message near the beginning.

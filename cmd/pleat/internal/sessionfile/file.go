@@ -61,8 +61,8 @@ type File struct {
 	Count  int                 // of messages
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
-	known  bool   // the model is in the table
-	of     string // the session that it belongs to: a listed file's, or a stored one; "": none
+	known  bool             // the model is in the table
+	of     store.SessionKey // the session that it belongs to: a listed file's, or a stored one; zero: none
 
 	// Of a stored session: the size of what stands before its messages, and what was used for an
 	// answer that it does not have yet, because the client has not sent it back.
@@ -105,7 +105,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	} else if in, failed := openInput(p, name); failed == nil {
 		f.input = in
 		if err = f.read(ctx, p, in, flags); err == nil {
-			f.of = listed(p, f)
+			f.of.Session = listed(p, f)
 		}
 	} else if err = f.readStored(ctx, p, flags.Store); err != nil && !errors.Is(err, library.ErrSeveral) {
 		err = failed // what else the store says of it helps nobody
@@ -267,8 +267,8 @@ func (f *File) Key() store.SessionKey {
 	hash := hex.EncodeToString(f.hash.Sum(nil))
 	name := "file:" + hash[:16]
 	switch {
-	case f.of != "":
-		name = library.CopyName(f.of, hash)
+	case f.of.Session != "":
+		return library.CopyOf(f.of, hash)
 	case f.number > 1:
 		name += fmt.Sprintf(":%d", f.number)
 	}

@@ -52,6 +52,7 @@ type Folded struct {
 	Policy  string
 	budget  int
 	tenant  string
+	undone  bool // what an earlier run had folded
 	view    transcript.View
 	Warning string // what went not as it should; empty: nothing
 	// Unwritten says that a model did not write a digest that it was asked for; empty: none.
@@ -136,7 +137,7 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 // there, and no epoch is in force. An earlier run may have folded it to another budget.
 func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
 	f, key := r.File, r.File.Key()
-	key.Tenant = r.tenant
+	key.Tenant = cmp.Or(r.tenant, key.Tenant)
 	var err error
 	if r.Session, err = pleat.OpenSession(ctx, store, key, &opts); err != nil {
 		return err
@@ -155,6 +156,7 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 		return nil
 	}
 	// The epochs and pins of earlier runs are undone.
+	r.undone = true
 	if err := r.Session.UndoAll(ctx); err != nil {
 		return err
 	}
@@ -182,6 +184,9 @@ func (r *Folded) Tell(p *term.Console) {
 		term.Plural(len(r.view.Messages), "message"))
 	if len(rep.Folds) == 0 {
 		p.Note("nothing was folded: %s\n", WhyNot(r.Tokens(), r.Policy))
+		if r.undone {
+			p.Note("this replaces what an earlier compact had folded in %s\n", r.Session.Key())
+		}
 	}
 	for _, l := range library.ByLever(rep.Folds) {
 		p.Note("  %-9s %9s  %7s → %6s tokens  %s\n", l.Lever, term.Plural(l.Folds, "fold"), term.Thousands(l.Before),
@@ -195,7 +200,12 @@ func (r *Folded) Tell(p *term.Console) {
 	}
 	if len(rep.Folds) > 0 {
 		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })
-		p.Note("kept in the store as %s\nget anything back by its handle, such as the largest fold: pleat unfold %s\n",
-			r.Session.Key(), largest.Handle)
+		key := r.Session.Key()
+		if of, copied := library.Copied(key); copied {
+			p.Note("kept in the store with %s: pleat browse %s\n", of, key)
+		} else {
+			p.Note("kept in the store as %s\n", key)
+		}
+		p.Note("get anything back by its handle, such as the largest fold: pleat unfold %s\n", largest.Handle)
 	}
 }

@@ -40,9 +40,9 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		return err
 	}
 	about := library.Described(ctx, st, found)
-	f.Name, f.of = found.Key.String(), found.Key.Session
+	f.Name, f.of = found.Key.String(), found.Key
 	f.Info = sessionlog.Info{
-		Format: stored, SessionID: f.of, Title: about.Title, Dir: about.Project, Model: about.Model,
+		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
 	f.head = about.Head
@@ -54,8 +54,8 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	report := library.Report(s)
 	f.view = &seenJSON{
 		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Epochs: len(report.Epochs), Folds: len(report.Folds),
-		copied: library.Copied(found.Key),
 	}
+	_, f.view.copied = library.Copied(found.Key)
 	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
 	if err := f.keep(ctx, st, s); err != nil {
 		return err
