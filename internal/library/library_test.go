@@ -277,10 +277,16 @@ func TestStillWritten(t *testing.T) {
 	if got := h.texts(h.find(quiet)); len(got) != 2 {
 		t.Errorf("a quiet file: %q", got)
 	}
-	s, err := h.Open(t.Context(), id)
-	h.must(err)
-	if strings.Contains(s.Key().Session, "~") {
-		t.Errorf("a file that only grew was forked: %s", s.Key())
+	h.put(".claude/projects/p/t.jsonl", half+`{"type":"last-prompt","sessionId":"long"}`+"\n", now)
+	if got := h.texts(h.find(quiet)); len(got) != 2 {
+		t.Errorf("when what follows is no message: %q", got)
+	}
+	for _, id := range []string{id, h.find(quiet)} {
+		s, err := h.Open(t.Context(), id)
+		h.must(err)
+		if strings.Contains(s.Key().Session, "~") {
+			t.Errorf("a file that only grew was forked: %s", s.Key())
+		}
 	}
 }
 

@@ -220,7 +220,7 @@ func (b *bringing) count(m mark) (n int) {
 const appendedAtOnce = 512
 
 // read reads the messages of the file. The last one is left out, and held is true, if it may
-// still be written.
+// still be written and the session does not have it yet.
 func (b *bringing) read(ctx context.Context) (held bool, err error) {
 	in, err := b.file.open(false)
 	if err != nil {
@@ -242,7 +242,7 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 		b.messages, last = append(b.messages, rec.Message), rec
 	}
 	b.info = log.Info()
-	if n := len(b.messages); n > 0 && !b.still && mayGrow(last.Message) {
+	if n := len(b.messages); n > 0 && n != b.old.Count && !b.still && mayGrow(last.Message) {
 		b.messages = b.messages[:n-1]
 		return true, nil
 	}
