@@ -237,7 +237,7 @@ var pageSession = regexp.MustCompile(`with session: \\*"([a-z0-9-]+)\\*"`)
 func (r *inside) checkLast(t *testing.T) {
 	t.Helper()
 	r.drivenBy.Prompt = "Thank you."
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	if out, err := r.Run(ctx, r.drivenBy); err != nil {
 		t.Errorf("%v: %s", err, tail(out, 2000))
