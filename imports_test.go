@@ -25,6 +25,7 @@ var imports = map[string][]string{
 	"transcript":        {"internal/fence", "internal/jsonspan", "internal/text"},
 	"internal/text":     {},
 	"internal/fence":    {},
+	"internal/fault":    {},
 	"internal/toolname": {"internal/text"},
 	"internal/shell":    {},
 	"internal/bpe":      {},
@@ -52,7 +53,7 @@ var imports = map[string][]string{
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
 	"fold": {
-		"internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript",
+		"internal/fault", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript",
 		"userwords",
 	},
 	"internal/page": {
@@ -75,8 +76,8 @@ var imports = map[string][]string{
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/text",
-		"ledger", "model", "internal/page", "policy", "recall", "store", "tokens", "transcript", "userwords",
+		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/fault",
+		"internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens", "transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
@@ -111,8 +112,8 @@ var imports = map[string][]string{
 	"internal/local":     {},
 	"internal/relay":     {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/jsonspan", "internal/relay", "internal/sse",
-		"model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/jsonspan", "internal/relay",
+		"internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/dash": {
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",

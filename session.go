@@ -479,7 +479,11 @@ func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush 
 	if len(b.entries) == 0 {
 		results = s.resultsBefore()
 	}
-	spills := s.o.Policy.MayFoldAtBirth(n.m, func(i int) int { return n.shapes[i].Bytes + results }, s.birthLimits())
+	size := func(block int) int { return n.shapes[block].Bytes + results }
+	spills, err := s.o.Policy.MayFoldAtBirth(n.m, size, s.birthLimits())
+	if err != nil {
+		return err
+	}
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
 			return err

@@ -4,10 +4,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -76,5 +78,22 @@ func TestViewWithoutMessages(t *testing.T) {
 	pleattest.Append(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("And now?"))
 	if got := view(t, s); len(got) == 0 || len(got) == s.Len() && len(s.Folds()) == 0 {
 		t.Errorf("%d messages of %d are shown, with %d folds", len(got), s.Len(), len(s.Folds()))
+	}
+}
+
+// careless is a lever that cannot say what it saves.
+type careless struct{ lever.Mask }
+
+func (careless) Name() string { return "careless" }
+
+func (careless) Saves(fold.Result) int { panic("oops") }
+
+// A lever that panics when it is asked what it saves is an error that names it.
+func TestSaverPanics(t *testing.T) {
+	p := fold.Policy{Name: "mine", WhenItPays: fold.Steps{careless{}}, AtRed: fold.Steps{lever.Squeeze{}}}
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	pleattest.Append(t, s, pleattest.Reading(3, 60)...)
+	if _, err := s.Messages(t.Context()); err == nil || !strings.Contains(err.Error(), `lever "careless" panicked: oops`) {
+		t.Errorf("got %v", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -56,7 +57,10 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 	snap := s.snapshot()
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	s.st.Since = turn.Since
-	o, due := s.due(turn)
+	o, due, err := s.due(turn)
+	if err != nil {
+		return transcript.View{}, err
+	}
 	if !due || o.Trigger.Voluntary() {
 		legal, err := s.stillLegal(ctx)
 		if err != nil {
@@ -117,8 +121,8 @@ func (s *Session) inForce() transcript.View {
 }
 
 // due decides whether an epoch opens before this request, and why. Its cost does not
-// grow with the history.
-func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
+// grow with the history. The error is that of a lever that panicked.
+func (s *Session) due(turn Turn) (fold.PlanOptions, bool, error) {
 	o := s.planOptions()
 	p := &s.o.Policy
 	ttl := s.o.Model.Cache.TTL
@@ -126,13 +130,13 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	total := s.st.Parts.Total()
 	switch {
 	case turn.Again && total <= max(o.Limits.Max, o.Sure):
-		return o, false
+		return o, false, nil
 	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
-		return o, false // the digest is being written: there is still room to go on meanwhile
+		return o, false, nil // the digest is being written: there is still room to go on meanwhile
 	case total >= o.Limits.Red && (total > max(o.Limits.Max, o.Sure) || !s.st.Settled()):
 		o.Trigger = fold.TriggerRed
 	case s.st.Settled():
-		return o, false
+		return o, false, nil
 	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
 	case len(p.EveryTurn) > 0:
@@ -140,15 +144,18 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool) {
 	case len(p.WhenItPays) > 0 && s.cliff(total, &o):
 		o.Trigger = fold.TriggerCliff
 	case len(p.WhenItPays) > 0:
-		from, cost := s.st.PayingFrom(p.Saver(), o.Rates, o.Cold)
-		if cost.Gain <= 0 {
-			return o, false
+		var from int
+		var cost fold.CacheCost
+		saver := p.Saver()
+		err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
+		if err != nil || cost.Gain <= 0 {
+			return o, false, err
 		}
 		o.Trigger, o.From = fold.TriggerPays, from
 	default:
-		return o, false
+		return o, false, nil
 	}
-	return o, true
+	return o, true, nil
 }
 
 // cliff reports whether the prompt is about to cross into a dearer price tier, and if so

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -33,10 +34,13 @@ type BirthOptions struct {
 }
 
 // MayFoldAtBirth reports whether levers might fold results of a new message before it is
-// first sent. It is cheap and looks at the message alone; bytes has the size of each block.
-func (p *Policy) MayFoldAtBirth(m transcript.Message, bytes func(block int) int, lim Limits) bool {
+// first sent. It is cheap and looks at the message alone; bytes has the size of each block. The
+// error is that of a lever that panicked.
+func (p *Policy) MayFoldAtBirth(
+	m transcript.Message, bytes func(block int) int, lim Limits,
+) (may bool, err error) {
 	if len(p.AtBirth) == 0 {
-		return false
+		return false, nil
 	}
 	var sizes []int
 	for i, b := range m.Blocks().All() {
@@ -49,11 +53,14 @@ func (p *Policy) MayFoldAtBirth(m transcript.Message, bytes func(block int) int,
 		}
 	}
 	for _, l := range p.AtBirth {
-		if b, ok := l.(Birther); ok && len(sizes) > 0 && b.MayFold(sizes, lim) {
-			return true
+		if b, ok := l.(Birther); ok && len(sizes) > 0 {
+			err = fault.Of(l, func() error { may = b.MayFold(sizes, lim); return nil })
+			if may || err != nil {
+				break
+			}
 		}
 	}
-	return false
+	return may, err
 }
 
 func hasImages(r transcript.ToolResult) bool {
@@ -72,7 +79,7 @@ func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fo
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
 			b.lever = l.Name()
-			if err := named(l, func() error { birther.Born(b); return nil }); err != nil {
+			if err := fault.Of(l, func() error { birther.Born(b); return nil }); err != nil {
 				return nil, err
 			}
 		}

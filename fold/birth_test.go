@@ -37,8 +37,8 @@ func TestAtBirth(t *testing.T) {
 			}
 		}
 		m := transcript.Results(transcript.Result("a", tt.text))
-		if may := p.MayFoldAtBirth(m, func(int) int { return len(tt.text) }, o.Limits); may != (tt.want > 0) {
-			t.Errorf("%s: may fold: %v", tt.name, may)
+		if may, err := p.MayFoldAtBirth(m, func(int) int { return len(tt.text) }, o.Limits); err != nil || may != (tt.want > 0) {
+			t.Errorf("%s: may fold: %v, %v", tt.name, may, err)
 		}
 		folds, err := fold.AtBirth(src, m, p, o)
 		if err != nil || len(folds) != tt.want {

@@ -2,10 +2,9 @@ package fold
 
 import (
 	"context"
-	"fmt"
-	"runtime/debug"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -85,22 +84,12 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 // pullOne pulls a lever. What it reads without a context of its own is read with this one.
 func (d *Draft) pullOne(ctx context.Context, l Lever) error {
 	d.ctx = ctx
-	err := named(l, func() error { return l.Pull(ctx, d) })
-	if err == nil && d.failed != nil {
-		err = fmt.Errorf("pull lever %q: %w", l.Name(), d.failed)
-	}
-	return err
-}
-
-// named calls a method of a lever. Levers of other programs may panic, also in the background:
-// that is an error, which says whose it is and where.
-func named(l Lever, call func() error) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("lever %q panicked: %v\n\n%s", l.Name(), r, debug.Stack())
+	return fault.Of(l, func() error {
+		if err := l.Pull(ctx, d); err != nil {
+			return err
 		}
-	}()
-	return call()
+		return d.failed
+	})
 }
 
 // Clone returns a copy of the draft to try something on. Assign it back to keep the change.

@@ -165,7 +165,7 @@ func (faulty) Pull(_ context.Context, d *fold.Draft) error {
 	return nil
 }
 
-func (faulty) MayFold([]int, fold.Limits) bool { return true }
+func (faulty) MayFold(sizes []int, _ fold.Limits) bool { return sizes[1] > 0 }
 
 func (faulty) Born(b *fold.Birth) { b.Fold(-1, "", "", nil) }
 
@@ -176,9 +176,10 @@ func TestPanic(t *testing.T) {
 		fold.PlanOptions{Trigger: fold.TriggerRed})
 	_, ahead := fold.NeedAhead(t.Context(), src, fold.Set{}, &fold.Policy{Name: "p", AtRed: fold.Steps{faulty{}}},
 		fold.PlanOptions{})
-	_, born := fold.AtBirth(src, transcript.Results(transcript.Result("9", "x")),
-		&fold.Policy{Name: "p", AtBirth: fold.Steps{faulty{}}}, fold.BirthOptions{})
-	for _, err := range []error{err, ahead, born} {
+	m, birth := transcript.Results(transcript.Result("9", "x")), &fold.Policy{Name: "p", AtBirth: fold.Steps{faulty{}}}
+	_, born := fold.AtBirth(src, m, birth, fold.BirthOptions{})
+	_, may := birth.MayFoldAtBirth(m, func(int) int { return 1 }, fold.Limits{})
+	for _, err := range []error{err, ahead, born, may} {
 		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) || !strings.Contains(err.Error(), "guard_test.go") {
 			t.Errorf("got %v, want an error that names the lever and where it panicked", err)
 		}

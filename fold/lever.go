@@ -15,7 +15,8 @@ type Lever interface {
 	Name() string
 	// Pull adds folds to the draft. It decides by itself whether there is anything to do:
 	// most levers stop as soon as d.Enough() reports true. An error ends the plan: a block
-	// could not be read. A panic is an error that names the lever.
+	// could not be read. A panic, here and in what other levers are asked, is an error that
+	// names the lever.
 	Pull(ctx context.Context, d *Draft) error
 }
 
@@ -70,7 +71,8 @@ func Change[L Lever](steps Steps, change func(*L)) Steps {
 	return out
 }
 
-// A Birther folds results of a message before any model has seen it.
+// A Birther folds results of a message before any model has seen it. It stands at birth only:
+// its Pull is not called.
 type Birther interface {
 	Lever
 	// MayFold reports whether it might fold results of these sizes in bytes. It is asked

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -185,7 +186,7 @@ func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions
 	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {
-			err := named(l, func() error { a.Ahead(d, ahead); return nil })
+			err := fault.Of(l, func() error { a.Ahead(d, ahead); return nil })
 			return d.pages.need, err
 		}
 		goal := d.Goal

@@ -287,7 +287,7 @@ func (x *exchange) finish(err error) {
 	x.idle.Stop()
 	x.cancel(nil)
 	r := &x.report
-	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), err, x.hidden, x.retried > 0
+	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
 	if t := x.turn; t != nil && t.conv != nil {
 		r.Hidden -= t.resumed
 		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter

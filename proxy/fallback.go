@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -56,8 +59,8 @@ func (rw *rewriter) beside(
 
 // asIs makes the request that goes out if nothing more is folded: the session's view of
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
-// whether that fits. The turn is nil if the session does not know the conversation, or if
-// nothing in it has to change.
+// whether that fits. The turn is nil if the session does not know the conversation, if nothing in
+// it has to change, or if that would not be legal.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller) (t *turn, fits bool) {
 	p, err := c.find(ctx, req, true)
 	v := c.sess.InForce()
@@ -77,10 +80,18 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.Splice(own, c.mode.free(req).tools(req)...); err != nil {
+	if t.out, err = req.Splice(own, c.mode.free(req).tools(req)...); err != nil || !rw.legal(req, t.out) {
 		return nil, false
 	}
 	return t, t.meter.Tokens+rw.count(req, p.client) <= t.meter.Limits.Max
+}
+
+// legal reports whether what goes out for a request breaks no rule that the request does not.
+func (rw *rewriter) legal(req *request, out []byte) bool {
+	m, _ := rw.o.model(req.model)
+	m.Thinking.First = req.manual
+	sent, err := req.on.read(out)
+	return err == nil && len(transcript.NewViolations(req.Check(m), sent.Check(m))) == 0
 }
 
 // count estimates the tokens of texts and of a request's messages from one on.
@@ -108,15 +119,16 @@ func (x *exchange) failed(err error, from caller) *http.Response {
 	if x.rw.o.ObserveOnly {
 		return nil
 	}
-	t, fits := x.rw.remembered(x.ctx, x.req, from)
+	var t *turn
+	fits := false
+	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
+		t, fits = x.rw.remembered(x.ctx, x.req, from)
+	}
 	if t == nil {
 		fits = x.rw.fitsWhole(x.req)
 	}
 	if !fits {
-		resp := x.refuse(http.StatusServiceUnavailable, x.req.on.Refuse("overloaded_error",
-			"pleat cannot keep what it would have to fold to make this request fit: "+reason(err)))
-		resp.Header.Set("Retry-After", "5")
-		return resp
+		return x.cannotFold(err)
 	}
 	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
 	return nil
@@ -137,15 +149,31 @@ func (x *exchange) tooLong(err error) []byte {
 	return x.req.on.TooLong(big.Parts.Total(), big.Max)
 }
 
-// reason says what went wrong without naming sessions, which clients need not know.
-func reason(err error) string {
+// cannotFold answers a request that does not fit and could not be folded.
+func (x *exchange) cannotFold(err error) *http.Response {
+	status, kind, header, value := http.StatusServiceUnavailable, "overloaded_error", "Retry-After", "5"
+	why, passes := reason(err)
+	if !passes {
+		status, kind, header, value = http.StatusInternalServerError, "api_error", "X-Should-Retry", "false"
+	}
+	resp := x.refuse(status, x.req.on.Refuse(kind, "pleat cannot fold this request, which does not fit as it is: "+why))
+	resp.Header.Set(header, value)
+	return resp
+}
+
+// reason says what went wrong without naming sessions, which clients need not know, and
+// whether trying again later may help. Levers of pleat's own fail only where the store does.
+func reason(err error) (why string, passes bool) {
+	var by *fault.Lever
 	switch {
 	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
-		return "no legal view was found"
+		return "no legal view was found", false
 	case errors.Is(err, store.ErrConflict):
-		return "too many writers"
+		return "too many writers", true
+	case errors.As(err, &by) && (by.Panicked || !slices.Contains(fold.Steps(lever.All()).Names(), by.Name)):
+		return fmt.Sprintf("lever %q of the policy failed; the log says why", by.Name), !by.Panicked
 	}
-	return "the store is not available; try again later"
+	return "the store is not available; try again later", true
 }
 
 // remembered makes a request from what is in memory alone, for when the store fails.

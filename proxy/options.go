@@ -194,7 +194,7 @@ type Exchange struct {
 	Usage    model.Usage // of all requests that went out for it
 	USD      float64     // what they cost, by the price list
 	Without  float64     // about what the client's own request would have cost
-	Err      error
+	Err      error       // why it failed, or could not be folded although it was answered
 }
 
 // errIdle ends requests whose upstream fell silent.

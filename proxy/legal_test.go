@@ -1,0 +1,158 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// rounds is a request of thirty rounds, with more messages behind them. It has some 20,000 tokens.
+func rounds(t *testing.T, more ...map[string]any) []byte {
+	t.Helper()
+	type o = map[string]any
+	ms := []o{{"role": "user", "content": "Look at all of it."}}
+	for i := range 30 {
+		id := fmt.Sprint("c", i)
+		ms = append(ms, o{"role": "assistant", "content": []o{
+			{"type": "tool_use", "id": id, "name": "bash", "input": o{"command": fmt.Sprint("cat ", i)}},
+		}}, o{"role": "user", "content": []o{
+			{"type": "tool_result", "tool_use_id": id, "content": fmt.Sprintf("%0900d", i)},
+		}})
+	}
+	tools := []o{{"name": "bash", "input_schema": o{"type": "object"}}}
+	body, err := json.Marshal(o{"model": "claude-sonnet-5-5", "max_tokens": 100, "tools": tools, "messages": append(ms, more...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return body
+}
+
+// post sends a request through a proxy in front of a model that says yes, and returns the answer and
+// what it says. The model keeps what it got.
+func post(t *testing.T, tr http.RoundTripper, up *atomic.Pointer[[]byte], body []byte) (*http.Response, string) {
+	t.Helper()
+	up.Store(nil)
+	r, err := (&http.Client{Transport: tr}).Post("http://model.test/v1/messages", "application/json", bytes.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Body.Close()
+	said, err := io.ReadAll(r.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, string(said)
+}
+
+// yes is a model that keeps the last request.
+type yes struct{ last *atomic.Pointer[[]byte] }
+
+func (y yes) RoundTrip(r *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(r.Body)
+	y.last.Store(&body)
+	return refusal(r, http.StatusOK, []byte(`{"id":"m","type":"message","role":"assistant","model":"m",`+
+		`"content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":1}}`)), err
+}
+
+// failing is a lever of another program.
+type failing struct{ panics bool }
+
+func (failing) Name() string { return "failing" }
+
+func (f failing) Pull(context.Context, *fold.Draft) error {
+	if f.panics {
+		panic("my bug")
+	}
+	return errors.New("my classifier is down")
+}
+
+// TestLeverFails: a request that a lever's fault keeps from being folded is answered with whose
+// fault it is, and as one to be sent again only where that may help.
+func TestLeverFails(t *testing.T) {
+	for _, tt := range []struct {
+		l             failing
+		status        int
+		header, value string
+		err           string
+	}{
+		{failing{}, http.StatusServiceUnavailable, "Retry-After", "5", `lever "failing": my classifier is down`},
+		{failing{true}, http.StatusInternalServerError, "X-Should-Retry", "false", `lever "failing" panicked: my bug`},
+	} {
+		p := policy.Default()
+		p.AtRed = fold.Steps{tt.l, lever.Squeeze{}}
+		var last atomic.Pointer[[]byte]
+		var got Exchange
+		tr, err := NewTransport(&Options{
+			Store: store.NewMemory(), Policy: p, Window: 8_000, Transport: yes{&last}, Report: func(e Exchange) { got = e },
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, said := post(t, tr, &last, rounds(t))
+		if r.StatusCode != tt.status || r.Header.Get(tt.header) != tt.value || !strings.Contains(said, `lever \"failing\"`) {
+			t.Errorf("%s with %v: %s", r.Status, r.Header, said)
+		}
+		if got.Err == nil || !strings.Contains(got.Err.Error(), tt.err) || last.Load() != nil {
+			t.Errorf("reported as %v, sent: %t", got.Err, last.Load() != nil)
+		}
+	}
+}
+
+// TestIllegalStays: a view in force that is no longer legal does not go out, also where no other
+// is found.
+func TestIllegalStays(t *testing.T) {
+	var strict atomic.Bool
+	var last atomic.Pointer[[]byte]
+	tr, err := NewTransport(&Options{
+		Store: store.NewMemory(), Window: 8_000, Transport: yes{&last},
+		Session: func(_ store.SessionKey, o *pleat.Options) {
+			o.Check = func(v transcript.View, t *transcript.Transcript) error {
+				if strict.Load() && !v.IsWhole(t.Len()) {
+					return fmt.Errorf("folds: %w", transcript.ErrIllegal)
+				}
+				return nil
+			}
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, said := post(t, tr, &last, rounds(t)); r.StatusCode != http.StatusOK || len(*last.Load()) > 20_000 {
+		t.Fatalf("the first request is not folded: %s %s", r.Status, said)
+	}
+	strict.Store(true)
+	r, said := post(t, tr, &last, rounds(t, map[string]any{"role": "user", "content": "Wait."}))
+	if sent := last.Load(); r.StatusCode != http.StatusInternalServerError || sent != nil {
+		t.Errorf("%s %s, sent: %t", r.Status, said, sent != nil)
+	}
+}
+
+// TestLegal: what goes out breaks no rule that the request does not break itself.
+func TestLegal(t *testing.T) {
+	rw := &rewriter{o: Options{Store: store.NewMemory()}}
+	if err := rw.o.fill(); err != nil {
+		t.Fatal(err)
+	}
+	whole := rounds(t)
+	req, err := messages.read(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !rw.legal(req, whole) || rw.legal(req, bytes.Replace(whole, []byte(`"tool_use_id":"c3"`), []byte(`"tool_use_id":"c2"`), 1)) {
+		t.Error("a result is taken without its call, or with it is not")
+	}
+}
