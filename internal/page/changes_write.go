@@ -78,6 +78,9 @@ func rankChanges(files []*fileChange) {
 	for _, f := range files {
 		newest := float32(max(files[len(files)-1].last(), 1))
 		weight := (0.6 + 0.5*float32(f.last())/newest) * (1 + 0.1*float32(min(len(f.calls), 5)))
+		if isTestFile(f.path) {
+			weight *= 0.8
+		}
 		for i := range f.lines {
 			if l := &f.lines[i]; !l.void && l.worth >= leastChange {
 				worth := l.worth * (weight / float32(math.Sqrt(float64(l.cost()))))

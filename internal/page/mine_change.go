@@ -20,10 +20,14 @@ const (
 // lineWorth is what a changed line is worth by what it is.
 var lineWorth = [...]float32{leadComment: 0.4, linePlain: 0.8, lineField: 2, lineDefinition: 5}
 
+// testWorth is what lines inside a test are worth against others.
+const testWorth = 0.4
+
 // mineChange notes the lines of a change that say something, with what they are worth: a
 // line of a short change more than one of a long one.
 func (p *minedPart) mineChange(txt string) {
 	var buf []text.Anchor
+	test := isTestFile(p.label)
 	for start, end := range trimmedLines(txt) {
 		line := txt[start:min(end, start+scannedLine)]
 		buf = text.AppendAnchors(buf[:0], line)
@@ -31,11 +35,15 @@ func (p *minedPart) mineChange(txt string) {
 		if kind == leadPlain || kind <= linePlain && len(buf) == 0 {
 			continue
 		}
+		worth := lineWorth[kind]
+		if test && kind != lineDefinition {
+			worth *= testWorth
+		}
 		hash := text.LineHash(line)
 		if hash == 0 {
 			hash = text.TextHash(strings.TrimRight(line, ",;"))
 		}
-		l := minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: lineWorth[kind]}
+		l := minedLine{start: int32(start), end: int32(end), unit: -1, lead: kind, hash: hash, cues: worth}
 		p.addLine(l, buf)
 	}
 	few := 1 + 2/float32(1+len(p.lines)/2)
@@ -116,4 +124,11 @@ func changeParts(e *ledger.Entry, call transcript.ToolCall) []blockPart {
 		}
 	}
 	return parts
+}
+
+// isTestFile judges a file by its name.
+func isTestFile(path string) bool {
+	base := path[strings.LastIndexByte(path, '/')+1:]
+	return strings.Contains(base, "test") || strings.Contains(base, "spec.") ||
+		strings.Contains(path, "testdata/") || strings.Contains(path, "fixtures/")
 }

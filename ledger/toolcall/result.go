@@ -243,7 +243,7 @@ const maxErrorLine = 240
 
 // tellingLine chooses the most telling line of a failure. A tool says at once what is
 // wrong; in the output of a command it is the first line that names an error the way
-// programs do, else the first line at all.
+// programs do, else the first that sounds like one, else the first line at all.
 func tellingLine(call CallFacts, head, tail string, size int) string {
 	txt := head
 	if rest := size - len(head); rest > 0 { // the tail from its first whole line that is not in the head
@@ -260,14 +260,14 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 		if line == "" || isEnvelope(line) {
 			continue
 		}
-		n := 3
+		n := 4
 		if call.Command != "" {
 			n = telling(raw, call.Kind)
 		}
 		if n > rank {
 			best, rank = line, n
 		}
-		if rank == 3 {
+		if rank == 4 {
 			break
 		}
 	}
@@ -275,23 +275,31 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 	return strings.ToValidUTF8(text.CutText(best, maxErrorLine), "")
 }
 
-// errorParts are in lines that programs write about errors.
-var errorParts = []string{
-	"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:",
-	"CONFLICT", "AssertionError", "[rejected]", "undefined:", "command not found", "No such file or directory",
-	"no such file", "Permission denied", "permission denied", "cannot find", "verification failed", "npm ERR!",
-	"doesn't want to",
-}
+// The parts of lines that programs write about errors, and words that only sound so.
+var (
+	errorParts = []string{
+		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:",
+		"CONFLICT", "AssertionError",
+		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied",
+		"permission denied",
+		"cannot find", "verification failed", "npm ERR!", "doesn't want to",
+	}
+	errorWords = []string{
+		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid",
+		"xpected", "refused",
+		"timed out", "nknown", "rejected",
+	}
+)
 
 // telling ranks a line of a command's output by how much it says about a failure, from 1
-// to 3. What a command that only reads shows is other people's text: of that only the
+// to 4. What a command that only reads shows is other people's text: of that only the
 // lines count that begin with a program's name.
 func telling(raw string, kind CallKind) int {
 	raw = raw[:min(len(raw), 2000)]
 	line := strings.TrimSpace(raw)
 	if name, _, ok := strings.Cut(line, ": "); kind == CallRead {
 		if ok && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz()0123456789:") == "" {
-			return 3
+			return 4
 		}
 		return 2
 	}
@@ -299,6 +307,8 @@ func telling(raw string, kind CallKind) int {
 	case text.HasAnyPrefix(line, "=== ", "> ", "$ ", "ok "), text.ContainsAny(line, " INFO ", " DEBUG "):
 		return 1
 	case text.ContainsAny(line, errorParts...), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
+		return 4
+	case text.ContainsAny(line, errorWords...):
 		return 3
 	}
 	return 2
