@@ -174,7 +174,10 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		return false
 	}
 	if err == nil {
-		if running {
+		if why := unready(ctx, "http://"+d.listen); running && why != "" {
+			d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but takes no requests: %s", d.listen, why),
+				"see to that, and start the proxy again")
+		} else if running {
 			d.add("proxy", "ok", "answers at "+d.listen, "")
 		} else {
 			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, status),
@@ -231,6 +234,24 @@ func askProxy(ctx context.Context, base string) (ours bool, status string, err e
 	// A proxy with a token refuses, in its own words.
 	answers := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
 	return answers && bytes.Contains(head, []byte("pleat")), resp.Status, err
+}
+
+// unready is why the proxy at an address takes no requests; "": it does.
+func unready(ctx context.Context, base string) string {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
+	if err != nil {
+		return ""
+	}
+	resp, err := (&http.Client{Transport: &http.Transport{}}).Do(req)
+	if err != nil {
+		return ""
+	}
+	defer resp.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	if resp.StatusCode != http.StatusServiceUnavailable {
+		return ""
+	}
+	return strings.TrimSpace(string(text))
 }
 
 func (d *doctor) examineKeys() {

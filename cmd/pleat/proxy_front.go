@@ -113,7 +113,7 @@ func (f *front) admit(r *http.Request) (*http.Request, string) {
 }
 
 // ready reports whether new requests should come here: not while draining, and not while
-// the store cannot be read, or is a file that another process keeps locked.
+// the store cannot be read, or is a file that another process keeps locked or has deleted.
 func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	if f.proxy.Draining() {
 		http.Error(w, "draining", http.StatusServiceUnavailable)
@@ -125,9 +125,11 @@ func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
 		return
 	}
-	if s, ok := f.store.(interface{ CanWrite(context.Context) error }); ok && s.CanWrite(ctx) != nil {
-		http.Error(w, "the store cannot be written", http.StatusServiceUnavailable)
-		return
+	if s, ok := f.store.(interface{ CanWrite(context.Context) error }); ok {
+		if err := s.CanWrite(ctx); err != nil {
+			http.Error(w, "the store cannot be written: "+err.Error(), http.StatusServiceUnavailable)
+			return
+		}
 	}
 	_, _ = w.Write([]byte("ready\n"))
 }

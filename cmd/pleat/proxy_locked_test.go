@@ -2,10 +2,12 @@ package main
 
 import (
 	"database/sql"
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // While another process keeps the store locked, the proxy says that it is not ready, and
@@ -73,5 +76,34 @@ func TestProxyWithLockedStore(t *testing.T) {
 	other.Close()
 	if got := ask("/readyz", ""); got != http.StatusOK {
 		t.Errorf("readyz is %d afterwards", got)
+	}
+}
+
+// A store that is in use is not deleted; one that was deleted all the same makes the proxy not
+// ready, and doctor says why.
+func TestProxyWithoutItsStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pleat", "pleat.db")
+	f := &proxyFlags{store: &stores.Flags{Path: path}, policy: "default", recall: "tools", openai: "http://127.0.0.1:1"}
+	p := &term.Console{Stderr: io.Discard, Getenv: func(name string) string {
+		return map[string]string{"HOME": t.TempDir()}[name]
+	}}
+	front, l, end, err := f.start(t.Context(), p, slog.New(slog.DiscardHandler), "", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end()
+	defer l.Close()
+	if err := forgetEverything(t.Context(), p, f.store, true); !errors.Is(err, sqlite.ErrBusy) {
+		t.Errorf("forget --all: %v", err)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Skip(err) // where an open file cannot be deleted
+	}
+	server := httptest.NewServer(front)
+	defer server.Close()
+	d := &doctor{p: p, listen: server.Listener.Addr().String()}
+	d.examineProxy(t.Context())
+	if c := d.Checks[0]; c.State != "wrong" || !strings.Contains(c.Found, "deleted or replaced") {
+		t.Errorf("doctor: %+v", c)
 	}
 }

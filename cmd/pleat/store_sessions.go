@@ -312,12 +312,15 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 		undo := errors.New(`pleat has changed settings of agents: take that back first, with "pleat setup --undo"`)
 		return cmp.Or(err, undo)
 	}
+	if err := cmp.Or(stores.InUse(ctx, path), stores.InUse(ctx, own)); err != nil {
+		return err
+	}
 	dir := filepath.Dir(own)
 	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s permanently?", path, dir)); err != nil {
 		return err
 	}
-	for _, name := range []string{path, path + "-wal", path + "-shm", dir} {
-		err = errors.Join(err, os.RemoveAll(name))
+	if err = cmp.Or(stores.Remove(ctx, path), stores.Remove(ctx, own)); err == nil {
+		err = os.RemoveAll(dir)
 	}
 	if err == nil {
 		p.Printf("Deleted %s and %s.\n", path, dir)

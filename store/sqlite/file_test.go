@@ -379,3 +379,43 @@ func TestLogDamage(t *testing.T) {
 		}
 	}
 }
+
+// A store whose file is deleted, moved or replaced under it acknowledges no write.
+func TestFileTakenAway(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("an open file cannot be taken away")
+	}
+	for name, take := range map[string]func(path string) error{
+		"deleted": os.Remove,
+		"moved":   func(path string) error { return os.Rename(path, path+".old") },
+		"replaced": func(path string) error {
+			data, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path+".new", data, 0o600)
+			}
+			if err == nil {
+				err = os.Rename(path+".new", path)
+			}
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "store.db")
+			st, key := open(t, path), store.SessionKey{Session: "s"}
+			head, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := take(path); err != nil {
+				t.Fatal(err)
+			}
+			_, err = st.Append(t.Context(), key, head, store.Entry{Kind: "k"})
+			if err == nil || !strings.Contains(err.Error(), "deleted or replaced") {
+				t.Errorf("Append: %v", err)
+			}
+			if st.CanWrite(t.Context()) == nil {
+				t.Error("CanWrite says yes")
+			}
+		})
+	}
+}

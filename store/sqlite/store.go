@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -72,6 +74,8 @@ type Store struct {
 	calls
 	base  rows.Base
 	path  string
+	place string      // path, whatever the working directory becomes
+	file  os.FileInfo // the file that was opened
 	opts  Options
 	still bool // nobody can write to the file
 
@@ -142,6 +146,12 @@ func (s *Store) open() error {
 		return err
 	}
 	var err error
+	if s.place, err = filepath.Abs(s.path); err != nil {
+		return err
+	}
+	if s.file, err = os.Stat(s.place); err != nil {
+		return err
+	}
 	if s.writer, err = sql.Open("sqlite", s.source(writerPragmas)); err != nil {
 		return err
 	}
@@ -221,7 +231,17 @@ func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) e
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)
-	return commit(ctx, s.conn, f(ctx))
+	return commit(ctx, s.conn, cmp.Or(f(ctx), s.isThere()))
+}
+
+// isThere fails if the file no longer has its name. SQLite would go on writing, into a file
+// that nobody can open again.
+func (s *Store) isThere() error {
+	if now, err := os.Stat(s.place); err != nil || !os.SameFile(s.file, now) {
+		return fmt.Errorf("%s was deleted or replaced while it was open, and nothing is written any more: "+
+			"restart what has it open", s.path)
+	}
+	return nil
 }
 
 // take waits for a turn, which ends when something is received from it.

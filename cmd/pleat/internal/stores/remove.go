@@ -1,0 +1,84 @@
+package stores
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/store/sqlite"
+)
+
+// Remove deletes the store in a file. If another process has it open, the error is
+// [sqlite.ErrBusy], and nothing is deleted.
+func Remove(ctx context.Context, path string) error {
+	if err := InUse(ctx, path); err != nil {
+		return err
+	}
+	var errs []error
+	for _, suffix := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(path + suffix); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// InUse fails if another process has the store in a file open: all who have hold a lock that
+// they share, so that nobody can have it alone.
+func InUse(ctx context.Context, path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil || missing(path) {
+		return err
+	}
+	name := url.URL{
+		Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
+		RawQuery: "_pragma=locking_mode(EXCLUSIVE)",
+	}
+	db, err := sql.Open("sqlite", name.String())
+	if err != nil {
+		return err
+	}
+	var tables int
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	_ = db.Close()
+	if err == nil || !strings.Contains(err.Error(), "SQLITE_BUSY") {
+		return ctx.Err() // what is damaged is not in use
+	}
+	who := "another process"
+	if found := openers(path); len(found) > 0 {
+		who = strings.Join(found, ", ")
+	}
+	return fmt.Errorf("%s has the store %s open, and would go on without it: end it first: %w", who, path, sqlite.ErrBusy)
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// openers names the other processes that have a file open, where the system says so.
+func openers(path string) (names []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/fd/*")
+	for _, file := range files {
+		pid := strings.Split(file, "/")[2]
+		if target, err := os.Readlink(file); err != nil || target != path || pid == fmt.Sprint(os.Getpid()) {
+			continue
+		}
+		command, _ := os.ReadFile("/proc/" + pid + "/cmdline")
+		words := strings.Split(strings.TrimRight(string(command), "\x00"), "\x00")
+		words[0] = filepath.Base(words[0])
+		name := fmt.Sprintf("process %s (%s)", pid, term.Clip(strings.Join(words[:min(len(words), 3)], " "), 60))
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
