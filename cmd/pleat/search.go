@@ -52,7 +52,7 @@ pleat search "upload limit" --session file:27a33e9`,
 	var src sessionfile.Flags
 	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
 	file := fs.String("in", "", "look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
-	session := fs.String("session", "", "look only in the stored session `NAME`; the beginning of its name will do")
+	session := fs.String("session", "", "look only in the stored session `NAME`, its beginning, or last: the newest there")
 	store := stores.Declare(fs)
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	req := recall.SearchRequest{Budget: -1}

@@ -147,7 +147,8 @@ func agentNames() (names []string) {
 
 func (j *sessionsJSON) Print(p *term.Page) {
 	if len(j.Agents) == 0 && !j.paths {
-		p.Line("no sessions of %s in %s", strings.Join(agentNames(), ", "), j.home)
+		p.Hang("", fmt.Sprintf("no sessions of %s in %s (\"pleat store list\" has what went through pleat)",
+			strings.Join(agentNames(), ", "), j.home))
 	}
 	for i, a := range j.Agents {
 		if j.paths {
@@ -174,7 +175,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 	}
 	p.Line("")
 	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. "+
-		"Names are in front of the files; \"last\" is the newest. \"pleat store list\" has what went through pleat.")
+		"Names are in front of the files. \"pleat store list\" has what went through pleat; \"last\" is the newest of both.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "

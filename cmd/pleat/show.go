@@ -71,9 +71,12 @@ pleat browse run-20260102`,
 	src.Store = store
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		name := first(args)
-		path, err := sessionfile.Find(ctx, p, name)
+		path, err := sessionfile.Find(ctx, p, store, name)
 		if err != nil {
 			return err
+		}
+		if name == sessionfile.Last {
+			name = path
 		}
 		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
 		if _, err := os.Stat(path); folded || err != nil && path != "-" {

@@ -201,7 +201,7 @@ func storePageCommand(p *term.Console) *cobra.Command {
 		Short: "show what an agent with pleat inside was told after it had compacted",
 		Long: `Prints the page that pleat wrote when the agent of SESSION compacted it the last time: what the
 user typed, files, outcomes and handles of the rest. Everything else was dropped by the agent,
-and is in the store: "pleat browse SESSION" shows it.`,
+and is in the store: "pleat browse SESSION" shows it. The newest session in the store is last.`,
 		Example: "pleat store page claude-code-3f9c20b17a",
 	}
 	f := stores.Declare(c.Flags())

@@ -93,7 +93,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	if flags.Folded && strings.Contains(name, "~") {
 		kept = name
 	}
-	if name, err = Find(ctx, p, name); err != nil {
+	if name, err = Find(ctx, p, flags.Store, name); err != nil {
 		return nil, err
 	}
 	if name == kept { // it may be a file

@@ -21,13 +21,15 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Last names the session file that was written to last.
+// Last names the session that was used last: of the files of agents, and of what went through the
+// proxy.
 const Last = "last"
 
 // Find is the file that a user means: the one of that name, or else a session that "pleat
 // sessions" lists, by its name there, the beginning of that, the agent's own ID, or "last".
-// Without a name it asks, if there is a terminal.
-func Find(ctx context.Context, p *term.Console, name string) (string, error) {
+// What it does not find it returns as it is: it may be the name of a stored session, as the one that
+// is last may be. Without a name it asks, if there is a terminal.
+func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (string, error) {
 	if name == "" {
 		return pick(ctx, p)
 	}
@@ -38,11 +40,15 @@ func Find(ctx context.Context, p *term.Console, name string) (string, error) {
 	defer lib.Close()
 	if name == Last {
 		list, err := readable(ctx, lib, 1)
-		if err == nil && len(list) == 0 {
-			err = errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it looks)")
-		}
 		if err != nil {
 			return "", err
+		}
+		if s := proxied(ctx, p, flags); !s.Last.IsZero() && (len(list) == 0 || s.Last.After(list[0].Modified)) {
+			return s.Key.Tenant + "/" + s.Key.Session, nil
+		}
+		if len(list) == 0 {
+			return "", errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
+				"looks), and nothing went through the proxy")
 		}
 		return list[0].File, nil
 	}
@@ -55,6 +61,28 @@ func Find(ctx context.Context, p *term.Console, name string) (string, error) {
 		err = fmt.Errorf("read session: opencode keeps it in many files: \"opencode export %s\" turns them into one", id)
 	}
 	return info.File, err
+}
+
+// proxied is the session that went through the proxy last; zero: none did, or the store is shared
+// with others.
+func proxied(ctx context.Context, p *term.Console, flags *stores.Flags) (newest store.SessionInfo) {
+	flags = cmp.Or(flags, &stores.Flags{})
+	if stores.Scheme(flags.Path) != "" {
+		return newest
+	}
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+	if err != nil {
+		return newest
+	}
+	defer st.Close()
+	list, _ := library.Conversations(ctx, st, flags.Tenant) // what cannot be listed is not there
+	for _, s := range list {
+		_, copied := library.Copied(s.Key)
+		if s.Key.Tenant != "" && !copied && s.Last.After(newest.Last) {
+			newest = s
+		}
+	}
+	return newest
 }
 
 // hint says what a session can be called instead of a name that none has.
