@@ -119,7 +119,7 @@ func (l *Library) bring(ctx context.Context, info Info) (mark, error) {
 		}
 		old := marks[info.ID]
 		still := f.whole || time.Since(f.modified) > Quiet
-		if old.is(f) && (!old.Held || !still) {
+		if old.is(f) && (!old.Held || !still) && (old.Counted || f.whole) {
 			return old, nil
 		}
 		b := bringing{l: l, id: info.ID, file: f, old: old, still: still}

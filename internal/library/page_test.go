@@ -110,4 +110,14 @@ func TestPageConflict(t *testing.T) {
 			t.Errorf("count %v: %+v", count, s)
 		}
 	}
+	h.reopen() // as another process, which has time to count
+	found, err := h.Find(t.Context(), info.ID)
+	h.must(err)
+	_, err = h.Bring(t.Context(), found)
+	h.must(err)
+	list, err := h.List(t.Context(), library.Filter{})
+	h.must(err)
+	if !list.Sessions[0].Counted {
+		t.Errorf("brought again: %+v", list.Sessions[0])
+	}
 }

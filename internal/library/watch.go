@@ -42,7 +42,7 @@ func (l *Library) keepUp(ctx context.Context, failed map[string]time.Time) {
 		if err != nil || ctx.Err() != nil {
 			return
 		}
-		if m.is(f) && !m.Held || bad && at.Equal(f.modified) {
+		if m.is(f) && !m.Held && m.Counted || bad && at.Equal(f.modified) {
 			continue
 		}
 		delete(failed, f.id)

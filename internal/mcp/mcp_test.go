@@ -196,6 +196,9 @@ func TestServer(t *testing.T) {
 		if strings.Contains(list, "\x1b") {
 			c.Errorf("a title has a control character: %q", list)
 		}
+		if strings.Count(list, ", about ") > 1 { // that of the file that cannot be read
+			c.Errorf("tokens are not counted: %s", list)
+		}
 		c.wants("sessions", map[string]any{"project": "/nowhere"}, false, "no sessions here")
 		c.wants("sessions", map[string]any{"agent": "nobody"}, true, "unknown agent")
 		c.wants("sessions", map[string]any{"limit": 1}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")

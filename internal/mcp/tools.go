@@ -109,6 +109,7 @@ func (a arguments) filter(most int) library.Filter {
 
 func (s server) sessions(ctx context.Context, a arguments) (string, error) {
 	f := a.filter(100)
+	f.Count = true // as all lists of sessions do
 	p, err := s.lib.List(ctx, f)
 	if err != nil {
 		return "", err
