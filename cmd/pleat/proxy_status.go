@@ -117,6 +117,14 @@ func (f *proxyFlags) entitle(ctx context.Context, p *term.Console, list []proxyS
 		if list[i].name = names.Short(j.key()); err == nil {
 			list[i].title, _ = library.Begins(ctx, st, j.key())
 		}
+		if err != nil || j.Messages > 0 || !j.Unchanged() {
+			continue // its proxy says
+		}
+		for _, failed := range st.Scan(ctx, j.key(), 1, store.EntryEpoch) {
+			if failed == nil {
+				list[i].planned++
+			}
+		}
 	}
 }
 
@@ -140,11 +148,14 @@ func (s proxyStatus) Print(p *term.Page) {
 		}
 		if n := j.Snapshot.Epoch; s.Observing && n > 0 {
 			about[2] = "would have " + folded(proxy.Tally{Epochs: n}) + ": " + about[2]
+		} else if j.planned > 0 {
+			about = append(about, "only observed: would have "+folded(proxy.Tally{Epochs: j.planned}))
 		}
 		p.Hang("  ", strings.Join(append(about, billed(j.Tally, j.Snapshot.Trigger)...), " · "))
 	}
 	if len(alone) > 0 {
-		p.Line("%s", p.Bold(p.Clip("single requests, such as for titles, which are in no session", p.Width)))
+		p.Line("%s", p.Bold("requests in no session"))
+		p.Hang("  ", "single ones, such as for titles, and those of conversations that began while a proxy drained")
 	}
 	for _, j := range alone {
 		p.Hang("  ", strings.Join(billed(j.Tally, ""), " · "))
@@ -345,8 +356,9 @@ type proxySessionJSON struct {
 	Folds    int           `json:"folds"`
 	Snapshot fold.Snapshot `json:"snapshot"`
 
-	title string // how it begins
-	name  string // that means no other session
+	title   string // how it begins
+	name    string // that means no other session
+	planned int    // epochs of a session that went out unchanged
 }
 
 func (j proxySessionJSON) key() store.SessionKey {
@@ -372,8 +384,23 @@ func readStatus(ctx context.Context, h *proxy.Handler) (proxyStatus, error) {
 		s := inMemory[store.SessionKey{Tenant: row.Tenant, Session: row.Session}]
 		out.Sessions = append(out.Sessions, proxySessionJSON{
 			BillRow: row, Messages: s.Messages, Folds: s.Folds,
-			Snapshot: s.Snapshot,
+			Snapshot: asReported(s.Snapshot),
 		})
 	}
 	return out, nil
+}
+
+// asReported is a meter whose parts are in the provider's tokens, as all else in it is, and add up.
+func asReported(s fold.Snapshot) fold.Snapshot {
+	p, all := &s.Parts, s.Parts.Total()
+	own, told := 0, 0
+	for _, n := range []*int{
+		&p.System, &p.Tools, &p.User, &p.Assistant, &p.Thinking, &p.Calls, &p.Results, &p.Other, &p.Stubs, &p.Pins,
+		&p.Ledger, &p.Digest,
+	} {
+		own += *n
+		*n = own*s.Tokens/max(all, 1) - told
+		told += *n
+	}
+	return s
 }

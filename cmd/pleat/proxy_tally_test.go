@@ -94,7 +94,7 @@ func TestStatusAlone(t *testing.T) {
 		return proxySessionJSON{BillRow: proxy.BillRow{Tenant: tenant, Model: model, Tally: proxy.Tally{Requests: 1}}}
 	}
 	err := p.Output(false, proxyStatus{Sessions: []proxySessionJSON{row("a", "opus"), row("b", "haiku")}})
-	if err != nil || strings.Count(b.String(), "single requests") != 1 || strings.Contains(b.String(), "opus") {
+	if err != nil || strings.Count(b.String(), "requests in no session") != 1 || strings.Contains(b.String(), "opus") {
 		t.Errorf("%v, %s", err, &b)
 	}
 }
@@ -284,5 +284,13 @@ func TestTallyWords(t *testing.T) {
 		if got := strings.Join(billed(tally, ""), " · "); got != want {
 			t.Errorf("the status says %q, want %q", got, want)
 		}
+	}
+}
+
+// A meter's parts are in the provider's tokens, as their sum is.
+func TestPartsAddUp(t *testing.T) {
+	s := asReported(fold.Snapshot{Tokens: 9385, Parts: fold.Parts{System: 7, Tools: 408, Results: 13_000, Calls: 746}})
+	if s.Parts.Total() != s.Tokens || s.Parts.Results < 8_600 || s.Parts.Results > 8_630 {
+		t.Errorf("%+v", s)
 	}
 }

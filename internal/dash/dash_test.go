@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -577,5 +579,20 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 	}
 	if body := get(h, "/").Body.String(); strings.Count(body, "not known</") != 2 { // the project, in both tables
 		t.Errorf("the overview does not say of both the project and the session that it is not known:\n%s", body)
+	}
+}
+
+// What was spent on requests that are in no session stands beside the agents, so that the sums agree.
+func TestSpentInNoSession(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 1, 8000, "")
+	book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	book.Charge(bill.Row{Tenant: "key-a", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.28}})
+	must(t, book.Wait(t.Context()))
+	h := newDash(t, st, "")
+	settle(t, h)
+	row := regexp.MustCompile(`requests in no session.*\$0\.28</td></tr>`)
+	if got := get(h, "/").Body.String(); !row.MatchString(got) {
+		t.Errorf("no such row:\n%s", got)
 	}
 }

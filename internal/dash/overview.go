@@ -16,6 +16,7 @@ import (
 // overview is the first page: sums over all sessions, and a list of them.
 type overview struct {
 	Bill     bill.Tally
+	Alone    float64 // spent on requests that are in no session
 	Saved    float64
 	Sums     *sums // nil: they are being made
 	Days     []sum
@@ -89,6 +90,9 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	}
 	for _, row := range b.Rows {
 		o.Rows[row.Tenant+"\x00"+row.Session] = row
+		if row.Session == "" {
+			o.Alone += row.USD
+		}
 	}
 	o.Bill, o.Saved = b.All, b.All.Without-b.All.USD
 	o.Pager = pager{From: from, To: from + len(page.Sessions), All: page.Total}

@@ -120,6 +120,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	f.Model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.Model, f.Info.Model))
 	if f.Info.Format == stored && flags.Model == "" { // counted as it was when it was made
 		f.Model.Tokenizer = library.Info{Model: f.Info.Model}.Look().Model.Tokenizer
+		f.asReported()
 	}
 	if f.kept != nil {
 		f.Close() // nothing more is read

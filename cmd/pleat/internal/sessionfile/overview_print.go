@@ -38,7 +38,8 @@ type seenJSON struct {
 	Folds   int  `json:"folds"`             // in force
 	Planned bool `json:"planned,omitempty"` // only: a proxy observed, and sent all
 
-	copied bool // by "pleat compact"
+	copied bool    // by "pleat compact"
+	scale  float64 // what a token by pleat's count is of the provider's
 }
 
 // String says how the session is folded; "": it is not.
@@ -177,8 +178,11 @@ func (o *overviewJSON) printHead(p *term.Page) {
 	}
 	all := term.Thousands(o.Tokens.All) + " tokens"
 	if v := o.View; v != nil {
+		if v.scale != 1 {
+			all += " as the provider counts them"
+		}
 		if whole := float64(v.Whole); math.Abs(whole/float64(max(o.besides(), 1))-1) > 0.05 {
-			all += " (" + term.Short(v.Whole) + " as the provider counts them, with what stands beside the messages)"
+			all += " (" + term.Short(v.Whole) + " with what stands beside the messages)"
 		}
 	}
 	p.Hang("", all+cost)

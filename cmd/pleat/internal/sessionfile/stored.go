@@ -1,10 +1,12 @@
 package sessionfile
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -54,6 +56,10 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	report := library.Report(s)
 	f.view = &seenJSON{
 		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Epochs: len(report.Epochs), Folds: len(report.Folds),
+		scale: 1,
+	}
+	if n := s.Tokens(0, s.Len()); n > 0 {
+		f.view.scale = float64(library.Piece(s)(n)) / float64(n)
 	}
 	_, f.view.copied = library.Copied(found.Key)
 	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
@@ -64,6 +70,20 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		return fmt.Errorf("session %s has no messages", f.Name)
 	}
 	return nil
+}
+
+// asReported lets the session be counted in the provider's tokens, as its view is, judging by what
+// the provider reported for its requests.
+func (f *File) asReported() {
+	scale := f.view.scale
+	ratio := scale * cmp.Or(f.Model.Tokenizer.Ratio, 1)
+	if scale == 1 || ratio < 0.1 || ratio > 10 { // nothing was reported, or nothing that can be true
+		f.view.scale = 1
+		return
+	}
+	f.Model.Tokenizer.Ratio = ratio
+	f.head.System = int(math.Round(float64(f.head.System) * scale))
+	f.head.Tools = int(math.Round(float64(f.head.Tools) * scale))
 }
 
 // keep takes the messages of a stored session, with what the providers reported for the answers.
