@@ -105,4 +105,4 @@ func TestSetupGatewayClients(t *testing.T) {
 	}
 }
 
-var startLine = regexp.MustCompile(`pleat proxy start(.*)\n`)
+var startLine = regexp.MustCompile(`pleat proxy(?: start)?( .*|)\n`)

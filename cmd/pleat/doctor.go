@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,6 +169,7 @@ func missing(path string) bool {
 func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
 	defer stop()
+	start := proxyStart(runtime.GOOS, d.p.Getenv)
 	running, status, err := askProxy(ctx, "http://"+d.listen)
 	if errors.Is(err, errAddress) {
 		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
@@ -181,13 +183,13 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 			d.add("proxy", "ok", "answers at "+d.listen, "")
 		} else {
 			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.listen, status),
-				"end it, or use another port, such as: pleat proxy start --listen "+beside(d.listen))
+				"end it, or use another port, such as: "+start+" --listen "+beside(d.listen))
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", fmt.Sprintf("none runs; \"pleat proxy start%s\" starts one, and %s is free", at(d.listen), d.listen), "")
+		d.add("proxy", "note", fmt.Sprintf("none runs; \"%s%s\" starts one, and %s is free", start, at(d.listen), d.listen), "")
 	} else {
-		d.add("proxy", "wrong", err.Error(), "use another port, such as: pleat proxy start --listen "+beside(d.listen))
+		d.add("proxy", "wrong", err.Error(), "use another port, such as: "+start+" --listen "+beside(d.listen))
 	}
 	via := cmp.Or(d.p.Getenv("HTTP_PROXY"), d.p.Getenv("http_proxy"), d.p.Getenv("ALL_PROXY"), d.p.Getenv("all_proxy"))
 	direct := cmp.Or(d.p.Getenv("NO_PROXY"), d.p.Getenv("no_proxy"))
@@ -301,7 +303,7 @@ func (d *doctor) examineAgents(running bool) {
 				"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.name+" or --undo")
 		case !running:
 			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen),
-				"pleat proxy start"+at(d.listen)+", or pleat setup "+c.name+" --undo")
+				proxyStart(runtime.GOOS, d.p.Getenv)+at(d.listen)+", or pleat setup "+c.name+" --undo")
 		default:
 			d.add("agents", "ok", c.title+" is set up", "")
 		}

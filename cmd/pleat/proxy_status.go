@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -62,8 +64,8 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, fmt.Errorf("no proxy runs at %s: \"pleat proxy start%s\" starts one, "+
-			"--listen names another address", f.listen, at(f.listen))
+		return nil, fmt.Errorf("no proxy runs at %s: \"%s%s\" starts one, --listen names another address",
+			f.listen, proxyStart(runtime.GOOS, os.Getenv), at(f.listen))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)

@@ -23,7 +23,8 @@ import (
 type service struct {
 	file, text  string // what describes it; no file: the commands do
 	start, stop [][]string
-	log         string // how to see what it logs
+	log         string   // how to see what it logs
+	made        []string // folders that were made for the file, the innermost first
 }
 
 // serviceOf describes the service of a system that runs a command.
@@ -62,6 +63,18 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 	}
 	return service{}, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there",
 		goos)
+}
+
+// proxyStart is the command that starts a proxy: where no system takes services, it runs in a terminal.
+func proxyStart(goos string, getenv func(string) string) string {
+	known := goos == "darwin" || goos == "windows"
+	if run := getenv("XDG_RUNTIME_DIR"); goos == "linux" && run != "" {
+		known = !missing(filepath.Join(run, "systemd", "private")) || !missing(filepath.Join(run, "bus"))
+	}
+	if known {
+		return "pleat proxy start"
+	}
+	return "pleat proxy"
 }
 
 func quoted(words []string, escape *strings.Replacer) string {
@@ -137,6 +150,9 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		if old, err := os.ReadFile(s.file); err == nil && !strings.HasPrefix(string(old), s.text[:begin]) {
 			return fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 		}
+		for dir := filepath.Dir(s.file); missing(dir); dir = filepath.Dir(dir) {
+			s.made = append(s.made, dir)
+		}
 		if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 			return fmt.Errorf("start the proxy: %w", err)
 		}
@@ -192,7 +208,11 @@ func (s service) forget() error {
 	if s.file == "" {
 		return nil
 	}
-	return os.Remove(s.file)
+	err := os.Remove(s.file)
+	for _, dir := range s.made {
+		_ = os.Remove(dir) // unless something is in it
+	}
+	return err
 }
 
 func (s service) run(ctx context.Context, commands [][]string) error {

@@ -82,22 +82,28 @@ pleat setup claude --undo`,
 		if u.Port() != "" && u.Port() != "4141" {
 			flags += " --listen " + u.Host
 		}
-		edit.done = agent.title + " sends its requests to " + base + " from now on, and works only while the proxy runs: " +
-			"pleat proxy start" + flags + "\nTo take it back: pleat setup " + agent.name + " --undo"
+		runs := "works only while the proxy runs: " + proxyStart(runtime.GOOS, p.Getenv) + flags
+		if ours, _, err := askProxy(ctx, base); err == nil && ours {
+			runs = "works only while the proxy runs that answers there"
+		}
+		edit.done = agent.title + " sends its requests to " + base + " from now on, and " + runs +
+			"\nTo take it back: pleat setup " + agent.name + " --undo"
 		if strings.Contains(flags, "--upstream") {
 			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
 		}
 		if err := edit.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
 			return err
 		}
-		return edit.offer(ctx, p, base, strings.Fields(flags))
+		return edit.offer(ctx, p, agent, base, strings.Fields(flags))
 	})
 	return c
 }
 
-// offer offers to start the proxy, if there is somebody to ask and none runs.
-func (f *editFlags) offer(ctx context.Context, p *term.Console, base string, args []string) error {
-	if f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress {
+// offer offers to start the proxy, if there is somebody to ask, none runs and the system can; and to take
+// the change back, if it could not.
+func (f *editFlags) offer(ctx context.Context, p *term.Console, agent client, base string, args []string) error {
+	if f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress ||
+		!strings.HasSuffix(proxyStart(runtime.GOOS, p.Getenv), "start") {
 		return nil
 	}
 	if ours, _, err := askProxy(ctx, base); err == nil && ours {
@@ -106,7 +112,12 @@ func (f *editFlags) offer(ctx context.Context, p *term.Console, base string, arg
 	if p.Confirm(ctx, false, "Start the proxy now, and whenever you log in?") != nil {
 		return nil // it was said what to do
 	}
-	return startService(ctx, p, proxyAddress, args)
+	err := startService(ctx, p, proxyAddress, args)
+	if err == nil || p.Confirm(ctx, false, fmt.Sprintf("%v\nTake the setup of %s back?", err, agent.title)) != nil {
+		return err
+	}
+	f.yes = true
+	return f.takeBack(ctx, p, agent.name)
 }
 
 // agentList shows what can be done with each agent.
