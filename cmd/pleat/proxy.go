@@ -53,8 +53,8 @@ Point the agent at it:
   OPENAI_BASE_URL=http://127.0.0.1:4141/v1            OpenAI's SDKs and most others
   GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:4141        Gemini CLI, Google's SDKs
 
-"pleat wrap" starts it for one agent and ends with it. docs/proxy.md has a recipe for each
-client. Keys are passed on, and neither stored nor logged.
+"pleat wrap" starts it for one agent and ends with it. docs/start.md has recipes for
+programs. Keys are passed on, and neither stored nor logged.
 
 "pleat proxy start" runs it in the background with the flags that it is given, now and when
 you log in: as a user unit of systemd, an agent of launchd or a scheduled task of Windows.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"runtime"
@@ -90,9 +91,12 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 
 func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) error {
 	f.listen = cmp.Or(f.listen, proxyOf(p))
+	if _, _, err := net.SplitHostPort(f.listen); err != nil {
+		return term.UsageError(fmt.Sprintf("--listen %s: %v (want HOST:PORT)", f.listen, err))
+	}
 	body, err := f.ask(ctx, http.MethodGet, "/pleat/status", f.tokenFile)
 	if err != nil {
-		return err
+		return fmt.Errorf(`%w ("pleat usage" and "pleat store list" have what "pleat wrap" did)`, err)
 	}
 	var s proxyStatus
 	if err := json.Unmarshal(body, &s); err != nil || s.Format != statusFormat {

@@ -77,6 +77,7 @@ func (j *sessionsJSON) all() (list []foundSession) {
 
 type foundSession struct {
 	library.Info        // its USD is that of the requests
+	Name         string `json:"name"`               // for every command
 	ID           string `json:"id,omitempty"`       // opencode: what to export
 	Requests     int    `json:"requests,omitempty"` // whose usage the file records
 	Compacts     int    `json:"compactions,omitempty"`
@@ -113,7 +114,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		}
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
-			f := foundSession{Info: s}
+			f := foundSession{Info: s, Name: s.ID}
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			} else if !o.paths {
@@ -200,7 +201,7 @@ func (f foundSession) print(p *term.Page, home string) {
 		p.Line("      %s", p.Clip(title, p.Width-6))
 	}
 	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
-	name := f.Info.ID + "  "
+	name := f.Name + "  "
 	if f.ID != "" {
 		name, where = "opencode export "+f.ID, ""
 	}

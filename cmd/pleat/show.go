@@ -87,7 +87,7 @@ pleat browse run-20260102`,
 				if library.Observed(ctx, st, s.Key()) {
 					sees = "saw all, because the proxy only observed; it would have seen"
 				}
-				return browse.Show(ctx, p, s.Key().Session, sees, s)
+				return browse.Show(ctx, p, s.Key().Session, sees, s, true)
 			}
 			if folded || errors.Is(failed, library.ErrSeveral) {
 				return failed
@@ -110,7 +110,7 @@ pleat browse run-20260102`,
 			return err
 		}
 		sees := "would see, within a budget of " + term.Short(r.Tokens().Budget) + ","
-		return browse.Show(ctx, p, term.FileName(path), sees, r.Session)
+		return browse.Show(ctx, p, term.FileName(path), sees, r.Session, false)
 	})
 	return c
 }

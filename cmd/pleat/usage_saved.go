@@ -41,6 +41,8 @@ type ownJSON struct {
 	Name   string  `json:"name"`
 	Tokens int     `json:"prompt_tokens"`
 	USD    float64 `json:"usd"` // of input, and of the summaries
+
+	summaries int
 }
 
 // replay counts a session that has requests, and replays it under the proxy's policy if there
@@ -149,7 +151,7 @@ func (j *ownJSON) add(r *bench.AgentReplay, m model.Model, whole input, counts b
 	if j.Tokens += tokens; asked > 0 {
 		whole.fresh = max(whole.fresh, tokens-r.Fixed)
 		usd, _ := m.Cost(model.Usage{CacheRead: asked, Output: bench.AgentSummary})
-		j.Tokens, j.USD = j.Tokens+asked, j.USD+usd
+		j.Tokens, j.USD, j.summaries = j.Tokens+asked, j.USD+usd, j.summaries+1
 	}
 	j.USD += input{tokens, whole.fresh}.cost(m)
 }
@@ -185,6 +187,12 @@ func (j *replayedJSON) Print(p *term.Page) {
 		row(a.Name+"'s own", a.Tokens, a.USD)
 	}
 	row("what the agents sent", j.Sent, j.USDSent)
+	for _, a := range j.Agents {
+		if a.summaries > j.Requests/4 {
+			p.Hang("  ", fmt.Sprintf("%s's own rule does not fit such a window: it keeps so much of it free that it "+
+				"compacts before %s of %s requests.", a.Name, term.Thousands(a.summaries), term.Thousands(j.Requests)))
+		}
+	}
 	if dearer {
 		p.Hang("  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to half of "+
 			"the window, which costs more the more often a session fills it. README's 0.73 to 0.76 is of other sessions, "+

@@ -88,6 +88,10 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	if err != nil {
 		return err
 	}
+	if o.Sums = h.sum(ctx, page.Sessions); o.Sums != nil && !o.Sums.Counting {
+		b = o.Sums.bill // tiles and tables tell of one moment
+		o.draw(number(q.Get("days")), h.o.Now())
+	}
 	for _, row := range b.Rows {
 		o.Rows[row.Tenant+"\x00"+row.Session] = row
 		if row.Session == "" {
@@ -102,9 +106,6 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	}
 	if o.Pager.To < o.Pager.All {
 		o.Pager.Next = at(o.Pager.To)
-	}
-	if o.Sums = h.sum(ctx, page.Sessions); o.Sums != nil && !o.Sums.Counting {
-		o.draw(number(q.Get("days")), h.o.Now())
 	}
 	slices.SortStableFunc(page.Sessions, func(a, b library.Info) int { return o.Sums.used(b).Compare(o.Sums.used(a)) })
 	o.Sessions = rowsOf(page.Sessions)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 )
 
@@ -22,6 +23,7 @@ type sums struct {
 	Counting bool                 // the money is not added up yet, and tokens are estimates
 	Counted  int                  // sessions until now
 	made     time.Time
+	bill     bill.Bill // of the same moment
 
 	list     []library.Info
 	requests []library.Spent
@@ -54,13 +56,13 @@ const (
 // until then. Rows and sums use the counted tokens of sessions whose pages were shown.
 func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
 	h.mu.Lock()
-	if h.adding == nil && (h.sums == nil || h.o.Now().Sub(h.sums.made) > sumsFresh) {
+	if h.adding == nil && (h.sums == nil || h.sums.stale(rows, h.o.Now())) {
 		h.adding = make(chan struct{})
 		h.work.Go(h.makeSums)
 	}
-	last, adding := h.sums, h.adding
+	adding := h.adding
 	h.mu.Unlock()
-	if last == nil {
+	if adding != nil {
 		select {
 		case <-adding:
 		case <-time.After(sumsWait):
@@ -74,6 +76,13 @@ func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
 		h.sums = h.sums.with(rows, h.asCounted)
 	}
 	return h.sums
+}
+
+// stale reports whether the sums are old, or a moment old and these rows newer.
+func (s *sums) stale(rows []library.Info, now time.Time) bool {
+	newer := func(i library.Info) bool { return i.Modified.After(s.made) }
+	age := now.Sub(s.made)
+	return age > sumsFresh || age > fresh && slices.ContainsFunc(rows, newer)
 }
 
 // asCounted puts what was counted of sessions in place of what was estimated, and reports
@@ -108,7 +117,7 @@ func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *s
 	if !changed {
 		return s
 	}
-	next := &sums{Counting: s.Counting, Counted: s.Counted, made: s.made}
+	next := &sums{Counting: s.Counting, Counted: s.Counted, made: s.made, bill: s.bill}
 	next.add(list, s.requests)
 	return next
 }
@@ -141,6 +150,9 @@ func (h *Handler) makeSums() {
 		page, err = h.o.Library.List(h.ctx, library.Filter{Count: true})
 	}
 	s := &sums{made: now}
+	if err == nil {
+		s.bill, err = h.bill(h.ctx)
+	}
 	s.add(page.Sessions, spent)
 	h.mu.Lock()
 	defer h.mu.Unlock()

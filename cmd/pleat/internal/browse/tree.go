@@ -20,9 +20,9 @@ import (
 )
 
 // Show shows a session on the terminal, or prints its tree. Sees is the verb for what its folds leave
-// to the model.
-func Show(ctx context.Context, p *term.Console, name, sees string, s *pleat.Session) error {
-	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name}
+// to the model. The handles of one that is not stored are not shown: nothing knows them later.
+func Show(ctx context.Context, p *term.Console, name, sees string, s *pleat.Session, stored bool) error {
+	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name, stored: stored}
 	report := library.Report(s)
 	b.about = fmt.Sprintf(": the model %s %s of %s tokens", sees, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
@@ -42,6 +42,7 @@ type browser struct {
 	term.Screen
 	name, about string
 	tree        *branch
+	stored      bool
 }
 
 // title shortens the name so that the numbers fit.

@@ -233,8 +233,15 @@ func (v *browseView) View() tea.View {
 			if v.seen {
 				side = "the original"
 			}
-			foot = fmt.Sprintf("q back  u %s  handle %s: %s → %s tokens", side, f.Handle, term.Thousands(f.Before),
+			where := fmt.Sprintf("message %d", f.Start+1)
+			if f.End-f.Start > 1 {
+				where = fmt.Sprintf("all of messages %d–%d", f.Start+1, f.End)
+			}
+			foot = fmt.Sprintf("q back  u %s  %s of %s: %s → %s tokens", side, f.Lever, where, term.Thousands(f.Before),
 				term.Thousands(f.After))
+			if v.stored {
+				foot += ", handle " + f.Handle
+			}
 		}
 	} else {
 		body = v.list(room)

@@ -51,6 +51,11 @@ func TestBrowse(t *testing.T) {
 	shows("⤓ mask", true)
 	press("down", "enter")
 	shows("[folded]", true)
+	v.Update(tea.WindowSizeMsg{Width: 100, Height: 8})
+	shows("handle", false) // of what nothing stored
+	b.stored = true
+	shows("mask of message 1: 0 → 0 tokens, handle h1", true)
+	v.Update(tea.WindowSizeMsg{Width: 40, Height: 8})
 	press("u")
 	shows("all    of it", true)
 	press("q")

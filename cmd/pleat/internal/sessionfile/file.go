@@ -110,7 +110,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	} else if err = f.readStored(ctx, p, flags.Store); err != nil && !errors.Is(err, library.ErrSeveral) {
 		err = failed // what else the store says of it helps nobody
 		if errors.Is(failed, fs.ErrNotExist) {
-			err = fmt.Errorf("%w%s", failed, hint(ctx, p, flags.Store, name))
+			err = fmt.Errorf("no session or file is called %s%s", name, hint(ctx, p, flags.Store, name))
 		}
 	}
 	if err != nil {
