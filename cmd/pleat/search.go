@@ -293,6 +293,7 @@ func (j *searchJSON) Print(p *term.Page) {
 		p.Line("nothing found in %s", term.Plural(j.Searched, "session"))
 	}
 	defer j.printNext(p)
+	words := library.WordsOf(j.Query)
 	for i, f := range j.Sessions {
 		if i > 0 {
 			p.Line("")
@@ -309,7 +310,7 @@ func (j *searchJSON) Print(p *term.Page) {
 		}
 		for _, h := range f.Hits {
 			p.Line("")
-			printHit(p, h)
+			printHit(p, h, words)
 		}
 	}
 }
@@ -333,8 +334,11 @@ func (j *searchJSON) printNext(p *term.Page) {
 // shownSessions is how many sessions a person is shown; programs get all.
 const shownSessions = 10
 
-func printHit(p *term.Page, h recall.SearchHit) {
+func printHit(p *term.Page, h recall.SearchHit, words library.Words) {
 	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, term.Plural(h.Lines, "line"), h.Handle)
+	if has := words.Has(h); has > 0 && has < len(words) {
+		about += fmt.Sprintf(", %d of %d words", has, len(words))
+	}
 	if h.Stale != "" {
 		about += ", " + term.OneLine(h.Stale)
 	}

@@ -137,6 +137,7 @@ func TestPages(t *testing.T) {
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
 		"/dash/search?s=made+up&q=f3": "func <mark>f3</mark>() { return 3 }",
 		"/dash/search?q=f3":           "func <mark>f3</mark>() { return 3 }",
+		"/dash/search?q=f3+zebra":     ", 1 of 2 words",
 		"/dash/search?q=func":         "1 session searched: all of them. Of each the best places are shown, at most 5",
 		"/dash/search?s=made+up&q=3":  "Places that say the same stand here once.",
 		"/dash/ledger?s=made+up&path=src/3ordinary+words.go": "The file as it stands",

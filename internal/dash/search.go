@@ -31,12 +31,15 @@ type searchPage struct {
 type foundIn struct {
 	Info library.Info
 	Hits []foundAt
+	hits []recall.SearchHit
 	More bool // there may be weaker places
 }
 
 // foundAt is one place.
 type foundAt struct {
 	recall.SearchHit
+	Has    int // of the words, if it is not all; 0: all, or none as they were typed
+	Of     int // words
 	Text   []stretch
 	Folded bool
 }
@@ -125,6 +128,8 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	for _, in := range found.Found {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
+	words := library.WordsOf(f.Query)
+	slices.SortStableFunc(p.Found, func(a, b foundIn) int { return cmp.Compare(words.Fit(b.hits...), words.Fit(a.hits...)) })
 	p.Searched, p.Problems, p.Left = from+found.Searched, len(found.Problems), found.Left+found.Unsearched
 	done := found.Searched + p.Problems
 	if done > 0 {
@@ -146,14 +151,19 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	in := foundIn{Info: info}
 	for _, a := range r.Answers {
 		in.More = in.More || a.Left+len(a.More) > 0 || len(a.Hits) == p.Most
-		words := markerOf(cmp.Or(a.Near, a.Query))
+		words, asked := markerOf(cmp.Or(a.Near, a.Query)), library.WordsOf(a.Query)
+		in.hits = append(in.hits, a.Hits...)
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {
 				s := text.CutText(clean(text.CutText(l.Text, 64<<10)), 400) + "\n" // a secret that is cut in two is still one
 				shown = append(shown, words.mark(s, l.Match)...)
 			}
-			in.Hits = append(in.Hits, foundAt{hit, shown, folds && !hit.Visible})
+			has := asked.Has(hit)
+			if has == len(asked) {
+				has = 0
+			}
+			in.Hits = append(in.Hits, foundAt{hit, has, len(asked), shown, folds && !hit.Visible})
 		}
 	}
 	if len(in.Hits) > 0 {
