@@ -5,10 +5,13 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -114,4 +117,44 @@ func TestRecent(t *testing.T) {
 			t.Errorf("after an error it is %d", n)
 		}
 	})
+}
+
+// paid is a library whose requests cost what the bill has.
+type paid struct {
+	Library
+	usd *float64
+}
+
+func (p paid) Spent(context.Context, time.Time) ([]library.Spent, error) {
+	return []library.Spent{{USD: *p.usd, ID: "made up", Stored: true, Request: library.Request{Time: time.Now()}}}, nil
+}
+
+// Tiles and tables of the overview tell of one moment, also right after something was used.
+func TestOverviewOfOneMoment(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 1, 8000, "ordinary words")
+	h := newDash(t, st, "")
+	usd, ahead := 0.0, time.Duration(0)
+	h.o.Library, h.o.Now = paid{h.o.Library, &usd}, func() time.Time { return time.Now().Add(ahead) }
+	book := &bill.Book{Store: st, Now: time.Now, Log: h.o.Logger}
+	for range 2 {
+		usd += 1.25
+		must(t, s.Append(t.Context(), pleat.User("Go on.")))
+		row := bill.Row{Session: "made up"}
+		row.Requests, row.USD = 1, 1.25
+		book.Charge(row)
+		must(t, book.Wait(t.Context()))
+		get(h, "/")
+		h.mu.Lock()
+		adding := h.adding
+		h.mu.Unlock()
+		if adding != nil {
+			<-adding
+		}
+		page, want := get(h, "/").Body.String(), dollars(usd)
+		if n := strings.Count(page, want); !strings.Contains(page, "through the proxy</dt><dd>"+want) || n < 3 {
+			t.Errorf("%s is on the page %d times: %s", want, n, page)
+		}
+		ahead += 2 * fresh
+	}
 }
