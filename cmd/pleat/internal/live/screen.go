@@ -196,8 +196,12 @@ func (r *runScreen) fold(f *fold.Fold) string {
 	if f.Handle != "" {
 		back = ", back with " + fold.UnfoldCall(f.Handle)
 	}
-	return fmt.Sprintf("    %-9s %s: %s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), term.Thousands(f.After),
-		back)
+	left := ""
+	if f.Whole() { // other levers may have folded some of them before; lists of folds count all that was said
+		left = " left"
+	}
+	return fmt.Sprintf("    %-9s %s: %s%s → %s tokens%s", f.Lever, what, term.Thousands(f.Before), left,
+		term.Thousands(f.After), back)
 }
 
 // stub shows how the text begins that stands for what was folded, and what follows it.
