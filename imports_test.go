@@ -76,7 +76,7 @@ var imports = map[string][]string{
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/fault",
+		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/fault",
 		"internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens", "transcript", "userwords",
 	},
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
@@ -66,7 +67,8 @@ type Options struct {
 	Recall func(handle string) string
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It is run on the
-	// view of every new epoch.
+	// view of every new epoch. Only an error that wraps [transcript.ErrIllegal] means that another
+	// view is planned.
 	Check func(v transcript.View, t *transcript.Transcript) error
 	// KeepFile keeps plain copies where a policy names folders, and returns the name that
 	// the copy got: other sessions ask for the same names, and none may overwrite another's
@@ -216,7 +218,7 @@ func (o *Options) check() error {
 	if o.Policy.IsZero() {
 		return nil
 	}
-	return o.Policy.Check()
+	return o.Policy.Check(lever.All()...)
 }
 
 func (o *Options) fill() error {

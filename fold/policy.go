@@ -104,8 +104,9 @@ func (p *Policy) steps(t Trigger) Steps {
 	return p.AtRed // also when asked, and for a price tier ahead, which is crossed like red
 }
 
-// Check reports what makes no sense about the policy.
-func (p *Policy) Check() error {
+// Check reports what makes no sense about the policy. The names of own, such as lever.All, belong
+// to levers of their types.
+func (p *Policy) Check(own ...Lever) error {
 	wrong := func(format string, args ...any) error {
 		return fmt.Errorf("policy %q: %s", p.Name, fmt.Sprintf(format, args...))
 	}
@@ -136,6 +137,9 @@ func (p *Policy) Check() error {
 			if l == nil {
 				return wrong("step %d of %s is nil", i+1, list.name)
 			}
+			if why := misnamed(l, own); why != "" {
+				return wrong("step %d of %s: lever %q %s", i+1, list.name, l.Name(), why)
+			}
 			if n := largest(reflect.ValueOf(l)); n > maxNumber {
 				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, maxNumber)
 			}
@@ -161,6 +165,19 @@ func (p *Policy) Check() error {
 		return wrong("when_idle and idle_after go together")
 	}
 	return nil
+}
+
+// misnamed says what is wrong with a lever's name; empty: nothing.
+func misnamed(l Lever, own []Lever) string {
+	if l.Name() == "" {
+		return "has no name"
+	}
+	for _, o := range own {
+		if o.Name() == l.Name() && reflect.Indirect(reflect.ValueOf(l)).Type() != reflect.TypeOf(o) {
+			return "has the name of one of pleat's own: give it another"
+		}
+	}
+	return ""
 }
 
 // maxNumber is the largest number that a setting of a lever may have. Sums of such numbers,

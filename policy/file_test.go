@@ -184,3 +184,21 @@ func TestFormatNil(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// called is a lever with any name.
+type called string
+
+func (n called) Name() string                          { return string(n) }
+func (called) Pull(context.Context, *fold.Draft) error { return nil }
+
+// TestCheckNames: a lever has a name, and none of pleat's own.
+func TestCheckNames(t *testing.T) {
+	for l, want := range map[fold.Lever]string{
+		called(""): "has no name", called("mask"): "has the name of one of pleat's own", called("mine"): "", &lever.Aim{}: "",
+	} {
+		p := fold.Policy{Name: "a", AtRed: fold.Steps{l}}
+		if err := p.Check(lever.All()...); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got error %v, want %q", l.Name(), err, want)
+		}
+	}
+}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -148,7 +149,7 @@ func (o *Options) check() error {
 	if o.Policy.IsZero() {
 		return nil
 	}
-	return o.Policy.Check()
+	return o.Policy.Check(lever.All()...)
 }
 
 func newTransport(silence time.Duration) http.RoundTripper {

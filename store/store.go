@@ -40,7 +40,8 @@ type Store interface {
 	Append(ctx context.Context, key SessionKey, last uint64, entries ...Entry) (uint64, error)
 
 	// Scan yields the entries numbered from and above, in order, without their bodies.
-	// With kinds, only those kinds. A session without entries yields nothing.
+	// With kinds, only those kinds. A session without entries yields nothing. The loop may
+	// call the store.
 	Scan(ctx context.Context, key SessionKey, from uint64, kinds ...EntryKind) iter.Seq2[Entry, error]
 
 	// Body returns the body with that hash, if an entry of the session has it.
