@@ -2,6 +2,7 @@ package clientconfig
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -275,6 +276,48 @@ func TestAddedObjects(t *testing.T) {
 				t.Errorf("it became %s, want %s", got, tt.after)
 			}
 		})
+	}
+}
+
+// TestUndoInOrder takes two changes back in the order in which they were made: the bytes are those from
+// before, wherever the braces are, and what is taken back is shown.
+func TestUndoInOrder(t *testing.T) {
+	ours := map[string]any{"command": "pleat"}
+	for _, before := range []string{
+		"{\n  \"hooks\": {\"Stop\": []},\n  \"model\": \"x\"\n}\n",
+		"{\n  \"hooks\": { \"Stop\": [] }\n}\n",
+		"{\"hooks\": {\"Stop\": [{\"a\": 1}]}}",
+		"{\n  \"hooks\": {\n    \"Stop\": [] // mine\n  }\n}\n",
+	} {
+		path := filepath.Join(t.TempDir(), "a.json")
+		write(t, path, before)
+		for i, keys := range [][]Key{
+			{{[]string{"hooks", "Start"}, Added{ours}}, {[]string{"hooks", "Stop"}, Added{ours}}},
+			{{[]string{"env", "URL"}, url}},
+		} {
+			e, err := Set(path, fmt.Sprint(path, ".", i+1), keys...)
+			if err == nil {
+				err = e.Write()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, name := range []string{".1", ".2"} {
+			e, err := Undo(path + name)
+			if err == nil {
+				err = e.Write()
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := e.Diff(); name == ".1" && strings.Count(diff, `[{"command":"pleat"}]`) != 2 {
+				t.Errorf("it does not show what it takes back:\n%s", diff)
+			}
+		}
+		if got := read(t, path); got != before {
+			t.Errorf("it became\n%s, want\n%s", got, before)
+		}
 	}
 }
 

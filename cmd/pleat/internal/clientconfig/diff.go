@@ -40,8 +40,12 @@ func (e *Edit) Diff() string {
 		switch {
 		case adds(old, new):
 			name = strings.Join(st.Key, ".") + ", beside what is there: "
+		case adds(new, old): // as it does when it is taken back
+			name = strings.Join(st.Key, ".") + ", beside what stays: "
+			lines = append(lines, "- "+name+shown(old, new, marshal(old)))
+			continue
 		case old != nil:
-			lines = append(lines, "- "+name+shown(old, nil, ""))
+			lines = append(lines, "- "+name+shown(old, nil, st.Value))
 		}
 		if new != nil {
 			lines = append(lines, "+ "+name+shown(new, old, st.Value))
@@ -54,7 +58,17 @@ func (e *Edit) Diff() string {
 func adds(old, new any) bool {
 	had, ok := old.([]any)
 	has, _ := new.([]any)
-	return ok && len(had) > 0 && len(has) > len(had) && Same(had, has[:len(had)])
+	gone := func(x any) bool { return !contains(has, x) }
+	return ok && len(had) > 0 && len(has) > len(had) && !slices.ContainsFunc(had, gone)
+}
+
+func contains(list []any, v any) bool {
+	return slices.ContainsFunc(list, func(x any) bool { return Same(v, x) })
+}
+
+func marshal(v any) string {
+	text, _ := json.Marshal(v) // it was decoded from JSON, or can be
+	return string(text)
 }
 
 // shown is a value as it is shown. Objects and lists may hold anything: of those only what is
@@ -69,9 +83,7 @@ func shown(v, before any, set string) string {
 		return "…"
 	}
 	if had, _ := before.([]any); isList && len(had) > 0 {
-		more := slices.DeleteFunc(slices.Clone(list), func(v any) bool {
-			return slices.ContainsFunc(had, func(x any) bool { return Same(v, x) })
-		})
+		more := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return contains(had, v) })
 		if text, err = json.Marshal(more); err != nil {
 			return err.Error()
 		}

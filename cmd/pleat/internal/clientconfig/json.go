@@ -163,6 +163,8 @@ func (o object) cut() bool {
 	switch {
 	case strings.HasSuffix(line, "\n") && strings.HasPrefix(blank, "\n"): // lines of its own
 		before, rest = line, blank[1:]
+	case last && strings.TrimSpace(before) == "": // the brace was in the line before
+		before = ""
 	case last:
 		before = line
 	default:
@@ -246,8 +248,15 @@ func (s jsonSyntax) without(text []byte, st step) []byte {
 			break
 		}
 	}
-	if list, err := listAt(text, st.Key); err == nil && len(list.Elements) == 0 && !st.Had {
-		text = s.remove(text, st.Key, st.Made)
+	list, err := listAt(text, st.Key)
+	if err != nil || len(list.Elements) > 0 {
+		return text
+	}
+	if !st.Had {
+		return s.remove(text, st.Key, st.Made)
+	}
+	if from, to, ok, err := s.find(text, st.Key); ok && err == nil && st.Old != "" { // it was empty
+		text = splice(text, from, string(text[from:to]), st.Old)
 	}
 	return text
 }
