@@ -8,6 +8,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,6 +56,9 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 		return 130
 	}
 	msg := err.Error()
+	if strings.HasPrefix(msg, "unknown command") && !strings.Contains(msg, "id you mean") && len(args) > 0 {
+		msg += byFlag(c, args[0])
+	}
 	p.Note("pleat: %s\n", term.WithoutPassword(msg))
 	if _, ok := errors.AsType[term.UsageError](err); ok || strings.HasPrefix(msg, "unknown command") {
 		fmt.Fprintf(p.Stderr, "Run \"%s --help\" for usage.\n", c.CommandPath())
@@ -139,13 +143,28 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 			if err != nil || len(rest) > 0 {
 				var names []string
 				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
-				hint := term.DidYouMean("", args[len(args)-1], names)
+				word := args[len(args)-1]
+				hint := cmp.Or(term.DidYouMean("", word, names), byFlag(c, word))
 				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
 			}
 			c.InitDefaultHelpFlag()
 			return c.Help()
 		},
 	}
+}
+
+// byFlag is a hint for who takes a flag of commands below c for a command.
+func byFlag(c *cobra.Command, name string) string {
+	var list []string
+	each(c, func(c *cobra.Command) {
+		if c.Flags().Lookup(name) != nil && name != "help" {
+			list = append(list, c.CommandPath()+" --"+name)
+		}
+	})
+	if len(list) == 0 || len(list) > 5 { // one that most have says nothing
+		return ""
+	}
+	return " (did you mean " + strings.Join(list, " or ") + "?)"
 }
 
 // each calls f for every command below c that is listed.

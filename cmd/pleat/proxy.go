@@ -300,7 +300,8 @@ func upstreamURL(s string) (*url.URL, error) {
 	}
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, term.UsageError(fmt.Sprintf("%q is not the address of a provider (want https://HOST)", s))
+		const want = "%q is not the address of a provider (want https://HOST or http://HOST:PORT)"
+		return nil, term.UsageError(fmt.Sprintf(want, s))
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/")
 	return u, nil

@@ -141,6 +141,9 @@ func (l agentList) Print(out *term.Page) {
 		case proxied:
 			setup = "proxy"
 		}
+		if changes, err := c.insideChanges(l.p.Getenv, "pleat"); err == nil && setup == "inside" {
+			what = changes[0].path
+		}
 		switch {
 		case c.why != "":
 			setup, what = "cannot", c.why
