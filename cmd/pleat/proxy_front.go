@@ -112,11 +112,14 @@ func (f *front) admit(r *http.Request) (*http.Request, string) {
 	return r, given
 }
 
+// draining is what /readyz answers while the proxy drains.
+const draining = "draining"
+
 // ready reports whether new requests should come here: not while draining, and not while
 // the store cannot be read, or is a file that another process keeps locked or has deleted.
 func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	if f.proxy.Draining() {
-		http.Error(w, "draining", http.StatusServiceUnavailable)
+		http.Error(w, draining, http.StatusServiceUnavailable)
 		return
 	}
 	ctx, stop := context.WithTimeout(r.Context(), 2*time.Second)
