@@ -8,6 +8,7 @@ func (p part) take(n int) int { return n * p.of / p.in }
 // and the head.
 var (
 	codePage   = part{1, 2}   // of what is free: a page by code; the newest turns have the rest
+	longPage   = part{2, 3}   // the same, where what the assistant reported would fill that
 	digestPage = part{9, 10}  // of what is free: a page with a model's digest
 	digestHalf = part{1, 2}   // of the view without system prompt and tools: what a digest may have at least …
 	digestMost = part{14, 15} // … but no more than this of what is free
@@ -49,6 +50,7 @@ type demand struct {
 	Kept     int  // of the newest round, which stays
 	Typed    int  // of what people typed in the head
 	Said     int  // of what they typed after it, as pages show it
+	Reported int  // of what the assistant said to them
 	Told     int  // of a model's digest that is there; 0: none
 	Model    bool // a model can be asked for one
 	Page     int  // of the page, if the lever's settings say so; 0: they do not
@@ -68,7 +70,7 @@ func allot(d demand) Allotment {
 	if d.Goal == 0 {
 		a.goal = d.Limits.Target
 	}
-	a.Page = PageRoom{Total: a.total(), Files: a.files(), Words: a.words()}
+	a.Page = PageRoom{Total: a.total(), Files: a.files(), Words: a.words(), Said: a.d.Reported}
 	return a
 }
 
@@ -79,8 +81,11 @@ func (a *Allotment) total() int {
 	}
 	free := a.goal - a.d.Fixed
 	share := codePage.take(free)
-	if a.ByModel() {
+	switch {
+	case a.ByModel():
 		share = digestPage.take(free)
+	case a.d.Reported > share:
+		share = longPage.take(free)
 	}
 	n := max(min(share, MaxPage), leastPage)
 	if a.d.Words > 0 {

@@ -20,6 +20,11 @@ func TestAllot(t *testing.T) {
 	}{
 		{"by code: half of what is free", base, PageRoom{Total: 8_000, Files: 3_600, Words: 8_000}},
 		{
+			"by code, after long reports: two thirds",
+			with(func(d *demand) { d.Reported = 8_001 }),
+			PageRoom{Total: 10_666, Files: 3_600, Words: 8_000, Said: 8_001},
+		},
+		{
 			"by a model: more, and the head's words are part of theirs",
 			with(func(d *demand) { d.Model, d.Typed = true, 1_000 }),
 			PageRoom{Total: MaxPage, Files: 3_600, Words: 5_933},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -36,6 +37,7 @@ type PageRequest struct {
 type PageRoom struct {
 	Total  int  // for the page without restored files
 	Files  int  // for restored files, beyond Total; 0: none are restored
+	Said   int  // that the assistant told the user: where it is long, it gets more of the page
 	Words  int  // for what the user typed, if that is more than two fifths of Total
 	Plain  bool // user words and ledger only, if there is no room for more
 	Untold bool // without a model's digest: there is no room for it
@@ -103,7 +105,8 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	d := p.d
 	n := demand{
 		Limits: d.Limits, Goal: d.Goal, Overhead: d.o.Head.Total(), Fixed: d.Fixed(), Said: p.said(),
-		Kept: d.TokensIn(d.Marks().Newest, d.len()), Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
+		Reported: p.reported(),
+		Kept:     d.TokensIn(d.Marks().Newest, d.len()), Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
 	}
 	if told := p.Told(d.len()); told != nil {
 		n.Told = told.Tokens
@@ -135,6 +138,22 @@ func (p Pages) said() int {
 		}
 	}
 	return d.pages.said
+}
+
+// reported counts what the assistant said to people after the head: its text outside of rounds.
+func (p Pages) reported() (n int) {
+	at := p.d.head()
+	for _, r := range append(slices.Clip(p.d.Source.Rounds()), transcript.Round{Start: p.d.len()}) {
+		for ; at < r.Start; at++ {
+			for _, b := range p.d.facts[at].Blocks {
+				if b.Kind == transcript.KindText && p.d.facts[at].Role == transcript.RoleAssistant {
+					n += int(b.Tokens)
+				}
+			}
+		}
+		at = max(at, r.End)
+	}
+	return n
 }
 
 // Beside returns the room of a page that stands for messages start ≤ i < end: with a model's

@@ -248,18 +248,8 @@ func (w *lineWriter) lines(picked []int) string {
 	return b.String()
 }
 
-// clip shortens a long line around the name in it that is needed most.
+// clip shortens a long line.
 func (w *lineWriter) clip(c *keyLine) string {
 	l := &w.p.srcs[c.src].lines[c.line]
-	line := w.p.text(c.src)[l.start:l.end]
-	if len(line) <= maxShown {
-		return line
-	}
-	at, best := 0, float32(0)
-	for _, a := range text.AppendAnchors(nil, line[:min(len(line), scannedLine)]) {
-		if n := w.p.needs.of(a.Hash); n > best {
-			at, best = a.Start, n
-		}
-	}
-	return text.ClipAround(line, at, maxShown)
+	return text.ClipAround(w.p.text(c.src)[l.start:l.end], 0, maxShown)
 }
