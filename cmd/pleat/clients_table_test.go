@@ -96,11 +96,11 @@ const clientPage = `# Clients
 
 For whoever asks which clients work. Real, unmodified clients through the proxy, against a scripted model server on this machine;
 TABLE=docs/clients.md .ci/clients writes this page. A cell has what the server saw: requests, those of them in which something is folded,
-how often the client asked for a summary, and how many requests had no answer, if any. Unless it says **fails**, the client ended without
+how often the client asked for a summary, and requests without an answer, if any. Unless it says **fails**, the client ended without
 an error, no request was illegal, every request of a conversation had the recall tools, what was recalled was exact, no result was folded
 before the model had seen it, and the client did not compact by itself, but where that is the scenario. Empty: not driven, or the client
 cannot do it. The server takes the thinking of Anthropic's newest models only behind what it was made behind, and else refuses the request.
-Where a scenario says nothing else, there are 10 calls of 24 KB in a window of 60,000 tokens.
+Unless a scenario says otherwise: 10 calls of 24 KB, window 60,000.
 
 A resumed Gemini CLI sends every function response twice, which is illegal, with and without the proxy: its cells say so. Qwen Code's
 shell sometimes loses a command's output on a busy machine, with and without the proxy; the model then asks again. Cline cuts outputs, so
