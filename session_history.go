@@ -25,11 +25,12 @@ import (
 // the session's turns up to the newest; what it has beyond is new. Its oldest messages may be
 // missing, or those behind the first question, or behind its answer in words, as long as it has
 // the two newest of the session, with their ids. Where those repeat others word for word, and
-// have no ids to tell them apart, as many as possible are taken for known: such a program should
-// hand over all of its history. A history that has nothing of the session, such as the newest
+// have no ids to tell them apart, a history that can be a whole one is taken for it: what it lacks
+// was taken back. A history that has nothing of the session, such as the newest
 // question alone, is another conversation; an empty one is an error.
 //
-// Turns are compared by content. Thinking does not count, since many programs drop it; nor does
+// Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
+// Thinking does not count, since many programs drop it; nor does
 // the content of images. Ids of calls may change, with those of their results, but not that of a
 // call whose result is still to come. System messages at the beginning do not count at all: views
 // begin with those of the newest history, however many it has.
@@ -113,10 +114,8 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if m, ok := s.goesOn(h, own, false); ok {
 		return m, nil
 	}
-	// Words that a history has of the session's end may be others: if it has much more of its
-	// beginning, or goes on with calls that the session has.
-	if m, ok := s.gap(h, own); ok &&
-		(m.named || s.begins(h, own) <= 2*(m.history-h.heads) && !s.asked(m.rest)) {
+	// A history that has as much of the session's beginning may be a whole one that was taken back.
+	if m, ok := s.gap(h, own); ok && (m.named || s.begins(h, own) < m.history-h.heads) {
 		return m, nil
 	}
 	if m, ok := s.goesOn(h, own, true); ok {
@@ -165,21 +164,6 @@ func (s *Session) begins(h *handed, own []turn) int {
 		return theirs[k-1].end - h.heads
 	}
 	return 0
-}
-
-// asked reports whether the session has a call of these messages, by its id.
-func (s *Session) asked(msgs []Message) bool {
-	ids := make(map[string]bool)
-	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(ToolCall); ok && c.ID != "" {
-				ids[c.ID] = true
-			}
-		}
-	}
-	return len(ids) > 0 && slices.ContainsFunc(s.st.Rounds(), func(r transcript.Round) bool {
-		return slices.ContainsFunc(r.Calls, func(c transcript.CallState) bool { return ids[c.ID] })
-	})
 }
 
 // has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were
@@ -270,13 +254,28 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 			m = h.behind(theirs[v], more, s.st.Len())
 		}
 		for i := own[u].start; i < own[u].end; i++ {
-			m.named = m.named || s.st.Facts().Has(i, transcript.KindToolCall) || s.st.Facts().Has(i, transcript.KindToolResult)
+			m.named = m.named || s.named(i)
 		}
 		if len(theirs) == 1 && h.saidIn(theirs[0]).Len()-len(more) < 2 {
 			return m, false // a question alone may be that of another conversation
 		}
 	}
 	return m, true
+}
+
+// named reports whether message i has a call, or the result of one, whose id no other has.
+func (s *Session) named(i int) bool {
+	return slices.ContainsFunc(s.st.SaidAt(i, i+1).IDs(), func(id string) bool {
+		calls := 0
+		for _, r := range s.st.Rounds() {
+			for _, c := range r.Calls {
+				if c.ID == id {
+					calls++
+				}
+			}
+		}
+		return calls == 1
+	})
 }
 
 // apart is where the session and the history go different ways.

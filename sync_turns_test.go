@@ -13,11 +13,12 @@ import (
 
 func say(text string) pleat.Message { return pleat.Assistant(pleat.Say(text)) }
 
-// TestSyncAskedTheSame slides over a history that begins as the session does.
+// TestSyncAskedTheSame slides over a history that says the same again and again.
 func TestSyncAskedTheSame(t *testing.T) {
 	ask := pleat.User("Is it done?")
 	all := []pleat.Message{
-		ask, say("No."), ask, say("No."), ask, say("Half."), ask, say("No."), ask, say("Nearly."), ask, say("Yes."),
+		pleat.User("Build it. Is it done?"), say("No."), ask, say("No."), ask, say("Half."), ask, say("No."), ask, say("Nearly."),
+		ask, say("Yes."),
 	}
 	for _, window := range []int{4, 5, 6, 7} {
 		s := open(t, store.NewMemory(), nil)
@@ -28,6 +29,25 @@ func TestSyncAskedTheSame(t *testing.T) {
 		}
 		if got := allText(view(t, s)); got != allText(all) {
 			t.Errorf("%d messages: %s", window, got)
+		}
+	}
+}
+
+// TestSyncRepeatedWords edits and takes back turns of whole histories whose turns say the same: what
+// was taken back is not sent.
+func TestSyncRepeatedWords(t *testing.T) {
+	ask, ok, on := pleat.User("Build it."), say("OK."), pleat.User("Go on.")
+	words := []pleat.Message{ask, ok, on, ok, on, ok, on}
+	polls := []pleat.Message{ask, poll("1"), polled("1"), poll("1"), polled("1"), poll("1"), polled("1")}
+	for _, all := range [][]pleat.Message{words, polls} {
+		for n := 3; n < len(all); n += 2 {
+			for _, more := range [][]pleat.Message{nil, {say("Now the rest.")}, {say("No."), pleat.User("Stop.")}} {
+				then := append(all[:n:n], more...)
+				next := mustSync(t, mustSync(t, open(t, store.NewMemory(), nil), all), then)
+				if got := allText(view(t, next)); got != allText(then) {
+					t.Errorf("%d messages kept and %d more: %s", n, len(more), got)
+				}
+			}
 		}
 	}
 }

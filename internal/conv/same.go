@@ -67,6 +67,16 @@ func Joined(list []Said) Said {
 // Len is the number of blocks.
 func (s Said) Len() int { return len(s.blocks) }
 
+// IDs are those of its calls and of the calls that its results answer.
+func (s Said) IDs() (ids []string) {
+	for _, b := range s.blocks {
+		if b.id != "" {
+			ids = append(ids, b.id)
+		}
+	}
+	return ids
+}
+
 // Equal reports whether both say the same, whatever their ids.
 func (s Said) Equal(o Said) bool {
 	return s.role == o.role && slices.EqualFunc(s.blocks, o.blocks, spoken.says)
