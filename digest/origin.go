@@ -48,7 +48,7 @@ const (
 	FoundTruncated FindingKind = "truncated" // the answer broke off
 	FoundTooLong   FindingKind = "too long"  // longer than its room, or than what it replaces
 	FoundToolCall  FindingKind = "tool call" // it calls a tool
-	FoundRefused   FindingKind = "refused"   // the model refuses to write it
+	FoundRefused   FindingKind = "refused"   // the model refuses to write it, or says little without the tags
 	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck
 	FoundNotSaid   FindingKind = "not said"  // words quoted as the user's that the user did not say: struck
 	FoundQuote     FindingKind = "quote"     // a quotation that nobody said: its quotes are removed
