@@ -35,7 +35,7 @@ func twoThirds(t *testing.T, st store.Store, window int) *pleat.Session {
 }
 
 // Tiles, what fills the window, epochs and the chart with its levels are in the provider's tokens,
-// also where they are not pleat's, and the page says so.
+// also where they are not pleat's, and the page says so. The list agrees with the page.
 func TestOneScale(t *testing.T) {
 	st, window := store.NewMemory(), 20_000
 	s := twoThirds(t, st, window)
@@ -57,6 +57,14 @@ func TestOneScale(t *testing.T) {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
+	}
+	settle(t, h)
+	list := get(h, "/").Body.String()
+	if want := `data-l="tokens">` + text.Short(snap.Whole) + "</td>"; !strings.Contains(list, want) {
+		t.Errorf("the list has no %q", want)
+	}
+	if want := `data-l="tokens">~` + text.Short(snap.Whole) + "</td>"; strings.Count(list, want) != 2 {
+		t.Errorf("agents and projects do not both have %q", want)
 	}
 	if sum := total(page, "h-parts", `<td class="num">([0-9,]+)</td></tr>`); sum != snap.Tokens {
 		t.Errorf("what fills the window adds up to %d, %d are in it", sum, snap.Tokens)

@@ -145,7 +145,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		return err
 	}
 	h.mu.Lock()
-	h.sizes[f.Item.ID] = size{f.Item.Modified, own.Whole} // as others are counted
+	h.sizes[f.Item.ID] = size{f.Item.Modified, rep.Whole}
 	h.mu.Unlock()
 	slices.Reverse(p.Epochs)
 	p.Opened = len(p.Epochs)
