@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -26,29 +27,34 @@ import (
 
 func wrapCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "wrap CLIENT [-- ARGUMENTS]",
+		Use:   "wrap CLIENT [ARGUMENTS]",
 		Short: "run one agent through a temporary proxy",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
-when the client does. CLIENT is claude, codex, opencode, pi, gemini, qwen, goose, aider, crush,
-copilot, or any other program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or
-GOOGLE_GEMINI_BASE_URL. The client uses its own keys and logins as before. If these variables
-are set already, the proxy forwards to where they point, unless --upstream-anthropic,
---upstream-openai or --upstream-gemini says otherwise. At the end it says what was sent,
-and what was folded. The exit code is the client's. "pleat setup" lists all
-agents, also those that can only be set up or not be used at all, and why.`,
+when the client does. What follows CLIENT is the client's: flags for pleat come before it.
+CLIENT is claude, codex, opencode, pi, gemini, qwen, goose, aider, crush, copilot, or any other
+program that reads ANTHROPIC_BASE_URL, OPENAI_BASE_URL or GOOGLE_GEMINI_BASE_URL. The client
+uses its own keys and logins as before. If these variables are set already, the proxy forwards
+to where they point, unless --upstream-anthropic, --upstream-openai or --upstream-gemini says
+otherwise. At the end it says what was sent, and what was folded. The exit code is the
+client's. "pleat setup" lists all agents, also those that can only be set up or not be used at
+all, and why.`,
 		Example: `pleat wrap claude
-pleat wrap codex -- exec 'Fix the build.'
-pleat wrap --window 100k opencode -- run 'Fix the build.'
-pleat wrap -- python agent.py`,
+pleat wrap claude -p 'Fix the build.'
+pleat wrap --window 100k codex exec 'Fix the build.'
+pleat wrap python agent.py`,
 	}
 	fs := c.Flags()
 	f := &proxyFlags{store: stores.Declare(fs)}
 	f.declare(fs)
+	fs.SetInterspersed(false)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		given := make(map[string]bool)
 		fs.Visit(func(f *pflag.Flag) { given[f.Name] = true })
 		if len(args) == 0 {
 			return term.UsageError("wrap needs a program to run")
+		}
+		if len(args) > 1 && args[1] == "--" && fs.ArgsLenAtDash() < 0 { // pleat wrap CLIENT -- ARGUMENTS says the same
+			args = slices.Delete(args, 1, 2)
 		}
 		c, err := wrappable(args[0], p.Getenv)
 		if err != nil {
