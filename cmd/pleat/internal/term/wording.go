@@ -155,11 +155,12 @@ func WithoutPassword(s string) string {
 	return passwordInWord.ReplaceAllString(passwordInURL.ReplaceAllString(s, "$1:xxxxx@"), "$1${2}xxxxx")
 }
 
-// filled is how wide the texts of help are in the source: where the next word would not have
-// fitted, a line goes on in the next.
+// filled is how wide the lists of help are in the source: where the next word would not have
+// fitted, an item goes on in the next line.
 const filled = 94
 
-// Refill breaks the lines of help anew, if they are wider than the screen. What stands in a
+// Refill breaks the lines of help anew, if they are wider than the screen. Lines that are not
+// indented are one paragraph up to an empty one, wherever its source breaks them. What stands in a
 // second column stays there, or goes below the first if that leaves too little room. What is left of
 // an example is indented: it is no line of its own.
 func Refill(text string, width int) string {
@@ -184,7 +185,8 @@ func Refill(text string, width int) string {
 		for end := Columns(line); i+1 < len(lines); i++ {
 			next := strings.TrimLeft(lines[i+1], " ")
 			word, _, _ := strings.Cut(next, " ")
-			if word == "" || len(lines[i+1])-len(next) != at || end+1+Columns(word) <= filled {
+			if line == "" || word == "" || hang > 0 || len(lines[i+1])-len(next) != at ||
+				at > 0 && end+1+Columns(word) <= filled {
 				break
 			}
 			line, end = line+" "+next, Columns(lines[i+1])

@@ -115,9 +115,9 @@ func TestWrapLines(t *testing.T) {
 // Help that is too wide is filled anew, flags stay in their column, and what is left of an example
 // does not look like another.
 func TestRefill(t *testing.T) {
-	in := "Usage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one two three four\n\n" +
+	in := "A text that the source\nbreaks\nat will.\n  a list\n  of two\n\nUsage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one two three four\n\n" +
 		"Flags:\n  -x   does one thing or another"
-	want := "Usage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one\n      two three four\n\n" +
+	want := "A text that the source\nbreaks at will.\n  a list\n  of two\n\nUsage:\n  pleat x\n\nExamples:\n  pleat x one two three\n  pleat x --long one\n      two three four\n\n" +
 		"Flags:\n  -x   does one thing or\n       another"
 	if got := Refill(in, 25); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
