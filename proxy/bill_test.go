@@ -173,6 +173,20 @@ func TestBillObserved(t *testing.T) {
 	})
 }
 
+// The bill tells requests whose price is not known from those that cost nothing.
+func TestBillUnpriced(t *testing.T) {
+	h, url := billing(t, upstream.New(upstream.Options{Calls: 3, Bytes: 100}), Options{Store: store.NewMemory()})
+	a := newAgent(chat, url, "Do all the steps.")
+	for _, a.model = range []string{"my-own-model", "gpt-5", "my-own-model"} {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := billed(t, h).All; got.Requests != 3 || got.Unpriced != 2 || got.USD == 0 {
+		t.Errorf("billed %+v", got)
+	}
+}
+
 // The bill counts what went out smaller without an epoch: a result that was stored at once, and
 // forks of a session with folds.
 func TestBillFolded(t *testing.T) {

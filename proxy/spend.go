@@ -22,7 +22,7 @@ type BillRow = bill.Row
 
 // Tally counts Requests of clients and those Sent, those Folded, results Stored at once, Epochs,
 // Hidden rounds, BytesIn and BytesOut, the tokens Prompt, CacheRead, CacheWrite and Output, and
-// money: USD, and about what it would have been Without folds.
+// money: USD, and about what it would have been Without folds; Unpriced requests are in neither.
 type Tally = bill.Tally
 
 // Bill reads from the store what requests used and cost.
@@ -141,12 +141,14 @@ func (x *exchange) bill() {
 	}
 	r.Without = x.without()
 	u := r.Usage
+	m, _ := x.rw.o.Models.Lookup(r.Model)
+	_, priced := m.Cost(u)
 	row.Tally = Tally{
 		Requests: 1, Sent: r.Sent, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried), Passed: one(r.Passed),
 		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
-		USD: r.USD, Without: r.Without,
+		USD: r.USD, Without: r.Without, Unpriced: one(!priced && u.Prompt()+u.Output > 0),
 	}
 	if x.turn != nil {
 		row.Folded, row.Stored = one(x.turn.folded), x.turn.stored

@@ -206,13 +206,19 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 	if t.USD > 0 || t.Without > 0 {
 		out = append(out, paid(t))
 	}
+	if t.Unpriced > 0 {
+		out = append(out, unpriced(t))
+	}
 	return out
 }
 
 func paid(t proxy.Tally) string {
 	with, without := term.Cents(t.USD), term.Cents(t.Without)
+	if t.Unpriced > 0 {
+		with = fmt.Sprintf("%s of them cost %s", term.Thousands(t.Requests-t.Unpriced), with)
+	}
 	switch {
-	case with == without:
+	case term.Cents(t.USD) == without:
 		return with
 	case t.Epochs+t.Folded == 0 && t.USD > t.Without:
 		return with + " with the recall tools instead of " + without

@@ -279,7 +279,11 @@ func TestTallyWords(t *testing.T) {
 		"1 request · nothing folded · sent 2.4 kB · $0.19 with the recall tools instead of $0.17": {
 			Requests: 1, BytesIn: 2000, BytesOut: 2400, USD: 0.19, Without: 0.17,
 		},
-		"1 request · nothing folded · sent 2.4 kB · $0.19": {Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19},
+		"79 requests · nothing folded · sent 2.4 kB · 63 of them cost $2.02 instead of $2.50 · 16 have no known price": {
+			Requests: 79, BytesOut: 2400, USD: 2.02, Without: 2.5, Unpriced: 16,
+		},
+		"1 request · nothing folded · sent 2.4 kB · 1 has no known price": {Requests: 1, BytesOut: 2400, Unpriced: 1},
+		"1 request · nothing folded · sent 2.4 kB · $0.19":                {Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19},
 	} {
 		if got := strings.Join(billed(tally, ""), " · "); got != want {
 			t.Errorf("the status says %q, want %q", got, want)

@@ -237,8 +237,7 @@ func (j *usageJSON) Print(p *term.Page) {
 	}
 	if b := j.Proxy; b != nil && j.by == "" {
 		p.Head("Through the proxy", "")
-		p.Line("  %s cost %s; without pleat about %s", term.Plural(b.Requests, "request"), term.Cents(b.USD),
-			term.Cents(b.Without))
+		p.Hang("  ", spentThrough(*b))
 	}
 	if j.Saved != nil && j.by == "" {
 		j.Saved.Print(p)
@@ -246,6 +245,26 @@ func (j *usageJSON) Print(p *term.Page) {
 		p.Line("")
 		p.Hang("", "\"pleat usage --saved 100k\" says what the proxy would have saved")
 	}
+}
+
+// spentThrough says what a proxy's requests cost, and of how many that is known.
+func spentThrough(t proxy.Tally) string {
+	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
+	cost := fmt.Sprintf(" cost %s; without pleat about %s", term.Cents(t.USD), term.Cents(t.Without))
+	switch {
+	case t.Unpriced == 0:
+		return requests + cost
+	case priced == 0:
+		return requests + " without a known price"
+	}
+	return fmt.Sprintf("%s of %s%s; %s", term.Thousands(priced), requests, cost, unpriced(t))
+}
+
+func unpriced(t proxy.Tally) string {
+	if t.Unpriced == 1 {
+		return "1 has no known price"
+	}
+	return term.Thousands(t.Unpriced) + " have no known price"
 }
 
 func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bool) {

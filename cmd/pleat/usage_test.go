@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/proxy"
 )
 
 func TestCents(t *testing.T) {
@@ -21,6 +22,21 @@ func TestCents(t *testing.T) {
 	} {
 		if got := term.Cents(usd); got != want {
 			t.Errorf("%v is %s, want %s", usd, got, want)
+		}
+	}
+}
+
+// Requests whose price is not known are not taken for requests that cost nothing.
+func TestSpentThroughSaysOfHowMany(t *testing.T) {
+	for want, tally := range map[string]proxy.Tally{
+		"2 requests cost $2.02; without pleat about $2.50": {Requests: 2, USD: 2.02, Without: 2.5},
+		"63 of 79 requests cost $2.02; without pleat about $2.50; 16 have no known price": {
+			Requests: 79, USD: 2.02, Without: 2.5, Unpriced: 16,
+		},
+		"1 request without a known price": {Requests: 1, Unpriced: 1},
+	} {
+		if got := spentThrough(tally); got != want {
+			t.Errorf("usage says %q, want %q", got, want)
 		}
 	}
 }

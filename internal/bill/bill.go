@@ -47,6 +47,8 @@ type Tally struct {
 	// own requests would have cost.
 	USD     float64 `json:"usd"`
 	Without float64 `json:"usd_without"`
+	// Unpriced requests are of models that the list does not have: they are in neither.
+	Unpriced int `json:"unpriced_requests"`
 }
 
 func (t *Tally) add(o Tally) {
@@ -66,6 +68,7 @@ func (t *Tally) add(o Tally) {
 	t.Output += o.Output
 	t.USD += o.USD
 	t.Without += o.Without
+	t.Unpriced += o.Unpriced
 }
 
 // Unchanged reports whether requests went out as they came: what was folded was only planned.

@@ -583,17 +583,22 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 	}
 }
 
-// What was spent on requests that are in no session stands beside the agents, so that the sums agree.
+// What was spent on requests that are in no session stands beside the agents, so that the sums agree,
+// and those whose price is not known are told.
 func TestSpentInNoSession(t *testing.T) {
 	st := store.NewMemory()
 	fill(t, st, "made up", 1, 8000, "")
 	book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	book.Charge(bill.Row{Tenant: "key-a", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.28}})
+	book.Charge(bill.Row{Tenant: "key-a", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.28, Unpriced: 1}})
 	must(t, book.Wait(t.Context()))
 	h := newDash(t, st, "")
 	settle(t, h)
 	row := regexp.MustCompile(`requests in no session.*\$0\.28</td></tr>`)
-	if got := get(h, "/").Body.String(); !row.MatchString(got) {
+	got := get(h, "/").Body.String()
+	if !row.MatchString(got) {
 		t.Errorf("no such row:\n%s", got)
+	}
+	if want := "$0.28 <small>for 2 of them; 1 has no known price"; !strings.Contains(got, want) {
+		t.Errorf("no %q:\n%s", want, got)
 	}
 }

@@ -121,6 +121,9 @@ func number(s string) int {
 	return n
 }
 
+// Priced is how many of the proxy's requests have a known price.
+func (o *overview) Priced() int { return o.Bill.Requests - o.Bill.Unpriced }
+
 // Row is the bill's row of a session.
 func (o *overview) Row(i library.Info) bill.Row {
 	return o.Rows[i.Key.Tenant+"\x00"+i.Key.Session]
