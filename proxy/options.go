@@ -164,6 +164,9 @@ func newTransport(silence time.Duration) http.RoundTripper {
 // model returns a model's row of the table, and the window it gets here; 0: its own.
 func (o *Options) model(name string) (m model.Model, window int) {
 	m, known := o.Models.Lookup(name)
+	if !known && name != "" { // what is learnt of one that the table lacks is not of all of them
+		m.ID = name
+	}
 	if o.Window > 0 && (!known || o.Window < m.Window) {
 		window = o.Window
 	}
