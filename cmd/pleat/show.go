@@ -83,11 +83,13 @@ pleat browse run-20260102`,
 			s, st, failed := stores.OpenSession(ctx, p, store, name)
 			if failed == nil {
 				defer st.Close()
-				sees := "sees"
-				if library.Observed(ctx, st, s.Key()) {
-					sees = "saw all, because the proxy only observed; it would have seen"
+				about := "the model sees %s of %s tokens"
+				if _, copied := library.Copied(s.Key()); copied {
+					about = "%s of %s tokens are left"
+				} else if library.Observed(ctx, st, s.Key()) {
+					about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
 				}
-				return browse.Show(ctx, p, s.Key().Session, sees, s, true)
+				return browse.Show(ctx, p, s.Key().Session, about, s, true)
 			}
 			if folded || errors.Is(failed, library.ErrSeveral) {
 				return failed
@@ -109,8 +111,8 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		sees := "would see, within a budget of " + term.Short(r.Tokens().Budget) + ","
-		return browse.Show(ctx, p, term.FileName(path), sees, r.Session, false)
+		about := "the model would see, within a budget of " + term.Short(r.Tokens().Budget) + ", %s of %s tokens"
+		return browse.Show(ctx, p, term.FileName(path), about, r.Session, false)
 	})
 	return c
 }

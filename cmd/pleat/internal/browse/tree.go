@@ -19,12 +19,13 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// Show shows a session on the terminal, or prints its tree. Sees is the verb for what its folds leave
-// to the model. The handles of one that is not stored are not shown: nothing knows them later.
-func Show(ctx context.Context, p *term.Console, name, sees string, s *pleat.Session, stored bool) error {
+// Show shows a session on the terminal, or prints its tree. About says what its folds leave:
+// a format for the tokens that are left and for all of them. The handles of one that is not stored
+// are not shown: nothing knows them later.
+func Show(ctx context.Context, p *term.Console, name, about string, s *pleat.Session, stored bool) error {
 	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name, stored: stored}
 	report := library.Report(s)
-	b.about = fmt.Sprintf(": the model %s %s of %s tokens", sees, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
+	b.about = fmt.Sprintf(": "+about, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
 		return err
 	}

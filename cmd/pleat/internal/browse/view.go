@@ -21,11 +21,12 @@ type browseView struct {
 	width, height int
 	at, top       int // the chosen line, and the first that is shown
 	page          viewport.Model
-	reading       *branch // nil: the tree is shown
-	seen          bool    // what stands for it
-	typing        bool    // what to find
-	sought        string  // what to find
-	found         string  // what there is to say of it until the next key
+	reading       *branch     // nil: the tree is shown
+	seen          bool        // what stands for it
+	typing        bool        // what to find
+	sought        string      // what to find
+	found         string      // what there is to say of it until the next key
+	back          *browseView // while the keys are shown: what was before
 }
 
 // keys is what ? shows.
@@ -47,28 +48,25 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var cmd tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		v.width, v.height = msg.Width, msg.Height
-		v.page.SetWidth(v.width)
-		v.page.SetHeight(max(v.height-2, 1))
-		v.read()
+		v.resize(msg.Width, msg.Height)
 	case tea.KeyPressMsg:
 		v.found = ""
 		switch name := msg.String(); {
 		case v.typing:
 			v.ask(msg)
-		case v.reading == nil && name == "?":
-			text := keys
-			for _, lever := range slices.Sorted(maps.Keys(library.Levers)) {
-				text += fmt.Sprintf("  %-16s%s\n", lever, library.Levers[lever])
-			}
-			v.reading, v.seen, v.sought = &branch{what: "Keys", text: text}, false, ""
-			v.read()
+		case name == "?" && v.back == nil:
+			v.help()
 		case name == "ctrl+c", v.reading == nil && (name == "q" || name == "esc"):
 			return v, tea.Quit
 		case v.reading == nil:
 			v.move(name)
 		case name == "q", name == "esc", name == "left":
-			v.reading = nil
+			if v.reading = nil; v.back != nil {
+				width, height := v.width, v.height
+				if *v = *v.back; width != v.width || height != v.height {
+					v.resize(width, height)
+				}
+			}
 		case name == "u" && v.reading.fold != nil:
 			v.seen = !v.seen
 			v.read()
@@ -83,6 +81,22 @@ func (v *browseView) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	}
 	return v, cmd
+}
+
+func (v *browseView) resize(width, height int) {
+	v.width, v.height = width, height
+	v.page.SetWidth(width)
+	v.page.SetHeight(max(height-2, 1))
+	v.read()
+}
+
+func (v *browseView) help() {
+	before, text := *v, keys
+	for _, lever := range slices.Sorted(maps.Keys(library.Levers)) {
+		text += fmt.Sprintf("  %-16s%s\n", lever, library.Levers[lever])
+	}
+	v.reading, v.seen, v.sought, v.back = &branch{what: "Keys", text: text}, false, "", &before
+	v.read()
 }
 
 func (v *browseView) rows() (rows []*branch) {
@@ -227,7 +241,7 @@ func (v *browseView) View() tea.View {
 	room := max(v.height-2, 1)
 	head, foot, body := v.title(v.width), "q quit  ↑↓ move  →← open, close  enter show  / find  ? keys", ""
 	if v.reading != nil {
-		head, foot, body = v.reading.what, "q back  ↑↓ scroll  / find", v.page.View()
+		head, foot, body = v.reading.what, "q back  ↑↓ scroll  / find  ? keys", v.page.View()
 		if f := v.reading.fold; f != nil {
 			side := "what stands for it"
 			if v.seen {
