@@ -256,6 +256,9 @@ func (d doors) rehearsal() {
 	if want := "the model sees " + term.Short(shown) + " of " + term.Short(whole) + " tokens"; !strings.Contains(d.run("browse", "demo"), want) {
 		d.Errorf("browse does not say that %s", want)
 	}
+	if want := "(" + term.Short(whole) + " with system prompt and tools)"; !strings.Contains(d.run("show", "demo"), want) {
+		d.Errorf("show does not say %s", want)
+	}
 	page := d.page("/dash/session?s=demo")
 	for _, want := range []string{
 		"In the window now</dt><dd>" + term.Short(shown) + " <small>of " + term.Short(window) + " tokens",

@@ -47,7 +47,7 @@ func TestOneScale(t *testing.T) {
 	page := get(h, "/dash/session?s=scaled").Body.String()
 	for _, want := range []string{
 		"In the window now</dt><dd>" + text.Short(snap.Tokens) + " <small>of " + text.Short(window) + " tokens",
-		"Whole session</dt><dd>" + text.Short(snap.Whole),
+		"Whole session</dt><dd>" + text.Short(snap.Whole) + " <small>81 messages with system prompt and tools</small>",
 		"Folded away</dt><dd>" + text.Short(snap.Whole-snap.Tokens) + " <small>" +
 			percent(snap.Whole-snap.Tokens, snap.Whole),
 		"messages: " + text.Short(snap.Tokens) + " at the end", // of the chart

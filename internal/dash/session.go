@@ -97,6 +97,7 @@ type sessionPage struct {
 	Now      int            // the provider's tokens in the window, system prompt and tools included
 	Counts   float64        // how many tokens the provider counts where pleat counts one; 0: about one
 	Whole    int            // tokens of the whole session, likewise
+	Head     int            // of the system prompt and the tools, by pleat's count
 	Agent    library.Window // of the agent's own requests, if it left a file and pleat did not fold
 	Copies   []compacted    // newest first
 	Messages int
@@ -125,9 +126,10 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		asCompacted(&own)
 	}
 	parts := rep.Snapshot.Parts
-	parts.System, parts.Tools = max(headOf(s, own), parts.System+parts.Tools), 0
+	head := headOf(s, own)
+	parts.System, parts.Tools = max(head, parts.System+parts.Tools), 0
 	p := &sessionPage{
-		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Messages: rep.Messages,
+		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Head: head, Messages: rep.Messages,
 		Epochs: rep.Epochs, InForce: len(rep.Folds), Counts: float64(rep.Whole) / float64(max(own.Whole, 1)),
 	}
 	if math.Abs(p.Counts-1) < 0.05 {

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
@@ -598,5 +599,23 @@ func TestForgedHandoff(t *testing.T) {
 				t.Errorf("%q stands in no fence of:\n%s", l, text)
 			}
 		}
+	}
+}
+
+// A stored session is estimated with its system prompt and tools, as whoever opens it counts it.
+func TestEstimateHasHead(t *testing.T) {
+	st := store.NewMemory()
+	s, err := pleat.OpenSession(t.Context(), st, pleat.Key{Session: "s"}, &pleat.Options{
+		System: strings.Repeat("Be brief and exact. ", 500),
+	})
+	if err == nil {
+		err = s.Append(t.Context(), pleat.User("Hello."))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := library.New(library.Options{Store: st}).List(t.Context(), library.Filter{})
+	if err != nil || len(page.Sessions) != 1 || page.Sessions[0].Tokens < s.Report().Whole {
+		t.Errorf("%v: listed %+v, which has %d tokens", err, page.Sessions, s.Report().Whole)
 	}
 }

@@ -207,6 +207,9 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			}
 		}
 	}
+	if !s.Counted { // as its page counts it
+		s.Tokens += s.Head.System + s.Head.Tools
+	}
 	if failed == nil {
 		l.keep(before, *s)
 	}

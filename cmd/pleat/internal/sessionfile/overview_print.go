@@ -183,6 +183,8 @@ func (o *overviewJSON) printHead(p *term.Page) {
 		}
 		if whole := float64(v.Whole); math.Abs(whole/float64(max(o.besides(), 1))-1) > 0.05 {
 			all += " (" + term.Short(v.Whole) + " with what stands beside the messages)"
+		} else if v.Whole > o.Tokens.All && term.Short(v.Whole) != term.Short(o.Tokens.All) {
+			all += " (" + term.Short(v.Whole) + " with system prompt and tools)"
 		}
 	}
 	p.Hang("", all+cost)
