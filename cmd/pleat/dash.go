@@ -69,6 +69,10 @@ func serveDash(ctx context.Context, p *term.Console, st library.Store, tenant, l
 	defer end()
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
+		if ours, _, failed := askProxy(ctx, "http://"+listen); failed == nil && ours {
+			return fmt.Errorf("a pleat proxy listens on %s, and with --dash it has the dashboard at http://%s/ "+
+				"(choose another address with --listen)", listen, listen)
+		}
 		return fmt.Errorf("listen: %w (choose another address with --listen)", err)
 	}
 	address := fmt.Sprintf("http://%s/", l.Addr())

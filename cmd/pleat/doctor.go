@@ -189,7 +189,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", fmt.Sprintf("none runs; \"%s%s\" starts one, and %s is free", start, at(d.listen), d.listen), "")
+		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.listen, start, at(d.listen)), "")
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port, such as: "+start+" --listen "+beside(d.listen))
 	}
@@ -237,7 +237,12 @@ func askProxy(ctx context.Context, base string) (ours bool, status string, err e
 	head, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	// A proxy with a token refuses, in its own words.
 	answers := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
-	return answers && bytes.Contains(head, []byte("pleat")), resp.Status, err
+	return answers && !isPage(resp) && bytes.Contains(head, []byte("pleat")), resp.Status, err
+}
+
+// isPage reports whether a reply is for a browser, such as the dashboard's, which a proxy's is not.
+func isPage(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
 }
 
 // unready is why the proxy at an address takes no requests; "": it does.

@@ -72,12 +72,19 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)
 	}
 	defer resp.Body.Close()
+	if isPage(resp) || resp.StatusCode == http.StatusNotFound {
+		return nil, f.noProxy()
+	}
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
 		return nil, fmt.Errorf("ask the proxy at %s: %s: %s", f.listen, resp.Status,
 			term.Clip(term.OneLine(string(body)), 200))
 	}
 	return body, nil
+}
+
+func (f *proxyFlags) noProxy() error {
+	return fmt.Errorf("what answers at %s is no pleat proxy: --listen names another address", f.listen)
 }
 
 func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
@@ -100,7 +107,7 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) er
 	}
 	var s proxyStatus
 	if err := json.Unmarshal(body, &s); err != nil || s.Format != statusFormat {
-		return fmt.Errorf("what answers at %s is no pleat proxy: --listen names another address", f.listen)
+		return f.noProxy()
 	}
 	f.entitle(ctx, p, s.Sessions)
 	return p.Output(f.asJSON, s)
