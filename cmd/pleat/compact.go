@@ -73,7 +73,7 @@ type compactFlags struct {
 	store                *stores.Flags
 	fold                 sessionfile.FoldFlags
 	digests, out, format string
-	quiet, orCode        bool
+	quiet, orCode, force bool
 	dry, again, all      bool
 }
 
@@ -83,6 +83,7 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&c.digests, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
 	fs.BoolVar(&c.orCode, "or-code", false, "if that model does not write a digest, code may: no error")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
+	fs.BoolVar(&c.force, "force", false, "replace OUT if it exists")
 	fs.StringVar(&c.format, "format", "text",
 		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	fs.BoolVar(&c.quiet, "quiet", false, "no report on standard error")
@@ -111,6 +112,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	defer f.Close()
 	if same(c.out, f.Name) {
 		return term.UsageError("--output " + c.out + " is the session itself, which stays as it is: name another file")
+	}
+	if err := term.MayWrite(c.out, c.force); err != nil {
+		return err
 	}
 	if c.digests != "" && c.digests != "none" {
 		if c.fold.Writer, err = models.Open(ctx, c.digests, p.Getenv); err != nil {

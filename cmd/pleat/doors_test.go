@@ -182,7 +182,7 @@ func (d doors) file(path string, tokens int, usd float64) {
 func (d doors) folded(path string) {
 	sums := regexp.MustCompile(`(?s)<table.*`)
 	before, searched := sums.FindString(d.page("/")), d.run("search", "limit", "--json")
-	d.run("compact", path, "--budget", "7000", "-o", filepath.Join(d.home, "out"))
+	d.run("compact", path, "--budget", "7000", "-o", filepath.Join(d.home, "out"), "--force")
 	if got := sums.FindString(d.page("/")); got != before || before == "" {
 		d.Errorf("the dashboard listed %s, after compact %s", before, got)
 	}
@@ -194,7 +194,7 @@ func (d doors) folded(path string) {
 	if err := os.WriteFile(part, longSession(20), 0o600); err != nil {
 		d.Fatal(err)
 	}
-	d.run("compact", part, "-o", filepath.Join(d.home, "out"))
+	d.run("compact", part, "-o", filepath.Join(d.home, "out"), "--force")
 	more := strings.Fields(d.run("store", "list", "--names"))
 	if len(more) != len(names)+1 {
 		d.Errorf("the store lists %q, and then with a file of nobody %q", names, more)
@@ -233,7 +233,7 @@ func (d doors) folded(path string) {
 
 // again folds a session that was folded before to a larger budget: its page goes by that one.
 func (d doors) again(path, copied string) {
-	d.run("compact", path, "--budget", "9000", "-o", filepath.Join(d.home, "out"))
+	d.run("compact", path, "--budget", "9000", "-o", filepath.Join(d.home, "out"), "--force")
 	page := d.page("/dash/session?s=" + copied)
 	for _, want := range []string{" <small>of 9.0k tokens", "window (9.0k)", "rewritten 2 times", "<td>asked for</td>"} {
 		if !strings.Contains(page, want) {

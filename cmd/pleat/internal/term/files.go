@@ -40,21 +40,24 @@ func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.Contents(), "output", write)
 	}
-	if err := ReplaceFile(name, 0o644, write); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
+	return ReplaceFile(name, 0o644, write)
 }
 
 // WriteNewFile writes a file that only its owner can read. It replaces an existing file only
 // if told to.
 func WriteNewFile(name string, replace bool, write func(io.Writer) error) error {
-	if _, err := os.Stat(name); err == nil && !replace {
-		return fmt.Errorf("%s exists already (use --force to replace it)", name)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := MayWrite(name, replace); err != nil {
 		return err
 	}
 	return ReplaceFile(name, 0o600, write)
+}
+
+// MayWrite refuses a file that exists, unless it is to be replaced. A device or a pipe loses nothing.
+func MayWrite(name string, replace bool) error {
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !replace {
+		return fmt.Errorf("%s exists already (use --force to replace it)", name)
+	}
+	return nil
 }
 
 // ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
@@ -72,6 +75,9 @@ func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 		return errors.Join(buffered(file, name, write), file.Close())
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return &fs.PathError{Op: "write", Path: name, Err: e.Err} // nobody knows the temporary one
+	}
 	if err != nil {
 		return err
 	}
