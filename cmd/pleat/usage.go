@@ -15,7 +15,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -84,7 +83,8 @@ type usageJSON struct {
 	Proxy    *proxy.Tally  `json:"proxy,omitempty"`
 	Saved    *replayedJSON `json:"saved,omitempty"`
 
-	by string // for people: only this table
+	by   string // for people: only this table
+	some bool   // only requests of a period, or of an agent
 }
 
 // spendJSON is what some requests used.
@@ -148,7 +148,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	if err != nil {
 		return nil, err
 	}
-	j := &usageJSON{Format: "pleat/usage/1", by: o.by}
+	j := &usageJSON{Format: "pleat/usage/1", by: o.by, some: o.agent+o.since+o.until != ""}
 	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
 	seen := make(map[library.Request]bool)
 	tell := p.Progress()
@@ -213,95 +213,4 @@ func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*
 		return nil, err
 	}
 	return &b.All, nil
-}
-
-func (j *usageJSON) Print(p *term.Page) {
-	if j.All.Requests == 0 {
-		p.Line("no requests with usage in the session files (\"pleat sessions\" lists the files)")
-		return
-	}
-	p.Line("%s in %s, %s by the price list", term.Plural(j.All.Requests, "request"), term.Plural(j.Sessions, "session"),
-		p.Bold(term.Cents(j.All.USD)))
-	p.Hang("", "output is what the files count; \"pleat show NAME\" says what a session costs with the rest")
-	if j.All.Unpriced > 0 {
-		p.Line("without %s of models that have no price in the list", term.Plural(j.All.Unpriced, "request"))
-	}
-	for _, t := range []struct {
-		name string
-		rows []spendJSON
-		most int
-	}{{"day", j.Days, 14}, {"project", j.Projects, 8}, {"model", j.Models, 8}, {"agent", j.Agents, 8}} {
-		if j.by == "" || j.by == t.name {
-			printSpending(p, t.name, t.rows, t.most, j.by != "")
-		}
-	}
-	if b := j.Proxy; b != nil && j.by == "" {
-		p.Head("Through the proxy", "")
-		p.Hang("  ", spentThrough(*b))
-	}
-	if j.Saved != nil && j.by == "" {
-		j.Saved.Print(p)
-	} else if j.by == "" {
-		p.Line("")
-		p.Hang("", "\"pleat usage --saved 100k\" says what the proxy would have saved")
-	}
-}
-
-// spentThrough says what a proxy's requests cost, and of how many that is known.
-func spentThrough(t proxy.Tally) string {
-	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
-	cost := fmt.Sprintf(" cost %s; without pleat about %s", term.Cents(t.USD), term.Cents(t.Without))
-	switch {
-	case t.Unpriced == 0:
-		return requests + cost
-	case priced == 0:
-		return requests + " without a known price"
-	}
-	return fmt.Sprintf("%s of %s%s; %s", term.Thousands(priced), requests, cost, unpriced(t))
-}
-
-func unpriced(t proxy.Tally) string {
-	if t.Unpriced == 1 {
-		return "1 has no known price"
-	}
-	return term.Thousands(t.Unpriced) + " have no known price"
-}
-
-func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bool) {
-	note := ""
-	if len(rows) > most && !all {
-		note = fmt.Sprintf("%d of %d; all with --by %s", most, len(rows), name)
-		if name == "day" {
-			rows = rows[len(rows)-most:]
-		} else {
-			rows = rows[:most]
-		}
-	}
-	p.Head("By "+name, note)
-	top := 0.0
-	for _, r := range rows {
-		top = max(top, r.USD)
-	}
-	const numbers = 9 + 8 + 8 + 8 + 10
-	if name == "project" {
-		rows = slices.Clone(rows)
-		for i := range rows {
-			rows[i].Name = text.Place(rows[i].Name)
-		}
-	}
-	title := max(term.Widest(rows, func(r spendJSON) string { return r.Name }), 10)
-	if !p.Whole {
-		title = min(title, max(min(p.Width-2-numbers-10, 34), min(p.Width-2-numbers, 20)))
-	}
-	room := p.Width - 2 - title - numbers - 2
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output",
-		"cost")))
-	for _, r := range rows {
-		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests),
-			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
-		if room >= 6 && top > 0 {
-			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
-		}
-		p.Line("%s", strings.TrimRight(line, " "))
-	}
 }

@@ -41,6 +41,21 @@ func TestSpentThroughSaysOfHowMany(t *testing.T) {
 	}
 }
 
+// What went through the proxy is told also where agents left no files, and that it is of no period.
+func TestUsageTellsTheBill(t *testing.T) {
+	for want, j := range map[string]*usageJSON{
+		"Through the proxy\n  2 requests cost $1.00":                       {},
+		"Through the proxy  ever, by all clients\n  2 requests cost $1.00": {some: true, All: spendJSON{Requests: 1}},
+	} {
+		var out bytes.Buffer
+		p := &term.Console{Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+		j.Proxy = &proxy.Tally{Requests: 2, USD: 1, Without: 1}
+		if err := p.Output(false, j); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("%v: %q is not in\n%s", err, want, &out)
+		}
+	}
+}
+
 // Where the replay says that pleat costs more, it says why.
 func TestSavedSaysWhyNot(t *testing.T) {
 	for _, tt := range []struct {
