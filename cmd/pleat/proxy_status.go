@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -127,7 +128,13 @@ func (f *proxyFlags) entitle(ctx context.Context, p *term.Console, list []proxyS
 	}
 	names := library.NamesOf(all)
 	for i, j := range list {
-		if list[i].name = names.Short(j.key()); err == nil {
+		list[i].name = names.Short(j.key())
+		first := j.key() // of those that share its beginning
+		first.Session, _, _ = strings.Cut(j.Session, "-")
+		if first != j.key() && slices.ContainsFunc(all, func(s store.SessionInfo) bool { return s.Key == first }) {
+			list[i].name, list[i].fork = names.Of(j.key()), "fork of "+names.Of(first)
+		}
+		if err == nil {
 			list[i].title, _ = library.Begins(ctx, st, j.key())
 		}
 		if err != nil || j.Messages > 0 || !j.Unchanged() {
@@ -163,6 +170,9 @@ func (s proxyStatus) Print(p *term.Page) {
 			about[2] = "would have " + folded(proxy.Tally{Epochs: n}) + ": " + about[2]
 		} else if j.planned > 0 {
 			about = append(about, "only observed: would have "+folded(proxy.Tally{Epochs: j.planned}))
+		}
+		if j.fork != "" {
+			about = append(about, j.fork)
 		}
 		p.Hang("  ", strings.Join(append(about, billed(j.Tally, j.Snapshot.Trigger)...), " · "))
 	}
@@ -377,6 +387,7 @@ type proxySessionJSON struct {
 
 	title   string // how it begins
 	name    string // that means no other session
+	fork    string // of which; "": it is none
 	planned int    // epochs of a session that went out unchanged
 }
 

@@ -99,6 +99,24 @@ func TestStatusAlone(t *testing.T) {
 	}
 }
 
+// Forks, which begin as the session that they come from, are told apart from it.
+func TestStatusForks(t *testing.T) {
+	var b strings.Builder
+	p := &term.Console{Stdout: &b, Stderr: io.Discard, Getenv: func(string) string { return "" }}
+	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "none.db")}}
+	var list []proxySessionJSON
+	for _, name := range []string{"jkfy3feq5rzk226m-qcpzqwc0490j7cqz", "jkfy3feq5rzk226m", "gone-x"} {
+		list = append(list, proxySessionJSON{BillRow: proxy.BillRow{Tenant: "t", Session: name, Model: "opus"}})
+	}
+	f.entitle(t.Context(), p, list)
+	err := p.Output(false, proxyStatus{Sessions: list})
+	want := "jkfy3feq5rzk226m-qcpzqwc0490j7cqz · opus · fork of jkfy3feq5rzk226m · 0 requests"
+	got := strings.Join(strings.Fields(b.String()), " ")
+	if err != nil || !strings.Contains(got, want) || strings.Count(got, "fork of") != 1 {
+		t.Errorf("%v, no %q in %s", err, want, got)
+	}
+}
+
 // The status of a proxy that observes says what it would have done, and that it did not.
 func TestStatusObserving(t *testing.T) {
 	var b strings.Builder
