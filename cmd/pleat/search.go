@@ -212,7 +212,7 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	switch {
 	case err != nil:
 	case name != "":
-		list, err = stores.Choose(ctx, st, flags, name)
+		list, err = stores.Choose(ctx, p, st, flags, name)
 	case flags.Tenant != "":
 		list, err = library.Conversations(ctx, st, flags.Tenant)
 	}

@@ -119,7 +119,7 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 	force := fs.Bool("force", false, "replace FILE if it exists")
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
-			info, err := stores.Find(ctx, store, f, args[0])
+			info, err := stores.Find(ctx, p, store, f, args[0])
 			if err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ and is in the store: "pleat browse SESSION" shows it. The newest session in the 
 	f := stores.Declare(c.Flags())
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
-			info, err := stores.Find(ctx, st, f, args[0])
+			info, err := stores.Find(ctx, p, st, f, args[0])
 			if err != nil {
 				return err
 			}
@@ -249,7 +249,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	all := fs.Bool("all", false, "delete all that pleat keeps on this machine")
 	one := onStore(f, stores.MustExist,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
-			info, err := stores.Find(ctx, st, f, args[0])
+			info, err := stores.Find(ctx, nil, st, f, args[0])
 			if errors.Is(err, store.ErrCorrupt) {
 				info = store.SessionInfo{Key: f.Key(args[0])} // a damaged session can be forgotten too
 			} else if err != nil {

@@ -171,7 +171,7 @@ type foundHandle struct {
 // handles, so sessions that folded it are found without opening the others.
 func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (foundHandle, error) {
 	req := f.req
-	all, err := stores.Choose(ctx, st, f.Flags, f.session)
+	all, err := stores.Choose(ctx, p, st, f.Flags, f.session)
 	if err == nil && f.session != "" { // what it was folded in has handles of its own
 		var parts []store.SessionInfo
 		parts, err = library.Parts(ctx, st, all[0].Key)

@@ -350,7 +350,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
 	case f.resume != "":
-		info, err := stores.Find(ctx, r.store, f.store, f.resume)
+		info, err := stores.Find(ctx, r.p, r.store, f.store, f.resume)
 		if errors.Is(err, store.ErrNotFound) {
 			err = fmt.Errorf("no such session: %w", err)
 		}

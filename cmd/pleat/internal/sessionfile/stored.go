@@ -37,7 +37,7 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		return err
 	}
 	defer st.Close()
-	found, err := stores.Find(ctx, st, flags, f.Name)
+	found, err := stores.Find(ctx, p, st, flags, f.Name)
 	if err != nil {
 		return err
 	}

@@ -243,8 +243,8 @@ func Scheme(path string) string {
 }
 
 // Find finds a session by its name, or by the beginning of its name if only one
-// session has that beginning.
-func Find(ctx context.Context, st Store, f *Flags, name string) (store.SessionInfo, error) {
+// session has that beginning, which p is told of, if it is not nil.
+func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (store.SessionInfo, error) {
 	if name == "" || name == Last {
 		return newest(ctx, st, f, name)
 	}
@@ -256,6 +256,11 @@ func Find(ctx context.Context, st Store, f *Flags, name string) (store.SessionIn
 			names = append(names, info.Key.Session)
 		}
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
+	}
+	key := info.Key
+	whole := slices.Contains([]string{key.Session, NameOf(key), key.Tenant + "/" + key.Session}, name)
+	if err == nil && p != nil && !whole {
+		p.Note("pleat: %s is the beginning of %s\n", name, key)
 	}
 	return info, err
 }
@@ -279,11 +284,11 @@ func newest(ctx context.Context, st Store, f *Flags, name string) (info store.Se
 }
 
 // Choose is the session that a user named, or all if there is no name.
-func Choose(ctx context.Context, st Store, f *Flags, name string) ([]store.SessionInfo, error) {
+func Choose(ctx context.Context, p *term.Console, st Store, f *Flags, name string) ([]store.SessionInfo, error) {
 	if name == "" {
 		return library.Stored(ctx, st, f.Tenant)
 	}
-	info, err := Find(ctx, st, f, name)
+	info, err := Find(ctx, p, st, f, name)
 	return []store.SessionInfo{info}, err
 }
 
@@ -299,7 +304,7 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	info, err := Find(ctx, st, f, name)
+	info, err := Find(ctx, p, st, f, name)
 	var s *pleat.Session
 	if err == nil {
 		o := library.Described(ctx, st, info).Look()
