@@ -27,7 +27,7 @@ import (
 
 func wrapCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "wrap CLIENT [ARGUMENTS]",
+		Use:   "wrap [flags] CLIENT [ARGUMENTS]",
 		Short: "run one agent through a temporary proxy",
 		Long: `Starts a proxy on a free port of this machine, runs CLIENT with ARGUMENTS through it, and ends
 when the client does. What follows CLIENT is the client's: flags for pleat come before it.
