@@ -35,6 +35,7 @@ type Draft struct {
 	whole  []bool // the same for the transcript without folds
 	total  int    // tokens of the view, head included
 	added  []*Fold
+	made   map[*Fold]Fold            // the same as they were made
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
 
@@ -47,7 +48,7 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 	d := &Draft{
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
-		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
+		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold), made: make(map[*Fold]Fold),
 		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
 	parts, _ := d.lay.Parts()
@@ -245,6 +246,7 @@ func (d *Draft) seal(f *Fold) {
 func (d *Draft) add(f *Fold) *Fold {
 	f.ID = d.o.Folds + len(d.added) + 1
 	d.added = append(d.added, f)
+	d.made[f] = *f
 	return f
 }
 

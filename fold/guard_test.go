@@ -3,6 +3,7 @@ package fold_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,6 +118,49 @@ func TestTextInput(t *testing.T) {
 func TestLeversMayNot(t *testing.T) {
 	prompt := transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours."))
 	pleattest.Plan(t, 4_000, append([]transcript.Message{prompt}, pleattest.Reading(20, 60)...), greedy{t})
+}
+
+// meddler folds a span, and then changes what it must not.
+type meddler struct {
+	meddle func(*fold.Draft, *fold.Fold)
+}
+
+func (meddler) Name() string { return "meddler" }
+
+func (m meddler) Pull(ctx context.Context, d *fold.Draft) error {
+	start, end := d.Fit(2, 8)
+	f, err := d.Span(ctx, start, end, m, "old")
+	if err != nil {
+		return err
+	}
+	f.Stub = "[old work]"
+	if m.meddle(d, f); !slices.Contains(d.Added(), f) {
+		d.Folds().Replace(f)
+	}
+	return nil
+}
+
+// TestMeddlers: a lever that changes the set, or a fold after it was made, gets an error: what was
+// stored could not be read again.
+func TestMeddlers(t *testing.T) {
+	for name, meddle := range map[string]func(*fold.Draft, *fold.Fold){
+		"none":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f) },
+		"replace": func(*fold.Draft, *fold.Fold) {},
+		"bare":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.Folds().Bare = 9_999 },
+		"start":   func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Start-- },
+		"end":     func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.End++ },
+		"handle":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Handle = "abcdefgh" },
+		"tokens":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Before = -1 },
+	} {
+		p := fold.Policy{Name: "own", AtRed: fold.Steps{meddler{meddle}}}
+		src := pleattest.Source(pleattest.Reading(20, 60)...)
+		o := fold.PlanOptions{Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 4_000}.Limits(), Recall: fold.UnfoldCall}
+		o.Seen, o.Answered = 30, 30
+		plan, err := fold.Make(t.Context(), src, fold.Set{}, &p, o)
+		if own := name == "none"; own != (err == nil) {
+			t.Errorf("%s: %v, %v", name, plan, err)
+		}
+	}
 }
 
 // stubborn folds what it may not.

@@ -172,10 +172,32 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 	if err == nil {
 		err = d.showPins(ctx, &in)
 	}
+	if err == nil {
+		err = d.intact(&in)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	return d.plan(&in), nil
+}
+
+// intact refuses folds that a lever changed after they were made, or put into the set by itself:
+// what they name could not be unfolded, or the session not be read again.
+func (d *Draft) intact(was *Set) error {
+	if d.lay.In.Bare < 0 || d.lay.In.Bare > d.len() {
+		return fmt.Errorf("a lever dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
+	}
+	for f := range d.lay.In.In(0, d.len()+1) {
+		m, ok := d.made[f]
+		switch {
+		case !ok && !was.has(f) && !d.o.Born.has(f):
+			return fmt.Errorf("lever %q changed the set of folds: add with FoldSpan or FoldBlock", f.Lever)
+		case ok && (f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
+			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
+			return fmt.Errorf("lever %q changed fold %s after it was made", f.Lever, m.Handle)
+		}
+	}
+	return nil
 }
 
 // NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
