@@ -18,7 +18,8 @@ import (
 // do: then it is a fork of s that begins where they
 // part, under a name that follows from the history, and what s does in the background ends as
 // with [Session.Close]. An [EventFork] says so; [Session.Answer] is to be asked of the session
-// that was returned.
+// that was returned. After a crash, calls of the history that have no result get one by
+// [transcript.Repair] before it is handed over.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two
 // answers, whatever messages it is put in, with its results in any order. The history must have

@@ -23,6 +23,7 @@ import (
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
 // known. An error that is no overflow, such as a rate limit, is returned as it is and changes nothing.
+// A request with too many bytes (413) tells no size in tokens: the view is folded, and nothing learned.
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	if e != nil && !e.Overflow() {
 		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)

@@ -42,16 +42,12 @@ func (s *Session) Violations() []transcript.Violation {
 // Repair answers the calls at the end of the conversation that have no result, as after a
 // crash or a cancelled run, and returns how many. Call it before anything else is appended: calls
 // that are not at the end stay as they are. Each gets an error result with what text returns for
-// it, which is what the model is told about the call; nil: that its result was lost.
+// it, which is what the model is told about the call; nil: that its result was lost. A program that
+// hands its history to [Session.Sync] repairs that, with [transcript.Repair].
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
-	if text == nil {
-		text = func(c ToolCall) string {
-			return "[interrupted] The result of " + c.Name + " was lost. It may have taken effect: look before you repeat it."
-		}
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var results []ToolResult
+	var calls []Block
 	err := s.st.Reading(ctx, func(t *transcript.Transcript) error {
 		rounds := t.AllRounds()
 		if len(rounds) == 0 || rounds[len(rounds)-1].End < t.Len() {
@@ -59,16 +55,16 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 		}
 		for _, c := range rounds[len(rounds)-1].Calls {
 			if call, ok := t.Block(c.Call).(ToolCall); ok && !c.Answered {
-				results = append(results, transcript.ErrorResult(c.ID, text(call)))
+				calls = append(calls, call)
 			}
 		}
 		return nil
 	})
-	if err == nil && len(results) > 0 {
-		err = s.append(ctx, []Message{Results(results...)})
+	if err == nil && len(calls) > 0 {
+		err = s.append(ctx, transcript.Repair([]Message{Assistant(calls...)}, text)[1:])
 	}
 	if err != nil {
 		return 0, fmt.Errorf("repair session %s: %w", s.key, err)
 	}
-	return len(results), nil
+	return len(calls), nil
 }

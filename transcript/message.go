@@ -206,11 +206,14 @@ func Unanswered(msgs ...Message) []ToolCall {
 
 // Repair answers the tool calls that have no result, as after a crash or a cancelled run:
 // providers refuse a conversation with such a call in it. Each gets an error result with
-// the text that text returns for it, which is what the model is told about the call. The
-// results of one answer are one new message right after it, so a conversation that ends
+// the text that text returns for it, which is what the model is told about the call; nil: that
+// its result was lost. The results of one answer are one new message right after it, so a conversation that ends
 // with calls gets its results at the end. The given messages stay as they are, and a
 // conversation without such calls is returned as it is.
 func Repair(msgs []Message, text func(ToolCall) string) []Message {
+	if text == nil {
+		text = lost
+	}
 	results := make(map[int][]ToolResult) // by the message they go before
 	unanswered(msgs, func(end int, c ToolCall) { results[end] = append(results[end], ErrorResult(c.ID, text(c))) })
 	if len(results) == 0 {
@@ -226,6 +229,11 @@ func Repair(msgs []Message, text func(ToolCall) string) []Message {
 		}
 	}
 	return repaired
+}
+
+// lost is what the model is told of a call whose result is not known.
+func lost(c ToolCall) string {
+	return "[interrupted] The result of " + c.Name + " was lost. It may have taken effect: look before you repeat it."
 }
 
 // unanswered calls visit for each call without a result, with the end of its answer.

@@ -98,3 +98,11 @@ func outline(msgs []transcript.Message) string {
 	}
 	return strings.Join(out, " ")
 }
+
+// TestRepairByDefault answers calls when nobody says what the model is told.
+func TestRepairByDefault(t *testing.T) {
+	msgs := []transcript.Message{transcript.User("Look."), transcript.Assistant(transcript.Call("a", "read", "{}"))}
+	if got := transcript.Repair(msgs, nil); len(got) != 3 || len(transcript.Unanswered(got...)) > 0 {
+		t.Errorf("%v", got)
+	}
+}
