@@ -11,34 +11,33 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Sync takes in the history of a program that hands over the whole of it at each call, and so
-// has no use for [Session.Append]. It appends what is new and returns the session to go on
-// with, also beside an error. That is s itself, unless the history goes another way than s,
-// because something was edited or taken back, or old results cleared, which is for the session to
-// do: then it is a fork of s that begins where they
-// part, under a name that follows from the history, and what s does in the background ends as
-// with [Session.Close]. An [EventFork] says so; [Session.Answer] is to be asked of the session
-// that was returned. After a crash, calls of the history that have no result get one by
-// [transcript.Repair] before it is handed over.
+// Sync takes in the history of a program that hands over the whole of it at each call, and so has
+// no use for [Session.Append]. It appends what is new and returns the session to go on with, also
+// beside an error. That is s itself, unless the history goes another way than s, because something
+// was edited or taken back, or old results cleared, which is for the session to do: then it is a
+// fork of s that begins where they part, under a name that follows from the history, and what s
+// does in the background ends as with [Session.Close]. An [EventFork] says so; [Session.Answer] is
+// to be asked of the session that was returned. After a crash, calls of the history that have no
+// result get one by [transcript.Repair] before it is handed over.
 //
-// Both are compared turn by turn: a turn is an answer, or all that was said between two
-// answers, whatever messages it is put in, with its results in any order. The history must have
-// the session's turns up to the newest; what it has beyond is new. Its oldest messages may be
-// missing, or those behind the first question, or behind its answer in words, as long as it has
-// the two newest of the session, with their ids. Where those repeat others word for word, and
-// have no ids to tell them apart, a history that can be a whole one is taken for it: what it lacks
-// was taken back. A history that has nothing of the session, such as the newest
-// question alone, is another conversation; an empty one is an error.
+// Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
+// whatever messages it is put in, with its results in any order. The history must have the
+// session's turns up to the newest; what it has beyond is new. Its oldest messages may be missing,
+// or those behind the first question, or behind its answer in words, as long as it has the two
+// newest of the session, with their ids. Where those repeat others word for word, and have no ids
+// to tell them apart, a history that can be a whole one is taken for it: what it lacks was taken
+// back. A history that has nothing of the session, such as the newest question alone, is another
+// conversation; an empty one is an error.
 //
 // Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
-// Thinking does not count, since many programs drop it; nor does
-// the content of images. Ids of calls may change, with those of their results, but not that of a
-// call whose result is still to come. System messages at the beginning do not count at all: views
-// begin with those of the newest history, however many it has.
+// Thinking does not count, since many programs drop it; nor does the content of images. Ids of
+// calls may change, with those of their results, but not that of a call whose result is still to
+// come. System messages at the beginning do not count at all: views begin with those of the newest
+// history, however many it has.
 //
-// The history may begin with what the session shows now, or showed in an earlier epoch, message
-// by message, for programs that store a view back. They store the session's Key beside it, and
-// open that one: another does not know the views of its forks.
+// The history may begin with what the session shows now, or showed in an earlier epoch, message by
+// message, for programs that store a view back. They store the session's Key beside it, and open
+// that one: another does not know the views of its forks.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {

@@ -146,6 +146,7 @@ func TestMeddlers(t *testing.T) {
 	for name, meddle := range map[string]func(*fold.Draft, *fold.Fold){
 		"none":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f) },
 		"replace": func(*fold.Draft, *fold.Fold) {},
+		"outside": func(_ *fold.Draft, f *fold.Fold) { f.Start = -3 },
 		"bare":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.Folds().Bare = 9_999 },
 		"start":   func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Start-- },
 		"end":     func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.End++ },

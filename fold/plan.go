@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -181,20 +182,20 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 	return d.plan(&in), nil
 }
 
-// intact refuses folds that a lever changed after they were made, or put into the set by itself:
+// intact refuses folds of this plan that a lever changed after they were made, or put into the set by itself:
 // what they name could not be unfolded, or the session not be read again.
 func (d *Draft) intact(was *Set) error {
 	if d.lay.In.Bare < 0 || d.lay.In.Bare > d.len() {
 		return fmt.Errorf("a lever dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
 	}
-	for f := range d.lay.In.In(0, d.len()+1) {
+	for _, f := range slices.Concat(d.lay.In.spans, d.lay.In.blocks) {
 		m, ok := d.made[f]
 		switch {
 		case !ok && !was.has(f) && !d.o.Born.has(f):
 			return fmt.Errorf("lever %q changed the set of folds: add with FoldSpan or FoldBlock", f.Lever)
 		case ok && (f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
 			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
-			return fmt.Errorf("lever %q changed fold %s after it was made", f.Lever, m.Handle)
+			return fmt.Errorf("lever %q changed fold %s after it was made", f.Lever, f.Handle)
 		}
 	}
 	return nil
@@ -205,6 +206,7 @@ func (d *Draft) intact(was *Set) error {
 func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Need, error) {
 	o.Trigger = TriggerRed
 	d := newDraft(src, in, p, o)
+	d.ctx = ctx
 	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {

@@ -137,13 +137,22 @@ func (o *Options) fill() error {
 
 // check refuses what sessions would refuse one by one, and what means nothing.
 func (o *Options) check() error {
-	for name, n := range map[string]int64{
-		"Window": int64(o.Window), "Memory": o.Memory, "MaxBody": o.MaxBody, "MaxEvent": int64(o.MaxEvent),
-		"Sessions": int64(o.Sessions), "Rounds": int64(o.Rounds),
-		"Timeout": int64(o.Timeout), "Ping": int64(o.Ping), "Patience": int64(o.Patience),
+	for _, field := range []struct {
+		name string
+		n    int64
+	}{
+		{"Window", int64(o.Window)},
+		{"Memory", o.Memory},
+		{"MaxBody", o.MaxBody},
+		{"MaxEvent", int64(o.MaxEvent)},
+		{"Sessions", int64(o.Sessions)},
+		{"Rounds", int64(o.Rounds)},
+		{"Timeout", int64(o.Timeout)},
+		{"Ping", int64(o.Ping)},
+		{"Patience", int64(o.Patience)},
 	} {
-		if n < 0 {
-			return fmt.Errorf("Options.%s is negative: leave it zero for the default", name)
+		if field.n < 0 {
+			return fmt.Errorf("option %s is negative: leave it zero for the default", field.name)
 		}
 	}
 	if o.Policy.IsZero() {

@@ -319,7 +319,10 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 	if err := p.Confirm(ctx, yes, fmt.Sprintf("Delete %s and all of %s permanently?", path, dir)); err != nil {
 		return err
 	}
-	if err = cmp.Or(stores.Remove(ctx, path), stores.Remove(ctx, own)); err == nil {
+	if err = stores.Remove(ctx, path); err == nil {
+		err = stores.Remove(ctx, own)
+	}
+	if err == nil {
 		err = os.RemoveAll(dir)
 	}
 	if err == nil {

@@ -134,11 +134,18 @@ type How struct {
 // Renamed returns the ids of the calls in an answer for those that they have in another, which says
 // the same.
 func (s Said) Renamed(o Said) map[string]string {
-	ids := make(map[string]string)
+	ids, twice := make(map[string]string), []string{""}
 	for i, b := range s.blocks[:min(len(s.blocks), len(o.blocks))] {
-		if b.kind == transcript.KindToolCall {
-			ids[o.blocks[i].id] = b.id
+		if b.kind != transcript.KindToolCall {
+			continue
 		}
+		if _, ok := ids[o.blocks[i].id]; ok {
+			twice = append(twice, o.blocks[i].id)
+		}
+		ids[o.blocks[i].id] = b.id
+	}
+	for _, id := range twice { // they tell no call from another
+		delete(ids, id)
 	}
 	return ids
 }

@@ -24,15 +24,16 @@ func (e *Lever) Error() string {
 // Unwrap returns what the lever said.
 func (e *Lever) Unwrap() error { return e.Err }
 
-// Of calls a method of a lever. Its error, or its panic, also in the background, becomes a *Lever.
+// Of calls a method of a lever. Its error, or its panic, becomes a *Lever.
 func Of(l interface{ Name() string }, call func() error) (err error) {
+	name := l.Name()
 	defer func() {
 		if r := recover(); r != nil {
-			err = &Lever{l.Name(), true, fmt.Errorf("%v\n\n%s", r, debug.Stack())}
+			err = &Lever{name, true, fmt.Errorf("%v\n\n%s", r, debug.Stack())}
 		}
 	}()
 	if err := call(); err != nil {
-		return &Lever{l.Name(), false, err}
+		return &Lever{name, false, err}
 	}
 	return nil
 }

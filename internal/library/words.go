@@ -19,7 +19,9 @@ func WordsOf(query string) (words Words) {
 			continue
 		}
 		for word := range strings.FieldsFuncSeq(part, apart) {
-			words = append(words, strings.TrimSuffix(word, "s"))
+			if word = strings.TrimSuffix(word, "s"); word != "" {
+				words = append(words, word)
+			}
 		}
 	}
 	return words

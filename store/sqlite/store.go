@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -237,9 +238,12 @@ func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) e
 // isThere fails if the file no longer has its name. SQLite would go on writing, into a file
 // that nobody can open again.
 func (s *Store) isThere() error {
-	if now, err := os.Stat(s.place); err != nil || !os.SameFile(s.file, now) {
-		return fmt.Errorf("%s was deleted or replaced while it was open, and nothing is written any more: "+
-			"restart what has it open", s.path)
+	now, err := os.Stat(s.place)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.file, now) {
+		return fmt.Errorf("%s was deleted or replaced while it was open, and nothing is written: restart what has it open", s.path)
+	}
+	if err != nil {
+		return fmt.Errorf("look for the store's file: %w", err)
 	}
 	return nil
 }

@@ -49,8 +49,20 @@ func InUse(ctx context.Context, path string) error {
 	var tables int
 	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
 	_ = db.Close()
-	if err == nil || !strings.Contains(err.Error(), "SQLITE_BUSY") {
-		return ctx.Err() // what is damaged is not in use
+	const busy, corrupt, noDatabase = 5, 11, 26 // SQLite's codes
+	var failed interface {
+		error
+		Code() int
+	}
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &failed):
+		return err
+	case failed.Code()&0xff == corrupt || failed.Code()&0xff == noDatabase:
+		return nil // what is damaged is not in use
+	case failed.Code()&0xff != busy:
+		return fmt.Errorf("see whether %s is in use: %w", path, err)
 	}
 	who := "another process"
 	if found := openers(path); len(found) > 0 {
