@@ -13,6 +13,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -263,11 +264,13 @@ func TestHTTP2(t *testing.T) {
 // A stream is forwarded as it arrives: the client has each event before the next is
 // written. While the proxy waits for an answer to a hidden round it lets the client know.
 func TestStreamsAtOnce(t *testing.T) {
-	step := make(chan string)
-	calls := 0
+	first, second := make(chan string), make(chan string) // the hidden round may begin before the first answer ends
+	var calls atomic.Int32
 	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
-		if calls++; calls == 2 {
+		step := first
+		if calls.Add(1) == 2 {
+			step = second
 			<-step // the client hears pings meanwhile
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -302,7 +305,7 @@ func TestStreamsAtOnce(t *testing.T) {
 		`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Let me look."}}`,
 		`{"type":"content_block_stop","index":0}`,
 	} {
-		step <- e
+		first <- e
 		if got := <-lines; got != e {
 			t.Fatalf("got %s, want %s", got, e)
 		}
@@ -314,9 +317,9 @@ func TestStreamsAtOnce(t *testing.T) {
 		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":7}}`,
 		`{"type":"message_stop"}`,
 	} {
-		step <- e
+		first <- e
 	}
-	step <- "" // the first answer is over
+	first <- "" // the first answer is over
 	for range 3 {
 		if got := <-lines; got != `{"type": "ping"}` {
 			t.Fatalf("got %s, want a ping", got)
@@ -332,7 +335,7 @@ func TestStreamsAtOnce(t *testing.T) {
 			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`,
 			"",
 		} {
-			step <- e
+			second <- e
 		}
 	}()
 	var got []string
