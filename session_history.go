@@ -253,9 +253,7 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 		if k == 0 {
 			m = h.behind(theirs[v], more, s.st.Len())
 		}
-		for i := own[u].start; i < own[u].end; i++ {
-			m.named = m.named || s.named(i)
-		}
+		m.named = m.named || s.named(h.saidIn(theirs[v]))
 		if len(theirs) == 1 && h.saidIn(theirs[0]).Len()-len(more) < 2 {
 			return m, false // a question alone may be that of another conversation
 		}
@@ -263,9 +261,9 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 	return m, true
 }
 
-// named reports whether message i has a call, or the result of one, whose id no other has.
-func (s *Session) named(i int) bool {
-	return slices.ContainsFunc(s.st.SaidAt(i, i+1).IDs(), func(id string) bool {
+// named reports whether a turn has a call, or the result of one, whose id one call of the session has.
+func (s *Session) named(turn conv.Said) bool {
+	return slices.ContainsFunc(turn.IDs(), func(id string) bool {
 		calls := 0
 		for _, r := range s.st.Rounds() {
 			for _, c := range r.Calls {

@@ -70,7 +70,7 @@ func allot(d demand) Allotment {
 	if d.Goal == 0 {
 		a.goal = d.Limits.Target
 	}
-	a.Page = PageRoom{Total: a.total(), Files: a.files(), Words: a.words(), Said: a.d.Reported}
+	a.Page = PageRoom{Total: a.total(), Files: a.files(), Words: a.words(), Reported: a.d.Reported}
 	return a
 }
 

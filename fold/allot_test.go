@@ -22,7 +22,7 @@ func TestAllot(t *testing.T) {
 		{
 			"by code, after long reports: two thirds",
 			with(func(d *demand) { d.Reported = 8_001 }),
-			PageRoom{Total: 10_666, Files: 3_600, Words: 8_000, Said: 8_001},
+			PageRoom{Total: 10_666, Files: 3_600, Words: 8_000, Reported: 8_001},
 		},
 		{
 			"by a model: more, and the head's words are part of theirs",
@@ -76,7 +76,7 @@ func TestAllotHolds(t *testing.T) {
 				for _, told := range []int{0, 4_000} {
 					d := demand{
 						Limits: Budget{Window: 100_000}.Limits(), Goal: goal, Overhead: fixed / 2, Fixed: fixed,
-						Said: said, Told: told, Model: said > 0, Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000},
+						Reported: said, Told: told, Model: said > 0, Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000},
 					}
 					a := allot(d)
 					r := a.Page

@@ -39,8 +39,6 @@ type Draft struct {
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
 
-	ctx     context.Context // of the lever that is being pulled
-	failed  error           // what could not be read with it
 	refused []refusal
 }
 
@@ -75,22 +73,11 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 		if slices.Contains(d.o.Barred, l.Name()) {
 			continue
 		}
-		if err := d.pullOne(ctx, l); err != nil {
+		if err := fault.Of(l, func() error { return l.Pull(ctx, d) }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// pullOne pulls a lever. What it reads without a context of its own is read with this one.
-func (d *Draft) pullOne(ctx context.Context, l Lever) error {
-	d.ctx = ctx
-	return fault.Of(l, func() error {
-		if err := l.Pull(ctx, d); err != nil {
-			return err
-		}
-		return d.failed
-	})
 }
 
 // Clone returns a copy of the draft to try something on. Assign it back to keep the change.

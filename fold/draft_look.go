@@ -185,7 +185,8 @@ func (d *Draft) Calls(start, end int) []ledger.Entry {
 	return d.Source.Ledger().SelectNamed(f, d.facts)
 }
 
-// Folds returns the draft's folds, those in force included.
+// Folds returns the draft's folds, those in force included, to look at: [Make] refuses a plan whose
+// set of folds a lever has changed.
 func (d *Draft) Folds() *Set { return &d.lay.In }
 
 // Added returns the folds that levers have added, in order. Later ones may have replaced some

@@ -231,21 +231,28 @@ func TestPanic(t *testing.T) {
 	}
 }
 
-// canceled is a conversation whose blocks can be read as long as the context lasts.
-type canceled struct{ fold.Source }
-
-func (canceled) Block(ctx context.Context, _ transcript.BlockRef) (transcript.Block, error) {
-	return nil, ctx.Err()
+// unread is a conversation none of whose blocks may be read.
+type unread struct {
+	fold.Source
+	t *testing.T
 }
 
-// TestBlockContext: what FoldBlock must read it reads with the plan's context, and what it cannot
-// read ends the plan.
-func TestBlockContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	_, err := fold.Make(ctx, canceled{pleattest.Source(pleattest.Reading(3, 20)...)}, fold.Set{},
-		&fold.Policy{Name: "p", AtRed: fold.Steps{stubborn{}}}, fold.PlanOptions{Trigger: fold.TriggerRed})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v, want %v", err, context.Canceled)
+func (u unread) Block(_ context.Context, ref transcript.BlockRef) (transcript.Block, error) {
+	u.t.Errorf("block %v was read", ref)
+	return nil, errors.New("it cannot be read")
+}
+
+// TestFoldBlockReadsNothing: whether a block may be folded, and by which stub, is known without it.
+func TestFoldBlockReadsNothing(t *testing.T) {
+	msgs := append(
+		pleattest.Reading(3, 20), transcript.Assistant(transcript.Call("p", "patch", strings.Repeat("a line of text\n", 40))),
+		transcript.Results(transcript.Result("p", "done")), transcript.Assistant(transcript.Say("Done.")),
+	)
+	o := fold.PlanOptions{Trigger: fold.TriggerRed}
+	o.Seen = len(msgs)
+	p, err := fold.Make(t.Context(), unread{pleattest.Source(msgs...), t}, fold.Set{},
+		&fold.Policy{Name: "p", AtRed: fold.Steps{stubborn{}}}, o)
+	if err != nil || !slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Start == len(msgs)-3 }) {
+		t.Errorf("the call that takes text is not folded: %v, %v", p, err)
 	}
 }

@@ -37,10 +37,12 @@ type PageRequest struct {
 type PageRoom struct {
 	Total  int  // for the page without restored files
 	Files  int  // for restored files, beyond Total; 0: none are restored
-	Said   int  // that the assistant told the user: where it is long, it gets more of the page
 	Words  int  // for what the user typed, if that is more than two fifths of Total
 	Plain  bool // user words and ledger only, if there is no room for more
 	Untold bool // without a model's digest: there is no room for it
+
+	// Reported is how much the assistant told the user: where that is long, it gets more of the page.
+	Reported int
 }
 
 // WrittenPage is a page as a fold shows it.

@@ -182,8 +182,8 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 	return d.plan(&in), nil
 }
 
-// intact refuses folds of this plan that a lever changed after they were made, or put into the set by itself:
-// what they name could not be unfolded, or the session not be read again.
+// intact refuses folds of this plan that a lever changed after they were made, or put into the
+// set by itself: what they name could not be unfolded, or the session not be read again.
 func (d *Draft) intact(was *Set) error {
 	if d.lay.In.Bare < 0 || d.lay.In.Bare > d.len() {
 		return fmt.Errorf("a lever dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
@@ -206,7 +206,6 @@ func (d *Draft) intact(was *Set) error {
 func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Need, error) {
 	o.Trigger = TriggerRed
 	d := newDraft(src, in, p, o)
-	d.ctx = ctx
 	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {
@@ -215,7 +214,7 @@ func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions
 		}
 		goal := d.Goal
 		d.Goal = 0 // as far as it goes
-		if err := d.pullOne(ctx, l); err != nil {
+		if err := fault.Of(l, func() error { return l.Pull(ctx, d) }); err != nil {
 			return nil, fmt.Errorf("plan ahead: %w", err)
 		}
 		d.Goal = cmp.Or(d.Goal, goal)

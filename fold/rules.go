@@ -59,7 +59,7 @@ func (d *Draft) barsBlock(ref transcript.BlockRef, stub string) string {
 		return "the result's call is folded"
 	case text.Blank(stub):
 		return "the stub is blank"
-	case bf.Kind == transcript.KindToolCall && !isObject(stub) && d.takesObject(ref):
+	case bf.Kind == transcript.KindToolCall && !bf.Text && !isObject(stub):
 		return "the stub of this call must be a JSON object, as its input is"
 	}
 	return ""
@@ -88,18 +88,6 @@ func (d *Draft) barsSpan(start, end int, stub bool) string {
 func (d *Draft) has(ref transcript.BlockRef) bool {
 	return 0 <= ref.Message && ref.Message < d.len() &&
 		0 <= ref.Block && ref.Block < len(d.facts[ref.Message].Blocks)
-}
-
-// takesObject reports whether the input of a call is a JSON object, as with all tools but those
-// that take text. Only a stub that is none makes it read the call.
-func (d *Draft) takesObject(ref transcript.BlockRef) bool {
-	blk, err := d.Source.Block(d.ctx, ref)
-	if err != nil {
-		d.failed = err
-		return true
-	}
-	call, ok := blk.(transcript.ToolCall)
-	return !ok || isObject(call.Input.String())
 }
 
 func isObject(text string) bool {

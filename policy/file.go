@@ -136,23 +136,25 @@ func strict(data []byte, v any) error {
 	return nil
 }
 
-// unique refuses a value in which an object has a member twice: the first would be ignored.
+// unique refuses a value in which an object has a member twice, in whatever case: the first would
+// be ignored.
 func unique(d *json.Decoder) error {
 	open, err := d.Token()
 	if _, nested := open.(json.Delim); err != nil || !nested {
 		return err
 	}
-	names := make(map[json.Token]bool)
+	names := make(map[string]bool)
 	for d.More() {
 		if open == json.Delim('{') {
 			name, err := d.Token()
 			if err != nil {
 				return err
 			}
-			if names[name] {
+			folded := strings.ToLower(name.(string))
+			if names[folded] {
 				return fmt.Errorf("%q is there twice", name)
 			}
-			names[name] = true
+			names[folded] = true
 		}
 		if err := unique(d); err != nil {
 			return err

@@ -38,6 +38,7 @@ func TestParseErrors(t *testing.T) {
 		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
 		{"name twice", `{"name": "a", "name": "b", "at_red": [{"lever": "mask"}]}`, `"name" is there twice`},
 		{"setting twice", `{"name": "a", "at_red": [{"lever": "mask", "keep": 3, "keep": 4}]}`, `"keep" is there twice`},
+		{"member twice in other case", `{"name": "a", "Name": "b", "at_red": [{"lever": "mask"}]}`, `"Name" is there twice`},
 		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
 		{
 			"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`,

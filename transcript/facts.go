@@ -28,6 +28,7 @@ type BlockFacts struct {
 	Kind   Kind
 	Fixed  bool // never folded: see docs/design.md, "What is never folded"
 	Empty  bool // a result without content, so that no stub can be shorter
+	Text   bool // a call that takes text, and no JSON object
 }
 
 // Block returns the facts of a block.

@@ -69,7 +69,8 @@ func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
 		text = exchangeLine(r, f.observe)
 	}
 	if r.Err != nil {
-		level, attrs = slog.LevelWarn, append(attrs, "err", r.Err)
+		said, _, _ := strings.Cut(r.Err.Error(), "\n") // the handler logged all of it
+		level, attrs = slog.LevelWarn, append(attrs, "err", said)
 	}
 	log.Log(context.Background(), level, text, attrs...)
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/ledger"
@@ -185,6 +186,7 @@ func (c *Conversation) describeBlock(
 	case transcript.ToolCall:
 		c.ledger.Call(ref, b.ID, toolcall.DescribeCall(b))
 		f.Call = counted(c.ledger.Len())
+		f.Text = !strings.HasPrefix(strings.TrimSpace(b.Input.String()), "{")
 	case transcript.ToolResult:
 		call := c.ledger.Waiting(b.CallID)
 		if call > 0 {

@@ -156,7 +156,7 @@ func (in *input) write() fold.WrittenPage {
 		share := min(room/6, left/3)
 		if in.small {
 			share = min(room/4, left/2)
-			share = max(min(share, left-in.Room.Said/2), share/2) // long reports tell what changed, and why
+			share = max(min(share, left-in.Room.Reported/2), share/2) // long reports tell what changed, and why
 		}
 		mined()
 		changes = in.changes(share)
