@@ -104,6 +104,11 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if len(args) > 0 {
 		return term.UsageError("bench takes no arguments; name a folder with --corpus")
 	}
+	for _, out := range []string{b.jsonOut, b.htmlOut} { // before minutes, and money, are spent
+		if err := term.MayWrite(out, true); err != nil {
+			return err
+		}
+	}
 	switch {
 	case b.fetch != "":
 		return fetchCorpus(ctx, p, b.fetch)

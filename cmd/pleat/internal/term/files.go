@@ -52,12 +52,37 @@ func WriteNewFile(name string, replace bool, write func(io.Writer) error) error 
 	return ReplaceFile(name, 0o600, write)
 }
 
-// MayWrite refuses a file that exists, unless it is to be replaced. A device or a pipe loses nothing.
+// MayWrite says early what writing a file would say late: it refuses a folder, a file that exists
+// unless it is to be replaced, and a place that takes no files. A device or a pipe loses nothing.
 func MayWrite(name string, replace bool) error {
-	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !replace {
+	info, err := os.Stat(name)
+	switch {
+	case name == "" || name == "-":
+		return nil
+	case err == nil && info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file", name)
+	case err == nil && !info.Mode().IsRegular():
+		return nil
+	case err == nil && !replace:
 		return fmt.Errorf("%s exists already (use --force to replace it)", name)
 	}
-	return nil
+	file, err := beside(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Close(), os.Remove(file.Name()))
+}
+
+// beside makes a temporary file in the folder of another.
+func beside(name string) (*os.File, error) {
+	if target, err := filepath.EvalSymlinks(name); err == nil {
+		name = target
+	}
+	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		err = &fs.PathError{Op: "write", Path: name, Err: e.Err} // nobody knows the temporary one
+	}
+	return file, err
 }
 
 // ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
@@ -74,10 +99,7 @@ func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 		}
 		return errors.Join(buffered(file, name, write), file.Close())
 	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".new-*")
-	if e, ok := errors.AsType[*fs.PathError](err); ok {
-		return &fs.PathError{Op: "write", Path: name, Err: e.Err} // nobody knows the temporary one
-	}
+	file, err := beside(name)
 	if err != nil {
 		return err
 	}
