@@ -61,7 +61,7 @@ var imports = map[string][]string{
 		"transcript", "userwords",
 	},
 	"digest":              {"internal/text", "model"},
-	"internal/summarizer": {"digest", "internal/fence", "internal/text", "model", "transcript", "userwords"},
+	"internal/summarizer": {"digest", "internal/fault", "internal/fence", "internal/text", "model", "transcript", "userwords"},
 	"recall": {
 		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
 		"search", "store", "tokens", "transcript",

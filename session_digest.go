@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -123,31 +124,29 @@ func (s *Session) digestAhead(o fold.PlanOptions) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.dig.flight = nil
-		s.prepareDigest(ctx, o)
-		close(done)
+		defer close(done)
+		// Whoever could recover from a panic of an observer or a counter is not below us.
+		if err := fault.Caught(func() error { return s.prepareDigest(ctx, o) }); err != nil {
+			s.o.Logger.Warn("a digest could not be prepared", "session", s.key.String(), "err", err)
+		}
 	})
 }
 
 // prepareDigest has the digest made that the next epoch at red will need, if it will need one.
-func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) {
+func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) error {
 	need, err := fold.NeedAhead(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
-	if err != nil {
-		s.o.Logger.Warn("a digest could not be prepared", "session", s.key.String(), "err", err)
-		return
-	}
-	if need == nil {
-		return
+	if err != nil || need == nil {
+		return err
 	}
 	s.digest(ctx, *need, true)
 	if s.st.NewestTold() <= s.st.EpochSeq {
-		return
+		return nil
 	}
 	// What a page is written from is looked through now, and not when the view is red.
 	o = s.planOptions()
 	o.Trigger, o.Model = fold.TriggerRed, false
-	if _, err := s.plan(ctx, o); err != nil {
-		s.o.Logger.Warn("a page could not be prepared", "session", s.key.String(), "err", err)
-	}
+	_, err = s.plan(ctx, o)
+	return err
 }
 
 // digest asks the model, with the lock free, and stores what came of it.
@@ -174,12 +173,12 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	}()
 	var text string
 	var report digest.Origin
-	outer := ctx
+	outer, known := ctx, s.st.NewestTold()
 	s.tell(ctx, Event{Kind: EventWriting, Digest: &digest.Origin{
 		Start: need.Start, End: need.End, Model: s.o.Digest.Model.ID, Focus: need.Focus, Background: background,
 	}})
 	s.unlocked(func() {
-		release, ok := s.claim(ctx, background)
+		release, ok := s.claim(ctx, known, background)
 		if !ok {
 			err = errClaimed
 			return
@@ -189,6 +188,9 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 			s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", s.key.String(), "err", err)
 		}
 	})
+	if errors.As(err, new(*fault.Panic)) {
+		s.o.Logger.Error("the model of digests could not be asked", "session", s.key.String(), "err", err)
+	}
 	if errors.Is(err, errClaimed) || s.dig.ctx.Err() != nil && background {
 		return
 	}
@@ -206,14 +208,13 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 var errClaimed = errors.New("another process is writing this digest")
 
 // claim makes sure that no other process asks for a digest of the session. Who waits for
-// the digest waits for the other's as well.
-func (s *Session) claim(ctx context.Context, background bool) (release func(context.Context) error, ok bool) {
+// the digest waits for the other's as well: for one newer than known.
+func (s *Session) claim(ctx context.Context, known uint64, background bool) (release func(context.Context) error, ok bool) {
 	free := func(context.Context) error { return nil }
 	c, has := s.store.(store.Claimer)
 	if !has {
 		return free, true
 	}
-	known := s.newestToldLocked()
 	for {
 		release, ok, err := c.Claim(ctx, s.key, claimDigest, 5*s.o.Digest.Deadline)
 		if err != nil {
@@ -230,20 +231,18 @@ func (s *Session) claim(ctx context.Context, background bool) (release func(cont
 			return nil, false
 		case <-t.C:
 		}
-		s.mu.Lock()
-		err = s.refresh(ctx)
-		there := s.st.NewestTold() != known
-		s.mu.Unlock()
-		if err != nil || there {
+		if newest, err := s.newestTold(ctx); err != nil || newest != known {
 			return nil, false
 		}
 	}
 }
 
-func (s *Session) newestToldLocked() uint64 {
+// newestTold looks for digests that other processes have stored. The lock is free.
+func (s *Session) newestTold(ctx context.Context) (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.NewestTold()
+	err := s.refresh(ctx)
+	return s.st.NewestTold(), err
 }
 
 // keepDigest stores a digest, or that there is none, and takes it in.

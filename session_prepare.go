@@ -4,6 +4,7 @@ import (
 	"runtime"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -31,7 +32,10 @@ func (s *Session) prepareSome(msgs []transcript.Message) []prepared {
 	}
 	out := make([]prepared, n)
 	one := func(i int) {
-		out[i].newMessage, out[i].err = s.prepare(msgs[i])
+		out[i].err = fault.Caught(func() (err error) { // nobody could recover where a codec panics
+			out[i].newMessage, err = s.prepare(msgs[i])
+			return err
+		})
 		if t, ok := s.o.Tokens.(*tokens.Tokenizer); ok && out[i].err == nil { // others may not be safe for it
 			out[i].count(t)
 		}

@@ -16,7 +16,7 @@ import (
 // ledger are never left to a model. What a model writes is checked against the conversation
 // before it is used; docs/digest.md says how.
 type Options struct {
-	Generator model.Generator // asks the model; nil: code writes digests
+	Generator model.Generator // asks the model; its panic is an error of that digest; nil: code writes digests
 	Model     model.Model     // what the generator talks to; zero: the session's model
 	// Rules are the user's own rules for digests, such as "preserve every numerical value
 	// verbatim". They are added to the prompt.

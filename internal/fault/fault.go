@@ -2,9 +2,29 @@
 package fault
 
 import (
+	"errors"
 	"fmt"
 	"runtime/debug"
 )
+
+// Panic is what code of another program panicked with.
+type Panic struct {
+	Value any
+	Stack []byte
+}
+
+// Error says in its first line with what, and behind it where.
+func (p *Panic) Error() string { return fmt.Sprintf("panicked: %v\n\n%s", p.Value, p.Stack) }
+
+// Caught calls what may be another program's code. A panic becomes a [*Panic].
+func Caught(call func() error) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = &Panic{r, debug.Stack()}
+		}
+	}()
+	return call()
+}
 
 // Lever is the error of a lever that failed. Levers may be another program's.
 type Lever struct {
@@ -16,7 +36,7 @@ type Lever struct {
 // Error names the lever. Where it panicked stands behind the first line.
 func (e *Lever) Error() string {
 	if e.Panicked {
-		return fmt.Sprintf("lever %q panicked: %v", e.Name, e.Err)
+		return fmt.Sprintf("lever %q %v", e.Name, e.Err)
 	}
 	return fmt.Sprintf("lever %q: %v", e.Name, e.Err)
 }
@@ -25,15 +45,10 @@ func (e *Lever) Error() string {
 func (e *Lever) Unwrap() error { return e.Err }
 
 // Of calls a method of a lever. Its error, or its panic, becomes a *Lever.
-func Of(l interface{ Name() string }, call func() error) (err error) {
+func Of(l interface{ Name() string }, call func() error) error {
 	name := l.Name()
-	defer func() {
-		if r := recover(); r != nil {
-			err = &Lever{name, true, fmt.Errorf("%v\n\n%s", r, debug.Stack())}
-		}
-	}()
-	if err := call(); err != nil {
-		return &Lever{name, false, err}
+	if err := Caught(call); err != nil {
+		return &Lever{name, errors.As(err, new(*Panic)), err}
 	}
 	return nil
 }

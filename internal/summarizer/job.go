@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -49,12 +50,20 @@ var (
 
 // Write gets a digest from a model. With an error there is none. The report says how it
 // came to be, or why not. Write lowers job.Source.Need.Room to what the model can handle.
+// A panic of the generator is an error.
 func Write(ctx context.Context, job Job) (string, digest.Origin, error) {
 	need := &job.Source.Need
 	j := &writer{Job: job, report: digest.Origin{
 		Start: need.Start, End: need.End, By: "code", Model: job.Options.Model.ID, Focus: need.Focus,
 	}}
-	text, err := j.write(ctx)
+	var text string
+	err := fault.Caught(func() (err error) {
+		text, err = j.write(ctx)
+		return err
+	})
+	if p := (*fault.Panic)(nil); errors.As(err, &p) {
+		j.report.Why = fmt.Sprintf("asking it panicked: %v", p.Value)
+	}
 	return text, j.report, err
 }
 
