@@ -28,6 +28,7 @@ func TestOpenSessionRefuses(t *testing.T) {
 		{"policy without steps", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine"}}, `policy "mine": it has no steps`},
 		{"policy without a name", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{AtRed: steps}}, "it has no name"},
 		{"nil step", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, nil)}}, "step 2 of at_red is nil"},
+		{"nil pointer", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, (*lever.Mask)(nil))}}, "step 2 of at_red is nil"},
 		{"policy's budget", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: steps, Budget: fold.Budget{Window: -5}}}, "a window of -5"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

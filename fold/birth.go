@@ -156,10 +156,17 @@ func (b *Birth) Where(handle string) string {
 }
 
 // Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
-// that is shorter and not blank, and returns the fold, else nil. The copy is wanted under the name given, may
-// get another one, and is empty where the session keeps none.
+// that is shorter and not blank, and returns the fold, else nil, as for a block that is not among
+// [Birth.Results]. The copy is wanted under the name given, may get another one, and is empty where
+// the session keeps none.
 func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
-	r := b.Message.Blocks().At(block).(transcript.ToolResult)
+	if block < 0 || block >= b.Message.Blocks().Len() {
+		return nil
+	}
+	r, ok := b.Message.Blocks().At(block).(transcript.ToolResult)
+	if !ok || !foldable(r) {
+		return nil
+	}
 	whole := r.Text()
 	at := len(b.src.Facts())
 	f := &Fold{

@@ -2,6 +2,7 @@ package fold
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/fault"
@@ -10,7 +11,8 @@ import (
 )
 
 // Draft is a set of folds that levers are choosing: those in force now, and those that the
-// levers have added. It belongs to one plan and changes nothing else.
+// levers have added. It belongs to one plan and changes nothing else. Its methods take a place
+// outside of the conversation for its nearest end.
 type Draft struct {
 	Source  Source  // the conversation; Source.Block reads a block, and [transcript.BlockText] is its text
 	Trigger Trigger // why the plan is made
@@ -154,6 +156,7 @@ func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string
 }
 
 func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
+	start, end = d.within(start, end)
 	p := transcript.Place{Start: start, End: end, Block: -1}
 	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
 	if !known {
@@ -282,6 +285,7 @@ func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
 
 // DropThinking shows messages before i without thinking.
 func (d *Draft) DropThinking(i int) {
+	i = min(i, d.len())
 	if d.o.NoSpans || i <= d.lay.In.Bare {
 		return // a message may have nothing but thinking
 	}
@@ -295,6 +299,9 @@ func (d *Draft) DropThinking(i int) {
 // {tokens}, {handle}), or pleat's own with a note, a sentence without its full stop, if the
 // format is empty. The format is a setting: what a tool said does not belong into it.
 func (d *Draft) Stub(ctx context.Context, ref transcript.BlockRef, format, note string) (string, error) {
+	if !d.has(ref) {
+		return "", fmt.Errorf("write stub: message %d has no block %d", ref.Message, ref.Block)
+	}
 	bf := d.facts.Block(ref)
 	tool := "tool"
 	s := stub{

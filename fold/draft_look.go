@@ -19,6 +19,7 @@ func (d *Draft) Tokens() int { return d.total }
 
 // TokensIn returns what the view spends on messages start ≤ i < end, stubs included.
 func (d *Draft) TokensIn(start, end int) int {
+	start, end = d.within(start, end)
 	n := d.shownIn(start, end)
 	from, to := d.lay.In.inside(start, end)
 	for _, f := range d.lay.In.spans[from:to] {
@@ -57,6 +58,12 @@ func (d *Draft) Most() int {
 func (d *Draft) Facts() transcript.Facts { return d.facts }
 
 func (d *Draft) len() int { return len(d.facts) }
+
+// within moves the ends of a stretch into the conversation.
+func (d *Draft) within(start, end int) (int, int) {
+	start = min(max(start, 0), d.len())
+	return start, min(max(start, end), d.len())
+}
 
 // Marks are the places in a conversation that levers go by. A place is the number of
 // messages before it.
@@ -126,7 +133,7 @@ func (d *Draft) lastTyped(i int) int {
 
 // Back moves a place back to where a cut leaves every round whole.
 func (d *Draft) Back(i int) int {
-	for i = min(i, d.len()); i > 0 && !d.safe[i]; {
+	for i = min(max(i, 0), d.len()); i > 0 && !d.safe[i]; {
 		i--
 	}
 	return i
@@ -168,7 +175,7 @@ func (d *Draft) Results() []transcript.BlockRef {
 // already folded to a stub of at most [StubTokens]. A longer stub, with a preview, may still
 // become a short one.
 func (d *Draft) Maskable(ref transcript.BlockRef, exempt []string) bool {
-	if d.Keep[ref] {
+	if d.Keep[ref] || !d.has(ref) {
 		return false
 	}
 	r := d.lay.Result(ref)

@@ -212,7 +212,7 @@ func (faulty) Pull(_ context.Context, d *fold.Draft) error {
 
 func (faulty) MayFold(sizes []int, _ fold.Limits) bool { return sizes[1] > 0 }
 
-func (faulty) Born(b *fold.Birth) { b.Fold(-1, "", "", nil) }
+func (faulty) Born(b *fold.Birth) { b.Message.Blocks().At(-1) }
 
 // TestPanic: a lever that panics ends the plan, not the program, and is named.
 func TestPanic(t *testing.T) {

@@ -28,8 +28,8 @@ type Steps []Lever
 func (s Steps) MarshalJSON() ([]byte, error) {
 	out := make([]json.RawMessage, len(s))
 	for i, l := range s {
-		if l == nil {
-			return nil, fmt.Errorf("write step %d: it is nil", i)
+		if isNil(l) {
+			return nil, fmt.Errorf("write step %d: it is nil", i+1)
 		}
 		settings, err := json.Marshal(l)
 		if err != nil {

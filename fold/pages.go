@@ -340,6 +340,7 @@ func (p Pages) fresh(n *Narrative, end int, ask Ask) bool {
 // asked or a recent digest will do. It reports whether a model is to be asked.
 func (p Pages) Ask(a Allotment, start, end, shown int, ask Ask) bool {
 	d := p.d
+	start, end = d.within(start, end)
 	if !d.o.Model || end <= start || p.fresh(p.Told(end), end, ask) || shown < leastUpdate && !ask.AsIs {
 		return d.pages.need != nil // turns of less than leastUpdate are as short as a digest
 	}

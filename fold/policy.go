@@ -134,13 +134,13 @@ func (p *Policy) Check(own ...Lever) error {
 	}
 	for _, list := range p.lists() {
 		for i, l := range list.steps {
-			if l == nil {
+			if isNil(l) {
 				return wrong("step %d of %s is nil", i+1, list.name)
 			}
 			if why := misnamed(l, own); why != "" {
 				return wrong("step %d of %s: lever %q %s", i+1, list.name, l.Name(), why)
 			}
-			if n := largest(reflect.ValueOf(l)); n > maxNumber {
+			if n := largest(reflect.Indirect(reflect.ValueOf(l))); n > maxNumber {
 				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, maxNumber)
 			}
 			_, birther := l.(Birther)
@@ -165,6 +165,12 @@ func (p *Policy) Check(own ...Lever) error {
 		return wrong("when_idle and idle_after go together")
 	}
 	return nil
+}
+
+// isNil reports whether a step is nil, or a pointer or a function that is.
+func isNil(l Lever) bool {
+	v := reflect.ValueOf(l)
+	return l == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // misnamed says what is wrong with a lever's name; empty: nothing.
