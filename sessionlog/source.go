@@ -64,7 +64,8 @@ const (
 )
 
 func newLineReader(src *source) *lineReader {
-	return &lineReader{src: src, in: bufio.NewReaderSize(io.NewSectionReader(src.r, 0, src.size), readSize)}
+	size := int(min(src.size, readSize))
+	return &lineReader{src: src, in: bufio.NewReaderSize(io.NewSectionReader(src.r, 0, src.size), size)}
 }
 
 // next returns the next line that is not blank, io.EOF behind the last.

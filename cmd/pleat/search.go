@@ -171,7 +171,7 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 		}
 		if s, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
 			found := foundJSON{
-				Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Modified, name: info.ID,
+				Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Used, name: info.ID,
 			}
 			if err := j.inSession(ctx, s, found); err != nil {
 				return err

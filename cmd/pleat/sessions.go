@@ -166,7 +166,7 @@ func (j *sessionsJSON) Print(p *term.Page) {
 			note += fmt.Sprintf(", the newest %d (--limit 0 lists all)", len(a.Sessions))
 		}
 		p.Line("%s  %s", p.Bold(a.Agent), p.Dim(note))
-		p.Line("%s", p.Dim(fmt.Sprintf(foundColumns, "changed", "size", "tokens", "cost")))
+		p.Line("%s", p.Dim(fmt.Sprintf(foundColumns, "last used", "size", "tokens", "cost")))
 		for _, f := range a.Sessions {
 			f.print(p, j.home)
 		}
@@ -189,7 +189,7 @@ func (f foundSession) print(p *term.Page, home string) {
 	if f.USD > 0 {
 		spent = term.Cents(f.USD)
 	}
-	line := fmt.Sprintf(foundColumns, f.Modified.Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
+	line := fmt.Sprintf(foundColumns, f.Used.Local().Format("2006-01-02 15:04"), term.ByteSize(f.Bytes), tokens, spent)
 	title := cmp.Or(term.OneLine(f.Title), "(no title)")
 	if f.Problem != "" {
 		title = "(" + term.OneLine(f.Problem) + ")"

@@ -101,7 +101,7 @@ func New(o Options) (*Handler, error) {
 		sizes: make(map[string]size), streams: make(chan struct{}, 64),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
-	layout, err := template.New("layout.html").Funcs(funcs).Funcs(template.FuncMap{"used": h.used}).
+	layout, err := template.New("layout.html").Funcs(funcs).
 		ParseFS(assets, "assets/layout.html", "assets/parts.html")
 	if err != nil {
 		return nil, err

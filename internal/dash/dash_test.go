@@ -349,6 +349,30 @@ type spender struct {
 	spent []library.Spent
 }
 
+// used says that sessions were used when they asked last.
+func (s spender) used(list []library.Info) {
+	for i := range list {
+		for _, r := range s.spent {
+			if r.ID == list[i].ID && (list[i].Used.Equal(list[i].Modified) || r.Time.After(list[i].Used)) {
+				list[i].Used = r.Time
+			}
+		}
+	}
+}
+
+func (s spender) List(ctx context.Context, f library.Filter) (library.Page, error) {
+	p, err := s.Library.List(ctx, f)
+	s.used(p.Sessions)
+	return p, err
+}
+
+func (s spender) Find(ctx context.Context, id string) (library.Info, error) {
+	i, err := s.Library.Find(ctx, id)
+	list := []library.Info{i}
+	s.used(list)
+	return list[0], err
+}
+
 func (s spender) Spent(context.Context, time.Time) ([]library.Spent, error) { return s.spent, nil }
 
 // What makes sums in the background has ended when Close returns.

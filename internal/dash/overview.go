@@ -107,7 +107,6 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 	if o.Pager.To < o.Pager.All {
 		o.Pager.Next = at(o.Pager.To)
 	}
-	slices.SortStableFunc(page.Sessions, func(a, b library.Info) int { return o.Sums.used(b).Compare(o.Sums.used(a)) })
 	o.Sessions = rowsOf(page.Sessions)
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil

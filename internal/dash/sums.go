@@ -16,12 +16,11 @@ import (
 type sums struct {
 	All      sum
 	Agents   []sum
-	Projects []sum                // those with the most tokens
-	Others   int                  // projects that are not among them
-	spent    map[string]float64   // by session
-	last     map[string]time.Time // request, by session: copies of files are younger
-	Counting bool                 // the money is not added up yet, and tokens are estimates
-	Counted  int                  // sessions until now
+	Projects []sum              // those with the most tokens
+	Others   int                // projects that are not among them
+	spent    map[string]float64 // by session
+	Counting bool               // the money is not added up yet, and tokens are estimates
+	Counted  int                // sessions until now
 	made     time.Time
 	bill     bill.Bill // of the same moment
 
@@ -166,7 +165,7 @@ func (h *Handler) makeSums() {
 }
 
 func (s *sums) add(list []library.Info, spent []library.Spent) {
-	s.list, s.requests, s.spent, s.last = list, spent, make(map[string]float64), make(map[string]time.Time)
+	s.list, s.requests, s.spent = list, spent, make(map[string]float64)
 	agents, places := make(group), make(group)
 	of := make(map[string]*library.Info)
 	groups := func(info *library.Info) []*sum {
@@ -180,9 +179,7 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 		}
 	}
 	for _, r := range spent {
-		if s.spent[r.ID] += r.USD; r.Time.After(s.last[r.ID]) {
-			s.last[r.ID] = r.Time
-		}
+		s.spent[r.ID] += r.USD
 		if info := of[r.ID]; info != nil {
 			for _, t := range groups(info) {
 				t.spend(r)
@@ -222,7 +219,7 @@ func (s *sums) days(n int, now time.Time) []sum {
 		at[list[i].Name] = &list[i]
 	}
 	for _, info := range s.list {
-		if t := at[s.used(info).Local().Format(time.DateOnly)]; t != nil {
+		if t := at[info.Used.Local().Format(time.DateOnly)]; t != nil {
 			t.Sessions++
 			t.Tokens += info.Tokens
 		}
@@ -233,21 +230,6 @@ func (s *sums) days(n int, now time.Time) []sum {
 		}
 	}
 	return list
-}
-
-// used is when a session was used last: the time of its newest request or, if nothing tells that, of
-// its file or of what was stored last.
-func (s *sums) used(i library.Info) time.Time {
-	if s != nil && !s.last[i.ID].IsZero() {
-		return s.last[i.ID]
-	}
-	return i.Modified
-}
-
-func (h *Handler) used(i library.Info) time.Time {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.sums.used(i)
 }
 
 // projectOf is the folder that a session worked in; a rehearsal has one of its own.

@@ -88,15 +88,16 @@ type file struct {
 	name     string // below the root, with slashes
 	size     int64
 	modified time.Time
-	whole    bool // its last message is complete
+	used     time.Time // see said
+	whole    bool      // its last message is complete
 }
 
 func (f file) path() string { return filepath.Join(f.root.Name(), filepath.FromSlash(f.name)) }
 
 func (f file) info() Info {
 	return Info{
-		ID: f.id, Agent: string(f.root.agent.Format), File: f.path(), Modified: f.modified, Bytes: f.size,
-		Tokens: f.tokens(),
+		ID: f.id, Agent: string(f.root.agent.Format), File: f.path(), Modified: f.modified, Used: f.used,
+		Bytes: f.size, Tokens: f.tokens(),
 	}
 }
 
@@ -156,15 +157,59 @@ func (l *Library) scan(agent sessionlog.Format) []file {
 			list = r.match(list, ".", strings.Split(pattern, "/"))
 		}
 	}
+	for i := range list {
+		l.keepFile(&list[i])
+	}
 	slices.SortFunc(list, func(a, b file) int {
-		return cmp.Or(b.modified.Compare(a.modified), strings.Compare(a.name, b.name))
+		return cmp.Or(b.used.Compare(a.used), strings.Compare(a.name, b.name))
 	})
+	return list
+}
+
+// keepFile remembers a file, and completes it with when it was used.
+func (l *Library) keepFile(f *file) {
+	l.mu.Lock()
+	last := l.files[f.id]
+	l.mu.Unlock()
+	if f.used = last.used; f.used.IsZero() || last.size != f.size || !last.modified.Equal(f.modified) {
+		f.used = f.said()
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, f := range list {
-		l.files[f.id] = f
+	l.files[f.id] = *f
+}
+
+// said is when the newest message was said, as the end of the file tells: a copied file is younger.
+// Where the end does not tell, it is when the file was changed.
+func (f file) said() (newest time.Time) {
+	if f.root.agent.Join != nil {
+		return f.modified
 	}
-	return list
+	in, err := f.root.Open(filepath.FromSlash(f.name))
+	if err != nil {
+		return f.modified
+	}
+	defer in.Close()
+	for size := int64(4 << 10); size <= 4<<20; size *= 8 {
+		from := max(f.size-size, 0)
+		log, err := sessionlog.Open(io.NewSectionReader(in, from, f.size-from), &sessionlog.Options{
+			Sidechains: true, Abandoned: true,
+		})
+		if err == nil && log.Info().Format == f.root.agent.Format {
+			for rec, err := range log.Records() {
+				if err == nil && rec.Time.After(newest) {
+					newest = rec.Time.UTC()
+				}
+			}
+		}
+		if !newest.IsZero() {
+			return newest
+		}
+		if from == 0 {
+			break
+		}
+	}
+	return f.modified
 }
 
 // match appends the files in a folder that match a pattern. Only links are asked what they lead
@@ -213,9 +258,7 @@ func (l *Library) fileNow(id string) (file, bool) {
 	if err != nil {
 		return f, false
 	}
-	l.mu.Lock()
-	l.files[id] = f
-	l.mu.Unlock()
+	l.keepFile(&f)
 	return f, true
 }
 

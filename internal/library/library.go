@@ -113,6 +113,7 @@ type Info struct {
 	File     string           `json:"file,omitempty"`
 	Key      store.SessionKey `json:"key,omitzero"` // in the store; zero: it is not there yet
 	Modified time.Time        `json:"modified"`
+	Used     time.Time        `json:"used"` // the time of its newest message, where that is known
 	Bytes    int64            `json:"bytes"`
 	Tokens   int              `json:"tokens"`
 	Counted  bool             `json:"counted"`            // else the tokens are estimated from the size
@@ -192,7 +193,7 @@ func (l *Library) all(ctx context.Context, agent string) ([]Info, error) {
 		}
 		list = append(list, stored...)
 	}
-	slices.SortStableFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
+	slices.SortStableFunc(list, func(a, b Info) int { return b.Used.Compare(a.Used) })
 	return list, ctx.Err()
 }
 

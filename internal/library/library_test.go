@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -66,6 +67,42 @@ func (h *home) put(name, content string, at time.Time) string {
 	h.must(os.WriteFile(file, []byte(content), 0o600))
 	h.must(os.Chtimes(file, at, at))
 	return file
+}
+
+// said puts the messages of a file at a time.
+func said(content string, at time.Time) string {
+	return strings.ReplaceAll(content, "2026-01-02T10:00:00", at.UTC().Format("2006-01-02T15:04:05"))
+}
+
+// Sessions are ordered by when something was said in them: a copy of a file is younger, and a line
+// of a result may be longer than what is read of the end. Without a time the file's own is taken.
+func TestUsed(t *testing.T) {
+	h := newHome(t, ".cline/data/sessions")
+	old := h.put(".claude/projects/p/old.jsonl", said(three, day), day)
+	long := strings.Replace(three, "Then mend it.", strings.Repeat("Then mend it. ", 1<<13), 1)
+	young := h.put(".claude/projects/p/young.jsonl", said(long, day.Add(time.Hour)), day.Add(time.Hour))
+	timeless := strings.ReplaceAll(three, `"timestamp"`, `"t"`)
+	silent := h.put(".claude/projects/p/silent.jsonl", timeless, day.Add(time.Minute))
+	cline, err := os.ReadFile("../../sessionlog/testdata/cline.log")
+	h.must(err)
+	document := h.put(".cline/data/sessions/s1/s1.messages.json", string(cline), day.Add(2*time.Hour))
+	h.must(os.Chtimes(old, day.Add(3*time.Hour), day.Add(3*time.Hour)))
+	page, err := h.List(t.Context(), library.Filter{Plain: true})
+	h.must(err)
+	var files []string
+	for _, s := range page.Sessions {
+		files = append(files, s.File)
+		if s.File == old && (!s.Used.Equal(day) || !s.Modified.Equal(day.Add(3*time.Hour))) {
+			t.Errorf("used %v, modified %v", s.Used, s.Modified)
+		}
+	}
+	if want := []string{document, young, silent, old}; !slices.Equal(files, want) {
+		t.Errorf("listed %q, want %q", files, want)
+	}
+	h.put(".claude/projects/p/old.jsonl", said(three, time.Now()), day.Add(4*time.Hour)) // it goes on
+	if page, err = h.List(t.Context(), library.Filter{Limit: 1}); err != nil || page.Sessions[0].File != old {
+		t.Errorf("%+v, %v", page, err)
+	}
 }
 
 // find is the ID of a file's session.
@@ -144,10 +181,9 @@ func TestCline(t *testing.T) {
 
 func TestList(t *testing.T) {
 	h := newHome(t, ".pi/agent/sessions", ".local/share/opencode/storage")
-	old := h.put(".claude/projects/p/old.jsonl", three, day)
-	young := h.put(
-		".claude/projects/p/young.jsonl", strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank"), day.Add(time.Hour),
-	)
+	old, later := h.put(".claude/projects/p/old.jsonl", three, day), day.Add(24*time.Hour)
+	bank := strings.ReplaceAll(three, "/home/dev/shop", "/home/dev/bank")
+	young := h.put(".claude/projects/p/young.jsonl", said(bank, later), later)
 	broken := h.put(".pi/agent/sessions/x.jsonl", "not a session\n", day.Add(-time.Hour))
 	page, err := h.List(t.Context(), library.Filter{})
 	h.must(err)
@@ -475,8 +511,9 @@ func TestHandoff(t *testing.T) {
 
 func TestSearch(t *testing.T) {
 	h := newHome(t)
+	later := day.Add(24 * time.Hour)
 	h.put(".claude/projects/p/s.jsonl", three, day)
-	h.put(".claude/projects/p/t.jsonl", strings.ReplaceAll(three, "pool", "cache"), day.Add(time.Hour))
+	h.put(".claude/projects/p/t.jsonl", said(strings.ReplaceAll(three, "pool", "cache"), later), later)
 	h.put(".claude/projects/p/u.jsonl", "", day)
 	r, err := h.Search(t.Context(), library.Filter{Limit: 10}, recall.SearchRequest{Queries: []string{"pool", "zebra"}})
 	h.must(err)

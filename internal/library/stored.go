@@ -145,7 +145,7 @@ func (l *Library) Copies(ctx context.Context, of Info) (list []Info, err error) 
 			list = append(list, c)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Info) int { return b.Modified.Compare(a.Modified) })
+	slices.SortStableFunc(list, func(a, b Info) int { return b.Used.Compare(a.Used) })
 	return list, err
 }
 
@@ -169,7 +169,7 @@ func (l *Library) storedKey(id string) store.SessionKey {
 }
 
 func storedInfo(id string, s store.SessionInfo) Info {
-	return Info{ID: id, Key: s.Key, Modified: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4)}
+	return Info{ID: id, Key: s.Key, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4)}
 }
 
 // isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.

@@ -130,7 +130,7 @@ func (s server) sessions(ctx context.Context, a arguments) (string, error) {
 
 // about tells of a session in two lines.
 func about(i library.Info) string {
-	parts := []string{i.ID, i.Modified.Local().Format("2006-01-02 15:04")}
+	parts := []string{i.ID, i.Used.Local().Format("2006-01-02 15:04")}
 	if i.Messages > 0 {
 		parts = append(parts, fmt.Sprintf("%d messages", i.Messages))
 	}

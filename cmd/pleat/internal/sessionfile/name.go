@@ -43,7 +43,7 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 		if err != nil {
 			return "", err
 		}
-		if s := proxied(ctx, p, flags); !s.Last.IsZero() && (len(list) == 0 || s.Last.After(list[0].Modified)) {
+		if s := proxied(ctx, p, flags); !s.Last.IsZero() && (len(list) == 0 || s.Last.After(list[0].Used)) {
 			return s.Key.Tenant + "/" + s.Key.Session, nil
 		}
 		if len(list) == 0 {
@@ -147,7 +147,7 @@ func pick(ctx context.Context, p *term.Console) (string, error) {
 		if full, err := lib.Find(ctx, s.ID); err == nil {
 			s = full
 		}
-		line := fmt.Sprintf("%d  %s  %-11s  %s", i+1, s.Modified.Local().Format(time.DateOnly), s.Agent,
+		line := fmt.Sprintf("%d  %s  %-11s  %s", i+1, s.Used.Local().Format(time.DateOnly), s.Agent,
 			cmp.Or(term.OneLine(s.Title), s.ID))
 		p.Note("%s\n", term.Clip(line, width))
 	}
