@@ -57,7 +57,7 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 	file := filepath.Join("testdata", name)
 	if *record {
 		data, err := json.MarshalIndent(
-			FiguresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ",
+			figuresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ",
 		)
 		if err != nil {
 			t.Fatal(err)
@@ -70,11 +70,11 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f Figures
+	var f figures
 	if err := json.Unmarshal(data, &f); err != nil {
 		t.Fatal(err)
 	}
-	for _, bad := range Gate(r, "default", f) {
+	for _, bad := range faultsOf(r, "default", f) {
 		t.Error(bad)
 	}
 }
@@ -89,7 +89,7 @@ func TestGateFails(t *testing.T) {
 		Right:  10,
 		Means:  map[Family]Shares{Artifacts: {Context: 1, Recall: 1}},
 	}
-	recorded := FiguresOf(&Report{Cells: []Cell{good}}, "")
+	recorded := figuresOf(&Report{Cells: []Cell{good}}, "")
 	for _, tc := range []struct {
 		name   string
 		change func(r *Report)
@@ -111,7 +111,7 @@ func TestGateFails(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &Report{Cells: slices.Clone([]Cell{good})}
 			tc.change(r)
-			got := strings.Join(Gate(r, "default", recorded), "\n")
+			got := strings.Join(faultsOf(r, "default", recorded), "\n")
 			if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
 				t.Errorf("got %q, want %q", got, tc.want)
 			}

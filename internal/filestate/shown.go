@@ -193,46 +193,9 @@ func lineSpan(s string) (from, to, all int, ok bool) {
 
 // shownByScript reads what a script of one pipeline showed: cat, sed -n, head, nl.
 func shownByScript(script string, literal bool, p toolcall.PathChange, result string) (shown, bool) {
-	sh := shell.Parse(script, literal)
-	if sh.Flow || sh.Cut || literal {
-		return shown{}, false
-	}
-	numbers, narrowed := false, false
-	n := 0
-	for i := range sh.Commands {
-		c := &sh.Commands[i]
-		name := c.Name()
-		switch {
-		case c.Nested || len(c.Redirects) > 0:
-			return shown{}, false
-		case name == "cd" && n == 0:
-			continue
-		case n > 0 && c.Sep != "|":
-			return shown{}, false
-		}
-		n++
-		switch name {
-		case "cat":
-			numbers = numbers || slices.Contains(c.Args(), "-n")
-			if slices.ContainsFunc(c.Args(), func(a string) bool { return strings.HasPrefix(a, "-") && a != "-n" }) {
-				return shown{}, false
-			}
-		case "nl":
-			if !slices.Contains(c.Args(), "-ba") {
-				return shown{}, false
-			}
-			numbers = true
-		case "sed", "head":
-			if narrowed {
-				return shown{}, false
-			}
-			narrowed = true
-		default:
-			return shown{}, false
-		}
-	}
+	numbers, plain := showsFile(script, literal)
 	body, exact, ok := output(result)
-	if !ok || n == 0 {
+	if !plain || !ok {
 		return shown{}, false
 	}
 	s := shown{at: max(p.First, 1), text: body}
@@ -252,6 +215,48 @@ func shownByScript(script string, literal bool, p toolcall.PathChange, result st
 	default:
 		return s, full || numbers && lines > 0
 	}
+}
+
+// showsFile reports whether a script only shows a part of a file, and whether with numbers of lines.
+func showsFile(script string, literal bool) (numbers, ok bool) {
+	sh := shell.Parse(script, literal)
+	if sh.Flow || sh.Cut || literal {
+		return false, false
+	}
+	narrowed, n := false, 0
+	for i := range sh.Commands {
+		c := &sh.Commands[i]
+		name := c.Name()
+		switch {
+		case c.Nested || len(c.Redirects) > 0:
+			return false, false
+		case name == "cd" && n == 0:
+			continue
+		case n > 0 && c.Sep != "|":
+			return false, false
+		}
+		n++
+		switch name {
+		case "cat":
+			numbers = numbers || slices.Contains(c.Args(), "-n")
+			if slices.ContainsFunc(c.Args(), func(a string) bool { return strings.HasPrefix(a, "-") && a != "-n" }) {
+				return false, false
+			}
+		case "nl":
+			if !slices.Contains(c.Args(), "-ba") {
+				return false, false
+			}
+			numbers = true
+		case "sed", "head":
+			if narrowed {
+				return false, false
+			}
+			narrowed = true
+		default:
+			return false, false
+		}
+	}
+	return numbers, n > 0
 }
 
 // output is what a command printed, without what Codex puts before it; exact: with the

@@ -95,9 +95,6 @@ func (r *reading) block(ref transcript.BlockRef) transcript.Block {
 	return r.message(ref.Message).Blocks().At(ref.Block)
 }
 
-// isSmall reports whether there is room for a few thousand tokens only.
-func isSmall(r fold.PageRoom) bool { return r.Total < fold.SmallPage && r.Total >= plainRoom }
-
 func (in *input) callHandle(e *ledger.Entry) string { return e.HandleIn(in.Facts()) }
 
 func (in *input) count(s string) int { return in.Tokens().CountText(s) }
@@ -116,15 +113,7 @@ const plainRoom = 600
 // was done and changed, what the agent was working with, how to get the rest.
 func (in *input) write() fold.WrittenPage {
 	count := in.count
-	in.Room.Plain = in.Room.Plain && in.Room.Total < plainRoom
-	if isSmall(in.Room) {
-		files := in.Room.Files / 8
-		if len(in.Thrash) > 0 { // worth it
-			files = in.Room.Files
-		}
-		in.Room.Total, in.Room.Files = in.Room.Total+in.Room.Files-files, files
-		in.small = true
-	}
+	in.divide()
 	in.told = in.Narrative.Section()
 	in.share()
 	mined := in.mineAhead()
@@ -153,13 +142,8 @@ func (in *input) write() fold.WrittenPage {
 		left -= count(state)
 	}
 	if !in.Room.Plain && left > 80 {
-		share := min(room/6, left/3)
-		if in.small {
-			share = min(room/4, left/2)
-			share = max(min(share, left-in.Room.Reported/2), share/2) // long reports tell what changed, and why
-		}
 		mined()
-		changes = in.changes(share)
+		changes = in.changes(in.changesRoom(room, left))
 		left -= count(changes)
 	}
 	if !in.Room.Plain && left > 40 {
@@ -177,6 +161,27 @@ func (in *input) write() fold.WrittenPage {
 	}
 	rest := max(count(text)-pins-ledger, 0)
 	return fold.WrittenPage{Text: text, Parts: fold.Parts{Pins: pins, Ledger: ledger, Digest: rest}, By: by}
+}
+
+// divide decides how plain the page is. Where there is room for a few thousand tokens only, restored
+// files leave most of theirs to the rest.
+func (in *input) divide() {
+	r := &in.Room
+	r.Plain = r.Plain && r.Total < plainRoom
+	in.small = r.Total >= plainRoom && r.Total < fold.SmallPage
+	if in.small && len(in.Thrash) == 0 { // files that are read again after every epoch are worth it
+		files := r.Files / 8
+		r.Total, r.Files = r.Total+r.Files-files, files
+	}
+}
+
+// changesRoom is what the changes of files get of the room, of which some is left.
+func (in *input) changesRoom(room, left int) int {
+	if !in.small {
+		return min(room/6, left/3)
+	}
+	share := min(room/4, left/2)
+	return max(min(share, left-in.Room.Reported/2), share/2) // long reports tell what changed, and why
 }
 
 // words writes what the user said in two fifths of the room, or in what is meant for it if

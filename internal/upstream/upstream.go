@@ -228,6 +228,15 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 		s.asked(x)
 	}
 
+	s.send(w, r, on, req, a, fail, unbound)
+	return nil
+}
+
+// send writes an answer, or fails as asked.
+func (s *Server) send(
+	w http.ResponseWriter, r *http.Request, on *wire, req *request, a answer, fail, unbound string,
+) {
+	status := statusOf(fail)
 	if s.o.Packed {
 		p := pack(w)
 		defer p.end()
@@ -239,22 +248,21 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 	case fail == "cut":
 		w = &cutting{w, a.text, req.stream}
 	case fail == "unbound":
-		reply(w, x.Status, on.failure("invalid_request_error", fmt.Sprintf(unboundText, unbound)))
-		return nil
+		reply(w, status, on.failure("invalid_request_error", fmt.Sprintf(unboundText, unbound)))
+		return
 	case fail == "stream" && req.stream:
 		on.breakOff(streamTo(w), a, s.tooLong(on, req))
-		return nil
-	case x.Status != http.StatusOK:
+		return
+	case status != http.StatusOK:
 		kind, text := s.refusal(on, fail, req)
-		reply(w, x.Status, on.failure(kind, text))
-		return nil
+		reply(w, status, on.failure(kind, text))
+		return
 	}
 	if req.stream {
 		on.stream(streamTo(w), a, req)
 	} else {
 		reply(w, http.StatusOK, on.whole(a))
 	}
-	return nil
 }
 
 // failure returns how this request fails; empty: it does not.

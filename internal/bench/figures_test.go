@@ -6,14 +6,14 @@ import (
 	"slices"
 )
 
-// Figures are what a gate holds a report against: numbers that were recorded on purpose.
-type Figures struct {
+// figures are what a gate holds a report against: numbers that were recorded on purpose.
+type figures struct {
 	Note  string   `json:"note"`
-	Cells []Figure `json:"cells"`
+	Cells []figure `json:"cells"`
 }
 
-// Figure is the recorded shares of one arm at one budget.
-type Figure struct {
+// figure is the recorded shares of one arm at one budget.
+type figure struct {
 	Arm       string            `json:"arm"`
 	Budget    int               `json:"budget"`
 	Chain     int               `json:"compactions"`
@@ -21,11 +21,11 @@ type Figure struct {
 	Means     map[Family]Shares `json:"means"`
 }
 
-// FiguresOf are the figures of a report, to be recorded.
-func FiguresOf(r *Report, note string) Figures {
-	f := Figures{Note: note}
+// figuresOf are the figures of a report, to be recorded.
+func figuresOf(r *Report, note string) figures {
+	f := figures{Note: note}
 	for _, c := range r.Cells {
-		f.Cells = append(f.Cells, Figure{c.Arm, c.Budget, c.Chain, round(c.Precision()), c.Means})
+		f.Cells = append(f.Cells, figure{c.Arm, c.Budget, c.Chain, round(c.Precision()), c.Means})
 	}
 	return f
 }
@@ -36,11 +36,11 @@ const (
 	maxShort = 1.02 // cost of a short session against no compaction
 )
 
-// Gate names everything that a report may not show of an arm: a view that is illegal or
+// faultsOf names everything that a report may not show of an arm: a view that is illegal or
 // too large, a fold that does not come back byte for byte or comes back in another
 // session, something invented, a short session that costs more than without, a family
 // that dropped against the recorded figures.
-func Gate(r *Report, arm string, recorded Figures) []string {
+func faultsOf(r *Report, arm string, recorded figures) []string {
 	var bad []string
 	fail := func(format string, args ...any) { bad = append(bad, fmt.Sprintf(format, args...)) }
 	for _, c := range slices.Concat(r.Cells, r.Own) {
