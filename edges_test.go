@@ -204,6 +204,20 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestOneIDTwice appends calls that no result can tell apart, and some that are far enough from each other.
+func TestOneIDTwice(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	a, b := pleat.Call("a", "ls", `{}`), pleat.Call("b", "ls", `{}`)
+	err := s.Append(t.Context(), pleat.User("Look."), pleat.Assistant(a, b), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
+		pleat.Assistant(a, b, a), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := diff.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
+		t.Error(d)
+	}
+}
+
 func rules(s *pleat.Session) []string {
 	var out []string
 	for _, v := range s.Violations() {

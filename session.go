@@ -316,8 +316,8 @@ func (o *Options) headParts() fold.Parts {
 func (s *Session) Key() store.SessionKey { return s.key }
 
 // SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
-// What was only guessed from a refusal without numbers is forgotten. With an error the budget
-// stays.
+// What was only guessed from a refusal without numbers is forgotten, and so is the size that the
+// provider said it takes, if b has a larger Window. With an error the budget stays.
 func (s *Session) SetBudget(b fold.Budget) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -326,7 +326,7 @@ func (s *Session) SetBudget(b fold.Budget) error {
 	if err := o.fillBudget(); err != nil {
 		return fmt.Errorf("set budget of session %s: %w", s.key, err)
 	}
-	if s.o.Budget = o.Budget; s.refusedAt > 0 {
+	if s.o.Budget = o.Budget; s.refusedAt > 0 || b.Window > s.cap {
 		s.cap, s.refusedAt = 0, 0
 	}
 	return nil

@@ -3,6 +3,7 @@ package pleat_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -22,12 +23,15 @@ func TestDeleted(t *testing.T) {
 			mustSync(t, open(t, st, nil), successor)
 		}
 		history = append(history, pleat.Assistant(pleat.Say("Done.")))
+		edited := append([]pleat.Message{pleat.User("Something else.")}, history[1:]...)
 		for range 2 {
 			_, synced := s.Sync(t.Context(), history)
+			_, forked := s.Sync(t.Context(), edited)
 			for _, err := range []error{
-				synced, s.Append(t.Context(), history[0]), s.Pin(t.Context(), "x"), s.Refresh(t.Context()),
+				synced, forked, s.Append(t.Context(), history[0]), s.Pin(t.Context(), "x"), s.Refresh(t.Context()),
 			} {
-				if !errors.Is(err, pleat.ErrNotFound) || errors.Is(err, pleat.ErrConflict) {
+				if !errors.Is(err, pleat.ErrNotFound) || errors.Is(err, pleat.ErrConflict) ||
+					!strings.Contains(err.Error(), "open it again") {
 					t.Errorf("%d messages of another session: %v", len(successor), err)
 				}
 			}

@@ -85,8 +85,11 @@ func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *hande
 // forkFor opens the fork of the session that has a history.
 func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, error) {
 	s.mu.Lock()
-	o := s.o
+	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
 	s.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
 	shared, copied := m.said, true
 	for try := range mostForks {
 		key := s.key

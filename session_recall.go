@@ -17,7 +17,8 @@ import (
 // Unfold gives back something folded, or any other block of the session that has a
 // handle: whole, or the part that the request chooses. The content is checked against
 // the hash under which it was folded. A handle that this session does not have is
-// [ErrNotFound]: handles work only in the session that made them and in its forks.
+// [ErrNotFound]: handles work only in the session that made them and, of what both have, in its
+// forks.
 func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,11 +14,12 @@ import (
 
 // Refused opens an epoch because the provider said that the last view is too long, and
 // returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget for good: later views for the same model stay below the size it takes. If it gives no
-// numbers, or those of a refusal before, which are not of this view, that size is taken to be two
-// thirds of what it refused, but never less than it has taken before or said that it takes, until it takes
-// more. For that guess no result is folded that no model has seen, unless the view is nearly as
-// large as a refused one. The same bytes are never sent twice: if nothing can be folded any more
+// budget: later views for the same model stay below the size it takes, unless
+// [Session.SetBudget] sets a larger window. If it gives no numbers, or those of a refusal before,
+// which are not of this view, that size is taken to be two thirds of what it refused, but never
+// less than it has taken before or said that it takes, until it takes more. For that guess no
+// result is folded that no model has seen, unless the view is nearly as large as a refused one.
+// The same bytes are never sent twice: if nothing can be folded any more
 // it returns [ErrCannotFit].
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
@@ -181,7 +182,8 @@ func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
 	switch {
 	case s.cap == 0 || s.cap >= s.o.Budget.Limits().Max:
 	case s.refusedAt == 0:
-		e.bound = fmt.Sprintf("The provider said that it takes %s tokens, by its count", n(s.cap))
+		e.bound = fmt.Sprintf("The provider said that it takes %s tokens, by its count; "+
+			"SetBudget with a larger Window overrules it", n(s.cap))
 	default:
 		e.bound = fmt.Sprintf("The provider refused %s tokens without saying how many it takes: "+
 			"this bound is a guess, which SetBudget forgets", n(s.refusedAt))

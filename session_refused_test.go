@@ -80,6 +80,31 @@ func TestCannotFitSaysWhy(t *testing.T) {
 	}
 }
 
+// TestSetBudgetAfterRefusal: who sets a larger window knows better than an earlier refusal.
+func TestSetBudgetAfterRefusal(t *testing.T) {
+	s := busy(t, 20, &pleat.Options{Budget: fold.Budget{Window: 16_000}})
+	view(t, s)
+	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 9_000, Limit: 6_000}
+	if _, err := s.Refused(t.Context(), refusal); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		budget fold.Budget
+		max    int
+	}{
+		{fold.Budget{Red: fold.Share(0.5)}, 6_000},
+		{fold.Budget{Window: 5_000}, fold.Budget{Window: 5_000}.Limits().Max},
+		{fold.Budget{Window: 16_000}, fold.Budget{Window: 16_000}.Limits().Max},
+	} {
+		if err := s.SetBudget(tt.budget); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Snapshot().Limits.Max; got != tt.max {
+			t.Errorf("%+v: at most %d tokens, want %d", tt.budget, got, tt.max)
+		}
+	}
+}
+
 // TestRefusedByAnotherModel: what one model's provider takes says nothing of another model.
 func TestRefusedByAnotherModel(t *testing.T) {
 	mem := store.NewMemory()

@@ -8,10 +8,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Violations returns what every provider refuses about the conversation itself, oldest
-// first: calls without a result, results without a call, messages without content. Appending
-// them is no error, since a client's conversation is what it is, and folding repairs them only
-// where it folds them. [Session.Repair] answers calls at the end.
+// Violations returns what providers refuse about the conversation itself, oldest first: calls
+// without a result, results without a call, messages without content, two calls of one answer
+// with the same id. (Anthropic's refuses an id that any two calls share; its Check finds those.)
+// Appending them is no error, since a client's conversation is what it is, and folding repairs
+// them only where it folds them. [Session.Repair] answers calls at the end.
 func (s *Session) Violations() []transcript.Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -27,9 +28,12 @@ func (s *Session) Violations() []transcript.Violation {
 		}
 	}
 	for _, r := range s.st.Rounds() {
-		for _, c := range r.Calls {
+		for i, c := range r.Calls {
 			if !c.Answered {
 				add(c.Call.Message, "tool-result-missing", fmt.Sprintf("call %q has no result", c.ID))
+			}
+			if slices.ContainsFunc(r.Calls[:i], func(o transcript.CallState) bool { return o.ID == c.ID }) {
+				add(c.Call.Message, "tool-use-id-duplicate", fmt.Sprintf("two calls have the id %q", c.ID))
 			}
 		}
 	}

@@ -8,7 +8,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Messages returns the messages to send now: [Session.View] and [Session.Resolve] in one.
+// Messages returns the messages to send now, none while the session has none: [Session.View] and
+// [Session.Resolve] in one.
 // Programs that send bytes of a wire want the view itself, which also says whether thinking
 // has to be dropped. The store, and so the context, is asked only if something has to be
 // written or read.
