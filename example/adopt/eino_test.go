@@ -21,7 +21,9 @@ import (
 // the session recognizes as its own view.
 type einoMemory struct{ session *pleat.Session }
 
-// rewrite is a [react.AgentConfig].MessageRewriter.
+// rewrite is a [react.AgentConfig].MessageRewriter, which cannot return an error. What the agent
+// has then is the view before and what came since: that goes on while it fits. A program that
+// would rather stop has the run's context cancelled, with [context.WithCancelCause].
 func (m *einoMemory) rewrite(ctx context.Context, history []*schema.Message) []*schema.Message {
 	said := make([]pleat.Message, len(history))
 	for i, h := range history {
@@ -29,7 +31,7 @@ func (m *einoMemory) rewrite(ctx context.Context, history []*schema.Message) []*
 	}
 	var err error
 	if m.session, err = m.session.Sync(ctx, said); err != nil {
-		log.Print(err) // the agent goes on with all of it
+		log.Print(err)
 		return history
 	}
 	view, err := m.session.Messages(ctx)
