@@ -167,6 +167,7 @@ func newTransport(silence time.Duration) http.RoundTripper {
 		ForceAttemptHTTP2: true, DisableCompression: true, // replies pass as they come
 		MaxIdleConns: 512, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: silence,
+		WriteBufferSize: 64 << 10, // most requests are written at once, and through no buffer of their own
 	}
 }
 
