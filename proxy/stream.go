@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,6 +101,7 @@ func (s *stream) more() {
 			s.cutOff(errMemory)
 			return
 		}
+		s.out = slices.Grow(s.out, n)
 		s.rec.Write(s.buf[:n])
 		if err := s.split.Feed(s.buf[:n], s.event); err != nil {
 			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("api_error", err.Error()))...)
@@ -184,10 +186,10 @@ func (s *stream) again(e *model.APIError) bool {
 	return again
 }
 
-// count puts what this answer cost on the account, even if it is not complete.
-func (s *stream) count() (model.Reply, error) {
-	reply, err := s.rec.Reply()
+// count puts what this answer cost on the account, once, even if it is not complete.
+func (s *stream) count() (reply model.Reply, err error) {
 	if !s.counted {
+		reply, err = s.rec.Reply()
 		s.x.used(reply.Usage)
 		s.counted = true
 	}

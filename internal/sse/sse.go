@@ -34,28 +34,31 @@ type Splitter struct {
 
 // Feed takes the next bytes and calls event for each event that they complete, with all
 // its bytes, the empty line that ends it included, and with its data. The slices are valid
-// until the next call. An event above the limit is an error; nobody can tell then where the
+// until event returns. An event above the limit is an error; nobody can tell then where the
 // next one would begin.
 func (s *Splitter) Feed(b []byte, event func(raw, data []byte)) error {
-	s.buf = append(s.buf, b...)
+	apart := len(s.buf) == 0 // most events come whole
+	if !apart {
+		s.buf = append(s.buf, b...)
+		b = s.buf
+	}
 	start := 0
 	for {
-		n := eventEnd(s.buf[start:], max(s.scan-start, 0))
+		n := eventEnd(b[start:], max(s.scan-start, 0))
 		if n < 0 {
 			break
 		}
 		if s.above(n) {
 			return s.tooLarge()
 		}
-		raw := s.buf[start : start+n]
+		raw := b[start : start+n]
 		event(raw, s.data(raw))
 		start += n
 		s.scan = start
 	}
-	s.scan = max(len(s.buf)-3, start)
-	if start > 0 { // else a long line would be moved with every piece of it
-		s.buf = append(s.buf[:0], s.buf[start:]...)
-		s.scan -= start
+	s.scan = max(len(b)-3, start) - start
+	if apart || start > 0 { // else a long line would be moved with every piece of it
+		s.buf = append(s.buf[:0], b[start:]...)
 	}
 	if s.above(len(s.buf)) {
 		return s.tooLarge()
