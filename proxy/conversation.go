@@ -28,7 +28,8 @@ type conversation struct {
 	newest  exchanged  // guarded by it, too
 	// status can be read without waiting: mu is held while models answer and stores write.
 	status atomic.Pointer[SessionStatus]
-	weight atomic.Int64 // about how many bytes it takes
+	weight atomic.Int64  // about how many bytes it takes; negative: it is no longer in memory
+	sum    *atomic.Int64 // of all weights; nil: it is not in memory yet
 
 	mu      sync.Mutex
 	sess    *pleat.Session
@@ -116,7 +117,10 @@ type reply struct {
 
 // publish updates the status. The caller holds the lock.
 func (c *conversation) publish() {
-	c.weight.Store(int64(c.sess.Weight() + perMessage*len(c.marks)))
+	now, old := int64(c.sess.Weight()+perMessage*len(c.marks)), c.weight.Load()
+	if old >= 0 && c.weight.CompareAndSwap(old, now) && c.sum != nil { // else it was dropped
+		c.sum.Add(now - old)
+	}
 	c.status.Store(&SessionStatus{
 		Key: c.key, Model: c.setup.model, Recall: c.mode.Recall, Last: c.last, Messages: c.sess.Len(),
 		Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),

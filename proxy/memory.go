@@ -14,20 +14,11 @@ type Memory struct {
 
 // Memory returns what the handler holds; see [Options.Memory].
 func (h *Handler) Memory() Memory {
-	rw := h.rw
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	return Memory{Used: rw.flight.Load() + rw.kept(), Limit: rw.o.Memory}
+	return Memory{Used: h.rw.flight.Load() + h.rw.kept(), Limit: h.rw.o.Memory}
 }
 
-// kept is what sessions and earlier requests take. The caller holds the lock.
-func (rw *rewriter) kept() int64 {
-	n := rw.known.bytes()
-	for e := rw.recent.Front(); e != nil; e = e.Next() {
-		n += e.Value.(*conversation).weight.Load()
-	}
-	return n
-}
+// kept is what sessions and earlier requests take.
+func (rw *rewriter) kept() int64 { return rw.known.bytes() + rw.weight.Load() }
 
 // fit drops sessions until everything fits, and reports whether it does.
 func (rw *rewriter) fit() bool {
@@ -35,15 +26,15 @@ func (rw *rewriter) fit() bool {
 	if left < 0 {
 		return false // no session could make room for that
 	}
+	if rw.kept() <= left {
+		return true
+	}
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
-	left -= rw.kept()
-	for left < 0 && rw.recent.Len() > 1 { // the newest is about to be used
-		oldest := rw.recent.Back()
-		left += oldest.Value.(*conversation).weight.Load()
-		rw.drop(oldest)
+	for rw.kept() > left && rw.recent.Len() > 1 { // the newest is about to be used
+		rw.drop(rw.recent.Back())
 	}
-	if left < 0 {
+	if rw.kept() > left {
 		rw.known.clear()
 	}
 	return true

@@ -50,6 +50,10 @@ func TestMemoryOfSessions(t *testing.T) {
 	if len(sessions) != len(agents) {
 		t.Errorf("%d sessions of %d conversations", len(sessions), len(agents))
 	}
+	h.Close()
+	if m := h.rw.weight.Load(); m != 0 {
+		t.Errorf("%d bytes of sessions that have all left", m)
+	}
 }
 
 // A reply that is too large to be held is passed on as it comes, also to clients that do not

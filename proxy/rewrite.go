@@ -39,6 +39,7 @@ type rewriter struct {
 	book     *bill.Book
 	known    *known
 	flight   atomic.Int64 // bytes of requests and replies under way
+	weight   atomic.Int64 // of the conversations in memory
 	burst    atomic.Bool  // they were many
 	draining atomic.Bool
 	closing  sync.WaitGroup // sessions that are being closed

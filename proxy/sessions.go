@@ -181,6 +181,8 @@ func (rw *rewriter) keep(c *conversation, s scope) *conversation {
 		rw.drop(e)
 	}
 	rw.sessions[c.key] = rw.recent.PushFront(c)
+	c.sum = &rw.weight
+	c.sum.Add(c.weight.Load())
 	bySeq := func(a, b transcript.Hash) int { return cmp.Compare(c.marks[a].seq, c.marks[b].seq) }
 	for _, h := range slices.SortedFunc(maps.Keys(c.marks), bySeq) {
 		rw.remember(c, indexKey{s, h})
@@ -205,6 +207,7 @@ func (rw *rewriter) lost(c *conversation) {
 // that. Requests that are under way can still use it. The caller holds the lock.
 func (rw *rewriter) drop(e *list.Element) {
 	old := rw.recent.Remove(e).(*conversation)
+	rw.weight.Add(-old.weight.Swap(-1))
 	rw.leaving[old] = true
 	rw.closing.Go(func() {
 		_ = old.behind.Wait(context.Background()) // its error is logged
