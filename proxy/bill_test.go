@@ -3,6 +3,9 @@ package proxy
 import (
 	"fmt"
 	"math"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -34,6 +37,31 @@ func billed(t *testing.T, h *Handler) Bill {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// A request that got no answer, or an error, is on the bill as one that failed.
+func TestBillOfFailures(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	refusing := httptest.NewServer(http.NotFoundHandler())
+	defer refusing.Close()
+	for _, base := range []string{gone.URL, refusing.URL} {
+		up, err := url.Parse(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h, err := NewHandler(&Options{Anthropic: up, Store: store.NewMemory()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := newAgent(messages, serve(t, h).String(), "Hello.")
+		if _, err := a.step(); err == nil {
+			t.Error("it was answered")
+		}
+		if all := billed(t, h).All; all.Requests != 1 || all.Failed != 1 {
+			t.Errorf("%+v", all)
+		}
+	}
 }
 
 // Every request to the provider is on the bill once, to the cent and to the token: hidden

@@ -84,12 +84,14 @@ func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	rw.once("requests to this path are passed on, not compacted", r.URL.Path)
-	rw.book.Charge(BillRow{Tenant: rw.o.Principal(r, nil), Tally: Tally{Requests: 1, Sent: 1, Passed: 1}})
+	report := Exchange{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
+	if err == nil {
+		report.Status = resp.StatusCode
+	}
+	rw.book.Charge(BillRow{Tenant: rw.o.Principal(r, nil), Tally: Tally{
+		Requests: 1, Failed: one(report.failed()), Sent: 1, Passed: 1,
+	}})
 	if rw.o.Report != nil {
-		report := Exchange{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
-		if err == nil {
-			report.Status = resp.StatusCode
-		}
 		rw.o.Report(report)
 	}
 	return resp, err

@@ -211,5 +211,8 @@ type Exchange struct {
 	Err      error       // why it failed, or could not be folded although it was answered
 }
 
+// failed reports whether the client got no answer, or an error.
+func (e Exchange) failed() bool { return e.Status == 0 || e.Status >= 400 }
+
 // errIdle ends requests whose upstream fell silent.
 var errIdle = errors.New("the upstream was silent for too long")

@@ -211,7 +211,11 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 		}
 		folded += " (" + why + ")"
 	}
-	out := []string{term.Plural(t.Requests, "request"), folded}
+	out := []string{requests(t)}
+	if t.Failed == t.Requests {
+		return out
+	}
+	out = append(out, folded)
 	if t.Epochs+t.Folded > 0 {
 		out = append(out, fmt.Sprintf("sent %s instead of %s", term.ByteSize(t.BytesOut), term.ByteSize(t.BytesIn)))
 	} else {
@@ -229,10 +233,22 @@ func billed(t proxy.Tally, last fold.Trigger) []string {
 	return out
 }
 
+// requests says how many came, and how many of them failed.
+func requests(t proxy.Tally) string {
+	line := term.Plural(t.Requests, "request")
+	switch t.Failed {
+	case 0:
+		return line
+	case t.Requests:
+		return line + ", failed"
+	}
+	return fmt.Sprintf("%s, %d of them failed", line, t.Failed)
+}
+
 func paid(t proxy.Tally) string {
 	with, without := term.Cents(t.USD), term.Cents(t.Without)
 	if t.Unpriced > 0 {
-		with = fmt.Sprintf("%s of them cost %s", term.Thousands(t.Requests-t.Unpriced), with)
+		with = fmt.Sprintf("%s of them cost %s", term.Thousands(t.Requests-t.Failed-t.Unpriced), with)
 	}
 	switch {
 	case term.Cents(t.USD) == without:
@@ -265,7 +281,6 @@ type tally struct {
 
 	mu            sync.Mutex
 	all           proxy.Tally
-	unanswered    int              // requests
 	folded, whole int              // tokens of the views, and of the conversations
 	last          store.SessionKey // that went out folded
 
@@ -331,8 +346,8 @@ func (t *tally) add(r proxy.Exchange) {
 		t.all.Folded++
 		t.last = r.Session
 	}
-	if r.Status == 0 {
-		t.unanswered++
+	if r.Status == 0 || r.Status >= 400 { // no answer, or an error
+		t.all.Failed++
 	}
 	t.folded += r.Snapshot.Tokens
 	t.whole += r.Snapshot.Whole
@@ -345,13 +360,10 @@ func (t *tally) closing() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.all
-	line := term.Plural(all.Requests, "request")
-	if t.unanswered > 0 && t.unanswered < all.Requests {
-		line += fmt.Sprintf(", %d of them not answered", t.unanswered)
-	}
+	line := requests(all)
 	switch sent := term.ByteSize(all.BytesOut); {
-	case t.unanswered > 0 && t.unanswered == all.Requests:
-		return line + ", not answered"
+	case all.Failed == all.Requests:
+		return line
 	case t.observed && all.Folded == 0:
 		return line + ", sent unchanged; pleat would have folded nothing"
 	case t.observed:

@@ -267,8 +267,8 @@ func TestTallyWords(t *testing.T) {
 				`("pleat browse key-1/s")`, false, []proxy.Exchange{whole, small},
 		},
 		{"1 request, 2.4 kB sent; nothing had to be folded", false, []proxy.Exchange{whole}},
-		{"1 request, not answered", false, []proxy.Exchange{dead}},
-		{"2 requests, 1 of them not answered, 4.8 kB sent; nothing had to be folded", false, []proxy.Exchange{dead, whole}},
+		{"1 request, failed", false, []proxy.Exchange{dead}},
+		{"2 requests, 1 of them failed, 4.8 kB sent; nothing had to be folded", false, []proxy.Exchange{dead, whole}},
 		{"1 request, sent unchanged; pleat would have folded once and sent 60k tokens", true, []proxy.Exchange{epoch}},
 		{"1 request, sent unchanged; pleat would have stored 1 result at once", true, []proxy.Exchange{spilled}},
 	} {
@@ -290,6 +290,10 @@ func TestTallyWords(t *testing.T) {
 	for want, tally := range map[string]proxy.Tally{
 		"2 requests · stored 1 result at once · sent 7.0 kB instead of 300 kB · $0.01 instead of $0.35": {
 			Requests: 2, Folded: 1, Stored: 1, BytesIn: 300_000, BytesOut: 7000, USD: 0.01, Without: 0.35,
+		},
+		"1 request, failed": {Requests: 1, Failed: 1, BytesIn: 2000, BytesOut: 2400},
+		"3 requests, 1 of them failed · nothing folded · sent 2.4 kB · 1 of them cost $0.19 · 1 has no known price": {
+			Requests: 3, Failed: 1, Unpriced: 1, BytesOut: 2400, USD: 0.19, Without: 0.19,
 		},
 		"6 requests · folded 5 of them · sent 405 kB instead of 900 kB": {
 			Requests: 6, Folded: 5, BytesIn: 900_000, BytesOut: 405_000,

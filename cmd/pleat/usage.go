@@ -24,7 +24,6 @@ import (
 func usageCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "usage",
-		Args:  noArguments,
 		Short: "add up what agents spent, by day, project, model and agent",
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
 record them, and what they cost by the price list ("pleat config prices"; subscriptions and
@@ -42,8 +41,8 @@ window, as "pleat bench" simulates it; it takes a while.`,
 pleat usage
 # this month, by project
 pleat usage --since 2026-11-01 --by project
-# what would a window of 100,000 tokens have saved?
-pleat usage --saved 100k`,
+# what would the proxy have saved in a window of 200,000 tokens?
+pleat usage --saved`,
 	}
 	fl := c.Flags()
 	var o usageFlags
@@ -52,7 +51,15 @@ pleat usage --saved 100k`,
 	fl.StringVar(&o.by, "by", "", "only this table, with all its rows: `WHAT` is day, project, model or agent")
 	fl.StringVar(&o.since, "since", "", "requests at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
 	fl.StringVar(&o.until, "until", "", "requests before `TIME`")
-	fl.Var(&o.saved, "saved", "also replay the sessions in a window of `TOKENS` and say what that would have saved")
+	fl.Var(&o.saved, "saved",
+		"also replay the sessions in a window of `TOKENS`, 200k if there is no number, and say what that would have saved")
+	fl.Lookup("saved").NoOptDefVal = "200k"
+	c.Args = func(c *cobra.Command, args []string) error {
+		if len(args) == 1 && fl.Changed("saved") && o.saved.Set(args[0]) == nil {
+			return nil // an optional value of a flag may stand apart from it too
+		}
+		return noArguments(c, args)
+	}
 	o.store = stores.Declare(fl)
 	asJSON := fl.Bool("json", false, "print one JSON object")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {

@@ -40,7 +40,7 @@ func (j *usageJSON) Print(p *term.Page) {
 		j.Saved.Print(p)
 	} else if j.by == "" {
 		p.Line("")
-		p.Hang("", "\"pleat usage --saved 100k\" says what the proxy would have saved")
+		p.Hang("", "\"pleat usage --saved\" says what the proxy would have saved")
 	}
 }
 

@@ -29,6 +29,7 @@ import (
 // Tally adds up what happened to the requests of a session, or to all.
 type Tally struct {
 	Requests int   `json:"requests"` // of clients
+	Failed   int   `json:"failed"`   // of these: no answer came, or an error
 	Sent     int   `json:"upstream_requests"`
 	Passed   int   `json:"passed_on"`       // requests that were not understood
 	Folded   int   `json:"folded_requests"` // went out with folds
@@ -53,6 +54,7 @@ type Tally struct {
 
 func (t *Tally) add(o Tally) {
 	t.Requests += o.Requests
+	t.Failed += o.Failed
 	t.Sent += o.Sent
 	t.Passed += o.Passed
 	t.Folded += o.Folded

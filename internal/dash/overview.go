@@ -121,7 +121,7 @@ func number(s string) int {
 }
 
 // Priced is how many of the proxy's requests have a known price.
-func (o *overview) Priced() int { return o.Bill.Requests - o.Bill.Unpriced }
+func (o *overview) Priced() int { return o.Bill.Requests - o.Bill.Failed - o.Bill.Unpriced }
 
 // Row is the bill's row of a session.
 func (o *overview) Row(i library.Info) bill.Row {
