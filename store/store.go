@@ -167,9 +167,9 @@ type SessionInfo struct {
 
 // Damage is one thing that failed a check.
 type Damage struct {
-	Key  SessionKey
-	Seq  uint64 // 0: not one entry in particular
-	What string // what is wrong, for people
+	Key  SessionKey // without a session if it is a body, which several may share
+	Seq  uint64     // 0: not one entry in particular
+	What string     // what is wrong, for people
 }
 
 // Claimer is implemented by stores that can keep several processes from doing the same

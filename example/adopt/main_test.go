@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -41,6 +42,19 @@ func TestBolt(t *testing.T) {
 		}, Damage: func(t *testing.T, st store.Store, key store.SessionKey, body transcript.Hash) {
 			err := st.(boltStore).db.Update(func(tx *bbolt.Tx) error {
 				return tx.Bucket(name(key.Tenant, key.Session)).Put(body[:], []byte("something else"))
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, Spoil: func(t *testing.T, st store.Store, key store.SessionKey, seq uint64, remove bool) {
+			err := st.(boltStore).db.Update(func(tx *bbolt.Tx) error {
+				b := tx.Bucket(name(key.Tenant, key.Session))
+				if remove {
+					return b.Delete(number(seq))
+				}
+				data := bytes.Clone(b.Get(number(seq)))
+				data[len(data)-1]++
+				return b.Put(number(seq), data)
 			})
 			if err != nil {
 				t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/storetest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestConformance(t *testing.T) {
@@ -28,6 +29,16 @@ func TestConformance(t *testing.T) {
 				return open(t, url, nil)
 			},
 			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, url, nil) },
+			Damage: func(t *testing.T, _ store.Store, _ store.SessionKey, body transcript.Hash) {
+				run(t, url, "UPDATE pleat.blob SET data = 'something else' WHERE hash = $1", body[:])
+			},
+			Spoil: func(t *testing.T, _ store.Store, key store.SessionKey, seq uint64, remove bool) {
+				text := "UPDATE pleat.entry SET data = 'something else'"
+				if remove {
+					text = "DELETE FROM pleat.entry"
+				}
+				run(t, url, text+" WHERE session = $1 AND seq = $2", sessionID(t, url, key), seq)
+			},
 		})
 }
 

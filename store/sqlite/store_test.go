@@ -1,12 +1,14 @@
 package sqlite_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 	"github.com/pleat-dev/pleat/store/storetest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // open opens the store in the file, and closes it with the test.
@@ -35,5 +37,15 @@ func TestConformance(t *testing.T) {
 				return open(t, path)
 			},
 			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, path) },
+			Damage: func(t *testing.T, _ store.Store, _ store.SessionKey, body transcript.Hash) {
+				execute(t, path, fmt.Sprintf("UPDATE blob SET data = zeroblob(length(data)) WHERE hash = x'%x'", body[:]))
+			},
+			Spoil: func(t *testing.T, _ store.Store, key store.SessionKey, seq uint64, remove bool) {
+				text := "UPDATE entry SET data = x'00'"
+				if remove {
+					text = "DELETE FROM entry"
+				}
+				execute(t, path, fmt.Sprintf("%s WHERE seq = %d AND session = (SELECT id FROM session WHERE name = x'%x')", text, seq, key.Session))
+			},
 		})
 }

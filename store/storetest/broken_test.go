@@ -17,6 +17,14 @@ type disk struct {
 	mu      sync.Mutex
 	handles int           // that are open
 	order   []store.Found // every entry, in the order in which they were appended
+	spoiled []spoiled
+}
+
+// spoiled is an entry that was damaged.
+type spoiled struct {
+	key    store.SessionKey
+	seq    uint64
+	remove bool
 }
 
 // broken is a handle on a disk, with a fault.
@@ -41,6 +49,8 @@ type fault struct {
 	infos   func([]store.SessionInfo) []store.SessionInfo // what Sessions lists
 	claimed bool                                          // Claim gives what somebody has
 	kept    bool                                          // Forget does nothing
+	trusted bool                                          // Scan does not notice damage
+	blind   bool                                          // Verify does not
 }
 
 var right = &fault{}
@@ -99,10 +109,36 @@ func (b *broken) Scan(
 			if yielded := b.now().yielded; yielded != nil {
 				yielded(&e)
 			}
+			if i := b.damaged(key, e.Seq); i >= 0 && err == nil {
+				switch {
+				case !b.now().trusted:
+					yield(store.Entry{}, store.ErrCorrupt)
+					return
+				case b.spoiled[i].remove:
+					continue
+				}
+				e.Data = []byte("something else")
+			}
 			if !yield(e, err) {
 				return
 			}
 		}
+	}
+}
+
+// damaged returns which of the damaged entries it is; -1: none.
+func (b *broken) damaged(key store.SessionKey, seq uint64) int {
+	return slices.IndexFunc(b.spoiled, func(s spoiled) bool { return s.key == key && s.seq == seq })
+}
+
+func (b *broken) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
+	return func(yield func(store.Damage, error) bool) {
+		for _, s := range b.spoiled {
+			if !b.now().blind && !yield(store.Damage{Key: s.key, Seq: s.seq, What: "spoiled"}, nil) {
+				return
+			}
+		}
+		b.Memory.Verify(ctx)(yield)
 	}
 }
 

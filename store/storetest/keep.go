@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -115,13 +116,60 @@ func (s *clause) damagedBody() {
 	if got, err := s.Body(s.Context(), key, hash); !errors.Is(err, store.ErrCorrupt) {
 		s.Errorf("a damaged body: %d bytes, %v, want ErrCorrupt", len(got), err)
 	}
-	if keeper, ok := s.Store.(store.Keeper); ok {
-		found := false
-		for damage, err := range keeper.Verify(s.Context()) {
-			found = found || err == nil && damage.Key == key
+	if !s.foundDamaged(func(at store.SessionKey) bool { return at == key || at.Session == "" }) {
+		s.Error("Verify does not find a damaged body")
+	}
+	s.forgetDamaged(key)
+}
+
+func (s *clause) damagedEntry() {
+	if s.opts.Spoil == nil {
+		s.Skip("the suite is not told how to damage an entry")
+	}
+	for _, remove := range []bool{false, true} {
+		for seq := range uint64(3) {
+			what := fmt.Sprintf("entry %d of 3, removed %t", seq+1, remove)
+			key := s.key(what)
+			s.append(key, 0, messages(0, 3)...)
+			s.opts.Spoil(s.T, s.Store, key, seq+1, remove)
+			var got []store.Entry
+			var last error
+			for e, err := range s.Scan(s.Context(), key, 0) {
+				if last = err; err == nil {
+					got = append(got, e)
+				}
+			}
+			if !errors.Is(last, store.ErrCorrupt) || uint64(len(got)) > seq {
+				s.Errorf("%s: Scan yields %d entries, then %v, want ErrCorrupt", what, len(got), last)
+			} else if d := diff.Values(asStored(messages(0, len(got))), got); len(got) > 0 && d != "" {
+				s.Errorf("%s: Scan yields (-want +got):\n%s", what, d)
+			}
+			if !s.foundDamaged(func(at store.SessionKey) bool { return at == key }) {
+				s.Errorf("%s: Verify does not find it", what)
+			}
+			s.forgetDamaged(key)
 		}
-		if !found {
-			s.Error("Verify does not find a damaged body")
+	}
+}
+
+// foundDamaged reports whether Verify finds damage at such a key, if the store can look for it.
+func (s *clause) foundDamaged(at func(store.SessionKey) bool) bool {
+	keeper, ok := s.Store.(store.Keeper)
+	if !ok {
+		return true
+	}
+	found := false
+	for damage, err := range keeper.Verify(s.Context()) {
+		found = found || err == nil && at(damage.Key)
+	}
+	return found
+}
+
+// forgetDamaged deletes a damaged session, which must go as any other does.
+func (s *clause) forgetDamaged(key store.SessionKey) {
+	if keeper, ok := s.Store.(store.Keeper); ok {
+		if err := keeper.Forget(s.Context(), key); err != nil {
+			s.Errorf("Forget of a damaged session: %v", err)
 		}
 	}
 }

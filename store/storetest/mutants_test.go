@@ -48,6 +48,8 @@ var mutants = map[string]*fault{
 	"given to two processes":    {clause: "opened twice, many writers", late: true, claimed: true},
 	"not forgotten":             {clause: "forget", kept: true},
 	"not forgotten by a second": {clause: "opened twice", late: true, kept: true},
+	"damage not seen":           {clause: "damaged entry", trusted: true},
+	"damage not verified":       {clause: "damaged entry", blind: true},
 }
 
 func local(e *store.Entry) { e.Time = e.Time.In(time.Local) }
@@ -112,6 +114,9 @@ func TestMutant(t *testing.T) {
 		&storetest.Options{Another: another, Reopen: func(t *testing.T, st store.Store) store.Store {
 			defer st.Close()
 			return another(t, st)
+		}, Spoil: func(_ *testing.T, st store.Store, key store.SessionKey, seq uint64, remove bool) {
+			d := st.(*broken).disk
+			d.spoiled = append(d.spoiled, spoiled{key, seq, remove})
 		}})
 }
 

@@ -26,6 +26,9 @@ type Options struct {
 	// Damage changes a byte of a stored body behind the store's back, as a failing disk does.
 	// Nil: that damage is noticed is not tested.
 	Damage func(t *testing.T, store store.Store, key store.SessionKey, body transcript.Hash)
+	// Spoil changes the Data of a stored entry behind the store's back, or removes the entry.
+	// Nil: that it is noticed is not tested.
+	Spoil func(t *testing.T, store store.Store, key store.SessionKey, seq uint64, remove bool)
 }
 
 // Test holds a store to the contract of [store.Store], and to those of [store.Searcher],
@@ -50,6 +53,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"bodies", (*clause).bodies},
 		{"big body", (*clause).bigBody},
 		{"damaged body", (*clause).damagedBody},
+		{"damaged entry", (*clause).damagedEntry},
 		{"odd bytes", (*clause).oddBytes},
 		{"times", (*clause).times},
 		{"copies", (*clause).copies},
