@@ -146,13 +146,13 @@ func replaceEdits(args []arg) []Edit {
 
 func replaceEdit(args []arg) (Edit, bool) {
 	e := Edit{Path: argText(args, pathArgs...)}
-	hasOld, hasNew := false, false
+	hasOld := false
 	for _, a := range args {
 		switch text.PlainName(a.name) {
 		case "oldstring", "oldtext", "oldstr", "old":
 			e.Old, hasOld = a.raw.Text(), a.isString()
 		case "newstring", "newtext", "newstr", "new":
-			e.New, hasNew = a.raw.Text(), a.isString()
+			e.New = a.raw.Text()
 		case "replaceall", "all", "allowmultiple":
 			e.All = string(a.raw) == "true" || string(a.raw) == `"true"`
 		case "expectedreplacements":
@@ -161,7 +161,7 @@ func replaceEdit(args []arg) (Edit, bool) {
 			return e, false
 		}
 	}
-	return e, hasOld && (hasNew || e.New == "")
+	return e, hasOld
 }
 
 // scriptEdits reads what a script writes into files from here-documents, word for word.
@@ -245,10 +245,9 @@ func patchEdits(patch string) []Edit {
 			}
 			continue
 		}
-		if cur == nil {
-			continue
+		if cur != nil {
+			cur.hunkLine(line)
 		}
-		cur.hunkLine(line)
 	}
 	return withNewFiles(out)
 }

@@ -11,20 +11,25 @@ import (
 // gitLooks has the git commands that only look.
 var gitLooks = text.WordSet(`status log diff show blame annotate ls-files ls-tree rev-parse describe grep cat-file
 	reflog shortlog rev-list merge-base name-rev for-each-ref symbolic-ref version help whatchanged show-ref show-branch
-	check-ignore check-attr diff-tree diff-index diff-files count-objects cherry range-diff var hash-object --version`)
+	check-ignore check-attr diff-tree diff-index diff-files count-objects cherry range-diff var hash-object`)
 
-// gitEffect reads a git command. Its index and history are not files of the work: changing
-// them is a run.
-func gitEffect(c *shell.Command, args []string) shellEffect {
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") && args[0] != "--version" {
+// pastOptions returns the arguments from the command of a program like git on.
+func pastOptions(args []string) []string {
+	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
 		n := 1
 		if args[0] == "-C" || args[0] == "-c" {
 			n = 2
 		}
 		args = args[min(n, len(args)):]
 	}
+	return args
+}
+
+// gitEffect reads a git command. Its index and history are not files of the work: changing
+// them is a run.
+func gitEffect(c *shell.Command, args []string) shellEffect {
 	sub := ""
-	if len(args) > 0 {
+	if args = pastOptions(args); len(args) > 0 {
 		sub, args = args[0], args[1:]
 	}
 	ops := operands(args, "mFCcbBnuts", "message author date format pretty")

@@ -63,13 +63,7 @@ func commandKeeps(c *shell.Command) bool {
 		line := strings.ToLower(strings.Join(args, " "))
 		return text.ContainsAny(line, taskWords...) && !text.ContainsAny(line, changeWords...)
 	}
-	for len(args) > 0 && strings.HasPrefix(args[0], "-") {
-		n := 1
-		if args[0] == "-C" || args[0] == "-c" {
-			n = 2
-		}
-		args = args[min(n, len(args)):]
-	}
+	args = pastOptions(args)
 	return len(args) > 0 && keepers[name][args[0]]
 }
 

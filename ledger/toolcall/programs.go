@@ -174,12 +174,9 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 	}
 	args := c.Words[1:]
 	switch name {
-	case "bash", "sh", "zsh", "dash", "ksh", "fish", "powershell", "pwsh", "cmd", "eval":
+	case "bash", "sh", "zsh", "dash", "ksh", "fish", "powershell", "pwsh", "cmd":
 		if c.Heredoc != "" && len(args) == 0 {
-			return atLeastRun(scriptEffect(shell.Parse(c.Heredoc, false), depth+1)), true
-		}
-		if name == "eval" {
-			return runEffect, true
+			return scriptEffect(shell.Parse(c.Heredoc, false), depth+1), true
 		}
 		for i, w := range args[:max(0, len(args)-1)] {
 			a := w.Text
@@ -209,13 +206,6 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 
 // isLiteral reports whether backslashes do not quote in the shell with that name.
 func isLiteral(name string) bool { return name == "powershell" || name == "pwsh" || name == "cmd" }
-
-func atLeastRun(e shellEffect) shellEffect {
-	if !e.harmless && e.kind < CallRun {
-		e.kind = CallRun
-	}
-	return e
-}
 
 // specialEffect knows the programs whose options decide what they do.
 func specialEffect(c *shell.Command, name string, args []string) (shellEffect, bool) {

@@ -83,16 +83,12 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 		}
 		return 0, false
 	}
-	n := 0
 	for line := range strings.Lines(head) {
 		line = strings.TrimSpace(line)
-		if n++; n > 6 || line == "" || line == "Output:" {
-			break
-		}
 		if code, ok := exitLine(line, headExits); ok {
 			return code, true
 		}
-		if !isEnvelope(line) {
+		if line == "Output:" || !isEnvelope(line) {
 			break
 		}
 	}
@@ -266,9 +262,6 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 		}
 		if n > rank {
 			best, rank = line, n
-		}
-		if rank == 4 {
-			break
 		}
 	}
 	best = strings.TrimSuffix(best, "</tool_use_error>")

@@ -201,9 +201,7 @@ func describeSearchCall(f *CallFacts, args []arg) {
 
 func describeShellCall(f *CallFacts, args []arg, input string) {
 	script, literal := scriptOf(f.Tool, args, input)
-	if dir := argText(args, dirArgs...); dir != "" {
-		f.Dir = dir
-	}
+	f.Dir = argText(args, dirArgs...)
 	if script == "" {
 		f.Args = plainArgs(args)
 		return
