@@ -8,7 +8,10 @@ import (
 	"fmt"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
 )
 
 // Effect says what a tool may do to the world, and so whether permission is needed first.
@@ -129,4 +132,15 @@ func recallTool(d model.Tool) Tool {
 		}
 		return text, nil
 	}}
+}
+
+// snipTool lets the model fold the middle of the conversation by itself, where its policy
+// does so before every request; nil: the policy does not.
+func snipTool(p fold.Policy, child bool) []Tool {
+	for _, l := range p.EveryTurn {
+		if s, ok := l.(lever.Snip); ok && !(s.Main && child) {
+			return []Tool{recallTool(recall.SnipTool())}
+		}
+	}
+	return nil
 }

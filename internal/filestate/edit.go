@@ -1,9 +1,11 @@
 package filestate
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
@@ -152,4 +154,112 @@ func (f *File) has(ed toolcall.Edit) bool {
 	return slices.ContainsFunc(ed.Hunks, func(h toolcall.Hunk) bool {
 		return len(h.Old) > 2 && len(f.find(toolcall.JoinLines(h.Old), true)) > 0
 	})
+}
+
+// Patch notes that a call applied the hunks of a patch, one after the other.
+func (f *File) Patch(call int, hunks []toolcall.Hunk) {
+	f.seen = call
+	if f.patchWhole(call, hunks) {
+		return
+	}
+	for _, h := range hunks {
+		before, after := toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)
+		if before == after {
+			continue
+		}
+		if found := f.find(before, true); len(found) == 1 && f.sure(found[0].piece) {
+			f.replaceAt(call, found[0], before, after)
+		} else {
+			f.lost(call, "where its patch fits is not known")
+		}
+		f.settle()
+	}
+}
+
+// patchWhole applies hunks to a file that is wholly known, the way apply_patch does: each
+// is looked for from where the last one ended. It reports whether all have a place.
+func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
+	if !f.Whole() || len(f.pieces) != 1 || f.loose && f.pieces[0].doubt.Call == 0 {
+		return false
+	}
+	text, at := f.pieces[0].text, 0
+	for _, h := range hunks {
+		for _, c := range h.Context {
+			line := c + "\n"
+			if at = text.search(line).next(at, true); at < 0 {
+				return false
+			}
+			at += len(line)
+		}
+		before, after := toolcall.JoinLines(h.Old), plain(toolcall.JoinLines(h.New))
+		if before == "" {
+			return false // agents differ in where they put that
+		}
+		if at = text.search(before).next(at, true); at < 0 {
+			return false
+		}
+		text = text.replace(at, len(before), after)
+		at += len(after)
+	}
+	f.pieces[0].text, f.pieces[0].call, f.total = text, call, text.lines
+	f.settle()
+	return true
+}
+
+// Diff writes how one text becomes another, as a unified diff without file names.
+func Diff(before, after string) string {
+	a, b := splitLines(before), splitLines(after)
+	ops := text.DiffLines(a, b, maxSteps)
+	var out strings.Builder
+	for from := 0; from < len(ops); {
+		if ops[from].Kind == ' ' {
+			from++
+			continue
+		}
+		start, end := max(from-around, 0), from
+		for k := from; k < len(ops) && k <= end+2*around; k++ {
+			if ops[k].Kind != ' ' {
+				end = k
+			}
+		}
+		stop := min(end+around+1, len(ops))
+		writeHunk(&out, ops[start:stop], a, b)
+		from = stop
+	}
+	return out.String()
+}
+
+// around is how many lines a hunk shows before and after what changed.
+const around = 3
+
+func splitLines(s string) []string {
+	if s = fed(s); s == "" {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
+}
+
+// maxSteps is how many lines may differ for the shortest diff to be looked for.
+const maxSteps = 1_000
+
+func writeHunk(out *strings.Builder, ops []text.DiffLine, a, b []string) {
+	olds, news := 0, 0
+	for _, o := range ops {
+		if o.Kind != '+' {
+			olds++
+		}
+		if o.Kind != '-' {
+			news++
+		}
+	}
+	fmt.Fprintf(out, "@@ -%d,%d +%d,%d @@\n", ops[0].A+min(olds, 1), olds, ops[0].B+min(news, 1), news)
+	for _, o := range ops {
+		line := ""
+		if o.Kind == '+' {
+			line = b[o.B]
+		} else {
+			line = a[o.A]
+		}
+		fmt.Fprintf(out, "%c%s\n", o.Kind, line)
+	}
 }

@@ -5,9 +5,11 @@ package text
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 )
 
 // Blank reports whether text is nothing but space: providers refuse such text, so that it stands for nothing.
@@ -169,4 +171,80 @@ func JoinSections(sections ...string) string {
 		}
 	}
 	return strings.Join(kept, "\n\n")
+}
+
+// Place is the name of a folder for people: the last two parts of its path.
+func Place(path string) string {
+	parts := strings.FieldsFunc(path, func(r rune) bool { return r == '/' || r == '\\' })
+	return strings.Join(parts[max(len(parts)-2, 0):], "/")
+}
+
+// Word is a word of a text, in lower case and with a plain apostrophe. It keeps what joins
+// its parts: don't, src/legacy, v1.2, foo_bar.
+type Word struct {
+	Text       string
+	Start, End int // where it stands in the text, with the marks that were cut off its end
+}
+
+// Words splits a text into the words that people would see in it. For what a search finds
+// a text by, see package search.
+func Words(s string) []Word {
+	var words []Word
+	for at := 0; ; {
+		n := strings.IndexFunc(s[at:], isWordRune)
+		if n < 0 {
+			return words
+		}
+		start, end := at+n, len(s)
+		if n := strings.IndexFunc(s[start:], endsWord); n >= 0 {
+			end = start + n
+		}
+		w := strings.ToLower(strings.TrimRight(s[start:end], "'’.-"))
+		words = append(words, Word{strings.ReplaceAll(w, "’", "'"), start, end})
+		at = end
+	}
+}
+
+func isWordRune(r rune) bool {
+	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r)
+}
+
+func endsWord(r rune) bool { return !isWordRune(r) && !strings.ContainsRune("'’./-", r) }
+
+// Short writes a number in at most five characters: 950, 9.5k, 61k, 1.2M.
+func Short(n int) string {
+	f := float64(n)
+	switch {
+	case n < 1_000:
+		return strconv.Itoa(n)
+	case n < 9_950:
+		return fmt.Sprintf("%.1fk", f/1e3)
+	case n < 999_500:
+		return fmt.Sprintf("%.0fk", f/1e3)
+	case n < 9_950_000:
+		return fmt.Sprintf("%.1fM", f/1e6)
+	}
+	return fmt.Sprintf("%.0fM", f/1e6)
+}
+
+// ByteSize writes a size for people: 812 B, 4.1 kB, 12 MB.
+func ByteSize(n int64) string {
+	f, units := float64(n), []string{"B", "kB", "MB", "GB"}
+	i := 0
+	for ; f >= 999.5 && i < len(units)-1; i++ {
+		f /= 1000
+	}
+	if i == 0 || f >= 9.95 {
+		return fmt.Sprintf("%.0f %s", f, units[i])
+	}
+	return fmt.Sprintf("%.1f %s", f, units[i])
+}
+
+// Cents writes an amount with cents, or with what is left below a cent.
+func Cents(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	n := int(math.Round(usd * 100))
+	return fmt.Sprintf("$%s.%02d", Thousands(n/100), n%100)
 }
