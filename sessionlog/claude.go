@@ -182,7 +182,7 @@ func (r *claudeReader) message(nodes []int) error {
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
 	if r.origin == transcript.OriginSummary {
-		r.summarized()
+		r.sink.summarized(r.rec.Line, r.rec.Message.Text())
 	}
 	rec := r.rec
 	r.rec = Record{} // whoever gets it may let go of it
@@ -253,18 +253,6 @@ func (r *claudeReader) assemble(content value) error {
 	}
 	r.rec.Message = body.Messages[0]
 	return nil
-}
-
-// summarized gives the newest compaction its summary.
-func (r *claudeReader) summarized() {
-	all := r.log.info.Compactions
-	for i, c := range slices.Backward(all) {
-		if !c.Partial && c.Summary == "" {
-			all[i].Summary = r.rec.Message.Text()
-			return
-		}
-	}
-	r.sink.compaction(Compaction{Line: r.rec.Line, Summary: r.rec.Message.Text()})
 }
 
 // claudeIndex is what the first pass over a Claude Code log keeps: the tree, and which

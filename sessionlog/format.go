@@ -130,7 +130,7 @@ func (l *Log) detect() error {
 			return err
 		}
 		if f := classifyDocument(v); f != nil && (format == nil || len(l.broken) == 0) {
-			l.format, l.whole, l.doc, l.docAt = f, v, v, 1
+			l.format, l.doc, l.docAt = f, v, 1
 			return nil
 		}
 	}
@@ -179,9 +179,7 @@ func (l *Log) sniff() (whole bool, format *format, err error) {
 		if err != nil || !v.isObject() {
 			continue
 		}
-		if i == 0 {
-			whole = true
-		}
+		whole = whole || i == 0
 		if f := classifyLine(v); f != nil {
 			return whole, f, nil
 		}

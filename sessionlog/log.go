@@ -47,8 +47,7 @@ type Log struct {
 	src    *source
 	opts   Options
 	format *format
-	whole  value // the document, for document formats
-	doc    value // the session's part of it
+	doc    value // the session's part of the document, for document formats
 	docAt  int   // line on which doc begins
 	count  int   // sessions in the file
 

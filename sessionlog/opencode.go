@@ -311,11 +311,6 @@ func (r openCodeReader) summary(rec Record, parts value) error {
 		}
 	}
 	words := strings.Join(text, "\n")
-	all := r.sink.log.info.Compactions
-	if n := len(all); n > 0 && all[n-1].Summary == "" {
-		all[n-1].Summary = words
-	} else {
-		r.sink.compaction(Compaction{Line: rec.Line, Summary: words})
-	}
+	r.sink.summarized(rec.Line, words)
 	return r.sink.summary(rec, words)
 }

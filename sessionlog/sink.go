@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -69,6 +70,18 @@ func (s *sink) compaction(c Compaction) {
 		c.At++
 	}
 	s.log.info.Compactions = append(s.log.info.Compactions, c)
+}
+
+// summarized gives the newest compaction its summary.
+func (s *sink) summarized(line int, words string) {
+	all := s.log.info.Compactions
+	for i, c := range slices.Backward(all) {
+		if !c.Partial && c.Summary == "" {
+			all[i].Summary = words
+			return
+		}
+	}
+	s.compaction(Compaction{Line: line, Summary: words})
 }
 
 // compacted notes a compaction, and adds the text that stands for what was compacted away.

@@ -134,8 +134,6 @@ type taskEntry struct {
 	Subject     string   `json:"subject"`
 	Description string   `json:"description"`
 	Status      string   `json:"status"`
-	Done        bool     `json:"done"`
-	Completed   bool     `json:"completed"`
 }
 
 // flexible is a string that some clients write as a number.
@@ -170,9 +168,6 @@ func (in taskInput) list() (items []TaskItem, ok bool) {
 		for _, e := range entries {
 			it := TaskItem{ID: string(e.ID), Status: taskStatus(e.Status)}
 			it.Text = cmp.Or(e.Content, e.Step, e.Title, e.Text, e.Task, e.Subject, e.Description)
-			if e.Done || e.Completed {
-				it.Status = TaskDone
-			}
 			if it.Text != "" {
 				items = append(items, it)
 			}

@@ -19,7 +19,7 @@ func BenchmarkEdits(b *testing.B) {
 	content := text.String()
 	check := func(f *File) {
 		if len(f.Lines()) != 5_300 || !f.Certain() {
-			b.Fatal(f.Total())
+			b.Fatal(f.total)
 		}
 	}
 	b.Run("edits", func(b *testing.B) {

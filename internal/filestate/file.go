@@ -216,7 +216,6 @@ const maxLine = 10_000_000
 type Line struct {
 	Number  int    // counted from 1
 	Text    string // without its line feed
-	Call    int    // newest call that showed it or wrote near it
 	Certain bool
 }
 
@@ -233,7 +232,7 @@ func (f *File) Lines() []Line {
 		for c := range p.text.chunks {
 			for line := range strings.Lines(p.text.chunks[c].text) {
 				text := strings.TrimSuffix(line, "\n")
-				out = append(out, Line{Number: at, Text: text, Call: p.call, Certain: p.doubt.Call == 0})
+				out = append(out, Line{Number: at, Text: text, Certain: p.doubt.Call == 0})
 				at++
 			}
 		}
@@ -255,9 +254,6 @@ func (f *File) Content() string {
 	}
 	return b.String()
 }
-
-// Total is the number of lines, if it is known.
-func (f *File) Total() (n int, known bool) { return f.total, f.ended }
 
 // Gone reports whether the file was deleted.
 func (f *File) Gone() bool { return f.gone }

@@ -19,7 +19,7 @@ func show(f *File) string {
 		}
 		fmt.Fprintf(&b, "%d %s\n", l.Number, l.Text)
 	}
-	switch n, ended := f.Total(); {
+	switch n, ended := f.total, f.ended; {
 	case f.Gone():
 		b.WriteString("gone\n")
 	case ended:

@@ -132,8 +132,8 @@ func checkState(t *testing.T, state *File, truth string) {
 			)
 		}
 	}
-	if n, ended := state.Total(); ended && n != len(want) && state.Certain() {
-		t.Fatalf("%d lines for certain, want %d", n, len(want))
+	if state.ended && state.total != len(want) && state.Certain() {
+		t.Fatalf("%d lines for certain, want %d", state.total, len(want))
 	}
 }
 

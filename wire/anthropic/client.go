@@ -45,10 +45,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(mod
 	return call.Ask(ctx, &c.ClientOptions, req, clientWire, sink, c.post)
 }
 
-var clientWire = call.Wire{
-	Decode: DecodeReply,
-	Record: NewRecorder,
-}
+var clientWire = call.Wire{Decode: DecodeReply, Record: NewRecorder}
 
 func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	if r.MaxTokens == 0 && facts.MaxOutput > 0 {

@@ -29,10 +29,7 @@ func (c *Client) Generate(ctx context.Context, req *model.Request, sink func(mod
 	return call.Ask(ctx, (*model.ClientOptions)(c), req, clientWire, sink, c.post)
 }
 
-var clientWire = call.Wire{
-	Decode: DecodeReply,
-	Record: NewRecorder,
-}
+var clientWire = call.Wire{Decode: DecodeReply, Record: NewRecorder}
 
 func (c *Client) post(r *model.Request, facts model.Model) (call.Post, error) {
 	body, err := encode(r, facts.Thinking.Signed)

@@ -58,15 +58,10 @@ func (c *ResponsesClient) Generate(
 // provider is the provider's name in the table of models.
 const provider = "openai"
 
-var chatWire = call.Wire{
-	Decode: DecodeChatReply,
-	Record: NewChatRecorder,
-}
-
-var responsesWire = call.Wire{
-	Decode: DecodeResponsesReply,
-	Record: NewResponsesRecorder,
-}
+var (
+	chatWire      = call.Wire{Decode: DecodeChatReply, Record: NewChatRecorder}
+	responsesWire = call.Wire{Decode: DecodeResponsesReply, Record: NewResponsesRecorder}
+)
 
 func ask(ctx context.Context, o *model.ClientOptions, req *model.Request, sink func(model.Delta), path string,
 	encode func(*model.Request, model.Model) ([]byte, error), wire call.Wire,
