@@ -19,6 +19,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/page"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
@@ -157,12 +158,12 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 		return nil, errors.New("open session: the key has no session name")
 	}
 	if err := s.o.check(); err != nil {
-		return nil, fmt.Errorf("open session %s: %w", key, err)
+		return nil, fmt.Errorf("open session %s: %w", key, &fault.Options{Err: err})
 	}
 	given := s.o.Budget
 	s.byTools = s.o.Recall == nil
 	if err := s.o.fill(); err != nil {
-		return nil, fmt.Errorf("open session %s: %w", key, err)
+		return nil, fmt.Errorf("open session %s: %w", key, &fault.Options{Err: err})
 	}
 	s.dig.guard = summarizer.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))

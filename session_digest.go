@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -17,9 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// claimDigest is what a process claims before it asks for a digest.
-const claimDigest = "digest"
 
 // digesting is a session's part in getting digests from a model.
 type digesting struct {
@@ -171,30 +167,22 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		s.dig.flight = nil
 		close(done)
 	}()
+	held := s.claim(ctx, need, background)
+	if held == nil {
+		return
+	}
+	defer held.end()
+	s.tell(ctx, Event{Kind: EventWriting, Digest: s.asked(need, background)})
 	var text string
 	var report digest.Origin
-	outer, known := ctx, s.st.NewestTold()
-	s.tell(ctx, Event{Kind: EventWriting, Digest: &digest.Origin{
-		Start: need.Start, End: need.End, Model: s.o.Digest.Model.ID, Focus: need.Focus, Background: background,
-	}})
-	s.unlocked(func() {
-		release, ok := s.claim(ctx, known, background)
-		if !ok {
-			err = errClaimed
-			return
-		}
-		text, report, err = summarizer.Write(ctx, job)
-		if err := release(context.WithoutCancel(ctx)); err != nil {
-			s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", s.key.String(), "err", err)
-		}
-	})
+	s.unlocked(func() { text, report, err = summarizer.Write(ctx, job) })
 	if errors.As(err, new(*fault.Panic)) {
 		s.o.Logger.Error("the model of digests could not be asked", "session", s.key.String(), "err", err)
 	}
-	if errors.Is(err, errClaimed) || s.dig.ctx.Err() != nil && background {
+	if s.dig.ctx.Err() != nil && background {
 		return
 	}
-	stopped := outer.Err() != nil && !errors.Is(outer.Err(), context.DeadlineExceeded) // by the caller
+	stopped := errors.Is(ctx.Err(), context.Canceled) // by the caller
 	if !stopped && (err == nil || !errors.Is(err, summarizer.ErrSpent)) {
 		s.dig.guard.Ended(err == nil)
 	}
@@ -203,46 +191,6 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	if warning := report.Unwritten(); warning != "" && !stopped {
 		s.warn(ctx, Event{Digest: &report, Warning: warning})
 	}
-}
-
-var errClaimed = errors.New("another process is writing this digest")
-
-// claim makes sure that no other process asks for a digest of the session. Who waits for
-// the digest waits for the other's as well: for one newer than known.
-func (s *Session) claim(ctx context.Context, known uint64, background bool) (release func(context.Context) error, ok bool) {
-	free := func(context.Context) error { return nil }
-	c, has := s.store.(store.Claimer)
-	if !has {
-		return free, true
-	}
-	for {
-		release, ok, err := c.Claim(ctx, s.key, claimDigest, 5*s.o.Digest.Deadline)
-		if err != nil {
-			s.o.Logger.Warn("a digest could not be claimed", "session", s.key.String(), "err", err)
-			return free, true // asking twice is dearer than asking once, but not wrong
-		}
-		if ok || background {
-			return release, ok
-		}
-		t := time.NewTimer(250 * time.Millisecond)
-		select {
-		case <-ctx.Done():
-			t.Stop()
-			return nil, false
-		case <-t.C:
-		}
-		if newest, err := s.newestTold(ctx); err != nil || newest != known {
-			return nil, false
-		}
-	}
-}
-
-// newestTold looks for digests that other processes have stored. The lock is free.
-func (s *Session) newestTold(ctx context.Context) (uint64, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := s.refresh(ctx)
-	return s.st.NewestTold(), err
 }
 
 // keepDigest stores a digest, or that there is none, and takes it in.

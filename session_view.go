@@ -322,9 +322,10 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 			if must && !pulled && bar(&o, p) {
 				continue
 			}
-			if o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs+1 {
+			// There is nothing to warn of where another process has folded in the meantime.
+			if w := s.warning(p); w != "" && o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs+1 {
 				s.stillRed = s.st.Epochs + 1
-				s.warn(ctx, Event{Warning: s.warning(p)})
+				s.warn(ctx, Event{Warning: w})
 			}
 			return p, nil
 		}

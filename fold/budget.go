@@ -97,7 +97,7 @@ type Budget struct {
 	// 80 % if no buffer is given, at least half the window if one is. A number of tokens
 	// that the window does not have counts as 0.
 	Red    Level `json:"red,omitzero"`
-	Target Level `json:"target,omitzero"` // where folding stops; 0: 50 %, and never more than three quarters of red
+	Target Level `json:"target,omitzero"` // where folding stops, at most red; 0: 50 %, at most three quarters of red
 }
 
 // Limits is a budget worked out in tokens. Target and Yellow are at most Red, Red is at

@@ -143,7 +143,8 @@ func (r Reply) Stream(sink func(Delta)) {
 //
 // Generate sends the request and returns the whole answer. With a sink, pieces of the
 // answer are handed to it in order as they arrive; the sink must not block for long.
-// Without one the answer need not be streamed. The request is not changed and not kept.
+// Without one the answer need not be streamed. The request is not changed and not kept. When
+// the context ends, Generate returns soon: its caller waits for it.
 //
 // If the provider answers with an error, the chain has an [*APIError]. An answer that broke
 // off is an error too; the Reply then has what had arrived.

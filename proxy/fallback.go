@@ -119,6 +119,9 @@ func (x *exchange) failed(err error, from caller) *http.Response {
 	if x.rw.o.ObserveOnly {
 		return nil
 	}
+	if errors.As(err, new(*fault.Options)) { // noticed at once, and not when a conversation no longer fits
+		return x.cannotFold(err, "")
+	}
 	var t *turn
 	fits := false
 	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
@@ -128,7 +131,7 @@ func (x *exchange) failed(err error, from caller) *http.Response {
 		fits = x.rw.fitsWhole(x.req)
 	}
 	if !fits {
-		return x.cannotFold(err)
+		return x.cannotFold(err, "pleat cannot fold this request, which does not fit as it is: ")
 	}
 	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
 	return nil
@@ -149,14 +152,14 @@ func (x *exchange) tooLong(err error) []byte {
 	return x.req.on.TooLong(big.Parts.Total(), big.Max)
 }
 
-// cannotFold answers a request that does not fit and could not be folded.
-func (x *exchange) cannotFold(err error) *http.Response {
+// cannotFold answers a request that could not be folded.
+func (x *exchange) cannotFold(err error, about string) *http.Response {
 	status, kind, header, value := http.StatusServiceUnavailable, "overloaded_error", "Retry-After", "5"
 	why, passes := reason(err)
 	if !passes {
 		status, kind, header, value = http.StatusInternalServerError, "api_error", "X-Should-Retry", "false"
 	}
-	resp := x.refuse(status, x.req.on.Refuse(kind, "pleat cannot fold this request, which does not fit as it is: "+why))
+	resp := x.refuse(status, x.req.on.Refuse(kind, about+why))
 	resp.Header.Set(header, value)
 	return resp
 }
@@ -165,7 +168,10 @@ func (x *exchange) cannotFold(err error) *http.Response {
 // whether trying again later may help. Levers of pleat's own fail only where the store does.
 func reason(err error) (why string, passes bool) {
 	var by *fault.Lever
+	var wrong *fault.Options
 	switch {
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("pleat is not set up right, see Session in its options: %v", wrong), false
 	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
 		return "no legal view was found", false
 	case errors.Is(err, store.ErrConflict):

@@ -112,6 +112,24 @@ func TestLeverFails(t *testing.T) {
 	}
 }
 
+// TestWrongOptions: options of a session that make no sense are the answer to the first request, though
+// it fits, and not taken for a store that may be there later.
+func TestWrongOptions(t *testing.T) {
+	var last atomic.Pointer[[]byte]
+	tr, err := NewTransport(&Options{
+		Store: store.NewMemory(), Transport: yes{&last},
+		Session: func(_ store.SessionKey, o *pleat.Options) { o.Budget.Window = -4 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, said := post(t, tr, &last, rounds(t))
+	if r.StatusCode != http.StatusInternalServerError || r.Header.Get("X-Should-Retry") != "false" ||
+		!strings.Contains(said, "a window of -4 tokens") || last.Load() != nil {
+		t.Errorf("%s with %v: %s", r.Status, r.Header, said)
+	}
+}
+
 // TestIllegalStays: a view in force that is no longer legal does not go out, also where no other
 // is found.
 func TestIllegalStays(t *testing.T) {

@@ -26,6 +26,15 @@ func Caught(call func() error) (err error) {
 	return call()
 }
 
+// Options is the error of options that a program gave: trying again gives the same.
+type Options struct{ Err error }
+
+// Error says what is wrong with them.
+func (e *Options) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong with them.
+func (e *Options) Unwrap() error { return e.Err }
+
 // Lever is the error of a lever that failed. Levers may be another program's.
 type Lever struct {
 	Name     string

@@ -107,6 +107,8 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 		}
 		j.report.Tries = append(j.report.Tries, digest.Try{Kind: r.String(), Wrong: wrongText(findings, err)})
 		switch {
+		case errors.Is(ctx.Err(), context.Canceled):
+			return "", fmt.Errorf("the caller gave up: %w", ctx.Err())
 		case ctx.Err() != nil:
 			return "", fmt.Errorf("out of time: %w", ctx.Err())
 		case j.Ask.Trust && j.dropHead(err):
