@@ -58,7 +58,7 @@ func (r *request) summarize(step int) string {
 		fmt.Sprintf("The newest of them said step-%d-done, and the others are still to be run after it.", step),
 	}
 	if h := r.handles(); len(h) > 0 {
-		lines = append(lines, fmt.Sprintf("An early output, which may be needed once more, can be had with unfold(%q).", h[0]))
+		lines = append(lines, fmt.Sprintf("An early output that may be needed again can be had with unfold(%q).", h[0]))
 	}
 	return strings.Join(lines, "\n")
 }

@@ -233,7 +233,8 @@ func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 // says that there was no output, ends a run that repeats a call.
 func (r *request) shell(n int, o Options) (call, error) {
 	lines := max(o.Bytes/len("step 12 line 345 value 678901 "), 14)
-	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
+	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) `+
+		`printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
 	if o.Files {
 		command += fmt.Sprintf(" && echo %d > made-%d.txt", n, n)
 	}

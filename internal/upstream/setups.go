@@ -59,8 +59,8 @@ enabled = false
 		if o.Continue {
 			argv = append(argv, "resume", "--last")
 		}
-		return append(argv, o.Prompt), []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=" + o.Key}, write(o, ".codex/config.toml",
-			config)
+		env := []string{"CODEX_HOME=" + home, "SCRIPTED_KEY=" + o.Key}
+		return append(argv, o.Prompt), env, write(o, ".codex/config.toml", config)
 	}
 }
 
@@ -83,7 +83,8 @@ func setupOpencode(provider string) func(Drive) (argv, env []string, err error) 
 		}
 		return argv, []string{
 			"XDG_CONFIG_HOME=" + filepath.Join(o.Home, ".config"), "XDG_DATA_HOME=" + filepath.Join(o.Home, ".data"),
-			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1", "OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+			"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_MODELS_FETCH=1", "OPENCODE_DISABLE_LSP_DOWNLOAD=1",
+			"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		}, write(o, ".config/opencode/opencode.json", string(config))
 	}
 }
@@ -99,8 +100,8 @@ func setupGemini(model string) func(Drive) (argv, env []string, err error) {
 		if o.Continue {
 			argv = append(argv, "--resume", "latest")
 		}
-		return argv, []string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}, write(o, ".gemini/settings.json",
-			settings)
+		env := []string{"GOOGLE_GEMINI_BASE_URL=" + o.Base, "GEMINI_API_KEY=dummy"}
+		return argv, env, write(o, ".gemini/settings.json", settings)
 	}
 }
 
@@ -140,8 +141,8 @@ func setupQwen(o Drive) (argv, env []string, err error) {
 	if o.Continue {
 		argv = append(argv, "--continue")
 	}
-	return argv, []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=" + o.Key, "OPENAI_MODEL=scripted"}, write(o,
-		".qwen/settings.json", settings)
+	env = []string{"OPENAI_BASE_URL=" + o.Base + "/v1", "OPENAI_API_KEY=" + o.Key, "OPENAI_MODEL=scripted"}
+	return argv, env, write(o, ".qwen/settings.json", settings)
 }
 
 func setupCline(o Drive) (argv, env []string, err error) {
@@ -181,7 +182,8 @@ func setupSDK(wire string) func(Drive) (argv, env []string, err error) {
 				return nil, nil, err
 			}
 		}
-		return []string{"node", filepath.Join(o.Home, name), wire, o.Base, o.Prompt, o.Key, strconv.Itoa(o.Others)}, nil, write(o, name, sdkProgram)
+		argv := []string{"node", filepath.Join(o.Home, name), wire, o.Base, o.Prompt, o.Key, strconv.Itoa(o.Others)}
+		return argv, nil, write(o, name, sdkProgram)
 	}
 }
 

@@ -31,12 +31,12 @@ type Options struct {
 	Parallel    int    // commands in one answer; 0: one
 	Files       bool   // each command makes a file of its own, made-1.txt and so on
 	Limit       int    // prompts of more tokens are refused as too long; 0: none are
-	RecallAt    int    // after this step an earlier output is asked for by the recall tools, where they are offered; 0: never
+	RecallAt    int    // after this step an earlier output is asked for, where recall tools are offered; 0: never
 	Recalls     int    // recalls, one after the other; 0: one
 	Endless     bool   // recalls go on until a user says [GoOn]
 	Beside      bool   // the recall call comes beside a command
 	FailAt      int    // the first request after this step fails once; 0: none does
-	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (within its text), "silent" (then gone)
+	Fail        string // how: "400", "413", "stream" (too long), "429", "500", "529", "cut" (in its text), "silent"
 	FailsRecall bool   // instead, the first request with the answer to a recall fails
 	Inside      bool   // pages are made in the client: the way back is a command, or a tool it has not shown yet
 	Packed      bool   // replies are compressed with Brotli, whatever the request accepts
@@ -208,7 +208,8 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
 		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: slices.Concat(req.violations, req.unseen()),
-		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(), Found: strings.Contains(req.body, findID),
+		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
+		Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)
 	if unbound != "" {
