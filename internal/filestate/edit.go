@@ -206,8 +206,8 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 	return true
 }
 
-// Diff writes how one text becomes another, as a unified diff without file names.
-func Diff(before, after string) string {
+// unifiedDiff writes how one text becomes another, as a unified diff without file names.
+func unifiedDiff(before, after string) string {
 	a, b := splitLines(before), splitLines(after)
 	ops := text.DiffLines(a, b, maxSteps)
 	var out strings.Builder

@@ -180,13 +180,13 @@ func TestDiff(t *testing.T) {
 	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
 	after := "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk\nnew\nl\n"
 	want := "@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -9,4 +9,5 @@\n i\n j\n k\n+new\n l\n"
-	if got := Diff(before, after); got != want {
+	if got := unifiedDiff(before, after); got != want {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
-	if got := Diff("", "x\n"); got != "@@ -0,0 +1,1 @@\n+x\n" {
+	if got := unifiedDiff("", "x\n"); got != "@@ -0,0 +1,1 @@\n+x\n" {
 		t.Errorf("of a new file:\n%s", got)
 	}
-	if got := Diff("x\n", "x\n"); got != "" {
+	if got := unifiedDiff("x\n", "x\n"); got != "" {
 		t.Errorf("of equal files:\n%s", got)
 	}
 }

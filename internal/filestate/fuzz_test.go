@@ -155,7 +155,7 @@ func FuzzDiff(f *testing.F) {
 		if !slices.Equal(before, splitLines(a)) || !slices.Equal(after, splitLines(b)) {
 			t.Errorf("%q and %q became %q and %q", a, b, before, after)
 		}
-		Diff(a, b)
+		unifiedDiff(a, b)
 	})
 }
 

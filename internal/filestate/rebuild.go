@@ -387,7 +387,7 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 		before = &File{ended: true}
 	}
 	if before.Whole() && (after.Whole() || after.Gone()) {
-		return Diff(before.Content(), after.Content()), fmt.Sprintf("net change since call %d", first)
+		return unifiedDiff(before.Content(), after.Content()), fmt.Sprintf("net change since call %d", first)
 	}
 	return list.String(), fmt.Sprintf("changes since call %d, one by one", first)
 }
@@ -395,9 +395,9 @@ func (fs *Files) Changes(id, call int) (changes, what string) {
 // writeEdits writes the old and new lines of what a call changes in a file.
 func (fs *Files) writeEdits(b *strings.Builder, id int, e *ledger.Entry) {
 	for _, ed := range fs.editsOf(id, e) {
-		b.WriteString(Diff(ed.Old, ed.New))
+		b.WriteString(unifiedDiff(ed.Old, ed.New))
 		for _, h := range ed.Hunks {
-			b.WriteString(Diff(toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)))
+			b.WriteString(unifiedDiff(toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)))
 		}
 	}
 }

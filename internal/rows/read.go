@@ -50,7 +50,7 @@ func (b *Base) Records(
 		if x == nil {
 			return
 		}
-		due, rows := NewDue(x.Head, x.Kinds, from, kinds), firstRows
+		due, rows := newDue(x.Head, x.Kinds, from, kinds), firstRows
 		for due.Missing() != "" {
 			page, err := b.tables.Page(ctx, x, due.From, rows, kinds)
 			size := 0
@@ -104,7 +104,7 @@ const findBatch = 1000
 func (c Calls) Find(ctx context.Context, tenant string, kind store.EntryKind, labels ...string) ([]store.Found, error) {
 	var found []store.Found
 	err := c.b.Do(ctx, func() error {
-		for batch := range slices.Chunk(Distinct(labels), findBatch) {
+		for batch := range slices.Chunk(distinct(labels), findBatch) {
 			some, err := c.b.tables.Find(ctx, tenant, kind, batch)
 			if err != nil {
 				return err
@@ -212,9 +212,9 @@ type Due struct {
 	low  uint64            // where the scan began
 }
 
-// NewDue begins a scan of a session at entry from: head is the session's newest entry,
+// newDue begins a scan of a session at entry from: head is the session's newest entry,
 // newest that of each of its kinds.
-func NewDue(head uint64, newest map[store.EntryKind]uint64, from uint64, kinds []store.EntryKind) *Due {
+func newDue(head uint64, newest map[store.EntryKind]uint64, from uint64, kinds []store.EntryKind) *Due {
 	d := &Due{From: max(from, 1), low: max(from, 1), all: len(kinds) == 0, head: head}
 	if !d.all {
 		d.tail, d.seen = make(map[string]uint64), make(map[string]uint64)
@@ -263,9 +263,9 @@ func (d *Due) Missing() string {
 	return ""
 }
 
-// Distinct returns the labels without repeats and without the empty one, which no entry
+// distinct returns the labels without repeats and without the empty one, which no entry
 // is found by.
-func Distinct(labels []string) []string {
+func distinct(labels []string) []string {
 	labels = slices.Compact(slices.Sorted(slices.Values(labels)))
 	return slices.DeleteFunc(labels, func(label string) bool { return label == "" })
 }

@@ -47,7 +47,7 @@ func NewSession(id int64, key store.SessionKey) *Session {
 
 // Values are the columns head, kinds, bytes, first, last, newest and sum, and then the id.
 func (x *Session) Values() []any {
-	return []any{int64(x.Head), EncodeKinds(x.Kinds), x.Bytes, x.First, x.Last, x.Newest, x.sum(), x.ID}
+	return []any{int64(x.Head), encodeKinds(x.Kinds), x.Bytes, x.First, x.Last, x.Newest, x.sum(), x.ID}
 }
 
 func (x *Session) sum() []byte {
@@ -57,7 +57,7 @@ func (x *Session) sum() []byte {
 	s.Text(x.Key.Tenant)
 	s.Text(x.Key.Session)
 	s.Number(x.Head)
-	s.Bytes(EncodeKinds(x.Kinds))
+	s.Bytes(encodeKinds(x.Kinds))
 	for _, n := range []int64{x.Bytes, x.First, x.Last, x.Newest} {
 		s.Number(uint64(n))
 	}
@@ -201,7 +201,7 @@ func (b *Base) ReadSession(row Scanner) (*Session, error) {
 	if err != nil {
 		return ifDamaged(&x, err)
 	}
-	if x.Kinds, err = DecodeKinds(kinds); err != nil {
+	if x.Kinds, err = decodeKinds(kinds); err != nil {
 		return &x, damaged(err.Error())
 	}
 	if !bytes.Equal(sum, x.sum()) {

@@ -49,8 +49,8 @@ func KeyOf(texts ...string) []byte {
 	return s.Sum()
 }
 
-// EncodeKinds writes the newest number of each kind, sorted by kind.
-func EncodeKinds(kinds map[store.EntryKind]uint64) []byte {
+// encodeKinds writes the newest number of each kind, sorted by kind.
+func encodeKinds(kinds map[store.EntryKind]uint64) []byte {
 	s := Summer{buf: []byte{}}
 	for _, kind := range slices.Sorted(maps.Keys(kinds)) {
 		s.Text(string(kind))
@@ -59,8 +59,8 @@ func EncodeKinds(kinds map[store.EntryKind]uint64) []byte {
 	return s.buf
 }
 
-// DecodeKinds reads what EncodeKinds wrote.
-func DecodeKinds(b []byte) (map[store.EntryKind]uint64, error) {
+// decodeKinds reads what encodeKinds wrote.
+func decodeKinds(b []byte) (map[store.EntryKind]uint64, error) {
 	kinds := make(map[store.EntryKind]uint64)
 	for len(b) > 0 {
 		n, k := binary.Uvarint(b)

@@ -16,16 +16,16 @@ func TestSum(t *testing.T) {
 		t.Errorf("key %s, want %s", got, want)
 	}
 	kinds := map[store.EntryKind]uint64{"bb": 9, "a": 7}
-	got := EncodeKinds(kinds)
+	got := encodeKinds(kinds)
 	if want := "016100000000000000070262620000000000000009"; hex.EncodeToString(got) != want {
 		t.Errorf("kinds %x, want %s", got, want)
 	}
-	back, err := DecodeKinds(got)
+	back, err := decodeKinds(got)
 	if d := diff.Values(kinds, back); d != "" || err != nil {
 		t.Errorf("%v, kinds (-want +got):\n%s", err, d)
 	}
 	for n := range got {
-		if _, err := DecodeKinds(got[:n]); err == nil && n != 0 && n != 10 {
+		if _, err := decodeKinds(got[:n]); err == nil && n != 0 && n != 10 {
 			t.Errorf("the first %d bytes of %d are taken for a list of kinds", n, len(got))
 		}
 	}
@@ -46,7 +46,7 @@ func TestDue(t *testing.T) {
 	for _, kinds := range [][]store.EntryKind{nil, {"a"}, {"b"}, {"a", "b"}, {"c"}} {
 		for from := range uint64(7) {
 			for lost := range uint64(6) { // 0: none
-				due, wanted, whole := NewDue(5, newest, from, kinds), false, true
+				due, wanted, whole := newDue(5, newest, from, kinds), false, true
 				for i, e := range entries {
 					ours := e.Seq >= from &&
 						(len(kinds) == 0 || slices.Equal(kinds, []store.EntryKind{"a", "b"}) || kinds[0] == e.Kind)
@@ -68,7 +68,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestDistinct(t *testing.T) {
-	if d := diff.Values([]string{"a", "b"}, Distinct([]string{"b", "", "a", "b"})); d != "" {
+	if d := diff.Values([]string{"a", "b"}, distinct([]string{"b", "", "a", "b"})); d != "" {
 		t.Errorf("labels (-want +got):\n%s", d)
 	}
 }

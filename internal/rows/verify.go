@@ -130,7 +130,7 @@ var errNewer = errors.New("newer")
 // entries checks the entries of a session: their checksums, that none is missing, and
 // that their bodies and texts are there.
 func (v *Verifier) entries(x *Session) error {
-	due := NewDue(x.Head, x.Kinds, 1, nil)
+	due := newDue(x.Head, x.Kinds, 1, nil)
 	type entry struct {
 		examined[Record]
 		body *int64

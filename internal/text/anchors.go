@@ -62,7 +62,7 @@ const MaxAnchor = 80
 func AppendAnchors(list []Anchor, text string) []Anchor {
 	for i := 0; i < len(text); {
 		if ByteClass[text[i]]&ByteWord == 0 {
-			i += Skipped(text[i])
+			i += skipped(text[i])
 		} else {
 			list, i = appendName(list, text, i)
 		}
@@ -82,8 +82,8 @@ func Anchors(text string) iter.Seq[string] {
 	}
 }
 
-// Skipped is how far to go on after a byte that begins no word.
-func Skipped(c byte) int {
+// skipped is how far to go on after a byte that begins no word.
+func skipped(c byte) int {
 	if c == punctuation {
 		return 3
 	}

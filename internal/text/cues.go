@@ -55,7 +55,7 @@ func CueScore(s string, words []uint64) (float32, []uint64) {
 	var pending uint64 // hash of the word before, if a pair may begin with it
 	for i := 0; i < len(s); {
 		if ByteClass[s[i]]&ByteWord == 0 {
-			i += Skipped(s[i])
+			i += skipped(s[i])
 			continue
 		}
 		from := i

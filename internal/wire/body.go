@@ -35,8 +35,8 @@ type Element struct {
 	Places []Place // one for each block of the decoded message, in its order
 }
 
-// NewElement makes an element of places whose spans count from the beginning of the body.
-func NewElement(span jsonspan.Span, places []Place) Element {
+// newElement makes an element of places whose spans count from the beginning of the body.
+func newElement(span jsonspan.Span, places []Place) Element {
 	for i := range places {
 		p := &places[i]
 		p.Whole, p.Content = p.Whole.Move(-span.Start), p.Content.Move(-span.Start)

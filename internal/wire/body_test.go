@@ -57,7 +57,7 @@ func build(rng *rand.Rand, sizes []uint8) *Body {
 		}
 		data.WriteByte('}')
 		e.Span.End = data.Len()
-		b.Elements = append(b.Elements, NewElement(e.Span, e.Places))
+		b.Elements = append(b.Elements, newElement(e.Span, e.Places))
 	}
 	space()
 	data.WriteByte(']')

@@ -97,7 +97,7 @@ func (w *Walker) Parts(list []transcript.Block) transcript.Blocks {
 // Message ends the message that lies at whole.
 func (w *Walker) Message(role transcript.Role, format transcript.Format, whole jsonspan.Span) {
 	m := transcript.WireMessage(role, format, w.Raw(whole), w.blockSlab.clone(w.Blocks)...)
-	w.add(m, NewElement(whole, w.placeSlab.clone(w.Places)))
+	w.add(m, newElement(whole, w.placeSlab.clone(w.Places)))
 }
 
 func (w *Walker) add(m transcript.Message, e Element) {
