@@ -143,7 +143,6 @@ func readOpenCode(l *Log, s *sink) error {
 		l.info.Dir = info.get("directory").str()
 		list = l.doc.get("messages")
 	}
-	r := openCodeReader{s}
 	return l.each(list, func(m value, num int) error {
 		info, parts := m.get("info"), m.get("parts")
 		if !info.isObject() || !parts.isArray() {
@@ -151,20 +150,18 @@ func readOpenCode(l *Log, s *sink) error {
 		}
 		rec := Record{Line: num, Time: info.get("time", "created").time()}
 		if info.get("role").is("assistant") {
-			return r.assistant(rec, info, parts)
+			return s.openCodeAnswer(rec, info, parts)
 		}
-		return r.user(rec, parts)
+		return s.openCodeUser(rec, parts)
 	})
 }
 
-type openCodeReader struct{ sink *sink }
-
-// user separates what was typed from what the program added: mentioned files, reminders.
-func (r openCodeReader) user(rec Record, parts value) error {
+// openCodeUser separates what was typed from what the program added: mentioned files, reminders.
+func (s *sink) openCodeUser(rec Record, parts value) error {
 	origin := transcript.OriginUnknown
 	var blocks []transcript.Block
 	flush := func() {
-		_ = r.sink.user(rec, origin, blocks...)
+		_ = s.user(rec, origin, blocks...)
 		blocks = nil
 	}
 	put := func(b transcript.Block, o transcript.Origin) {
@@ -192,11 +189,11 @@ func (r openCodeReader) user(rec Record, parts value) error {
 			if p.get("auto").isTrue() {
 				c.Trigger = "auto"
 			}
-			r.sink.compaction(c)
+			s.compaction(c)
 		}
 	}
 	flush()
-	return r.sink.err
+	return s.err
 }
 
 // openCodeFile decodes an attached file. It leaves out text files, whose content follows as
@@ -214,16 +211,16 @@ func openCodeFile(p value) (transcript.Block, bool) {
 	return transcript.Opaque{Type: "file", Raw: p.raw()}, true
 }
 
-func (r openCodeReader) assistant(rec Record, info value, parts value) error {
+func (s *sink) openCodeAnswer(rec Record, info value, parts value) error {
 	if info.get("summary").isTrue() {
-		return r.summary(rec, parts)
+		return s.openCodeSummary(rec, parts)
 	}
 	rec.Model = info.get("modelID").str()
 	var blocks []transcript.Block
 	var results []transcript.ToolResult
 	// A step is one answer of the model; a message may hold several.
 	step := func() {
-		_ = r.sink.answer(rec, blocks, results...)
+		_ = s.answer(rec, blocks, results...)
 		blocks, results, rec.Usage = nil, nil, nil
 	}
 	for part := range parts.elems() {
@@ -255,7 +252,7 @@ func (r openCodeReader) assistant(rec Record, info value, parts value) error {
 		}
 	}
 	step()
-	return r.sink.err
+	return s.err
 }
 
 func openCodeUsage(u value) *model.Usage {
@@ -299,8 +296,8 @@ func openCodeResult(id string, state value) (transcript.ToolResult, bool) {
 	return transcript.ToolResult{}, false
 }
 
-// summary reads the answer that stands for the compacted history.
-func (r openCodeReader) summary(rec Record, parts value) error {
+// openCodeSummary reads the answer that stands for the compacted history.
+func (s *sink) openCodeSummary(rec Record, parts value) error {
 	var text []string
 	for p := range parts.elems() {
 		switch typ := p.get("type"); {
@@ -311,6 +308,6 @@ func (r openCodeReader) summary(rec Record, parts value) error {
 		}
 	}
 	words := strings.Join(text, "\n")
-	r.sink.summarized(rec.Line, words)
-	return r.sink.summary(rec, words)
+	s.summarized(rec.Line, words)
+	return s.summary(rec, words)
 }

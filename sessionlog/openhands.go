@@ -10,19 +10,15 @@ import (
 var openHandsFormat = format{
 	name:  "openhands",
 	agent: "OpenHands",
-	line:  func(e value) bool { return e.get("history").isArray() && isOpenHands(e.get("history").at(0)) },
+	line:  isOpenHandsRun,
 	document: func(doc value) bool {
-		if doc.isArray() {
-			if isOpenHands(doc.at(0)) {
-				return true
-			}
-			doc = doc.at(0)
-		}
-		history := doc.get("history")
-		return history.isArray() && isOpenHands(history.at(0))
+		return isOpenHandsRun(doc) || isOpenHands(doc.at(0)) || isOpenHandsRun(doc.at(0))
 	},
 	read: readOpenHands,
 }
+
+// isOpenHandsRun reports whether a value is an object with a list of events.
+func isOpenHandsRun(e value) bool { return isOpenHands(e.get("history").at(0)) }
 
 // isOpenHands reports whether a value is an event.
 func isOpenHands(e value) bool {
