@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -23,27 +24,24 @@ var (
 // Stream reads the events of an answer whose bytes pass by, and counts what is kept of
 // them. It never fails the stream: Err has the first thing that went wrong.
 type Stream struct {
-	Err error
+	OnDelta func(model.Delta) // gets each piece of the answer; may be nil
+	Limit   int               // bytes of memory for the answer; 0: [DefaultLimit]
+	Err     error
 
 	split sse.Splitter
 	size  int // bytes kept
-	limit int // how many may be
 	ended bool
 }
 
-// Write takes the next bytes and calls event for each event with data that they complete. The
-// limit is that of the first call; zero means [DefaultLimit]. After End, or an event above
-// the limit, it does nothing.
-func (s *Stream) Write(p []byte, limit int, event func(raw, data []byte)) {
+func (s *Stream) limit() int { return cmp.Or(max(s.Limit, 0), DefaultLimit) }
+
+// Write takes the next bytes and calls event for each event with data that they complete. After
+// End, or an event above the limit, it does nothing.
+func (s *Stream) Write(p []byte, event func(raw, data []byte)) {
 	if s.ended {
 		return
 	}
-	if s.limit == 0 {
-		if s.limit = limit; limit <= 0 {
-			s.limit = DefaultLimit
-		}
-		s.split.Limit = s.limit
-	}
+	s.split.Limit = s.limit()
 	err := s.split.Feed(p, func(raw, data []byte) {
 		if len(data) > 0 {
 			event(raw, data)
@@ -88,10 +86,10 @@ func (s *Stream) Keep(dst []byte, piece string) []byte {
 // Room takes n bytes of what may be kept, and reports whether there were that many left.
 func (s *Stream) Room(n int) bool {
 	s.size += n
-	if s.size > s.limit {
-		s.Fail(fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.limit))
+	if s.size > s.limit() {
+		s.Fail(fmt.Errorf("%w: more than %d bytes", ErrTooLarge, s.limit()))
 	}
-	return s.size <= s.limit
+	return s.size <= s.limit()
 }
 
 // Finish completes the reply that was made of the stream. An error that the provider sent

@@ -14,15 +14,12 @@ import (
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{onDelta: onDelta, limit: limit}
+	return &recorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
 }
 
 // recorder keeps or ignores unknown events, blocks and members, and never refuses them. A
 // surrogate pair that the server cut in two is whole in the reply but not in the deltas.
 type recorder struct {
-	onDelta func(model.Delta) // may be nil
-	limit   int               // bytes of memory for the answer; 0: 64 MiB
-
 	stream wire.Stream
 	reply  model.Reply
 	meter  meter
@@ -31,7 +28,7 @@ type recorder struct {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.limit, r.event)
+	r.stream.Write(b, r.event)
 	return len(b), nil
 }
 

@@ -82,7 +82,7 @@ func TestRecorder(t *testing.T) {
 		`{"type":"tool_use","id":"toolu_2","name":"now","input":{}}]}`
 	for _, chunk := range []int{1, 2, 7, 64, 1 << 20} {
 		var deltas []model.Delta
-		reply, err := record(t, chunk, full(), &recorder{onDelta: func(d model.Delta) { deltas = append(deltas, d) }})
+		reply, err := record(t, chunk, full(), &recorder{stream: wire.Stream{OnDelta: func(d model.Delta) { deltas = append(deltas, d) }}})
 		if err != nil {
 			t.Fatalf("chunk %d: %v", chunk, err)
 		}
@@ -245,7 +245,7 @@ func TestRecorderEnds(t *testing.T) {
 	})
 	t.Run("too large", func(t *testing.T) {
 		big := blockEvents(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+strings.Repeat("x", 500)+`"}`)
-		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...), &recorder{limit: 400})
+		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...), &recorder{stream: wire.Stream{Limit: 400}})
 		if !errors.Is(err, wire.ErrTooLarge) {
 			t.Errorf("error is %v, want wire.ErrTooLarge", err)
 		}

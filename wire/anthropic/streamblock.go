@@ -42,21 +42,21 @@ func (r *recorder) blockStart(event jsonspan.Value) {
 		start: bytes.Clone(content),
 	}
 	r.blocks = append(r.blocks, b)
-	if r.onDelta == nil {
+	if r.stream.OnDelta == nil {
 		return
 	}
 	d := model.Delta{Index: b.index}
 	switch b.typ {
 	case "tool_use":
 		d.Kind, d.CallID, d.Name = transcript.KindToolCall, content.Get("id").Text(), content.Get("name").Text()
-		r.onDelta(d)
+		r.stream.OnDelta(d)
 	case "text":
 		d.Kind, d.Text = transcript.KindText, content.Get("text").Text()
 	case "thinking":
 		d.Kind, d.Text = transcript.KindThinking, content.Get("thinking").Text()
 	}
 	if d.Text != "" {
-		r.onDelta(d)
+		r.stream.OnDelta(d)
 	}
 }
 
@@ -80,7 +80,7 @@ func (r *recorder) blockDelta(event jsonspan.Value) {
 			b.grow(name, value[1:len(value)-1])
 		}
 	}
-	if r.onDelta != nil {
+	if r.stream.OnDelta != nil {
 		r.tell(b, typ, delta)
 	}
 }
@@ -96,7 +96,7 @@ func (r *recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
 		d.Kind, d.Text = transcript.KindToolCall, delta.Get("partial_json").Text()
 	}
 	if d.Text != "" {
-		r.onDelta(d)
+		r.stream.OnDelta(d)
 	}
 }
 

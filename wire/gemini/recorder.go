@@ -20,8 +20,7 @@ var errNoCandidates = errors.New("neither an answer nor an error")
 // whose Raw is the element to send back in the next request, or none if the answer has no
 // parts. An answer that is an error becomes the reply's Err.
 func DecodeReply(body []byte) (model.Reply, error) {
-	var r recorder
-	r.stream.Write(nil, max(len(body), 1), r.event)
+	r := recorder{stream: wire.Stream{Limit: max(len(body), 1)}}
 	whole := jsonspan.Value(body)
 	switch whole.Kind() {
 	case jsonspan.Array:
@@ -44,15 +43,12 @@ func DecodeReply(body []byte) (model.Reply, error) {
 // NewRecorder makes a [model.Recorder] for an event stream of this wire. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &recorder{onDelta: onDelta, limit: limit}
+	return &recorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
 }
 
 // recorder makes one part of pieces of text that follow each other. A part with a signature is
 // never joined with another, and every part that is not plain text is kept byte for byte.
 type recorder struct {
-	onDelta func(model.Delta) // may be nil
-	limit   int               // bytes of memory for the answer; 0: 64 MiB
-
 	stream  wire.Stream
 	reply   model.Reply
 	pieces  []piece
@@ -72,7 +68,7 @@ type piece struct {
 }
 
 func (r *recorder) Write(b []byte) (int, error) {
-	r.stream.Write(b, r.limit, r.event)
+	r.stream.Write(b, r.event)
 	if r.tail = append(r.tail, b[max(len(b)-tailSize, 0):]...); len(r.tail) > 2*tailSize {
 		r.tail = append(r.tail[:0], r.tail[len(r.tail)-tailSize:]...)
 	}
@@ -185,7 +181,7 @@ func (r *recorder) part(raw jsonspan.Value) {
 	default:
 		r.pieces = append(r.pieces, piece{thought: thought, lit: bytes.Clone(text[1 : len(text)-1])})
 	}
-	if r.onDelta != nil {
+	if r.stream.OnDelta != nil {
 		r.show(raw)
 	}
 }
@@ -193,7 +189,7 @@ func (r *recorder) part(raw jsonspan.Value) {
 func (r *recorder) show(raw []byte) {
 	block, _ := readPart(bytes.Clone(raw))
 	if d, ok := model.DeltaOf(block, len(r.pieces)-1); ok && (d.Text != "" || d.Name != "") {
-		r.onDelta(d)
+		r.stream.OnDelta(d)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -104,10 +105,10 @@ func TestReplies(t *testing.T) {
 	for _, tt := range replies {
 		t.Run(tt.name, func(t *testing.T) {
 			var deltas []string
-			rec := &recorder{onDelta: func(d model.Delta) {
+			rec := &recorder{stream: wire.Stream{OnDelta: func(d model.Delta) {
 				deltas = append(deltas,
 					fmt.Sprintf("%d %s %q", d.Index, d.Kind, d.Text))
-			}}
+			}}}
 			io.WriteString(rec, events(tt.chunks...))
 			streamed, err := rec.Reply()
 			if err != nil || !rec.Done() {
@@ -168,7 +169,7 @@ func TestReplyErrors(t *testing.T) {
 	if r, err := rec.Reply(); !errors.Is(err, io.ErrUnexpectedEOF) || len(r.Messages) != 1 {
 		t.Errorf("%v, %v", r.Messages, err)
 	}
-	rec = &recorder{limit: 20}
+	rec = &recorder{stream: wire.Stream{Limit: 20}}
 	io.WriteString(rec, events(candidate(`{"text":"aaaaaaaaaaaaaaaaaaaaaaaaa"}`, end)))
 	if _, err := rec.Reply(); err == nil {
 		t.Error("no limit")

@@ -15,15 +15,12 @@ import (
 // NewChatRecorder makes a [model.Recorder] for a stream of Chat Completions. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewChatRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &chatRecorder{onDelta: onDelta, limit: limit}
+	return &chatRecorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
 }
 
 // chatRecorder collects, of several choices, the one with index 0. A character that the server
 // cut in two is whole in the reply but not in the deltas.
 type chatRecorder struct {
-	onDelta func(model.Delta) // may be nil
-	limit   int               // bytes of memory for the answer; 0: 64 MiB
-
 	stream   wire.Stream
 	s        scanner
 	n        chatReply
@@ -63,7 +60,7 @@ type member struct {
 }
 
 func (r *chatRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.limit, r.event)
+	r.stream.Write(p, r.event)
 	return len(p), nil
 }
 
@@ -172,10 +169,10 @@ func (r *chatRecorder) show(p *piece, d model.Delta) {
 		r.next++
 		p.index = r.next
 	}
-	if r.onDelta != nil && r.stream.Err == nil {
+	if r.stream.OnDelta != nil && r.stream.Err == nil {
 		d.Index = p.index - 1
 		d.Text = strings.Clone(d.Text) // the event's memory is used again
-		r.onDelta(d)
+		r.stream.OnDelta(d)
 	}
 }
 

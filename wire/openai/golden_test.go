@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -103,11 +104,11 @@ func TestStreams(t *testing.T) {
 		var reply model.Reply
 		var err error
 		if strings.HasPrefix(name, "chat") {
-			r := chatRecorder{onDelta: onDelta}
+			r := chatRecorder{stream: wire.Stream{OnDelta: onDelta}}
 			r.Write(data)
 			reply, err = r.Reply()
 		} else {
-			r := responsesRecorder{onDelta: onDelta}
+			r := responsesRecorder{stream: wire.Stream{OnDelta: onDelta}}
 			r.Write(data)
 			reply, err = r.Reply()
 		}

@@ -91,10 +91,10 @@ func TestRepliesThatAreErrors(t *testing.T) {
 // recorders make recorders that write down their deltas.
 func newRecorder(chat bool, onDelta func(model.Delta)) (io.Writer, func() (model.Reply, error)) {
 	if chat {
-		r := &chatRecorder{onDelta: onDelta}
+		r := &chatRecorder{stream: wire.Stream{OnDelta: onDelta}}
 		return r, r.Reply
 	}
-	r := &responsesRecorder{onDelta: onDelta}
+	r := &responsesRecorder{stream: wire.Stream{OnDelta: onDelta}}
 	return r, r.Reply
 }
 
@@ -184,7 +184,7 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 
 func TestRecorderLimits(t *testing.T) {
 	event := `data: {"choices":[{"index":0,"delta":{"content":"` + strings.Repeat("x", 100) + `"}}]}` + "\n\n"
-	r := &chatRecorder{limit: 1000}
+	r := &chatRecorder{stream: wire.Stream{Limit: 1000}}
 	for range 100 {
 		if n, err := io.WriteString(r, event); n != len(event) || err != nil {
 			t.Fatalf("the stream was failed: %d, %v", n, err)
@@ -194,7 +194,7 @@ func TestRecorderLimits(t *testing.T) {
 	if !errors.Is(err, wire.ErrTooLarge) || len(reply.Messages) != 1 || len(reply.Messages[0].Raw()) > 1100 {
 		t.Errorf("got %v, %d messages", err, len(reply.Messages))
 	}
-	q := &responsesRecorder{limit: 1000}
+	q := &responsesRecorder{stream: wire.Stream{Limit: 1000}}
 	io.WriteString(q, `data: {"type":"response.output_item.done","item":{"x":"`+strings.Repeat("x", 2000)+`"}}`)
 	io.WriteString(q, "\n\n")
 	if _, err := q.Reply(); !errors.Is(err, wire.ErrTooLarge) {

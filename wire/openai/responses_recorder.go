@@ -15,17 +15,14 @@ import (
 // NewResponsesRecorder makes a [model.Recorder] for a stream of Responses. Its Write hands each piece of
 // the answer to onDelta, which may be nil. An answer may take limit bytes of memory; 0: 64 MiB.
 func NewResponsesRecorder(onDelta func(model.Delta), limit int) model.Recorder {
-	return &responsesRecorder{onDelta: onDelta, limit: limit}
+	return &responsesRecorder{stream: wire.Stream{OnDelta: onDelta, Limit: limit}}
 }
 
 // responsesRecorder takes each item from the event that says that it is done, as the server
 // wrote it, so that it can be sent back. Items without such an event come from the response that ends the
 // stream.
 type responsesRecorder struct {
-	onDelta func(model.Delta) // may be nil; a delta's index is that of the item
-	limit   int               // bytes of memory for the answer; 0: 64 MiB
-
-	stream wire.Stream
+	stream wire.Stream // a delta's index is that of the item
 	items  []recordedItem
 	id     string
 	model  string
@@ -40,7 +37,7 @@ type recordedItem struct {
 }
 
 func (r *responsesRecorder) Write(p []byte) (int, error) {
-	r.stream.Write(p, r.limit, r.event)
+	r.stream.Write(p, r.event)
 	return len(p), nil
 }
 
@@ -114,15 +111,15 @@ func (r *responsesRecorder) event(_, data []byte) {
 }
 
 func (r *responsesRecorder) show(kind transcript.Kind, event jsonspan.Value) {
-	if text := event.Get("delta").Text(); r.onDelta != nil && text != "" {
-		r.onDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
+	if text := event.Get("delta").Text(); r.stream.OnDelta != nil && text != "" {
+		r.stream.OnDelta(model.Delta{Kind: kind, Index: event.Get("output_index").Int(), Text: text})
 	}
 }
 
 // added shows the beginning of a tool call.
 func (r *responsesRecorder) added(event jsonspan.Value) {
 	item := event.Get("item")
-	if r.onDelta == nil || item.Kind() != jsonspan.Object {
+	if r.stream.OnDelta == nil || item.Kind() != jsonspan.Object {
 		return
 	}
 	msgs, facts := decodeItems([][]byte{bytes.Clone(item)})
@@ -131,7 +128,7 @@ func (r *responsesRecorder) added(event jsonspan.Value) {
 	}
 	if c, ok := msgs[0].Blocks().At(0).(transcript.ToolCall); ok {
 		index := event.Get("output_index").Int()
-		r.onDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
+		r.stream.OnDelta(model.Delta{Kind: transcript.KindToolCall, Index: index, CallID: c.ID, Name: c.Name})
 	}
 }
 
