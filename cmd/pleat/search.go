@@ -29,7 +29,7 @@ func searchCommand(p *term.Console) *cobra.Command {
 		Use:   "search QUERY [--in FILE]",
 		Short: "find lines in your sessions",
 		Long: `Looks for the words of QUERY in everything that was said and done: in the sessions that "pleat
-sessions" lists and have all the words, and in those of the store; with --in in one session
+sessions" lists and in those of the store, with most of the words first; with --in in one session
 file, with --session in one stored session, with --store in that store alone. Names are found
 by their parts ("upload limit" finds uploadLimit), and words in double quotes next to each
 other. In the store, a word that nothing has is taken for one that differs by a letter. These
@@ -154,13 +154,14 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 	defer tell.Done()
 	quiet := *p
 	quiet.Stderr = io.Discard // what is damaged in them was not asked
+	words := library.WordsOf(j.Query)
 	for i, info := range all.Sessions {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		tell.Share(i, len(all.Sessions), "searching sessions")
 		j.files[info.ID] = info.Agent != string(sessionlog.OpenCode)
-		if has, err := hasWords(info.File, j.Query); err != nil || info.Agent == string(sessionlog.OpenCode) {
+		if has, err := hasWords(info.File, words); err != nil || info.Agent == string(sessionlog.OpenCode) {
 			continue
 		} else if !has {
 			j.Searched++

@@ -5,8 +5,6 @@ import (
 	"cmp"
 	"os"
 	"slices"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/library"
 )
@@ -20,19 +18,8 @@ func (j *searchJSON) rank() {
 	})
 }
 
-// hasWords reports whether a file has all words of a query, in any case. Those that JSON may
-// escape are taken to be there.
-func hasWords(file, query string) (bool, error) {
+// hasWords reports whether a file may have one of the words, in any case.
+func hasWords(file string, words library.Words) (bool, error) {
 	data, err := os.ReadFile(file)
-	if err != nil {
-		return false, err
-	}
-	data = bytes.ToLower(data)
-	for _, word := range library.WordsOf(query) {
-		ascii := strings.IndexFunc(word, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
-		if ascii && !bytes.Contains(data, []byte(word)) {
-			return false, nil
-		}
-	}
-	return true, nil
+	return err == nil && words.MayBeIn(bytes.ToLower(data)), err
 }

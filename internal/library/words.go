@@ -1,27 +1,26 @@
 package library
 
 import (
+	"bytes"
+	"slices"
 	"strings"
-	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/search"
 )
 
-// Words are those of a query, in lower case and the singular, that the lines which a search shows are
+// Words are those of a query, each with its other forms, that the lines which a search shows are
 // measured by. Scores only tell hits of one session apart.
-type Words []string
+type Words [][]string
 
-// WordsOf are the words of a query without those that narrow it.
+// WordsOf are the words that a search for the query looks for, without those that narrow it. Of a name
+// that has parts they are the parts.
 func WordsOf(query string) (words Words) {
-	apart := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }
-	for part := range strings.FieldsSeq(strings.ToLower(query)) {
-		if strings.Contains(part, ":") { // file:PATH narrows
-			continue
-		}
-		for word := range strings.FieldsFuncSeq(part, apart) {
-			if word = strings.TrimSuffix(word, "s"); word != "" {
-				words = append(words, word)
-			}
+	typed := search.QueryWords(query)
+	for word := range strings.FieldsSeq(recall.Words(query)) {
+		if slices.Contains(typed, word) && len(search.QueryWords(word)) == 1 { // else it is a form of another
+			words = append(words, strings.Fields(recall.Words(word)))
 		}
 	}
 	return words
@@ -29,10 +28,15 @@ func WordsOf(query string) (words Words) {
 
 // Fit is greater the more of the words a line of the hits has, and if it has them next to each other.
 func (w Words) Fit(hits ...recall.SearchHit) (best int) {
+	var short []string
+	for _, forms := range w {
+		short = append(short, slices.MinFunc(forms, func(a, b string) int { return len(a) - len(b) }))
+	}
+	phrase := strings.Join(short, " ")
 	for _, h := range hits {
 		for _, l := range h.Shown {
 			fit := 2 * w.in(l.Text)
-			if strings.Contains(strings.ToLower(l.Text), strings.Join(w, " ")) {
+			if strings.Contains(strings.ToLower(l.Text), phrase) {
 				fit++
 			}
 			best = max(best, fit)
@@ -52,10 +56,19 @@ func (w Words) Has(h recall.SearchHit) int {
 
 func (w Words) in(text string) (n int) {
 	text = strings.ToLower(text)
-	for _, word := range w {
-		if strings.Contains(text, word) {
+	for _, forms := range w {
+		if slices.ContainsFunc(forms, func(form string) bool { return strings.Contains(text, form) }) {
 			n++
 		}
 	}
 	return n
+}
+
+// MayBeIn reports whether JSON in lower case may have one of the words: it may escape those that are
+// not ASCII. If there are none, it may be what is looked for.
+func (w Words) MayBeIn(data []byte) bool {
+	escaped := func(r rune) bool { return r >= utf8.RuneSelf }
+	return len(w) == 0 || slices.ContainsFunc(slices.Concat(w...), func(form string) bool {
+		return strings.ContainsFunc(form, escaped) || bytes.Contains(data, []byte(form))
+	})
 }

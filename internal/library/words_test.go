@@ -19,3 +19,23 @@ func TestWords(t *testing.T) {
 		t.Errorf("%q: %d and %d", words, words.Has(both), words.Has(one))
 	}
 }
+
+// The words are those that a search looks for: an address narrows nothing, and a name has parts.
+func TestWordsOf(t *testing.T) {
+	for query, want := range map[string]int{
+		"localhost:8080 by:user": 2, "file:server.toml": 2, "Größe ändern": 2, "the limits": 2, `"a b" c`: 3, "": 0,
+	} {
+		if got := library.WordsOf(query); len(got) != want {
+			t.Errorf("%s: %q", query, got)
+		}
+	}
+	words := library.WordsOf("zebra größen limits")
+	for data, want := range map[string]bool{`{"text":"a limit"}`: true, `{}`: true} { // a word may be escaped
+		if words.MayBeIn([]byte(data)) != want {
+			t.Errorf("%s: %t", data, !want)
+		}
+	}
+	if words := library.WordsOf("zebra limits"); words.MayBeIn([]byte("neither")) || !words.MayBeIn([]byte("a limit")) {
+		t.Error("one word does")
+	}
+}
