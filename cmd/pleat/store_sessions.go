@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -24,7 +25,7 @@ func listCommand(p *term.Console) *cobra.Command {
 		Args:  noArguments,
 		Short: "list the sessions in the store",
 		Long: `Lists the sessions in pleat's store, each once, most recently used first: name, number of
-entries, size of what was said, date of the newest entry, and how the session begins.
+entries, size of what was said, day of the newest message, and how the session begins.
 
 (The session files that agents keep themselves are listed by "pleat sessions".)`,
 		Example: `# what is in the store
@@ -53,9 +54,14 @@ pleat store list --names`,
 				return nil
 			}
 			all := stores.Describe(ctx, store, list)
-			for i := range all {
-				all[i].Session = stores.NameOf(list[i].Key)
+			said, err := library.Said(ctx, store, list)
+			if err != nil {
+				return err
 			}
+			for i := range all {
+				all[i].Session, all[i].Last = stores.NameOf(list[i].Key), cmp.Or(said[list[i].Key], all[i].Last)
+			}
+			slices.SortStableFunc(all, func(a, b stores.Session) int { return b.Last.Compare(a.Last) })
 			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all})
 		}))
 	return c

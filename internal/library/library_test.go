@@ -105,6 +105,21 @@ func TestUsed(t *testing.T) {
 	}
 }
 
+// What only the store has of a file is as old as what was said in it.
+func TestUsedOfGoneFile(t *testing.T) {
+	h := newHome(t)
+	file := h.put(".claude/projects/p/old.jsonl", said(three, day), day)
+	if _, err := h.Open(t.Context(), h.find(file)); err != nil {
+		t.Fatal(err)
+	}
+	h.must(os.Remove(file))
+	page, err := h.List(t.Context(), library.Filter{})
+	h.must(err)
+	if len(page.Sessions) != 1 || !page.Sessions[0].Used.Equal(day) {
+		t.Errorf("%+v", page)
+	}
+}
+
 // find is the ID of a file's session.
 func (h *home) find(file string) string {
 	h.Helper()

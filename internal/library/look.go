@@ -136,6 +136,7 @@ type tally struct {
 	first    string // what a person typed first
 	messages int
 	usd      float64
+	last     time.Time // when something was said
 }
 
 func (t *tally) add(rec sessionlog.Record) {
@@ -143,6 +144,9 @@ func (t *tally) add(rec sessionlog.Record) {
 		if typed, ok := userwords.TypedText(rec.Message); ok {
 			t.first = text.OneLine(typed, titleBytes)
 		}
+	}
+	if rec.Time.After(t.last) {
+		t.last = rec.Time.UTC()
 	}
 	if rec.Usage == nil || rec.Model == "" {
 		return

@@ -1,11 +1,13 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -19,17 +21,56 @@ type mark struct {
 	Held     bool      `json:"held,omitempty"` // its last message may not have been complete, and was left out
 
 	// What lists show.
-	Count   int     `json:"count"` // messages
-	Title   string  `json:"title,omitempty"`
-	Project string  `json:"project,omitempty"`
-	Model   string  `json:"model,omitempty"`
-	Bytes   int64   `json:"bytes"` // of all files of the session
-	Tokens  int     `json:"tokens"`
-	Counted bool    `json:"counted,omitempty"` // else they are estimated
-	USD     float64 `json:"usd,omitempty"`
+	Last    time.Time `json:"last,omitzero"` // when the newest message was said
+	Count   int       `json:"count"`         // messages
+	Title   string    `json:"title,omitempty"`
+	Project string    `json:"project,omitempty"`
+	Model   string    `json:"model,omitempty"`
+	Bytes   int64     `json:"bytes"` // of all files of the session
+	Tokens  int       `json:"tokens"`
+	Counted bool      `json:"counted,omitempty"` // else they are estimated
+	USD     float64   `json:"usd,omitempty"`
 }
 
-const markLabel = "library:"
+// A session that was made of a file without a mark says with a label of its own when it was said.
+const markLabel, saidLabel = "library:", "said:"
+
+// MarkSaid notes when the newest message of a session was said that was read from a file.
+func MarkSaid(ctx context.Context, s *pleat.Session, at time.Time) error {
+	data, err := json.Marshal(mark{Last: at})
+	if err == nil && !at.IsZero() {
+		_, err = s.Mark(ctx, saidLabel+s.Key().Session, data)
+	}
+	return err
+}
+
+// Said is when the newest messages of stored sessions were said, of those that were read from files.
+// The others were stored when they were said.
+func Said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[store.SessionKey]time.Time, error) {
+	labels := make(map[string][]string) // by tenant
+	for _, s := range list {
+		labels[s.Key.Tenant] = append(labels[s.Key.Tenant], saidLabel+s.Key.Session, markLabel+OwnerOf(s.Key))
+	}
+	at := make(map[string]time.Time)
+	for tenant, labels := range labels {
+		found, err := st.Find(ctx, tenant, store.EntryPrefix, labels...)
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			var m mark
+			if json.Unmarshal(f.Entry.Data, &m) == nil {
+				at[tenant+"\x00"+f.Entry.Label] = m.Last
+			}
+		}
+	}
+	said := make(map[store.SessionKey]time.Time)
+	for _, s := range list {
+		of := s.Key.Tenant + "\x00"
+		said[s.Key] = cmp.Or(at[of+saidLabel+s.Key.Session], at[of+markLabel+OwnerOf(s.Key)])
+	}
+	return said, nil
+}
 
 // marks finds the newest marks of files, by their IDs.
 func (l *Library) marks(ctx context.Context, tenant string, ids ...string) (map[string]mark, error) {

@@ -181,12 +181,18 @@ func isBeside(key store.SessionKey) bool {
 // apart lists what is in the store and not of these files, given by ID.
 func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, error) {
 	stored, err := Conversations(ctx, l.o.Store, l.o.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	said, err := Said(ctx, l.o.Store, stored)
 	var list []Info
 	for _, s := range stored {
 		of := s.Key
 		of.Session = cmp.Or(OwnerOf(of), of.Session)
 		if !files[of.Session] && !isBeside(of) {
-			list = append(list, storedInfo(l.storedID(of), s))
+			info := storedInfo(l.storedID(of), s)
+			info.Used = cmp.Or(said[s.Key], info.Used)
+			list = append(list, info)
 		}
 	}
 	return list, err

@@ -16,6 +16,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
@@ -59,6 +60,7 @@ type File struct {
 	hash   hash.Hash // of the whole file
 	Info   sessionlog.Info
 	Count  int                 // of messages
+	said   time.Time           // the newest of them; zero: the file does not tell
 	kept   []sessionlog.Record // all of them; nil if the file is large and has to be read again
 	Model  model.Model
 	known  bool             // the model is in the table
@@ -154,6 +156,9 @@ func (f *File) read(ctx context.Context, p *term.Console, in io.Reader, flags Fl
 		}
 		if err != nil {
 			return f.explain(err)
+		}
+		if rec.Time.After(f.said) {
+			f.said = rec.Time.UTC()
 		}
 		if f.Count++; f.size <= keptFile {
 			f.kept = append(f.kept, rec)

@@ -148,7 +148,11 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 			"(name another store with --store)", key, have, f.Name, f.Count)
 	}
 	if have < f.Count {
-		if err := f.AppendTo(ctx, r.Session, have, tell); err != nil {
+		err := f.AppendTo(ctx, r.Session, have, tell)
+		if err == nil {
+			err = library.MarkSaid(ctx, r.Session, f.said)
+		}
+		if err != nil {
 			return err
 		}
 	}

@@ -89,7 +89,7 @@ func printSessions(p *term.Page, list []Session) {
 		line := fmt.Sprintf("%s  %7s  %7s  %-10s  %s", term.Pad(session, name), entries, size, last, begins)
 		p.Line("%s", strings.TrimRight(p.Clip(line, p.Width), " "))
 	}
-	row("SESSION", "ENTRIES", "SIZE", "LAST ENTRY", "BEGINS")
+	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
 		row(title(s), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
