@@ -35,9 +35,11 @@ func completes(p *term.Console, c *cobra.Command) {
 }
 
 func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.CompletionFunc {
-	return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		var list []string
 		switch has := func(s string) bool { return strings.Contains(placeholder, s) }; {
+		case has("CLIENT") && len(args) > 0: // the client's own arguments
+			return nil, cobra.ShellCompDirectiveDefault
 		case has("FILE"), has("SRC"), has("OUT"):
 			return nil, cobra.ShellCompDirectiveDefault
 		case has("FOLDER"):

@@ -16,7 +16,7 @@ import (
 // or why no key of its settings does.
 func (c client) settled(base string, getenv func(string) string) (client, error) {
 	for _, k := range c.pointTo(base) { // keys that are variables of the environment; in a table they are set there
-		if v := getenv(k.Path[0]); len(k.Path) == 1 && v != "" && v != k.Value {
+		if v := variable(k, getenv); len(k.Path) == 1 && v != "" && v != k.Value {
 			return c, fmt.Errorf("%s is set in your environment, which %s prefers to %s: unset it there and try again "+
 				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.title, c.path(getenv), providerOf(k),
 				term.WithoutPassword(v))
@@ -105,13 +105,22 @@ func (c client) upstreams(path string, keys []clientconfig.Key, getenv func(stri
 	for _, k := range keys {
 		was, _ := clientconfig.Get(path, k.Path...)
 		old, _ := was.(string)
-		old = cmp.Or(old, getenv(k.Path[len(k.Path)-1])) // a variable that the settings replace from now on
+		old = cmp.Or(old, variable(k, getenv)) // a variable that the settings replace from now on
 		if old == k.Value || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
 			continue
 		}
 		flags += " --upstream-" + providerOf(k) + " " + old
 	}
 	return flags
+}
+
+// variable is the value of the environment variable that a key is called after. Windows knows variables
+// by their names in any case, and a key of a file is not one of them.
+func variable(k clientconfig.Key, getenv func(string) string) string {
+	if name := k.Path[len(k.Path)-1]; name == strings.ToUpper(name) {
+		return getenv(name)
+	}
+	return ""
 }
 
 // providerOf is whose address a key has.

@@ -80,39 +80,55 @@ pleat browse run-20260102`,
 		}
 		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
 		if _, err := os.Stat(path); folded || err != nil && path != "-" {
-			s, st, failed := stores.OpenSession(ctx, p, store, name)
+			failed := browseStored(ctx, p, store, name)
 			if failed == nil {
-				defer st.Close()
-				about := "the model sees %s of %s tokens"
-				if _, copied := library.Copied(s.Key()); copied {
-					about = "%s of %s tokens are left"
-				} else if library.Observed(ctx, st, s.Key()) {
-					about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
-				}
-				return browse.Show(ctx, p, s.Key().Session, about, s, true)
+				return nil
 			}
 			if folded || errors.Is(failed, library.ErrSeveral) {
 				return failed
 			}
 		}
-		f, err := sessionfile.Read(ctx, p, path, src)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		scratch, drop, err := f.Scratch(ctx)
-		if err != nil {
-			return err
-		}
-		defer drop()
-		tell := p.Progress()
-		r, err := f.Fold(ctx, tell, scratch, flags)
-		tell.Done()
-		if err != nil {
-			return err
-		}
-		about := "the model would see, within a budget of " + term.Short(r.Tokens().Budget) + ", %s of %s tokens"
-		return browse.Show(ctx, p, term.FileName(path), about, r.Session, false)
+		return browseFile(ctx, p, path, src, flags)
 	})
 	return c
+}
+
+// browseStored shows a session of the store with the folds that it has.
+func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, name string) error {
+	s, st, err := stores.OpenSession(ctx, p, store, name)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	about := "the model sees %s of %s tokens"
+	if sessionfile.Compacted(s.Key()) {
+		about = "%s of %s tokens are left"
+	} else if library.Observed(ctx, st, s.Key()) {
+		about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
+	}
+	return browse.Show(ctx, p, s.Key().Session, about, s, true)
+}
+
+// browseFile shows a session file as it would be folded.
+func browseFile(
+	ctx context.Context, p *term.Console, path string, src sessionfile.Flags, flags sessionfile.FoldFlags,
+) error {
+	f, err := sessionfile.Read(ctx, p, path, src)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	scratch, drop, err := f.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	tell := p.Progress()
+	r, err := f.Fold(ctx, tell, scratch, flags)
+	tell.Done()
+	if err != nil {
+		return err
+	}
+	about := "the model would see, within a budget of " + term.Short(r.Tokens().Budget) + ", %s of %s tokens"
+	return browse.Show(ctx, p, term.FileName(path), about, r.Session, false)
 }

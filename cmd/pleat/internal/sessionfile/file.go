@@ -271,7 +271,7 @@ func (n *byteCount) Write(b []byte) (int, error) {
 // session that it belongs to.
 func (f *File) Key() store.SessionKey {
 	hash := hex.EncodeToString(f.hash.Sum(nil))
-	name := "file:" + hash[:16]
+	name := filePrefix + hash[:16]
 	switch {
 	case f.of.Session != "":
 		return library.CopyOf(f.of, hash)
@@ -279,6 +279,15 @@ func (f *File) Key() store.SessionKey {
 		name += fmt.Sprintf(":%d", f.number)
 	}
 	return store.SessionKey{Session: name}
+}
+
+// filePrefix begins the names of sessions that were made of files which no agent keeps.
+const filePrefix = "file:"
+
+// Compacted reports whether a stored session is what "pleat compact" made: no model is shown it.
+func Compacted(key store.SessionKey) bool {
+	_, copied := library.Copied(key)
+	return copied || strings.HasPrefix(key.Session, filePrefix)
 }
 
 // AppendTo appends the file's messages, without the first from, to a session in batches.

@@ -61,7 +61,7 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	if n := s.Tokens(0, s.Len()); n > 0 {
 		f.view.scale = float64(library.Piece(s)(n)) / float64(n)
 	}
-	_, f.view.copied = library.Copied(found.Key)
+	f.view.copied = Compacted(found.Key)
 	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
 	if err := f.keep(ctx, st, s); err != nil {
 		return err
