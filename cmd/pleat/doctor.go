@@ -179,7 +179,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		if why := unready(ctx, "http://"+d.listen); running && why == draining {
 			d.add("proxy", "note", "answers at "+d.listen+", and drains: new conversations pass unchanged", "")
 		} else if running && why != "" {
-			d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but takes no requests: %s", d.listen, why),
+			d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but cannot fold: %s", d.listen, why),
 				"see to that, and start the proxy again")
 		} else if running {
 			d.add("proxy", "ok", "answers at "+d.listen, "")

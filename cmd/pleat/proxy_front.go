@@ -125,7 +125,7 @@ func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, stop := context.WithTimeout(r.Context(), 2*time.Second)
 	defer stop()
 	if _, err := f.store.Find(ctx, "", store.EntryPrefix, "readyz"); err != nil && !errors.Is(err, store.ErrNotFound) {
-		http.Error(w, "the store cannot be read", http.StatusServiceUnavailable)
+		http.Error(w, "the store cannot be read: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
 	if s, ok := f.store.(interface{ CanWrite(context.Context) error }); ok {

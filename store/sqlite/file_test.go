@@ -410,7 +410,7 @@ func TestFileTakenAway(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = st.Append(t.Context(), key, head, store.Entry{Kind: "k"})
-			if err == nil || !strings.Contains(err.Error(), "deleted or replaced") {
+			if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "deleted or replaced") {
 				t.Errorf("Append: %v", err)
 			}
 			if st.CanWrite(t.Context()) == nil {
