@@ -77,15 +77,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 	fs := c.Flags()
 	f := &proxyFlags{store: stores.Declare(fs)}
 	f.declare(fs)
-	fs.StringVar(&f.listen, "listen", proxyAddress, "listen on `ADDRESS`")
-	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
-	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
-	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
-	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
-	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
-	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
-	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
-	fs.BoolVar(&f.asJSON, "json", false, "log as JSON")
+	f.declareServer(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		switch {
 		case len(args) == 0:
@@ -100,6 +92,19 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 		return term.UsageError(`proxy takes start, stop, drain, or nothing; "pleat status" shows what it did`)
 	})
 	return c
+}
+
+// declareServer declares how it listens, to whom, and what it says.
+func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
+	fs.StringVar(&f.listen, "listen", proxyAddress, "listen on `ADDRESS`")
+	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
+	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
+	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
+	fs.BoolVar(&f.open, "open", false, "listen beyond this machine without a token")
+	fs.BoolVar(&f.dash, "dash", false, "serve the dashboard too, at /, to this machine alone")
+	fs.StringVar(&f.dashFile, "dash-token-file", "", "require the token in `FILE` for the dashboard, not clients'")
+	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
+	fs.BoolVar(&f.asJSON, "json", false, "log as JSON")
 }
 
 const proxyAddress = "127.0.0.1:4141"

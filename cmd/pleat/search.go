@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -49,56 +49,73 @@ pleat search "migration failed" --hits 3
 pleat search "upload limit" --session file:27a33e9`,
 	}
 	fs := c.Flags()
-	var src sessionfile.Flags
-	fs.BoolVar(&src.Strict, "strict", false, "with --in: a damaged line is an error")
-	file := fs.String("in", "", "look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
-	session := fs.String("session", "", "look only in the stored session `NAME`, its beginning, or last: the newest there")
-	store := stores.Declare(fs)
-	asJSON := fs.Bool("json", false, "print one JSON object")
-	req := recall.SearchRequest{Budget: -1}
-	fs.IntVar(&req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
-	fs.IntVar(&req.Around, "around", 2, "`LINES` to show before and after each hit; 0, and when all are searched: none")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		query := strings.Join(args, " ")
-		switch {
-		case strings.TrimSpace(query) == "":
-			return term.UsageError("search needs words to look for")
-		case *file != "" && *session != "":
-			return term.UsageError("--in and --session cannot be used together")
-		case req.Around < 0:
-			return term.UsageError("--around is a number of lines")
-		case req.Around == 0:
-			req.Around = -1 // the engine takes 0 for its default
-		}
-		req.Queries, req.Strict = []string{query}, strings.Contains(query, `"`)
-		j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: req}
-		j.store, j.told, j.files = store.Path, make(map[string]bool), make(map[string]bool)
-		var err error
-		switch everywhere := *session == "" && store.Path == ""; {
-		case *file != "":
-			src.Store = store
-			err = j.inFile(ctx, p, *file, src)
-		case everywhere:
-			if !fs.Changed("hits") {
-				j.req.Hits = 2
-			}
-			if !fs.Changed("around") {
-				j.req.Around = -1
-			}
-			err = j.inFiles(ctx, p)
-			if path, e := stores.Path(p, ""); err == nil && e == nil && !missing(path) {
-				err = j.inStore(ctx, p, store, "")
-			}
-		default:
-			err = j.inStore(ctx, p, store, *session)
-		}
-		if err != nil {
-			return err
-		}
-		j.rank()
-		return p.Output(*asJSON, &j)
-	})
+	f := &searchFlags{set: fs, store: stores.Declare(fs), req: recall.SearchRequest{Budget: -1}}
+	fs.BoolVar(&f.src.Strict, "strict", false, "with --in: a damaged line is an error")
+	fs.StringVar(&f.file, "in", "",
+		"look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
+	fs.StringVar(&f.session, "session", "",
+		"look only in the stored session `NAME`, its beginning, or last: the newest there")
+	fs.BoolVar(&f.json, "json", false, "print one JSON object")
+	fs.IntVar(&f.req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
+	fs.IntVar(&f.req.Around, "around", 2, "`LINES` to show before and after each hit; 0, and when all are searched: none")
+	c.RunE = runs(p, f.run)
 	return c
+}
+
+type searchFlags struct {
+	set           *pflag.FlagSet
+	src           sessionfile.Flags
+	file, session string
+	store         *stores.Flags
+	json          bool
+	req           recall.SearchRequest
+}
+
+func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) error {
+	query := strings.Join(args, " ")
+	switch {
+	case strings.TrimSpace(query) == "":
+		return term.UsageError("search needs words to look for")
+	case f.file != "" && f.session != "":
+		return term.UsageError("--in and --session cannot be used together")
+	case f.req.Around < 0:
+		return term.UsageError("--around is a number of lines")
+	case f.req.Around == 0:
+		f.req.Around = -1 // the engine takes 0 for its default
+	}
+	f.req.Queries, f.req.Strict = []string{query}, strings.Contains(query, `"`)
+	j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: f.req}
+	j.store, j.told, j.files = f.store.Path, make(map[string]bool), make(map[string]bool)
+	var err error
+	switch {
+	case f.file != "":
+		f.src.Store = f.store
+		err = j.inFile(ctx, p, f.file, f.src)
+	case f.session != "" || f.store.Path != "":
+		err = j.inStore(ctx, p, f.store, f.session)
+	default:
+		err = f.everywhere(ctx, p, &j)
+	}
+	if err != nil {
+		return err
+	}
+	j.rank()
+	return p.Output(f.json, &j)
+}
+
+// everywhere looks into the files of agents and into the user's store, if there is one.
+func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *searchJSON) error {
+	if !f.set.Changed("hits") {
+		j.req.Hits = 2
+	}
+	if !f.set.Changed("around") {
+		j.req.Around = -1
+	}
+	err := j.inFiles(ctx, p)
+	if path, e := stores.Path(p, ""); err == nil && e == nil && !missing(path) {
+		err = j.inStore(ctx, p, f.store, "")
+	}
+	return err
 }
 
 // searchJSON is what "pleat search --json" prints.
@@ -287,89 +304,4 @@ func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foun
 		j.Sessions = append(j.Sessions, found)
 	}
 	return nil
-}
-
-func (j *searchJSON) Print(p *term.Page) {
-	if len(j.Sessions) == 0 {
-		p.Line("nothing found in %s", term.Plural(j.Searched, "session"))
-	}
-	defer j.printNext(p)
-	words := library.WordsOf(j.Query)
-	for i, f := range j.Sessions {
-		if i > 0 {
-			p.Line("")
-		}
-		if i == shownSessions && !p.Whole {
-			more := term.Plural(len(j.Sessions)-i, "more session")
-			p.Hang("", more+" found; --in NAME or --session NAME looks into one")
-			return
-		}
-		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.name, term.FileName(f.File)), p.Width)))
-		if f.name != "" {
-			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"), f.Last.Local().Format(time.DateOnly), f.name)
-			p.Line("%s", p.Dim(p.ClipMiddle(about, p.Width)))
-		}
-		for _, h := range f.Hits {
-			p.Line("")
-			printHit(p, h, words)
-		}
-	}
-}
-
-// printNext says how a hit is shown whole.
-func (j *searchJSON) printNext(p *term.Page) {
-	if len(j.Sessions) > 0 {
-		f := j.Sessions[0]
-		next := "all of the first: pleat unfold " + f.Hits[0].Handle + " --in " + cmp.Or(f.name, f.File)
-		if j.store != "" {
-			next += " --store " + term.WithoutPassword(j.store)
-		}
-		p.Line("")
-		p.Hang("", next)
-		if slices.ContainsFunc(j.Sessions, func(f foundJSON) bool { return f.More }) {
-			p.Hang("", fmt.Sprintf("there are more: --hits %d", 5*j.req.Hits))
-		}
-	}
-}
-
-// shownSessions is how many sessions a person is shown; programs get all.
-const shownSessions = 10
-
-func printHit(p *term.Page, h recall.SearchHit, words library.Words) {
-	about := fmt.Sprintf("message %d, %s, handle %s", h.Message, term.Plural(h.Lines, "line"), h.Handle)
-	if has := words.Has(h); has > 0 && has < len(words) {
-		about += fmt.Sprintf(", %d of %d words", has, len(words))
-	}
-	if h.Stale != "" {
-		about += ", " + term.OneLine(h.Stale)
-	}
-	p.Line("%s", p.ClipMiddle(term.OneLine(h.What), p.Width))
-	p.Line("%s", p.Dim(p.Clip(about, p.Width)))
-	last := 0
-	for _, l := range h.Shown {
-		if last > 0 && l.Number > last+1 {
-			p.Line("%s", p.Dim("      …"))
-		}
-		last = l.Number
-		number := fmt.Sprintf("%6d", l.Number)
-		text := oneLineKeepIndent(l.Text)
-		if !p.Whole {
-			text = ansi.Wrap(text, p.Width-9, "")
-		}
-		for part := range strings.SplitSeq(text, "\n") {
-			if l.Match {
-				p.Line("%6s > %s", number, p.Bold(part))
-			} else {
-				p.Line("%6s   %s", number, part)
-			}
-			number = ""
-		}
-	}
-}
-
-// oneLineKeepIndent is oneLine for a line of code.
-func oneLineKeepIndent(s string) string {
-	body := strings.TrimLeft(s, " \t")
-	indent := strings.ReplaceAll(s[:len(s)-len(body)], "\t", "    ")
-	return indent + term.OneLine(body)
 }

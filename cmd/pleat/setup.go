@@ -62,41 +62,48 @@ pleat setup claude --undo`,
 		if err == nil && *inside {
 			return edit.inside(ctx, p, agent)
 		}
-		base := strings.TrimRight(*address, "/")
-		u, wrong := url.Parse(base)
-		switch {
-		case err != nil:
-			return err
-		case agent.why != "":
-			return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
-		case agent.file == "":
-			return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
-		case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
-			return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", *address))
-		}
-		if agent, err = agent.settled(base, p.Getenv); err != nil {
+		if err != nil {
 			return err
 		}
-		path, keys := agent.path(p.Getenv), agent.pointTo(base)
-		flags := agent.upstreams(path, keys, p.Getenv)
-		if u.Port() != "" && u.Port() != "4141" {
-			flags += " --listen " + u.Host
-		}
-		runs := "works only while the proxy runs: " + proxyStart(runtime.GOOS, p.Getenv) + flags
-		if ours, _, err := askProxy(ctx, base); err == nil && ours {
-			runs = "works only while the proxy runs that answers there"
-		}
-		edit.done = agent.title + " sends its requests to " + base + " from now on, and " + runs +
-			"\nTo take it back: pleat setup " + agent.name + " --undo"
-		if strings.Contains(flags, "--upstream") {
-			p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
-		}
-		if err := edit.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
-			return err
-		}
-		return edit.offer(ctx, p, agent, base, strings.Fields(flags))
+		return edit.proxied(ctx, p, agent, *address)
 	})
 	return c
+}
+
+// proxied points an agent to the proxy at an address.
+func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, address string) error {
+	base := strings.TrimRight(address, "/")
+	u, wrong := url.Parse(base)
+	switch {
+	case agent.why != "":
+		return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
+	case agent.file == "":
+		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
+	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
+		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", address))
+	}
+	agent, err := agent.settled(base, p.Getenv)
+	if err != nil {
+		return err
+	}
+	path, keys := agent.path(p.Getenv), agent.pointTo(base)
+	flags := agent.upstreams(path, keys, p.Getenv)
+	if u.Port() != "" && u.Port() != "4141" {
+		flags += " --listen " + u.Host
+	}
+	runs := "works only while the proxy runs: " + proxyStart(runtime.GOOS, p.Getenv) + flags
+	if ours, _, err := askProxy(ctx, base); err == nil && ours {
+		runs = "works only while the proxy runs that answers there"
+	}
+	f.done = agent.title + " sends its requests to " + base + " from now on, and " + runs +
+		"\nTo take it back: pleat setup " + agent.name + " --undo"
+	if strings.Contains(flags, "--upstream") {
+		p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
+	}
+	if err := f.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
+		return err
+	}
+	return f.offer(ctx, p, agent, base, strings.Fields(flags))
 }
 
 // offer offers to start the proxy, if there is somebody to ask, none runs and the system can; and to take

@@ -255,42 +255,7 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 	all := fs.Bool("all", false, "delete all that pleat keeps on this machine")
 	one := onStore(f, stores.MustExist,
 		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
-			info, err := stores.Find(ctx, nil, st, f, args[0])
-			if errors.Is(err, store.ErrCorrupt) {
-				info = store.SessionInfo{Key: f.Key(args[0])} // a damaged session can be forgotten too
-			} else if err != nil {
-				return err
-			}
-			key := info.Key
-			if args[0] == stores.NameOf(key) { // and all that was made of the same file
-				key.Session = args[0]
-			}
-			if args[0] != key.Session && args[0] != key.Tenant+"/"+key.Session {
-				return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", args[0], store.ErrNotFound, key)
-			}
-			question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),
-				term.ByteSize(info.BodyBytes))
-			if err := p.Confirm(ctx, *yes, question); err != nil {
-				return fmt.Errorf("forget session %s: %w", key, err)
-			}
-			parts, err := library.Parts(ctx, st, key)
-			if err == nil {
-				err = forgetAll(ctx, p, st, append(parts, store.SessionInfo{Key: key}))
-			}
-			if err != nil {
-				return err
-			}
-			if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
-				dir, err := live.RehearsalDir(p, key.Session)
-				if err == nil {
-					err = os.RemoveAll(dir)
-				}
-				if err != nil {
-					return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
-				}
-			}
-			p.Printf("Forgot session %s.\n", key.Session)
-			return nil
+			return forgetOne(ctx, p, st, f, args[0], *yes)
 		})
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		switch {
@@ -302,6 +267,48 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 		return one(ctx, p, args)
 	})
 	return c
+}
+
+// forgetOne deletes a session and all that was made of it.
+func forgetOne(
+	ctx context.Context, p *term.Console, st stores.Store, f *stores.Flags, name string, yes bool,
+) error {
+	info, err := stores.Find(ctx, nil, st, f, name)
+	if errors.Is(err, store.ErrCorrupt) {
+		info = store.SessionInfo{Key: f.Key(name)} // a damaged session can be forgotten too
+	} else if err != nil {
+		return err
+	}
+	key := info.Key
+	if name == stores.NameOf(key) { // and all that was made of the same file
+		key.Session = name
+	}
+	if name != key.Session && name != key.Tenant+"/"+key.Session {
+		return fmt.Errorf("session %q: %w (did you mean %s? forget needs the whole name)", name, store.ErrNotFound, key)
+	}
+	question := fmt.Sprintf("Delete session %s (%s, %s) permanently?", key.Session, stores.EntryCount(info.Entries),
+		term.ByteSize(info.BodyBytes))
+	if err := p.Confirm(ctx, yes, question); err != nil {
+		return fmt.Errorf("forget session %s: %w", key, err)
+	}
+	parts, err := library.Parts(ctx, st, key)
+	if err == nil {
+		err = forgetAll(ctx, p, st, append(parts, store.SessionInfo{Key: key}))
+	}
+	if err != nil {
+		return err
+	}
+	if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+		dir, err := live.RehearsalDir(p, key.Session)
+		if err == nil {
+			err = os.RemoveAll(dir)
+		}
+		if err != nil {
+			return fmt.Errorf("session %s is forgotten, the files of the rehearsal are not: %w", key, err)
+		}
+	}
+	p.Printf("Forgot session %s.\n", key.Session)
+	return nil
 }
 
 // forgetEverything deletes the store and pleat's data folder.
