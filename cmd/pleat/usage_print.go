@@ -58,6 +58,14 @@ func (j *usageJSON) printProxy(p *term.Page) {
 
 // spentThrough says what a proxy's requests cost, and of how many that is known.
 func spentThrough(t proxy.Tally) string {
+	if t.Failed > 0 {
+		failed := term.Plural(t.Failed, "request") + " failed"
+		if t.Failed == t.Requests {
+			return failed
+		}
+		t.Requests, t.Failed = t.Requests-t.Failed, 0
+		return spentThrough(t) + "; " + failed
+	}
 	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
 	cost := fmt.Sprintf(" cost %s; without pleat about %s", term.Cents(t.USD), term.Cents(t.Without))
 	switch {

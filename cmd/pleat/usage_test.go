@@ -41,6 +41,18 @@ func TestSpentThroughSaysOfHowMany(t *testing.T) {
 	}
 }
 
+// Requests that failed cost nothing.
+func TestUsageOfFailures(t *testing.T) {
+	for want, tally := range map[string]proxy.Tally{
+		"1 request failed": {Requests: 1, Failed: 1},
+		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {Requests: 3, Failed: 1, USD: 1, Without: 1},
+	} {
+		if got := spentThrough(tally); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
 // What went through the proxy is told also where agents left no files, and that it is of no period.
 func TestUsageTellsTheBill(t *testing.T) {
 	for want, j := range map[string]*usageJSON{
