@@ -18,9 +18,8 @@ import (
 
 // ownCalls returns the calls of an answer to our tools, and how many there are to others.
 func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.ToolCall, others int) {
-	switch reply.Stop {
-	case model.StopMaxTokens, model.StopWindow, model.StopRefusal:
-		return nil, 0 // the answer was cut off: its calls may be incomplete
+	if isCut(reply) {
+		return nil, 0 // its calls may be incomplete
 	}
 	for _, c := range transcript.Unanswered(reply.Messages...) {
 		if own(c.Name) {
@@ -30,6 +29,31 @@ func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.
 		}
 	}
 	return ours, others
+}
+
+// isCut reports whether an answer was cut off.
+func isCut(r model.Reply) bool {
+	return r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow || r.Stop == model.StopRefusal
+}
+
+// severed reports whether an answer was cut off with calls of ours in it. Nobody answers them.
+func severed(r model.Reply, own func(name string) bool) bool {
+	return isCut(r) && slices.ContainsFunc(transcript.Unanswered(r.Messages...), func(c transcript.ToolCall) bool {
+		return own(c.Name)
+	})
+}
+
+// seen returns the messages of an answer as the client sees them if it was cut off.
+func (x *exchange) seen(r model.Reply) ([]transcript.Message, error) {
+	if !severed(r, x.own()) {
+		return r.Messages, nil
+	}
+	var raw [][]byte
+	for _, m := range r.Messages {
+		raw = append(raw, transcript.StringBytes(m.Raw()))
+	}
+	less, err := x.req.on.reply(x.req.on.Join([][]byte{x.req.on.Whole(raw)}, x.own()))
+	return less.Messages, err
 }
 
 // hide answers the calls of an answer to our tools and adds both to the session. If the
@@ -42,7 +66,7 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 		return false, nil
 	}
 	if x.hidden++; x.hidden > rw.o.Rounds+1 { // it was told once
-		return false, fmt.Errorf("%w (%d rounds)", errRounds, x.hidden)
+		return false, fmt.Errorf("%w (after %d rounds)", errRounds, rw.o.Rounds)
 	}
 	t.hidden = append(t.hidden, got.Messages...)
 	folds := func(c transcript.ToolCall) bool {
@@ -220,6 +244,10 @@ func (c *conversation) stays() bool {
 // keep records an answer, and what it used.
 func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.Reply) error {
 	t := x.turn
+	var err error
+	if last.Messages, err = x.seen(last); err != nil {
+		return fmt.Errorf("read what the client got: %w", err)
+	}
 	if x.hidden == 0 {
 		t.conv.mu.Lock()
 		defer t.conv.unlock()

@@ -278,6 +278,7 @@ func (s *stream) Close() error {
 func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	var bodies [][]byte
 	var replies []model.Reply
+	cut := false
 	for {
 		body, reply, err := x.readWhole(resp)
 		if len(bodies) == 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errMemory)) {
@@ -298,6 +299,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 				return nil, err
 			}
 			if !again {
+				cut = severed(reply, x.own())
 				x.settle(x.ctx, replies, reply, reply.Err == nil)
 				break
 			}
@@ -311,11 +313,10 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			return resp, nil
 		}
 	}
-	out := bodies[0]
-	if x.hidden > 0 {
-		out = x.req.on.Join(bodies, x.own())
+	if x.hidden > 0 || cut {
+		bodies[0] = x.req.on.Join(bodies, x.own())
 	}
-	setBody(resp, out)
+	setBody(resp, bodies[0])
 	resp.Body = &passing{x: x, from: resp.Body}
 	return resp, nil
 }

@@ -3,14 +3,18 @@ package relay
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/sse"
 )
 
 // Chat is OpenAI Chat Completions.
 var Chat = &Wire{
-	Stream:  func(own func(string) bool) Stream { return &chatStream{joined: joined{own: own}} },
-	Join:    joinChat,
+	Stream: func(own func(string) bool) Stream { return &chatStream{joined: joined{own: own}} },
+	Join:   joinChat,
+	Whole: func(messages [][]byte) []byte {
+		return slices.Concat([]byte(`{"choices":[{"message":`), messages[0], []byte("}]}"))
+	},
 	Refuse:  refuseOpenAI,
 	TooLong: tooLongOpenAI("messages"),
 	failure: func(body []byte) []byte { return sse.AppendEvent(nil, "", body) },
@@ -58,22 +62,23 @@ func (s *chatStream) Event(raw, data []byte) ([]byte, bool) {
 	}
 	changed, empty := s.screened(s.continued(data))
 	raw = rewritten(raw, data, changed)
-	finish := get(changed, "choices", 0, "finish_reason")
+	finish, c := get(changed, "choices", 0, "finish_reason"), get(changed, "choices", 0, "delta", "content")
+	says := len(c) > 2 && c[0] == '"'
+	if says && s.said && !s.words { // on a line of its own, as in a complete answer
+		raw = withData(raw, set(changed, append([]byte(`"\n`), c[1:]...), "choices", 0, "delta", "content"))
+	}
+	s.words = s.words || says
 	switch {
+	case s.unanswerable() && says && finish != nil: // another answer may follow
+		s.hold(withData(raw, without(changed, "content", "choices", 0, "delta")))
+		raw = withData(raw, set(sse.Data(raw), []byte("null"), "choices", 0, "finish_reason"))
 	case finish != nil && finish[0] == '"' || len(elements(get(changed, "choices"))) == 0 || len(s.held) > 0:
 		s.hold(raw)
 		return nil, false
 	case empty:
 		return nil, false
 	}
-	c := get(changed, "choices", 0, "delta", "content")
-	if len(c) <= 2 || c[0] != '"' {
-		return raw, false
-	}
-	if s.said && !s.words { // on a line of its own, as in a complete answer
-		raw = withData(raw, set(changed, append([]byte(`"\n`), c[1:]...), "choices", 0, "delta", "content"))
-	}
-	s.begun, s.words = true, true
+	s.begun = s.begun || says
 	return raw, false
 }
 
@@ -127,34 +132,50 @@ func (s *chatStream) End() []byte {
 		if s.answer > 0 && get(data, "usage", "completion_tokens") != nil {
 			data = withUsage(data, "prompt_tokens", "completion_tokens", s.output+s.tokens, "usage")
 		}
-		if s.unanswerable() && finish == "tool_calls" {
+		switch {
+		case finish == "" || !s.unanswerable():
+		case finish == "tool_calls":
 			data = set(data, []byte(`"stop"`), "choices", 0, "finish_reason")
+		case !s.words:
+			data = set(data, s.cutOff(), "choices", 0, "delta", "content")
 		}
 		return data
 	})
 }
 
+// cutOff is a text on a line of its own.
+func (s *chatStream) cutOff() []byte {
+	if s.said {
+		return []byte(`"\n` + cutOff + `"`)
+	}
+	return []byte(`"` + cutOff + `"`)
+}
+
 // joinChat makes one complete answer of several, without our calls.
 func joinChat(bodies [][]byte, own func(name string) bool) []byte {
 	out := bodies[len(bodies)-1]
-	var said []byte
-	output := 0
-	for _, b := range bodies {
-		if c := get(b, "choices", 0, "message", "content"); len(c) > 2 && c[0] == '"' {
-			if said != nil {
-				said = append(said[:len(said)-1], '\\', 'n')
-				c = c[1:]
-			}
-			said = append(said, c...)
-		}
-		output += number(get(b, "usage", "completion_tokens"))
-	}
 	calls := elements(get(out, "choices", 0, "message", "tool_calls"))
 	var kept [][]byte
 	for _, c := range calls {
 		if !own(text(get(c, "function", "name"))) {
 			kept = append(kept, c)
 		}
+	}
+	var said []byte
+	output := 0
+	for i, b := range bodies {
+		c := get(b, "choices", 0, "message", "content")
+		if words := len(c) > 2 && c[0] == '"'; !words && i == len(bodies)-1 && len(calls) > 0 && len(kept) == 0 {
+			c = []byte(`"` + cutOff + `"`)
+		} else if !words {
+			c = nil
+		}
+		if said != nil && c != nil {
+			said = append(said[:len(said)-1], '\\', 'n')
+			c = c[1:]
+		}
+		said = append(said, c...)
+		output += number(get(b, "usage", "completion_tokens"))
 	}
 	switch {
 	case len(kept) == len(calls) && len(bodies) == 1:
@@ -163,7 +184,9 @@ func joinChat(bodies [][]byte, own func(name string) bool) []byte {
 		out = set(out, arrayOf(kept), "choices", 0, "message", "tool_calls")
 	case len(calls) > 0:
 		out = without(out, "tool_calls", "choices", 0, "message")
-		out = set(out, []byte(`"stop"`), "choices", 0, "finish_reason")
+		if text(get(out, "choices", 0, "finish_reason")) == "tool_calls" {
+			out = set(out, []byte(`"stop"`), "choices", 0, "finish_reason")
+		}
 	}
 	if said != nil {
 		out = set(out, said, "choices", 0, "message", "content")

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 )
 
 // Gemini is Gemini's generateContent.
 var Gemini = &Wire{
 	Stream: func(own func(string) bool) Stream { return &geminiStream{joined: joined{own: own}} },
 	Join:   joinGemini,
+	Whole: func(messages [][]byte) []byte {
+		return slices.Concat([]byte(`{"candidates":[{"content":`), messages[0], []byte("}]}"))
+	},
 	Refuse: refuseGemini,
 	TooLong: func(tokens, limit int) []byte {
 		const text = "The input token count (%d) exceeds the maximum number of tokens allowed (%d)."
@@ -36,7 +40,18 @@ func refuseGemini(kind, text string) []byte {
 type geminiStream struct {
 	joined
 	signed bool // a call of ours, after which none went to the client, had a signature
+	says   bool // this answer has words or calls for the client
 }
+
+func (s *geminiStream) Next() {
+	s.says = false
+	s.joined.Next()
+}
+
+// silent reports whether only calls of ours, and perhaps thoughts, are in the answer.
+func (s *geminiStream) silent() bool { return s.hid && !s.says }
+
+var cutOffPart = []byte(`{"text":"` + cutOff + `"}`)
 
 // Event takes a chunk. The last one has the reason for stopping; the stream's end ends the
 // answer.
@@ -65,6 +80,9 @@ func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 	}
 	raw = rewritten(raw, data, changed)
 	switch {
+	case s.unanswerable() && len(kept) > 0 && get(changed, "candidates", 0, "finishReason") != nil: // another answer may follow
+		s.hold(withData(raw, set(changed, []byte("[]"), "candidates", 0, "content", "parts")))
+		raw = withData(raw, without(changed, "finishReason", "candidates", 0))
 	case get(changed, "candidates", 0, "finishReason") != nil || len(s.held) > 0:
 		s.hold(raw)
 		return nil, false
@@ -82,13 +100,17 @@ func (s *geminiStream) kept(parts [][]byte) (kept [][]byte, changed bool) {
 	for _, p := range parts {
 		name, signed := get(p, "functionCall", "name"), get(p, "thoughtSignature") != nil
 		if name != nil && s.own(text(name)) {
-			s.signed, changed = s.signed || signed, true
+			s.signed, s.hid, changed = s.signed || signed, true, true
 			continue
 		}
 		if name != nil && s.signed && !signed {
 			p, changed = set(p, []byte(`"skip_thought_signature_validator"`), "thoughtSignature"), true
 		}
 		s.signed = s.signed && name == nil
+		if name != nil {
+			s.calls++
+		}
+		s.says = s.says || name != nil || len(get(p, "text")) > 2 && string(get(p, "thought")) != "true"
 		kept = append(kept, p)
 	}
 	return kept, changed
@@ -98,6 +120,11 @@ func (s *geminiStream) End() []byte {
 	return s.release(func(data []byte) []byte {
 		if s.answer > 0 && get(data, "usageMetadata", "candidatesTokenCount") != nil {
 			data = geminiUsage(data, s.output+s.tokens)
+		}
+		if s.silent() && get(data, "candidates", 0, "finishReason") != nil {
+			parts := append(elements(get(data, "candidates", 0, "content", "parts")), cutOffPart)
+			content := slices.Concat([]byte(`{"role":"model","parts":`), arrayOf(parts), []byte("}"))
+			data = set(data, content, "candidates", 0, "content")
 		}
 		return data
 	})
@@ -119,6 +146,7 @@ func joinGemini(bodies [][]byte, own func(name string) bool) []byte {
 	var last, id []byte
 	output, isArray := 0, false
 	for _, b := range bodies {
+		s.Next()
 		chunks := [][]byte{b}
 		if isArray = len(bytes.TrimSpace(b)) > 0 && bytes.TrimSpace(b)[0] == '['; isArray {
 			chunks = elements(b)
@@ -132,8 +160,8 @@ func joinGemini(bodies [][]byte, own func(name string) bool) []byte {
 		}
 		output += number(get(last, "usageMetadata", "candidatesTokenCount"))
 	}
-	if len(parts) == 0 {
-		parts = [][]byte{[]byte(`{"text":""}`)}
+	if len(parts) == 0 || s.silent() {
+		parts = append(parts, cutOffPart)
 	}
 	out := set(last, arrayOf(parts), "candidates", 0, "content", "parts")
 	if get(out, "usageMetadata", "candidatesTokenCount") != nil {

@@ -11,6 +11,7 @@ import (
 var Messages = &Wire{
 	Stream: func(own func(string) bool) Stream { return &messagesStream{joined: joined{own: own}} },
 	Join:   joinMessages,
+	Whole:  func(messages [][]byte) []byte { return messages[0] },
 	Refuse: refuseMessages,
 	TooLong: func(tokens, limit int) []byte {
 		text := fmt.Sprintf("prompt is too long: %d tokens > %d maximum", tokens, limit)
@@ -27,6 +28,7 @@ func refuseMessages(kind, text string) []byte {
 type messagesStream struct {
 	joined
 	usage []byte // of the answer's start
+	ends  string // the type of the client's newest block of this answer
 }
 
 func (s *messagesStream) Event(raw, data []byte) ([]byte, bool) {
@@ -39,8 +41,12 @@ func (s *messagesStream) Event(raw, data []byte) ([]byte, bool) {
 			return nil, false
 		}
 	case "content_block_start":
-		call := text(get(data, "content_block", "type")) == "tool_use"
-		return s.numbered(raw, data, s.number(at, call, text(get(data, "content_block", "name")))), false
+		kind := text(get(data, "content_block", "type"))
+		n := s.number(at, kind == "tool_use", text(get(data, "content_block", "name")))
+		if n >= 0 {
+			s.ends = kind
+		}
+		return s.numbered(raw, data, n), false
 	case "content_block_delta", "content_block_stop":
 		if n, known := s.parts[at]; known {
 			return s.numbered(raw, data, n), false
@@ -72,18 +78,47 @@ func (s *messagesStream) numbered(raw, data []byte, n int) []byte {
 // End sends the usage of the last request with all output tokens: clients decide about
 // their own compaction from it.
 func (s *messagesStream) End() []byte {
-	return s.release(func(data []byte) []byte {
+	var said []byte
+	out := s.release(func(data []byte) []byte {
 		if text(get(data, "type")) != "message_delta" {
 			return data
+		}
+		if said == nil && s.unanswerable() && (s.ends == "" || isThinking(s.ends)) {
+			said = s.cutOff()
 		}
 		if s.answer > 0 {
 			data = s.joinedUsage(data)
 		}
-		if s.unanswerable() {
+		if s.unanswerable() && text(get(data, "delta", "stop_reason")) == "tool_use" {
 			data = set(data, []byte(`"end_turn"`), "delta", "stop_reason")
 		}
 		return data
 	})
+	return append(said, out...)
+}
+
+func (s *messagesStream) Next() {
+	s.ends = ""
+	s.joined.Next()
+}
+
+// isThinking reports whether a block may not be the last of a message.
+func isThinking(kind string) bool { return kind == "thinking" || kind == "redacted_thinking" }
+
+// cutOff are the events of one more block.
+func (s *messagesStream) cutOff() (out []byte) {
+	for _, e := range [][2]string{
+		{"content_block_start", `"content_block":{"type":"text","text":""}`},
+		{"content_block_delta", `"delta":{"type":"text_delta","text":"` + cutOff + `"}`},
+		{"content_block_stop", ""},
+	} {
+		data := fmt.Appendf(nil, `{"type":%q,"index":%d`, e[0], s.count)
+		if e[1] != "" {
+			data = append(append(data, ','), e[1]...)
+		}
+		out = sse.AppendEvent(out, e[0], append(data, '}'))
+	}
+	return out
 }
 
 func (s *messagesStream) joinedUsage(data []byte) []byte {

@@ -17,7 +17,9 @@ type Wire struct {
 	// Stream makes the filter for a stream. Own tells the calls of ours, by the tool's name.
 	Stream func(own func(name string) bool) Stream
 	// Join makes one complete answer of several, without our calls.
-	Join   func(bodies [][]byte, own func(name string) bool) []byte
+	Join func(bodies [][]byte, own func(name string) bool) []byte
+	// Whole makes a complete answer, as Join takes them, of its messages.
+	Whole  func(messages [][]byte) []byte
 	Refuse func(kind, text string) []byte
 	// TooLong is the provider's own way to say that a prompt does not fit, which clients
 	// know how to react to.
@@ -121,6 +123,10 @@ func (j *joined) Begun() bool { return j.begun }
 // not see.
 func (j *joined) unanswerable() bool { return j.hid && j.calls == 0 }
 
+// cutOff is what an answer says that was cut off when it had nothing yet but calls of ours: a
+// client may send it back, and providers refuse a message that says nothing.
+const cutOff = "…"
+
 // same reports whether two slices are the same memory.
 func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0]) }
 
@@ -130,12 +136,13 @@ func same(a, b []byte) bool { return len(a) == len(b) && (len(a) == 0 || &a[0] =
 // hidden in it, it is returned as it is.
 func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool) (out []byte, calls, output int) {
 	var kept [][]byte
-	hid := false
+	hid, silent := false, false
 	for _, b := range bodies {
 		var thought [][]byte // of the Responses wire, that only our calls followed so far
-		hides := false
+		hides, thinks := false, true
 		for _, block := range elements(get(b, member)) {
-			switch kind := text(get(block, "type")); {
+			kind := text(get(block, "type"))
+			switch {
 			case kind == "reasoning":
 				thought = append(thought, block)
 				continue
@@ -146,17 +153,20 @@ func joinBlocks(bodies [][]byte, member, call string, own func(name string) bool
 				calls++
 			}
 			kept = append(append(kept, thought...), block)
-			thought = nil
+			thought, thinks = nil, isThinking(kind)
 		}
 		if !hides {
 			kept = append(kept, thought...)
 		}
-		hid = hid || hides
+		hid, silent = hid || hides, hides && thinks
 		output += number(get(b, "usage", "output_tokens"))
 	}
 	out = bodies[len(bodies)-1]
 	if !hid && len(bodies) == 1 {
 		return out, calls, output
+	}
+	if silent && member == "content" {
+		kept = append(kept, []byte(`{"type":"text","text":"`+cutOff+`"}`))
 	}
 	return withID(set(out, arrayOf(kept), member), bodies[0]), calls, output
 }

@@ -130,6 +130,30 @@ func FuzzStreams(f *testing.F) {
 	})
 }
 
+// Words that come with the end of an answer are not lost when another one follows.
+func TestWordsWithTheEnd(t *testing.T) {
+	own := func(name string) bool { return name == "unfold" }
+	for on, events := range map[*Wire][]string{
+		Chat: {
+			`{"choices":[{"index":0,"delta":{"content":"One.","tool_calls":[{"index":0,"id":"x","function":{"name":"unfold"}}]},"finish_reason":"tool_calls"}]}`,
+			`{"choices":[{"index":0,"delta":{"content":"Two."},"finish_reason":"stop"}]}`,
+		},
+		Gemini: {
+			`{"candidates":[{"content":{"parts":[{"text":"One."},{"functionCall":{"name":"unfold"}}]},"finishReason":"STOP"}]}`,
+			`{"candidates":[{"content":{"parts":[{"text":"Two."}]},"finishReason":"STOP"}]}`,
+		},
+	} {
+		s := on.Stream(own)
+		one, _ := s.Event([]byte("data: "+events[0]+"\n\n"), []byte(events[0]))
+		s.Next()
+		two, _ := s.Event([]byte("data: "+events[1]+"\n\n"), []byte(events[1]))
+		out := string(append(append(one, two...), s.End()...))
+		if strings.Count(out, "One.") != 1 || strings.Count(out, "Two.") != 1 || strings.Count(strings.ToLower(out), `"stop"`) != 1 {
+			t.Errorf("the client got %s", out)
+		}
+	}
+}
+
 // The words of several answers are on lines of their own, streamed or not.
 func TestChatLines(t *testing.T) {
 	own := func(name string) bool { return name == "unfold" }

@@ -10,8 +10,11 @@ import (
 
 // Responses is OpenAI Responses.
 var Responses = &Wire{
-	Stream:  func(own func(string) bool) Stream { return &responsesStream{joined: joined{own: own}} },
-	Join:    joinResponses,
+	Stream: func(own func(string) bool) Stream { return &responsesStream{joined: joined{own: own}} },
+	Join:   joinResponses,
+	Whole: func(messages [][]byte) []byte {
+		return slices.Concat([]byte(`{"output":`), arrayOf(messages), []byte("}"))
+	},
 	Refuse:  refuseResponses,
 	TooLong: tooLongOpenAI("input"),
 	failure: func(body []byte) []byte {
