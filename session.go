@@ -87,9 +87,9 @@ type Options struct {
 // Hooks let a program take part in epochs. They are called in the middle of the session's
 // work and must not call the session.
 type Hooks struct {
-	// BeforeEpoch sees a plan before it is carried out. It can add pins, which the plan is then
-	// made with, and veto it: what the window forces opens all the same, and who asked for an
-	// epoch gets an error. Pins that [Session.Pin] would refuse are an error too.
+	// BeforeEpoch sees a plan before it is carried out. It can add pins: then the plan is made
+	// again with them. It can veto the plan: an epoch that the window forces opens all the same,
+	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error.
 	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
 	// AfterEpoch sees what was done.
 	AfterEpoch func(ctx context.Context, r Report)
@@ -363,9 +363,9 @@ func (s *Session) Reported(n int) int {
 	return s.theirs(n)
 }
 
-// Message returns message i of the transcript, counted from 0; with [ErrNotFound] there is
-// none. A message whose bytes in the store are
-// damaged is replaced by one that says so; that the store cannot be read now is an error.
+// Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a
+// message whose stored bytes are damaged it returns one that says so; a store that cannot be read
+// is an error.
 func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -380,9 +380,9 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 	return m, nil
 }
 
-// Resolve applies a view of this session: it returns the messages to send. A message whose
-// bytes in the store are damaged is replaced by one that says so; that the store cannot be
-// read now is an error, and so is a view of another session that does not fit.
+// Resolve applies a view of this session: it returns the messages to send, damaged ones as
+// [Session.Message] does. A store that cannot be read is an error, and so is a view of another
+// session that does not fit.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

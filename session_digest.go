@@ -27,8 +27,8 @@ type digesting struct {
 	looked int // tokens of the view when a digest was last thought of
 }
 
-// Close ends what the session does in the background and waits for it. The session can be
-// used further; nothing is prepared any more. The store is not closed.
+// Close ends what the session does in the background and waits for it. The session can still be
+// used, but prepares no more digests. The store is not closed.
 func (s *Session) Close() error {
 	s.mu.Lock()
 	s.dig.cancel()

@@ -81,7 +81,7 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	wire := false
 	if codec != nil && m.Raw() != "" {
 		own, err := d.Reading().Message(transcript.StringBytes(m.Raw()), s.o.Codecs)
-		if wire = err == nil && own.Blocks().Len() == m.Blocks().Len(); wire {
+		if wire = err == nil && sameBlocks(own.Blocks(), m.Blocks()); wire {
 			n.m = own
 			if body = transcript.StringBytes(own.Raw()); own.Raw() != m.Raw() {
 				body = []byte(m.Raw())
@@ -110,6 +110,44 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	n.body = transcript.HashOf(body)
 	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: conv.SearchText(n.m)}
 	return n, nil
+}
+
+// sameBlocks reports whether a codec gave back what the message has. A literal that no one has
+// read is compared as it is.
+func sameBlocks(got, want transcript.Blocks) bool {
+	if got.Len() != want.Len() {
+		return false
+	}
+	same := func(x, y transcript.Content) bool {
+		a, escaped := x.Escaped()
+		if b, both := y.Escaped(); escaped && both {
+			return a == b
+		}
+		return x.String() == y.String()
+	}
+	for i, x := range got.All() {
+		ok := false
+		switch y := want.At(i).(type) {
+		case transcript.Text:
+			x, is := x.(transcript.Text)
+			ok = is && same(x.Text, y.Text)
+		case transcript.Thinking:
+			x, is := x.(transcript.Thinking)
+			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
+		case transcript.ToolCall:
+			x, is := x.(transcript.ToolCall)
+			ok = is && x.ID == y.ID && x.Name == y.Name && same(x.Input, y.Input)
+		case transcript.ToolResult:
+			x, is := x.(transcript.ToolResult)
+			ok = is && x.CallID == y.CallID && x.Error == y.Error && sameBlocks(x.Parts, y.Parts)
+		default:
+			ok = x.Kind() == y.Kind() // their raw bytes are those of the message
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
 }
 
 var errNoRole = errors.New("it has no role: see User, Assistant and Results, or transcript.NewMessage")

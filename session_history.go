@@ -16,9 +16,9 @@ import (
 // beside an error. That is s itself, unless the history goes another way than s, because something
 // was edited or taken back, or old results cleared, which is for the session to do: then it is a
 // fork of s that begins where they part, under a name that follows from the history, and what s
-// does in the background ends as with [Session.Close]. An [EventFork] says so; [Session.Answer] is
-// to be asked of the session that was returned. After a crash, calls of the history that have no
-// result get one by [transcript.Repair] before it is handed over.
+// does in the background ends as with [Session.Close]. An [EventFork] says so; ask
+// [Session.Answer] of the session that was returned. After a crash, give the history's calls
+// without a result one by [transcript.Repair] before you hand it over.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
 // whatever messages it is put in, with its results in any order. The history must have the
@@ -36,8 +36,8 @@ import (
 // history, however many it has.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, message by
-// message, for programs that store a view back. They store the session's Key beside it, and open
-// that one: another does not know the views of its forks.
+// message, for programs that store a view back. They store the session's Key beside it and open
+// that one: a session does not know the views of its forks.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {

@@ -72,8 +72,8 @@ func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compac
 //
 // Its cost depends on the query and on what is found, not on the length of the session
 // beyond what the store's index needs. It reads the whole session with a store that cannot
-// search (see [store.Searcher]), and for a query that finds nothing and does not narrow: then
-// words that differ from its own by a letter are looked for.
+// search (see [store.Searcher]), and for a query that finds nothing and does not say where to
+// look: then words that differ from its own by a letter are looked for.
 func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")

@@ -10,7 +10,7 @@ import (
 
 // Violations returns what providers refuse about the conversation itself, oldest first: calls
 // without a result, results without a call, messages without content, two calls of one answer
-// with the same id. (Anthropic's refuses an id that any two calls share; its Check finds those.)
+// with the same id. (Anthropic refuses any two; the Check of its wire finds those.)
 // Appending them is no error, since a client's conversation is what it is, and folding repairs
 // them only where it folds them. [Session.Repair] answers calls at the end.
 func (s *Session) Violations() []transcript.Violation {

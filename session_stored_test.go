@@ -79,3 +79,22 @@ func TestStoredText(t *testing.T) {
 		t.Error("a wire message was read without a codec")
 	}
 }
+
+// TestCodecLosesBytes: a codec that does not give back what a message has is not relied on.
+func TestCodecLosesBytes(t *testing.T) {
+	const raw = `{"role":"user","content":"Never touch legacy/."}`
+	codecs := map[transcript.Format]transcript.Codec{"mine": func(raw []byte) (transcript.Message, error) {
+		return transcript.WireMessage(transcript.RoleUser, "mine", string(raw), transcript.Say("Never touch")), nil
+	}}
+	o, st := &pleat.Options{Codecs: codecs}, store.NewMemory()
+	s := open(t, st, o)
+	m := transcript.WireMessage(transcript.RoleUser, "mine", raw, transcript.Say("Never touch legacy/."))
+	if err := s.Append(t.Context(), m); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range []*pleat.Session{s, open(t, st, o)} {
+		if got := message(t, s, 0); got.Text() != m.Text() || got.Raw() != raw {
+			t.Errorf("got back %q, %s", got.Text(), got.Raw())
+		}
+	}
+}

@@ -33,8 +33,8 @@ type Turn struct {
 	// Again says that the same request was sent before, as after a rate limit: nothing more is
 	// folded for it as long as it fits, whatever was learned since.
 	Again bool
-	// Whole says that the view is only looked at, and the whole transcript is sent: what the
-	// provider then reports is of that.
+	// Whole says that the view is only looked at, and the whole transcript is sent, so that what
+	// the provider reports is about that.
 	Whole bool
 }
 

@@ -157,8 +157,8 @@ func (b *Birth) Where(handle string) string {
 
 // Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
 // that is shorter and not blank, and returns the fold, else nil, as for a block that is not among
-// [Birth.Results]. The copy is wanted under the name given, may get another one, and is empty where
-// the session keeps none.
+// [Birth.Results]. The copy may get another name than the one given, and has none where the session
+// keeps no copies.
 func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
 	if block < 0 || block >= b.Message.Blocks().Len() {
 		return nil

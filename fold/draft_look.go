@@ -185,6 +185,9 @@ func (d *Draft) Maskable(ref transcript.BlockRef, exempt []string) bool {
 // Calls returns the calls in messages start ≤ i < end. They have handles if stubs say how to
 // get content back.
 func (d *Draft) Calls(start, end int) []ledger.Entry {
+	if start, end = d.within(start, end); start == end {
+		return nil
+	}
 	f := ledger.Filter{FromMessage: start, ToMessage: end}
 	if d.o.Recall == nil {
 		return d.Source.Ledger().Select(f)

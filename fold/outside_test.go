@@ -25,6 +25,9 @@ func (a astray) Pull(ctx context.Context, d *fold.Draft) error {
 		if f.Start != start || f.End != stop || d.TokensIn(at[0], at[1]) != d.TokensIn(start, stop) {
 			a.t.Errorf("%v is taken for %d to %d", at, f.Start, f.End)
 		}
+		if n := len(d.Calls(at[0], at[1])); (n > 0) != (start < stop) {
+			a.t.Errorf("%v has %d calls", at, n)
+		}
 		if f.Stub = "[gone]"; start == stop && d.FoldSpan(f) {
 			a.t.Errorf("%v is folded", at)
 		}

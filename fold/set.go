@@ -111,7 +111,7 @@ func (s *Set) IDs() []int {
 }
 
 // Replace adds a fold in place of those that it contains. A fold of whole messages must
-// contain each folded stretch whole or not at all. A fold of a block whose stub is blank is none.
+// contain each folded stretch whole or not at all. A fold of a block with a blank stub is ignored.
 func (s *Set) Replace(f *Fold) {
 	if !f.Whole() {
 		if text.Blank(f.Stub) {

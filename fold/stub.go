@@ -32,7 +32,7 @@ func (d *Draft) formatted(ctx context.Context, ref transcript.BlockRef, format, 
 	return Expand(format, "{tool}", tool, "{call_id}", id, "{tokens}", tokens, "{handle}", bf.Handle.String()), nil
 }
 
-// Result is a result as levers see it that fold single ones.
+// Result is what levers that fold single results see of one.
 type Result struct {
 	*transcript.BlockFacts
 	Tool string // empty: not known

@@ -12,7 +12,7 @@ var (
 	// ErrCorrupt: stored bytes do not have the hash they were stored under, or entries
 	// are missing. The error names the file or object.
 	ErrCorrupt = errors.New("stored data is damaged")
-	// ErrFull: the disk or the store's limit is full. Nothing was written.
+	// ErrFull: the disk is full, or the store has reached its limit. Nothing was written.
 	ErrFull = errors.New("store is full")
 	// ErrClosed: the store was closed.
 	ErrClosed = errors.New("store is closed")

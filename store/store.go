@@ -39,7 +39,7 @@ type Store interface {
 	// Append has returned.
 	Append(ctx context.Context, key SessionKey, last uint64, entries ...Entry) (uint64, error)
 
-	// Scan yields the entries numbered from and above, in order, without their bodies.
+	// Scan yields the entries from that number on, in order, without their bodies.
 	// With kinds, only those kinds. A session without entries yields nothing. The loop may
 	// call the store.
 	Scan(ctx context.Context, key SessionKey, from uint64, kinds ...EntryKind) iter.Seq2[Entry, error]

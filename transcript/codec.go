@@ -8,7 +8,8 @@ import (
 
 // Codec reads a message back from its bytes on a wire. The wire packages have one for
 // each format; a session that has them stores only a message's raw bytes. So it must give back
-// exactly the blocks that [WireMessage] got with these bytes. It must be safe for concurrent use.
+// exactly the blocks that [WireMessage] got with these bytes, else the session stores these as
+// well. It must be safe for concurrent use.
 type Codec func(raw []byte) (Message, error)
 
 // neutralMessage is the neutral form of a message, which is stored if there is no wire form
