@@ -26,8 +26,8 @@ func compactCommand(p *term.Console) *cobra.Command {
 		Use:        "compact FILE",
 		SuggestFor: []string{"plan", "diff", "fold"},
 		Short:      "fold a session to a budget; originals go to the store",
-		Long: `Folds the session in FILE ("-" is standard input) so that what is left has at most --budget
-tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
+		Long: `Folds the session in FILE ("-" is standard input, last the newest session) so that what is left
+has at most --budget tokens, and prints it. The whole session is stored first, so "pleat unfold HANDLE" gives back
 anything that was folded, exactly. Of a session that fits already, only very large
 results are folded. Without --digest-model no model is asked, and the same file, policy and
 budget give the same bytes.

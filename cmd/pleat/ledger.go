@@ -21,8 +21,9 @@ func ledgerCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger [FILE]",
 		Short: "list every tool call of a session: what it touched, how it ended",
-		Long: `Lists the tool calls of the session in FILE ("-" is standard input), or without FILE those of
-the stored session that --session names, derived by code from the calls and their results.
+		Long: `Lists the tool calls of the session in FILE ("-" is standard input, last the newest session), or
+without FILE those of the stored session that --session names, derived by code from the calls and
+their results.
 Flags select calls; a call must match all of them. With --files it lists the files that the
 session changed instead, and what became of them.
 

@@ -24,7 +24,8 @@ func sessionsCommand(p *term.Console) *cobra.Command {
 		Short: "list sessions",
 		Long: `Looks where agents keep their sessions in your home folder (--agent names those that are
 known), and lists them by agent, newest first, with size, tokens, cost by the price list,
-title, project and how often they were compacted. "pleat usage" adds up the cost.
+title, project and how often they were compacted. "pleat usage" adds up the cost. Sessions of
+"pleat proxy", "wrap", "run" and "demo" are in "pleat store list".
 
 opencode keeps a session in many small files; "opencode export ID" turns them into one.
 Links that lead out of an agent's folder are not followed.`,
@@ -171,12 +172,15 @@ func (j *sessionsJSON) Print(p *term.Page) {
 			f.print(p, j.home)
 		}
 	}
-	if p.Whole || j.paths || len(j.Agents) == 0 {
+	if j.paths || len(j.Agents) == 0 {
 		return
 	}
 	p.Line("")
-	p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. "+
-		"Names are in front of the files. \"pleat store list\" has what went through pleat; \"last\" is the newest of both.")
+	if !p.Whole {
+		p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. "+
+			"Names are in front of the files.")
+	}
+	p.Hang("", "\"pleat store list\" has what went through pleat (proxy, wrap, run, demo); \"last\" is the newest of both.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "

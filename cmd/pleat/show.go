@@ -22,7 +22,7 @@ func showCommand(p *term.Console) *cobra.Command {
 		Long: `Reads the body of a request, or a session file ("-" is standard input) of
 ` + sessionfile.Agents + `
 (of opencode an export). The content tells the format. In place of a file, the name of a session
-will do that "pleat sessions" or "pleat store list" has.
+will do that "pleat sessions" or "pleat store list" has, or last: the newest of both.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 
@@ -54,7 +54,7 @@ func browseCommand(p *term.Console) *cobra.Command {
 		Short: "explore a session: turns, messages, folds and originals",
 		Long: `Shows a session as a tree on the terminal: turns, their messages, what each takes in tokens,
 and what is folded. A FILE is folded to --budget first, and nothing is
-stored; a SESSION of the store is shown with the folds that it has.
+stored; a SESSION of the store is shown with the folds that it has. The newest of both is last.
 
 Right and left open and close a branch, enter shows what is behind a line, u changes between
 the original and what stands for it, / finds words, ? lists the keys, q goes back and
@@ -75,7 +75,7 @@ pleat browse run-20260102`,
 		if err != nil {
 			return err
 		}
-		if name == sessionfile.Last {
+		if name == stores.Last {
 			name = path
 		}
 		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds

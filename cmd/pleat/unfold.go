@@ -69,7 +69,7 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs := c.Flags()
 	f := &unfoldFlags{Flags: stores.Declare(fs)}
 	fs.StringVar(&f.in, "in", "", "look in this session `FILE` instead; a session's name, last or - will do")
-	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name will do")
+	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name, or last, will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
 	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
 	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")

@@ -170,6 +170,9 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	return p, err
 }
 
+// Count completes what a list says of sessions, which it reads for that.
+func (l *Library) Count(ctx context.Context, list []Info) error { return l.look(ctx, list, true) }
+
 // within reports whether a folder is another or below it.
 func within(dir, top string) bool {
 	top = strings.TrimRight(top, `/\`)

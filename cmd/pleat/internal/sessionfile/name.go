@@ -21,37 +21,32 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Last names the session that was used last: of the files of agents, and of what went through the
-// proxy.
-const Last = "last"
-
 // Find is the file that a user means: the one of that name, or else a session that "pleat
 // sessions" lists, by its name there, the beginning of that, the agent's own ID, or "last".
 // What it does not find it returns as it is: it may be the name of a stored session, as the one that
 // is last may be. Without a name it asks, if there is a terminal.
 func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (string, error) {
 	if name == "" {
-		return pick(ctx, p)
+		return pick(ctx, p, flags)
 	}
 	if _, err := os.Stat(name); !errors.Is(err, fs.ErrNotExist) || name == "-" || filepath.Base(name) != name {
 		return name, nil // whatever is wrong with it is found out when it is read
 	}
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
-	defer lib.Close()
-	if name == Last {
-		list, err := readable(ctx, lib, 1)
+	if name == stores.Last {
+		lib := open(ctx, p, flags)
+		defer lib.close()
+		list, err := lib.newest(ctx)
+		if err == nil && len(list) == 0 {
+			err = errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
+				"looks), and the store has no session")
+		}
 		if err != nil {
 			return "", err
 		}
-		if s := proxied(ctx, p, flags); !s.Last.IsZero() && (len(list) == 0 || s.Last.After(list[0].Used)) {
-			return s.Key.Tenant + "/" + s.Key.Session, nil
-		}
-		if len(list) == 0 {
-			return "", errors.New("agents have left no session files on this machine (\"pleat sessions\" lists where it " +
-				"looks), and nothing went through the proxy")
-		}
-		return list[0].File, nil
+		return nameOf(list[0]), nil
 	}
+	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	defer lib.Close()
 	info, err := lib.Find(ctx, name)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -65,31 +60,47 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 	return info.File, err
 }
 
-// proxied is the session that went through the proxy last; zero: none did, or the store is shared
-// with others.
-func proxied(ctx context.Context, p *term.Console, flags *stores.Flags) (newest store.SessionInfo) {
+// opened is all that the user has. Sessions of a store that is shared are others' too, and have to be
+// named.
+type opened struct {
+	*library.Library
+	st stores.Store
+}
+
+func open(ctx context.Context, p *term.Console, flags *stores.Flags) (o opened) {
 	flags = cmp.Or(flags, &stores.Flags{})
-	if stores.Scheme(flags.Path) != "" {
-		return newest
-	}
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
-	if err != nil {
-		return newest
-	}
-	defer st.Close()
-	list, _ := library.Conversations(ctx, st, flags.Tenant) // what cannot be listed is not there
-	for _, s := range list {
-		_, copied := library.Copied(s.Key)
-		if s.Key.Tenant != "" && !copied && s.Last.After(newest.Last) {
-			newest = s
+	var have library.Store
+	if stores.Scheme(flags.Path) == "" {
+		if st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly); err == nil {
+			o.st, have = st, st
 		}
 	}
-	return newest
+	o.Library = stores.Library(p, have, flags.Tenant)
+	return o
+}
+
+func (o opened) close() {
+	o.Close()
+	if o.st != nil {
+		o.st.Close()
+	}
+}
+
+// newest lists the sessions that are in one file or in the store, the one that was used last first.
+func (o opened) newest(ctx context.Context) ([]library.Info, error) {
+	all, err := o.List(ctx, library.Filter{Plain: true})
+	many := func(i library.Info) bool { return i.Agent == string(sessionlog.OpenCode) }
+	return slices.DeleteFunc(all.Sessions, many), err
+}
+
+// nameOf is what a session is read by: its file, or its name in the store.
+func nameOf(s library.Info) string {
+	return cmp.Or(s.File, s.Key.Tenant+"/"+s.Key.Session)
 }
 
 // hint says what a session can be called instead of a name that none has.
 func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string) string {
-	names := []string{Last}
+	names := []string{stores.Last}
 	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
 	defer lib.Close()
 	page, _ := lib.List(ctx, library.Filter{Plain: true}) // those that can be listed will do
@@ -117,39 +128,15 @@ func listed(p *term.Console, f *File) string {
 	return ""
 }
 
-// readable lists the newest sessions that are one file each.
-func readable(ctx context.Context, lib *library.Library, most int) ([]library.Info, error) {
-	all, err := lib.List(ctx, library.Filter{Plain: true})
-	if err != nil {
-		return nil, err
-	}
-	list := slices.DeleteFunc(all.Sessions, func(i library.Info) bool { return i.Agent == string(sessionlog.OpenCode) })
-	return list[:min(most, len(list))], nil
-}
-
 // pick lets a person choose one of the newest sessions.
-func pick(ctx context.Context, p *term.Console) (string, error) {
+func pick(ctx context.Context, p *term.Console, flags *stores.Flags) (string, error) {
 	if !p.Interactive() {
 		return "", term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
 			`or - for standard input`)
 	}
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
-	defer lib.Close()
-	list, err := readable(ctx, lib, 9)
+	list, err := offer(ctx, p, flags)
 	if err != nil {
 		return "", err
-	}
-	if len(list) == 0 {
-		return "", term.UsageError("there are no sessions on this machine to choose from: name a session file")
-	}
-	width := p.Screen().Width
-	for i, s := range list {
-		if full, err := lib.Find(ctx, s.ID); err == nil {
-			s = full
-		}
-		line := fmt.Sprintf("%d  %s  %-11s  %s", i+1, s.Used.Local().Format(time.DateOnly), s.Agent,
-			cmp.Or(term.OneLine(s.Title), s.ID))
-		p.Note("%s\n", term.Clip(line, width))
 	}
 	p.Note("Which session? [1] ")
 	answer := make(chan string, 1)
@@ -166,6 +153,37 @@ func pick(ctx context.Context, p *term.Console) (string, error) {
 		if err != nil || n < 1 || n > len(list) {
 			return "", term.UsageError(fmt.Sprintf("%q is none of them", a))
 		}
-		return list[n-1].File, nil
+		return nameOf(list[n-1]), nil
 	}
+}
+
+// offer prints the newest sessions, as they are called everywhere.
+func offer(ctx context.Context, p *term.Console, flags *stores.Flags) ([]library.Info, error) {
+	lib := open(ctx, p, flags)
+	defer lib.close()
+	all, err := lib.newest(ctx)
+	list := all[:min(len(all), 9)]
+	if err == nil {
+		tell := p.Progress()
+		tell.Say("reading the newest sessions")
+		err = lib.Count(ctx, list)
+		tell.Done()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(list) == 0 {
+		return nil, term.UsageError("there are no sessions on this machine to choose from: name a session file")
+	}
+	width := p.Screen().Width
+	for i, s := range list {
+		line := fmt.Sprintf("%d  %s  %-11s  %s", i+1, s.Used.Local().Format(time.DateOnly), cmp.Or(s.Agent, "stored"),
+			cmp.Or(term.OneLine(s.Title), s.ID))
+		p.Note("%s\n", term.Clip(line, width))
+	}
+	if more := len(all) - len(list); more > 0 {
+		line := fmt.Sprintf("%d older ones: \"pleat sessions\" and \"pleat store list\" name them", more)
+		p.Note("%s\n", term.Clip(line, width))
+	}
+	return list, nil
 }

@@ -3,6 +3,7 @@
 package stores
 
 import (
+	"cmp"
 	"context"
 	"encoding/hex"
 	"errors"
@@ -246,7 +247,7 @@ func Scheme(path string) string {
 // session has that beginning, which p is told of, if it is not nil.
 func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (store.SessionInfo, error) {
 	if name == "" || name == Last {
-		return newest(ctx, st, f, name)
+		return newest(ctx, p, st, f, name)
 	}
 	info, err := library.FindStored(ctx, st, f.Tenant, name)
 	if errors.Is(err, store.ErrNotFound) {
@@ -265,11 +266,20 @@ func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string)
 	return info, err
 }
 
-// Last names the session that was written to last.
+// Last names the session that was used last.
 const Last = "last"
 
-// newest is the newest session, if that is what the user asked for or there is no other.
-func newest(ctx context.Context, st Store, f *Flags, name string) (info store.SessionInfo, err error) {
+// Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
+// lists first what was used last.
+func Library(p *term.Console, st library.Store, tenant string) *library.Library {
+	return library.New(library.Options{
+		Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: tenant,
+	})
+}
+
+// newest is the newest session that the store has, if that is what the user asked for or there is no
+// other. A copy of an agent's file is as new as the file.
+func newest(ctx context.Context, p *term.Console, st Store, f *Flags, name string) (info store.SessionInfo, err error) {
 	list, err := library.Conversations(ctx, st, f.Tenant)
 	switch {
 	case err != nil:
@@ -279,8 +289,22 @@ func newest(ctx context.Context, st Store, f *Flags, name string) (info store.Se
 	case name == "" && len(list) > 1:
 		return info, term.UsageError(fmt.Sprintf("the store has %d sessions; name one with --session "+
 			"(last is the newest, \"pleat store list\" lists them)", len(list)))
+	case len(list) == 1 || p == nil:
+		return list[0], nil
 	}
-	return list[0], nil
+	lib := Library(p, st, f.Tenant)
+	defer lib.Close()
+	all, err := lib.List(ctx, library.Filter{Plain: true})
+	for _, s := range all.Sessions {
+		at := slices.IndexFunc(list, func(i store.SessionInfo) bool {
+			return i.Key == s.Key || s.File != "" && library.OwnerOf(i.Key) == s.ID
+		})
+		if at >= 0 {
+			p.Note("pleat: last is %s\n", NameOf(list[at].Key))
+			return list[at], nil
+		}
+	}
+	return list[0], err
 }
 
 // Choose is the session that a user named, or all if there is no name.

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// The newest session is last for every command, whoever had it: an agent with a file, a proxy, a run
+// or a rehearsal. What compact makes of a session does not make it newer.
+func TestLastIsOneSession(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	file := filepath.Join(d.home, ".claude/projects/-shop/long.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	used := func(at time.Time) {
+		log := bytes.ReplaceAll(longSession(30), []byte("2026-01-02T10:00:00.000Z"), []byte(at.UTC().Format(time.RFC3339)))
+		if err := os.WriteFile(file, log, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	used(time.Now().Add(-time.Hour))
+	d.store(store.SessionKey{Tenant: "key-1", Session: "proxied"}, "Through the proxy.")
+	d.last("Through the proxy.")
+	d.store(store.SessionKey{Session: "run-1"}, "In a run.")
+	d.last("In a run.")
+	d.run("compact", file, "--budget", "2000", "--quiet", "-o", filepath.Join(d.home, "out"))
+	d.last("In a run.")
+	d.run("demo", "--session", "rehearsal-1")
+	d.last("The shop's checkout was down")
+	used(time.Now().Add(time.Hour))
+	d.last("Uploads fail with 413.")
+}
+
+// store stores a session in which a person says some words.
+func (d doors) store(key store.SessionKey, words string) {
+	d.Helper()
+	p := &term.Console{Stdout: d.Output(), Stderr: d.Output(), Getenv: d.getenv}
+	st, err := stores.Open(d.Context(), p, &stores.Flags{Path: d.getenv("PLEAT_STORE")})
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer st.Close()
+	s, err := pleat.OpenSession(d.Context(), st, key, nil)
+	if err == nil {
+		err = s.Append(d.Context(), pleat.User(words), pleat.Assistant(pleat.Call("c1", "Bash", `{"command":"ls"}`)),
+			pleat.Results(pleat.Result("c1", "README.md")))
+	}
+	if err != nil {
+		d.Fatal(err)
+	}
+}
+
+// last checks that every command takes the session with these words for the last one.
+func (d doors) last(words string) {
+	d.Helper()
+	for _, args := range [][]string{
+		{"show", "last"},
+		{"browse", "last"},
+		{"unfold", "m1", "--in", "last"},
+		{"unfold", "m1", "--session", "last"},
+		{"search", words, "--in", "last"},
+		{"search", words, "--session", "last"},
+		{"compact", "last", "--quiet"},
+	} {
+		if got := d.run(args...); !strings.Contains(got, words) {
+			d.Errorf("%s: want %q, not %s", args, words, got)
+		}
+	}
+	file, stored := d.run("ledger", "last", "--json"), d.run("ledger", "--session", "last", "--json")
+	if a, b := strings.Count(file, `"message":`), strings.Count(stored, `"message":`); a != b {
+		d.Errorf("ledger last has %d calls, and of the store %d", a, b)
+	}
+}
