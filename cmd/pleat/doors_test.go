@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -36,6 +37,17 @@ func (d doors) run(args ...string) string {
 		d.Fatalf("pleat %s: code %d: %s", strings.Join(args, " "), code, told.String())
 	}
 	return out.String()
+}
+
+// fails runs a command that must fail, and returns what it says.
+func (d doors) fails(args ...string) string {
+	d.Helper()
+	var told bytes.Buffer
+	p := &term.Console{Stdin: strings.NewReader(""), Stdout: d.Output(), Stderr: &told, Getenv: d.getenv}
+	if code := execute(d.Context(), p, args); code == 0 {
+		d.Errorf("pleat %s: no error", strings.Join(args, " "))
+	}
+	return told.String()
 }
 
 // number finds the one number that a pattern catches in a text.
@@ -214,6 +226,7 @@ func (d doors) folded(path string) {
 		d.Errorf("the page of %s says %d tokens, compact %d", copied, got, after)
 	}
 	d.again(path, copied)
+	d.tooSmall(path, copied)
 	for _, name := range append(more, copied) {
 		tokens := d.number(d.run("show", name, "--json"), `"all": (\d+),\s+"model"`)
 		if got := d.number(d.run("compact", name, "--dry-run", "--json"), `"before": (\d+)`); got != tokens {
@@ -245,6 +258,37 @@ func (d doors) again(path, copied string) {
 		if strings.Contains(page, no) {
 			d.Errorf("the page of %s says %q after a second compact", copied, no)
 		}
+	}
+}
+
+// tooSmall folds a session to a budget that nothing fits: what was folded before stays, and the budget
+// that is named will do, for everybody.
+func (d doors) tooSmall(path, copied string) {
+	before := d.run("show", copied, "--json")
+	told := d.fails("compact", path, "--budget", "10")
+	if got := d.run("show", copied, "--json"); got != before {
+		d.Errorf("after a compact that failed show prints %s, not %s", got, before)
+	}
+	least := d.number(told, `the smallest view has ([0-9,]+) tokens`)
+	if got := d.number(told, `--budget ([0-9]+) or more would do`); got != least {
+		d.Errorf("the smallest view has %d tokens, and %d or more would do", least, got)
+	}
+	d.run("compact", path, "--budget", strconv.Itoa(least), "-o", filepath.Join(d.home, "out"), "--force")
+	page := d.page("/dash/session?s=" + copied)
+	if want := fmt.Sprintf("window (%d)", least); !strings.Contains(page, want) {
+		d.Errorf("the page of %s does not say %s", copied, want)
+	}
+	epochs := d.number(page, `rewritten (\d+) times`)
+	if got := d.number(d.run("show", copied, "--json"), `"epochs": (\d+)`); got != epochs {
+		d.Errorf("show counts %d epochs, the dashboard %d", got, epochs)
+	}
+	fresh := filepath.Join(d.home, "fresh.jsonl")
+	if err := os.WriteFile(fresh, longSession(12), 0o600); err != nil {
+		d.Fatal(err)
+	}
+	d.fails("compact", fresh, "--budget", "10", "--store", filepath.Join(d.home, "fresh.db"))
+	if got := d.run("show", "file:", "--store", filepath.Join(d.home, "fresh.db"), "--json"); !strings.Contains(got, `"folds": 0`) {
+		d.Errorf("a compact that failed left folds: %s", got)
 	}
 }
 

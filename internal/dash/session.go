@@ -178,7 +178,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 func asCompacted(rep *pleat.Report) {
 	lim := &rep.Snapshot.Limits
 	if lim.Red = 0; len(rep.Epochs) > 0 {
-		lim.Window = cmp.Or(rep.Epochs[len(rep.Epochs)-1].Window, lim.Window)
+		lim.Window = library.Fitted(cmp.Or(rep.Epochs[len(rep.Epochs)-1].Window, lim.Window))
 	}
 	rep.Epochs = slices.DeleteFunc(rep.Epochs, func(e pleat.Epoch) bool { return e.Undo })
 	for i := range rep.Epochs {

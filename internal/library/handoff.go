@@ -105,6 +105,9 @@ func Fit(tokens int) fold.Budget {
 	}
 }
 
+// Fitted is how many tokens a session may use whose budget [Fit] made with this window.
+func Fitted(window int) int { return max(window-1, 0) }
+
 // fit folds until the text fits. A message has other tokens as text than on a wire, so the
 // first try may be too long.
 func (h *handoff) fit(ctx context.Context) (string, error) {

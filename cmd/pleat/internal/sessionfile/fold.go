@@ -95,25 +95,63 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	if err := r.open(ctx, tell, store, opts); err != nil {
 		return nil, err
 	}
-	for _, text := range flags.pins {
-		if err := r.Session.Pin(ctx, text); err != nil {
-			return nil, err
-		}
-	}
 	tell.Phase("folding %s", term.Plural(f.Count, "message"))
-	if flags.Format.name == "prompt" || flags.focus != "" {
-		if _, err := r.Session.Compact(ctx, flags.focus); err != nil {
+	if len(r.Session.Report().Epochs) > 0 { // of an earlier run, which stays if this one fails
+		if err := r.try(ctx, opts, flags); err != nil {
+			return nil, err
+		}
+		if err := r.undo(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if r.view, err = r.Session.View(ctx, pleat.Turn{}); err != nil {
-		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
-			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total()+1)
-		}
-		return nil, fmt.Errorf("fold %s to %s tokens: %w", f.Name, term.Thousands(r.budget), err)
+	if r.view, err = r.fold(ctx, r.Session, flags); err != nil {
+		return nil, errors.Join(err, r.Session.UndoAll(context.WithoutCancel(ctx)))
 	}
 	r.Report = library.Report(r.Session)
 	return r, nil
+}
+
+// fold folds a session that has the file's messages.
+func (r *Folded) fold(ctx context.Context, s *pleat.Session, flags FoldFlags) (view transcript.View, err error) {
+	for _, text := range flags.pins {
+		if err := s.Pin(ctx, text); err != nil {
+			return view, err
+		}
+	}
+	if flags.Format.name == "prompt" || flags.focus != "" {
+		if _, err := s.Compact(ctx, flags.focus); err != nil {
+			return view, err
+		}
+	}
+	if view, err = s.View(ctx, pleat.Turn{}); err != nil {
+		if e, ok := errors.AsType[*pleat.CannotFitError](err); ok {
+			err = fmt.Errorf("%s (--budget %d or more would do)", e.Sizes(), e.Parts.Total())
+		}
+		err = fmt.Errorf("fold %s to %s tokens: %w", r.File.Name, term.Thousands(r.budget), err)
+	}
+	return view, err
+}
+
+// try folds a copy of the session that is dropped again. Where a model should write, code does: what
+// fits then fits with what the model writes.
+func (r *Folded) try(ctx context.Context, opts pleat.Options, flags FoldFlags) error {
+	st, drop, err := r.File.Scratch(ctx)
+	if err != nil {
+		return err
+	}
+	defer drop()
+	opts.Digest.Generator, opts.KeepFile, opts.Observe = nil, nil, nil
+	s, err := pleat.OpenSession(ctx, st, r.Session.Key(), &opts)
+	for i := 0; err == nil && i < r.Session.Len(); i++ {
+		var m transcript.Message
+		if m, err = r.Session.Message(ctx, i); err == nil {
+			err = s.Append(ctx, m)
+		}
+	}
+	if err == nil {
+		_, err = r.fold(ctx, s, flags)
+	}
+	return err
 }
 
 // digestTime is how long a model may take for a digest.
@@ -133,8 +171,8 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 	}
 }
 
-// open opens the file's session in the store and prepares it for folding: all messages are
-// there, and no epoch is in force. An earlier run may have folded it to another budget.
+// open opens the file's session in the store, with all messages. An earlier run may have folded it
+// to another budget.
 func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
 	f, key := r.File, r.File.Key()
 	key.Tenant = cmp.Or(r.tenant, key.Tenant)
@@ -156,10 +194,11 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 			return err
 		}
 	}
-	if have == 0 || len(r.Session.Report().Epochs) == 0 {
-		return nil
-	}
-	// The epochs and pins of earlier runs are undone.
+	return nil
+}
+
+// undo takes back the epochs and pins of earlier runs.
+func (r *Folded) undo(ctx context.Context) error {
 	r.undone = true
 	if err := r.Session.UndoAll(ctx); err != nil {
 		return err

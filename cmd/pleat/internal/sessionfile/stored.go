@@ -55,8 +55,12 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	}
 	report := library.Report(s)
 	f.view = &seenJSON{
-		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Epochs: len(report.Epochs), Folds: len(report.Folds),
-		scale: 1,
+		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Folds: len(report.Folds), scale: 1,
+	}
+	for _, e := range report.Epochs {
+		if !e.Undo {
+			f.view.Epochs++
+		}
 	}
 	if n := s.Tokens(0, s.Len()); n > 0 {
 		f.view.scale = float64(library.Piece(s)(n)) / float64(n)
