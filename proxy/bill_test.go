@@ -50,7 +50,8 @@ func TestBillOfFailures(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := NewHandler(&Options{Anthropic: up, Store: store.NewMemory()})
+		reports := newReports()
+		h, err := NewHandler(&Options{Anthropic: up, Store: store.NewMemory(), Report: reports.add})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,6 +59,7 @@ func TestBillOfFailures(t *testing.T) {
 		if _, err := a.step(); err == nil {
 			t.Error("it was answered")
 		}
+		reports.wait(1)
 		if all := billed(t, h).All; all.Requests != 1 || all.Failed != 1 {
 			t.Errorf("%+v", all)
 		}

@@ -106,6 +106,36 @@ func TestClientToolComesLater(t *testing.T) {
 	}
 }
 
+// A conversation that is opened again with a tool of the client's by the name of one of ours goes on.
+func TestNameTakenAfterRestart(t *testing.T) {
+	st, at := store.NewMemory(), serve(t, upstream.New(upstream.Options{Calls: 9}))
+	h, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
+	if _, err := a.step(); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Close(); err != nil {
+		t.Fatal(err)
+	}
+	reports := newReports()
+	again, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at, Report: reports.add})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own := recallTools[0]
+	tool := fmt.Sprintf(`,{"name":%q,"description":%q,"input_schema":{"type":"object"}}`, own.Name, own.Description)
+	a.url, a.tools = serve(t, again).String(), fmt.Sprintf(shellAnd, tool)
+	if _, err := a.step(); err != nil {
+		t.Fatal(err)
+	}
+	if got := reports.wait(1)[0]; got.Err != nil {
+		t.Error(got.Err)
+	}
+}
+
 // Stubs are renamed from any prefix to any other.
 func TestRenamed(t *testing.T) {
 	const pre = toolPrefix

@@ -156,6 +156,7 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		}
 		c.mode = rw.o.newMode(req, before).free(req)
 	}
+	c.rename(c.mode.free(req))
 	if err := rw.start(ctx, c, req, from); err != nil {
 		return nil, err
 	}
