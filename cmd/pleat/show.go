@@ -95,18 +95,18 @@ pleat browse run-20260102`,
 
 // browseStored shows a session of the store with the folds that it has.
 func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, name string) error {
-	s, st, err := stores.OpenSession(ctx, p, store, name)
+	s, err := stores.OpenSession(ctx, p, store, name)
 	if err != nil {
 		return err
 	}
-	defer st.Close()
+	defer s.Store.Close()
 	about := "the model sees %s of %s tokens"
 	if sessionfile.Compacted(s.Key()) {
 		about = "%s of %s tokens are left"
-	} else if library.Observed(ctx, st, s.Key()) {
+	} else if library.Observed(ctx, s.Store, s.Key()) {
 		about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
 	}
-	return browse.Show(ctx, p, s.Key().Session, about, s, true)
+	return browse.Show(ctx, p, s.Key().Session, about, s.Session, s.Counts, true)
 }
 
 // browseFile shows a session file as it would be folded.
@@ -130,5 +130,5 @@ func browseFile(
 		return err
 	}
 	about := "the model would see, within a budget of " + term.Short(r.Tokens().Budget) + ", %s of %s tokens"
-	return browse.Show(ctx, p, term.FileName(path), about, r.Session, false)
+	return browse.Show(ctx, p, term.FileName(path), about, r.Session, r.Counts, false)
 }

@@ -2,6 +2,7 @@ package library
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/pleat-dev/pleat"
@@ -55,12 +56,34 @@ func Report(s *pleat.Session) pleat.Report {
 	return report
 }
 
+// Scale is what a token by pleat's count is of the provider's, judging by what this reported, and
+// how many the provider adds to every prompt.
+func Scale(s *pleat.Session) (scale float64, added int) {
+	own := s.Report().Whole
+	added = s.Reported(0)
+	return float64(s.Reported(own)-added) / float64(max(own, 1)), added
+}
+
 // Piece counts a piece of a session, which has so many tokens by pleat's count, in the provider's.
 // What the provider adds to every prompt is no part of it.
 func Piece(s *pleat.Session) func(tokens int) int {
-	own := s.Report().Whole
-	whole := s.Reported(own)
-	return func(n int) int { return whole - s.Reported(own-n) }
+	scale, _ := Scale(s)
+	return func(n int) int { return int(math.Round(float64(n) * scale)) }
+}
+
+// Counts is the tokenizer of a session that was opened with [Info.Look]. It counts what [Piece] does,
+// in the provider's tokens.
+func Counts(s *pleat.Session, m model.Model) *tokens.Tokenizer {
+	scale, _ := Scale(s)
+	return tokens.NewTokenizer(Scaled(m, scale), nil)
+}
+
+// Scaled is a model whose tokens are counted by such a scale, unless this cannot be true.
+func Scaled(m model.Model, scale float64) model.Model {
+	if ratio := scale * cmp.Or(m.Tokenizer.Ratio, 1); scale != 1 && ratio >= 0.1 && ratio <= 10 {
+		m.Tokenizer.Ratio = ratio
+	}
+	return m
 }
 
 // Told is a fold with the tokens of all that was said where it stands: other levers may have folded

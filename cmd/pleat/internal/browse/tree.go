@@ -15,15 +15,18 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
 // Show shows a session on the terminal, or prints its tree. About says what its folds leave:
-// a format for the tokens that are left and for all of them. The handles of one that is not stored
-// are not shown: nothing knows them later.
-func Show(ctx context.Context, p *term.Console, name, about string, s *pleat.Session, stored bool) error {
-	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name, stored: stored}
+// a format for the tokens that are left and for all of them. Count counts what fills it. The handles of
+// one that is not stored are not shown: nothing knows them later.
+func Show(
+	ctx context.Context, p *term.Console, name, about string, s *pleat.Session, count *tokens.Tokenizer, stored bool,
+) error {
+	b := &browser{Screen: p.Screen(), tree: &branch{open: true}, name: name, count: count, stored: stored}
 	report := library.Report(s)
 	b.about = fmt.Sprintf(": "+about, term.Short(report.Snapshot.Tokens), term.Short(report.Whole))
 	if err := b.grow(ctx, s, report.Folds); err != nil {
@@ -43,6 +46,7 @@ type browser struct {
 	term.Screen
 	name, about string
 	tree        *branch
+	count       *tokens.Tokenizer
 	stored      bool
 }
 
@@ -64,7 +68,6 @@ type branch struct {
 // grow makes the tree. A turn begins where a person speaks.
 func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold) error {
 	calls := library.Whats(s)
-	piece := library.Piece(s)
 	var turn *branch
 	for i := range s.Len() {
 		m, err := s.Message(ctx, i)
@@ -75,11 +78,7 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			turn = &branch{what: cmp.Or(term.OneLine(typed), "(before anybody spoke)"), depth: 0}
 			b.tree.kids = append(b.tree.kids, turn)
 		}
-		tokens, size := piece(s.Tokens(i, i+1)), 0
-		turn.tokens += tokens
-		for _, blk := range m.Blocks().All() {
-			size += len(textOf(blk)) + 1
-		}
+		turn.tokens += b.count.CountMessage(m)
 		for j, blk := range m.Blocks().All() {
 			d := sessionfile.DescribeBlock(blk)
 			d.Text = textOf(blk)
@@ -92,11 +91,10 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			}
 			ref := transcript.BlockRef{Message: i, Block: j}
 			kid := &branch{
-				depth: 1, text: d.Text, fold: library.Hiding(folds, ref),
+				depth: 1, text: d.Text, tokens: b.count.CountBlock(blk), fold: library.Hiding(folds, ref),
 				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
 					"(no text)"))),
 			}
-			kid.tokens = tokens * (len(d.Text) + 1) / size // about: by the length of their texts
 			turn.kids = append(turn.kids, kid)
 		}
 	}

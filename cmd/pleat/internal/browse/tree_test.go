@@ -25,7 +25,7 @@ func TestOneScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep, sum := library.Report(s), 0
-	b := &browser{tree: new(branch)}
+	b := &browser{tree: new(branch), count: library.Counts(s, model.Model{})}
 	if err := b.grow(t.Context(), s, rep.Folds); err != nil {
 		t.Fatal(err)
 	}

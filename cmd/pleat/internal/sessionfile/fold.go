@@ -18,6 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -59,6 +60,7 @@ type Folded struct {
 	Unwritten string
 	format    Format
 	Report    pleat.Report // see [library.Report]
+	Counts    *tokens.Tokenizer
 }
 
 // Write writes the view in the form that was asked for.
@@ -76,7 +78,8 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		return nil, err
 	}
 	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.Budget), tenant: flags.Tenant, format: flags.Format}
-	opts := library.Planned(pol, library.Counter(pol, f.Model))
+	r.Counts = library.Counter(pol, f.Model)
+	opts := library.Planned(pol, r.Counts)
 	if opts.Model = f.Model; flags.Format.request { // the system prompt and the tools count too
 		opts.System, opts.Tools = f.Info.System, f.Info.Tools
 	}

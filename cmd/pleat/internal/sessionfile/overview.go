@@ -44,6 +44,9 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	}
 	b.beside("system prompt", head.System)
 	b.beside(toolsBeside, head.Tools)
+	if f.view != nil {
+		b.beside("added by the provider", f.view.added)
+	}
 	for _, s := range b.o.Tokens.Beside {
 		b.gauge.Head += s.Tokens
 	}
@@ -59,6 +62,9 @@ func Overview(f *File, most int, tell *term.Progress) (*overviewJSON, error) {
 	if rec := (sessionlog.Record{Usage: f.last}); f.last != nil {
 		b.usage(rec)
 		b.gauge.Add(i, rec, 0, nil)
+	}
+	if f.view != nil { // as the numbers below add up
+		f.view.Whole = b.o.Tokens.All + b.gauge.Head
 	}
 	b.finish()
 	return b.o, nil

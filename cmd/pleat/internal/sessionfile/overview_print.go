@@ -2,7 +2,6 @@ package sessionfile
 
 import (
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -40,6 +39,7 @@ type seenJSON struct {
 
 	copied bool    // by "pleat compact"
 	scale  float64 // what a token by pleat's count is of the provider's
+	added  int     // tokens by the provider, to every prompt
 }
 
 // String says how the session is folded; "": it is not.
@@ -181,9 +181,10 @@ func (o *overviewJSON) printHead(p *term.Page) {
 		if v.scale != 1 {
 			all += " as the provider counts them"
 		}
-		if whole := float64(v.Whole); math.Abs(whole/float64(max(o.besides(), 1))-1) > 0.05 {
+		switch {
+		case v.added > 0:
 			all += " (" + term.Short(v.Whole) + " with what stands beside the messages)"
-		} else if v.Whole > o.Tokens.All && term.Short(v.Whole) != term.Short(o.Tokens.All) {
+		case v.Whole > o.Tokens.All:
 			all += " (" + term.Short(v.Whole) + " with system prompt and tools)"
 		}
 	}
@@ -193,15 +194,6 @@ func (o *overviewJSON) printHead(p *term.Page) {
 			p.Hang("", folded)
 		}
 	}
-}
-
-// besides is all that requests have.
-func (o *overviewJSON) besides() int {
-	n := o.Tokens.All
-	for _, s := range o.Tokens.Beside {
-		n += s.Tokens
-	}
-	return n
 }
 
 // counts writes two numbers with what they count: "3 failed, 1 unanswered". Zeros are left

@@ -1,7 +1,6 @@
 package sessionfile
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -55,15 +54,13 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	}
 	report := library.Report(s)
 	f.view = &seenJSON{
-		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Folds: len(report.Folds), scale: 1,
+		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Folds: len(report.Folds),
 	}
+	f.view.scale, f.view.added = library.Scale(s)
 	for _, e := range report.Epochs {
 		if !e.Undo {
 			f.view.Epochs++
 		}
-	}
-	if n := s.Tokens(0, s.Len()); n > 0 {
-		f.view.scale = float64(library.Piece(s)(n)) / float64(n)
 	}
 	f.view.copied = Compacted(found.Key)
 	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
@@ -79,15 +76,14 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 // asReported lets the session be counted in the provider's tokens, as its view is, judging by what
 // the provider reported for its requests.
 func (f *File) asReported() {
-	scale := f.view.scale
-	ratio := scale * cmp.Or(f.Model.Tokenizer.Ratio, 1)
-	if scale == 1 || ratio < 0.1 || ratio > 10 { // nothing was reported, or nothing that can be true
-		f.view.scale = 1
+	m := library.Scaled(f.Model, f.view.scale)
+	if m.Tokenizer.Ratio == f.Model.Tokenizer.Ratio {
+		f.view.scale, f.view.added = 1, 0
 		return
 	}
-	f.Model.Tokenizer.Ratio = ratio
-	f.head.System = int(math.Round(float64(f.head.System) * scale))
-	f.head.Tools = int(math.Round(float64(f.head.Tools) * scale))
+	f.Model = m
+	f.head.System = int(math.Round(float64(f.head.System) * f.view.scale))
+	f.head.Tools = int(math.Round(float64(f.head.Tools) * f.view.scale))
 }
 
 // keep takes the messages of a stored session, with what the providers reported for the answers.

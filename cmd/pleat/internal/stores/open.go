@@ -25,6 +25,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/spf13/pflag"
 )
 
@@ -321,21 +322,27 @@ func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*plea
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
 
-// OpenSession opens a stored session, by its name or the beginning of it, to look at it, and the store
-// that has it.
-func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (*pleat.Session, Store, error) {
-	st, _, err := OpenAs(ctx, p, f, ReadOnly)
-	if err != nil {
-		return nil, nil, err
+// Opened is a stored session that is looked at, the store that has it, and what counts its tokens.
+type Opened struct {
+	*pleat.Session
+	Store  Store
+	Counts *tokens.Tokenizer
+}
+
+// OpenSession opens a stored session, by its name or the beginning of it, to look at it.
+func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o Opened, err error) {
+	if o.Store, _, err = OpenAs(ctx, p, f, ReadOnly); err != nil {
+		return o, err
 	}
-	info, err := Find(ctx, p, st, f, name)
-	var s *pleat.Session
+	info, err := Find(ctx, p, o.Store, f, name)
 	if err == nil {
-		o := library.Described(ctx, st, info).Look()
-		s, err = pleat.OpenSession(ctx, st, info.Key, &o)
+		look := library.Described(ctx, o.Store, info).Look()
+		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &look); err == nil {
+			o.Counts = library.Counts(o.Session, look.Model)
+		}
 	}
 	if err != nil {
-		return nil, nil, errors.Join(err, st.Close())
+		return o, errors.Join(err, o.Store.Close())
 	}
-	return s, st, nil
+	return o, nil
 }

@@ -1,0 +1,83 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/model"
+)
+
+// Show and browse count a session alike whose provider counts otherwise than pleat, to the token, and
+// what show lists adds up to what it says of the whole.
+func TestShowAndBrowseCountAlike(t *testing.T) {
+	for _, added := range []int{-200, 0, 900} {
+		d := doors{t, t.TempDir()}
+		d.scaled(added)
+		var show struct {
+			Tokens struct {
+				All            int
+				ByKind, Beside []struct{ Tokens int }
+			}
+			Largest []struct{ Tokens int }
+			View    struct{ Whole int }
+		}
+		if err := json.Unmarshal([]byte(d.run("show", "scaled", "--json")), &show); err != nil {
+			t.Fatal(err)
+		}
+		whole := show.Tokens.All
+		for _, s := range show.Tokens.Beside {
+			whole += s.Tokens
+		}
+		if whole != show.View.Whole {
+			t.Errorf("added %d: the parts have %d tokens, the whole %d", added, whole, show.View.Whole)
+		}
+		tree, sum := d.run("browse", "scaled"), 0
+		for _, m := range regexp.MustCompile(`(?m)^ *([0-9,]+)  ▾`).FindAllStringSubmatch(tree, -1) {
+			sum += d.number(m[1], `(.*)`)
+		}
+		if sum != show.Tokens.All {
+			t.Errorf("added %d: browse has %d tokens, show %d", added, sum, show.Tokens.All)
+		}
+		if want := term.Thousands(show.Largest[0].Tokens) + "  "; !strings.Contains(tree, " "+want) {
+			t.Errorf("added %d: no block of %s in %s", added, want, tree)
+		}
+		if said := d.run("show", "scaled"); !strings.Contains(said, "("+term.Short(whole)+" with ") {
+			t.Errorf("show does not say that all has %d tokens: %s", whole, said)
+		}
+	}
+}
+
+// scaled stores a session whose provider counts 7 tokens where pleat counts 10, and adds some.
+func (d doors) scaled(added int) {
+	p := &term.Console{Stdout: d.Output(), Stderr: d.Output(), Getenv: d.getenv}
+	st, err := stores.Open(d.Context(), p, &stores.Flags{Path: d.getenv("PLEAT_STORE")})
+	if err != nil {
+		d.Fatal(err)
+	}
+	defer st.Close()
+	m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
+	s, err := pleat.OpenSession(d.Context(), st, pleat.Key{Session: "scaled"}, &pleat.Options{
+		Model: m, Tools: pleat.RecallTools(), System: "You are an agent.",
+	})
+	for i := 0; i < 20 && err == nil; i++ {
+		id := fmt.Sprint("c", i)
+		err = s.Append(d.Context(), pleat.User(fmt.Sprintf("Mend parser %d.", i)),
+			pleat.Assistant(pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"%d.go"}`, i))),
+			pleat.Results(pleat.Result(id, strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 40+i))))
+		if err == nil {
+			_, err = s.View(d.Context(), pleat.Turn{})
+		}
+		if err == nil {
+			err = s.Used(d.Context(), model.Usage{Input: s.Snapshot().Parts.Total()*7/10 + added, Output: 10})
+		}
+	}
+	if err != nil {
+		d.Fatal(err)
+	}
+}
