@@ -161,15 +161,18 @@ func (g *gcFlags) run(
 	return nil
 }
 
-func forgetAll(ctx context.Context, p *term.Console, st store.Keeper, list []store.SessionInfo) error {
+// forgetAll deletes sessions, and takes them off the proxy's bill.
+func forgetAll(ctx context.Context, p *term.Console, st stores.Store, list []store.SessionInfo) error {
 	tell := p.Progress()
 	defer tell.Done()
+	var gone []store.SessionKey
 	for i, info := range list {
 		tell.Share(i, len(list), "deleting sessions")
 		err := st.Forget(ctx, info.Key)
 		if err != nil && !errors.Is(err, store.ErrNotFound) { // another process has deleted it
 			return fmt.Errorf("after %s: %w", term.Plural(i, "deleted session"), err)
 		}
+		gone = append(gone, info.Key)
 	}
-	return nil
+	return (&bill.Book{Store: st}).Forget(ctx, gone...)
 }

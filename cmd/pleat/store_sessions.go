@@ -240,7 +240,8 @@ func forgetCommand(p *term.Console) *cobra.Command {
 Content that other sessions have too stays with them. In a file, the freed bytes are
 overwritten with zeros; the file keeps its size and uses the space again. A database frees them with
 VACUUM. This cannot be undone: run "pleat store export" first for what you may want back. The
-files of a rehearsal are deleted too.
+files of a rehearsal are deleted too. What a proxy's session cost stays in the sums of "pleat usage"
+and "pleat status".
 
 The name must be complete. On a terminal you are asked; elsewhere --yes is needed. --all deletes
 all that pleat keeps on this machine: the store and the rest of its data folder. What it has

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
@@ -33,7 +34,8 @@ several files have counts once. Some versions of Claude Code record too little o
 it is opencode, whose sessions are many small files.
 
 If the store has the bill of a proxy, the end says what its clients spent, and about what
-the same requests would have cost without pleat. --saved replays every session under the
+the same requests would have cost without pleat; and so what "pleat run" spent, which leaves no
+files. The tables have neither. --saved replays every session under the
 proxy's policy, and compares what that would have cost with what the agents sent, with no
 compaction at all, and with what Claude Code, Codex and opencode compact by themselves in that
 window, as "pleat bench" simulates it; it takes a while.`,
@@ -88,6 +90,7 @@ type usageJSON struct {
 	Models   []spendJSON   `json:"models"`
 	Agents   []spendJSON   `json:"agents"`
 	Proxy    *proxy.Tally  `json:"proxy,omitempty"`
+	Runs     *spendJSON    `json:"runs,omitempty"` // of "pleat run"; in no other member
 	Saved    *replayedJSON `json:"saved,omitempty"`
 
 	by   string // for people: only this table
@@ -191,8 +194,8 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	j.Projects, j.Models, j.Agents = projects.list(), models.list(), agents.list()
 	j.Days = days.list()
 	slices.SortFunc(j.Days, func(a, b spendJSON) int { return strings.Compare(a.Name, b.Name) })
-	j.Proxy, err = readProxyBill(ctx, p, o.store)
-	return j, err
+	between := func(t time.Time) bool { return !t.Before(first) && (end.IsZero() || t.Before(end)) }
+	return j, j.readStore(ctx, p, o, between)
 }
 
 // eachRequest visits the requests of a session file whose usage it records.
@@ -205,19 +208,37 @@ func eachRequest(file string, visit func(r library.Request, dir string)) (sessio
 	return library.Requests(f, visit)
 }
 
-// readProxyBill is what the proxies of the store came to; nil if there is no store or no bill.
-func readProxyBill(ctx context.Context, p *term.Console, flags *stores.Flags) (*proxy.Tally, error) {
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+// readStore adds what the store has: the bill of its proxies, and the requests of "pleat run". There
+// may be no store.
+func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags, between func(time.Time) bool) error {
+	st, _, err := stores.OpenAs(ctx, p, o.store, stores.ReadOnly)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer st.Close()
 	b, err := proxy.ReadBill(ctx, st)
-	if err != nil || b.All.Requests == 0 {
-		return nil, err
+	if err != nil {
+		return err
 	}
-	return &b.All, nil
+	if b.All.Requests > 0 {
+		j.Proxy = &b.All
+	}
+	lib := library.New(library.Options{Store: st, Tenant: o.store.Tenant})
+	defer lib.Close()
+	spent, err := lib.Spent(ctx, time.Time{})
+	runs := spendJSON{}
+	for _, s := range spent {
+		billed := func(r proxy.BillRow) bool { return r.Session == s.ID }
+		proxied := strings.Contains(s.ID, "/") || slices.ContainsFunc(b.Rows, billed) // a principal stands before it
+		if m, _ := model.DefaultModels().Lookup(s.Model); !proxied && !live.IsRehearsal(s.ID) && between(s.Time) {
+			runs.add(m, s.Usage)
+		}
+	}
+	if runs.Requests > 0 && o.agent == "" {
+		j.Runs = &runs
+	}
+	return err
 }

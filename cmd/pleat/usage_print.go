@@ -45,6 +45,10 @@ func (j *usageJSON) Print(p *term.Page) {
 }
 
 func (j *usageJSON) printProxy(p *term.Page) {
+	if r := j.Runs; r != nil && j.by == "" {
+		p.Head("With pleat run", "")
+		p.Hang("  ", spentThrough(proxy.Tally{Requests: r.Requests, Unpriced: r.Unpriced, USD: r.USD}))
+	}
 	if j.Proxy == nil || j.by != "" {
 		return
 	}
@@ -67,7 +71,10 @@ func spentThrough(t proxy.Tally) string {
 		return spentThrough(t) + "; " + failed
 	}
 	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
-	cost := fmt.Sprintf(" cost %s; without pleat about %s", term.Cents(t.USD), term.Cents(t.Without))
+	cost := " cost " + term.Cents(t.USD)
+	if t.Without > 0 {
+		cost += "; without pleat about " + term.Cents(t.Without)
+	}
 	switch {
 	case t.Unpriced == 0:
 		return requests + cost

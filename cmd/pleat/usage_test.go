@@ -2,10 +2,14 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 )
 
@@ -92,5 +96,33 @@ func TestSavedSaysWhyNot(t *testing.T) {
 		if strings.Contains(text, "it keeps more") != tt.more || strings.Contains(text, "than no compaction") != tt.thanNone {
 			t.Errorf("%s:\n%s", tt.name, text)
 		}
+	}
+}
+
+// What "pleat run" spent is told apart from what agents' files and the proxy's bill have, and only
+// that of a period where one is asked for.
+func TestUsageOfRuns(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	for _, session := range []pleat.Key{{Session: "run-1"}, {Tenant: "key-1", Session: "proxied"}} {
+		d.store(session, "Say hello.")
+		p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: d.getenv}
+		st, err := stores.Open(t.Context(), p, &stores.Flags{Path: d.getenv("PLEAT_STORE")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
+		s, err := pleat.OpenSession(t.Context(), st, session, &pleat.Options{Model: m})
+		if err == nil {
+			err = s.Used(t.Context(), model.Usage{Input: 1_000_000, Output: 10})
+		}
+		if err := errors.Join(err, st.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := d.run("usage"); !strings.Contains(got, "With pleat run") || !strings.Contains(got, "1 request cost $3.00") {
+		t.Errorf("usage does not say what a run cost: %s", got)
+	}
+	if got := d.run("usage", "--until", "2020-01-01"); strings.Contains(got, "pleat run") {
+		t.Errorf("usage of another time has the run: %s", got)
 	}
 }

@@ -232,8 +232,45 @@ func next(key store.SessionKey) store.SessionKey {
 	return store.SessionKey{Tenant: Tenant, Session: fmt.Sprint(name, "-", max(n, 1)+1)}
 }
 
-// newest lists rows, those that were charged last first.
+// Forget takes the rows of sessions off the bill that are deleted. What they cost stays in the sum.
+func (b *Book) Forget(ctx context.Context, sessions ...store.SessionKey) error {
+	var labels []string
+	for _, key := range sessions {
+		labels = append(labels, Row{Tenant: key.Tenant, Session: key.Session}.label())
+	}
+	for try := 0; ; try++ {
+		err := b.forgetOnce(ctx, labels)
+		if try == 100 || !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+	}
+}
+
+func (b *Book) forgetOnce(ctx context.Context, labels []string) error {
+	key, last, rows, err := b.find(ctx, nil)
+	if err != nil || last == 0 || len(labels) == 0 {
+		return err
+	}
+	found, err := b.Store.Find(ctx, Tenant, store.EntryBill, labels...)
+	if err != nil || len(found) == 0 {
+		return err
+	}
+	var entries []store.Entry
+	add := func(label string, r Row) {
+		at := found[0].Entry.Time
+		entries = append(entries, store.Entry{Kind: store.EntryBill, Label: label, Time: at, Data: encode(r)})
+	}
+	for _, f := range found {
+		add(f.Entry.Label, Row{})
+	}
+	add(all, rows[all])
+	_, err = b.Store.Append(ctx, key, last, entries...)
+	return err
+}
+
+// newest lists rows, those that were charged last first, without those of forgotten sessions.
 func newest(rows map[string]Row) []Row {
+	maps.DeleteFunc(rows, func(_ string, r Row) bool { return r.Tally == Tally{} })
 	return slices.SortedFunc(maps.Values(rows), func(a, b Row) int {
 		return cmp.Or(b.Last.Compare(a.Last), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Session, b.Session))
 	})

@@ -181,3 +181,49 @@ func (h *hooked) Find(
 	}
 	return found, nil
 }
+
+// A session that is forgotten has no row any more, and its name begins again at zero; the sum keeps what
+// was spent. So it is when a new session of the bill begins.
+func TestForget(t *testing.T) {
+	b := newBook(store.NewMemory())
+	charge := func(session string, n int) {
+		for range n {
+			b.Charge(Row{Tenant: "t", Session: session, Tally: Tally{Requests: 1, USD: 1}})
+		}
+	}
+	check := func(sum float64, want map[string]int) {
+		t.Helper()
+		got, err := b.Bill(t.Context())
+		if err != nil || got.All.USD != sum || len(got.Rows) != len(want) {
+			t.Fatalf("%+v, %v, want %v of %v", got, err, want, sum)
+		}
+		for _, r := range got.Rows {
+			if r.Requests != want[r.Session] {
+				t.Errorf("%s has %d requests, want %d", r.Session, r.Requests, want[r.Session])
+			}
+		}
+	}
+	gone := store.SessionKey{Tenant: "t", Session: "gone"}
+	if err := b.Forget(t.Context(), gone); err != nil { // there is no bill
+		t.Fatal(err)
+	}
+	charge("gone", 25)
+	charge("stays", 2)
+	check(27, map[string]int{"gone": 25, "stays": 2})
+	if err := b.Forget(t.Context(), gone, store.SessionKey{Tenant: "t", Session: "never"}); err != nil {
+		t.Fatal(err)
+	}
+	check(27, map[string]int{"stays": 2})
+	charge("gone", 3)
+	check(30, map[string]int{"gone": 3, "stays": 2})
+	if err := b.Forget(t.Context(), gone); err != nil {
+		t.Fatal(err)
+	}
+	for range full {
+		charge("stays", 1)
+		if err := b.Wait(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(30+full, map[string]int{"stays": 2 + full})
+}
