@@ -138,7 +138,7 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 			if err != nil {
 				return fmt.Errorf("export session %s: %w", info.Key, err)
 			}
-			p.Note("Exported session %s: %s, %s.\n", info.Key.Session, stores.EntryCount(info.Entries),
+			p.Note("Exported session %s: %s, %s.\n", info.Key, stores.EntryCount(info.Entries),
 				term.ByteSize(info.BodyBytes))
 			return nil
 		}))
@@ -151,7 +151,7 @@ func importCommand(p *term.Console) *cobra.Command {
 		Args:  takes(1, 1, "one file, or - for standard input"),
 		Short: "bring an exported session into the store",
 		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its session into
-the store. The whole file is checked before anything is written; a damaged file is refused
+the store, with the tenant that it had unless --tenant or --as names another place. The whole file is checked before anything is written; a damaged file is refused
 with the line that is damaged. Afterwards every fold of the session is unfolded once.
 
 Importing again changes nothing, and an import that was interrupted goes on where it

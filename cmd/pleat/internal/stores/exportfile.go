@@ -29,6 +29,7 @@ type exportHeader struct {
 	Pleat   string   `json:"pleat"` // "export"
 	Version int      `json:"version"`
 	Session anyBytes `json:"session"`
+	Tenant  anyBytes `json:"tenant,omitempty"`
 	Entries uint64   `json:"entries"`
 }
 
@@ -232,7 +233,8 @@ func Export(ctx context.Context, p *term.Console, store store.Store, info store.
 	w := newExportWriter(out)
 	tell := p.Progress()
 	defer tell.Done()
-	err := w.line(exportHeader{"export", exportVersion, anyBytes(info.Key.Session), info.Entries})
+	key := info.Key
+	err := w.line(exportHeader{"export", exportVersion, anyBytes(key.Session), anyBytes(key.Tenant), info.Entries})
 	if err != nil {
 		return err
 	}

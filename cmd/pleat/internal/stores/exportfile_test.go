@@ -98,7 +98,7 @@ func TestWrongExport(t *testing.T) {
 	data := exportedHere(t)
 	var newer bytes.Buffer
 	w := newExportWriter(&newer)
-	if err := errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), 0}), w.w.Flush()); err != nil {
+	if err := errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), nil, 0}), w.w.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	if err := readExport(newer.Bytes()); err == nil || !strings.Contains(err.Error(), "use a newer pleat") {
@@ -125,7 +125,7 @@ func FuzzReadExport(f *testing.F) {
 	var b bytes.Buffer
 	w := newExportWriter(&b)
 	for _, v := range []any{
-		exportHeader{"export", 1, anyBytes("s"), 1},
+		exportHeader{"export", 1, anyBytes("s"), nil, 1},
 		exportEntry{Seq: 1, Kind: "note", Body: anyBytes("\xff")},
 		exportEnd{true, 1},
 	} {

@@ -26,7 +26,9 @@ func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name,
 	if err != nil {
 		return done, err
 	}
-	i.key = f.Key(cmp.Or(as, string(header.header.Session)))
+	if i.key = f.Key(as); as == "" {
+		i.key.Session, i.key.Tenant = string(header.header.Session), cmp.Or(f.Tenant, string(header.header.Tenant))
+	}
 	if err := i.try(ctx); err != nil {
 		return done, err
 	}
