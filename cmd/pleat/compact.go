@@ -97,6 +97,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
 		return err
 	}
+	if (c.dry || c.again) && c.out != "" {
+		return term.UsageError("--output is for the result: --dry-run and --replay make none, and print to standard output")
+	}
 	if c.dry || c.again {
 		return c.fileCommand.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
 			if c.again {

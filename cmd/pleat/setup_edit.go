@@ -155,15 +155,22 @@ func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...st
 	}
 	slices.SortStableFunc(undos, func(a, b string) int { return written(b).Compare(written(a)) })
 	var errs []error
+	edits = nil
 	for _, undo := range undos {
 		edit, err := clientconfig.Undo(undo) // two may be changes of one file
 		if err == nil {
 			err = edit.Write()
 		}
 		if err == nil {
-			err = taken(p, edit)
+			edits = append(edits, edit)
 		}
 		errs = append(errs, err)
+	}
+	for i, edit := range edits {
+		again := func(e *clientconfig.Edit) bool { return e.Path == edit.Path && edit.Left == nil }
+		if !slices.ContainsFunc(edits[i+1:], again) { // what the last change left is told
+			errs = append(errs, taken(p, edit))
+		}
 	}
 	return errors.Join(errs...)
 }

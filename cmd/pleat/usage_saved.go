@@ -34,6 +34,8 @@ type replayedJSON struct {
 	// Agents is what they would have sent had agents compacted by their own rules in that window.
 	Agents []ownJSON `json:"agents"`
 	Failed int       `json:"failed"` // sessions that could not be replayed
+
+	why string // the first of them
 }
 
 // ownJSON is what requests would have been under an agent's own rule.
@@ -65,7 +67,9 @@ func (j *usageJSON) replay(
 		err = j.Saved.add(ctx, f, counted)
 	}
 	if err != nil && ctx.Err() == nil {
-		j.Saved.Failed++
+		if j.Saved.Failed++; j.Saved.why == "" {
+			j.Saved.why = err.Error()
+		}
 		return nil
 	}
 	return errors.Join(err, ctx.Err())
@@ -203,6 +207,7 @@ func (j *replayedJSON) Print(p *term.Page) {
 			"again.")
 	}
 	if j.Failed > 0 {
-		p.Line("  %s not replayed", term.Verb(j.Failed, "session", "was", "were"))
+		failed := term.Verb(j.Failed, "session", "was", "were")
+		p.Hang("  ", fmt.Sprintf("%s not replayed, the first because: %s", failed, term.OneLine(j.why)))
 	}
 }

@@ -155,10 +155,11 @@ func (h *Handler) makeSums() {
 	s.add(page.Sessions, spent)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err != nil {
-		h.o.Logger.Warn("sessions could not be added up", "err", err)
-	} else {
+	switch {
+	case err == nil:
 		h.sums = s
+	case h.ctx.Err() == nil: // else it was closed
+		h.o.Logger.Warn("sessions could not be added up", "err", err)
 	}
 	close(h.adding)
 	h.adding = nil

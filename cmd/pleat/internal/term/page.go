@@ -48,7 +48,18 @@ func (p *Page) Head(title, note string) {
 
 // Table prints rows in columns, the first aligned to the left and the others to the right.
 func (p *Page) Table(rows [][]string) {
+	room := p.Width // for the first column
 	for i := range rows[0] {
+		if i > 0 {
+			room -= 2 + Widest(rows, func(row []string) string { return row[i] })
+		}
+	}
+	for i := range rows[0] {
+		if i == 0 && !p.Whole {
+			for _, row := range rows {
+				row[0] = p.ClipMiddle(row[0], max(room, 8))
+			}
+		}
 		width := Widest(rows, func(row []string) string { return row[i] })
 		for _, row := range rows {
 			if i == 0 {
