@@ -25,7 +25,7 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 				ByKind, Beside []struct{ Tokens int }
 			}
 			Largest []struct{ Tokens int }
-			View    struct{ Whole int }
+			View    struct{ Whole, Tokens int }
 		}
 		if err := json.Unmarshal([]byte(d.run("show", "scaled", "--json")), &show); err != nil {
 			t.Fatal(err)
@@ -37,6 +37,12 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 		if whole != show.View.Whole {
 			t.Errorf("added %d: the parts have %d tokens, the whole %d", added, whole, show.View.Whole)
 		}
+		if seen := show.View.Tokens; max(whole-seen, seen-whole) > whole/100 { // nothing is folded
+			t.Errorf("added %d: the whole has %d tokens, and the model sees %d", added, whole, seen)
+		}
+		if got := d.number(d.run("compact", "scaled", "--dry-run", "--json"), `"before": (\d+)`); got != show.Tokens.All {
+			t.Errorf("added %d: compact says %d tokens, show %d", added, got, show.Tokens.All)
+		}
 		tree, sum := d.run("browse", "scaled"), 0
 		for _, m := range regexp.MustCompile(`(?m)^ *([0-9,]+)  ▾`).FindAllStringSubmatch(tree, -1) {
 			sum += d.number(m[1], `(.*)`)
@@ -46,6 +52,9 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 		}
 		if want := term.Thousands(show.Largest[0].Tokens) + "  "; !strings.Contains(tree, " "+want) {
 			t.Errorf("added %d: no block of %s in %s", added, want, tree)
+		}
+		if !strings.Contains(tree, "the model sees ") {
+			t.Errorf("added %d: a session without folds is not called so: %s", added, tree)
 		}
 		if said := d.run("show", "scaled"); !strings.Contains(said, "("+term.Short(whole)+" with ") {
 			t.Errorf("show does not say that all has %d tokens: %s", whole, said)

@@ -103,7 +103,7 @@ func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, nam
 	about := "the model sees %s of %s tokens"
 	if sessionfile.Compacted(s.Key()) {
 		about = "%s of %s tokens are left"
-	} else if library.Observed(ctx, s.Store, s.Key()) {
+	} else if len(s.Report().Folds) > 0 && library.Observed(ctx, s.Store, s.Key()) {
 		about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
 	}
 	return browse.Show(ctx, p, s.Key().Session, about, s.Session, s.Counts, true)

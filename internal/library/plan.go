@@ -2,6 +2,7 @@ package library
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -71,19 +72,29 @@ func Piece(s *pleat.Session) func(tokens int) int {
 	return func(n int) int { return int(math.Round(float64(n) * scale)) }
 }
 
-// Counts is the tokenizer of a session that was opened with [Info.Look]. It counts what [Piece] does,
-// in the provider's tokens.
-func Counts(s *pleat.Session, m model.Model) *tokens.Tokenizer {
+// Scaled is the model of a session that was opened with [Info.Look], counted in the provider's tokens:
+// its messages have as many as [Piece] says, unless this cannot be true.
+func Scaled(ctx context.Context, s *pleat.Session, m model.Model) (model.Model, error) {
 	scale, _ := Scale(s)
-	return tokens.NewTokenizer(Scaled(m, scale), nil)
-}
-
-// Scaled is a model whose tokens are counted by such a scale, unless this cannot be true.
-func Scaled(m model.Model, scale float64) model.Model {
-	if ratio := scale * cmp.Or(m.Tokenizer.Ratio, 1); scale != 1 && ratio >= 0.1 && ratio <= 10 {
+	if scale == 1 {
+		return m, nil
+	}
+	none := m // counts what no ratio changes, such as what is wrapped around messages
+	none.Tokenizer.Ratio = 1e-12
+	count, fixed := tokens.NewTokenizer(none, nil), 0
+	for i := range s.Len() {
+		msg, err := s.Message(ctx, i)
+		if err != nil {
+			return m, err
+		}
+		fixed += count.CountMessage(msg)
+	}
+	own := s.Tokens(0, s.Len())
+	ratio := cmp.Or(m.Tokenizer.Ratio, 1) * (scale*float64(own) - float64(fixed)) / float64(max(own-fixed, 1))
+	if ratio >= 0.1 && ratio <= 10 {
 		m.Tokenizer.Ratio = ratio
 	}
-	return m
+	return m, nil
 }
 
 // Told is a fold with the tokens of all that was said where it stands: other levers may have folded

@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // Where the provider counts otherwise than pleat, the turns and what the session has in all are in
@@ -25,7 +26,11 @@ func TestOneScale(t *testing.T) {
 		t.Fatal(err)
 	}
 	rep, sum := library.Report(s), 0
-	b := &browser{tree: new(branch), count: library.Counts(s, model.Model{})}
+	m, err := library.Scaled(t.Context(), s, model.Model{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{tree: new(branch), count: tokens.NewTokenizer(m, nil)}
 	if err := b.grow(t.Context(), s, rep.Folds); err != nil {
 		t.Fatal(err)
 	}

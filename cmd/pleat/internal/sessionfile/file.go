@@ -68,9 +68,10 @@ type File struct {
 
 	// Of a stored session: the size of what stands before its messages, and what was used for an
 	// answer that it does not have yet, because the client has not sent it back.
-	head fold.Parts
-	last *model.Usage
-	view *seenJSON
+	head   fold.Parts
+	last   *model.Usage
+	view   *seenJSON
+	scaled model.Model // with the provider's count
 
 	log   *sessionlog.Log
 	input io.Closer
@@ -122,7 +123,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	f.Model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.Model, f.Info.Model))
 	if f.Info.Format == stored && flags.Model == "" { // counted as it was when it was made
 		f.Model.Tokenizer = library.Info{Model: f.Info.Model}.Look().Model.Tokenizer
-		f.asReported()
+		f.asReported(f.scaled)
 	}
 	if f.kept != nil {
 		f.Close() // nothing more is read

@@ -57,6 +57,9 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Folds: len(report.Folds),
 	}
 	f.view.scale, f.view.added = library.Scale(s)
+	if f.scaled, err = library.Scaled(ctx, s, o.Model); err != nil {
+		return err
+	}
 	for _, e := range report.Epochs {
 		if !e.Undo {
 			f.view.Epochs++
@@ -75,13 +78,12 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 
 // asReported lets the session be counted in the provider's tokens, as its view is, judging by what
 // the provider reported for its requests.
-func (f *File) asReported() {
-	m := library.Scaled(f.Model, f.view.scale)
-	if m.Tokenizer.Ratio == f.Model.Tokenizer.Ratio {
+func (f *File) asReported(scaled model.Model) {
+	if scaled.Tokenizer.Ratio == f.Model.Tokenizer.Ratio {
 		f.view.scale, f.view.added = 1, 0
 		return
 	}
-	f.Model = m
+	f.Model.Tokenizer = scaled.Tokenizer
 	f.head.System = int(math.Round(float64(f.head.System) * f.view.scale))
 	f.head.Tools = int(math.Round(float64(f.head.Tools) * f.view.scale))
 }

@@ -338,8 +338,9 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o
 	if err == nil {
 		look := library.Described(ctx, o.Store, info).Look()
 		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &look); err == nil {
-			o.Counts = library.Counts(o.Session, look.Model)
+			look.Model, err = library.Scaled(ctx, o.Session, look.Model)
 		}
+		o.Counts = tokens.NewTokenizer(look.Model, nil)
 	}
 	if err != nil {
 		return o, errors.Join(err, o.Store.Close())
