@@ -205,7 +205,13 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 		f.Parts = Parts{Stubs: d.Source.Tokens().CountMessage(transcript.User(f.Stub))}
 	}
 	f.Block = -1
-	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()
+	stands, standing := d.standing(f.Start, f.End)
+	ack := f.Ack
+	if next := d.lay.In.past(f.End); ack == "" && d.endInSystem(stands) && d.speaks(next) {
+		ack = acknowledged
+		standing.Stubs += d.Source.Tokens().CountMessage(transcript.Assistant(transcript.Say(ack)))
+	}
+	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()+standing.Total()
 	grow := f.After - f.Before
 	if grow >= 0 {
 		for in := range d.lay.In.In(f.Start, f.End) {
@@ -215,6 +221,8 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 			return false
 		}
 	}
+	f.Stands, f.Ack = stands, ack
+	f.Parts.Add(standing)
 	d.lay.In.Replace(d.add(f))
 	d.seal(f)
 	d.total += grow

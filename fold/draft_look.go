@@ -44,8 +44,11 @@ func (d *Draft) shownIn(start, end int) int {
 func (d *Draft) Count(text string) int { return d.Source.Tokens().CountText(text) }
 
 // Fixed returns the tokens of what only squeeze gives up: system prompt, tools and the
-// head.
-func (d *Draft) Fixed() int { return d.o.Head.Total() + d.TokensIn(0, d.head()) }
+// head, and what stands whatever is folded.
+func (d *Draft) Fixed() int {
+	_, standing := d.standing(d.head(), d.len())
+	return d.o.Head.Total() + d.TokensIn(0, d.head()) + standing.Total()
+}
 
 // Most returns the most tokens that the view may have: pins that it does not show yet come on
 // top of what the levers leave.

@@ -23,11 +23,15 @@ type Fold struct {
 	// Stub stands in for what was folded: a block's new content, or the text of a user
 	// message that pleat inserts. Empty: nothing stands for the stretch.
 	Stub string `json:"stub"`
-	// Ack is an assistant message after the stub, where a policy wants the pair.
+	// Ack is an assistant message after the stub, where a policy wants the pair, or a system message
+	// that stands behind the stub would come before the user's.
 	Ack string `json:"ack,omitempty"`
 	// Then is a user message after the acknowledgement, where the conversation would end
 	// on it: providers refuse that.
 	Then string `json:"then,omitempty"`
+	// Stands are the messages of the stretch that the view still shows: up to a provider's memory of
+	// what came before they stand before the stub, the others behind it.
+	Stands []int `json:"stands,omitempty"`
 	// Digest marks the folds of an [Asker]: digests of turns.
 	Digest bool `json:"digest,omitempty"`
 	// By says who wrote the narrative of a page: "model" or "code", or that the agent's "notes" are it. Empty: the

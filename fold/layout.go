@@ -58,9 +58,11 @@ func (l *Layout) Render(v *Shown) []transcript.ViewMessage {
 			continue
 		}
 		f := l.In.spans[v.spans]
+		v.made = l.appendStanding(v.made, f, false)
 		if !text.Blank(f.Stub) {
 			v.made = slices.Insert(v.made, l.beforeSystem(v.made), insert(f.Stub))
 		}
+		v.made = l.appendStanding(v.made, f, true)
 		if !text.Blank(f.Ack) {
 			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
 		}
@@ -111,6 +113,7 @@ func (l *Layout) Parts() (Parts, int) {
 				}
 			}
 			parts.Add(f.Parts)
+			count += len(f.Stands)
 			i = f.End - 1
 			continue
 		}

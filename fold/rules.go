@@ -99,9 +99,12 @@ func isObject(text string) bool {
 // an answer, or last. A stub comes before the system messages that precede its stretch.
 func (d *Draft) joins(start, end int, stub bool) bool {
 	next := d.lay.In.past(end)
+	stands, _ := d.standing(start, end)
 	switch {
 	case d.behindSystem(start):
-		return next == d.len() || d.facts[next].Role != transcript.RoleUser && d.facts[next].Role != transcript.RoleTool
+		return !d.speaks(next)
+	case d.endInSystem(stands):
+		return stub // see acknowledged
 	case next == d.len() || !d.facts.System(next) || stub:
 		return true
 	}
@@ -109,10 +112,24 @@ func (d *Draft) joins(start, end int, stub bool) bool {
 	return at >= 0 && d.facts[at].Role != transcript.RoleAssistant
 }
 
+// speaks reports whether message i is one that no system message may come before.
+func (d *Draft) speaks(i int) bool {
+	return i < d.len() && (d.facts[i].Role == transcript.RoleUser || d.facts[i].Role == transcript.RoleTool)
+}
+
+func (d *Draft) endInSystem(list []int) bool {
+	return len(list) > 0 && d.facts.System(list[len(list)-1])
+}
+
 // behindSystem reports whether the view shows a system message before place i, other than
 // the prompt. Stubs do not count: they stand before it.
 func (d *Draft) behindSystem(i int) bool {
 	at := d.lay.In.before(i)
+	for k := d.lay.In.reaching(at + 1); k < len(d.lay.In.spans) && d.lay.In.spans[k].End <= i; k++ {
+		if d.endInSystem(d.lay.In.spans[k].Stands) {
+			return true
+		}
+	}
 	return at >= d.facts.Prompt() && d.facts.System(at)
 }
 

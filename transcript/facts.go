@@ -13,6 +13,7 @@ type MessageFacts struct {
 	Extra  uint32 // tokens of the message beyond those of its blocks
 	Origin Origin
 	Typed  bool // it has text that a person typed
+	Stands bool // it holds for the turns after it, and no folded stretch hides it
 }
 
 // BlockFacts is what is known of a block. There is one for every block of a session, so its

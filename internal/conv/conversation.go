@@ -154,12 +154,14 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		Role: m.Role(), Origin: m.Origin(), Blocks: make([]transcript.BlockFacts, m.Blocks().Len()),
 	}
 	_, f.Typed = userwords.TypedText(m)
+	f.Stands = m.Blocks().Len() == 0 && m.Role() == transcript.RoleSystem // the model's effort from there on
 	sum := 0
 	for b, blk := range m.Blocks().All() {
 		var shape BlockShape
 		if b < len(shapes) {
 			shape = shapes[b]
 		}
+		f.Stands = f.Stands || stands(blk)
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
 		sum += int(f.Blocks[b].Tokens)
 	}
@@ -209,6 +211,20 @@ func (c *Conversation) describeBlock(
 	}
 	f.Handle = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
+}
+
+// stands reports whether a block holds for the turns after it and cannot be told in words: it is
+// the provider's own memory of what came before, or changes the tools or the settings.
+func stands(b transcript.Block) bool {
+	o, ok := b.(transcript.Opaque)
+	if !ok {
+		return false
+	}
+	switch o.Type {
+	case "compaction", "tool_addition", "tool_removal", "additional_tools", "configuration_update":
+		return true
+	}
+	return false
 }
 
 // Foldable reports whether a result may be replaced by text. Parts that are neither text

@@ -208,7 +208,12 @@ func (c *client) turn() {
 		c.say()
 	case c.wire.system != nil && c.setup.system && last.role != "system" &&
 		!(c.wire == messagesWire && len(c.history) == 1) && w.chance(0.08):
-		c.push(c.wire.system(c.style, c.tag()+"The date is today. "+c.words(5)))
+		if c.wire.state != nil && w.chance(0.5) {
+			c.n++
+			c.push(c.wire.state(c.style, c.n))
+		} else {
+			c.push(c.wire.system(c.style, c.tag()+"The date is today. "+c.words(5)))
+		}
 	}
 	if c.history[len(c.history)-1].answers() {
 		c.say()

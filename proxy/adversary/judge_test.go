@@ -24,7 +24,7 @@ var (
 	files  = regexp.MustCompile(`read (\S+/[0-9a-z]+\.txt)`)
 	ours   = []string{
 		"[pleat:", "[folded:", "[session summary", "<conversation_summary>", "[Compressed]", "[Compacted]",
-		"[Reactive compact]", "[snipped ", "Understood. Continuing", "Continue.",
+		"[Reactive compact]", "[snipped ", "Understood.", "Continue.",
 	}
 )
 
@@ -92,6 +92,7 @@ func (c *client) judge(body []byte, head http.Header) *view {
 		}
 	}
 	c.compare(v)
+	c.stands(v)
 	return v
 }
 
@@ -156,6 +157,9 @@ func (c *client) compare(v *view) {
 		for at < len(c.sent)-next && !c.same(e, &c.sent[next+at]) {
 			at++
 		}
+		if at > 0 && next+at < len(c.sent) && (e.has(state) || e.role == "system") {
+			continue // a page stands for what came before it
+		}
 		if at == len(c.sent)-next {
 			at = -1
 		} else if page {
@@ -198,6 +202,20 @@ func (c *client) compare(v *view) {
 		c.w.Folded++
 	}
 	c.results(v, shown)
+}
+
+// stands fails for what a view must show whatever is folded.
+func (c *client) stands(v *view) {
+	memory := false
+	for _, e := range slices.Backward(c.sent) {
+		if !e.has(state) || e.answers() && memory { // which the newer one stands for
+			continue
+		}
+		memory = memory || e.answers()
+		if !slices.ContainsFunc(v.elements, func(s element) bool { return s.raw == e.raw }) {
+			c.w.fail("%s: the view hides %s\nview: %s", c.wire.name, e.raw, outline(v.elements))
+		}
+	}
 }
 
 // isHidden reports whether an element belongs to a round of which the client knows nothing.

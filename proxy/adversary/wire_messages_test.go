@@ -85,6 +85,10 @@ var messagesWire = &wire{
 	system: func(st style, text string) string {
 		return st.obj("role", `"system"`, "content", st.arr(st.obj("type", `"text"`, "text", st.str(text))))
 	},
+	state: func(st style, n int) string {
+		tool := st.obj("type", `"tool_definition"`, "definition", st.obj("name", st.str(fmt.Sprint("more", n)), "input_schema", "{}"))
+		return st.obj("role", `"system"`, "content", st.arr(st.obj("type", `"tool_addition"`, "tool", tool)))
+	},
 	answer: func(st style, parts []part) []string {
 		return []string{st.obj("role", `"assistant"`, "content", st.arr(messagesBlocks(st, parts)...))}
 	},
@@ -140,6 +144,8 @@ func messagesPart(raw []byte) part {
 	switch p.kind {
 	case text:
 		p.text = b.str("text")
+	case "tool_addition":
+		p.kind = state
 	case thinking:
 		p.text, p.sig = b.str("thinking"), b.str("signature")
 	case "tool_use":

@@ -59,6 +59,16 @@ var responsesWire = &wire{
 		return st.obj("type", `"message"`, "role", `"developer"`, "content",
 			st.arr(st.obj("type", `"input_text"`, "text", st.str(text))))
 	},
+	state: func(st style, n int) string {
+		switch n % 3 {
+		case 0:
+			return st.obj("type", `"compaction"`, "id", st.str(fmt.Sprint("cmp_", n)), "encrypted_content", `"gAAA"`)
+		case 1:
+			return st.obj("type", `"configuration_update"`, "id", st.str(fmt.Sprint("cu_", n)), "reasoning", `{"effort":"low"}`)
+		}
+		tool := st.obj("type", `"function"`, "name", st.str(fmt.Sprint("more", n)), "parameters", "{}")
+		return st.obj("type", `"additional_tools"`, "role", `"developer"`, "tools", st.arr(tool))
+	},
 	answer: responsesItems, parse: parseResponses, reply: responsesReply, read: readResponses, check: checkResponses,
 	refuse: openaiRefuse,
 	plain:  []string{"content", "output", "id"},
@@ -109,6 +119,10 @@ func parseResponses(raw []byte) (element, error) {
 			}
 			e.parts = append(e.parts, p)
 		}
+	case "compaction":
+		e.parts = []part{{kind: state, raw: string(raw)}}
+	case "additional_tools", "configuration_update":
+		e.role, e.parts = "system", []part{{kind: state, raw: string(raw)}}
 	case "reasoning":
 		e.parts = []part{{kind: thinking, sig: o.str("encrypted_content"), item: item, raw: string(raw)}}
 	case "function_call":

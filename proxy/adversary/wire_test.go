@@ -9,6 +9,7 @@ const (
 	thinking = "thinking"
 	call     = "call"
 	result   = "result"
+	state    = "state" // what no fold may hide: a provider's memory, a change of tools or settings
 )
 
 // part is a piece of an element: what the providers call a block, a part, or an item.
@@ -74,6 +75,7 @@ type wire struct {
 	user    func(st style, s *setup, texts []string, picture bool) string
 	results func(st style, s *setup, rs []part, typed string) []string
 	system  func(st style, text string) string // nil: none among the messages
+	state   func(st style, n int) string       // n makes it a message of its own; nil: there is none
 	answer  func(st style, parts []part) []string
 
 	parse  func(raw []byte) (element, error)

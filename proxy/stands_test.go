@@ -1,0 +1,63 @@
+package proxy
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstream"
+)
+
+// A provider's memory of earlier turns, changes of tools and settings, and instructions that a
+// client gave midway are in every view, whatever is folded.
+func TestStands(t *testing.T) {
+	const tool = `{"name":"deploy","description":"d","input_schema":{"type":"object"}}`
+	for _, tt := range []struct {
+		on    *protocol
+		model string
+		items []string
+	}{
+		{messages, "claude-opus-5-5", []string{
+			`{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":` + tool + `}}]}`,
+			`{"role":"system","content":[],"output_config":{"effort":"low"}}`,
+			`{"role":"system","content":[{"type":"text","text":"Never touch production."}]}`,
+		}},
+		{messages, "small-model", nil},
+		{chat, "small-model", []string{`{"role":"developer","content":"Never touch production."}`}},
+		{responses, "small-model", []string{
+			`{"type":"compaction","id":"cmp_1","encrypted_content":"gAAA"}`,
+			`{"type":"message","role":"developer","content":[{"type":"input_text","text":"Never touch production."}]}`,
+			`{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"deploy","parameters":{"type":"object"}}]}`,
+			`{"type":"configuration_update","reasoning":{"effort":"low"}}`,
+		}},
+	} {
+		t.Run(string(tt.on.format)+tt.model, func(t *testing.T) {
+			up := upstream.New(upstream.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})
+			seen := &capture{to: up}
+			a := newAgent(tt.on, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
+			a.model = tt.model
+			for range 3 {
+				if _, err := a.step(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := tt.items
+			if want == nil { // of the answer that it begins, only it stays
+				want = []string{`{"type":"compaction","content":"What was done."}`}
+				answer := &a.history[len(a.history)-2]
+				*answer = strings.Replace(*answer, `"content":[`, `"content":[`+want[0]+`,`, 1)
+			}
+			a.history = append(a.history, tt.items...)
+			a.run(t)
+			wellBehaved(t, up.Log())
+			last := string(seen.all()[len(seen.all())-1])
+			if !strings.Contains(last, "are folded. This page stands for them") || strings.Contains(last, "step 1 line 100 ") {
+				t.Fatal("nothing was folded")
+			}
+			for _, item := range want {
+				if strings.Count(last, item) != 1 {
+					t.Errorf("%s is not in the last view: %.3000s", item, last)
+				}
+			}
+		})
+	}
+}
