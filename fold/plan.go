@@ -142,6 +142,7 @@ type PlanOptions struct {
 	Focus string      // what matters most; empty: nothing in particular
 	Model bool        // a model can be asked for a digest
 	Binds bool        // the model binds thinking to the bytes before it
+	Quiet bool        // and the provider cannot be asked to drop what does not verify
 	Child bool        // the session is a sub-agent's
 	Steps Steps       // pull exactly these, as far as they go; nil: the policy's
 
@@ -263,10 +264,10 @@ func (d *Draft) plan(was *Set) *Plan {
 
 // unbind deals with thinking that is bound to the exact bytes before it: every fold makes
 // all later thinking invalid. When a person has just spoken, all of it may go; inside a run
-// the provider is asked to drop what does not verify.
+// the provider is asked to drop what does not verify, if it can be.
 func (d *Draft) unbind(p *Plan) {
 	n := d.len()
-	if n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
+	if d.o.Quiet || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
 		d.DropThinking(n)
 		return
 	}

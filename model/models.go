@@ -77,6 +77,9 @@ type ThinkingRule struct {
 	// First: a turn with open tool calls must begin with thinking. It is not of the model but
 	// of a conversation with it: whoever asks for thinking of a fixed size sets it.
 	First bool `json:"-"`
+	// Silent: the provider cannot be asked to drop thinking that has become invalid. It is of a
+	// conversation too: block_binding goes with adaptive and enabled thinking only.
+	Silent bool `json:"-"`
 	// Modes are the values of thinking.type the model takes; empty: not known, or none.
 	Modes []string `json:"modes"`
 }

@@ -76,3 +76,25 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 		}
 	}
 }
+
+// A fold in the middle of a run leaves no thinking that the provider refuses, also where the
+// request does not say how to think, or in a way that has no place to ask for it to be dropped.
+func TestThinkingUnasked(t *testing.T) {
+	for _, extra := range []string{"", `,"thinking":{"type":"between_tools"}`, `,"thinking":{"type":"adaptive"}`} {
+		up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true})
+		a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+		a.model, a.extra = "claude-sonnet-5-5", extra
+		a.run(t)
+		log := up.Log()
+		wellBehaved(t, log)
+		folded := false
+		for _, x := range log {
+			if folded = folded || x.Folded; x.Status != http.StatusOK {
+				t.Errorf("%q: status %d", extra, x.Status)
+			}
+		}
+		if !folded {
+			t.Errorf("%q: nothing was folded", extra)
+		}
+	}
+}

@@ -62,6 +62,7 @@ type conversation struct {
 type setup struct {
 	model  string
 	manual bool // thinking of a fixed size
+	silent bool // of a kind that the provider cannot be asked to drop
 	system string
 	tools  []model.Tool
 	mode   mode

@@ -153,7 +153,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller, resume
 // start opens the conversation's session for a request's model and head.
 func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, from caller) error {
 	model, window := rw.o.model(req.model)
-	model.Thinking.First = req.manual
+	model.Thinking.First, model.Thinking.Silent = req.manual, req.silent
 	system, tools := req.head()
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
@@ -175,7 +175,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		rw.closing.Go(func() { _ = old.Close() })
 	}
 	c.cache, c.ours = model.Cache, tokens.NewTokenizer(model, nil).CountTools(c.mode.tools(req))
-	c.sess, c.setup = sess, setup{req.model, req.manual, system, tools, c.mode}
+	c.sess, c.setup = sess, setup{req.model, req.manual, req.silent, system, tools, c.mode}
 	return nil
 }
 
@@ -271,7 +271,8 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.manual == req.manual && c.setup.mode == c.mode {
+		if c.rename(c.mode.free(req)); c.setup.model == req.model && c.setup.manual == req.manual &&
+			c.setup.silent == req.silent && c.setup.mode == c.mode {
 			break
 		}
 		if err := rw.start(ctx, c, req, from); err != nil {

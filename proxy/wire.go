@@ -3,6 +3,7 @@ package proxy
 import (
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/relay"
@@ -61,6 +62,7 @@ type request struct {
 	apart    bool // the messages have memory of their own
 	model    string
 	manual   bool // it asks for thinking of a fixed size; see model.ThinkingRule.First
+	silent   bool // it has no place to ask for thinking to be dropped; see model.ThinkingRule.Silent
 	partial  bool // the provider holds part of the conversation
 	system   string
 	tools    []model.Tool
@@ -191,7 +193,8 @@ var messages = &protocol{
 	decode: decoding(anthropic.DecodeAfter, func(r *anthropic.Request) request {
 		return request{
 			model: r.Model, system: textOf(r.System), tools: r.Tools, messages: r.Messages,
-			manual: r.ManualThinking(),
+			manual: r.ThinkingMode() == "enabled",
+			silent: !slices.Contains([]string{"", "adaptive", "enabled"}, r.ThinkingMode()),
 		}
 	}),
 	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,

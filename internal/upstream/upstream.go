@@ -196,7 +196,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 	req.tokens = tokens.O200k().Count(string(body))
 	a := s.next(req)
 	unbound := ""
-	if a.signature = "c2lnbmVk"; s.o.Binds && req.thinks && binding.MatchString(req.model) {
+	if a.signature = "c2lnbmVk"; s.o.Binds && (req.thinks || s.o.Thinking) && binding.MatchString(req.model) {
 		var wrong []string
 		unbound, a.signature, wrong = bind(req.body, r.Header)
 		req.violations = append(req.violations, wrong...)

@@ -173,7 +173,7 @@ func (c *checker) compactions() {
 // manual thinking: the answer that began the round starts with its thinking.
 func (c *checker) openThinking() {
 	turns := c.turns()
-	if !c.m.Thinking.First && !c.r.ManualThinking() || len(turns) < 2 {
+	if !c.m.Thinking.First && c.r.ThinkingMode() != "enabled" || len(turns) < 2 {
 		return
 	}
 	k := len(turns) - 1

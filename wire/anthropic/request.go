@@ -3,6 +3,7 @@ package anthropic
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -54,8 +55,8 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 // references can be neither, because later turns depend on the tools they load. The error
 // is [transcript.ErrNotEditable].
 //
-// If the view has DropThinking and the request enables thinking, the request asks the
-// provider to drop thinking that does not verify; it then needs the header [BindingBeta]. If
+// If the view has DropThinking and the request does not say that the model thinks in a way that
+// has no place for it, the request asks the provider to drop thinking that does not verify; it then needs the header [BindingBeta]. If
 // the view has a Marker, the request gets one more cache marker, unless it has none in its
 // messages or already four; the lifetime is that of its own.
 //
@@ -108,11 +109,21 @@ func (r *Request) join(m transcript.Message, raw []byte, next int) (edit jsonspa
 	return edit, false
 }
 
-// askDrop asks the provider to drop thinking that was made after a different prefix. A
-// request without a thinking parameter has no place for it.
+// askDrop asks the provider to drop thinking that was made after a different prefix. Where the
+// model thinks although the request does not say so, it says so now: that is what it means.
 func (r *Request) askDrop() []jsonspan.Edit {
 	const control = `{"prefix_mismatch_behavior":"drop_block"}`
-	if mode := r.thinking().Get("type").Text(); mode != "adaptive" && mode != "enabled" {
+	switch r.ThinkingMode() {
+	case "adaptive", "enabled":
+	case "":
+		thinks := func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindThinking) }
+		if !r.top.thinking.IsZero() || !slices.ContainsFunc(r.Messages, thinks) {
+			return nil
+		}
+		at := bytes.IndexByte(r.body.Data, '{') + 1
+		const member = `"thinking":{"type":"adaptive","block_binding":` + control + `},`
+		return []jsonspan.Edit{{Span: jsonspan.Span{Start: at, End: at}, With: []byte(member)}}
+	default:
 		return nil
 	}
 	at := r.top.thinking
@@ -126,9 +137,9 @@ func (r *Request) askDrop() []jsonspan.Edit {
 
 func (r *Request) thinking() jsonspan.Value { return r.top.thinking.Of(r.body.Data) }
 
-// ManualThinking reports whether the request asks for thinking of a fixed size: then a turn
-// with open tool calls must begin with thinking; see [model.ThinkingRule].First.
-func (r *Request) ManualThinking() bool { return r.thinking().Get("type").Text() == "enabled" }
+// ThinkingMode returns how the request wants the model to think; empty: it does not say. With
+// "enabled" a turn with open tool calls must begin with thinking; see [model.ThinkingRule].First.
+func (r *Request) ThinkingMode() string { return r.thinking().Get("type").Text() }
 
 // MessageHash returns the hash of an element of a messages array in its normal form: without
 // space between tokens, without cache markers, and with string content as one text block. A
