@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -144,16 +143,20 @@ func (p Pages) said() int {
 
 // reported counts what the assistant said to people after the head: its text outside of rounds.
 func (p Pages) reported() (n int) {
-	at := p.d.head()
-	for _, r := range append(slices.Clip(p.d.Source.Rounds()), transcript.Round{Start: p.d.len()}) {
-		for ; at < r.Start; at++ {
-			for _, b := range p.d.facts[at].Blocks {
-				if b.Kind == transcript.KindText && p.d.facts[at].Role == transcript.RoleAssistant {
-					n += int(b.Tokens)
-				}
+	rounds := p.d.Source.Rounds()
+	for at := p.d.head(); at < p.d.len(); at++ {
+		for len(rounds) > 0 && rounds[0].End <= at {
+			rounds = rounds[1:]
+		}
+		if len(rounds) > 0 && rounds[0].Start <= at {
+			at = rounds[0].End - 1
+			continue
+		}
+		for _, b := range p.d.facts[at].Blocks {
+			if b.Kind == transcript.KindText && p.d.facts[at].Role == transcript.RoleAssistant {
+				n += int(b.Tokens)
 			}
 		}
-		at = max(at, r.End)
 	}
 	return n
 }

@@ -93,8 +93,9 @@ func (s *State) Enter(d Data) error {
 	s.Epochs = max(s.Epochs, d.Epoch)
 	s.History = append(s.History, d)
 	s.Epoch = 0
-	if at := s.inEffect(); len(at) > 0 {
-		s.Epoch = s.History[at[len(at)-1]].Epoch
+	s.enact(d)
+	if n := len(s.inEffect); n > 0 {
+		s.Epoch = s.History[s.inEffect[n-1]].Epoch
 	}
 	if d.Undo {
 		s.told = nil // the fold that showed it is not wanted
@@ -130,7 +131,7 @@ func (s *State) ShownIn(d Data) (fold.Set, error) {
 // Undone returns the record that takes the newest epoch back: it lists what was in force
 // before it, and every fold made at birth. It reports false if there is no epoch.
 func (s *State) Undone() (Data, bool) {
-	at := s.inEffect()
+	at := s.inEffect
 	if len(at) == 0 {
 		return Data{}, false
 	}
@@ -148,17 +149,15 @@ func (s *State) Undone() (Data, bool) {
 	return d, true
 }
 
-// inEffect lists the epochs that were not undone, as places in history.
-func (s *State) inEffect() []int {
-	var at []int
-	for i, d := range s.History {
-		if !d.Undo {
-			at = append(at, i)
-		} else if len(at) > 0 {
-			at = at[:len(at)-1]
-		}
+// enact adds the newest record to the epochs in effect, or takes one off. Plans may still have
+// what they were given before, so nothing of it is overwritten.
+func (s *State) enact(d Data) {
+	switch n := len(s.inEffect); {
+	case !d.Undo:
+		s.inEffect, s.lengths = append(s.inEffect, len(s.History)-1), append(s.lengths, d.Messages)
+	case n > 0:
+		s.inEffect, s.lengths = s.inEffect[:n-1], slices.Clone(s.lengths[:n-1])
 	}
-	return at
 }
 
 // Refused reports whether the provider refused the transcript as it is now before.

@@ -33,6 +33,8 @@ type State struct {
 	Epochs   int    // number of the newest epoch
 	Epoch    int    // number of the epoch in force, which is an older one after an undo; 0: none
 	EpochSeq uint64 // number of the newest epoch's entry
+	inEffect []int  // the epochs that were not undone, as places in History
+	lengths  []int  // of the transcript, at those
 
 	Pins  []string
 	Notes []transcript.Note
@@ -134,10 +136,7 @@ func (s *State) Folded() bool { return !s.Layout.In.IsEmpty() }
 func (s *State) Past() fold.Past {
 	o := fold.Past{
 		Epoch: s.Epochs + 1, Folds: len(s.Folds), Seen: s.seen(), Answered: s.heard, Ahead: s.expected(), Born: s.Born,
-		Pins: s.Pins, Notes: s.Notes,
-	}
-	for _, k := range s.inEffect() {
-		o.Epochs = append(o.Epochs, s.History[k].Messages)
+		Pins: s.Pins, Notes: s.Notes, Epochs: slices.Clip(s.lengths),
 	}
 	for _, t := range s.told {
 		t.Old = t.seq <= s.EpochSeq
