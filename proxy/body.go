@@ -12,6 +12,8 @@ import (
 	"strings"
 )
 
+var errUnread = errors.New("read request")
+
 var errTooLarge = errors.New("the request is larger than the proxy takes")
 
 // errMemory says that what is under way takes all the memory that it may.

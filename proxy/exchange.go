@@ -61,7 +61,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 		if status, body := tooMuch(on, err); status != 0 {
 			return refusal(r, status, body), nil
 		}
-		return nil, fmt.Errorf("read request: %w", err)
+		return nil, fmt.Errorf("%w: %w", errUnread, err)
 	}
 	x.on, x.kept = on, newLease(x.raw)
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())

@@ -140,17 +140,20 @@ func TestMalformed(t *testing.T) {
 func TestBrokenClients(t *testing.T) {
 	up := &capture{to: upstream.New(upstream.Options{})}
 	url := start(t, up, Options{Timeout: time.Second}) // enough for those who behave
-	for _, text := range []string{
-		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"model\":\"m\"",
-		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\nzz\r\n",
+	for text, want := range map[string]string{
+		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"model\":\"m\"":            "",
+		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\nzz\r\n": "HTTP/1.1 400 ",
 	} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
 		io.WriteString(c, text)
-		io.Copy(io.Discard, c) // until the proxy has had enough
+		got, _ := io.ReadAll(c) // until the proxy has had enough
 		c.Close()
+		if !strings.HasPrefix(string(got), want) {
+			t.Errorf("%q got %q, not %q", text, got, want)
+		}
 	}
 	if n := len(up.all()); n != 0 {
 		t.Errorf("%d requests went out", n)

@@ -178,18 +178,24 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
-	h.rw.o.Logger.Warn("no reply from upstream", "path", r.URL.Path, "err", err)
-	status, on := http.StatusBadGateway, messages
+	on := messages
 	if p, _ := route(r); p != nil {
 		on = p
 	}
 	var timeout net.Error
-	if errors.Is(err, errIdle) || errors.As(err, &timeout) && timeout.Timeout() {
+	late := errors.Is(err, errIdle) || errors.As(err, &timeout) && timeout.Timeout()
+	body := on.Refuse("api_error", "pleat got no reply from "+cmp.Or(r.URL.Host, "the upstream")+cause(err))
+	status := http.StatusBadGateway
+	switch {
+	case late:
 		status = http.StatusGatewayTimeout
+	case errors.Is(err, errUnread):
+		status, body = http.StatusBadRequest, on.Refuse("invalid_request_error", "pleat cannot read the request to its end")
 	}
+	h.rw.o.Logger.Warn("no reply from upstream", "path", r.URL.Path, "err", err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(on.Refuse("api_error", "pleat got no reply from "+cmp.Or(r.URL.Host, "the upstream")+cause(err)))
+	_, _ = w.Write(body)
 }
 
 // cause says why there is no reply, if the network is to blame: other errors are nobody else's
@@ -201,7 +207,9 @@ func cause(err error) string {
 	}
 	var network net.Error
 	var unsafe *tls.CertificateVerificationError
-	if errors.As(err, &network) || errors.As(err, &unsafe) || errors.Is(err, errIdle) || errors.Is(err, io.EOF) {
+	var plain tls.RecordHeaderError // the upstream speaks no TLS
+	if errors.As(err, &network) || errors.As(err, &unsafe) || errors.Is(err, errIdle) || errors.Is(err, io.EOF) ||
+		errors.As(err, &plain) {
 		return ": " + err.Error()
 	}
 	return ""

@@ -480,6 +480,16 @@ func TestRecallFile(t *testing.T) {
 	}
 }
 
+// An upstream that speaks no TLS is told from one that is gone.
+func TestUpstreamWithoutTLS(t *testing.T) {
+	plain := httptest.NewServer(http.NotFoundHandler())
+	defer plain.Close()
+	a := newAgent(messages, startAt(t, serveAt(strings.Replace(plain.URL, "http:", "https:", 1)), Options{}), "Hello.")
+	if _, err := a.send(); err == nil || !strings.Contains(err.Error(), "does not look like a TLS handshake") {
+		t.Errorf("the client got %v", err)
+	}
+}
+
 // Where the upstream cannot be reached, the client is told which one, and why.
 func TestUnreachable(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
