@@ -97,7 +97,7 @@ var imports = map[string][]string{
 	// The user's sessions, for the doors.
 	"internal/library": {
 		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger",
-		"ledger/toolcall", "model", "policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords",
 		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
@@ -133,12 +133,12 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",
-		"store/sqlite", "transcript",
+		"store/sqlite", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat/internal/browse": {
 		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold",
-		"internal/library", "transcript", "userwords",
+		"internal/library", "tokens", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/live": {
 		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",

@@ -97,3 +97,33 @@ func TestClaimOfTheLiving(t *testing.T) {
 		}
 	})
 }
+
+// Pins and notes can change while a model reads them. It is for the race detector.
+func TestPinWhileDigestIsWritten(t *testing.T) {
+	pinned := make(chan struct{})
+	s, _, _ := asking(t, store.NewMemory(), func() (model.Reply, error) { <-pinned; return told, nil })
+	pleattest.Digestible(t, s, 24)
+	for _, text := range []string{"never push to main", "never touch legacy/"} {
+		if err := s.Pin(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	done := make(chan error)
+	go func() {
+		_, err := s.Compact(t.Context(), "")
+		done <- err
+	}()
+	for i := range 2_000 {
+		if i == 1_000 {
+			close(pinned)
+		}
+		for _, text := range []string{"never push to main", "never touch legacy/"} {
+			if err := s.Pin(t.Context(), text); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}

@@ -16,8 +16,9 @@ import (
 // beside an error. That is s itself, unless the history goes another way than s, because something
 // was edited or taken back, or old results cleared, which is for the session to do: then it is a
 // fork of s that begins where they part, under a name that follows from the history, and what s
-// does in the background ends as with [Session.Close]. An [EventFork] says so; ask
-// [Session.Answer] of the session that was returned. After a crash, give the history's calls
+// does in the background ends as with [Session.Close]. It has the pins of s and knows what the
+// provider takes, but not the notes made behind that place, which tell of another way. An
+// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a crash, give the history's calls
 // without a result one by [transcript.Repair] before you hand it over.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,

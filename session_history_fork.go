@@ -86,6 +86,7 @@ func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *hande
 func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, error) {
 	s.mu.Lock()
 	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
+	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -106,7 +107,13 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 			return nil, err
 		}
 		fork.mu.Lock()
-		then, err := fork.meet(ctx, h)
+		if made == nil && (copied || fork.st.Len() == 0) {
+			err = fork.inherit(ctx, left)
+		}
+		var then meeting
+		if err == nil {
+			then, err = fork.meet(ctx, h)
+		}
 		fork.mu.Unlock()
 		if err != nil {
 			return nil, err
@@ -126,6 +133,35 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 		}
 	}
 	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.said, mostForks)
+}
+
+// legacy is what a fork has from the session that it was made of, wherever they part: it is no part
+// of the conversation.
+type legacy struct {
+	pins           []string
+	cap, refusedAt int
+}
+
+// inherit takes it over.
+func (s *Session) inherit(ctx context.Context, from legacy) error {
+	for _, p := range s.st.Pins {
+		if !slices.Contains(from.pins, p) {
+			if err := s.writePin(ctx, pinData{Text: p, Remove: true}); err != nil {
+				return err
+			}
+		}
+	}
+	for _, p := range from.pins {
+		if !slices.Contains(s.st.Pins, p) {
+			if err := s.writePin(ctx, pinData{Text: p}); err != nil {
+				return err
+			}
+		}
+	}
+	if from.cap == 0 || from.cap == s.cap {
+		return nil
+	}
+	return s.writeUsage(ctx, usageData{Limit: from.cap, Refused: from.refusedAt})
 }
 
 // mostForks is how many names of forks are tried for a history.

@@ -181,7 +181,7 @@ func FuzzParse(f *testing.F) {
 func TestFormatNil(t *testing.T) {
 	p := policy.Default()
 	p.EveryTurn = fold.Steps{nil}
-	if out, err := policy.Format(p); err == nil || !strings.Contains(err.Error(), "step 0") {
+	if out, err := policy.Format(p); err == nil || !strings.Contains(err.Error(), "step 1") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -82,17 +82,18 @@ func (s *State) SetHead(head fold.Parts) {
 	s.Layout.Head = head
 }
 
-// Pin adds a text that every view must hold, or removes it.
+// Pin adds a text that every view must hold, or removes it. Pins that a plan or a digest was given
+// stay as they are.
 func (s *State) Pin(text string, remove bool) {
-	s.Pins = slices.DeleteFunc(s.Pins, func(p string) bool { return p == text })
+	s.Pins = slices.DeleteFunc(slices.Clone(s.Pins), func(p string) bool { return p == text })
 	if !remove {
 		s.Pins = append(s.Pins, text)
 	}
 }
 
-// Note sets the note with that key. An empty text removes it.
+// Note sets the note with that key. An empty text removes it. As with pins, what was given stays.
 func (s *State) Note(n transcript.Note) {
-	s.Notes = slices.DeleteFunc(s.Notes, func(o transcript.Note) bool { return o.Key == n.Key })
+	s.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(o transcript.Note) bool { return o.Key == n.Key })
 	if n.Text != "" {
 		s.Notes = append(s.Notes, n)
 	}
