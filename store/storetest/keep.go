@@ -130,7 +130,9 @@ func (s *clause) damagedEntry() {
 		for seq := range uint64(3) {
 			what := fmt.Sprintf("entry %d of 3, removed %t", seq+1, remove)
 			key := s.key(what)
-			s.append(key, 0, messages(0, 3)...)
+			for i := range 3 { // each alone, so that a store which keeps them so must miss the newest too
+				s.append(key, uint64(i), messages(i, i+1)...)
+			}
 			s.opts.Spoil(s.T, s.Store, key, seq+1, remove)
 			var got []store.Entry
 			var last error
