@@ -11,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -41,6 +42,31 @@ func TestLastIsOneSession(t *testing.T) {
 	d.last("Uploads fail with 413.")
 }
 
+// A session is as old as its newest message, for lists and for who deletes by age: reading a file
+// that an agent left long ago makes nothing newer, saying something more does.
+func TestLastUsedIsOneTime(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	file := filepath.Join(d.home, "long.jsonl")
+	if err := os.WriteFile(file, longSession(30), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.run("compact", file, "--budget", "2000", "--quiet", "-o", filepath.Join(d.home, "out"))
+	name := strings.TrimSpace(d.run("store", "list", "--names"))
+	listed, chosen := d.run("store", "list", "--json"), d.run("store", "gc", "--before", "2026-01-03", "--json")
+	for _, got := range []string{listed, chosen} {
+		if !strings.Contains(got, name) || !strings.Contains(got, `"last": "2026-01-02T`) || strings.Contains(got, `"first"`) {
+			t.Errorf("want %s of 2026-01-02, and not when it was stored for its beginning: %s", name, got)
+		}
+	}
+	if got := d.run("store", "gc", "--before", "2026-01-02"); !strings.Contains(got, "no session") {
+		t.Errorf("chosen, although it was used on that day: %s", got)
+	}
+	d.store(store.SessionKey{Session: name}, "And one thing more.")
+	if got := d.run("store", "gc", "--older-than", "1h"); !strings.Contains(got, "no session") {
+		t.Errorf("chosen, although somebody has just said something in it: %s", got)
+	}
+}
+
 // store stores a session in which a person says some words.
 func (d doors) store(key store.SessionKey, words string) {
 	d.Helper()
@@ -50,7 +76,7 @@ func (d doors) store(key store.SessionKey, words string) {
 		d.Fatal(err)
 	}
 	defer st.Close()
-	s, err := pleat.OpenSession(d.Context(), st, key, nil)
+	s, err := pleat.OpenSession(d.Context(), st, key, library.Roughly())
 	if err == nil {
 		err = s.Append(d.Context(), pleat.User(words), pleat.Assistant(pleat.Call("c1", "Bash", `{"command":"ls"}`)),
 			pleat.Results(pleat.Result("c1", "README.md")))

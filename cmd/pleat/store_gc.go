@@ -26,11 +26,12 @@ func gcCommand(p *term.Console) *cobra.Command {
 		Use:   "gc [--before DATE|--older-than AGE] [--name PATTERN] [--yes]",
 		Args:  takes(0, 0, "no arguments, only flags that choose sessions"),
 		Short: "delete old sessions from the store: only those you choose",
-		Long: `Chooses sessions by the time of their newest entry, by name, or by both, and lists them.
+		Long: `Chooses sessions by the time of their newest message, which "pleat store list" shows too, by name,
+or by both, and lists them. Where it is not known, that of the newest entry counts.
 With --yes it deletes them permanently, like "pleat store forget". It chooses only what the
 flags say, and pleat never deletes on its own. Sessions that went through the proxy have a
 tenant: they are chosen only with --all-tenants or --tenant.`,
-		Example: `# which sessions have no entry of this year?
+		Example: `# which sessions have no message of this year?
 pleat store gc --before 2026-01-01
 # delete those that were made from files
 pleat store gc --before 2026-01-01 --name 'file:*' --yes
@@ -39,8 +40,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	}
 	fs := c.Flags()
 	g := &gcFlags{Flags: stores.Declare(fs)}
-	fs.StringVar(&g.before, "before", "", "sessions with no entry since `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
-	fs.StringVar(&g.older, "older-than", "", "sessions with no entry for longer than `AGE`: 90d, 12w, 36h")
+	fs.StringVar(&g.before, "before", "", "sessions with no message since `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
+	fs.StringVar(&g.older, "older-than", "", "sessions with no message for longer than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants: also those that went through the proxy")
 	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")
@@ -61,6 +62,9 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		}
 		defer st.Close()
 		list, err := library.Stored(ctx, st, g.Tenant)
+		if err == nil {
+			err = stores.Used(ctx, st, list)
+		}
 		if err != nil {
 			return err
 		}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -40,6 +39,9 @@ pleat store list --names`,
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
 			list, err := library.Conversations(ctx, store, f.Tenant)
+			if err == nil {
+				err = stores.Used(ctx, store, list)
+			}
 			if err != nil {
 				return err
 			}
@@ -54,14 +56,9 @@ pleat store list --names`,
 				return nil
 			}
 			all := stores.Describe(ctx, store, list)
-			said, err := library.Said(ctx, store, list)
-			if err != nil {
-				return err
-			}
 			for i := range all {
-				all[i].Session, all[i].Last = stores.NameOf(list[i].Key), cmp.Or(said[list[i].Key], all[i].Last)
+				all[i].Session = stores.NameOf(list[i].Key)
 			}
-			slices.SortStableFunc(all, func(a, b stores.Session) int { return b.Last.Compare(a.Last) })
 			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all})
 		}))
 	return c

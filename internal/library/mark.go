@@ -45,10 +45,12 @@ func MarkSaid(ctx context.Context, s *pleat.Session, at time.Time) error {
 }
 
 // Said is when the newest messages of stored sessions were said, of those that were read from files.
-// The others were stored when they were said.
+// The others were stored when they were said, as was what somebody said in a session after it was read.
 func Said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[store.SessionKey]time.Time, error) {
 	labels := make(map[string][]string) // by tenant
+	entries := make(map[store.SessionKey]uint64)
 	for _, s := range list {
+		entries[s.Key] = s.Entries
 		labels[s.Key.Tenant] = append(labels[s.Key.Tenant], saidLabel+s.Key.Session, markLabel+OwnerOf(s.Key))
 	}
 	at := make(map[string]time.Time)
@@ -59,7 +61,8 @@ func Said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[st
 		}
 		for _, f := range found {
 			var m mark
-			if json.Unmarshal(f.Entry.Data, &m) == nil {
+			grown := f.Entry.Seq < entries[f.Key] && goesOn(ctx, st, f)
+			if json.Unmarshal(f.Entry.Data, &m) == nil && !grown {
 				at[tenant+"\x00"+f.Entry.Label] = m.Last
 			}
 		}
@@ -70,6 +73,14 @@ func Said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[st
 		said[s.Key] = cmp.Or(at[of+saidLabel+s.Key.Session], at[of+markLabel+OwnerOf(s.Key)])
 	}
 	return said, nil
+}
+
+// goesOn reports whether messages come after an entry.
+func goesOn(ctx context.Context, st store.Store, f store.Found) bool {
+	for range st.Scan(ctx, f.Key, f.Entry.Seq+1, store.EntryMessage) {
+		return true
+	}
+	return false
 }
 
 // marks finds the newest marks of files, by their IDs.

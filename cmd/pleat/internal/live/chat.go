@@ -229,6 +229,9 @@ func (r *running) cost(_ context.Context, _ string) error {
 
 func (r *running) sessions(ctx context.Context, _ string) error {
 	list, err := stores.OfTenant(ctx, r.store, r.f.store.Tenant)
+	if err == nil {
+		err = stores.Used(ctx, r.store, list)
+	}
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,6 +25,22 @@ func Names(list []store.SessionInfo) (names []string) {
 		names = append(names, known.Of(s.Key))
 	}
 	return names
+}
+
+// Used puts the sessions first that were used last, and makes that their last time: when the newest
+// message was said, as far as it is known, and not when it was stored. A file may be read long after.
+func Used(ctx context.Context, st store.Store, list []store.SessionInfo) error {
+	said, err := library.Said(ctx, st, list)
+	for i, info := range list {
+		if at := said[info.Key]; !at.IsZero() {
+			list[i].Last = at
+			if at.Before(info.First) {
+				list[i].First = time.Time{} // only when it was stored is known
+			}
+		}
+	}
+	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
+	return err
 }
 
 // Describe lists sessions with how each begins.
@@ -51,7 +68,7 @@ type Session struct {
 	Session string    `json:"session"`
 	Entries uint64    `json:"entries"`
 	Bytes   int64     `json:"bytes"`
-	First   time.Time `json:"first"`
+	First   time.Time `json:"first,omitzero"` // not known of most that were read from files
 	Last    time.Time `json:"last"`
 	Begins  string    `json:"begins,omitempty"` // the first words of the user
 }
