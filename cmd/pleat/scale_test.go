@@ -62,6 +62,44 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 	}
 }
 
+// What compact makes of a session is counted as that is, by every door, although no provider reported
+// anything for it: of one whose provider counts otherwise, of one whose model is in no table, and of one
+// that is counted for another model than its own.
+func TestCopiesCountAlike(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	d.scaled(900)
+	d.run("demo", "--session", "demo")
+	for _, args := range [][]string{{"scaled"}, {"demo"}, {"scaled", "--model", "gpt-5"}} {
+		name, more := args[0], args[1:]
+		made := d.run(append([]string{"compact", "--budget", "2500", "--json"}, args...)...)
+		before, after := d.number(made, `"before": (\d+)`), d.number(made, `"after": (\d+)`)
+		show := d.run(append([]string{"show", "--json"}, args...)...)
+		if got := d.number(show, `"all": (\d+),\s+"model"`); got != before {
+			t.Errorf("compact says that %s %q has %d tokens, show %d", name, more, before, got)
+		}
+		copied := regexp.MustCompile(name + `~compact-[0-9a-f]+`).FindString(made)
+		show = d.run("show", copied, "--json")
+		if got := d.number(show, `"whole": (\d+)`); got != before {
+			t.Errorf("compact says that %s %q has %d tokens, show of its copy %d", name, more, before, got)
+		}
+		if got := d.number(show, `"view": \{[^}]*"tokens": (\d+)`); got != after {
+			t.Errorf("compact leaves %d tokens of %s %q, show of its copy says %d", after, name, more, got)
+		}
+		about := term.Short(after) + " of " + term.Short(before) + " tokens are left"
+		if got := d.run("browse", copied); !strings.Contains(got, about) {
+			t.Errorf("browse of %s %q does not say %s: %s", copied, more, about, got)
+		}
+		row := term.Thousands(before) + `<.*?>` + term.Thousands(after) + `<`
+		if page := d.page("/dash/session?s=" + name); !regexp.MustCompile(`(?s)Compacted with pleat.*` + row).MatchString(page) {
+			t.Errorf("the page of %s %q does not say %s", name, more, row)
+		}
+		if page := d.page("/dash/session?s=" + copied); d.number(page, `at message.*?data-l="after">([0-9,]+)<`) != after ||
+			!strings.Contains(page, "In the window now</dt><dd>"+term.Short(after)) {
+			t.Errorf("the page of %s %q does not say %d", copied, more, after)
+		}
+	}
+}
+
 // scaled stores a session whose provider counts 7 tokens where pleat counts 10, and adds some.
 func (d doors) scaled(added int) {
 	p := &term.Console{Stdout: d.Output(), Stderr: d.Output(), Getenv: d.getenv}

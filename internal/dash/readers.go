@@ -15,25 +15,32 @@ import (
 // are counted, not estimated.
 type readers struct {
 	mu     sync.Mutex
-	list   []reader                     // the last used first
-	counts map[string]*tokens.Tokenizer // by model; copies of a session share the counts
+	list   []reader                       // the last used first
+	counts map[counting]*tokens.Tokenizer // copies of a session share the counts
 }
 
 type reader struct {
 	*pleat.Session
+	as counting
+}
+
+// counting is how tokens are counted: as a model does, by a rule that may be a session's own.
+type counting struct {
 	model string
+	rule  model.TokenRule
 }
 
 // count returns the counter of a model.
 func (l *readers) count(m model.Model) *tokens.Tokenizer {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	t := l.counts[m.ID]
+	as := counting{m.ID, m.Tokenizer}
+	t := l.counts[as]
 	if t == nil {
 		if t = tokens.NewTokenizer(m, nil); len(l.counts) >= mostReaders || l.counts == nil {
-			l.counts = make(map[string]*tokens.Tokenizer)
+			l.counts = make(map[counting]*tokens.Tokenizer)
 		}
-		l.counts[m.ID] = t
+		l.counts[as] = t
 	}
 	return t
 }
@@ -46,9 +53,10 @@ const mostReaders, readerMemory = 8, 2 << 20
 func (l *readers) open(
 	ctx context.Context, st store.Store, key store.SessionKey, o pleat.Options,
 ) (*pleat.Session, error) {
+	as := counting{o.Model.ID, o.Model.Tokenizer}
 	l.mu.Lock()
 	var old reader
-	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.model == o.Model.ID }); i >= 0 {
+	if i := slices.IndexFunc(l.list, func(r reader) bool { return r.Key() == key && r.as == as }); i >= 0 {
 		old = l.list[i]
 		l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, old)
 	}
@@ -63,7 +71,7 @@ func (l *readers) open(
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.list = slices.Insert(l.list, 0, reader{s, o.Model.ID})
+	l.list = slices.Insert(l.list, 0, reader{s, as})
 	l.list = l.list[:min(len(l.list), mostReaders)]
 	return s, nil
 }

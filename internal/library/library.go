@@ -124,6 +124,7 @@ type Info struct {
 	Of     string      `json:"-"` // the ID of the session that [Library.Copies] has this for
 	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
 	Head   fold.Parts  `json:"-"` // of its first requests
+	ratio  float64     // see [MarkMade]; 0: the model's
 }
 
 // Filter chooses sessions. The zero value chooses all.

@@ -199,6 +199,7 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 			if m, ok := readMark(e); ok { // its file is gone
 				m.tell(s)
 			}
+			s.counted(e)
 		default:
 			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
 			s.Model = cmp.Or(data.Model, s.Model)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -30,15 +31,18 @@ type mark struct {
 	Tokens  int       `json:"tokens"`
 	Counted bool      `json:"counted,omitempty"` // else they are estimated
 	USD     float64   `json:"usd,omitempty"`
+	Ratio   float64   `json:"ratio,omitempty"` // by which tokens were counted, as the model's tokenizer has one
 }
 
-// A session that was made of a file without a mark says with a label of its own when it was said.
+// A session that was made of a file without a mark, or of another session, says with a label of its own
+// when it was said and how its tokens were counted.
 const markLabel, saidLabel = "library:", "said:"
 
-// MarkSaid notes when the newest message of a session was said that was read from a file.
-func MarkSaid(ctx context.Context, s *pleat.Session, at time.Time) error {
-	data, err := json.Marshal(mark{Last: at})
-	if err == nil && !at.IsZero() {
+// MarkMade notes of a session that was made of a file or of another session when its newest message
+// was said, if that is known, and how its tokens are counted: it has no provider's reports of its own.
+func MarkMade(ctx context.Context, s *pleat.Session, said time.Time, name string, rule model.TokenRule) error {
+	data, err := json.Marshal(mark{Last: said, Model: name, Ratio: cmp.Or(rule.Ratio, 1)})
+	if err == nil {
 		_, err = s.Mark(ctx, saidLabel+s.Key().Session, data)
 	}
 	return err
@@ -103,6 +107,14 @@ func (l *Library) marks(ctx context.Context, tenant string, ids ...string) (map[
 		}
 	}
 	return marks, nil
+}
+
+// counted takes from a mark of [MarkMade] how the tokens of a session are counted.
+func (s *Info) counted(e store.Entry) {
+	var m mark
+	if e.Label == saidLabel+s.Key.Session && json.Unmarshal(e.Data, &m) == nil && m.Ratio > 0 {
+		s.Model, s.ratio = m.Model, m.Ratio
+	}
 }
 
 func readMark(e store.Entry) (m mark, ok bool) {

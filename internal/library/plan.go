@@ -115,6 +115,7 @@ func (i Info) Look() pleat.Options {
 	if i.Model == "rehearsal" {
 		m = model.Model{ID: i.Model} // which is in no table
 	}
+	m.Tokenizer.Ratio = cmp.Or(i.ratio, m.Tokenizer.Ratio)
 	return pleat.Options{
 		Model: m, Budget: i.Budget, Head: i.Head, Codecs: Codecs(),
 	}

@@ -141,7 +141,9 @@ func (l *Library) Copies(ctx context.Context, of Info) (list []Info, err error) 
 		if _, copied := owner(s.Key); copied {
 			c := storedInfo(l.storedID(s.Key), s)
 			l.lookStored(ctx, &c)
-			c.Of, c.Agent, c.Project, c.Title, c.Model = of.ID, of.Agent, of.Project, of.Title, of.Model
+			if c.Of, c.Agent, c.Project, c.Title = of.ID, of.Agent, of.Project, of.Title; c.ratio == 0 {
+				c.Model = of.Model
+			}
 			list = append(list, c)
 		}
 	}

@@ -66,6 +66,8 @@ type File struct {
 	known  bool             // the model is in the table
 	of     store.SessionKey // the session that it belongs to: a listed file's, or a stored one; zero: none
 
+	counted string // the name of the model that tokens are counted for
+
 	// Of a stored session: the size of what stands before its messages, and what was used for an
 	// answer that it does not have yet, because the client has not sent it back.
 	head   fold.Parts
@@ -120,7 +122,8 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 		f.Close()
 		return nil, err
 	}
-	f.Model, f.known = model.DefaultModels().Lookup(cmp.Or(flags.Model, f.Info.Model))
+	f.counted = cmp.Or(flags.Model, f.Info.Model)
+	f.Model, f.known = model.DefaultModels().Lookup(f.counted)
 	if f.Info.Format == stored && flags.Model == "" { // counted as it was when it was made
 		f.Model.Tokenizer = library.Info{Model: f.Info.Model}.Look().Model.Tokenizer
 		f.asReported(f.scaled)

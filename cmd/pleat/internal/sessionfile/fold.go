@@ -111,7 +111,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		return nil, errors.Join(err, r.Session.UndoAll(context.WithoutCancel(ctx)))
 	}
 	r.Report = library.Report(r.Session)
-	return r, nil
+	return r, library.MarkMade(ctx, r.Session, f.said, f.counted, f.Model.Tokenizer)
 }
 
 // fold folds a session that has the file's messages.
@@ -189,13 +189,7 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 			"(name another store with --store)", key, have, f.Name, f.Count)
 	}
 	if have < f.Count {
-		err := f.AppendTo(ctx, r.Session, have, tell)
-		if err == nil {
-			err = library.MarkSaid(ctx, r.Session, f.said)
-		}
-		if err != nil {
-			return err
-		}
+		return f.AppendTo(ctx, r.Session, have, tell)
 	}
 	return nil
 }

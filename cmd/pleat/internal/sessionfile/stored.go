@@ -40,13 +40,17 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	if err != nil {
 		return err
 	}
+	said, err := library.Said(ctx, st, []store.SessionInfo{found})
+	if err != nil {
+		return err
+	}
 	about := library.Described(ctx, st, found)
 	f.Name, f.of = found.Key.String(), found.Key
 	f.Info = sessionlog.Info{
 		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
-	f.head = about.Head
+	f.head, f.said = about.Head, said[found.Key]
 	o := about.Look()
 	s, err := pleat.OpenSession(ctx, st, found.Key, &o)
 	if err != nil {
