@@ -16,8 +16,8 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 )
 
-// rank puts the sessions first that have a line with most of the words, and those before others that
-// have them next to each other; the newest of equals.
+// rank puts the sessions first whose hits have most of the words, in one line or next to each other
+// before others; the newest of equals.
 func (j *searchJSON) rank() {
 	words := library.WordsOf(j.Query)
 	slices.SortStableFunc(j.Sessions, func(a, b foundJSON) int {

@@ -26,7 +26,8 @@ func WordsOf(query string) (words Words) {
 	return words
 }
 
-// Fit is greater the more of the words a line of the hits has, and if it has them next to each other.
+// Fit is greater the more of the words one of the hits has, then the more one of its lines has, and if
+// it has them next to each other.
 func (w Words) Fit(hits ...recall.SearchHit) (best int) {
 	var short []string
 	for _, forms := range w {
@@ -34,8 +35,9 @@ func (w Words) Fit(hits ...recall.SearchHit) (best int) {
 	}
 	phrase := strings.Join(short, " ")
 	for _, h := range hits {
+		all := 2 * (len(w) + 1) * w.Has(h)
 		for _, l := range h.Shown {
-			fit := 2 * w.in(l.Text)
+			fit := all + 2*w.in(l.Text)
 			if strings.Contains(strings.ToLower(l.Text), phrase) {
 				fit++
 			}

@@ -7,13 +7,18 @@ import (
 	"github.com/pleat-dev/pleat/recall"
 )
 
-// A line with all words goes before one with some, and one that has them side by side before both.
+// A hit with all words goes before one with some, one that has them in a line before one that has them
+// in several, and one that has them side by side before all.
 func TestWords(t *testing.T) {
 	words := library.WordsOf("Upload limits file:server.toml")
 	hit := func(text string) recall.SearchHit { return recall.SearchHit{Shown: []recall.Line{{Text: text}}} }
 	side, both, one := hit("the upload limit"), hit("limit of an UPLOAD"), hit("uploads")
 	if !(words.Fit(one, side) > words.Fit(both) && words.Fit(both) > words.Fit(one)) {
 		t.Errorf("fit %d, %d, %d", words.Fit(one, side), words.Fit(both), words.Fit(one))
+	}
+	apart := recall.SearchHit{Shown: []recall.Line{{Text: "uploads fail"}, {Text: "the limits"}}}
+	if fit := words.Fit(apart); fit <= words.Fit(one) || fit >= words.Fit(both) || words.Has(apart) != 2 {
+		t.Errorf("words in several lines fit %d, in one %d, one word %d", fit, words.Fit(both), words.Fit(one))
 	}
 	if len(words) != 2 || words.Has(both) != 2 || words.Has(one) != 1 {
 		t.Errorf("%q: %d and %d", words, words.Has(both), words.Has(one))
