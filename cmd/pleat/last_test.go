@@ -15,8 +15,8 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// The newest session is last for every command, whoever had it: an agent with a file, a proxy, a run
-// or a rehearsal. What compact makes of a session does not make it newer.
+// The newest session is last for every command, whoever had it: an agent with a file, a proxy or a run.
+// A rehearsal is only where there is nothing else. What compact makes of a session does not make it newer.
 func TestLastIsOneSession(t *testing.T) {
 	d := doors{t, t.TempDir()}
 	file := filepath.Join(d.home, ".claude/projects/-shop/long.jsonl")
@@ -29,6 +29,8 @@ func TestLastIsOneSession(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	d.run("demo", "--session", "rehearsal-1")
+	d.last("The shop's checkout was down")
 	used(time.Now().Add(-time.Hour))
 	d.store(store.SessionKey{Tenant: "key-1", Session: "proxied"}, "Through the proxy.")
 	d.last("Through the proxy.")
@@ -36,8 +38,11 @@ func TestLastIsOneSession(t *testing.T) {
 	d.last("In a run.")
 	d.run("compact", file, "--budget", "2000", "--quiet", "-o", filepath.Join(d.home, "out"))
 	d.last("In a run.")
-	d.run("demo", "--session", "rehearsal-1")
-	d.last("The shop's checkout was down")
+	d.run("demo", "--session", "rehearsal-2")
+	d.last("In a run.")
+	if got := d.fails("store", "forget", "last", "--yes"); !strings.Contains(got, "last is run-1") {
+		t.Errorf("forget does not say what is last: %s", got)
+	}
 	used(time.Now().Add(time.Hour))
 	d.last("Uploads fail with 413.")
 }

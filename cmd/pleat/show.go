@@ -22,7 +22,8 @@ func showCommand(p *term.Console) *cobra.Command {
 		Long: `Reads the body of a request, or a session file ("-" is standard input) of
 ` + sessionfile.Agents + `
 (of opencode an export). The content tells the format. In place of a file, the name of a session
-will do that "pleat sessions" or "pleat store list" has, or last: the newest of both.
+will do that "pleat sessions" or "pleat store list" has, or last: the newest of both,
+of rehearsals only if there is nothing else.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
 agent compacted its context, and how full the window was over time.
 

@@ -271,6 +271,15 @@ pleat store forget file:3f9c20b17a44e05d --yes`,
 func forgetOne(
 	ctx context.Context, p *term.Console, st stores.Store, f *stores.Flags, name string, yes bool,
 ) error {
+	if name == "" || name == stores.Last { // which may be another one by the time that it is deleted
+		quiet := *p
+		quiet.Stderr = io.Discard
+		info, err := stores.Find(ctx, &quiet, st, f, stores.Last)
+		if err == nil {
+			err = term.UsageError("forget needs the whole name of a session: last is " + stores.NameOf(info.Key))
+		}
+		return err
+	}
 	info, err := stores.Find(ctx, nil, st, f, name)
 	if errors.Is(err, store.ErrCorrupt) {
 		info = store.SessionInfo{Key: f.Key(name)} // a damaged session can be forgotten too
@@ -296,7 +305,7 @@ func forgetOne(
 	if err != nil {
 		return err
 	}
-	if live.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+	if stores.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
 		dir, err := live.RehearsalDir(p, key.Session)
 		if err == nil {
 			err = os.RemoveAll(dir)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/live"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
@@ -233,7 +232,7 @@ func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags
 	for _, s := range spent {
 		billed := func(r proxy.BillRow) bool { return r.Session == s.ID }
 		proxied := strings.Contains(s.ID, "/") || slices.ContainsFunc(b.Rows, billed) // a principal stands before it
-		if m, _ := model.DefaultModels().Lookup(s.Model); !proxied && !live.IsRehearsal(s.ID) && between(s.Time) {
+		if m, _ := model.DefaultModels().Lookup(s.Model); !proxied && !stores.IsRehearsal(s.ID) && between(s.Time) {
 			runs.add(m, s.Usage)
 		}
 	}

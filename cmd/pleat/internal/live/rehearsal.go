@@ -44,10 +44,6 @@ func Scenarios() (names []string) {
 	return names
 }
 
-// IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is
-// its scenario.
-func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
-
 // rehearse sets up the rehearsal. It is kept like any other session: in the store, and its
 // files in a folder of their own, so that it can be looked at and resumed.
 func (r *running) rehearse(ctx context.Context) error {

@@ -222,7 +222,7 @@ func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
 	switch ok := true; {
-	case r.f.demo, r.f.model == "" && IsRehearsal(r.key.Session):
+	case r.f.demo, r.f.model == "" && stores.IsRehearsal(r.key.Session):
 		return r.rehearse(ctx)
 	case r.f.model != "":
 		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
@@ -344,7 +344,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 		}
 		for _, s := range list { // newest first
 			name := s.Key.Session
-			if strings.HasPrefix(name, "run-") && !f.demo || IsRehearsal(name) && f.model == "" {
+			if strings.HasPrefix(name, "run-") && !f.demo || stores.IsRehearsal(name) && f.model == "" {
 				return s.Key, nil
 			}
 		}

@@ -86,9 +86,10 @@ func (o opened) close() {
 	}
 }
 
-// newest lists the sessions that are in one file or in the store, the one that was used last first.
+// newest lists the sessions that are in one file or in the store, the one that is last first.
 func (o opened) newest(ctx context.Context) ([]library.Info, error) {
 	all, err := o.List(ctx, library.Filter{Plain: true})
+	stores.LastFirst(all.Sessions)
 	many := func(i library.Info) bool { return i.Agent == string(sessionlog.OpenCode) }
 	return slices.DeleteFunc(all.Sessions, many), err
 }

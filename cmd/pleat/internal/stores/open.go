@@ -267,8 +267,21 @@ func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string)
 	return info, err
 }
 
-// Last names the session that was used last.
+// Last names the session that was used last. That is a rehearsal only if there is nothing else: who
+// has watched one goes on to their own work.
 const Last = "last"
+
+// LastFirst puts rehearsals behind all other sessions.
+func LastFirst(list []library.Info) {
+	slices.SortStableFunc(list, func(a, b library.Info) int {
+		played := map[bool]int{true: 1}
+		return played[IsRehearsal(a.Key.Session)] - played[IsRehearsal(b.Key.Session)]
+	})
+}
+
+// IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is
+// its scenario.
+func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
 
 // Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
 // lists first what was used last.
@@ -296,6 +309,7 @@ func newest(ctx context.Context, p *term.Console, st Store, f *Flags, name strin
 	lib := Library(p, st, f.Tenant)
 	defer lib.Close()
 	all, err := lib.List(ctx, library.Filter{Plain: true})
+	LastFirst(all.Sessions)
 	for _, s := range all.Sessions {
 		at := slices.IndexFunc(list, func(i store.SessionInfo) bool {
 			return i.Key == s.Key || s.File != "" && library.OwnerOf(i.Key) == s.ID
