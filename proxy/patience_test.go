@@ -70,7 +70,7 @@ func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 			}
 			script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 			up := &shaky{to: script, how: how, fails: 3}
-			a := newAgent(on, start(t, up, Options{Window: window, Patience: 100 * time.Millisecond}), "Do all the steps.")
+			a := newAgent(on, start(t, up, Options{Window: window, Patience: 2 * time.Second}), "Do all the steps.")
 			a.streams = streams
 			a.run(t)
 			wellBehaved(t, script.Log())
