@@ -143,6 +143,9 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if err == nil && !c.quiet {
 		r.Tell(p)
 	}
+	if err == nil {
+		err = r.DropEmpty(ctx, db)
+	}
 	if err == nil && r.Unwritten != "" && !c.orCode {
 		err = fmt.Errorf("%s (the result is complete; with --or-code this is no error)", r.Unwritten)
 	}

@@ -287,8 +287,8 @@ func (d doors) tooSmall(path, copied string) {
 		d.Fatal(err)
 	}
 	d.fails("compact", fresh, "--budget", "10", "--store", filepath.Join(d.home, "fresh.db"))
-	if got := d.run("show", "file:", "--store", filepath.Join(d.home, "fresh.db"), "--json"); !strings.Contains(got, `"folds": 0`) {
-		d.Errorf("a compact that failed left folds: %s", got)
+	if got := d.run("store", "list", "--names", "--store", filepath.Join(d.home, "fresh.db")); got != "" {
+		d.Errorf("a compact that failed left %s", got)
 	}
 }
 

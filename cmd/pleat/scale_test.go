@@ -100,6 +100,23 @@ func TestCopiesCountAlike(t *testing.T) {
 	}
 }
 
+// A compact that fails, or folds nothing, leaves nothing behind.
+func TestNoEmptyCopies(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	d.scaled(0)
+	before := d.run("store", "list", "--json")
+	d.fails("compact", "scaled", "--budget", "100")
+	if out := d.run("compact", "scaled", "--budget", "100k"); !strings.Contains(out, "Mend parser 19.") {
+		t.Errorf("what fits is not printed: %s", out)
+	}
+	if got := d.run("store", "list", "--json"); got != before {
+		t.Errorf("the store has %s, had %s", got, before)
+	}
+	if page := d.page("/dash/session?s=scaled"); strings.Contains(page, "Compacted with pleat") {
+		t.Error("the dashboard lists a compaction without folds")
+	}
+}
+
 // scaled stores a session whose provider counts 7 tokens where pleat counts 10, and adds some.
 func (d doors) scaled(added int) {
 	p := &term.Console{Stdout: d.Output(), Stderr: d.Output(), Getenv: d.getenv}

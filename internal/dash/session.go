@@ -85,8 +85,9 @@ func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compac
 		if err != nil {
 			return nil, err
 		}
-		rep := library.Report(s)
-		list = append(list, compacted{c, rep.Whole, rep.Snapshot.Tokens, len(rep.Folds)})
+		if rep := library.Report(s); len(rep.Folds) > 0 { // else a later run took them back
+			list = append(list, compacted{c, rep.Whole, rep.Snapshot.Tokens, len(rep.Folds)})
+		}
 	}
 	return list, err
 }

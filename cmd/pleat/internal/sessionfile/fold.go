@@ -53,6 +53,7 @@ type Folded struct {
 	Policy  string
 	budget  int
 	tenant  string
+	made    bool // the session was not in the store before
 	undone  bool // what an earlier run had folded
 	view    transcript.View
 	Warning string // what went not as it should; empty: nothing
@@ -108,7 +109,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		}
 	}
 	if r.view, err = r.fold(ctx, r.Session, flags); err != nil {
-		return nil, errors.Join(err, r.Session.UndoAll(context.WithoutCancel(ctx)))
+		return nil, errors.Join(err, r.takeBack(context.WithoutCancel(ctx), store))
 	}
 	r.Report = library.Report(r.Session)
 	return r, library.MarkMade(ctx, r.Session, f.said, f.counted, f.Model.Tokenizer)
@@ -184,7 +185,7 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 		return err
 	}
 	have := r.Session.Len()
-	if have > f.Count {
+	if r.made = have == 0; have > f.Count {
 		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags "+
 			"(name another store with --store)", key, have, f.Name, f.Count)
 	}
@@ -192,6 +193,23 @@ func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Stor
 		return f.AppendTo(ctx, r.Session, have, tell)
 	}
 	return nil
+}
+
+// takeBack takes back what failed. What an earlier run stored stays.
+func (r *Folded) takeBack(ctx context.Context, st store.Store) error {
+	if keeper, ok := st.(store.Keeper); ok && r.made {
+		return keeper.Forget(ctx, r.Session.Key())
+	}
+	return r.Session.UndoAll(ctx)
+}
+
+// DropEmpty forgets the copy that was made of a session if nothing is folded in it: the session has all
+// that it says. The result has to be written before.
+func (r *Folded) DropEmpty(ctx context.Context, st store.Store) error {
+	if _, copied := library.Copied(r.Session.Key()); !copied || !r.made || len(r.Report.Folds) > 0 {
+		return nil
+	}
+	return r.takeBack(ctx, st)
 }
 
 // undo takes back the epochs and pins of earlier runs.
