@@ -607,6 +607,19 @@ func TestLedgerSaysWhatBecameOfIt(t *testing.T) {
 	}
 }
 
+// The page of a session says what it would have cost without pleat, also where that is less.
+func TestDearerWithPleat(t *testing.T) {
+	st := store.NewMemory()
+	fill(t, st, "made up", 1, 8000, "")
+	book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
+	book.Charge(bill.Row{Session: "made up", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.19, BytesIn: 1, BytesOut: 2}})
+	must(t, book.Wait(t.Context()))
+	got := get(newDash(t, st, ""), "/dash/session?s=made+up").Body.String()
+	if want := "$0.28 <small>without pleat about $0.19</small>"; !strings.Contains(got, want) {
+		t.Errorf("no %q:\n%s", want, got)
+	}
+}
+
 // What was spent on requests that are in no session stands beside the agents, so that the sums agree,
 // and those whose price is not known are told.
 func TestSpentInNoSession(t *testing.T) {
