@@ -143,7 +143,7 @@ func (d doors) file(path string, tokens int, usd float64) {
 	show := d.run("show", path, "--json")
 	plan := d.run("compact", path, "--dry-run", "--json", "--budget", budget)
 	id := "?s=" + regexp.MustCompile(`[^/\\]+$`).FindString(strings.TrimSuffix(path, ".jsonl"))
-	page, planned := d.page("/dash/session"+id), d.page("/dash/plan"+id+"&budget="+budget)
+	page, planned := d.page("/dash/session"+id), d.page("/dash/plan"+id+"&budget=7k")
 	for door, got := range map[string]int{
 		"show":    d.number(show, `"all": (\d+),\s+"model"`),
 		"compact": d.number(plan, `"before": (\d+)`),

@@ -40,8 +40,15 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 		if seen := show.View.Tokens; max(whole-seen, seen-whole) > whole/100 { // nothing is folded
 			t.Errorf("added %d: the whole has %d tokens, and the model sees %d", added, whole, seen)
 		}
-		if got := d.number(d.run("compact", "scaled", "--dry-run", "--json"), `"before": (\d+)`); got != show.Tokens.All {
+		plan, page := d.run("compact", "scaled", "--dry-run", "--json", "--budget", "4k"), d.page("/dash/plan?s=scaled&budget=4k")
+		if got := d.number(plan, `"before": (\d+)`); got != show.Tokens.All {
 			t.Errorf("added %d: compact says %d tokens, show %d", added, got, show.Tokens.All)
+		}
+		if got := d.number(page, `Whole session</dt><dd>([0-9,]+)`); got != show.Tokens.All {
+			t.Errorf("added %d: the plan of the dashboard says %d tokens, show %d", added, got, show.Tokens.All)
+		}
+		if a, b := d.number(plan, `"after": (\d+)`), d.number(page, `After the plan</dt><dd>([0-9,]+)`); a != b {
+			t.Errorf("added %d: compact folds to %d tokens, the dashboard to %d", added, a, b)
 		}
 		tree, sum := d.run("browse", "scaled"), 0
 		for _, m := range regexp.MustCompile(`(?m)^ *([0-9,]+)  ▾`).FindAllStringSubmatch(tree, -1) {

@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // planPage shows what would be folded at a budget.
@@ -70,7 +71,8 @@ func askedOf(r *http.Request, rep pleat.Report, own library.Window) (asked, plan
 	p := planPage{Policies: policy.All(), Most: roomAbove(max(whole, 2000))}
 	p.Step = max(roomAbove(p.Most/200), 100)
 	p.Least = (1000 + p.Step - 1) / p.Step * p.Step // the slider goes in steps from here
-	a := asked{Budget: number(q.Get("budget")), Policy: q.Get("policy"), Other: q.Get("other")}
+	budget, _ := text.Tokens(q.Get("budget"))
+	a := asked{Budget: budget, Policy: q.Get("policy"), Other: q.Get("other")}
 	start := lim.Red
 	why := "It begins where the session's window of %s tokens forces folding."
 	if whole <= start {
@@ -201,8 +203,8 @@ func (h *Handler) outcome(
 	}
 	o := outcome{Policy: pol.Name, Doc: pol.Doc}
 	warning := ""
-	m, _ := model.DefaultModels().Lookup(info.Model)
-	err = h.scratch.use(ctx, h.o.Store, s, h.counted.count(m), pol, func(c *pleat.Session) error {
+	m := info.Look().Model
+	err = h.scratch.use(ctx, h.o.Store, s, m, h.counted.count, pol, func(c *pleat.Session, count *tokens.Tokenizer) error {
 		err := c.SetBudget(library.Fit(budget))
 		if err == nil {
 			err = c.UndoAll(ctx)
@@ -216,7 +218,7 @@ func (h *Handler) outcome(
 		}
 		rep := library.Report(c)
 		parts := rep.Snapshot.Parts
-		typed, failed := typed(ctx, c, rep.Folds, h.counted.count(m))
+		typed, failed := typed(ctx, c, rep.Folds, count)
 		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts, typed, parts.Total())
 		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
 		o.Price, _ = m.Cost(model.Usage{Input: o.After})

@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -27,15 +28,17 @@ type scratch struct {
 	last   uint64 // the newest entry that it was made with
 	policy string
 	s      *pleat.Session
+	count  *tokens.Tokenizer
 }
 
 // mostScratch is how many are kept, scratchMemory how many bytes of messages each holds.
 const mostScratch, scratchMemory = 4, 4 << 20
 
-// use calls f with a copy of a session under a policy, which counts tokens as count does.
+// use calls f with a copy of a session under a policy, and with what counts its tokens: in the
+// provider's, as the pages of the session and compact do, where this model is the session's.
 func (l *scratches) use(
-	ctx context.Context, st store.Store, of *pleat.Session, count *tokens.Tokenizer, pol fold.Policy,
-	f func(*pleat.Session) error,
+	ctx context.Context, st store.Store, of *pleat.Session, m model.Model,
+	counter func(model.Model) *tokens.Tokenizer, pol fold.Policy, f func(*pleat.Session, *tokens.Tokenizer) error,
 ) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,9 +50,13 @@ func (l *scratches) use(
 	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key && c.policy == pol.Name })
 	if i < 0 {
 		c := scratch{key: key, last: last, policy: pol.Name}
-		var err error
+		m, err := library.Scaled(ctx, of, m)
+		if err != nil {
+			return err
+		}
+		c.count = counter(m)
 		over := &overlay{Store: st, key: key, base: last, added: store.NewMemory()}
-		o := library.Planned(pol, count)
+		o := library.Planned(pol, c.count)
 		o.Budget, o.Memory = library.Fit(1<<40), scratchMemory
 		if c.s, err = pleat.OpenSession(ctx, over, key, &o); err != nil {
 			return err
@@ -61,12 +68,12 @@ func (l *scratches) use(
 	l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, c)
 	l.list = l.list[:min(len(l.list), mostScratch)]
 	defer c.s.Shrink(scratchMemory)
-	return f(c.s)
+	return f(c.s, c.count)
 }
 
 // overlay is a store whose session key ends at entry base. What is appended to it stays in
-// memory. It leaves out what providers reported, by which a session corrects its counts: a
-// page shows counts, and what it says to fit has to fit by these.
+// memory. It leaves out what providers reported, by which a session corrects its counts: they
+// are in the provider's tokens already.
 type overlay struct {
 	store.Store
 	key   store.SessionKey

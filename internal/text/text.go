@@ -227,6 +227,21 @@ func Short(n int) string {
 	return fmt.Sprintf("%.0fM", f/1e6)
 }
 
+// Tokens reads a number of tokens as people write it: 60000, 60_000, 60k, 0.2M.
+func Tokens(s string) (n int, ok bool) {
+	num, factor := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", "")), 1.0
+	if thousands, ok := strings.CutSuffix(num, "k"); ok {
+		num, factor = thousands, 1e3
+	} else if millions, ok := strings.CutSuffix(num, "m"); ok {
+		num, factor = millions, 1e6
+	}
+	f, err := strconv.ParseFloat(num, 64)
+	if err != nil || !(f*factor >= 1 && f*factor <= 1e12) {
+		return 0, false
+	}
+	return int(f*factor + 0.5), true
+}
+
 // ByteSize writes a size for people: 812 B, 4.1 kB, 12 MB.
 func ByteSize(n int64) string {
 	f, units := float64(n), []string{"B", "kB", "MB", "GB"}

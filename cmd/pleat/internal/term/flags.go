@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // TokenCount is a flag for a number of tokens: 60000, 60_000, 60k, 0.2M.
@@ -24,17 +26,11 @@ func (t *TokenCount) String() string {
 func (t *TokenCount) Type() string { return "tokens" }
 
 func (t *TokenCount) Set(s string) error {
-	num, factor := strings.ToLower(strings.ReplaceAll(strings.TrimSpace(s), "_", "")), 1.0
-	if thousands, ok := strings.CutSuffix(num, "k"); ok {
-		num, factor = thousands, 1e3
-	} else if millions, ok := strings.CutSuffix(num, "m"); ok {
-		num, factor = millions, 1e6
-	}
-	f, err := strconv.ParseFloat(num, 64)
-	if err != nil || !(f*factor >= 1 && f*factor <= 1e12) {
+	n, ok := text.Tokens(s)
+	if !ok {
 		return fmt.Errorf("want a number of tokens such as 60000, 60_000, 60k or 0.2M")
 	}
-	*t = TokenCount(f*factor + 0.5)
+	*t = TokenCount(n)
 	return nil
 }
 
