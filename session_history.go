@@ -39,6 +39,10 @@ import (
 // The history may begin with what the session shows now, or showed in an earlier epoch, message by
 // message, for programs that store a view back. They store the session's Key beside it and open
 // that one: a session does not know the views of its forks.
+//
+// What a shortened history lacks, a fork lacks too: edit first and shorten with the next call. The
+// same goes for a view stored back of which something was edited that stood there when it was
+// folded: handles in it are those of s.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {
