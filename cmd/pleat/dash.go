@@ -51,30 +51,41 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
 			return err
 		}
+		l, err := listenForDash(ctx, *listen)
+		if err != nil {
+			return err
+		}
+		defer l.Close()
 		st, err := stores.Open(ctx, p, f)
 		if err != nil {
 			return err
 		}
-		return errors.Join(serveDash(ctx, p, st, f.Tenant, *listen, token, *open), st.Close())
+		return errors.Join(serveDash(ctx, p, st, f.Tenant, l, token, *open), st.Close())
 	})
 	return c
 }
 
-func serveDash(ctx context.Context, p *term.Console, st library.Store, tenant, listen, token string, open bool) error {
+func listenForDash(ctx context.Context, listen string) (net.Listener, error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		if ours, _, failed := askProxy(ctx, "http://"+listen); failed == nil && ours {
+			return nil, fmt.Errorf("a pleat proxy listens on %s, and with --dash it has the dashboard at http://%s/ "+
+				"(choose another address with --listen)", listen, listen)
+		}
+		return nil, fmt.Errorf("listen: %w (choose another address with --listen)", err)
+	}
+	return l, nil
+}
+
+func serveDash(
+	ctx context.Context, p *term.Console, st library.Store, tenant string, l net.Listener, token string, open bool,
+) error {
 	log := slog.New(slog.NewTextHandler(p.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	h, end, err := dashboard(ctx, p, st, tenant, dash.Options{Token: token, Logger: log})
 	if err != nil {
 		return err
 	}
 	defer end()
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		if ours, _, failed := askProxy(ctx, "http://"+listen); failed == nil && ours {
-			return fmt.Errorf("a pleat proxy listens on %s, and with --dash it has the dashboard at http://%s/ "+
-				"(choose another address with --listen)", listen, listen)
-		}
-		return fmt.Errorf("listen: %w (choose another address with --listen)", err)
-	}
 	address := fmt.Sprintf("http://%s/", l.Addr())
 	p.Printf("%s\n", address)
 	if open {

@@ -228,7 +228,7 @@ func askProxy(ctx context.Context, base string) (ours bool, status string, err e
 	if err != nil {
 		return false, "", fmt.Errorf("%w: %w", errAddress, err)
 	}
-	client := &http.Client{Transport: &http.Transport{}} // not through HTTP_PROXY
+	client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second} // not through HTTP_PROXY
 	resp, err := client.Do(req)
 	if err != nil {
 		return false, "", err

@@ -247,28 +247,28 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 func (f *proxyFlags) start(
 	ctx context.Context, p *term.Console, log *slog.Logger, token, address string,
 ) (*front, net.Listener, func() error, error) {
+	l, err := net.Listen("tcp", address) // before anything is made for it
+	if err != nil {
+		hint := "choose another address with --listen"
+		if ours, _, failed := askProxy(ctx, "http://"+address); failed == nil && ours {
+			hint = "a pleat proxy runs there already: \"pleat status" + at(address) + "\" shows what it does; " + hint
+		}
+		return nil, nil, nil, fmt.Errorf("listen: %w (%s)", err, hint)
+	}
 	t := newTally()
 	t.observed = f.observe
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, nil, errors.Join(err, l.Close())
 	}
 	if o.Hosts = f.hosts; token != "" { // a web page in somebody's browser does not have it
 		o.Hosts = []string{"*"}
 	}
 	h, err := proxy.NewHandler(o)
 	if err != nil {
-		return nil, nil, nil, errors.Join(err, done())
+		return nil, nil, nil, errors.Join(err, l.Close(), done())
 	}
 	end := func() error { return errors.Join(h.Close(), done()) }
-	l, err := net.Listen("tcp", address)
-	if err != nil {
-		hint := "choose another address with --listen"
-		if ours, _, failed := askProxy(ctx, "http://"+address); failed == nil && ours {
-			hint = "a pleat proxy runs there already: \"pleat status" + at(address) + "\" shows what it does; " + hint
-		}
-		return nil, nil, nil, errors.Join(fmt.Errorf("listen: %w (%s)", err, hint), end())
-	}
 	return &front{proxy: h, tally: t, token: token, store: o.Store}, l, end, nil
 }
 

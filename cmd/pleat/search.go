@@ -187,9 +187,10 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 		if full, err := lib.Find(ctx, info.ID); err == nil {
 			info = full
 		}
-		if s, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
+		if s, title, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
 			found := foundJSON{
-				Session: info.ID, File: info.File, Title: info.Title, Agent: info.Agent, Last: info.Used, name: info.ID,
+				Session: info.ID, File: info.File, Title: cmp.Or(title, info.Title), Agent: info.Agent, Last: info.Used,
+				name: info.ID,
 			}
 			if err := j.inSession(ctx, s, found); err != nil {
 				return err
@@ -199,14 +200,17 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 	return ctx.Err()
 }
 
-// sessionIn reads a session file to be asked about.
-func sessionIn(ctx context.Context, p *term.Console, name string, src sessionfile.Flags) (*pleat.Session, error) {
+// sessionIn reads a session file to be asked about, and what it has for a title, which may be at its end.
+func sessionIn(
+	ctx context.Context, p *term.Console, name string, src sessionfile.Flags,
+) (s *pleat.Session, title string, err error) {
 	f, err := sessionfile.Read(ctx, p, name, src)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer f.Close()
-	return opened(ctx, p, f)
+	s, err = opened(ctx, p, f)
+	return s, f.Info.Title, err
 }
 
 func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.Session, error) {

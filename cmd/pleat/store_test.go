@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +14,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
@@ -135,5 +139,46 @@ func TestNoStore(t *testing.T) {
 	_, stderr, code := cli(t, path, "store", "list")
 	if code != 1 || !strings.Contains(stderr, "notes.txt is not a store") {
 		t.Errorf("exit %d: %s", code, stderr)
+	}
+}
+
+// What fails before it has anything to keep makes no store for it.
+func TestFailuresMakeNoStore(t *testing.T) {
+	taken := httptest.NewServer(http.NotFoundHandler())
+	defer taken.Close()
+	address := strings.TrimPrefix(taken.URL, "http://")
+	d := doors{t, t.TempDir()}
+	for _, args := range [][]string{
+		{"wrap", "clade"},
+		{"proxy", "--listen", address},
+		{"dash", "--listen", address},
+		{"run", "--resume", "nosuch"},
+		{"store", "import", "nosuch.jsonl"},
+	} {
+		d.fails(args...)
+		if _, err := os.Stat(d.getenv("PLEAT_STORE")); !os.IsNotExist(err) {
+			t.Fatalf("pleat %s made a store: %v", args, err)
+		}
+	}
+}
+
+// A search calls a session as the list does, also if its title comes at the end of a long file.
+func TestSearchTellsTheTitle(t *testing.T) {
+	d := doors{t, t.TempDir()}
+	file := filepath.Join(d.home, ".claude/projects/-shop/long.jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	titled := `{"type":"ai-title","sessionId":"s","aiTitle":"Find the limit of uploads"}` + "\n"
+	if err := os.WriteFile(file, append(longSession(3000), titled...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{"sessions", "--json"}, {"search", "413", "--json"}} {
+		var out bytes.Buffer
+		home := func(name string) string { return map[string]string{"HOME": d.home}[name] }
+		code := execute(t.Context(), &term.Console{Stdout: &out, Stderr: t.Output(), Getenv: home}, args)
+		if code != 0 || !strings.Contains(out.String(), `"title": "Find the limit of uploads"`) {
+			t.Errorf("pleat %s: code %d, or another title: %.500s", args, code, out.String())
+		}
 	}
 }

@@ -88,7 +88,7 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
-		s, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Store: f.Flags})
+		s, _, err := sessionIn(ctx, p, f.in, sessionfile.Flags{Store: f.Flags})
 		if err != nil {
 			return err
 		}

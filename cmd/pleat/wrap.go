@@ -60,6 +60,12 @@ pleat wrap python agent.py`,
 		if err != nil {
 			return err
 		}
+		if _, err := exec.LookPath(args[0]); errors.Is(err, exec.ErrNotFound) { // before anything is made for it
+			return fmt.Errorf("run %s: %w%s: install it, or give its path", args[0], exec.ErrNotFound,
+				term.DidYouMean("", args[0], clientNames()))
+		} else if err != nil {
+			return fmt.Errorf("run %s: %w", args[0], err)
+		}
 		f.keepUpstreams(c, p.Getenv, given)
 		return f.wrap(ctx, p, c, args)
 	})
@@ -150,9 +156,6 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 		err = errors.Join(err, end())
 	}()
 	err = runClient(ctx, p, c, "http://"+l.Addr().String(), args, signals)
-	if errors.Is(err, exec.ErrNotFound) {
-		return err
-	}
 	if came.Load() == 0 {
 		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else {
@@ -200,10 +203,7 @@ func runClient(
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
 	cmd.Env = append(stores.ChildEnv(), extra...)
-	if err := cmd.Start(); errors.Is(err, exec.ErrNotFound) {
-		return fmt.Errorf("run %s: %w%s: install it, or give its path", name, exec.ErrNotFound,
-			term.DidYouMean("", name, clientNames()))
-	} else if err != nil {
+	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
 	return await(cmd, name, signals)

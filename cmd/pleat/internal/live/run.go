@@ -205,12 +205,25 @@ var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OP
 	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
 	`"pleat demo" shows a run without a model`)
 
+var errNothing = errors.New(`there is no session to resume ("pleat store list" lists what the store has)`)
+
 // open opens the store and names the session, with a prefix if the name is new.
 func (r *running) open(ctx context.Context, prefix string) (err error) {
 	if r.store != nil {
 		return nil
 	}
-	if r.store, err = stores.Open(ctx, r.p, r.f.store); err != nil {
+	how := stores.MakeMissing
+	if r.f.resume != "" {
+		how = stores.MustExist
+	}
+	r.store, _, err = stores.OpenAs(ctx, r.p, r.f.store, how)
+	if how == stores.MustExist && errors.Is(err, store.ErrNotFound) {
+		if r.f.resume == stores.Last {
+			return errNothing
+		}
+		return fmt.Errorf("no such session: session %q: %w: %w", r.f.resume, store.ErrNotFound, err)
+	}
+	if err != nil {
 		return err
 	}
 	r.ends = append(r.ends, r.store.Close)
@@ -348,7 +361,7 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 				return s.Key, nil
 			}
 		}
-		return store.SessionKey{}, errors.New("there is no session to resume (\"pleat store list\" lists what the store has)")
+		return store.SessionKey{}, errNothing
 	case f.resume != "":
 		info, err := stores.Find(ctx, r.p, r.store, f.store, f.resume)
 		if errors.Is(err, store.ErrNotFound) {
