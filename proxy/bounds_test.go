@@ -306,7 +306,7 @@ func TestOptionsRefused(t *testing.T) {
 	for name, o := range map[string]Options{
 		"Window": {Window: -1}, "Memory": {Memory: -1}, "MaxBody": {MaxBody: -1}, "MaxEvent": {MaxEvent: -1},
 		"Sessions": {Sessions: -1}, "Rounds": {Rounds: -1}, "Timeout": {Timeout: -1}, "Ping": {Ping: -1},
-		"Patience": {Patience: -1}, "no steps": {Policy: fold.Policy{Name: "mine"}},
+		"Patience": {Patience: -1}, "a window of 20 tokens": {Window: 20}, "no steps": {Policy: fold.Policy{Name: "mine"}},
 	} {
 		o.Store = store.NewMemory()
 		if _, err := NewTransport(&o); err == nil || !strings.Contains(err.Error(), name) {

@@ -171,7 +171,7 @@ func reason(err error) (why string, passes bool) {
 	var wrong *fault.Options
 	switch {
 	case errors.As(err, &wrong):
-		return fmt.Sprintf("pleat is not set up right, see Session in its options: %v", wrong), false
+		return fmt.Sprintf("pleat is not set up right: %v", wrong), false
 	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
 		return "no legal view was found", false
 	case errors.Is(err, store.ErrConflict):

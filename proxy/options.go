@@ -155,6 +155,9 @@ func (o *Options) check() error {
 			return fmt.Errorf("option %s is negative: leave it zero for the default", field.name)
 		}
 	}
+	if err := (fold.Budget{Window: o.Window}).Check(); err != nil {
+		return fmt.Errorf("option Window: %w", err)
+	}
 	if o.Policy.IsZero() {
 		return nil
 	}
