@@ -160,9 +160,6 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if err := s.o.check(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, &fault.Options{Err: err})
 	}
-	if err := s.o.distinct(); err != nil { // not the program's fault where its client has the tools
-		return nil, fmt.Errorf("open session %s: %w", key, err)
-	}
 	given := s.o.Budget
 	s.byTools = s.o.Recall == nil
 	if err := s.o.fill(); err != nil {
@@ -210,14 +207,6 @@ func (o *Options) check() error {
 			return fmt.Errorf("%s is %d: leave it zero for the default", f.name, f.n)
 		}
 	}
-	if o.Policy.IsZero() {
-		return nil
-	}
-	return o.Policy.Check(lever.All()...)
-}
-
-// distinct checks that no other tool has the name of one from [RecallTools].
-func (o *Options) distinct() error {
 	called := make(map[string]int, len(o.Tools))
 	for _, t := range o.Tools {
 		called[t.Name]++
@@ -227,7 +216,10 @@ func (o *Options) distinct() error {
 			return fmt.Errorf("two tools are called %q: put a prefix before the name of the one from RecallTools", t.Name)
 		}
 	}
-	return nil
+	if o.Policy.IsZero() {
+		return nil
+	}
+	return o.Policy.Check(lever.All()...)
 }
 
 func (o *Options) fill() error {

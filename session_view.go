@@ -180,7 +180,7 @@ func (s *Session) planOptions() fold.PlanOptions {
 	return fold.PlanOptions{
 		Past: s.st.Past(), Head: lay.Head, Recall: lay.Recall, ThinkFirst: lay.ThinkFirst,
 		Limits: s.limits(), Sure: s.sure(), Rates: s.rates(), Echo: s.finder().OriginCall, Pages: s.pages,
-		Binds: s.o.Model.Thinking.Bound, Quiet: s.o.Model.Thinking.Silent, Child: s.o.Child, Model: model,
+		Binds: s.o.Model.Thinking.Bound, Silent: s.o.Model.Thinking.Silent, Child: s.o.Child, Model: model,
 	}
 }
 

@@ -135,16 +135,16 @@ type PlanOptions struct {
 	Limits  Limits  // the budget in tokens
 	// Sure is, where the limits are a guess, the size from which a view is surely refused: then
 	// results that no model has seen are folded. 0: the limits are exact.
-	Sure  int
-	Rates model.Rates // what the cache costs, for [Plan].Cache; zero: nothing
-	Cold  bool        // the provider's cache is cold
-	From  int         // with TriggerPays: fold results from this message on
-	Focus string      // what matters most; empty: nothing in particular
-	Model bool        // a model can be asked for a digest
-	Binds bool        // the model binds thinking to the bytes before it
-	Quiet bool        // and the provider cannot be asked to drop what does not verify
-	Child bool        // the session is a sub-agent's
-	Steps Steps       // pull exactly these, as far as they go; nil: the policy's
+	Sure   int
+	Rates  model.Rates // what the cache costs, for [Plan].Cache; zero: nothing
+	Cold   bool        // the provider's cache is cold
+	From   int         // with TriggerPays: fold results from this message on
+	Focus  string      // what matters most; empty: nothing in particular
+	Model  bool        // a model can be asked for a digest
+	Binds  bool        // the model binds thinking to the bytes before it
+	Silent bool        // and the provider cannot be asked to drop what does not verify
+	Child  bool        // the session is a sub-agent's
+	Steps  Steps       // pull exactly these, as far as they go; nil: the policy's
 
 	// What a view is made of beside the conversation.
 	Head       Parts                      // system prompt and tools
@@ -267,7 +267,7 @@ func (d *Draft) plan(was *Set) *Plan {
 // the provider is asked to drop what does not verify, if it can be.
 func (d *Draft) unbind(p *Plan) {
 	n := d.len()
-	if d.o.Quiet || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
+	if d.o.Silent || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
 		d.DropThinking(n)
 		return
 	}

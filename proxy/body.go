@@ -12,6 +12,7 @@ import (
 	"strings"
 )
 
+// errUnread says that a client's request broke off.
 var errUnread = errors.New("read request")
 
 var errTooLarge = errors.New("the request is larger than the proxy takes")

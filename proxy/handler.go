@@ -185,14 +185,15 @@ func (h *Handler) fail(w http.ResponseWriter, r *http.Request, err error) {
 	var timeout net.Error
 	late := errors.Is(err, errIdle) || errors.As(err, &timeout) && timeout.Timeout()
 	body := on.Refuse("api_error", "pleat got no reply from "+cmp.Or(r.URL.Host, "the upstream")+cause(err))
-	status := http.StatusBadGateway
+	status, what := http.StatusBadGateway, "no reply from upstream"
 	switch {
 	case late:
 		status = http.StatusGatewayTimeout
 	case errors.Is(err, errUnread):
-		status, body = http.StatusBadRequest, on.Refuse("invalid_request_error", "pleat cannot read the request to its end")
+		status, what = http.StatusBadRequest, "a request broke off"
+		body = on.Refuse("invalid_request_error", "pleat cannot read the request to its end")
 	}
-	h.rw.o.Logger.Warn("no reply from upstream", "path", r.URL.Path, "err", err)
+	h.rw.o.Logger.Warn(what, "path", r.URL.Path, "err", err)
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(body)

@@ -141,7 +141,6 @@ func (o *Options) check() error {
 		name string
 		n    int64
 	}{
-		{"Window", int64(o.Window)},
 		{"Memory", o.Memory},
 		{"MaxBody", o.MaxBody},
 		{"MaxEvent", int64(o.MaxEvent)},

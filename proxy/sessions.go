@@ -155,8 +155,9 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 			c.before = before.key
 		}
 		c.mode = rw.o.newMode(req, before).free(req)
+	} else {
+		c.rename(c.mode.free(req)) // its client may have tools by names of ours since
 	}
-	c.rename(c.mode.free(req))
 	if err := rw.start(ctx, c, req, from); err != nil {
 		return nil, err
 	}

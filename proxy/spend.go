@@ -144,7 +144,8 @@ func (x *exchange) bill() {
 	m, _ := x.rw.o.Models.Lookup(r.Model)
 	_, priced := m.Cost(u)
 	row.Tally = Tally{
-		Requests: 1, Failed: one(r.failed()), Sent: r.Sent, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried), Passed: one(r.Passed),
+		Requests: 1, Failed: one(r.failed()), Sent: r.Sent, Passed: one(r.Passed),
+		Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried),
 		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),

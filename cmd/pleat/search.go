@@ -161,7 +161,7 @@ func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, s
 // inFiles looks into the session files that agents keep. Only those that have one of the words
 // are read as sessions.
 func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	lib := stores.Library(p, nil, "")
 	defer lib.Close()
 	all, err := lib.List(ctx, library.Filter{Plain: true})
 	if err != nil {

@@ -79,11 +79,12 @@ func (s *geminiStream) Event(raw, data []byte) ([]byte, bool) {
 		changed = set(changed, s.id, "responseId")
 	}
 	raw = rewritten(raw, data, changed)
+	finish := get(changed, "candidates", 0, "finishReason")
 	switch {
-	case s.unanswerable() && len(kept) > 0 && get(changed, "candidates", 0, "finishReason") != nil: // another answer may follow
+	case s.unanswerable() && len(kept) > 0 && finish != nil: // another answer may follow
 		s.hold(withData(raw, set(changed, []byte("[]"), "candidates", 0, "content", "parts")))
 		raw = withData(raw, without(changed, "finishReason", "candidates", 0))
-	case get(changed, "candidates", 0, "finishReason") != nil || len(s.held) > 0:
+	case finish != nil || len(s.held) > 0:
 		s.hold(raw)
 		return nil, false
 	case len(kept) == 0 && len(parts) > 0:

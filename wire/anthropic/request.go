@@ -55,9 +55,9 @@ func (r *Request) Matches(body []byte) int { return r.body.Matches(r.Messages, b
 // references can be neither, because later turns depend on the tools they load. The error
 // is [transcript.ErrNotEditable].
 //
-// If the view has DropThinking and the request does not say that the model thinks in a way that
-// has no place for it, the request asks the provider to drop thinking that does not verify; it then needs the header [BindingBeta]. If
-// the view has a Marker, the request gets one more cache marker, unless it has none in its
+// If the view has DropThinking, the request asks the provider to drop thinking that does not
+// verify, unless its mode of thinking has no place for that; it then needs the header
+// [BindingBeta]. If the view has a Marker, the request gets one more cache marker, unless it has none in its
 // messages or already four; the lifetime is that of its own.
 //
 // The tools are added after the request's own. A request without a list of tools gets none.

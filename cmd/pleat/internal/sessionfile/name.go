@@ -45,7 +45,7 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 		}
 		return nameOf(list[0]), nil
 	}
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	lib := stores.Library(p, nil, "")
 	defer lib.Close()
 	info, err := lib.Find(ctx, name)
 	switch {
@@ -102,7 +102,7 @@ func nameOf(s library.Info) string {
 // hint says what a session can be called instead of a name that none has.
 func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string) string {
 	names := []string{stores.Last}
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	lib := stores.Library(p, nil, "")
 	defer lib.Close()
 	page, _ := lib.List(ctx, library.Filter{Plain: true}) // those that can be listed will do
 	for _, s := range page.Sessions {
@@ -121,7 +121,7 @@ func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 
 // listed is the session of "pleat sessions" that a file has; "": it has none, or several.
 func listed(p *term.Console, f *File) string {
-	lib := library.New(library.Options{Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))})
+	lib := stores.Library(p, nil, "")
 	defer lib.Close()
 	if info, ok := lib.Of(f.Name, f.Info); ok && f.number == 1 {
 		return info.ID

@@ -274,8 +274,13 @@ const Last = "last"
 // LastFirst puts rehearsals behind all other sessions.
 func LastFirst(list []library.Info) {
 	slices.SortStableFunc(list, func(a, b library.Info) int {
-		played := map[bool]int{true: 1}
-		return played[IsRehearsal(a.Key.Session)] - played[IsRehearsal(b.Key.Session)]
+		switch played := IsRehearsal(a.Key.Session); {
+		case played == IsRehearsal(b.Key.Session):
+			return 0
+		case played:
+			return 1
+		}
+		return -1
 	})
 }
 
