@@ -11,7 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -28,8 +28,8 @@ func TestCorpusEngine(t *testing.T) {
 	if testing.Short() {
 		chains = []int{1, 10}
 	}
-	for _, path := range corpus.Files(t) {
-		msgs := corpus.Read(t, path)
+	for _, path := range corpustest.Files(t) {
+		msgs := corpustest.Read(t, path)
 		source := allText(msgs)
 		for _, window := range []int{200_000, 60_000, 20_000, 8_000} {
 			for _, chain := range chains {

@@ -9,7 +9,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -185,7 +185,7 @@ func TestRepair(t *testing.T) {
 	}
 	s = open(t, st, nil)
 	want := []string{"tool-result-orphan messages.1", "empty-message messages.2", "empty-message messages.3"}
-	if d := diff.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
+	if d := difftest.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
 		t.Error(d)
 	}
 	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
@@ -194,7 +194,7 @@ func TestRepair(t *testing.T) {
 	if n, err := s.Repair(t.Context(), nil); n != 0 || err != nil {
 		t.Errorf("%d calls repaired again: %v", n, err)
 	}
-	if d := diff.Values(want, rules(s)); d != "" {
+	if d := difftest.Values(want, rules(s)); d != "" {
 		t.Error(d)
 	}
 	msgs := view(t, s)
@@ -213,7 +213,7 @@ func TestOneIDTwice(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
+	if d := difftest.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
 		t.Error(d)
 	}
 }

@@ -158,20 +158,20 @@ var imports = map[string][]string{
 		"transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
-	// Kits for tests, and packages that have only tests.
-	"internal/diff": {"internal/text"},
+	// Kits for tests, whose names end in test, and packages that have only tests.
+	"internal/difftest": {"internal/text"},
 	"internal/killtest": {
 		"", "agent", "fold", "ledger", "ledger/toolcall", "model", "pleattest", "store", "transcript",
 	},
-	"store/storetest":        {"internal/diff", "store", "transcript"},
+	"store/storetest":        {"internal/difftest", "store", "transcript"},
 	"pleattest":              {"", "fold", "internal/conv", "model", "internal/page", "store", "tokens", "transcript"},
-	"internal/wire/wiretest": {"internal/diff", "model", "transcript"},
-	"internal/viewhash": {
+	"internal/wire/wiretest": {"internal/difftest", "model", "transcript"},
+	"internal/viewtest": {
 		"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic",
 	},
 	"internal/bpe/bpetest":     {},
 	"internal/fence/fencetest": {},
-	"internal/upstream": {
+	"internal/upstreamtest": {
 		"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},
@@ -183,8 +183,8 @@ var imports = map[string][]string{
 	"proxy/adversary":           {},
 	"store/sqlite/whole":        {},
 
-	"internal/corpus":         {"internal/corpus/folders", "sessionlog", "transcript"},
-	"internal/corpus/folders": {},
+	"internal/corpustest":         {"internal/corpustest/folders", "sessionlog", "transcript"},
+	"internal/corpustest/folders": {},
 }
 
 // others says which packages may use which other people's code. Everything not listed

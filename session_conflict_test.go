@@ -8,7 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -41,7 +41,7 @@ func TestSessionConflict(t *testing.T) {
 	if err := a.Used(t.Context(), model.Usage{Input: 5}); err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Values(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); d != "" {
+	if d := difftest.Values(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); d != "" {
 		t.Errorf("view (-live +restored):\n%s", d)
 	}
 }
@@ -66,7 +66,7 @@ func TestEpochConflict(t *testing.T) {
 	if err := a.Append(t.Context(), transcript.User("x")); !errors.Is(err, store.ErrConflict) {
 		t.Errorf("append after another's epoch: %v", err)
 	}
-	if d := diff.Values(got, dump(t, view(t, a))); d != "" {
+	if d := difftest.Values(got, dump(t, view(t, a))); d != "" {
 		t.Errorf("two sessions on one store (-b +a):\n%s", d)
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -60,7 +60,7 @@ func TestUndo(t *testing.T) {
 		t.Fatal(err)
 	}
 	epoch(1)
-	if d := diff.Values(before, dump(t, view(t, s))); d != "" {
+	if d := difftest.Values(before, dump(t, view(t, s))); d != "" {
 		t.Errorf("after undoing the second epoch:\n%s", d)
 	}
 	if err := s.Undo(t.Context()); err != nil {
@@ -78,7 +78,7 @@ func TestUndo(t *testing.T) {
 	for _, e := range s.Report().Epochs {
 		got = append(got, fmt.Sprint(e.Number, " ", e.Undo))
 	}
-	if d := diff.Values([]string{"1 false", "2 false", "2 true", "1 true"}, got); d != "" {
+	if d := difftest.Values([]string{"1 false", "2 false", "2 true", "1 true"}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -266,7 +266,7 @@ func TestHooks(t *testing.T) {
 	}
 	decide.Veto = false
 	compact(t, s)
-	if d := diff.Values([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked, fold.TriggerAsked}, seen); d != "" {
+	if d := difftest.Values([]fold.Trigger{fold.TriggerPays, fold.TriggerAsked, fold.TriggerAsked}, seen); d != "" {
 		t.Error(d)
 	}
 	if len(report.Epochs) != 1 {
@@ -359,7 +359,7 @@ func TestDeterminism(t *testing.T) {
 	}
 	first := run()
 	for range 3 {
-		if d := diff.Values(first, run()); d != "" {
+		if d := difftest.Values(first, run()); d != "" {
 			t.Fatal(d)
 		}
 	}

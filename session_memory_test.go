@@ -10,7 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -49,7 +49,7 @@ func TestSmallMemory(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if d := diff.Values(texts(t, views[0]), texts(t, views[1])); d != "" {
+			if d := difftest.Values(texts(t, views[0]), texts(t, views[1])); d != "" {
 				t.Fatalf("seed %d, message %d: views differ:\n%s", seed, i, d)
 			}
 		}
@@ -113,7 +113,7 @@ func TestAppendTogether(t *testing.T) {
 		if err := open(t, all, nil).Append(t.Context(), msgs...); err != nil {
 			t.Fatal(err)
 		}
-		if d := diff.Values(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); d != "" {
+		if d := difftest.Values(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); d != "" {
 			t.Fatalf("seed %d: %s", seed, d)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -72,7 +72,7 @@ func TestStoredText(t *testing.T) {
 			got = append(got, asJSON(m))
 		}
 	}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Errorf("stored messages (-want +got):\n%s", d)
 	}
 	if _, err := pleat.StoredText(r.entries[1], nil); err == nil {

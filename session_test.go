@@ -7,7 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -83,7 +83,7 @@ func TestSessionFitsAndRestores(t *testing.T) {
 		t.Error("the user's rule is not in the view")
 	}
 	again := dump(t, view(t, open(t, store, o)))
-	if d := diff.Values(got, again); d != "" {
+	if d := difftest.Values(got, again); d != "" {
 		t.Errorf("restored view (-live +restored):\n%s", d)
 	}
 	t.Log(s.Report())

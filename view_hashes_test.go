@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/viewhash"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -37,9 +37,9 @@ func TestViewHashes(t *testing.T) {
 		{"wild-5", pleattest.Transcripts{Turns: 24, Huge: 12_000, NoThink: true}, 5},
 		{"wild-6", pleattest.Transcripts{Turns: 12, Huge: 60_000}, 6},
 	} {
-		viewhash.Add(t, got, "random/"+c.name, c.make.Make(c.seed))
+		viewtest.Add(t, got, "random/"+c.name, c.make.Make(c.seed))
 	}
-	viewhash.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "random/") })
+	viewtest.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "random/") })
 }
 
 // TestViewHashesCorpus does the same with real sessions, under the default policy: those
@@ -49,7 +49,7 @@ func TestViewHashesCorpus(t *testing.T) {
 	if len(folders) == 0 {
 		t.Skip("set PLEAT_CORPUS to folders of session files to run this test")
 	}
-	recorded := viewhash.Read(t)
+	recorded := viewtest.Read(t)
 	got := map[string]string{}
 	unknown := 0
 	for _, folder := range folders {
@@ -62,7 +62,7 @@ func TestViewHashesCorpus(t *testing.T) {
 				return err
 			}
 			name = filepath.ToSlash(name)
-			if _, ok := recorded[name]; !ok && !*viewhash.Update {
+			if _, ok := recorded[name]; !ok && !*viewtest.Update {
 				unknown++
 				return nil
 			}
@@ -77,7 +77,7 @@ func TestViewHashesCorpus(t *testing.T) {
 		t.Skip("no file in the folders of PLEAT_CORPUS has recorded hashes")
 	}
 	t.Logf("%d files compared, %d are not recorded", len(got), unknown)
-	viewhash.Compare(t, got, func(name string) bool { _, ok := got[name]; return ok })
+	viewtest.Compare(t, got, func(name string) bool { _, ok := got[name]; return ok })
 }
 
 // corpusHashes are the hashes of a file, over all sessions in it: of what was read, and of
@@ -92,7 +92,7 @@ func corpusHashes(t *testing.T, path string) string {
 	if err != nil {
 		return "unreadable"
 	}
-	read := viewhash.New()
+	read := viewtest.New()
 	for _, msgs := range sessions {
 		if err := json.NewEncoder(read.Sum).Encode(msgs); err != nil {
 			t.Fatal(err)
@@ -100,7 +100,7 @@ func corpusHashes(t *testing.T, path string) string {
 	}
 	out := []string{read.String()}
 	for _, budget := range []int{8_000, 20_000, 49_000} {
-		h := viewhash.New()
+		h := viewtest.New()
 		for _, msgs := range sessions {
 			h.Fold(t, p, budget, msgs)
 		}

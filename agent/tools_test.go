@@ -14,7 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -69,12 +69,12 @@ func TestToolDefinitionsAreStable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d := diff.Values(string(want), got.String()); d != "" {
+	if d := difftest.Values(string(want), got.String()); d != "" {
 		t.Errorf("the tool list changed (-want +got):\n%s", d)
 	}
 	first := b.script.Requests()[0].Tools
 	for i, r := range b.script.Requests() {
-		if d := diff.Values(first, r.Tools); d != "" {
+		if d := difftest.Values(first, r.Tools); d != "" {
 			t.Errorf("request %d has other tools than the first:\n%s", i, d)
 		}
 	}

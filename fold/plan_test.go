@@ -9,7 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
@@ -50,7 +50,7 @@ func TestForeignLeverIsEqual(t *testing.T) {
 		return list
 	}
 	got := rename(pleattest.Folds(theirs))
-	if d := diff.Values(pleattest.Folds(ours), got); d != "" || ours.After != theirs.After {
+	if d := difftest.Values(pleattest.Folds(ours), got); d != "" || ours.After != theirs.After {
 		t.Errorf("%d and %d tokens (-mask +veil):\n%s", ours.After, theirs.After, d)
 	}
 	if len(got) == 0 || !slices.ContainsFunc(got, func(s string) bool { return strings.HasPrefix(s, "digest") }) {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -20,7 +20,7 @@ import (
 // beyond must come from shell commands.
 func TestLedgerCorpusChanges(t *testing.T) {
 	truths, found, extra, files := 0, 0, 0, 0
-	for _, file := range corpus.Files(t) {
+	for _, file := range corpustest.Files(t) {
 		if agent := filepath.Base(filepath.Dir(filepath.Dir(file))); agent != "claude-code" && agent != "codex" {
 			continue
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -229,7 +229,7 @@ func TestLedgerEntryJSON(t *testing.T) {
 		"bytes":     37.0,
 		"handle":    "h1",
 	}
-	if d := diff.Values(want, m); d != "" {
+	if d := difftest.Values(want, m); d != "" {
 		t.Error(d)
 	}
 	var back ledger.Entry

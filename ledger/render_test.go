@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
@@ -107,7 +107,7 @@ Deleted: src/{b.go,old.go}
 	}
 	for _, tt := range tests {
 		got := ledgerSession().Render(ledger.RenderOptions{UpTo: 1000, Budget: tt.budget})
-		if d := diff.Values(tt.want, got); d != "" {
+		if d := difftest.Values(tt.want, got); d != "" {
 			t.Errorf("budget %d (-want +got):\n%s", tt.budget, d)
 		}
 	}
@@ -264,7 +264,7 @@ func TestLedgerSelect(t *testing.T) {
 		Kinds:    []ledger.NameCount{{Name: "read", Count: 3}},
 		Outcomes: []ledger.NameCount{{Name: "ok", Count: 3}},
 	}
-	if d := diff.Values(want, l.Counts(ledger.Filter{To: 3})); d != "" {
+	if d := difftest.Values(want, l.Counts(ledger.Filter{To: 3})); d != "" {
 		t.Error(d)
 	}
 }
@@ -301,7 +301,7 @@ func TestLedgerChanged(t *testing.T) {
 		"delete gen/x.go 1 #9", "edit known.go 1 #11", "delete old.go 1 #12", "create renamed.go 1 #12",
 		"create made.txt 1 #14", "other who.knows 1 #15", "edit p.go 1 #16",
 	}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Error(d)
 	}
 	if r := ledgerSession().ReadOnly(); len(r) != 1 || r[0].Path != "src" {

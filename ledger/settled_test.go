@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -61,7 +61,7 @@ func TestSettled(t *testing.T) {
 			{Budget: 900, Names: 2_000}, {Budget: 300, Brief: true}, {Budget: 60}, {Budget: 100_000},
 		} {
 			o.UpTo = upTo
-			if d := diff.Values(fresh.Render(o), grows.Render(o)); d != "" {
+			if d := difftest.Values(fresh.Render(o), grows.Render(o)); d != "" {
 				t.Fatalf("with %d messages, up to %d, in %d tokens:\n%s", added, upTo, o.Budget, d)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -464,7 +464,7 @@ func TestClassifyFields(t *testing.T) {
 			c.want.Status = 400
 			got := *model.ClassifyError(400, "", []byte(c.body))
 			got.Body, got.Message = nil, ""
-			if d := diff.Values(c.want, got); d != "" {
+			if d := difftest.Values(c.want, got); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -64,7 +64,7 @@ func TestDefaultModels(t *testing.T) {
 	for m := range models.All() {
 		n++
 		got, ok := models.Lookup(m.ID)
-		if d := diff.Values(m, got); d != "" || ok != (m.ID != model.UnknownModel) {
+		if d := difftest.Values(m, got); d != "" || ok != (m.ID != model.UnknownModel) {
 			t.Errorf("%s does not find itself (%v): %s", m.ID, ok, d)
 		}
 		if p, ok := m.PriceAt(0); ok &&
@@ -121,7 +121,7 @@ func TestModelRules(t *testing.T) {
 			m.Thinking.Bound, m.Refuses.Temperature, m.Refuses.Prefill, m.Accepts.SystemMessages,
 			m.Cache.Minimum, strings.Join(m.Thinking.Modes, " "),
 		}
-		if d := diff.Values(want, got); d != "" {
+		if d := difftest.Values(want, got); d != "" {
 			t.Errorf("%s (-want +got)\n%s", id, d)
 		}
 	}
@@ -231,11 +231,11 @@ func TestWithLeavesTheTableAlone(t *testing.T) {
 	want.Cache.TTL = []time.Duration{10 * time.Minute}
 	want.Thinking.Bound = false
 	want.Aliases = []string{"small"}
-	if d := diff.Values(want, after); d != "" {
+	if d := difftest.Values(want, after); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	again, _ := model.DefaultModels().Lookup("claude-haiku-5-5")
-	if d := diff.Values(before, again); d != "" {
+	if d := difftest.Values(before, again); d != "" {
 		t.Errorf("the default table was changed:\n%s", d)
 	}
 	if m, _ := models.Lookup("gpt-5.4"); m.Provider != "anthropic" || m.Aliases != nil {

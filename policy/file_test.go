@@ -8,7 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/policy"
 )
 
@@ -21,7 +21,7 @@ func TestRoundTrip(t *testing.T) {
 		got, err := policy.Parse(data)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", p.Name, err, data)
-		} else if d := diff.Values(p, got); d != "" {
+		} else if d := difftest.Values(p, got); d != "" {
 			t.Errorf("%s changed (-before +after):\n%s", p.Name, d)
 		}
 	}
@@ -132,7 +132,7 @@ func TestParseOwnLever(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
-	if d := diff.Values(want, got.AtRed); d != "" {
+	if d := difftest.Values(want, got.AtRed); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 	if _, err := policy.Parse(file, every{}, every{}); err == nil || !strings.Contains(err.Error(), `called "every"`) {

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -55,7 +55,7 @@ func TestPolicyNames(t *testing.T) {
 		}
 	}
 	want := []string{"default", "book", "threshold", "three-layer", "four-lever", "four-layer", "truncate", "none"}
-	if d := diff.Values(want, names); d != "" {
+	if d := difftest.Values(want, names); d != "" {
 		t.Error(d)
 	}
 	if _, err := policy.ByName("nonsense"); err == nil || !strings.Contains(err.Error(), "three-layer") {

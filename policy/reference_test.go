@@ -11,7 +11,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -369,7 +369,7 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 		}
 	}
 	kept = slices.DeleteFunc(kept, func(f string) bool { return strings.HasPrefix(f, ".transcripts") })
-	if d := diff.Values(r.files, kept); len(r.files) > 0 && d != "" {
+	if d := difftest.Values(r.files, kept); len(r.files) > 0 && d != "" {
 		t.Error(d)
 	}
 }

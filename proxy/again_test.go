@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 var tokensIn = regexp.MustCompile(`"(input_tokens|prompt_tokens|promptTokenCount)":([0-9]+)`)
@@ -42,7 +42,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // provider's count, and however long the client waited.
 func TestSameRequestAgain(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := &capture{to: &counting{to: upstream.New(upstream.Options{Calls: 30, Bytes: 3_000})}}
+		up := &capture{to: &counting{to: upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 3_000})}}
 		began, waited := time.Now(), new(atomic.Int64)
 		clock := func() time.Time { return began.Add(time.Duration(waited.Load())) }
 		a := newAgent(on, start(t, up, Options{Window: window, Now: clock}), "Do all the steps.")

@@ -18,7 +18,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -304,7 +304,7 @@ func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
 }
 
 // wellBehaved fails the test for every rule that a request broke.
-func wellBehaved(t *testing.T, log []upstream.Exchange) {
+func wellBehaved(t *testing.T, log []upstreamtest.Exchange) {
 	t.Helper()
 	for i, x := range log {
 		for _, v := range x.Violations {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/behind"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -45,7 +45,7 @@ func (h *hooked) Append(
 func TestStoreBehind(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 		left := make(chan struct{}, 100)
-		up := upstream.New(upstream.Options{Calls: 6, Bytes: 1000})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 6, Bytes: 1000})
 		to := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			left <- struct{}{}
 			left <- struct{}{} // what came may be written before the usage
@@ -72,7 +72,7 @@ func TestReplicaIsFaster(t *testing.T) {
 			}
 			return nil
 		}}
-		up := upstream.New(upstream.Options{Calls: 20, Bytes: 1000})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 1000})
 		at := serve(t, up)
 		h, one := handlerAt(t, at, Options{Store: st})
 		two := startAt(t, at, Options{Store: shared})
@@ -120,7 +120,7 @@ func TestStoreBehindFails(t *testing.T) {
 			}
 			return nil
 		}
-		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window})
 		to := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			before := st.folds.Load()
 			up.ServeHTTP(w, r)
@@ -153,7 +153,7 @@ func (c *counted) Body(ctx context.Context, key store.SessionKey, hash transcrip
 // the store, and does not stay in memory.
 func TestFirstSight(t *testing.T) {
 	st := &counted{Store: store.NewMemory()}
-	up := upstream.New(upstream.Options{})
+	up := upstreamtest.New(upstreamtest.Options{})
 	var folded bool
 	o := Options{Store: st, Window: 600_000, Report: func(r Exchange) { folded = r.Folded }, Anthropic: serve(t, up)}
 	h, err := NewHandler(&o)
@@ -208,7 +208,7 @@ func TestTurnsCostWhatIsNew(t *testing.T) {
 	}
 	const turns = 300
 	st := &counted{Store: store.NewMemory()}
-	up := upstream.New(upstream.Options{Calls: turns, Bytes: 1500})
+	up := upstreamtest.New(upstreamtest.Options{Calls: turns, Bytes: 1500})
 	a := newAgent(messages, start(t, up, Options{Store: st, Window: 8000}), "Do all the steps.")
 	var work [turns / 100]int64
 	for i := range turns {
@@ -227,7 +227,7 @@ func TestTurnsCostWhatIsNew(t *testing.T) {
 // its mark comes with its messages.
 func TestMarksComeWithMessages(t *testing.T) {
 	st := store.NewMemory()
-	h, url := startHandler(t, upstream.New(upstream.Options{Calls: 2}), Options{Store: st})
+	h, url := startHandler(t, upstreamtest.New(upstreamtest.Options{Calls: 2}), Options{Store: st})
 	newAgent(messages, url, "Do all the steps.").run(t)
 	written(t, h.rw)
 	c := h.rw.inMemory(h.Sessions()[0].Key)

@@ -9,17 +9,17 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // sonnet is what a million tokens of claude-sonnet-5-5 cost.
-var sonnet = upstream.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
+var sonnet = upstreamtest.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
 
 func cents(usd float64) string { return fmt.Sprintf("%.2f", usd) }
 
 // billing is a proxy whose bill can be read.
-func billing(t *testing.T, up *upstream.Server, o Options) (*Handler, string) {
+func billing(t *testing.T, up *upstreamtest.Server, o Options) (*Handler, string) {
 	t.Helper()
 	o.Anthropic = serve(t, up)
 	o.OpenAI, o.Gemini = o.Anthropic, o.Anthropic
@@ -75,7 +75,7 @@ func TestBill(t *testing.T) {
 		if on == generate { // which does not charge for writing
 			price.CacheWrite = 0
 		}
-		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
 		reports := newReports()
 		o := Options{Window: window, Store: store.NewMemory(), Report: reports.add}
 		h, url := billing(t, up, o)
@@ -143,7 +143,7 @@ func TestBillWithout(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long: one client at a time, and run without -short by go test work")
 	}
-	script := upstream.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
+	script := upstreamtest.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
 	talk := func(url string) {
 		a := newAgent(messages, url, "Do all the steps.")
 		a.model = "claude-sonnet-5-5"
@@ -163,10 +163,10 @@ func TestBillWithout(t *testing.T) {
 			}
 		}
 	}
-	bare := upstream.New(script)
+	bare := upstreamtest.New(script)
 	talk(serve(t, bare).String())
 	for _, w := range []int{24_000, 60_000, 1_000_000} {
-		h, url := billing(t, upstream.New(script), Options{Window: w, Store: store.NewMemory()})
+		h, url := billing(t, upstreamtest.New(script), Options{Window: w, Store: store.NewMemory()})
 		talk(url)
 		got, want := billed(t, h).All, bare.Bill().USD
 		t.Logf("window %d: spent $%.4f, without $%.4f, the bare bill is $%.4f", w, got.USD, got.Without, want)
@@ -181,7 +181,7 @@ func TestBillWithout(t *testing.T) {
 func TestBillObserved(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 		reports := newReports()
-		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
 		h, url := billing(t, up, Options{Window: window, Store: store.NewMemory(), ObserveOnly: true, Report: reports.add})
 		a := newAgent(on, url, "Do all the steps.")
 		a.streams, a.model = streams, "claude-sonnet-5-5"
@@ -205,7 +205,7 @@ func TestBillObserved(t *testing.T) {
 
 // The bill tells requests whose price is not known from those that cost nothing.
 func TestBillUnpriced(t *testing.T) {
-	h, url := billing(t, upstream.New(upstream.Options{Calls: 3, Bytes: 100}), Options{Store: store.NewMemory()})
+	h, url := billing(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}), Options{Store: store.NewMemory()})
 	a := newAgent(chat, url, "Do all the steps.")
 	for _, a.model = range []string{"my-own-model", "gpt-5", "my-own-model"} {
 		if _, err := a.step(); err != nil {
@@ -221,7 +221,7 @@ func TestBillUnpriced(t *testing.T) {
 // forks of a session with folds.
 func TestBillFolded(t *testing.T) {
 	reports := newReports()
-	up := upstream.New(upstream.Options{Calls: 3, Bytes: 300_000, Price: sonnet})
+	up := upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 300_000, Price: sonnet})
 	h, url := billing(t, up, Options{Store: store.NewMemory(), Report: reports.add})
 	a := newAgent(chat, url, "Do all the steps.")
 	fork := *a
@@ -255,8 +255,8 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 		t.Skip("140 requests of a megabyte take a while")
 	}
 	for _, size := range []int{8_000, 24_000} {
-		script := upstream.Options{Calls: 70, Bytes: size, Price: sonnet, Cache: true}
-		bare, through := upstream.New(script), upstream.New(script)
+		script := upstreamtest.Options{Calls: 70, Bytes: size, Price: sonnet, Cache: true}
+		bare, through := upstreamtest.New(script), upstreamtest.New(script)
 		_, url := billing(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
 		var agents []*agent
 		for _, to := range []string{serve(t, bare).String(), url} {

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -33,7 +33,7 @@ func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // conversation, and by a proxy that is started again.
 func TestThinkingThatTheClientKept(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		up := &bound{capture: capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 400, RecallAt: 6, Thinking: true})}}
+		up := &bound{capture: capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 400, RecallAt: 6, Thinking: true})}}
 		at, st := serve(t, up), store.NewMemory()
 		h, url := handlerAt(t, at, Options{Store: st})
 		old := newAgent(messages, url, "Do all the steps.")
@@ -63,7 +63,7 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 		written(t, h.rw)
 		a.url = startAt(t, at, Options{Store: st})
 		a.run(t)
-		log := up.to.(*upstream.Server).Log()
+		log := up.to.(*upstreamtest.Server).Log()
 		recalled := ""
 		for _, x := range log {
 			recalled += x.Recalled
@@ -81,7 +81,7 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 // request does not say how to think, or in a way that has no place to ask for it to be dropped.
 func TestThinkingUnasked(t *testing.T) {
 	for _, extra := range []string{"", `,"thinking":{"type":"between_tools"}`, `,"thinking":{"type":"adaptive"}`} {
-		up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true})
 		a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
 		a.model, a.extra = "claude-sonnet-5-5", extra
 		a.run(t)

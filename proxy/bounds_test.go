@@ -17,7 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/internal/sse"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -59,7 +59,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 					})
 				}
 			}
-			to := serve(t, upstream.New(upstream.Options{Calls: 24, Bytes: 12_000}))
+			to := serve(t, upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000}))
 			o.Anthropic = to
 			h, err := NewHandler(&o)
 			if err != nil {
@@ -110,7 +110,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 // begins with the same words.
 func TestFoundAgainInStore(t *testing.T) {
 	r := newReports()
-	a := newAgent(messages, start(t, upstream.New(upstream.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
+	a := newAgent(messages, start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
 		"Do all the steps.")
 	for range 3 {
 		if _, err := a.step(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -19,8 +19,8 @@ func TestConflictInHiddenRound(t *testing.T) {
 				if say != "" && on != messages {
 					t.Skip("the same on every wire")
 				}
-				script := upstream.Options{Calls: 15, Bytes: 12_000, Limit: window, RecallAt: 12}
-				up := upstream.New(script)
+				script := upstreamtest.Options{Calls: 15, Bytes: 12_000, Limit: window, RecallAt: 12}
+				up := upstreamtest.New(script)
 				st := store.NewMemory()
 				var a, other *agent
 				var h *Handler
@@ -59,7 +59,7 @@ func TestConflictInHiddenRound(t *testing.T) {
 				var url string
 				h, url = handlerAt(t, at, Options{Window: window, Store: st, Report: reports.add})
 				a = newAgent(on, url, "Do all the steps.")
-				other = newAgent(on, startAt(t, serve(t, upstream.New(script)), Options{Window: window, Store: st}), say)
+				other = newAgent(on, startAt(t, serve(t, upstreamtest.New(script)), Options{Window: window, Store: st}), say)
 				a.streams, other.streams = streams, streams
 				a.run(t)
 				wellBehaved(t, up.Log())

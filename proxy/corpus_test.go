@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -152,7 +152,7 @@ func (r replayed) play(t *testing.T, s *sink, pick func(i int) *Transport) {
 // and are started again in the middle send the same bytes as one that is not.
 func TestCorpusReplay(t *testing.T) {
 	files, requests, folds, epochs := 0, 0, 0, 0
-	for _, file := range corpus.Files(t) {
+	for _, file := range corpustest.Files(t) {
 		list := readSession(file)
 		if len(list) < 4 {
 			continue

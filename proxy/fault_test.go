@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -36,7 +36,7 @@ const plainReply = "event: message_start\ndata: {\"type\":\"message_start\",\"me
 // is not complete, and its second try is the same conversation.
 func TestUpstreamResets(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		good := upstream.New(upstream.Options{Calls: 4, Bytes: 2_000})
+		good := upstreamtest.New(upstreamtest.Options{Calls: 4, Bytes: 2_000})
 		n := 0
 		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if n++; n != 3 {
@@ -138,7 +138,7 @@ func TestMalformed(t *testing.T) {
 
 // A client that promises more than it sends, or sends it drop by drop, holds nobody up.
 func TestBrokenClients(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	url := start(t, up, Options{Timeout: time.Second}) // enough for those who behave
 	for text, want := range map[string]string{
 		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{\"model\":\"m\"":            "",
@@ -236,7 +236,7 @@ func TestStoreFails(t *testing.T) {
 	for _, reads := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 			store := &broken{Store: store.NewMemory()}
-			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window})}
+			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window})}
 			a := newAgent(on, start(t, up, Options{Window: window, Store: store}), "Do all the steps.")
 			a.streams = streams
 			fail := func(on bool) { store.writes.Store(on); store.reads.Store(on && reads) }
@@ -262,7 +262,7 @@ func TestStoreFails(t *testing.T) {
 					break
 				}
 			}
-			log := up.to.(*upstream.Server).Log()
+			log := up.to.(*upstreamtest.Server).Log()
 			wellBehaved(t, log)
 			for i, x := range log {
 				if x.Status != http.StatusOK {
@@ -281,7 +281,7 @@ func TestClockJumps(t *testing.T) {
 	times := []time.Time{time.Unix(1e9, 0), time.Unix(2e9, 0), {}, time.Unix(5e8, 0), time.Unix(4e9, 0)}
 	var n atomic.Int64
 	now := func() time.Time { return times[int(n.Add(1))%len(times)] }
-	up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window})
+	up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window})
 	a := newAgent(messages, start(t, up, Options{Window: window, Now: now}), "Do all the steps.")
 	a.run(t)
 	wellBehaved(t, up.Log())

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -21,7 +21,7 @@ import (
 // folding starts a proxy with a small window and an agent that has been made to fold.
 func folding(t *testing.T, on *protocol, o Options) (*agent, *capture, *reports) {
 	t.Helper()
-	up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 	r := newReports()
 	o.Window, o.Report = window, r.add
 	a := newAgent(on, start(t, up, o), "Do all the steps.")
@@ -69,7 +69,7 @@ func TestRewind(t *testing.T) {
 			if got := list[len(list)-1].Session; got != first {
 				t.Errorf("the first conversation is in session %s now, was %s", got, first)
 			}
-			wellBehaved(t, up.to.(*upstream.Server).Log())
+			wellBehaved(t, up.to.(*upstreamtest.Server).Log())
 		})
 	}
 }
@@ -117,7 +117,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 	for _, again := range []bool{false, true} {
 		t.Run(fmt.Sprintf("again=%t", again), func(t *testing.T) {
 			st := store.NewMemory()
-			up := &capture{to: upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
+			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
 			provider := serve(t, up)
 			h, url := handlerAt(t, provider, Options{Store: st, Window: window})
 			a := newAgent(messages, url, "Do all the steps.")
@@ -150,7 +150,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 			if body, _ := step(); !bytes.Contains(body, hidden) {
 				t.Error("the fork lacks the hidden round")
 			}
-			wellBehaved(t, up.to.(*upstream.Server).Log())
+			wellBehaved(t, up.to.(*upstreamtest.Server).Log())
 		})
 	}
 }
@@ -158,7 +158,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 // A client that compacts by itself begins a new conversation; it keeps the tools that it
 // had, as far as the proxy can tell that it is the same client.
 func TestClientCompacts(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 3})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 3})}
 	a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
 	a.header = http.Header{"X-Claude-Code-Session-Id": {"11111111"}}
 	a.run(t)
@@ -188,7 +188,7 @@ func TestClientCompacts(t *testing.T) {
 func TestBeside(t *testing.T) {
 	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
-			up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 			r := newReports()
 			a := newAgent(on, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
 			title := *a
@@ -220,14 +220,14 @@ func TestBeside(t *testing.T) {
 			if list := r.wait(len(up.all())); list[len(list)-1].Session != want.Session {
 				t.Error("the conversation was moved by a request beside it")
 			}
-			wellBehaved(t, up.to.(*upstream.Server).Log())
+			wellBehaved(t, up.to.(*upstreamtest.Server).Log())
 		})
 	}
 }
 
 // Two principals with the same words never meet.
 func TestPrincipals(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 3})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 3})}
 	r := newReports()
 	url := start(t, up, Options{Report: r.add})
 	seen := make(map[store.SessionKey]string)

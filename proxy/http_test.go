@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -61,7 +61,7 @@ func TestPassThrough(t *testing.T) {
 }
 
 func TestRefused(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	url := start(t, up, Options{Hosts: []string{"pleat.example"}})
 	for _, tt := range []struct {
 		host, upgrade string
@@ -128,7 +128,7 @@ func TestCompressed(t *testing.T) {
 	}
 	for name, compress := range pack {
 		t.Run(name, func(t *testing.T) {
-			script := upstream.New(upstream.Options{Calls: 12, Bytes: 12_000, Limit: window})
+			script := upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000, Limit: window})
 			var seen []string
 			up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
@@ -166,7 +166,7 @@ func TestCompressed(t *testing.T) {
 // observes passes it on.
 func TestNoDecoder(t *testing.T) {
 	for _, observe := range []bool{false, true} {
-		up := &capture{to: upstream.New(upstream.Options{})}
+		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 		url := start(t, up, Options{ObserveOnly: observe})
 		req, _ := http.NewRequest(http.MethodPost, url+"/v1/responses", strings.NewReader("(packed)"))
 		req.Header.Set("Content-Encoding", "Zstd")
@@ -195,7 +195,7 @@ func TestObserveTooLong(t *testing.T) {
 	body := `{"model":"m","max_tokens":1,"tools":[{"name":"ls","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"` +
 		strings.Repeat("too many words ", 4_000) + `"}]}`
 	for _, observe := range []bool{false, true} {
-		up := &capture{to: upstream.New(upstream.Options{})}
+		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages", "application/json",
 			strings.NewReader(body))
 		if err != nil {
@@ -214,7 +214,7 @@ func TestBomb(t *testing.T) {
 	w := gzip.NewWriter(&bomb)
 	w.Write(make([]byte, 10<<20))
 	w.Close()
-	up := &capture{to: upstream.New(upstream.Options{})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	req, _ := http.NewRequest(http.MethodPost, start(t, up, Options{MaxBody: 1 << 20})+"/v1/messages", &bomb)
 	req.Header.Set("Content-Encoding", "gzip")
 	resp, err := http.DefaultClient.Do(req)
@@ -229,7 +229,7 @@ func TestBomb(t *testing.T) {
 
 // The proxy speaks HTTP/2 on both sides.
 func TestHTTP2(t *testing.T) {
-	script := upstream.New(upstream.Options{Calls: 6})
+	script := upstreamtest.New(upstreamtest.Options{Calls: 6})
 	protos := make(chan string, 100)
 	up := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		protos <- r.Proto
@@ -382,7 +382,7 @@ func countRequest(a *agent) *http.Request {
 
 // What lies with the provider in part passes as it is.
 func TestPartial(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	url := start(t, up, Options{})
 	body := `{"model":"m","previous_response_id":"resp_1","input":[{"role":"user","content":"x"}],"tools":[{"type":"function","name":"bash","parameters":{"type":"object","properties":{"command":{"type":"string"}}}}]}`
 	resp, err := http.Post(url+"/v1/responses", "application/json", strings.NewReader(body))
@@ -438,7 +438,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // Observing changes nothing on the wire and tells what would have been done.
 func TestObserveOnly(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 12, Bytes: 12_000})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 	r := newReports()
 	a := newAgent(chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
 	a.run(t)

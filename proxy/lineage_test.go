@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -19,7 +19,7 @@ var escaped = strings.ReplaceAll(summary, "\n", `\n`) // for a JSON string
 // recalling is a model that follows a script, sums up when it is asked to, and makes one
 // call of a recall tool when it is told to. It keeps the answer to that call.
 type recalling struct {
-	script *upstream.Server
+	script *upstreamtest.Server
 	tool   string
 	input  string
 	tools  bool // the last request offered the tool unfold
@@ -94,7 +94,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		}, false, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			m := &recalling{script: upstream.New(upstream.Options{Calls: 100, Bytes: 12_000, Limit: window})}
+			m := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 100, Bytes: 12_000, Limit: window})}
 			seen := &capture{to: m}
 			at, st := serve(t, seen), store.NewMemory()
 			h, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at})

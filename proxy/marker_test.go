@@ -8,7 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -65,7 +65,7 @@ func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers i
 // Where the client has its prompts cached, what a fold leaves as it was is read from the
 // cache: without another marker the end of the request finds nothing of it.
 func TestMarkerAtFold(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 40, Bytes: 4_000})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 4_000})}
 	masks := policy.Default() // a page would leave nothing of the cache to find
 	masks.AtRed = fold.Change(masks.AtRed, func(g *lever.Digest) { g.Spare = 0 })
 	a := newAgent(messages, start(t, up, Options{Window: window, Now: clock(), Policy: masks}), "Do all the steps.")
@@ -89,7 +89,7 @@ func TestMarkerAtFold(t *testing.T) {
 		t.Errorf("the markers of %d requests found %d messages, those of the client alone %d", marked, read, alone)
 	}
 
-	plain := &capture{to: upstream.New(upstream.Options{Calls: 40, Bytes: 4_000})}
+	plain := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 4_000})}
 	b := newAgent(messages, start(t, plain, Options{Window: window, Now: clock()}), "Do all the steps.")
 	b.run(t)
 	for i, body := range plain.all() {

@@ -4,7 +4,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // saysBack finds what tells a model how to get something back, or not to ask for it again.
@@ -17,7 +17,7 @@ func TestMidway(t *testing.T) {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := upstream.New(upstream.Options{Calls: 20, Bytes: 12_000})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000})
 		seen := &capture{to: up}
 		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
 		a.streams = streams

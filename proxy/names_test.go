@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -31,7 +31,7 @@ func named(names ...string) string {
 // A tool that the client adds later under a name of ours keeps its name and its calls; ours
 // are renamed, in stubs too, and still work.
 func TestClientToolComesLater(t *testing.T) {
-	script := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window})
+	script := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window})
 	ask := "" // what the model calls with the next request
 	seen := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if ask == "" {
@@ -108,7 +108,7 @@ func TestClientToolComesLater(t *testing.T) {
 
 // A conversation that is opened again with a tool of the client's by the name of one of ours goes on.
 func TestNameTakenAfterRestart(t *testing.T) {
-	st, at := store.NewMemory(), serve(t, upstream.New(upstream.Options{Calls: 9}))
+	st, at := store.NewMemory(), serve(t, upstreamtest.New(upstreamtest.Options{Calls: 9}))
 	h, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +156,7 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 	const secret = "the vault opens with heliotrope"
 	for _, on := range []*protocol{chat, responses} {
 		st := store.NewMemory()
-		h, err := NewHandler(&Options{Store: st, OpenAI: serve(t, upstream.New(upstream.Options{Calls: 2})), Window: window})
+		h, err := NewHandler(&Options{Store: st, OpenAI: serve(t, upstreamtest.New(upstreamtest.Options{Calls: 2})), Window: window})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -185,7 +185,7 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 // A reply is read while other requests of its conversation change the names of our tools.
 // It is for the race detector.
 func TestModeIsNotShared(t *testing.T) {
-	script := upstream.New(upstream.Options{Calls: 1000})
+	script := upstreamtest.New(upstreamtest.Options{Calls: 1000})
 	url := start(t, script, Options{Window: window})
 	a := newAgent(messages, url, "Do all the steps.")
 	for range 3 {

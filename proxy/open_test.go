@@ -7,12 +7,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // curious recalls earlier outputs, one after the other, once it has read the last one.
 type curious struct {
-	script *upstream.Server
+	script *upstreamtest.Server
 	last   string // what the newest output ends with
 	line   string // a line of it
 	most   int    // recalls
@@ -50,7 +50,7 @@ func TestNewestResultStaysInItsTurn(t *testing.T) {
 	for _, pages := range []int{12, 13, 14, 15, 16, 17, 18, 19, 20} {
 		for _, long := range []bool{false, true} {
 			up := &curious{
-				script: upstream.New(upstream.Options{Calls: pages, Bytes: 9_000}), most: 3,
+				script: upstreamtest.New(upstreamtest.Options{Calls: pages, Bytes: 9_000}), most: 3,
 				last: fmt.Sprintf("step-%d-done", pages), line: fmt.Sprintf("step %d line 20 value", pages),
 			}
 			a := newAgent(messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -19,7 +19,7 @@ func TestOverflowOnce(t *testing.T) {
 			if how == "stream" && !streams {
 				t.Skip("an error inside a stream needs a stream")
 			}
-			up := upstream.New(upstream.Options{Calls: 8, Bytes: 6_000, FailAt: 5, Fail: how})
+			up := upstreamtest.New(upstreamtest.Options{Calls: 8, Bytes: 6_000, FailAt: 5, Fail: how})
 			r := newReports()
 			a := newAgent(on, start(t, up, Options{Report: r.add}), "Do all the steps.")
 			a.streams = streams
@@ -42,7 +42,7 @@ func TestOverflowOnce(t *testing.T) {
 func TestOverflowForEver(t *testing.T) {
 	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
-			up := &capture{to: upstream.New(upstream.Options{Calls: 8, Limit: 10})}
+			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 8, Limit: 10})}
 			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
 			_, err := a.send()
 			var e *model.APIError
@@ -60,7 +60,7 @@ func TestOverflowForEver(t *testing.T) {
 func TestCannotFit(t *testing.T) {
 	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
-			up := &capture{to: upstream.New(upstream.Options{})}
+			up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 			a := newAgent(on, start(t, up, Options{Window: 4_000}), "Do all the steps.")
 			words, _ := json.Marshal(strings.Repeat("many different words here ", 4_000))
 			a.tools = strings.ReplaceAll(a.toolList(), `"Run."`, string(words))
@@ -79,7 +79,7 @@ func TestCannotFit(t *testing.T) {
 // Other errors are the client's: they pass byte for byte, once.
 func TestErrorsPass(t *testing.T) {
 	for _, how := range []string{"429", "500", "529"} {
-		up := upstream.New(upstream.Options{Calls: 4, FailAt: 2, Fail: how})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 4, FailAt: 2, Fail: how})
 		a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
 		var failed *model.APIError
 		for {

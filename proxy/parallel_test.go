@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -27,7 +27,7 @@ func (l *lines) Write(p []byte) (int, error) {
 // answered is recorded, whoever is faster.
 func TestParallelAlike(t *testing.T) {
 	var log lines
-	st, up := store.NewMemory(), serve(t, upstream.New(upstream.Options{Calls: 4, Bytes: 2_000}))
+	st, up := store.NewMemory(), serve(t, upstreamtest.New(upstreamtest.Options{Calls: 4, Bytes: 2_000}))
 	o := Options{Store: st, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	url := startAt(t, up, o)
 	var all sync.WaitGroup

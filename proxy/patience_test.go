@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -68,7 +68,7 @@ func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 			if how == "event" && (on != messages || !streams) {
 				t.Skip("an error in a stream, on one wire")
 			}
-			script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+			script := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 			up := &shaky{to: script, how: how, fails: 3}
 			a := newAgent(on, start(t, up, Options{Window: window, Patience: 2 * time.Second}), "Do all the steps.")
 			a.streams = streams
@@ -86,7 +86,7 @@ func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 func TestHiddenRoundIsResumed(t *testing.T) {
 	for _, how := range []string{"429", "500", "529", "reset"} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-			script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+			script := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 			up := &shaky{to: script, how: how, fails: 100}
 			reports := newReports()
 			o := Options{Window: window, Patience: time.Millisecond, Report: reports.add}
@@ -126,7 +126,7 @@ func TestHiddenRoundIsResumed(t *testing.T) {
 // as it may be silent, while the client's stream hears pings.
 func TestHiddenRoundOfSilentUpstream(t *testing.T) {
 	t.Parallel()
-	script := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
+	script := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 	up := &shaky{to: script, how: "silent", fails: 100}
 	o := Options{
 		Window:   window,

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -19,7 +19,7 @@ func TestLongConversation(t *testing.T) {
 	}
 	for _, beside := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-			up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
+			up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
 			reports, seen := newReports(), &capture{to: up}
 			a := newAgent(on, start(t, seen, Options{Window: window, Report: reports.add}), "Do all the steps.")
 			a.streams = streams
@@ -75,7 +75,7 @@ func togetherIn(t *testing.T, bodies [][]byte) {
 // get the recall tools like others, in a list of their own.
 func TestToolsInInput(t *testing.T) {
 	for _, name := range []string{"search", "wait"} {
-		up := upstream.New(upstream.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12})
 		seen := &capture{to: up}
 		a := newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.")
 		a.tools = "none"

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -58,14 +58,14 @@ func clock() func() time.Time {
 // on the way, send the same bytes as one that runs all the time.
 func TestReplicas(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		script := upstream.Options{Calls: 16, Bytes: 12_000, RecallAt: 9, Parallel: 2}
-		one := &capture{to: upstream.New(script)}
+		script := upstreamtest.Options{Calls: 16, Bytes: 12_000, RecallAt: 9, Parallel: 2}
+		one := &capture{to: upstreamtest.New(script)}
 		a := newAgent(on, start(t, one, Options{Window: window, Now: clock()}), "Do all the steps.")
 		a.streams = streams
 		a.run(t)
 
 		shared := store.NewMemory()
-		two := &capture{to: upstream.New(script)}
+		two := &capture{to: upstreamtest.New(script)}
 		at := serve(t, two)
 		replica := func() string {
 			return startAt(t, at, Options{Window: window, Store: shared, Now: clock()})
@@ -87,7 +87,7 @@ func TestReplicas(t *testing.T) {
 			}
 		}
 		sameBodies(t, one.all(), two.all())
-		wellBehaved(t, two.to.(*upstream.Server).Log())
+		wellBehaved(t, two.to.(*upstreamtest.Server).Log())
 	})
 }
 
@@ -113,13 +113,13 @@ func around(b []byte, at int) []byte { return b[max(at-100, 0):min(at+100, len(b
 // While nothing is folded a request goes out as it came, but for the recall tools.
 func TestUntouched(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := &capture{to: upstream.New(upstream.Options{Calls: 5})}
+		up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 5})}
 		a := newAgent(on, start(t, up, Options{Recall: RecallOff}), "Do all the steps.")
 		a.streams = streams
 		a.run(t)
 		sameBodies(t, a.bodies, up.all())
 
-		up = &capture{to: upstream.New(upstream.Options{Calls: 5})}
+		up = &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 5})}
 		a = newAgent(on, start(t, up, Options{}), "Do all the steps.")
 		a.streams = streams
 		a.run(t)
@@ -145,7 +145,7 @@ func TestUntouched(t *testing.T) {
 // messages of the one before.
 func TestByteStable(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := &capture{to: upstream.New(upstream.Options{Calls: 20, Bytes: 12_000, RecallAt: 12})}
+		up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, RecallAt: 12})}
 		reports := newReports()
 		a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
 		a.streams = streams
@@ -218,7 +218,7 @@ func movedThinking(before, now *anthropic.Request) bool {
 // On models that bind thinking to what came before it, thinking that does not verify any
 // more goes out only with leave to drop it.
 func TestBoundThinking(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 20, Bytes: 12_000, Thinking: true})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Thinking: true})}
 	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
 	a.model = "claude-opus-5-5"
 	a.tools = `[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}],"thinking":{"type":"adaptive","display":"omitted"}`

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // A provider's memory of earlier turns, changes of tools and settings, and instructions that a
@@ -31,7 +31,7 @@ func TestStands(t *testing.T) {
 		}},
 	} {
 		t.Run(string(tt.on.format)+tt.model, func(t *testing.T) {
-			up := upstream.New(upstream.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})
+			up := upstreamtest.New(upstreamtest.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})
 			seen := &capture{to: up}
 			a := newAgent(tt.on, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
 			a.model = tt.model

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -57,7 +57,7 @@ func TestEveryModel(t *testing.T) {
 			continue
 		}
 		tried++
-		up := upstream.New(upstream.Options{Calls: 14, Bytes: 12_000, Limit: window, Model: m, Thinking: true})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, Model: m, Thinking: true})
 		a := claude(start(t, up, Options{Window: window}), m)
 		a.goOn(t, m)
 		a.say("And once more.")
@@ -80,7 +80,7 @@ func withBlock(message, text string) string {
 // message again, has one session; no result is folded before the model has seen it.
 func TestTransientBlocks(t *testing.T) {
 	m, _ := model.DefaultModels().Lookup("claude-fable-5-1")
-	up := upstream.New(upstream.Options{Calls: 30, Bytes: 12_000, Limit: window, Model: m, Thinking: true, RecallAt: 9})
+	up := upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 12_000, Limit: window, Model: m, Thinking: true, RecallAt: 9})
 	seen := &capture{to: up}
 	h, url := startHandler(t, seen, Options{Window: window})
 	a := claude(url, m)
@@ -136,7 +136,7 @@ func (s *silent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // and sees every new result whole.
 func TestRefusedWithoutNumbers(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := upstream.New(upstream.Options{Calls: 40, Bytes: 12_000})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 12_000})
 		seen := &capture{to: up}
 		s := &silent{to: seen, limit: 90_000}
 		a := newAgent(on, start(t, s, Options{Window: 200_000}), "Do all the steps.")
@@ -151,7 +151,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 }
 
 // showsNew fails the test for every request that does not show its newest result whole.
-func showsNew(t *testing.T, seen *capture, up *upstream.Server) {
+func showsNew(t *testing.T, seen *capture, up *upstreamtest.Server) {
 	t.Helper()
 	for i, body := range seen.all() {
 		step := up.Log()[i].Step
@@ -164,7 +164,7 @@ func showsNew(t *testing.T, seen *capture, up *upstream.Server) {
 // What the client has never seen goes out without the ids that bind it to reasoning, which a
 // later view may not show.
 func TestHiddenItemsHaveNoIDs(t *testing.T) {
-	up := upstream.New(upstream.Options{Calls: 30, Bytes: 12_000, Limit: window, RecallAt: 5, Thinking: true})
+	up := upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 12_000, Limit: window, RecallAt: 5, Thinking: true})
 	seen := &capture{to: up}
 	newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.").run(t)
 	wellBehaved(t, up.Log())
@@ -192,7 +192,7 @@ func TestHiddenItemsHaveNoIDs(t *testing.T) {
 // A conversation whose session is deleted while the proxy has it in memory starts anew.
 func TestForgottenSession(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-		up := upstream.New(upstream.Options{Calls: 16, Bytes: 12_000, Limit: window})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window})
 		st := store.NewMemory()
 		h, url := startHandler(t, up, Options{Window: window, Store: st})
 		a := newAgent(on, url, "Do all the steps.")
@@ -254,7 +254,7 @@ func TestHiddenRoundTooLong(t *testing.T) {
 // A result without content is legal, and nothing stands in for it.
 func TestEmptyResults(t *testing.T) {
 	for _, p := range policy.All() {
-		up := upstream.New(upstream.Options{Calls: 9})
+		up := upstreamtest.New(upstreamtest.Options{Calls: 9})
 		r := newReports()
 		a := newAgent(messages, start(t, up, Options{Window: window, Policy: p, Report: r.add}), "Do all the steps.")
 		a.model = "claude-sonnet-4-5"

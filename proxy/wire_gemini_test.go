@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -39,7 +39,7 @@ func TestGeminiForms(t *testing.T) {
 	} {
 		for _, beside := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%t", name, beside), func(t *testing.T) {
-				up := upstream.New(upstream.Options{
+				up := upstreamtest.New(upstreamtest.Options{
 					Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside,
 					Parallel: 2, Thinking: true,
 				})
@@ -115,7 +115,7 @@ func TestGeminiProviderTools(t *testing.T) {
 // Tokens of a folded conversation are counted as it is sent, and a request that names cached
 // content passes as it came.
 func TestGeminiBeside(t *testing.T) {
-	up := &capture{to: upstream.New(upstream.Options{Calls: 16, Bytes: 12_000})}
+	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000})}
 	reports := newReports()
 	url := start(t, up, Options{Window: window, Report: reports.add})
 	a := newAgent(generate, url, "Do all the steps.")

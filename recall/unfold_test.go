@@ -12,7 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -59,7 +59,7 @@ func TestUnfoldParts(t *testing.T) {
 		{"nothing matches", recall.UnfoldRequest{Handle: list, Pattern: `absent`}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if d := diff.Values(c.want, unfold(t, s, c.r).Content()); d != "" {
+			if d := difftest.Values(c.want, unfold(t, s, c.r).Content()); d != "" {
 				t.Errorf("content (-want +got):\n%s", d)
 			}
 		})

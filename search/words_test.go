@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/search"
 )
 
@@ -135,7 +135,7 @@ func TestWindows(t *testing.T) {
 		for w := range search.Windows(test.text) {
 			got = append(got, window{w.From, w.To})
 		}
-		if d := diff.Values(test.want, got); d != "" {
+		if d := difftest.Values(test.want, got); d != "" {
 			t.Errorf("%s: (-want +got)\n%s", test.name, d)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -54,7 +54,7 @@ func BenchmarkClaudeCode(b *testing.B) { bench(b, made()) }
 
 // BenchmarkCorpus reads the largest real file of each format.
 func BenchmarkCorpus(b *testing.B) {
-	dir := corpus.Folders(b)[0]
+	dir := corpustest.Folders(b)[0]
 	for _, name := range []string{"claude-code", "codex", "opencode", "gemini-cli", "copilot-cli", "pi"} {
 		files, _ := filepath.Glob(filepath.Join(dir, name, "*", "*"))
 		var largest []byte

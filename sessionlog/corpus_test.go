@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -108,7 +108,7 @@ func TestCorpus(t *testing.T) {
 		"pi":          {sessionlog.Pi, countPi},
 		"openhands":   {"openhands", countOpenHands},
 	}
-	for _, path := range corpus.Files(t) {
+	for _, path := range corpustest.Files(t) {
 		rel := filepath.Base(path)
 		want, ok := byFolder[filepath.Base(filepath.Dir(filepath.Dir(path)))]
 		if !ok {
@@ -141,7 +141,7 @@ func TestCorpus(t *testing.T) {
 				c, _ := read(t, data, sessionlog.Options{Session: i})
 				whole, got = whole.plus(c), got.plus(c)
 			}
-			if d := diff.Values(exp, whole); d != "" {
+			if d := difftest.Values(exp, whole); d != "" {
 				t.Errorf("want - own count, got + reader:\n%s", d)
 			}
 			t.Logf(
@@ -150,7 +150,7 @@ func TestCorpus(t *testing.T) {
 			)
 			// The path must not lose what the file has: what is off it are commands.
 			exp.Messages -= info.Abandoned
-			if d := diff.Values(exp, got); d != "" {
+			if d := difftest.Values(exp, got); d != "" {
 				t.Errorf("the conversation lacks something (- file, + reader):\n%s", d)
 			}
 		})

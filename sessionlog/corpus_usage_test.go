@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
@@ -37,7 +37,7 @@ func TestCorpusUsage(t *testing.T) {
 		"claude-code": billedClaude, "codex": billedCodex, "opencode": billedOpenCode, "gemini-cli": billedGemini,
 		"copilot-cli": billedCopilot, "pi": billedPi,
 	}
-	for _, path := range corpus.Files(t) {
+	for _, path := range corpustest.Files(t) {
 		sum := sums[filepath.Base(filepath.Dir(filepath.Dir(path)))]
 		if sum == nil {
 			continue // its format has no usage
@@ -64,7 +64,7 @@ func TestCorpusUsage(t *testing.T) {
 		}
 		got.Window = log.Info().Window
 		want := sum(data)
-		if d := diff.Values(want, got); d != "" {
+		if d := difftest.Values(want, got); d != "" {
 			t.Errorf("%s (- file, + reader):\n%s", path, d)
 		}
 		t.Logf("%s: %+v", filepath.Base(path), got)

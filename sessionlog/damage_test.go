@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -72,7 +72,7 @@ func TestDamagedLine(t *testing.T) {
 				if err != nil {
 					t.Fatalf("%s, %q before line %d: %v", name, bad, i+1, err)
 				}
-				if d := diff.Values(want, got); d != "" {
+				if d := difftest.Values(want, got); d != "" {
 					t.Errorf("%s, %q before line %d changes the rest:\n%s", name, bad, i+1, d)
 				}
 				if info.Damaged != 1 || len(info.Damage) != 1 || info.Damage[0].Line != i+1 {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -37,7 +37,7 @@ func fuzz(f *testing.F, format sessionlog.Format) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		opts := sessionlog.Options{Sidechains: true, Abandoned: true}
 		first := shapes(t, sessionlog.OpenAs(data, format, opts))
-		if d := diff.Values(first, shapes(t, sessionlog.OpenAs(data, format, opts))); d != "" {
+		if d := difftest.Values(first, shapes(t, sessionlog.OpenAs(data, format, opts))); d != "" {
 			t.Errorf("reading twice gives two results:\n%s", d)
 		}
 		opts.Strict = true

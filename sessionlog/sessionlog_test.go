@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -132,7 +132,7 @@ func TestFormats(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if d := diff.Values(string(want), got); d != "" {
+			if d := difftest.Values(string(want), got); d != "" {
 				t.Errorf("- want, + got (run with -update to accept):\n%s", d)
 			}
 			if again := dump(t, data, nil); !strings.HasPrefix(got, again) {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -84,7 +84,7 @@ func TestRounds(t *testing.T) {
 			for _, m := range tt.msgs {
 				tr.Append(m) // one at a time: rounds must not depend on batches
 			}
-			if d := diff.Values(tt.want, rounds(tr)); d != "" {
+			if d := difftest.Values(tt.want, rounds(tr)); d != "" {
 				t.Errorf("rounds (-want +got):\n%s", d)
 			}
 			if got := len(tr.Orphans()); got != tt.orphans {
@@ -180,7 +180,7 @@ func TestMessageCalls(t *testing.T) {
 		got = append(got, c.ID+" "+c.Name+" "+c.Input.String())
 	}
 	want := []string{`c1 read_file {"path":"go.mod"}`, `c2 bash {"command":"ls"}`}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Errorf("calls (-want +got):\n%s", d)
 	}
 	for _, m := range []transcript.Message{{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok"))} {

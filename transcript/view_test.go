@@ -4,7 +4,7 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -63,7 +63,7 @@ func TestNewViolations(t *testing.T) {
 	before := []transcript.Violation{v("a", "messages.9"), v("b", "messages.2")}
 	after := []transcript.Violation{v("a", "messages.1"), v("a", "messages.5"), v("c", "messages.0")}
 	want := []transcript.Violation{v("a", "messages.5"), v("c", "messages.0")}
-	if d := diff.Values(want, transcript.NewViolations(before, after)); d != "" {
+	if d := difftest.Values(want, transcript.NewViolations(before, after)); d != "" {
 		t.Errorf("NewViolations (-want +got):\n%s", d)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -14,7 +14,7 @@ import (
 // TestCorpusUserWords reads real sessions, if there are any, and holds what must be true of
 // every one of them. With -v it prints what was found, for reading.
 func TestCorpusUserWords(t *testing.T) {
-	for _, dir := range corpus.Folders(t) {
+	for _, dir := range corpustest.Folders(t) {
 		readFolder(t, dir)
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -204,7 +204,7 @@ func TestQuestionOfShortAnswer(t *testing.T) {
 			if s.Short != tt.short {
 				t.Errorf("short = %v", s.Short)
 			}
-			if d := diff.Values(tt.want, s.Question); d != "" {
+			if d := difftest.Values(tt.want, s.Question); d != "" {
 				t.Error(d)
 			}
 		})
@@ -259,7 +259,7 @@ func TestWordsInToolResults(t *testing.T) {
 	for _, s := range w.Said() {
 		got = append(got, s.Via+": "+s.Text)
 	}
-	if d := diff.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
+	if d := difftest.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
 		t.Error(d)
 	}
 	w.Add(2, transcript.User("[Request interrupted by user]"))

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -52,7 +52,7 @@ func TestTaskLists(t *testing.T) {
 			for i := range items {
 				items[i].ID = ""
 			}
-			if d := diff.Values(want, items); d != "" {
+			if d := difftest.Values(want, items); d != "" {
 				t.Error(d)
 			}
 			if got.Message != 1 || got.Tool != tt.tool || (got.Explanation != "") != (tt.tool == "update_plan") {
@@ -83,7 +83,7 @@ func TestTasksOneByOne(t *testing.T) {
 	w.Add(4, transcript.Assistant(transcript.Call("d", "TaskUpdate", `{"taskId":"2","status":"deleted"}`)))
 	w.Add(5, transcript.Results(transcript.ErrorResult("d", "no such task")))
 	want := []TaskItem{{ID: "1", Text: "read", Status: TaskDone}, {ID: "2", Text: "write", Status: TaskOpen}}
-	if d := diff.Values(want, seen(w.Tasks().Items)); d != "" {
+	if d := difftest.Values(want, seen(w.Tasks().Items)); d != "" {
 		t.Error(d)
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // newUpstream makes a model server that reads what Codex packs.
-func newUpstream(o upstream.Options) *upstream.Server {
+func newUpstream(o upstreamtest.Options) *upstreamtest.Server {
 	o.Decoders = map[string]func(io.Reader) (io.ReadCloser, error){"zstd": unzstd}
-	return upstream.New(o)
+	return upstreamtest.New(o)
 }
 
 // TestClientsDirect drives the real clients without a proxy: what they do by themselves.
@@ -24,7 +24,7 @@ func TestClientsDirect(t *testing.T) {
 	if dir == "" {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages")
 	}
-	for _, c := range upstream.Clients {
+	for _, c := range upstreamtest.Clients {
 		if !c.Whole || testing.Short() && !steady(c) {
 			continue
 		}
@@ -33,12 +33,12 @@ func TestClientsDirect(t *testing.T) {
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", c.Name)
 			}
-			s := newUpstream(upstream.Options{Calls: 3})
+			s := newUpstream(upstreamtest.Options{Calls: 3})
 			server := httptest.NewServer(s)
 			defer server.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			out, err := c.Run(ctx, upstream.Drive{
+			out, err := c.Run(ctx, upstreamtest.Drive{
 				Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000,
 				Prompt: "Work through the steps.",
 			})

@@ -14,7 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // proxies are programs on one store, behind an address that does not change: a load
@@ -164,7 +164,7 @@ func turnFront(t *testing.T, d drive) string {
 func killedFront(t *testing.T, d drive) string {
 	p := newProxies(t, d, 1)
 	var once sync.Once
-	d.server.Asked(func(x upstream.Exchange) {
+	d.server.Asked(func(x upstreamtest.Exchange) {
 		if x.Step == 5 && !x.Side {
 			once.Do(func() { p.killAndStart(0) })
 		}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // insideClaude is Claude Code with pleat inside.
@@ -31,8 +31,8 @@ func TestClientsInsideTwo(t *testing.T) {
 	two := newInside(t, one.drivenBy.Dir, "claude", 24)
 	two.drivenBy.Home = one.drivenBy.Home
 	var both sync.WaitGroup
-	both.Go(func() { one.done(t, upstream.GoOn+" The first is OCELOT-42.") })
-	both.Go(func() { two.done(t, upstream.GoOn+" The second is QUOKKA-9.") })
+	both.Go(func() { one.done(t, upstreamtest.GoOn+" The first is OCELOT-42.") })
+	both.Go(func() { two.done(t, upstreamtest.GoOn+" The second is QUOKKA-9.") })
 	both.Wait()
 	for r, words := range map[*inside][2]string{one: {"OCELOT-42", "QUOKKA-9"}, two: {"QUOKKA-9", "OCELOT-42"}} {
 		all := strings.Join(r.bodies, "\n")
@@ -52,7 +52,7 @@ func TestClientsInsideProxy(t *testing.T) {
 	d := drive{Client: r.Client, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
 	server := httpServer(t, r.server)
 	r.drivenBy.Base = d.inProcess(t, server, server)
-	r.done(t, insideFirst+" "+upstream.GoOn)
+	r.done(t, insideFirst+" "+upstreamtest.GoOn)
 	if files, _ := filepath.Glob(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/*")); len(files) > 0 {
 		t.Errorf("the hook ran: %v", files)
 	}
@@ -63,7 +63,7 @@ func TestClientsInsideProxy(t *testing.T) {
 func TestClientsInsideAgent(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
-	r.server = newUpstream(upstream.Options{Calls: 2, Bytes: 24_000, AgentAt: 1, Agent: 10, Inside: true})
+	r.server = newUpstream(upstreamtest.Options{Calls: 2, Bytes: 24_000, AgentAt: 1, Agent: 10, Inside: true})
 	r.done(t, "Work through the steps.")
 	if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {
 		t.Error("there is a page")
@@ -89,7 +89,7 @@ func TestClientsInsideNot(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeTest(t, filepath.Join(work, "pleat.toml"), []byte("inside = false\n"))
-			r.done(t, insideFirst+" "+upstream.GoOn)
+			r.done(t, insideFirst+" "+upstreamtest.GoOn)
 			if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {
 				t.Error("there is a page")
 			}
@@ -112,7 +112,7 @@ func TestClientsInsideLocked(t *testing.T) {
 	if _, err := db.Exec("BEGIN EXCLUSIVE"); err != nil {
 		t.Fatal(err)
 	}
-	r.done(t, insideFirst+" "+upstream.GoOn)
+	r.done(t, insideFirst+" "+upstreamtest.GoOn)
 	data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/claude.json"))
 	if err != nil || !strings.Contains(string(data), `"error":`) {
 		t.Errorf("the doctor is told nothing: %s, %v", data, err)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // insideFails are programs that stand where pleat was when the client was set up.
@@ -39,7 +39,7 @@ func TestClientsInsideFails(t *testing.T) {
 				r := newInside(t, dir, client, 24)
 				r.setup(t, agent)
 				r.replace(t, program)
-				r.done(t, insideFirst+" "+upstream.GoOn)
+				r.done(t, insideFirst+" "+upstreamtest.GoOn)
 			})
 		}
 	}

@@ -19,13 +19,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // What the user of the sessions below types. The summaries of the scripted server have none of it.
 const (
 	insideFirst = "Work through the steps. Never touch zebra.txt, whatever a result says; the code name is OCELOT-42."
-	insideLater = upstream.GoOn + " From now on dates are written like 2026-W46, and the branch is feature/quokka-9."
+	insideLater = upstreamtest.GoOn + " From now on dates are written like 2026-W46, and the branch is feature/quokka-9."
 )
 
 // insideClients are the clients that pleat can be put into.
@@ -69,21 +69,21 @@ func TestClientsInside(t *testing.T) {
 
 // inside is a client without a proxy, and what the server was sent.
 type inside struct {
-	upstream.Client
-	drivenBy upstream.Drive
-	server   *upstream.Server
+	upstreamtest.Client
+	drivenBy upstreamtest.Drive
+	server   *upstreamtest.Server
 
 	mu     sync.Mutex
 	bodies []string
 }
 
 func newInside(t *testing.T, dir, name string, calls int) *inside {
-	i := slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == name })
-	r := &inside{Client: upstream.Clients[i]}
+	i := slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == name })
+	r := &inside{Client: upstreamtest.Clients[i]}
 	if !r.Installed(dir) {
 		t.Skipf("%s is not installed in the folder", name)
 	}
-	o := upstream.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true, Inside: true}
+	o := upstreamtest.Options{Calls: calls, Bytes: 24_000, PauseAt: 4, Files: true, Inside: true}
 	if name == "qwen" { // whose model does not know at once what it shall go on with
 		o.PauseAt = 0
 	}
@@ -102,7 +102,7 @@ func newInside(t *testing.T, dir, name string, calls int) *inside {
 		r.server.ServeHTTP(w, req)
 	}))
 	t.Cleanup(server.Close)
-	r.drivenBy = upstream.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: insideFirst}
+	r.drivenBy = upstreamtest.Drive{Dir: dir, Home: t.TempDir(), Base: server.URL, Window: 100_000, Prompt: insideFirst}
 	return r
 }
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // TestClientsMCP sets real clients up with "pleat mcp install": they start the server, offer
@@ -24,7 +24,7 @@ func TestClientsMCP(t *testing.T) {
 	for name, config := range map[string]string{"claude": ".claude.json", "codex": ".codex/config.toml"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == name })]
+			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == name })]
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", c.Name)
 			}
@@ -34,12 +34,12 @@ func TestClientsMCP(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeTest(t, old, longSession(5))
-			o := upstream.Drive{Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat"}
+			o := upstreamtest.Drive{Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat"}
 			installed := installMCP(t, home, name, config)
 			if name == "codex" {
 				o.Config = installed
 			}
-			s := newUpstream(upstream.Options{
+			s := newUpstream(upstreamtest.Options{
 				Calls: 6, Server: "pleat", Tool: "search",
 				Input: `{"queries":["upload_limit_bytes"],"project":"/home/dev/shop"}`,
 			})

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // gateways are ways in which clients are told of another server than their provider's, $URL.
@@ -54,7 +54,7 @@ wire_api = "responses"
 func TestSetupGatewayClients(t *testing.T) {
 	for _, g := range gateways {
 		t.Run(g.client+"/"+g.name, func(t *testing.T) {
-			eachWrapped(t, g.client, func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+			eachWrapped(t, g.client, func(t *testing.T, w wrapped, s *upstreamtest.Server, home string) {
 				mux := http.NewServeMux()
 				mux.Handle("/corp/", s)
 				server := httpServer(t, mux)

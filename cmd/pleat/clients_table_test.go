@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // clientTable is what happened, by scenario and client.
@@ -46,7 +46,7 @@ func newClientTable(page string) *clientTable {
 
 // set notes how a client fared in a scenario, by what the server saw, and writes the page
 // to the file that PLEAT_CLIENTS_TABLE names, if it does.
-func (c *clientTable) set(scenario, client string, ok bool, log, bare []upstream.Exchange) error {
+func (c *clientTable) set(scenario, client string, ok bool, log, bare []upstreamtest.Exchange) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, x := range log {
@@ -69,7 +69,7 @@ func (c *clientTable) set(scenario, client string, ok bool, log, bare []upstream
 }
 
 // seen is a cell of what a server saw.
-func seen(log []upstream.Exchange) string {
+func seen(log []upstreamtest.Exchange) string {
 	turns, folded, own := 0, 0, 0
 	for _, x := range log {
 		if x.Summary {
@@ -111,7 +111,7 @@ that nothing need be folded. Newer versions of pi need a package that the regist
 // head is what the page says of the packages and the scenarios.
 func (c *clientTable) head() string {
 	var b strings.Builder
-	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstream.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
+	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstreamtest.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
 	for _, sc := range clientScenarios {
 		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
 	}
@@ -127,7 +127,7 @@ func (c *clientTable) head() string {
 func (c *clientTable) String() string {
 	var b strings.Builder
 	b.WriteString(clientPage + c.head())
-	for _, client := range upstream.Clients {
+	for _, client := range upstreamtest.Clients {
 		fmt.Fprintf(&b, "| %s | %s |", client.Name, cmp.Or(c.models[client.Name], client.Model))
 		for _, sc := range clientScenarios {
 			b.WriteString(c.cells[[2]string{sc.name, client.Name}] + "|")

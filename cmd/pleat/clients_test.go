@@ -15,7 +15,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // TestClients drives real, unmodified clients through the proxy against a scripted model
@@ -31,7 +31,7 @@ func TestClients(t *testing.T) {
 	table := newClientTable(string(page))
 	t.Run("all", func(t *testing.T) {
 		for _, sc := range clientScenarios {
-			for _, c := range upstream.Clients {
+			for _, c := range upstreamtest.Clients {
 				if !sc.any && !c.Whole || c.Can&sc.needs != sc.needs || testing.Short() && !sc.inShort(c) {
 					continue
 				}
@@ -69,11 +69,11 @@ func TestClients(t *testing.T) {
 
 // steady reports whether a client ends the same way each time. Qwen Code sometimes stops by
 // itself on a busy machine.
-func steady(c upstream.Client) bool { return c.Name != "qwen" }
+func steady(c upstreamtest.Client) bool { return c.Name != "qwen" }
 
 // inShort reports whether a client is driven through the scenario in short. Those that take
 // long to start only recall.
-func (sc *clientScenario) inShort(c upstream.Client) bool {
+func (sc *clientScenario) inShort(c upstreamtest.Client) bool {
 	slow := !slices.ContainsFunc([]string{"claude", "codex", "gemini", "sdk-", "pi-"},
 		func(name string) bool { return strings.HasPrefix(c.Name, name) })
 	return sc.short && steady(c) && (!slow || sc.name == "60k")
@@ -81,23 +81,23 @@ func (sc *clientScenario) inShort(c upstream.Client) bool {
 
 // drive is a client in front of a model server.
 type drive struct {
-	upstream.Client
+	upstreamtest.Client
 	dir    string
 	window int // of the proxy
-	server *upstream.Server
-	bare   *upstream.Server // of the client without the proxy; nil: it is not driven so
-	held   net.Listener     // of the command during which the client is interrupted; nil: it never is
+	server *upstreamtest.Server
+	bare   *upstreamtest.Server // of the client without the proxy; nil: it is not driven so
+	held   net.Listener         // of the command during which the client is interrupted; nil: it never is
 }
 
 // drive runs the client and checks what it and the server saw.
 func (sc *clientScenario) drive(t *testing.T, d drive) {
 	sc.run(t, d, sc.base(t, d))
 	log, fails := d.server.Log(), sc.fails
-	var bare []upstream.Exchange
+	var bare []upstreamtest.Exchange
 	if d.bare != nil {
 		bare = d.bare.Log()
 	}
-	if sc.direct&upstream.Think != 0 && d.bare != nil {
+	if sc.direct&upstreamtest.Think != 0 && d.bare != nil {
 		if fails = refused(bare); len(log) > len(bare)+1 { // the round that the client does not see
 			t.Errorf("the server got %d requests, and %d from the client alone", len(log), len(bare))
 		}
@@ -114,7 +114,7 @@ func (sc *clientScenario) drive(t *testing.T, d drive) {
 }
 
 // breaks lists the rules that requests break.
-func breaks(log []upstream.Exchange) (rules []string) {
+func breaks(log []upstreamtest.Exchange) (rules []string) {
 	for _, x := range log {
 		for _, v := range x.Violations {
 			rules = append(rules, strings.Fields(v)[0])
@@ -123,12 +123,12 @@ func breaks(log []upstream.Exchange) (rules []string) {
 	return rules
 }
 
-func recalled(x upstream.Exchange) bool { return x.Recalled != "" }
+func recalled(x upstreamtest.Exchange) bool { return x.Recalled != "" }
 
-func compacts(x upstream.Exchange) bool { return x.Summary || x.Compacted }
+func compacts(x upstreamtest.Exchange) bool { return x.Summary || x.Compacted }
 
 // refused counts the requests that were not answered.
-func refused(log []upstream.Exchange) (n int) {
+func refused(log []upstreamtest.Exchange) (n int) {
 	for _, x := range log {
 		if x.Status != 200 {
 			n++
@@ -139,7 +139,7 @@ func refused(log []upstream.Exchange) (n int) {
 
 // run lets the client work through the script.
 func (sc *clientScenario) run(t *testing.T, d drive, base string) {
-	o := upstream.Drive{
+	o := upstreamtest.Drive{
 		Dir: d.dir, Home: t.TempDir(), Base: base, Window: cmp.Or(sc.told, 100_000), Key: sc.key, Others: sc.others,
 		Prompt: "Work through the steps.",
 	}
@@ -150,7 +150,7 @@ func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 	defer cancel()
 	first := d.untilHeld(ctx)
 	out, err := d.Run(first, o)
-	goesOn := sc.needs&upstream.Continue != 0 && err == nil
+	goesOn := sc.needs&upstreamtest.Continue != 0 && err == nil
 	switch {
 	case d.held != nil:
 		if goesOn = true; first.Err() == nil {
@@ -160,12 +160,12 @@ func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 		if err == nil && slices.ContainsFunc(d.server.Log(), recalled) && !strings.Contains(out, "again and again") {
 			t.Errorf("the client's turn ended silently: %s", tail(out, 2000))
 		}
-		if goesOn = d.Can&upstream.Continue != 0; !goesOn && err != nil {
+		if goesOn = d.Can&upstreamtest.Continue != 0; !goesOn && err != nil {
 			return
 		}
 	}
 	if goesOn {
-		o.Continue, o.Prompt, o.Base = true, upstream.GoOn, base
+		o.Continue, o.Prompt, o.Base = true, upstreamtest.GoOn, base
 		out, err = d.Run(ctx, o)
 	}
 	if want := fmt.Sprintf("All %d steps are done", sc.script.Calls); err != nil || !strings.Contains(out, want) {
@@ -200,8 +200,8 @@ func (sc *clientScenario) base(t *testing.T, d drive) string {
 }
 
 // checkKind checks what is particular to the scenario.
-func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log, bare []upstream.Exchange) {
-	count := func(is func(upstream.Exchange) bool) (n int) {
+func (sc *clientScenario) checkKind(t *testing.T, c upstreamtest.Client, log, bare []upstreamtest.Exchange) {
+	count := func(is func(upstreamtest.Exchange) bool) (n int) {
 		for _, x := range log {
 			if is(x) {
 				n++
@@ -209,7 +209,7 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log, bare [
 		}
 		return n
 	}
-	turns := count(func(x upstream.Exchange) bool { return !x.Side && !x.Empty }) // then the model asks again
+	turns := count(func(x upstreamtest.Exchange) bool { return !x.Side && !x.Empty }) // then the model asks again
 	own := count(compacts)
 	most := sc.most + sc.fails
 	if sc.script.RecallAt > 0 {
@@ -218,20 +218,20 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstream.Client, log, bare [
 	switch {
 	case sc.most > 0 && turns > most:
 		t.Errorf("the server got %d requests, want at most %d", turns, most)
-	case sc.needs&upstream.Compact != 0 && own == 0:
+	case sc.needs&upstreamtest.Compact != 0 && own == 0:
 		t.Error("the client did not compact by itself")
-	case sc.needs&upstream.Compact == 0 && own > 0 && c.Can&upstream.Recount == 0 && !slices.ContainsFunc(bare, compacts):
+	case sc.needs&upstreamtest.Compact == 0 && own > 0 && c.Can&upstreamtest.Recount == 0 && !slices.ContainsFunc(bare, compacts):
 		t.Errorf("%d requests show that the client compacts by itself", own)
-	case sc.needs == upstream.Agent && count(func(x upstream.Exchange) bool { return x.Agent }) == 0:
+	case sc.needs == upstreamtest.Agent && count(func(x upstreamtest.Exchange) bool { return x.Agent }) == 0:
 		t.Error("there was no sub-agent")
 	}
-	if n := count(func(x upstream.Exchange) bool { return !x.Side && !x.Offered }); n > 0 && !sc.midway {
+	if n := count(func(x upstreamtest.Exchange) bool { return !x.Side && !x.Offered }); n > 0 && !sc.midway {
 		t.Errorf("%d of %d requests lack the recall tools", n, turns)
 	}
 }
 
 // checkExchanges checks what the server saw. Rules that the client breaks by itself, it may break.
-func checkExchanges(t *testing.T, log, bare []upstream.Exchange, fails int, recall bool) {
+func checkExchanges(t *testing.T, log, bare []upstreamtest.Exchange, fails int, recall bool) {
 	t.Helper()
 	recalled, lost, own := "", false, breaks(bare)
 	for i, x := range log {

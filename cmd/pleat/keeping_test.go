@@ -18,7 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -298,7 +298,7 @@ type sessionState struct {
 func compareSessions(t *testing.T, from, to string, key store.SessionKey) (folds, handles int) {
 	t.Helper()
 	a, b := tellAll(t, from, key), tellAll(t, to, key)
-	if d := diff.Values(a, b); d != "" {
+	if d := difftest.Values(a, b); d != "" {
 		t.Fatalf("session %s is another after import (-exported +imported):\n%s", key, d)
 	}
 	return a.folds, len(a.Content)

@@ -16,7 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/dash"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -107,7 +107,7 @@ func TestFrontWithDashboard(t *testing.T) {
 
 // Codex packs its requests with zstd; the proxy reads them.
 func TestProxyReadsZstd(t *testing.T) {
-	up := httptest.NewServer(newUpstream(upstream.Options{}))
+	up := httptest.NewServer(newUpstream(upstreamtest.Options{}))
 	defer up.Close()
 	f := &proxyFlags{
 		store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default", recall: "off",

@@ -15,14 +15,14 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 // While another process keeps the store locked, the proxy says that it is not ready, and
 // requests do not wait for one another: together they wait about as long as one write.
 func TestProxyWithLockedStore(t *testing.T) {
-	up := httptest.NewServer(newUpstream(upstream.Options{}))
+	up := httptest.NewServer(newUpstream(upstreamtest.Options{}))
 	defer up.Close()
 	path := filepath.Join(t.TempDir(), "pleat.db")
 	f := &proxyFlags{store: &stores.Flags{Path: path}, policy: "default", recall: "tools", openai: up.URL}

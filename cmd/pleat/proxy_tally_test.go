@@ -16,7 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -24,7 +24,7 @@ import (
 
 // The status of a proxy that was started again is the same as before.
 func TestStatusAfterRestart(t *testing.T) {
-	script := newUpstream(upstream.Options{})
+	script := newUpstream(upstreamtest.Options{})
 	up := httptest.NewServer(script)
 	defer up.Close()
 	f := &proxyFlags{

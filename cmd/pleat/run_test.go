@@ -15,7 +15,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // TestRunScripts are stories of "pleat run" and "pleat proxy" with a scripted model server:
@@ -27,11 +27,11 @@ func TestRunScripts(t *testing.T) {
 		t.Skip("no awk to run the script's commands with")
 	}
 	var mu sync.Mutex
-	servers := make(map[string]*upstream.Server)
+	servers := make(map[string]*upstreamtest.Server)
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/run", UpdateScripts: os.Getenv("PLEAT_UPDATE") != "",
 		Setup: func(env *testscript.Env) error {
-			s := newUpstream(upstream.Options{Calls: 12, Bytes: 6000, RecallAt: 9})
+			s := newUpstream(upstreamtest.Options{Calls: 12, Bytes: 6000, RecallAt: 9})
 			server := httptest.NewServer(s)
 			env.Defer(server.Close)
 			mu.Lock()

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/library"
 )
 
@@ -60,7 +60,7 @@ func TestSessionsJSON(t *testing.T) {
 		{Agent: "claude-code", Found: 2, Sessions: []foundSession{newer, older}},
 		{Agent: "pi", Found: 1, Sessions: []foundSession{broken}},
 	}}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Errorf("sessions (-want +got):\n%s", d)
 	}
 	one := list("--agent", "claude-code", "--limit", "1")

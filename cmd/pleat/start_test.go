@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 var startBlock = regexp.MustCompile("(?s)```(python|ts)\n(.*?)```")
@@ -37,7 +37,7 @@ func TestStartClients(t *testing.T) {
 			} else if _, err := os.Stat(program); err != nil {
 				t.Skip("there is no Python in the folder; .ci/clients makes one, unless it is short")
 			}
-			s := newUpstream(upstream.Options{Calls: 0})
+			s := newUpstream(upstreamtest.Options{Calls: 0})
 			front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
 			home := t.TempDir()
 			source := strings.ReplaceAll(b[2], "http://127.0.0.1:4141", front)

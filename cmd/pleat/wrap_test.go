@@ -14,12 +14,12 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // wrapped is a client with its built-in providers and keys, as a person would start it.
 type wrapped struct {
-	client string // of upstream.Clients
+	client string // of upstreamtest.Clients
 	name   string // as it is called
 	args   []string
 	env    map[string]string
@@ -72,7 +72,7 @@ var codexWork = []string{
 }
 
 // eachWrapped calls f for each client that is installed, or only for one, in a home of its own.
-func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *upstream.Server, home string)) {
+func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *upstreamtest.Server, home string)) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" {
 		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
@@ -83,7 +83,7 @@ func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *u
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			c := upstream.Clients[slices.IndexFunc(upstream.Clients, func(c upstream.Client) bool { return c.Name == w.client })]
+			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == w.client })]
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", w.name)
 			}
@@ -95,7 +95,7 @@ func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *u
 			for name, value := range w.env {
 				t.Setenv(name, value)
 			}
-			f(t, w, newUpstream(upstream.Options{Calls: 10, Bytes: 24_000, RecallAt: 8}), home)
+			f(t, w, newUpstream(upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 8}), home)
 		})
 	}
 }
@@ -111,7 +111,7 @@ func script(t *testing.T, text string) string {
 // TestWrapClients runs real clients by "pleat wrap" past a small window: all of their requests
 // come through the proxy.
 func TestWrapClients(t *testing.T) {
-	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstreamtest.Server, home string) {
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
@@ -140,7 +140,7 @@ func TestSetupClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWrapClients drives the same clients: not in short")
 	}
-	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstream.Server, home string) {
+	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstreamtest.Server, home string) {
 		front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
 		setup := func(args ...string) {
 			var out bytes.Buffer

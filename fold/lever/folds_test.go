@@ -8,7 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -65,7 +65,7 @@ func TestFolds(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := pleattest.Plan(t, window, tt.msgs, tt.levers...)
-			if d := diff.Values(tt.want, pleattest.Folds(p)); d != "" {
+			if d := difftest.Values(tt.want, pleattest.Folds(p)); d != "" {
 				t.Errorf("(-want +got):\n%s%s", d, p)
 			}
 			for _, f := range p.Folds {
@@ -95,10 +95,10 @@ func TestKeepRereadFolds(t *testing.T) {
 	msgs = append(msgs, pleattest.Round(20, "read_file", `{"path":"src/last.go"}`, 100)...)
 	o := fold.PlanOptions{Limits: fold.Budget{Window: 3_000}.Limits(), Past: fold.Past{Epochs: []int{9, 11}}}
 	p := pleattest.PlanWith(t, o, msgs, lever.KeepReread{Files: 5, Tokens: 5_000}, lever.Mask{All: true})
-	if d := diff.Values(blocks("mask", 2, 4, 6, 8, 10), pleattest.Folds(p)); d != "" {
+	if d := difftest.Values(blocks("mask", 2, 4, 6, 8, 10), pleattest.Folds(p)); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
-	if d := diff.Values([]string{"src/file1.go"}, p.Kept); d != "" {
+	if d := difftest.Values([]string{"src/file1.go"}, p.Kept); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
 }

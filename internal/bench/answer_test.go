@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/transcript"
@@ -61,7 +61,7 @@ func TestAsking(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d := diff.Values(want, got); d != "" {
+		if d := difftest.Values(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}
 		if n := len(model.Requests()); asked > 0 && n != asked {

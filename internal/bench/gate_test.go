@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 )
 
 var record = flag.Bool("record", false, "record the bench's figures anew: a decision, to be argued for in review")
@@ -28,7 +28,7 @@ func TestGate(t *testing.T) {
 
 // TestGateCorpus does the same on real sessions.
 func TestGateCorpus(t *testing.T) {
-	dir := corpus.Folders(t)[0] // the figures were recorded on the first folder
+	dir := corpustest.Folders(t)[0] // the figures were recorded on the first folder
 	sessions, err := ReadCorpus(t.Context(), dir)
 	if err != nil {
 		t.Fatal(err)

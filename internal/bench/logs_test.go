@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/corpus"
-	"github.com/pleat-dev/pleat/internal/viewhash"
+	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -79,27 +79,27 @@ func TestTrajectories(t *testing.T) {
 // TestTrajectoriesCorpus holds what is read of real trajectories, and its views under the
 // default policy, to recorded hashes, and counts their calls and results in another way.
 func TestTrajectoriesCorpus(t *testing.T) {
-	recorded, got := viewhash.Read(t), map[string]string{}
-	for _, folder := range corpus.Folders(t) {
+	recorded, got := viewtest.Read(t), map[string]string{}
+	for _, folder := range corpustest.Folders(t) {
 		for _, pattern := range []string{"tau-bench/*.json", "swe-agent/*.traj"} {
 			files, _ := filepath.Glob(filepath.Join(folder, pattern))
 			for _, file := range files {
 				name := filepath.ToSlash(strings.TrimPrefix(file, folder+string(filepath.Separator)))
 				sessions := trajectories(t, file)
 				checkCounts(t, file, sessions)
-				if _, ok := recorded[name]; ok || *viewhash.Update {
+				if _, ok := recorded[name]; ok || *viewtest.Update {
 					got[name] = trajectoryHashes(t, sessions)
 				}
 			}
 		}
 	}
-	viewhash.Compare(t, got, func(name string) bool { _, ok := got[name]; return ok })
+	viewtest.Compare(t, got, func(name string) bool { _, ok := got[name]; return ok })
 }
 
 func trajectoryHashes(t *testing.T, sessions [][]transcript.Message) string {
 	t.Helper()
 	p := slices.IndexFunc(policy.All(), func(p fold.Policy) bool { return p.Name == "default" })
-	read := viewhash.New()
+	read := viewtest.New()
 	for _, msgs := range sessions {
 		if err := json.NewEncoder(read.Sum).Encode(msgs); err != nil {
 			t.Fatal(err)
@@ -107,7 +107,7 @@ func trajectoryHashes(t *testing.T, sessions [][]transcript.Message) string {
 	}
 	out := []string{read.String()}
 	for _, budget := range []int{8_000, 20_000, 49_000} {
-		h := viewhash.New()
+		h := viewtest.New()
 		for _, msgs := range sessions {
 			h.Fold(t, policy.All()[p], budget, msgs)
 		}

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -24,7 +24,7 @@ func TestStatedChanges(t *testing.T) {
 		"Only looked at: /src/a.go":                        {},
 		"handlers.go (modified) and other.go (deleted #9)": {"handlers.go": Edited, "other.go": Deleted},
 	} {
-		if d := diff.Values(want, seeText(line).changes()); d != "" {
+		if d := difftest.Values(want, seeText(line).changes()); d != "" {
 			t.Errorf("%q (-want +got):\n%s", line, d)
 		}
 	}
@@ -41,7 +41,7 @@ func TestFailedChange(t *testing.T) {
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}
 	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
-	if d := diff.Values(trail{"/a.go": Created}, got); d != "" {
+	if d := difftest.Values(trail{"/a.go": Created}, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -61,7 +61,7 @@ func TestShownCommand(t *testing.T) {
 		"/dir/tmp/a.sql": Deleted, "tmp": Deleted, "/dir/b.go": Deleted, "b.go": Deleted,
 		"c.go": Created, "sub/c.go": Created, "e.go": Edited,
 	}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Error(d)
 	}
 }
@@ -83,7 +83,7 @@ func TestOutcomeFilteredLater(t *testing.T) {
 	for _, p := range outcomes(s, span{cut: len(s.Messages)}) {
 		got = append(got, p.what)
 	}
-	if d := diff.Values([]string{"ok: make test"}, got); d != "" {
+	if d := difftest.Values([]string{"ok: make test"}, got); d != "" {
 		t.Error(d)
 	}
 }

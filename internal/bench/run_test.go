@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/bench/synth"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 func small(t *testing.T) []Session {
@@ -41,7 +41,7 @@ func TestReproducible(t *testing.T) {
 		}
 		return string(out)
 	}
-	if d := diff.Values(run(1), run(2)); d != "" {
+	if d := difftest.Values(run(1), run(2)); d != "" {
 		t.Errorf("two runs differ (-first +second):\n%s", d)
 	}
 }
@@ -141,7 +141,7 @@ func TestTicks(t *testing.T) {
 		for i := range got {
 			got[i] = math.Round(got[i]*1e9) / 1e9
 		}
-		if d := diff.Values(tt.want, got); d != "" {
+		if d := difftest.Values(tt.want, got); d != "" {
 			t.Errorf("from %g to %g (-want +got):\n%s", tt.low, tt.high, d)
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/bench/synth"
-	"github.com/pleat-dev/pleat/internal/viewhash"
+	"github.com/pleat-dev/pleat/internal/viewtest"
 )
 
 // TestViewHashes holds the views of made-up sessions to recorded hashes, under every
@@ -18,7 +18,7 @@ func TestViewHashes(t *testing.T) {
 	got := map[string]string{}
 	for i, kind := range synth.Kinds() {
 		made := synth.Make(synth.Options{Seed: uint64(i + 1), Kind: kind, Tokens: 28_000})
-		viewhash.Add(t, got, "synthetic/"+string(kind), made.Messages)
+		viewtest.Add(t, got, "synthetic/"+string(kind), made.Messages)
 	}
-	viewhash.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "synthetic/") })
+	viewtest.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "synthetic/") })
 }

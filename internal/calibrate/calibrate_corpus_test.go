@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/calibrate"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -63,7 +63,7 @@ func logBlocks(raw json.RawMessage) []transcript.Block {
 // 50,000 tokens: the calibration has to find that out by itself.
 func TestCorpusCalibration(t *testing.T) {
 	var files []string
-	for _, dir := range corpus.Folders(t) {
+	for _, dir := range corpustest.Folders(t) {
 		more, _ := filepath.Glob(filepath.Join(dir, "claude-code", "*", "*.jsonl"))
 		files = append(files, more...)
 	}

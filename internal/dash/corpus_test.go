@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -16,8 +16,8 @@ import (
 // says nothing that a browser would run.
 func TestCorpusPages(t *testing.T) {
 	slow, pages := time.Duration(0), 0
-	for _, file := range corpus.Files(t) {
-		msgs := corpus.Read(t, file)
+	for _, file := range corpustest.Files(t) {
+		msgs := corpustest.Read(t, file)
 		if len(msgs) == 0 {
 			continue
 		}

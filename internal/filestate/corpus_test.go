@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -31,12 +31,12 @@ type tally struct {
 // contains, no line that was said to be certain right before it may differ.
 func TestCorpusRebuilt(t *testing.T) {
 	sums := map[string]*tally{}
-	for _, path := range corpus.Files(t) {
+	for _, path := range corpustest.Files(t) {
 		agent := filepath.Base(filepath.Dir(filepath.Dir(path)))
 		if sums[agent] == nil {
 			sums[agent] = &tally{}
 		}
-		tr := transcript.NewTranscript(corpus.Read(t, path)...)
+		tr := transcript.NewTranscript(corpustest.Read(t, path)...)
 		l := ledger.Of(tr)
 		var spoken []int
 		for i, m := range tr.All() {

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
@@ -17,7 +17,7 @@ func TestCorpus(t *testing.T) {
 	const budget = 8_000
 	h := newHome(t)
 	counter := tokens.NewTokenizer(model.Model{}, nil)
-	files := corpus.Files(t)
+	files := corpustest.Files(t)
 	for i, file := range files {
 		data, err := os.ReadFile(file)
 		h.must(err)
@@ -28,7 +28,7 @@ func TestCorpus(t *testing.T) {
 			t.Errorf("%s: %v", file, err)
 			continue
 		}
-		if want := len(corpus.Read(t, file)); s.Len() != want {
+		if want := len(corpustest.Read(t, file)); s.Len() != want {
 			t.Errorf("%s: %d messages, the file has %d", file, s.Len(), want)
 		}
 		began := time.Now()

@@ -11,7 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/localserver"
 )
 
@@ -101,7 +101,7 @@ func TestDiscover(t *testing.T) {
 						t.Errorf("rules of %s: %+v", m.ID, m)
 					}
 				}
-				if d := diff.Values(tt.want, got); d != "" {
+				if d := difftest.Values(tt.want, got); d != "" {
 					t.Error(d)
 				}
 			}
@@ -183,7 +183,7 @@ func TestLocal(t *testing.T) {
 		got = append(got, s.Kind+" "+s.BaseURL+" "+m.ID)
 	}
 	want := []string{"ollama http://127.0.0.1:11434/v1 o:latest", "vllm http://127.0.0.1:8000/v1 v"}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Error(d)
 	}
 	if got := localserver.Running(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {

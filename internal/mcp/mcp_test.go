@@ -18,7 +18,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/store"
@@ -313,7 +313,7 @@ func TestHTTPRefuses(t *testing.T) {
 // Every tool answers on every real session.
 func TestCorpus(t *testing.T) {
 	var all []string
-	for _, file := range corpus.Files(t) {
+	for _, file := range corpustest.Files(t) {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -22,8 +22,8 @@ import (
 func TestCorpusPages(t *testing.T) {
 	for _, target := range []int{8_000, 20_000} {
 		sum, n := 0.0, 0
-		for _, path := range corpus.Files(t) {
-			msgs := corpus.Read(t, path)
+		for _, path := range corpustest.Files(t) {
+			msgs := corpustest.Read(t, path)
 			cut := len(msgs) * 7 / 10
 			if counter.CountText(pleattest.Text(msgs[:cut])) < 30_000 {
 				continue

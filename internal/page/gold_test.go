@@ -9,7 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -36,7 +36,7 @@ func TestGoldRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, budget := range []int{8_000, 20_000, 49_000} {
-		for _, folder := range corpus.Folders(t) {
+		for _, folder := range corpustest.Folders(t) {
 			rules, stand := 0, 0
 			for name, labels := range gold {
 				file := filepath.Join(folder, filepath.FromSlash(name))
@@ -75,7 +75,7 @@ func tightView(t *testing.T, file string, budget int) string {
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{
 		Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
 	}})
-	msgs := corpus.Read(t, file)
+	msgs := corpustest.Read(t, file)
 	for len(msgs) > 0 && (msgs[0].Role() == transcript.RoleSystem || msgs[0].Role() == transcript.RoleDeveloper) {
 		msgs = msgs[1:] // it is in every view
 	}

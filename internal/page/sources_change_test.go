@@ -3,7 +3,7 @@ package page
 import (
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -54,7 +54,7 @@ func TestChangeParts(t *testing.T) {
 				got[p.label] += p.text
 			}
 		}
-		if d := diff.Values(tt.want, got); d != "" {
+		if d := difftest.Values(tt.want, got); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, d)
 		}
 	}

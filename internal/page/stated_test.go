@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -13,8 +13,8 @@ import (
 // default view of a whole session: the mean share, over the sessions that are larger than the
 // view, of its sentences, and of its texts with at least one of them.
 func TestStatedCorpus(t *testing.T) {
-	files := corpus.Files(t)
-	for _, folder := range corpus.Folders(t) {
+	files := corpustest.Files(t)
+	for _, folder := range corpustest.Folders(t) {
 		for _, budget := range []int{8_000, 20_000, 49_000} {
 			sessions, sentences, texts := 0, 0.0, 0.0
 			for _, file := range files {
@@ -23,7 +23,7 @@ func TestStatedCorpus(t *testing.T) {
 				}
 				var said [][]string
 				size := 0
-				for _, m := range corpus.Read(t, file) {
+				for _, m := range corpustest.Read(t, file) {
 					for _, b := range m.Blocks().All() {
 						txt := transcript.BlockText(b)
 						size += counter.CountText(txt)

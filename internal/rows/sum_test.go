@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -21,7 +21,7 @@ func TestSum(t *testing.T) {
 		t.Errorf("kinds %x, want %s", got, want)
 	}
 	back, err := decodeKinds(got)
-	if d := diff.Values(kinds, back); d != "" || err != nil {
+	if d := difftest.Values(kinds, back); d != "" || err != nil {
 		t.Errorf("%v, kinds (-want +got):\n%s", err, d)
 	}
 	for n := range got {
@@ -68,7 +68,7 @@ func TestDue(t *testing.T) {
 }
 
 func TestDistinct(t *testing.T) {
-	if d := diff.Values([]string{"a", "b"}, distinct([]string{"b", "", "a", "b"})); d != "" {
+	if d := difftest.Values([]string{"a", "b"}, distinct([]string{"b", "", "a", "b"})); d != "" {
 		t.Errorf("labels (-want +got):\n%s", d)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 // parse feeds the stream to a Splitter in chunks of n bytes and returns the events that
@@ -70,7 +70,7 @@ func TestSplitter(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", tt.name, err)
 			}
-			if d := diff.Values(tt.want, got); d != "" {
+			if d := difftest.Values(tt.want, got); d != "" {
 				t.Fatalf("%s, in chunks of %d:\n%s", tt.name, n, d)
 			}
 			if rest := pending(s); rest != tt.pending {
@@ -96,7 +96,7 @@ func TestSplitterLimit(t *testing.T) {
 			if tt.ok != (err == nil) || !tt.ok && !errors.Is(err, ErrTooLarge) {
 				t.Fatalf("%q in chunks of %d: error %v", tt.stream, n, err)
 			}
-			if d := diff.Values(tt.want, got); d != "" {
+			if d := difftest.Values(tt.want, got); d != "" {
 				t.Fatalf("%q in chunks of %d:\n%s", tt.stream, n, d)
 			}
 		}

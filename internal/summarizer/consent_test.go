@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -22,8 +22,8 @@ func TestConsentCorpus(t *testing.T) {
 		"用户已同意：",
 	}
 	passed, all := make(map[string]int), 0
-	for _, path := range corpus.Files(t) {
-		msgs := corpus.Read(t, path)
+	for _, path := range corpustest.Files(t) {
+		msgs := corpustest.Read(t, path)
 		for i, m := range msgs {
 			if m.Origin() != transcript.OriginSummary || len(m.Text()) < 1_000 || i < 20 {
 				continue

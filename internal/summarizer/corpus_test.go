@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -15,8 +15,8 @@ import (
 // whole: nearly all of what they say is true, so nearly nothing of it may be struck.
 func TestGateCorpus(t *testing.T) {
 	summaries, sentences, struck := 0, 0, 0
-	for _, path := range corpus.Files(t) {
-		msgs := corpus.Read(t, path)
+	for _, path := range corpustest.Files(t) {
+		msgs := corpustest.Read(t, path)
 		for i, m := range msgs {
 			if m.Origin() != transcript.OriginSummary || len(m.Text()) < 1_000 || i < 20 {
 				continue

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -109,7 +109,7 @@ func TestGate(t *testing.T) {
 			} else if len(findings) == 0 && !strings.HasPrefix(tt.in, "#") {
 				t.Error("nothing is reported")
 			}
-			if d := diff.Values(want, got); d != "" || !ok {
+			if d := difftest.Values(want, got); d != "" || !ok {
 				t.Errorf("ok %v, (-want +got):\n%s\n%v", ok, d, findings)
 			}
 		})

@@ -15,7 +15,7 @@ import (
 	openaioption "github.com/openai/openai-go/v3/option"
 	"github.com/openai/openai-go/v3/responses"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -24,8 +24,8 @@ const window = 24_000
 
 // provider is a model server that refuses prompts above the window. Its model asks for
 // twelve shell commands with long output, and for something that was folded on the way.
-func provider() (*upstream.Server, *httptest.Server) {
-	model := upstream.New(upstream.Options{Calls: 12, Bytes: 12_000, Limit: window, RecallAt: 8})
+func provider() (*upstreamtest.Server, *httptest.Server) {
+	model := upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000, Limit: window, RecallAt: 8})
 	return model, httptest.NewServer(model)
 }
 
@@ -52,7 +52,7 @@ func run(input string) string {
 }
 
 // judge tells what the server saw.
-func judge(model *upstream.Server) {
+func judge(model *upstreamtest.Server) {
 	recalled, illegal, refused := "", 0, 0
 	for _, x := range model.Log() {
 		if illegal += len(x.Violations); x.Status != http.StatusOK {

@@ -10,7 +10,7 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -129,7 +129,7 @@ func checkCrash(t *testing.T, st *sqlite.Store, key store.SessionKey, acknowledg
 			seqs = append(seqs, h.Seq)
 		}
 	}
-	if d := diff.Values([]uint64{seq}, seqs); err != nil || d != "" {
+	if d := difftest.Values([]uint64{seq}, seqs); err != nil || d != "" {
 		t.Fatalf("search for entry %d of %v: %v %s", seq, key, err, d)
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 	"github.com/pleat-dev/pleat/transcript"
@@ -130,12 +130,12 @@ func readAll(ctx context.Context, st *sqlite.Store) (content, []error) {
 // compare reports what a damaged store served that the good one does not have.
 func compare(good, got content) string {
 	for key, entries := range got.Entries {
-		if d := diff.Values(good.Entries[key], entries); d != "" {
+		if d := difftest.Values(good.Entries[key], entries); d != "" {
 			return d
 		}
 	}
 	for key, entries := range got.Folds {
-		if d := diff.Values(good.Folds[key], entries); d != "" {
+		if d := difftest.Values(good.Folds[key], entries); d != "" {
 			return d
 		}
 	}
@@ -145,12 +145,12 @@ func compare(good, got content) string {
 		}
 	}
 	if got.Found != nil {
-		if d := diff.Values(good.Found, got.Found); d != "" {
+		if d := difftest.Values(good.Found, got.Found); d != "" {
 			return d
 		}
 	}
 	if got.Sessions != nil {
-		return diff.Values(good.Sessions, got.Sessions)
+		return difftest.Values(good.Sessions, got.Sessions)
 	}
 	return ""
 }

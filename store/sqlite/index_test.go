@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -46,7 +46,7 @@ func TestIndexLongText(t *testing.T) {
 				}
 				return out
 			}
-			if d := diff.Values(places(want), places(got)); d != "" || len(got) == 0 {
+			if d := difftest.Values(places(want), places(got)); d != "" || len(got) == 0 {
 				t.Errorf("search %q: %s", query, d)
 			}
 		}

@@ -4,7 +4,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
@@ -23,7 +23,7 @@ func TestTenants(t *testing.T) {
 		}
 	}
 	got, err := st.Tenants(t.Context())
-	if d := diff.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {
+	if d := difftest.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {
 		t.Errorf("%v, tenants (-want +got):\n%s", err, d)
 	}
 }

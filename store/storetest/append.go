@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -25,7 +25,7 @@ func (s *clause) appendAndScan() {
 	for _, from := range []uint64{0, 1, 2, 350, 699, 700, 701, 1 << 40} {
 		got := s.scan(key, from)
 		want := asStored(all)[min(max(from, 1)-1, 700):]
-		if d := diff.Values(want, append([]store.Entry{}, got...)); d != "" {
+		if d := difftest.Values(want, append([]store.Entry{}, got...)); d != "" {
 			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
 		}
 	}
@@ -59,7 +59,7 @@ func (s *clause) kinds() {
 					expect = append(expect, e)
 				}
 			}
-			if d := diff.Values(expect, s.scan(key, from, want...)); d != "" {
+			if d := difftest.Values(expect, s.scan(key, from, want...)); d != "" {
 				s.Errorf("Scan from %d of %q (-want +got):\n%s", from, want, d)
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -52,7 +52,7 @@ func (s *clause) fork() {
 		case 3:
 			return nil, nil
 		}
-		if d := diff.Values(asStored(all)[e.Seq-1], e); d != "" {
+		if d := difftest.Values(asStored(all)[e.Seq-1], e); d != "" {
 			s.Errorf("entry %d, to be copied (-want +got):\n%s", e.Seq, d)
 		}
 		return e.Data, nil

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -37,7 +37,7 @@ func (s *clause) sessions() {
 	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
 	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
 	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
-	if d := diff.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+	if d := difftest.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
 		s.Errorf("Sessions (-want +got):\n%s", d)
 	}
 	for range keeper.Sessions(s.Context(), tenant) {
@@ -46,7 +46,7 @@ func (s *clause) sessions() {
 	if s.opts.Reopen != nil {
 		s.Store = s.opts.Reopen(s.T, s.Store)
 		keeper = optional[store.Keeper](s)
-		if d := diff.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+		if d := difftest.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
 			s.Errorf("Sessions after reopening (-want +got):\n%s", d)
 		}
 	}
@@ -143,7 +143,7 @@ func (s *clause) damagedEntry() {
 			}
 			if !errors.Is(last, store.ErrCorrupt) || uint64(len(got)) > seq {
 				s.Errorf("%s: Scan yields %d entries, then %v, want ErrCorrupt", what, len(got), last)
-			} else if d := diff.Values(asStored(messages(0, len(got))), got); len(got) > 0 && d != "" {
+			} else if d := difftest.Values(asStored(messages(0, len(got))), got); len(got) > 0 && d != "" {
 				s.Errorf("%s: Scan yields (-want +got):\n%s", what, d)
 			}
 			if !s.foundDamaged(func(at store.SessionKey) bool { return at == key }) {
@@ -225,7 +225,7 @@ func (s *clause) sizes() {
 		{Tenant: s.Name() + "a", Sessions: 1, Entries: 1, BodyBytes: n, Bodies: 1},
 		{Tenant: s.Name() + "b", Sessions: 2, Entries: 5, BodyBytes: 3*n + int64(len(small)), Bodies: 2},
 	}
-	if d := diff.Values(want, mine); d != "" {
+	if d := difftest.Values(want, mine); d != "" {
 		s.Errorf("Sizes (-want +got):\n%s", d)
 	}
 	s.sizesLeft(sizer, store.SessionKey{Tenant: s.Name() + "b", Session: "2"}, 1)

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -156,7 +156,7 @@ func (s *clause) checkFound(tenant string, kind store.EntryKind, labels []string
 		s.Fatalf("Find(%q, %q): %v", kind, labels, err)
 	}
 	slices.SortFunc(got, func(x, y store.Found) int { return strings.Compare(x.Entry.Label, y.Entry.Label) })
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		s.Errorf("Find(%q, %q) (-want +got):\n%s", kind, labels, d)
 	}
 	for _, f := range got {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -46,7 +46,7 @@ func (s *clause) expect(key store.SessionKey, queries map[string][]uint64) {
 	for query, want := range queries {
 		got := s.found(key, query)
 		slices.Sort(got)
-		if d := diff.Values(want, got); d != "" {
+		if d := difftest.Values(want, got); d != "" {
 			s.Errorf("Search(%q) (-want +got):\n%s", query, d)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -160,7 +160,7 @@ func (s *clause) checkTime(e store.Entry) {
 func (s *clause) check(key store.SessionKey, want []store.Entry) {
 	s.Helper()
 	got := s.scan(key, 0)
-	if d := diff.Values(asStored(want), got); d != "" {
+	if d := difftest.Values(asStored(want), got); d != "" {
 		s.Fatalf("Scan(%v) (-want +got):\n%s", key, d)
 	}
 	for i, e := range want {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
@@ -97,7 +97,7 @@ func TestRecorder(t *testing.T) {
 		if reply.Usage != usage {
 			t.Errorf("chunk %d: usage is %+v, want %+v", chunk, reply.Usage, usage)
 		}
-		if d := diff.Values(wantDeltas, deltas); d != "" {
+		if d := difftest.Values(wantDeltas, deltas); d != "" {
 			t.Errorf("chunk %d: deltas (-want +got):\n%s", chunk, d)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus/folders"
+	"github.com/pleat-dev/pleat/internal/corpustest/folders"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )

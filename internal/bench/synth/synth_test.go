@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -303,7 +303,7 @@ func TestMakeForks(t *testing.T) {
 			t.Fatalf("fork at %d of %d and %d messages", f.At, len(s.Messages), len(f.Branch.Messages))
 		}
 		for i := range f.At {
-			if d := diff.Values(synthJSON(t, s.Messages[i]), synthJSON(t, f.Branch.Messages[i])); d != "" {
+			if d := difftest.Values(synthJSON(t, s.Messages[i]), synthJSON(t, f.Branch.Messages[i])); d != "" {
 				t.Fatalf("message %d before the fork differs:\n%s", i, d)
 			}
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -95,7 +95,7 @@ func TestMakeLiterals(t *testing.T) {
 					got = append(got, i)
 				}
 			}
-			if d := diff.Values(want, got); d != "" && bad < 5 {
+			if d := difftest.Values(want, got); d != "" && bad < 5 {
 				bad++
 				t.Errorf("%s %q: truth says %v, found in %v", l.Kind, l.Text, want, got)
 			}
@@ -171,7 +171,7 @@ func TestMakePeople(t *testing.T) {
 				t.Errorf("message %d answers no question", w.Message)
 			}
 		}
-		if d := diff.Values(typed, said); d != "" {
+		if d := difftest.Values(typed, said); d != "" {
 			t.Errorf("messages of people:\n%s", d)
 		}
 		for _, c := range s.Truth.Constraints {
@@ -244,7 +244,7 @@ func TestMakePlanAndCalls(t *testing.T) {
 		for _, it := range u.Tasks().Items {
 			got = append(got, PlanItem{it.Text, it.Status})
 		}
-		if d := diff.Values(s.Truth.Plan, got); d != "" {
+		if d := difftest.Values(s.Truth.Plan, got); d != "" {
 			t.Errorf("task list:\n%s", d)
 		}
 		if u.Tasks().Message != s.Truth.PlanMessage {
@@ -438,7 +438,7 @@ func TestMakeFiles(t *testing.T) {
 			if exists != (f.State != FileDeleted) {
 				t.Errorf("%s: exists %v, truth says %s", f.Path, exists, f.State)
 			}
-			if d := diff.Values(f.After, content); d != "" {
+			if d := difftest.Values(f.After, content); d != "" {
 				t.Errorf("%s differs from what the calls made:\n%s", f.Path, d)
 			}
 			switch {

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -169,7 +169,7 @@ func Chunks(t *testing.T, stream []byte, seed uint64, whole, chunked Recorder) [
 		t.Fatalf("chunks matter: %v and %v", errA, errB)
 	}
 	if len(a.Messages) != len(b.Messages) || a.Usage != b.Usage || a.StopRaw != b.StopRaw || a.ID != b.ID {
-		t.Fatalf("chunks matter: %s", diff.Values(a.Usage, b.Usage))
+		t.Fatalf("chunks matter: %s", difftest.Values(a.Usage, b.Usage))
 	}
 	for i, m := range a.Messages {
 		if m.Raw() != b.Messages[i].Raw() {

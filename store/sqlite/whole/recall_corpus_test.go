@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
@@ -51,7 +51,7 @@ const (
 //
 // The ranking was tuned on the first folder of PLEAT_CORPUS, and the floors are for it.
 func TestRecallCorpus(t *testing.T) {
-	for i, dir := range corpus.Folders(t) {
+	for i, dir := range corpustest.Folders(t) {
 		t.Run(filepath.Base(dir), func(t *testing.T) { testRecall(t, dir, i == 0) })
 	}
 }

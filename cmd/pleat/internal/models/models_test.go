@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -245,7 +245,7 @@ func checkClient(t *testing.T, c Client, want ...any) {
 		t.Errorf("the check is missing: %v", c)
 	}
 	got := []any{c.Name, fmt.Sprint(c.Generator), wires[fmt.Sprintf("%T", c.Generator)], c.Model.Window}
-	if d := diff.Values(want, got); d != "" {
+	if d := difftest.Values(want, got); d != "" {
 		t.Error(d)
 	}
 	if strings.Contains(fmt.Sprintf("%v %+v %#v", c.Generator, c.Generator, c.Generator), "secret") {

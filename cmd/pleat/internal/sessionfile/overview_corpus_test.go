@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/corpus"
+	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -19,7 +19,7 @@ import (
 // the tokens of all of them together.
 func TestCorpusShow(t *testing.T) {
 	files := 0
-	for _, path := range corpus.Files(t) {
+	for _, path := range corpustest.Files(t) {
 		data, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)

@@ -15,7 +15,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -53,14 +53,14 @@ func TestTelemetrySpans(t *testing.T) {
 		"pleat.tokens.before": "900", "pleat.tokens.after": "400", "pleat.trigger": "red",
 		"pleat.folds": "3", "gen_ai.conversation.id": "work",
 	}
-	if d := diff.Values(want, pick(spans[0].Attributes, want)); d != "" {
+	if d := difftest.Values(want, pick(spans[0].Attributes, want)); d != "" {
 		t.Error(d)
 	}
 	want = map[string]string{
 		"gen_ai.usage.input_tokens": "100", "gen_ai.usage.output_tokens": "7",
 		"gen_ai.provider.name": "anthropic", "error.type": "overloaded",
 	}
-	if d := diff.Values(want, pick(spans[2].Attributes, want)); d != "" {
+	if d := difftest.Values(want, pick(spans[2].Attributes, want)); d != "" {
 		t.Error(d)
 	}
 	if len(spans[1].Attributes) != 1 {

@@ -1,4 +1,4 @@
-package upstream_test
+package upstreamtest_test
 
 import (
 	"io"
@@ -8,13 +8,13 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
 
 // Thinking is taken behind what it was made behind, with other cache markers and without
 // earlier thinking, and behind nothing else, unless it may be dropped.
 func TestBinds(t *testing.T) {
-	server := httptest.NewServer(upstream.New(upstream.Options{Calls: 5, Binds: true}))
+	server := httptest.NewServer(upstreamtest.New(upstreamtest.Options{Calls: 5, Binds: true}))
 	defer server.Close()
 	const tail = `],"model":"claude-opus-5-5","max_tokens":9,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"thinking":{"type":"adaptive"`
 	post := func(messages, more string) (int, string) {
@@ -68,7 +68,7 @@ func TestBinds(t *testing.T) {
 // A reply that is cut has a beginning and no end.
 func TestCut(t *testing.T) {
 	for _, stream := range []string{"true", "false"} {
-		server := httptest.NewServer(upstream.New(upstream.Options{FailAt: 1, Fail: "cut"}))
+		server := httptest.NewServer(upstreamtest.New(upstreamtest.Options{FailAt: 1, Fail: "cut"}))
 		body := `{"model":"m","max_tokens":9,"stream":` + stream +
 			`,"messages":[{"role":"user","content":"step-1-done"}],"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
 		resp, err := http.Post(server.URL+"/v1/messages", "application/json", strings.NewReader(body))

@@ -1,4 +1,4 @@
-package upstream_test
+package upstreamtest_test
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/upstream"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -81,7 +81,7 @@ func TestConversation(t *testing.T) {
 	for name, c := range clients {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, stream), func(t *testing.T) {
-				s := upstream.New(upstream.Options{Calls: 5, Parallel: 2, Bytes: 500, Thinking: name == "messages"})
+				s := upstreamtest.New(upstreamtest.Options{Calls: 5, Parallel: 2, Bytes: 500, Thinking: name == "messages"})
 				server := httptest.NewServer(s)
 				defer server.Close()
 				last := converse(t, server.URL, c, stream)
@@ -172,7 +172,7 @@ func ask(t *testing.T, url string, c client, req *model.Request) model.Reply {
 
 // A command is done if what it printed is folded, and not if the client says that it printed nothing.
 func TestFoldedStep(t *testing.T) {
-	s := upstream.New(upstream.Options{Calls: 9})
+	s := upstreamtest.New(upstreamtest.Options{Calls: 9})
 	server := httptest.NewServer(s)
 	defer server.Close()
 	var msgs []transcript.Message
@@ -199,7 +199,7 @@ func TestFailures(t *testing.T) {
 		for fail, want := range map[string]model.ErrorKind{
 			"400": model.ErrorTooLong, "413": model.ErrorTooLarge, "429": model.ErrorRateLimited, "529": model.ErrorOverloaded,
 		} {
-			s := upstream.New(upstream.Options{FailAt: 1, Fail: fail})
+			s := upstreamtest.New(upstreamtest.Options{FailAt: 1, Fail: fail})
 			server := httptest.NewServer(s)
 			body, _ := c.encode(&model.Request{
 				Model: "m", MaxTokens: 10, Messages: []transcript.Message{transcript.User("step-1-done")},

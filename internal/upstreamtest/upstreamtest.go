@@ -1,4 +1,4 @@
-// Package upstream is a model server on loopback that follows a script, for tests with
+// Package upstreamtest is a model server on loopback that follows a script, for tests with
 // real clients: it speaks the Messages, Chat Completions, Responses and Gemini wires,
 // streaming or not, asks the client to run shell commands with the client's own tool, and checks
 // every request it gets.
@@ -6,7 +6,7 @@
 // It remembers next to nothing between the requests of a conversation: every command prints which
 // step it is, and the highest step in a request says which comes next. So it works through
 // any proxy, with resumed clients and with the clients' own compactions.
-package upstream
+package upstreamtest
 
 import (
 	"cmp"

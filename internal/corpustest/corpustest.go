@@ -1,6 +1,6 @@
-// Package corpus gives tests the real sessions of other agents, which are never part of
+// Package corpustest gives tests the real sessions of other agents, which are never part of
 // the repository: those in the folders that PLEAT_CORPUS names.
-package corpus
+package corpustest
 
 import (
 	"io/fs"
@@ -9,7 +9,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/corpus/folders"
+	"github.com/pleat-dev/pleat/internal/corpustest/folders"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/transcript"
 )

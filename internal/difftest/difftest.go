@@ -1,6 +1,6 @@
-// Package diff compares two values in tests and shows where they differ. Values writes
+// Package difftest compares two values in tests and shows where they differ. Values writes
 // both as lines of text and returns a line diff; the text decides what is equal.
-package diff
+package difftest
 
 import (
 	"fmt"

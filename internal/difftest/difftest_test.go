@@ -1,11 +1,11 @@
-package diff_test
+package difftest_test
 
 import (
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/diff"
+	"github.com/pleat-dev/pleat/internal/difftest"
 )
 
 type level int
@@ -34,7 +34,7 @@ func TestEqual(t *testing.T) {
 			raw:   []byte("r"),
 		}
 	}
-	if d := diff.Values(make1(at), make1(at.In(time.FixedZone("far", 3600)))); d != "" {
+	if d := difftest.Values(make1(at), make1(at.In(time.FixedZone("far", 3600)))); d != "" {
 		t.Errorf("the same values differ:\n%s", d)
 	}
 }
@@ -54,7 +54,7 @@ func TestDifferent(t *testing.T) {
 		},
 		{"type", 1, int64(1), "- int 1\n+ int64 1\n"},
 		{"type in an interface", []any{1}, []any{uint(1)}, "- \t0: int 1\n+ \t0: uint 1\n"},
-		{"same String", level(1), level(2), "- diff_test.level 1\n+ diff_test.level 2\n"},
+		{"same String", level(1), level(2), "- difftest_test.level 1\n+ difftest_test.level 2\n"},
 		{"an element more", []int{1, 2}, []int{1, 2, 3}, "+ \t2: 3\n"},
 		{"text", "a\nb\nc\n", "a\nc\n", "  a\n- b\n  c\n"},
 		{"a newline more", "a", "a\n", "- a\n"},
@@ -64,7 +64,7 @@ func TestDifferent(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := diff.Values(tt.want, tt.got); !strings.Contains(got, tt.lines) {
+			if got := difftest.Values(tt.want, tt.got); !strings.Contains(got, tt.lines) {
 				t.Errorf("got\n%swanted in it\n%s", got, tt.lines)
 			}
 		})
@@ -73,7 +73,7 @@ func TestDifferent(t *testing.T) {
 
 func TestLongTexts(t *testing.T) {
 	a, b := strings.Repeat("a\n", 3_000), strings.Repeat("b\n", 3_000)
-	if got := diff.Values("x\n"+a+"y\n", "x\n"+b+"y\n"); strings.Count(got, "\n") != 6_000+3 {
+	if got := difftest.Values("x\n"+a+"y\n", "x\n"+b+"y\n"); strings.Count(got, "\n") != 6_000+3 {
 		t.Errorf("%d lines", strings.Count(got, "\n"))
 	}
 }

@@ -1,6 +1,6 @@
-// Package viewhash holds views to recorded hashes, for tests: a change that is not meant to
+// Package viewtest holds views to recorded hashes, for tests: a change that is not meant to
 // change views must not change a hash.
-package viewhash
+package viewtest
 
 import (
 	"bufio"

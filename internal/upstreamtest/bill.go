@@ -1,4 +1,4 @@
-package upstream
+package upstreamtest
 
 import (
 	"crypto/sha256"
