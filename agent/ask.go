@@ -135,8 +135,7 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 	if m.ID == "" && m.Window == 0 {
 		m = o.Model
 	}
-	type sink = func(model.Delta)
-	o.Digest.Generator = model.GeneratorFunc(func(ctx context.Context, req *model.Request, to sink) (model.Reply, error) {
+	generate := func(ctx context.Context, req *model.Request, to func(model.Delta)) (model.Reply, error) {
 		reply, err := writer.Generate(ctx, req, to)
 		if u := reply.Usage; u != (model.Usage{}) {
 			usd, _ := m.Cost(u)
@@ -145,7 +144,8 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 			a.tell(Event{Kind: EventUsage, Usage: &s, Digest: true})
 		}
 		return reply, err
-	})
+	}
+	o.Digest.Generator = model.GeneratorFunc(generate)
 }
 
 // used records what the request cost by the provider's report.

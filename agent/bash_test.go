@@ -63,7 +63,8 @@ func TestBash(t *testing.T) {
 	wants(t, r[2], true, "a command is needed")
 	wants(t, r[3], false, "(no output)")
 	wants(t, r[4], false, "a\uFFFDb")
-	if e := b.Session().Ledger(ledger.Filter{Text: "exit 3"}); len(e) != 1 || e[0].ExitCode == nil || *e[0].ExitCode != 3 {
+	if e := b.Session().Ledger(ledger.Filter{Text: "exit 3"}); len(e) != 1 || e[0].ExitCode == nil ||
+		*e[0].ExitCode != 3 {
 		t.Errorf("the ledger has %+v", e)
 	}
 }
@@ -90,7 +91,8 @@ func alive(t *testing.T, file string) bool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && strings.Contains(string(stat), ") Z ") {
+	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
+		strings.Contains(string(stat), ") Z ") {
 		return false // killed, and nobody has asked how
 	}
 	return syscall.Kill(pid, 0) == nil
@@ -145,7 +147,8 @@ func TestBashOutputIsStreamedBoundedAndSpilled(t *testing.T) {
 	b := shellBench(t, agent.BashOptions{Output: 10_000})
 	r := b.do(t, call("", "bash", `{"command":"seq 1 20000"}`))[0]
 	text := r.Text()
-	if r.Error || len(text) > 11_000 || !strings.HasPrefix(text, "1\n2\n") || !strings.HasSuffix(text, "19999\n20000\n") {
+	if r.Error || len(text) > 11_000 || !strings.HasPrefix(text, "1\n2\n") ||
+		!strings.HasSuffix(text, "19999\n20000\n") {
 		t.Fatalf("of the output %d bytes were recorded: %q … %q", len(text), text[:20], text[len(text)-20:])
 	}
 	_, rest, _ := strings.Cut(text, "all of it is in ")

@@ -95,7 +95,8 @@ func TestPolicyRetries(t *testing.T) {
 		p.Retries = retries
 		refuses := model.GeneratorFunc(func(context.Context, *model.Request, func(model.Delta)) (model.Reply, error) {
 			if asked++; asked <= 8 {
-				return pleattest.Use(call(fmt.Sprint("c", asked), "bash", `{"command":"seq %d"}`, 2_000+asked)).Reply, nil
+				return pleattest.Use(call(fmt.Sprint("c", asked), "bash", `{"command":"seq %d"}`,
+					2_000+asked)).Reply, nil
 			}
 			return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "too long"}
 		})
@@ -125,7 +126,8 @@ func TestRefusalAfterReads(t *testing.T) {
 		})
 		summarizer := &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("<summary>All was read.</summary>")}}
 		b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{
-			Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 200_000}, Digest: digest.Options{Generator: summarizer},
+			Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 200_000},
+			Digest: digest.Options{Generator: summarizer},
 		}})
 		for i := range files {
 			b.file(t, fmt.Sprintf("f%d.txt", i+1), strings.Repeat("a line of the file that was read\n", 400))

@@ -25,11 +25,12 @@ const (
 	EventEpoch      EventKind = "epoch"       // an epoch opened
 	EventDigest     EventKind = "digest"      // a digest was written
 	EventWriting    EventKind = "writing"     // a model is asked for a digest, which may take minutes
-	EventWarning    EventKind = "warning"     // the run goes on, but not as it should: still red, no digest, no plain copy
-	EventRecall     EventKind = "recall"      // something folded was asked for
-	EventUsage      EventKind = "usage"       // what a request cost, also one for a digest
-	EventError      EventKind = "error"       // something went wrong; a run that cannot go on returns it too
-	EventDone       EventKind = "done"        // the run is over
+	// The run goes on, but not as it should: still red, no digest, no plain copy.
+	EventWarning EventKind = "warning"
+	EventRecall  EventKind = "recall" // something folded was asked for
+	EventUsage   EventKind = "usage"  // what a request cost, also one for a digest
+	EventError   EventKind = "error"  // something went wrong; a run that cannot go on returns it too
+	EventDone    EventKind = "done"   // the run is over
 )
 
 // Event is what observers get. The first five fields apply to every event; each of the
@@ -111,7 +112,9 @@ func (a *Agent) tell(e Event) {
 // fromSession passes on the session's events. It is called in the middle of the session's
 // work and must not call the session.
 func (a *Agent) fromSession(ctx context.Context, key store.SessionKey, e pleat.Event) {
-	out := Event{Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err}
+	out := Event{
+		Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err,
+	}
 	out.Warning, out.Digest = e.Warning, e.Kind == pleat.EventWarning && e.Digest != nil
 	if e.Kind == pleat.EventWriting {
 		out.Writing = &Writing{e.Digest.Model, e.Digest.Start + 1, e.Digest.End}

@@ -74,7 +74,8 @@ func TestPersistedOutputIsReadBack(t *testing.T) {
 		t.Fatalf("files %q, want %q", files, want)
 	}
 	for i, first := range []string{"500000\n", "700000\n"} {
-		if data, err := os.ReadFile(filepath.Join(dir, want[i])); err != nil || !strings.HasPrefix(string(data), first) {
+		if data, err := os.ReadFile(filepath.Join(dir, want[i])); err != nil ||
+			!strings.HasPrefix(string(data), first) {
 			t.Errorf("%s begins with %.10q, %v", want[i], data, err)
 		}
 	}

@@ -241,7 +241,9 @@ func TestHooks(t *testing.T) {
 		Permit: agent.AllowAll,
 		Hooks: agent.Hooks{
 			BeforeTool: func(_ context.Context, c agent.Call) (agent.Verdict, error) {
-				return agent.Verdict{Deny: c.Name == "calc", Reason: "no sums today", Pins: []string{"saw " + c.ID}}, nil
+				return agent.Verdict{
+					Deny: c.Name == "calc", Reason: "no sums today", Pins: []string{"saw " + c.ID},
+				}, nil
 			},
 			AfterTool: func(_ context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
 				return agent.Verdict{Pins: []string{fmt.Sprint("after ", c.ID, " error ", r.Error)}}, nil
@@ -324,7 +326,9 @@ func TestResumeTakesInWhatCameLate(t *testing.T) {
 			[]transcript.Message{transcript.Assistant(call("1", "calc", `{"expression":"1+1"}`))},
 		},
 		"results of its calls": {
-			[]transcript.Message{transcript.User("sum"), transcript.Assistant(call("1", "calc", `{"expression":"1+1"}`))},
+			[]transcript.Message{
+				transcript.User("sum"), transcript.Assistant(call("1", "calc", `{"expression":"1+1"}`)),
+			},
 			[]transcript.Message{transcript.Results(transcript.Result("1", "2"))},
 		},
 	} {
@@ -339,7 +343,8 @@ func TestResumeTakesInWhatCameLate(t *testing.T) {
 				t.Fatal(err)
 			}
 			st := &lateStore{Store: behind}
-			b := newBench(t, agent.Options{Store: st, Key: key}, slices.Repeat([]pleattest.Step{pleattest.Say("two")}, 2)...)
+			b := newBench(t, agent.Options{Store: st, Key: key},
+				slices.Repeat([]pleattest.Step{pleattest.Say("two")}, 2)...)
 			st.late = func() {
 				if err := dead.Append(t.Context(), tt.late...); err != nil {
 					t.Error(err)
@@ -371,7 +376,9 @@ func TestCancelWhileTheModelAnswers(t *testing.T) {
 		sink(model.Delta{Kind: transcript.KindText, Text: "half an ans"})
 		cancel()
 		<-ctx.Done()
-		return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say("half an ans"))}}, ctx.Err()
+		return model.Reply{
+			Messages: []transcript.Message{transcript.Assistant(transcript.Say("half an ans"))},
+		}, ctx.Err()
 	})
 	b := newBench(t, agent.Options{Generator: gen})
 	if res, err := b.Run(ctx, "talk"); !errors.Is(err, context.Canceled) || res.Stop != agent.StopCancelled {

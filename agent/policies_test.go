@@ -114,7 +114,9 @@ func TestPoliciesDriveTheSameRun(t *testing.T) {
 	for name, want := range map[string]expect{
 		"default": {[]string{"[folded: ", "unfold(", task}, []string{"[Previous: used", "[Compacted]"}, "2"},
 		"book": {
-			[]string{"[tool_result elided; call_id=c1; original_tokens=", task}, []string{"[folded: ", "[Previous: used"}, "2",
+			[]string{"[tool_result elided; call_id=c1; original_tokens=", task},
+			[]string{"[folded: ", "[Previous: used"},
+			"2",
 		},
 		"threshold": {
 			[]string{"<conversation_summary>\n", "Understood. Continuing from that summary."},

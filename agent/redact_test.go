@@ -53,8 +53,8 @@ func TestRedactSecrets(t *testing.T) {
 	}
 	for _, text := range []string{
 		"", "plain", "sk-learn is a library", "task-ant-hill", "the commit is 3f786850e387550fdab836ed7e6dc881de23001b",
-		"sha256 e3b0c44298fc1c149afbf4c8996fb924", "https://example.com:8443/x@y", "git@github.com:a/b", "bearer of bad news",
-		"-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "Authorization: required",
+		"sha256 e3b0c44298fc1c149afbf4c8996fb924", "https://example.com:8443/x@y", "git@github.com:a/b",
+		"bearer of bad news", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "Authorization: required",
 		"risk-free-and-easy-to-understand-words",
 	} {
 		if got := agent.RedactSecrets(text); got != text {

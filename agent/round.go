@@ -44,7 +44,8 @@ func (r *run) answers(ctx context.Context, calls []Call) []transcript.ToolResult
 		done[i] = make(chan struct{})
 		switch {
 		case compact >= 0 && r.o.Session.Policy.Asks().EndsTurn:
-			results[i] = transcript.ErrorResult(c.ID, "[not run] compact ended the turn. Call it again if it is still needed.")
+			results[i] = transcript.ErrorResult(c.ID,
+				"[not run] compact ended the turn. Call it again if it is still needed.")
 			close(done[i])
 			continue
 		case c.Name == recall.ToolCompact && compact < 0 && !r.o.NoRecall:

@@ -222,8 +222,8 @@ func simple(part string) bool {
 		return false
 	}
 	switch word {
-	case "eval", "exec", "source", ".", "command", "builtin", "if", "then", "else", "elif", "fi", "for", "while", "until",
-		"do", "done", "case", "esac", "function", "select", "time", "coproc", "[[", "alias", "trap":
+	case "eval", "exec", "source", ".", "command", "builtin", "if", "then", "else", "elif", "fi", "for", "while",
+		"until", "do", "done", "case", "esac", "function", "select", "time", "coproc", "[[", "alias", "trap":
 		return false
 	}
 	return true

@@ -25,14 +25,13 @@ func TestRulesForCommands(t *testing.T) {
 		}
 	}
 	asked := []string{
-		"", " ", "git", "git push", "git status; rm -rf /", "git status && rm x", "git status & rm x", "git status | sh",
-		"git status\nrm x", "git status\rrm x",
-		"git status $(rm x)", "git status `rm x`", "git status > /etc/passwd", "git status >> f", "git status < f",
-		"git status 2> f", "ls 2>file", "ls >&file", "ls &> f",
-		"ls >/dev/null2", "ls >/dev/nullx", "git status <(rm x)", "ls $HOME", "ls ${x}", `ls "$(rm x)"`, "ls \"`rm x`\"",
-		`ls "a\"; rm x"`, "FOO=1 ls", "ls; FOO=1 rm", "eval ls", "l\\s; rm x", "ls \\; rm", "(ls)", "{ ls; }",
-		"ls # x", "! ls", "if ls", "ls ;; ls", "ls |& ls", "ls && && ls", "ls ||", "&& ls", "ls 'unclosed", `ls "unclosed`,
-		"'ls' x; rm", "go test ./... -exec rm", "ls ~", "ls\x00rm", "time ls", ". ls", "exec ls",
+		"", " ", "git", "git push", "git status; rm -rf /", "git status && rm x", "git status & rm x",
+		"git status | sh", "git status\nrm x", "git status\rrm x", "git status $(rm x)", "git status `rm x`",
+		"git status > /etc/passwd", "git status >> f", "git status < f", "git status 2> f", "ls 2>file", "ls >&file",
+		"ls &> f", "ls >/dev/null2", "ls >/dev/nullx", "git status <(rm x)", "ls $HOME", "ls ${x}", `ls "$(rm x)"`,
+		"ls \"`rm x`\"", `ls "a\"; rm x"`, "FOO=1 ls", "ls; FOO=1 rm", "eval ls", "l\\s; rm x", "ls \\; rm", "(ls)",
+		"{ ls; }", "ls # x", "! ls", "if ls", "ls ;; ls", "ls |& ls", "ls && && ls", "ls ||", "&& ls", "ls 'unclosed",
+		`ls "unclosed`, "'ls' x; rm", "go test ./... -exec rm", "ls ~", "ls\x00rm", "time ls", ". ls", "exec ls",
 		"ls 2>&1x", "ls5>&1file",
 	}
 	for _, cmd := range asked {
@@ -93,8 +92,8 @@ func TestRules(t *testing.T) {
 // quotes, by which a shell would do something else.
 func FuzzRulesForCommands(f *testing.F) {
 	for _, s := range []string{
-		"echo a", "echo a; echo b", "echo 'a;b'", `echo "a|b"`, "echo a > /dev/null", "echo $(x)", "echo a 2>&1 | echo b",
-		"echo \\\n",
+		"echo a", "echo a; echo b", "echo 'a;b'", `echo "a|b"`, "echo a > /dev/null", "echo $(x)",
+		"echo a 2>&1 | echo b", "echo \\\n",
 	} {
 		f.Add(s)
 	}
@@ -109,7 +108,8 @@ func FuzzRulesForCommands(f *testing.F) {
 		} {
 			rest = strings.ReplaceAll(rest, harmless, "")
 		}
-		if strings.ContainsAny(rest, "$`(){}<>\\\n\r!#~\x00") || strings.Contains(strings.ReplaceAll(rest, "&&", ""), "&") {
+		if strings.ContainsAny(rest, "$`(){}<>\\\n\r!#~\x00") ||
+			strings.Contains(strings.ReplaceAll(rest, "&&", ""), "&") {
 			t.Errorf("%q was allowed", cmd)
 		}
 		for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return r == ';' || r == '|' || r == '&' }) {
@@ -136,7 +136,8 @@ func FuzzDenyRules(f *testing.F) {
 		}
 		rules := agent.Rules{Allow: []string{"*"}, Deny: []string{"bash(rm victim*)"}}
 		for _, cmd := range []string{
-			"rm victim\n" + text, text + "\nrm victim", text + ";rm victim", text + "$(rm victim)", text + "\n/bin/'r'm\tvictim",
+			"rm victim\n" + text, text + "\nrm victim", text + ";rm victim", text + "$(rm victim)",
+			text + "\n/bin/'r'm\tvictim",
 		} {
 			if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow {
 				t.Errorf("%q was allowed", cmd)

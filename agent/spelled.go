@@ -141,7 +141,8 @@ func (s *spelled) runner(words []shell.Word, stdin string, loose bool) {
 		case strings.ContainsAny(w.Text, " \t\n;|&()`<>$"), quoted.MatchString(w.Raw):
 			s.inner(w.Text, far)
 		}
-		if !strings.HasPrefix(w.Text, "-") && !number.MatchString(w.Text) && !assignment.MatchString(w.Raw) && !unknown(w) {
+		if !strings.HasPrefix(w.Text, "-") && !number.MatchString(w.Text) && !assignment.MatchString(w.Raw) &&
+			!unknown(w) {
 			plain++
 			named = named || !isRunner(w) && !mayTakeNext(words[i].Text)
 		}

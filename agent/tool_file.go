@@ -103,8 +103,8 @@ func (w *Workspace) runEdit(_ context.Context, c Call, in editArgs) (string, err
 	what := fmt.Sprintf("line %d", 1+strings.Count(before, "\n"))
 	switch n := strings.Count(string(data), in.Old); {
 	case n == 0:
-		return "", fmt.Errorf("old is not in %s: it must match exactly, with spaces and line ends; read the place again",
-			f.name)
+		return "", fmt.Errorf(
+			"old is not in %s: it must match exactly, with spaces and line ends; read the place again", f.name)
 	case n > 1 && !in.All:
 		return "", fmt.Errorf("old is in %s %d times: give more of the text around the place, or set all", f.name, n)
 	case n > 1:
@@ -184,8 +184,8 @@ type readArgs struct {
 func (w *Workspace) readFile() Tool {
 	return NewTool(model.Tool{
 		Name: toolReadFile,
-		Description: "Reads a text file. The first line of the answer says which lines these are and has the file's hash; " +
-			"the rest is the file, exactly. " +
+		Description: "Reads a text file. The first line of the answer says which lines these are and has the file's " +
+			"hash; the rest is the file, exactly. " +
 			"At most 2,000 lines or 256 KB come at once: ask for more with offset. " +
 			"A file that you have read already and that has not changed is answered by a note.",
 		Schema: `{"type":"object","properties":{` +

@@ -108,7 +108,8 @@ func (w *Workspace) walk(
 			if start != "." {
 				below = strings.TrimPrefix(strings.TrimPrefix(file, start), "/")
 			}
-			visit(path.Join(p.name, below), cmp.Or(below, path.Base(file)), p.root.Root, file) // the folder may be a file
+			// The folder may be a file.
+			visit(path.Join(p.name, below), cmp.Or(below, path.Base(file)), p.root.Root, file)
 		}
 		return nil
 	})

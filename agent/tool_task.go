@@ -23,8 +23,8 @@ func taskTool() Tool {
 	subject := func(in taskArgs) string { return in.Description }
 	return NewTool(model.Tool{
 		Name: toolTask,
-		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its report. " +
-			"Good for searches and for work whose details you do not need. " +
+		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its " +
+			"report. Good for searches and for work whose details you do not need. " +
 			"It knows nothing of this conversation: say everything that it needs, and what its report should contain. " +
 			"Several can work at the same time.",
 		Schema: `{"type":"object","properties":{` +
@@ -102,7 +102,8 @@ func todoWrite() Tool {
 				return "", fmt.Errorf("item %d has no content", i+1)
 			}
 			if _, known := count[t.Status]; !known {
-				return "", fmt.Errorf("item %d has the status %q: it must be pending, in_progress or completed", i+1, t.Status)
+				return "", fmt.Errorf("item %d has the status %q: it must be pending, in_progress or completed",
+					i+1, t.Status)
 			}
 			count[t.Status]++
 		}

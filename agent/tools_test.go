@@ -226,7 +226,8 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 	}
 	var steps []pleattest.Step
 	for i := range 10 {
-		steps = append(steps, pleattest.Use(call(fmt.Sprint("c", i), "bash", `{"command":"seq %d %d"}`, i*1000, i*1000+500)))
+		steps = append(steps,
+			pleattest.Use(call(fmt.Sprint("c", i), "bash", `{"command":"seq %d %d"}`, i*1000, i*1000+500)))
 	}
 	a = open(append(steps, pleattest.Say("counted"))...)
 	if _, err := a.Run(t.Context(), "count"); err != nil {
@@ -302,8 +303,8 @@ func TestCalc(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, agent.Options{})
 	for expr, want := range map[string]string{
-		"1+2*3": "7", "(1024*1024-17)/3": "349519.66666666669", "10/4": "2.5", "0.1+0.2": "0.3", "7 % 3": "1", "-5": "-5",
-		"+5": "5", "(2)": "2", "5 - 2": "3", "1/3": "0.33333333333333331",
+		"1+2*3": "7", "(1024*1024-17)/3": "349519.66666666669", "10/4": "2.5", "0.1+0.2": "0.3", "7 % 3": "1",
+		"-5": "-5", "+5": "5", "(2)": "2", "5 - 2": "3", "1/3": "0.33333333333333331",
 		"pow(2, 100)": "1267650600228229401496703205376", "max(1, 3, 2)": "3", "min(0.5, 2)": "0.5",
 		"818 * 14.50": "11861", "1e3": "1000", "2 × 3": "6",
 		"999999999999999999999 * 3": "2999999999999999999997",
@@ -312,8 +313,9 @@ func TestCalc(t *testing.T) {
 	}
 	for _, expr := range []string{
 		"", "1/0", "x", "1 +", "2**3", "2^3", `"a"+"b"`, "os.Exit(1)", "1<<20", "func(){}()",
-		"pow(9, 4000) * pow(9, 4000) * pow(9,4000)*pow(9,4000)*pow(9,4000)*pow(9,4000)", "!5", "7 % 0", "1.5 % 2", "max(1/0)",
-		"pow(1/0, 2)", "-(1/0)", "pow(1000000000000, 4000)", "pow(1000, 4000) / 7", "f.g(2)", "sqrt(2)", "pow(2, 0.5)",
+		"pow(9, 4000) * pow(9, 4000) * pow(9,4000)*pow(9,4000)*pow(9,4000)*pow(9,4000)", "!5", "7 % 0", "1.5 % 2",
+		"max(1/0)", "pow(1/0, 2)", "-(1/0)", "pow(1000000000000, 4000)", "pow(1000, 4000) / 7", "f.g(2)", "sqrt(2)",
+		"pow(2, 0.5)",
 		"pow(2, -1)", "min()", "1e999999999", strings.Repeat("(", 3000),
 	} {
 		if r := b.do(t, call("", "calc", `{"expression":%q}`, expr))[0]; !r.Error {
@@ -356,7 +358,8 @@ func TestLoadSkill(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	write("skills/release/SKILL.md", "---\nname: release\ndescription: How releases are made.\n---\n# Release\nTag it.\n")
+	write("skills/release/SKILL.md",
+		"---\nname: release\ndescription: How releases are made.\n---\n# Release\nTag it.\n")
 	write("skills/plain/SKILL.md", "# Plain words\nBe plain.\n")
 	write("secret/SKILL.md", "not a skill")
 	w, err := agent.OpenWorkspace(t.TempDir())
@@ -413,7 +416,9 @@ func TestTaskRunsASubAgent(t *testing.T) {
 	st := store.NewMemory()
 	b := newBench(
 		t,
-		agent.Options{Generator: gen, Store: st, Key: store.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000}},
+		agent.Options{
+			Generator: gen, Store: st, Key: store.SessionKey{Session: "m"}, Limits: agent.Limits{Tokens: 100_000},
+		},
 	)
 	b.file(t, "only.txt", "x")
 	res, err := b.Run(t.Context(), "main")
@@ -479,11 +484,14 @@ func TestPanickingHook(t *testing.T) {
 	b := newBench(
 		t,
 		agent.Options{
-			Hooks: agent.Hooks{BeforeTool: func(context.Context, agent.Call) (agent.Verdict, error) { panic("the hook broke") }},
+			Hooks: agent.Hooks{
+				BeforeTool: func(context.Context, agent.Call) (agent.Verdict, error) { panic("the hook broke") },
+			},
 		},
 	)
 	defer func() {
-		if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "the hook broke\n") || !strings.Contains(p, "tools_test.go") {
+		if p := fmt.Sprint(recover()); !strings.HasPrefix(p, "the hook broke\n") ||
+			!strings.Contains(p, "tools_test.go") {
 			t.Errorf("recovered %q", p)
 		}
 	}()

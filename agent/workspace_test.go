@@ -44,8 +44,8 @@ func TestEscapesAreRefused(t *testing.T) {
 	for _, path := range []string{
 		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link",
 		"dir-link/secret.txt", "dir-link/new.txt",
-		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link", "in/../dir-link/secret.txt",
-		"", "a\x00b",
+		"relative-link", "link-to-link/secret.txt", "dangling", "dangling/x", "loop", "dir-link",
+		"in/../dir-link/secret.txt", "", "a\x00b",
 	} {
 		for _, c := range []transcript.ToolCall{
 			call("", "read_file", `{"path":%q}`, path), call("", "write_file", `{"path":%q,"content":"x"}`, path),
@@ -155,7 +155,11 @@ func TestChange(t *testing.T) {
 			true,
 		},
 		{"write_file", `{"path":"new.txt","content":""}`, agent.Change{}, true},
-		{"write_file", `{"path":"` + filepath.ToSlash(secret) + `","content":"two\n"}`, agent.Change{After: "two\n"}, true},
+		{
+			"write_file", `{"path":"` + filepath.ToSlash(secret) + `","content":"two\n"}`,
+			agent.Change{After: "two\n"},
+			true,
+		},
 		{"write_file", `{"path":"a.txt","old":"x","new":"y"}`, agent.Change{}, false},
 		{
 			"edit_file", `{"path":"a.txt","old":"one","new":"rm","all":true,"content":"one\n"}`,

@@ -27,7 +27,9 @@ func ExampleOptions() {
 	if err == nil {
 		err = s.Append(ctx, pleat.User("Why does the parser read a token twice?"))
 	}
-	for i, file := range []string{"parse.go", "lexer.go", "token.go", "main.go", "scan.go", "tree.go", "walk.go", "print.go"} {
+	for i, file := range []string{
+		"parse.go", "lexer.go", "token.go", "main.go", "scan.go", "tree.go", "walk.go", "print.go",
+	} {
 		if err != nil {
 			break
 		}

@@ -74,7 +74,8 @@ func TestForget(t *testing.T) {
 // A policy file names the lever like any other. Parse is given its zero value.
 func Example_lever() {
 	ctx := context.Background()
-	p, err := policy.Parse([]byte(`{"name": "mine", "at_red": [{"lever": "forget", "tool": "bash"}, {"lever": "squeeze"}]}`), Forget{})
+	p, err := policy.Parse([]byte(
+		`{"name": "mine", "at_red": [{"lever": "forget", "tool": "bash"}, {"lever": "squeeze"}]}`), Forget{})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -76,7 +76,8 @@ func Example_wire() {
 	}
 	for i := range 10 {
 		for _, line := range []string{
-			`user "Tell me more."`, `assistant "` + strings.Repeat(`M\u006fre. `, 60) + `"`, fmt.Sprintf(`user "Number %d?"`, i),
+			`user "Tell me more."`, `assistant "` + strings.Repeat(`M\u006fre. `, 60) + `"`,
+			fmt.Sprintf(`user "Number %d?"`, i),
 			`assistant "Yes\x21"`,
 		} {
 			m, err := decodeLine([]byte(line))

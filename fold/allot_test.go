@@ -76,7 +76,8 @@ func TestAllotHolds(t *testing.T) {
 				for _, told := range []int{0, 4_000} {
 					d := demand{
 						Limits: Budget{Window: 100_000}.Limits(), Goal: goal, Overhead: fixed / 2, Fixed: fixed,
-						Reported: said, Told: told, Model: said > 0, Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000},
+						Reported: said, Told: told, Model: said > 0,
+						Restore: Restore{Files: 5, PerFile: 5_000, Total: 50_000},
 					}
 					a := allot(d)
 					r := a.Page

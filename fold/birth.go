@@ -26,11 +26,12 @@ type Birth struct {
 
 // BirthOptions tell [AtBirth] what is not in the conversation.
 type BirthOptions struct {
-	Limits Limits                                // the session's
-	Folds  int                                   // number of folds ever made
-	In     Set                                   // the folds in force
-	Recall func(handle string) string            // how stubs say to get content back; nil: they do not
-	Keep   func(name, text string) (kept string) // keeps a plain copy and returns the name that it got; nil: none are kept
+	Limits Limits                     // the session's
+	Folds  int                        // number of folds ever made
+	In     Set                        // the folds in force
+	Recall func(handle string) string // how stubs say to get content back; nil: they do not
+	// Keeps a plain copy and returns the name that it got; nil: none are kept.
+	Keep func(name, text string) (kept string)
 }
 
 // MayFoldAtBirth reports whether levers might fold results of a new message before it is

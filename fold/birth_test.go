@@ -37,7 +37,8 @@ func TestAtBirth(t *testing.T) {
 			}
 		}
 		m := transcript.Results(transcript.Result("a", tt.text))
-		if may, err := p.MayFoldAtBirth(m, func(int) int { return len(tt.text) }, o.Limits); err != nil || may != (tt.want > 0) {
+		if may, err := p.MayFoldAtBirth(m, func(int) int { return len(tt.text) }, o.Limits); err != nil ||
+			may != (tt.want > 0) {
 			t.Errorf("%s: may fold: %v, %v", tt.name, may, err)
 		}
 		folds, err := fold.AtBirth(src, m, p, o)
@@ -72,7 +73,8 @@ func TestBlankAtBirth(t *testing.T) {
 	for name, keep := range map[string]func(name, text string) string{
 		"": nil, "of a copy that was not kept": func(string, string) string { return "" },
 	} {
-		if folds, err := fold.AtBirth(pleattest.Source(), m, p, fold.BirthOptions{Keep: keep}); err != nil || len(folds) > 0 {
+		if folds, err := fold.AtBirth(pleattest.Source(), m, p, fold.BirthOptions{Keep: keep}); err != nil ||
+			len(folds) > 0 {
 			t.Errorf("%d folds with the name %s, %v", len(folds), name, err)
 		}
 	}

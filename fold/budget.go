@@ -91,7 +91,8 @@ func (l *Level) UnmarshalJSON(data []byte) error {
 type Budget struct {
 	Window int   `json:"window,omitzero"` // the model's context window in tokens; 0: [model.DefaultWindow]
 	Output Level `json:"output,omitzero"` // kept free for the answer; 0: an eighth of the window, at most 20,000
-	Buffer Level `json:"buffer,omitzero"` // kept free for what one turn may add; 0: 13,000, at most a tenth of the window
+	// Kept free for what one turn may add; 0: 13,000, at most a tenth of the window.
+	Buffer Level `json:"buffer,omitzero"`
 	Yellow Level `json:"yellow,omitzero"` // from here on prepare; 0: 60 %
 	// Red is where folding begins; 0: window less output reserve and buffer, and at most
 	// 80 % if no buffer is given, at least half the window if one is. A number of tokens
@@ -182,8 +183,8 @@ func (l Limits) Warning(tokens int, why Trigger) string {
 	n := text.Thousands
 	switch red := why == TriggerRed && tokens >= l.Red; {
 	case red && tokens > l.Max:
-		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s, and at most %s may be sent", n(tokens),
-			n(l.Red), n(l.Max))
+		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s, and at most %s may be sent",
+			n(tokens), n(l.Red), n(l.Max))
 	case red:
 		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s", n(tokens), n(l.Red))
 	case tokens > l.Max:
@@ -198,7 +199,8 @@ const minWindow = 100
 // Check reports what makes no sense about the budget.
 func (b Budget) Check() error {
 	if b.Window != 0 && b.Window < minWindow || b.Window > maxTokens {
-		return fmt.Errorf("a window of %d tokens: want the model's context window, such as %d", b.Window, model.DefaultWindow)
+		return fmt.Errorf("a window of %d tokens: want the model's context window, such as %d",
+			b.Window, model.DefaultWindow)
 	}
 	for _, l := range []struct {
 		name string

@@ -48,8 +48,9 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 	d := &Draft{
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
-		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold), made: make(map[*Fold]Fold),
-		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
+		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
+		made: make(map[*Fold]Fold),
+		lay:  Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
 	parts, _ := d.lay.Parts()
 	d.Before, d.total = parts.Total(), parts.Total()

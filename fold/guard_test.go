@@ -58,7 +58,8 @@ func (g greedy) Pull(ctx context.Context, d *fold.Draft) error {
 		}
 		f.Stub = "[gone]"
 		if change(f); d.Clone().FoldSpan(f) {
-			g.t.Errorf("folded with handle %q, stub %q and acknowledgement %q, from message %d", f.Handle, f.Stub, f.Ack, f.Start)
+			g.t.Errorf("folded with handle %q, stub %q and acknowledgement %q, from message %d", f.Handle,
+				f.Stub, f.Ack, f.Start)
 		}
 	}
 	for _, ref := range d.Results()[:1] {
@@ -93,7 +94,8 @@ func (cutter) Name() string { return "cutter" }
 func (c cutter) Pull(_ context.Context, d *fold.Draft) error {
 	for i, m := range d.Facts() {
 		for b, f := range m.Blocks {
-			if f.Kind == transcript.KindToolCall && d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, c, "long", "[cut]") != nil {
+			if f.Kind == transcript.KindToolCall &&
+				d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, c, "long", "[cut]") != nil {
 				*c.folds++
 			}
 		}
@@ -107,7 +109,8 @@ func TestTextInput(t *testing.T) {
 	patch := transcript.Call("p1", "apply_patch", strings.Repeat("+ a line\n", 400))
 	pleattest.Plan(t, 1_000, []transcript.Message{
 		transcript.User("Mend it."), transcript.Assistant(patch),
-		transcript.Results(transcript.Result("p1", "done")), transcript.Assistant(transcript.Say("Done.")), transcript.User("Go on."),
+		transcript.Results(transcript.Result("p1", "done")), transcript.Assistant(transcript.Say("Done.")),
+		transcript.User("Go on."),
 	}, cutter{&folds})
 	if folds != 1 {
 		t.Errorf("%d folds, want 1", folds)
@@ -116,7 +119,8 @@ func TestTextInput(t *testing.T) {
 
 // TestLeversMayNot: what no lever may do, a draft does not do.
 func TestLeversMayNot(t *testing.T) {
-	prompt := transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours."))
+	prompt := transcript.NewMessage(transcript.RoleSystem,
+		transcript.Say("You are careful. Never delete what is not yours."))
 	pleattest.Plan(t, 4_000, append([]transcript.Message{prompt}, pleattest.Reading(20, 60)...), greedy{t})
 }
 
@@ -155,7 +159,9 @@ func TestMeddlers(t *testing.T) {
 	} {
 		p := fold.Policy{Name: "own", AtRed: fold.Steps{meddler{meddle}}}
 		src := pleattest.Source(pleattest.Reading(20, 60)...)
-		o := fold.PlanOptions{Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 4_000}.Limits(), Recall: fold.UnfoldCall}
+		o := fold.PlanOptions{
+			Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 4_000}.Limits(), Recall: fold.UnfoldCall,
+		}
 		o.Seen, o.Answered = 30, 30
 		plan, err := fold.Make(t.Context(), src, fold.Set{}, &p, o)
 		if own := name == "none"; own != (err == nil) {
@@ -182,7 +188,8 @@ func (s stubborn) Pull(_ context.Context, d *fold.Draft) error {
 // TestRefused: a lever whose folds a rule refuses is told why, by the plan.
 func TestRefused(t *testing.T) {
 	p := pleattest.Plan(t, 4_000, []transcript.Message{
-		transcript.NewMessage(transcript.RoleSystem, transcript.Say("You are careful. Never delete what is not yours.")),
+		transcript.NewMessage(transcript.RoleSystem,
+			transcript.Say("You are careful. Never delete what is not yours.")),
 		transcript.Assistant(transcript.Thinking{Text: transcript.Plain("I should look at all of it first.")}),
 		transcript.Assistant(transcript.Call("1", "bash", `{"command":"make all the things there are"}`)),
 		transcript.Results(transcript.Result("1", "make: nothing to be done for all")),
@@ -225,7 +232,8 @@ func TestPanic(t *testing.T) {
 	_, born := fold.AtBirth(src, m, birth, fold.BirthOptions{})
 	_, may := birth.MayFoldAtBirth(m, func(int) int { return 1 }, fold.Limits{})
 	for _, err := range []error{err, ahead, born, may} {
-		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) || !strings.Contains(err.Error(), "guard_test.go") {
+		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) ||
+			!strings.Contains(err.Error(), "guard_test.go") {
 			t.Errorf("got %v, want an error that names the lever and where it panicked", err)
 		}
 	}
@@ -245,7 +253,8 @@ func (u unread) Block(_ context.Context, ref transcript.BlockRef) (transcript.Bl
 // TestFoldBlockReadsNothing: whether a block may be folded, and by which stub, is known without it.
 func TestFoldBlockReadsNothing(t *testing.T) {
 	msgs := append(
-		pleattest.Reading(3, 20), transcript.Assistant(transcript.Call("p", "patch", strings.Repeat("a line of text\n", 40))),
+		pleattest.Reading(3, 20),
+		transcript.Assistant(transcript.Call("p", "patch", strings.Repeat("a line of text\n", 40))),
 		transcript.Results(transcript.Result("p", "done")), transcript.Assistant(transcript.Say("Done.")),
 	)
 	o := fold.PlanOptions{Trigger: fold.TriggerRed}

@@ -64,7 +64,8 @@ func (l *Layout) Render(v *Shown) []transcript.ViewMessage {
 		}
 		v.made = l.appendStanding(v.made, f, true)
 		if !text.Blank(f.Ack) {
-			v.made = append(v.made, transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
+			v.made = append(v.made,
+				transcript.ViewMessage{Source: -1, Made: transcript.Assistant(transcript.Say(f.Ack))})
 		}
 		if !text.Blank(f.Then) {
 			v.made = append(v.made, insert(f.Then))

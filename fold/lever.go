@@ -126,10 +126,11 @@ type Checker interface {
 
 // Ask says how a model is asked for a digest. The zero value is an ordinary request.
 type Ask struct {
-	Prompt   string `json:"prompt,omitempty"`    // what the model is told beyond the usual; of a summary, all of it
-	Opening  string `json:"opening,omitempty"`   // stands before the turns in the request for a summary
-	Closing  string `json:"closing,omitempty"`   // stands behind them; both empty: "write it now"
-	JSON     bool   `json:"json,omitempty"`      // a summary is written from a JSON list of messages; else from plain text
+	Prompt  string `json:"prompt,omitempty"`  // what the model is told beyond the usual; of a summary, all of it
+	Opening string `json:"opening,omitempty"` // stands before the turns in the request for a summary
+	Closing string `json:"closing,omitempty"` // stands behind them; both empty: "write it now"
+	// A summary is written from a JSON list of messages; else from plain text.
+	JSON     bool   `json:"json,omitempty"`
 	Source   int    `json:"source,omitempty"`    // characters of the conversation that it reads; 0: all
 	Retries  int    `json:"retries,omitempty"`   // further tries when its stream breaks; 0: none
 	Breaker  int    `json:"breaker,omitempty"`   // failures in a row after which it is not asked for a while; 0: 3

@@ -65,7 +65,8 @@ func TestOutside(t *testing.T) {
 	strange := transcript.Result("8", "a long result that would be folded otherwise")
 	strange.Parts = transcript.BlocksOf(append(strange.Parts.List(), transcript.Opaque{Type: "reference"})...)
 	m := transcript.NewMessage(
-		transcript.RoleUser, transcript.Say("Here it is."), transcript.Result("9", "a long result that can be folded"), strange,
+		transcript.RoleUser, transcript.Say("Here it is."), transcript.Result("9", "a long result that can be folded"),
+		strange,
 	)
 	p := &fold.Policy{Name: "p", AtBirth: fold.Steps{astray{t}}}
 	if _, err := fold.AtBirth(pleattest.Source(), m, p, fold.BirthOptions{}); err != nil {

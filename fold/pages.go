@@ -53,10 +53,11 @@ type WrittenPage struct {
 
 // Restore says what comes back after a digest.
 type Restore struct {
-	Files   int  `json:"files,omitempty"`    // newest touched files; 0: none
-	PerFile int  `json:"per_file,omitempty"` // tokens of each; 0: 5,000
-	Total   int  `json:"total,omitempty"`    // tokens, and never more than a quarter of the window; 0: those of all files
-	State   bool `json:"state,omitempty"`    // notes, loaded skills, calls of sub-agents without a result
+	Files   int `json:"files,omitempty"`    // newest touched files; 0: none
+	PerFile int `json:"per_file,omitempty"` // tokens of each; 0: 5,000
+	// Tokens, and never more than a quarter of the window; 0: those of all files.
+	Total int  `json:"total,omitempty"`
+	State bool `json:"state,omitempty"` // notes, loaded skills, calls of sub-agents without a result
 }
 
 // filled returns r with what its zero fields mean.
@@ -107,7 +108,8 @@ func (p Pages) Allot(tokens, words int, r Restore) Allotment {
 	n := demand{
 		Limits: d.Limits, Goal: d.Goal, Overhead: d.o.Head.Total(), Fixed: d.Fixed(), Said: p.said(),
 		Reported: p.reported(),
-		Kept:     d.TokensIn(d.Marks().Newest, d.len()), Model: d.o.Model, Page: tokens, Words: words, Restore: r.filled(),
+		Kept:     d.TokensIn(d.Marks().Newest, d.len()), Model: d.o.Model, Page: tokens, Words: words,
+		Restore: r.filled(),
 	}
 	if told := p.Told(d.len()); told != nil {
 		n.Told = told.Tokens
@@ -265,8 +267,8 @@ func (p Pages) Fill(ctx context.Context) error {
 func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage, error) {
 	d := p.d
 	r := PageRequest{
-		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall, Handle: f.Handle,
-		Room: style.Room, Restore: style.Restore.filled(), Thrash: d.Reread,
+		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall,
+		Handle: f.Handle, Room: style.Room, Restore: style.Restore.filled(), Thrash: d.Reread,
 	}
 	if n := p.Told(f.End); style.AsIs && n != nil && n.End == f.End {
 		restored, err := d.o.Pages.Restored(ctx, r)

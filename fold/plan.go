@@ -81,7 +81,8 @@ func (p *Plan) String() string {
 		return b.String()
 	}
 	fmt.Fprintf(&b, "epoch %d (%s): %s → %s tokens, target %s, window %s\n", p.Epoch, p.Trigger,
-		text.Thousands(p.Before), text.Thousands(p.After), text.Thousands(p.Limits.Target), text.Thousands(p.Limits.Window))
+		text.Thousands(p.Before), text.Thousands(p.After), text.Thousands(p.Limits.Target),
+		text.Thousands(p.Limits.Window))
 	fmt.Fprintf(&b, "cache: %s tokens rewritten once, %s fewer in every request",
 		text.Thousands(p.Cache.Rewritten), text.Thousands(p.Cache.Removed))
 	if p.Cache.Removed > 0 {
@@ -92,7 +93,8 @@ func (p *Plan) String() string {
 		fmt.Fprintf(&b, "warning: %s\n", p.Warning)
 	}
 	if len(p.Kept) > 0 {
-		fmt.Fprintf(&b, "kept, because it was read again after each of the last epochs: %s\n", strings.Join(p.Kept, ", "))
+		fmt.Fprintf(&b, "kept, because it was read again after each of the last epochs: %s\n",
+			strings.Join(p.Kept, ", "))
 	}
 	p.writeRefused(&b)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -194,7 +196,8 @@ func (d *Draft) intact(was *Set) error {
 		switch {
 		case !ok && !was.has(f) && !d.o.Born.has(f):
 			return fmt.Errorf("lever %q changed the set of folds: add with FoldSpan or FoldBlock", f.Lever)
-		case ok && (f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
+		case ok &&
+			(f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
 			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
 			return fmt.Errorf("lever %q changed fold %s after it was made", f.Lever, f.Handle)
 		}

@@ -38,7 +38,9 @@ func (v Veil) Pull(ctx context.Context, d *fold.Draft) error {
 // the digest counts what it hides, and refill shows its results again.
 func TestForeignLeverIsEqual(t *testing.T) {
 	steps := func(mask fold.Lever) fold.Steps {
-		return fold.Steps{lever.Aim{}, mask, lever.Digest{Keep: 4, Fill: true, Spare: 2}, lever.Squeeze{}, lever.Refill{}}
+		return fold.Steps{
+			lever.Aim{}, mask, lever.Digest{Keep: 4, Fill: true, Spare: 2}, lever.Squeeze{}, lever.Refill{},
+		}
 	}
 	msgs := pleattest.Reading(40, 60)
 	ours := pleattest.Plan(t, 12_000, msgs, steps(lever.Mask{Keep: 3})...)
@@ -77,7 +79,9 @@ func TestUnreadableSource(t *testing.T) {
 	msgs := pleattest.Reading(12, 60)
 	msgs[0] = transcript.User(strings.Repeat("A long plan. ", 2_000))
 	src := unreadable{pleattest.Source(msgs...)}
-	o := fold.PlanOptions{Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 3_000}.Limits(), Recall: fold.UnfoldCall}
+	o := fold.PlanOptions{
+		Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 3_000}.Limits(), Recall: fold.UnfoldCall,
+	}
 	o.Seen, o.Answered = len(msgs), len(msgs)
 	for _, tt := range []struct {
 		lever fold.Lever

@@ -23,7 +23,11 @@ func TestNewSet(t *testing.T) {
 		{"neighbours", []*fold.Fold{span(1, 0, 2), span(2, 2, 4)}, []int{1, 2}},
 		{"a message of its own before a stretch", []*fold.Fold{span(1, 2, 4), span(2, 2, 2)}, []int{1, 2}},
 		{"overlapping stretches", []*fold.Fold{span(1, 0, 3), span(2, 2, 4)}, nil},
-		{"of those of blocks only what has a stub", []*fold.Fold{block(1, 2, 0), {ID: 2, Start: 3, End: 4, Stub: " \n"}}, []int{1}},
+		{
+			"of those of blocks only what has a stub",
+			[]*fold.Fold{block(1, 2, 0), {ID: 2, Start: 3, End: 4, Stub: " \n"}},
+			[]int{1},
+		},
 		{"of two folds of one block the later", []*fold.Fold{block(1, 3, 1), block(2, 3, 1)}, []int{2}},
 	} {
 		s, err := fold.NewSet(tt.folds, 0)

@@ -96,7 +96,8 @@ func Publishes(e *Entry) bool {
 	case e.Command == "":
 		return e.Kind == toolcall.CallNet
 	case e.Kind == toolcall.CallNet:
-		return text.ContainsAny(e.Command, "git push", "gh ", "glab ", "curl ", "publish", "deploy", "scp ", "rsync ", "ssh ")
+		return text.ContainsAny(e.Command, "git push", "gh ", "glab ", "curl ", "publish", "deploy", "scp ",
+			"rsync ", "ssh ")
 	}
 	return text.ContainsAny(e.Command, "git commit", "git tag", "git merge", "git revert", "git cherry-pick")
 }
@@ -113,7 +114,8 @@ func IsFileCall(e *Entry) bool {
 // plain reports whether the call is a command line of which the exit code tells how all of it
 // went: no script, and nothing else had the last word.
 func (e *Entry) plain() bool {
-	return e.Command != "" && !e.Filtered && !strings.ContainsAny(e.Command, ";|\n") && !strings.Contains(e.Command, "<<")
+	return e.Command != "" && !e.Filtered && !strings.ContainsAny(e.Command, ";|\n") &&
+		!strings.Contains(e.Command, "<<")
 }
 
 // changesFiles reports whether the call changes files that are known by name: such a

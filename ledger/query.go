@@ -12,15 +12,17 @@ import (
 
 // Filter chooses calls. Fields at their zero value choose everything.
 type Filter struct {
-	Path     string              `json:"path,omitempty"`    // a file, a directory, an end of a path, or a pattern with *
+	// A file, a directory, an end of a path, or a pattern with *.
+	Path     string              `json:"path,omitempty"`
 	Tool     string              `json:"tool,omitempty"`    // the tool's name, in any case
 	Kinds    []toolcall.CallKind `json:"kind,omitempty"`    // any of these
 	Outcomes []toolcall.Outcome  `json:"outcome,omitempty"` // any of these
-	Text     string              `json:"text,omitempty"`    // in the arguments, the command or the error line, in any case
-	Effects  bool                `json:"effects,omitempty"` // only calls that may have changed something
-	Files    bool                `json:"files,omitempty"`   // changed files instead of calls; only Path narrows them
-	From     int                 `json:"from,omitempty"`    // number of the first call
-	To       int                 `json:"to,omitempty"`      // number of the last call; 0: up to the newest
+	// In the arguments, the command or the error line, in any case.
+	Text    string `json:"text,omitempty"`
+	Effects bool   `json:"effects,omitempty"` // only calls that may have changed something
+	Files   bool   `json:"files,omitempty"`   // changed files instead of calls; only Path narrows them
+	From    int    `json:"from,omitempty"`    // number of the first call
+	To      int    `json:"to,omitempty"`      // number of the last call; 0: up to the newest
 
 	// Calls in messages FromMessage ≤ i < ToMessage; a ToMessage of 0 leaves the end open.
 	FromMessage int `json:"-"`

@@ -17,8 +17,8 @@ func TestRenderHandles(t *testing.T) {
 	for o.Budget = 1000; o.Budget > 10; o.Budget /= 2 {
 		led := l.Render(o)
 		if o.Budget == 1000 &&
-			led != strings.NewReplacer("#1 edit a.go: ok", "#1 edit a.go: ok [h1]", "#2 edit b.go: ok", "#2 edit b.go: ok [h2]",
-				"#3 edit a.go: ok", "#3 edit a.go: ok [h3]", "./...: ok", "./...: ok [h4]").
+			led != strings.NewReplacer("#1 edit a.go: ok", "#1 edit a.go: ok [h1]", "#2 edit b.go: ok",
+				"#2 edit b.go: ok [h2]", "#3 edit a.go: ok", "#3 edit a.go: ok [h3]", "./...: ok", "./...: ok [h4]").
 				Replace(plain) {
 			t.Errorf("got:\n%s\nwithout handles:\n%s", led, plain)
 		}

@@ -105,7 +105,8 @@ func kindOfType(tag string) ErrorKind {
 }
 
 var statusKinds = map[int]ErrorKind{
-	401: ErrorAuth, 402: ErrorBilling, 403: ErrorPermission, 404: ErrorNotFound, 408: ErrorTimeout, 429: ErrorRateLimited,
+	401: ErrorAuth, 402: ErrorBilling, 403: ErrorPermission, 404: ErrorNotFound, 408: ErrorTimeout,
+	429: ErrorRateLimited,
 	409: ErrorServer, // a conflict with another request; the same bytes may succeed now
 	503: ErrorOverloaded, 504: ErrorTimeout, 529: ErrorOverloaded,
 }

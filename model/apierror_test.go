@@ -73,7 +73,10 @@ func TestClassifyOverflow(t *testing.T) {
 	inv := func(msg string) string { return anthropicError("invalid_request_error", msg) }
 	plain := func(msg string) string { return `{"error":{"message":` + jsonQuote(msg) + `}}` }
 	checkErrors(t, []errorCase{
-		{"anthropic", 400, inv("prompt is too long: 213462 tokens > 200000 maximum"), long, [4]int{213462, 0, 200000, 13462}},
+		{
+			"anthropic", 400, inv("prompt is too long: 213462 tokens > 200000 maximum"), long,
+			[4]int{213462, 0, 200000, 13462},
+		},
 		{"anthropic with output", 400, inv("input length and `max_tokens` exceed context limit: 178959 + 64000 > 200000, decrease input length or `max_tokens` and try again"), long, [4]int{178959, 64000, 200000, 42959}},
 		{
 			"anthropic in a stream", 200, inv("prompt is too long: 213462 tokens > 200000 maximum"), long,
@@ -138,7 +141,8 @@ func TestClassifyOverflow(t *testing.T) {
 		},
 
 		{
-			"xai", 400, plain("This model's maximum prompt length is 131072 but the request contains 537812 tokens."), long,
+			"xai", 400, plain("This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+			long,
 			[4]int{537812, 0, 131072, 406740},
 		},
 		{"groq", 400, plain("Please reduce the length of the messages or completion."), long, [4]int{}},
@@ -148,12 +152,14 @@ func TestClassifyOverflow(t *testing.T) {
 			[4]int{0, 0, 131072, 0},
 		},
 		{
-			"openrouter input length", 400, plain("Prompt exceeds the maximum allowed input length of 65536 tokens"), long,
+			"openrouter input length", 400, plain("Prompt exceeds the maximum allowed input length of 65536 tokens"),
+			long,
 			[4]int{0, 0, 65536, 0},
 		},
 		{"openrouter wrapped", 400, `{"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"type\":\"error\",\"error\":{\"type\":\"invalid_request_error\",\"message\":\"prompt is too long: 213462 tokens > 200000 maximum\"}}","provider_name":"x"}}}`, long, [4]int{213462, 0, 200000, 13462}},
 		{
-			"together", 400, plain("The input (40000 tokens) is longer than the model's context length (32768 tokens)."), long,
+			"together", 400,
+			plain("The input (40000 tokens) is longer than the model's context length (32768 tokens)."), long,
 			[4]int{40000, 0, 32768, 7232},
 		},
 		{"lm studio", 400, plain("The number of tokens to keep from the initial prompt is greater than the context length. Try to load the model with a larger context length"), long, [4]int{}},
@@ -165,7 +171,8 @@ func TestClassifyOverflow(t *testing.T) {
 		{"copilot 413", 413, plain("failed to parse request"), model.ErrorTooLarge, [4]int{}},
 		{"minimax", 400, plain("invalid params, context window exceeds limit (2013)"), long, [4]int{}},
 		{
-			"kimi", 400, plain("Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)"), long,
+			"kimi", 400, plain("Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)"),
+			long,
 			[4]int{300000, 0, 262144, 37856},
 		},
 		{"kimi short", 400, plain("exceeded model token limit"), long, [4]int{}},
@@ -177,7 +184,8 @@ func TestClassifyOverflow(t *testing.T) {
 		{"litellm", 400, plain("litellm.ContextWindowExceededError: litellm.BadRequestError: prompt is too long: 213462 tokens > 200000 maximum"), long, [4]int{213462, 0, 200000, 13462}},
 		{"litellm alone", 400, plain("litellm.ContextWindowExceededError: no"), long, [4]int{}},
 		{
-			"maximum context length of", 400, plain("The request exceeds the model's maximum context length of 32768 tokens"),
+			"maximum context length of", 400,
+			plain("The request exceeds the model's maximum context length of 32768 tokens"),
 			long,
 			[4]int{0, 0, 32768, 0},
 		},
@@ -186,26 +194,35 @@ func TestClassifyOverflow(t *testing.T) {
 			[4]int{0, 0, 32768, 0},
 		},
 		{
-			"configured context size", 400, plain("prompt has 9000 tokens, but the configured context size is 8192"), long,
+			"configured context size", 400, plain("prompt has 9000 tokens, but the configured context size is 8192"),
+			long,
 			[4]int{9000, 0, 8192, 808},
 		},
 		{
-			"maximum model length", 400, plain("The decoder prompt is longer than the maximum model length of 4096"), long,
+			"maximum model length", 400, plain("The decoder prompt is longer than the maximum model length of 4096"),
+			long,
 			[4]int{0, 0, 4096, 0},
 		},
 		{"too many tokens", 400, plain("too many tokens in prompt"), long, [4]int{}},
 		{"token limit exceeded", 400, plain("Token limit exceeded"), long, [4]int{}},
 		{"finish reason", 400, plain("model_context_window_exceeded"), long, [4]int{}},
-		{"plain text", 400, "prompt is too long: 213462 tokens > 200000 maximum", long, [4]int{213462, 0, 200000, 13462}},
+		{
+			"plain text", 400, "prompt is too long: 213462 tokens > 200000 maximum", long,
+			[4]int{213462, 0, 200000, 13462},
+		},
 
 		{"cerebras 400", 400, "", long, [4]int{}},
 		{"cerebras 413", 413, "", model.ErrorTooLarge, [4]int{}},
 		{"empty object", 400, "{}", long, [4]int{}},
 		{
-			"anthropic size", 413, anthropicError("request_too_large", "Request exceeds the maximum size"), model.ErrorTooLarge,
+			"anthropic size", 413, anthropicError("request_too_large", "Request exceeds the maximum size"),
+			model.ErrorTooLarge,
 			[4]int{},
 		},
-		{"cloudflare", 413, "<html><head><title>413 Payload Too Large</title></head></html>", model.ErrorTooLarge, [4]int{}},
+		{
+			"cloudflare", 413, "<html><head><title>413 Payload Too Large</title></head></html>", model.ErrorTooLarge,
+			[4]int{},
+		},
 		{
 			"image", 400,
 			inv("messages.3.content.0.image.source.base64: image exceeds 5 MB maximum: 9437184 bytes > 5242880 bytes"),
@@ -224,12 +241,14 @@ func TestClassifyNotOverflow(t *testing.T) {
 	plain := func(msg string) string { return `{"error":{"message":` + jsonQuote(msg) + `}}` }
 	checkErrors(t, []errorCase{
 		{
-			"bedrock throttling", 400, plain("Too many tokens, please wait before trying again."), model.ErrorRateLimited,
+			"bedrock throttling", 400, plain("Too many tokens, please wait before trying again."),
+			model.ErrorRateLimited,
 			[4]int{},
 		},
 		{"too many requests", 400, plain("Too many requests: token limit exceeded"), model.ErrorRateLimited, [4]int{}},
 		{
-			"rate limit", 429, plain("Rate limit reached for gpt-6-sol on tokens per min (TPM): Limit 30000, Requested 45000."),
+			"rate limit", 429,
+			plain("Rate limit reached for gpt-6-sol on tokens per min (TPM): Limit 30000, Requested 45000."),
 			model.ErrorRateLimited,
 			[4]int{},
 		},
@@ -253,16 +272,19 @@ func TestClassifyMalformed(t *testing.T) {
 		{"binding", 400, inv(bindingText), model.ErrorThinkingBinding, [4]int{}},
 		{"modified", 400, inv("messages.3.content.1: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."), model.ErrorInvalid, [4]int{}},
 		{
-			"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block"), model.ErrorInvalid, [4]int{},
+			"signature", 400, inv("messages.1.content.0: Invalid `signature` in `thinking` block"), model.ErrorInvalid,
+			[4]int{},
 		},
 		{
 			"gemini invalid signature", 400,
-			`{"error":{"code":400,"message":"Invalid thought signature","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid,
+			`{"error":{"code":400,"message":"Invalid thought signature","status":"INVALID_ARGUMENT"}}`,
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{
 			"gemini corrupted signature", 400,
-			`{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid,
+			`{"error":{"code":400,"message":"Corrupted thought signature.","status":"INVALID_ARGUMENT"}}`,
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{"gemini missing signature", 400, `{"error":{"code":400,"message":"Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Additional data, function call ` + "`default_api:X`" + `, position 2.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
@@ -275,19 +297,22 @@ func TestClassifyMalformed(t *testing.T) {
 			[4]int{},
 		},
 		{
-			"previous response on a socket", 200, `{"type":"error","status":400,"error":{"code":"previous_response_not_found"}}`,
+			"previous response on a socket", 200,
+			`{"type":"error","status":400,"error":{"code":"previous_response_not_found"}}`,
 			model.ErrorNotFound,
 			[4]int{},
 		},
 		{
 			"reasoning alone", 400,
-			openaiError("Item 'rs_1' of type 'reasoning' was provided without its required following item.", "input", "null"),
+			openaiError("Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+				"input", "null"),
 			model.ErrorInvalid,
 			[4]int{},
 		},
 		{
 			"call without reasoning", 400,
-			openaiError("Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+			openaiError(
+				"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
 				"input", "null"),
 			model.ErrorInvalid,
 			[4]int{},
@@ -322,7 +347,8 @@ func TestClassifyMalformed(t *testing.T) {
 		},
 		{
 			"responses orphan", 400,
-			openaiError("No tool call found for function call output with call_id call_1.", "input", "null"), model.ErrorInvalid,
+			openaiError("No tool call found for function call output with call_id call_1.", "input", "null"),
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{"gemini call", 400, `{"error":{"code":400,"message":"Please ensure that function call turn comes immediately after a user turn or after a function response turn.","status":"INVALID_ARGUMENT"}}`, model.ErrorInvalid, [4]int{}},
@@ -336,7 +362,8 @@ func TestClassifyOther(t *testing.T) {
 	checkErrors(t, []errorCase{
 		{"auth", 401, anthropicError("authentication_error", "invalid x-api-key"), model.ErrorAuth, [4]int{}},
 		{
-			"openai key", 401, openaiError("Incorrect API key provided: sk-x.", "", `"invalid_api_key"`), model.ErrorAuth,
+			"openai key", 401, openaiError("Incorrect API key provided: sk-x.", "", `"invalid_api_key"`),
+			model.ErrorAuth,
 			[4]int{},
 		},
 		{"billing", 402, anthropicError("billing_error", "no"), model.ErrorBilling, [4]int{}},
@@ -347,7 +374,8 @@ func TestClassifyOther(t *testing.T) {
 		{"conflict", 409, anthropicError("conflict_error", "no"), model.ErrorServer, [4]int{}},
 		{"rate", 429, anthropicError("rate_limit_error", "no"), model.ErrorRateLimited, [4]int{}},
 		{
-			"gemini rate", 429, `{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}`,
+			"gemini rate", 429,
+			`{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}`,
 			model.ErrorRateLimited,
 			[4]int{},
 		},
@@ -355,7 +383,8 @@ func TestClassifyOther(t *testing.T) {
 		{"timeout", 504, anthropicError("timeout_error", "no"), model.ErrorTimeout, [4]int{}},
 		{"overloaded", 529, anthropicError("overloaded_error", "Overloaded"), model.ErrorOverloaded, [4]int{}},
 		{
-			"overloaded in a stream", 200, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
+			"overloaded in a stream", 200,
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
 			model.ErrorOverloaded,
 			[4]int{},
 		},
@@ -373,16 +402,19 @@ func TestClassifyOther(t *testing.T) {
 			[4]int{},
 		},
 		{
-			"responses prompt", 200, `{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`,
+			"responses prompt", 200,
+			`{"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"no"}}}`,
 			model.ErrorRefused,
 			[4]int{},
 		},
 		{
-			"beta header", 400, inv("thinking.adaptive.block_binding: Extra inputs are not permitted"), model.ErrorInvalid,
+			"beta header", 400, inv("thinking.adaptive.block_binding: Extra inputs are not permitted"),
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{
-			"forced tool", 400, inv(`tool_choice: type "tool" and "any" are not supported for this model.`), model.ErrorInvalid,
+			"forced tool", 400, inv(`tool_choice: type "tool" and "any" are not supported for this model.`),
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{"system role", 400, inv("role 'system' is not supported on this model"), model.ErrorInvalid, [4]int{}},
@@ -410,12 +442,14 @@ func TestClassifyOther(t *testing.T) {
 			[4]int{},
 		},
 		{
-			"error result", 400, inv("messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"),
+			"error result", 400,
+			inv("messages.2.content.0.tool_result: all content must be type `text` if `is_error` is true"),
 			model.ErrorInvalid,
 			[4]int{},
 		},
 		{
-			"markers", 400, inv("A maximum of 4 blocks with cache_control may be provided. Found 5."), model.ErrorInvalid,
+			"markers", 400, inv("A maximum of 4 blocks with cache_control may be provided. Found 5."),
+			model.ErrorInvalid,
 			[4]int{},
 		},
 		{"ttl order", 400, inv("messages.15.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`."), model.ErrorInvalid, [4]int{}},

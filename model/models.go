@@ -178,7 +178,8 @@ func (ms *Models) Lookup(id string) (Model, bool) {
 	}
 	best, bestLen := -1, 0
 	for row, i := range ms.index {
-		if len(row) > bestLen && row != UnknownModel && strings.HasPrefix(name, row) && continuesModel(row, name[len(row):]) {
+		if len(row) > bestLen && row != UnknownModel && strings.HasPrefix(name, row) &&
+			continuesModel(row, name[len(row):]) {
 			best, bestLen = i, len(row)
 		}
 	}

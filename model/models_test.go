@@ -165,7 +165,8 @@ func TestLookup(t *testing.T) {
 	} {
 		m, ok := model.DefaultModels().Lookup(c.name)
 		if m.ID != c.want || ok != c.ok || (len(m.Prices) > 0) != c.priced {
-			t.Errorf("%q: got %q, %v, priced %v; want %q, %v, %v", c.name, m.ID, ok, len(m.Prices) > 0, c.want, c.ok, c.priced)
+			t.Errorf("%q: got %q, %v, priced %v; want %q, %v, %v", c.name, m.ID, ok, len(m.Prices) > 0, c.want,
+				c.ok, c.priced)
 		}
 	}
 }
@@ -188,16 +189,22 @@ func TestCost(t *testing.T) {
 		{"claude-fable-5-1", model.Usage{CacheRead: 300_000}, 0.075},
 		{"claude-fable-5", model.Usage{CacheRead: 300_000}, 0.3},
 		{"claude-sonnet-5-5", model.Usage{Input: 10_000, CacheRead: 100_000, Output: 2000}, 0.05},
-		{"claude-haiku-5-5", model.Usage{Input: 1000, CacheRead: 99_000, Output: 1000}, 0.00159},         // at the threshold
-		{"claude-haiku-5-5", model.Usage{Input: 1001, CacheRead: 99_000, Output: 1000}, 0.0079505},       // one above: all ×5
-		{"claude-haiku-5-5", model.Usage{CacheWrite: 100_000, CacheWrite1h: 100_000}, 0.0625 + 0.1},      // cache counts too
-		{"claude-haiku-5-5", model.Usage{Input: 50_000, Output: 200_000}, 0.005 + 0.1},                   // output does not
+		// At the threshold.
+		{"claude-haiku-5-5", model.Usage{Input: 1000, CacheRead: 99_000, Output: 1000}, 0.00159},
+		// One above: all ×5.
+		{"claude-haiku-5-5", model.Usage{Input: 1001, CacheRead: 99_000, Output: 1000}, 0.0079505},
+		// Cache counts too.
+		{"claude-haiku-5-5", model.Usage{CacheWrite: 100_000, CacheWrite1h: 100_000}, 0.0625 + 0.1},
+		// Output does not.
+		{"claude-haiku-5-5", model.Usage{Input: 50_000, Output: 200_000}, 0.005 + 0.1},
 		{"gpt-6.1-sol", model.Usage{Input: 72_000, CacheRead: 200_000, Output: 1000}, 0.144 + .02 + .01}, // 272,000
-		{"gpt-6.1-sol", model.Usage{Input: 72_001, CacheRead: 200_000, Output: 1000}, 0.343004},          // ×2, ×2, ×1.5
+		// ×2, ×2, ×1.5.
+		{"gpt-6.1-sol", model.Usage{Input: 72_001, CacheRead: 200_000, Output: 1000}, 0.343004},
 		{"gpt-6.1-sol", model.Usage{CacheWrite: 100_000}, 0.25},
 		{"gpt-5.5", model.Usage{CacheWrite: 100_000}, 0.5}, // no price for writing: as input
 		{"gemini-3.1-pro-preview", model.Usage{Input: 200_000, Output: 1000}, 0.412},
-		{"gemini-3.1-pro-preview", model.Usage{Input: 200_001, CacheRead: 100_000, Output: 1000}, 0.858004}, // 4, 0.4, 18
+		// 4, 0.4, 18.
+		{"gemini-3.1-pro-preview", model.Usage{Input: 200_001, CacheRead: 100_000, Output: 1000}, 0.858004},
 		{"grok-4.7", model.Usage{Input: 250_000, Output: 1000}, 1.012},
 		{"deepseek-v4-pro", model.Usage{Input: 1000, CacheRead: 10_000, Output: 100}, 0.002156},
 		{"claude-opus-5-5", model.Usage{}, 0},
@@ -268,7 +275,8 @@ func TestParseModelsErrors(t *testing.T) {
 		{row(`,"price":{"input":1,"output":-1}`), `model "m": price is negative`},
 		{row(`,"price":{"inputs":1}`), `model "m": unknown field "inputs"`},
 		{
-			row(`,"price":{"input":1,"output":1},"tiers":[{"above":0}]`), `model "m": tier above 0: thresholds must be positive`,
+			row(`,"price":{"input":1,"output":1},"tiers":[{"above":0}]`),
+			`model "m": tier above 0: thresholds must be positive`,
 		},
 		{
 			row(`,"price":{"input":1,"output":1},"tiers":[{"above":5}]`),

@@ -49,7 +49,8 @@ func Talk(t testing.TB, s *pleat.Session, first, n int) {
 	for i := first; i < first+n; i++ {
 		var b strings.Builder
 		for k := range 12 {
-			fmt.Fprintf(&b, "Handler %d of file %d takes its lock before the queue is drained, and that is why item %d waits. ",
+			fmt.Fprintf(&b,
+				"Handler %d of file %d takes its lock before the queue is drained, and that is why item %d waits. ",
 				k, i, k*i)
 		}
 		id := fmt.Sprintf("call_%d", i)

@@ -23,7 +23,8 @@ func Book() fold.Policy {
 		Budget: fold.Budget{Yellow: fold.Share(0.60), Red: fold.Share(0.80)},
 		AtRed: fold.Steps{
 			lever.Mask{
-				Keep: 3, All: true, Unseen: true, Stub: "[tool_result elided; call_id={call_id}; original_tokens={tokens}]",
+				Keep: 3, All: true, Unseen: true,
+				Stub: "[tool_result elided; call_id={call_id}; original_tokens={tokens}]",
 			},
 			lever.Summarize{
 				Keep: 6, Words: 1_000, Stub: "[session summary — {n} turns replaced]\n{summary}",

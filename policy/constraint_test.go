@@ -74,7 +74,8 @@ func TestAnswerKeepsConstraint(t *testing.T) {
 		}
 		got := []string{kept(t, p, nil), kept(t, p, literal), kept(t, p, forgetful)}
 		if got[0] != want.code || got[1] != want.literal || got[2] != want.forgetful {
-			t.Errorf("%s: by code, by a literal and by a forgetful summarizer the rule is %v, want %+v", want.policy, got, want)
+			t.Errorf("%s: by code, by a literal and by a forgetful summarizer the rule is %v, want %+v",
+				want.policy, got, want)
 		}
 		row := fmt.Sprintf("| `%s` | %s | %s | %s |", want.policy, want.code, want.literal, want.forgetful)
 		if !strings.Contains(string(page), row) {
@@ -87,7 +88,8 @@ func TestAnswerKeepsConstraint(t *testing.T) {
 func kept(t *testing.T, p fold.Policy, summarizer model.Generator) string {
 	t.Helper()
 	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy: p, Budget: fold.Budget{Window: 16_000}, Digest: digest.Options{Generator: summarizer, NoBackground: true},
+		Policy: p, Budget: fold.Budget{Window: 16_000},
+		Digest: digest.Options{Generator: summarizer, NoBackground: true},
 	})
 	say := func(msgs ...transcript.Message) {
 		if err := s.Append(t.Context(), msgs...); err != nil {
@@ -110,7 +112,8 @@ func kept(t *testing.T, p fold.Policy, summarizer model.Generator) string {
 	if v := view(t, s); p.Name != "none" && len(v) >= s.Len() {
 		t.Fatalf("%s: nothing was folded", p.Name)
 	}
-	say(transcript.User("A quick one: delete the unused helpers in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
+	say(transcript.User(
+		"A quick one: delete the unused helpers in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
 	answer := strings.ToLower(obeys(view(t, s)))
 	if first, _, _ := strings.Cut(answer, "."); strings.Contains(answer, "frozen") && strings.Contains(first, "no") {
 		return "kept"

@@ -55,7 +55,8 @@ func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 	names := make(map[string]bool)
 	for _, l := range known {
 		if names[l.Name()] {
-			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name", l.Name())
+			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name",
+				l.Name())
 		}
 		names[l.Name()] = true
 	}

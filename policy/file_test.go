@@ -37,8 +37,14 @@ func TestParseErrors(t *testing.T) {
 		{"a list of names", `{"name": "a", "levers": ["mask"]}`, `"levers"`},
 		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
 		{"name twice", `{"name": "a", "name": "b", "at_red": [{"lever": "mask"}]}`, `"name" is there twice`},
-		{"setting twice", `{"name": "a", "at_red": [{"lever": "mask", "keep": 3, "keep": 4}]}`, `"keep" is there twice`},
-		{"member twice in other case", `{"name": "a", "Name": "b", "at_red": [{"lever": "mask"}]}`, `"Name" is there twice`},
+		{
+			"setting twice", `{"name": "a", "at_red": [{"lever": "mask", "keep": 3, "keep": 4}]}`,
+			`"keep" is there twice`,
+		},
+		{
+			"member twice in other case", `{"name": "a", "Name": "b", "at_red": [{"lever": "mask"}]}`,
+			`"Name" is there twice`,
+		},
 		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
 		{
 			"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`,
@@ -65,20 +71,25 @@ func TestParseErrors(t *testing.T) {
 			"must not be negative",
 		},
 		{
-			"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`, "must not be negative",
+			"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`,
+			"must not be negative",
 		},
 		{"blank stub", `{"name": "a", "at_red": [{"lever": "snip", "stub": " "}]}`, `lever "snip": stub is blank`},
-		{"blank answer", `{"name": "a", "at_red": [{"lever": "summarize", "ack": "\n"}]}`, `lever "summarize": ack is blank`},
 		{
-			"stub of a preview that is not there", `{"name": "a", "at_birth": [{"lever": "spill", "stub": "{preview}"}]}`,
-			`lever "spill": stub is blank`,
+			"blank answer", `{"name": "a", "at_red": [{"lever": "summarize", "ack": "\n"}]}`,
+			`lever "summarize": ack is blank`,
+		},
+		{
+			"stub of a preview that is not there",
+			`{"name": "a", "at_birth": [{"lever": "spill", "stub": "{preview}"}]}`, `lever "spill": stub is blank`,
 		},
 		{
 			"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`,
 			"-4 characters per token",
 		},
 		{
-			"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`, "a window of -5 tokens",
+			"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`,
+			"a window of -5 tokens",
 		},
 		{
 			"more than the window", `{"name": "a", "budget": {"red": "300%"}, "at_red": [{"lever": "mask"}]}`,
@@ -195,10 +206,12 @@ func (called) Pull(context.Context, *fold.Draft) error { return nil }
 // TestCheckNames: a lever has a name, and none of pleat's own.
 func TestCheckNames(t *testing.T) {
 	for l, want := range map[fold.Lever]string{
-		called(""): "has no name", called("mask"): "has the name of one of pleat's own", called("mine"): "", &lever.Aim{}: "",
+		called(""): "has no name", called("mask"): "has the name of one of pleat's own", called("mine"): "",
+		&lever.Aim{}: "",
 	} {
 		p := fold.Policy{Name: "a", AtRed: fold.Steps{l}}
-		if err := p.Check(lever.All()...); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if err := p.Check(lever.All()...); (err == nil) != (want == "") ||
+			err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got error %v, want %q", l.Name(), err, want)
 		}
 	}

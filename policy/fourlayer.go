@@ -30,7 +30,9 @@ import (
 // refused; in a small window, red is never below half of it; a model's notes take the place
 // of the summary from 500 tokens on, as that program's session memory does.
 func fourLayer() fold.Policy {
-	snip := lever.Snip{Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true}
+	snip := lever.Snip{
+		Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true,
+	}
 	mask := lever.Mask{
 		Keep: 3, Min: 121, All: true, Unseen: true, Stub: "[Earlier tool result compacted. Re-run if needed.]",
 	}

@@ -34,7 +34,8 @@ func fourLever() fold.Policy {
 		FoldHead:      true,
 		Transcripts:   ".transcripts",
 		AtBirth: fold.Steps{lever.Spill{
-			Chars: 50_000, Tools: shellLimit(30_000), Preview: 2_000, Dir: ".task_outputs/tool-results", Stub: persistedOutput,
+			Chars: 50_000, Tools: shellLimit(30_000), Preview: 2_000, Dir: ".task_outputs/tool-results",
+			Stub: persistedOutput,
 		}},
 		EveryTurn: fold.Steps{mask},
 		AtRed: fold.Steps{mask, lever.Summarize{

@@ -23,11 +23,11 @@ var aSetting = regexp.MustCompile(
 // hostilePolicy puts another number in place of one in a policy file, or adds one.
 func hostilePolicy(file string, r *rand.Rand) string {
 	numbers := []string{
-		"-1", "-9223372036854775808", "9223372036854775807", "4611686018427387904", "2147483648", "-2147483649", "0", "1",
-		"7", "100", "99999",
-		`"-1"`, `"NaN"`, `"NaN%"`, `"Inf"`, `"100%"`, `"0.0001%"`, `"1e18"`, `"9e9"`,
+		"-1", "-9223372036854775808", "9223372036854775807", "4611686018427387904", "2147483648", "-2147483649", "0",
+		"1", "7", "100", "99999", `"-1"`, `"NaN"`, `"NaN%"`, `"Inf"`, `"100%"`, `"0.0001%"`, `"1e18"`, `"9e9"`,
 	}
-	lever := strings.Fields("rounds keep tokens words min files typed injected above head tail chars message preview window")
+	lever := strings.Fields(
+		"rounds keep tokens words min files typed injected above head tail chars message preview window")
 	names := map[string][]string{
 		"budget":  strings.Fields("window output buffer yellow red target"),
 		"restore": strings.Fields("files per_file total"),
@@ -67,7 +67,8 @@ func drive(t testing.TB, p fold.Policy, window int) {
 		_ = s.Append(
 			ctx,
 			transcript.Assistant(transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"src/part%d.go"}`, i%3))),
-			transcript.Results(transcript.Result(id, strings.Repeat(fmt.Sprintf("line of part %d\n", i), 100+300*(i%2)))),
+			transcript.Results(transcript.Result(id,
+				strings.Repeat(fmt.Sprintf("line of part %d\n", i), 100+300*(i%2)))),
 		)
 		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 			break
@@ -127,7 +128,8 @@ func TestPolicyNumbersOutOfRange(t *testing.T) {
 		`"budget": {"window": 4611686018427387904}`, `"budget": {"red": "NaN"}`, `"budget": {"red": "NaN%"}`,
 		`"budget": {"output": "Inf"}`, `"budget": {"target": "1e300"}`, `"budget": {"window": -1}`,
 		`"chars_per_token": 2147483648`, `"retries": 9223372036854775807`, `"retries": -1`,
-		`"every_turn": [{"lever": "mask", "keep": 9223372036854775807}]`, `"every_turn": [{"lever": "mask", "keep": -1}]`,
+		`"every_turn": [{"lever": "mask", "keep": 9223372036854775807}]`,
+		`"every_turn": [{"lever": "mask", "keep": -1}]`,
 		`"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": -1}}]`,
 		`"at_birth": [{"lever": "spill", "chars": 1, "tools": {"bash": 4611686018427387904}}]`,
 		`"every_turn": [{"lever": "digest", "restore": {"total": 4611686018427387904}}]`,

@@ -41,7 +41,8 @@ func TestFourLayerThreshold(t *testing.T) {
 // A policy's window is never larger than the model's, nor its threshold than the window.
 func TestPolicyWindowInSmallModel(t *testing.T) {
 	for name, want := range map[string]int{"threshold": 6_000, "three-layer": 6_200, "four-lever": 6_200} {
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, name), Model: model.Model{ID: "m", Window: 8_000}})
+		s := open(t, store.NewMemory(),
+			&pleat.Options{Policy: named(t, name), Model: model.Model{ID: "m", Window: 8_000}})
 		if l := s.Snapshot().Limits; l.Window != 8_000 || l.Red != want {
 			t.Errorf("%s: limits %+v, want red at %d", name, l, want)
 		}
@@ -54,9 +55,11 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 	for _, files := range []int{8, 20, 60} {
 		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{
-			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: 200_000},
+			Digest: digest.Options{Generator: m},
 		})
-		todo := transcript.Call("todo", "todo_write", `{"todos":[{"content":"write the report","status":"in_progress"}]}`)
+		todo := transcript.Call("todo", "todo_write",
+			`{"todos":[{"content":"write the report","status":"in_progress"}]}`)
 		err := s.Append(
 			t.Context(),
 			transcript.User("Read the files."),
@@ -307,7 +310,8 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if got := allText(view(t, s)); !strings.Contains(got, strings.TrimSpace(words)) || m.Requests()[n].MaxTokens != 0 {
+		if got := allText(view(t, s)); !strings.Contains(got, strings.TrimSpace(words)) ||
+			m.Requests()[n].MaxTokens != 0 {
 			t.Errorf("at most %d tokens; the view is\n%.300s", m.Requests()[n].MaxTokens, got)
 		}
 		if told := strings.Contains(strings.Join(warnings, "\n"), "did not finish"); told != cut {
@@ -335,7 +339,8 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 		for rounds := range 14 {
 			m := pleattest.Always("A summary.")
 			s := open(t, store.NewMemory(), &pleat.Options{
-				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
+				Digest: digest.Options{Generator: m},
 			})
 			if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 				t.Fatal(err)
@@ -366,7 +371,8 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		strings.Repeat("The service listens on port 8081 and restarts every night at four. ", 60): 0,
 	} {
 		m := pleattest.Always("<summary>A summary.</summary>")
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
+		s := open(t, store.NewMemory(),
+			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
 		pleattest.Digestible(t, s, 24)
 		if err := s.Note(t.Context(), "service", text); err != nil {
 			t.Fatal(err)
@@ -395,7 +401,8 @@ func TestRestoredFileIsDoubted(t *testing.T) {
 		"ls":                    "### notes.md (read in call 1)",
 	} {
 		m := pleattest.Always("<summary>A summary.</summary>")
-		s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
+		s := open(t, store.NewMemory(),
+			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
 		err := s.Append(t.Context(), transcript.User("Go."),
 			transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"}`)),
 			transcript.Results(transcript.Result("a", strings.Repeat("a line of notes\n", 100))),

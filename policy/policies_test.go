@@ -258,7 +258,8 @@ func TestPolicyFourLayer(t *testing.T) {
 }
 
 func TestPolicyFourLayerBudget(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
+	s := open(t, store.NewMemory(),
+		&pleat.Options{Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
 	calls, results := []transcript.Block{}, []transcript.ToolResult{}
 	for i, n := range []int{90_000, 60_000, 80_000} {
 		id := fmt.Sprint("c", i)
@@ -304,7 +305,9 @@ func TestPolicyFourLayerBudgetHolds(t *testing.T) {
 				calls = append(calls, transcript.Call(id, "read_file", `{}`))
 				results = append(results, transcript.Result(id, strings.Repeat("yes no ", tt.chars)[:tt.chars]))
 			}
-			msgs := []transcript.Message{transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...)}
+			msgs := []transcript.Message{
+				transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...),
+			}
 			if tt.apart {
 				msgs = msgs[:2]
 				for _, r := range results {

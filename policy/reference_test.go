@@ -272,7 +272,9 @@ var refPolicies = []refPolicy{
 			r.microCompact(100, "", "[Previous: used {tool_name}]")
 			src := first(dumps(r.messages), 80_000)
 			r.messages = []refMessage{
-				refUser("[Compressed]\n\n" + summary), {role: "assistant", text: "Understood. Continuing."}, refUser("Continue."),
+				refUser("[Compressed]\n\n" + summary),
+				{role: "assistant", text: "Understood. Continuing."},
+				refUser("Continue."),
 			}
 			return src
 		},
@@ -357,7 +359,8 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 		want := p.compact(r, "What was said, in short.")
 		got := m.Requests()[len(m.Requests())-1].Messages[0].Text()
 		if i := strings.Index(got, `[{"role": `); i >= 0 {
-			got = strings.TrimSuffix(got[i:], "\n\nWrite the analysis and the summary now. Remember: text only, no tool calls.")
+			got = strings.TrimSuffix(got[i:],
+				"\n\nWrite the analysis and the summary now. Remember: text only, no tool calls.")
 		}
 		if got != want {
 			i := 0
@@ -365,7 +368,8 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 				i++
 			}
 			t.Fatalf("round %d: the summarizer reads %d characters, the text gives it %d; "+
-				"they part at %d:\n%.200s\nand not\n%.200s", round, len(got), len(want), i, got[max(i-60, 0):], want[max(i-60, 0):])
+				"they part at %d:\n%.200s\nand not\n%.200s", round, len(got), len(want), i, got[max(i-60, 0):],
+				want[max(i-60, 0):])
 		}
 	}
 	kept = slices.DeleteFunc(kept, func(f string) bool { return strings.HasPrefix(f, ".transcripts") })
@@ -401,7 +405,8 @@ func (p *refPolicy) round(rnd *rand.Rand, r *reference, round int, say func(refM
 			text: fmt.Sprintf(`{"path": "src/%d.go", "lines": [1, %d], "say": "a: \"b\", c\\"}`, round, i),
 		})
 		text := strings.Repeat(fmt.Sprintf("%d/%d: it \"is\" so\n", round, i), size/16+1)[:size]
-		results.blocks = append(results.blocks, refBlock{kind: "tool_result", id: id, text: text, failed: rnd.IntN(9) == 0})
+		results.blocks = append(results.blocks,
+			refBlock{kind: "tool_result", id: id, text: text, failed: rnd.IntN(9) == 0})
 	}
 	say(answer)
 	say(results)

@@ -29,7 +29,8 @@ func threeLayer() fold.Policy {
 		Transcripts:   ".transcripts",
 		EveryTurn:     fold.Steps{mask},
 		AtRed: fold.Steps{mask, lever.Summarize{
-			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.", Ask: continuity,
+			Whole: true, Tokens: 2_000, Stub: "[Compressed]\n\n{summary}", Ack: "Understood. Continuing.",
+			Ask: continuity,
 		}},
 	}
 }

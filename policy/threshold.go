@@ -24,7 +24,8 @@ func threshold() fold.Policy {
 		FoldHead: true,
 		AtRed: fold.Steps{lever.Summarize{
 			Keep: 8, Tokens: 1_500,
-			Stub: "<conversation_summary>\n{summary}\n</conversation_summary>", Ack: "Understood. Continuing from that summary.",
+			Stub: "<conversation_summary>\n{summary}\n</conversation_summary>",
+			Ack:  "Understood. Continuing from that summary.",
 			Ask: fold.Ask{
 				ZeroTemp: true,
 				Prompt:   thresholdPrompt,

@@ -102,8 +102,8 @@ func (s answerer) search(ctx context.Context, a args) (string, error) {
 
 func (s answerer) ledger(_ context.Context, a args) (string, error) {
 	f := ledger.Filter{
-		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"), Files: a.flag("files"),
-		From: a.number("from"), To: a.number("to"),
+		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
+		Files: a.flag("files"), From: a.number("from"), To: a.number("to"),
 	}
 	var err error
 	if f.Kinds, err = named[toolcall.CallKind](a.list("kind")); err != nil {

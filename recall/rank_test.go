@@ -26,7 +26,8 @@ func rankSession(t *testing.T) *pleat.Session {
 			transcript.Call("1", "read_file", `{"path":"src/quota.go"}`),
 		),
 		transcript.Results(
-			transcript.Result("1", "const quotaLimit = 12 // limit, limit, limit\nconst retryBudget = 3\nconst other = 1\n"),
+			transcript.Result("1",
+				"const quotaLimit = 12 // limit, limit, limit\nconst retryBudget = 3\nconst other = 1\n"),
 		),
 		transcript.Assistant(
 			transcript.Call(
@@ -53,7 +54,10 @@ func TestSearchRanksByStructure(t *testing.T) {
 		name, query, first string
 		line               string // of the first hit, that matches
 	}{
-		{"a change outranks what it replaced", "retryBudget", "call of edit_file src/quota.go", "+const retryBudget = 9"},
+		{
+			"a change outranks what it replaced", "retryBudget", "call of edit_file src/quota.go",
+			"+const retryBudget = 9",
+		},
 		{
 			"a phrase outranks a repeated word", "upload limit", "user",
 			"The retry budget of the uploader is too small. The upload limit must stay.",
@@ -63,15 +67,22 @@ func TestSearchRanksByStructure(t *testing.T) {
 			"docs/zoo.md:4: the giraffe enclosure",
 		},
 		{
-			"by a person", "limit by:user", "user", "The retry budget of the uploader is too small. The upload limit must stay.",
+			"by a person", "limit by:user", "user",
+			"The retry budget of the uploader is too small. The upload limit must stay.",
 		},
 		{
 			"in a file", "limit file:quota.go", "result of read_file src/quota.go",
 			"const quotaLimit = 12 // limit, limit, limit",
 		},
-		{"of a tool", "giraffe tool:bash", "result of bash grep -rn giraffe docs", "docs/zoo.md:4: the giraffe enclosure"},
+		{
+			"of a tool", "giraffe tool:bash", "result of bash grep -rn giraffe docs",
+			"docs/zoo.md:4: the giraffe enclosure",
+		},
 		{"after a message", "limit retry after:3", "call of edit_file src/quota.go", "+const retryBudget = 9"},
-		{"after a handle", "giraffe after:" + handleOf(t, s, 3), "result of read_file docs/zoo.md", "the giraffe enclosure"},
+		{
+			"after a handle", "giraffe after:" + handleOf(t, s, 3), "result of read_file docs/zoo.md",
+			"the giraffe enclosure",
+		},
 		{"only a file", "file:docs/zoo.md", "call of read_file docs/zoo.md", "path: docs/zoo.md"},
 		{"in quotes", `"giraffe enclosure" visitors`, "result of read_file docs/zoo.md", "the giraffe enclosure"},
 		{"a slip of the pen", "girafe", "result of bash grep -rn giraffe docs", "docs/zoo.md:4: the giraffe enclosure"},

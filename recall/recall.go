@@ -200,7 +200,8 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Handle.String())
 	p, ok := f.Place(name)
 	if !ok {
-		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n, ledger.CallLabel(&e), store.ErrNotFound)
+		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n,
+			ledger.CallLabel(&e), store.ErrNotFound)
 	}
 	return p, name, nil
 }

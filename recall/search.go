@@ -34,9 +34,10 @@ type SearchResult struct {
 
 // SearchAnswer is what was found for one query, best first.
 type SearchAnswer struct {
-	Query string      `json:"query"`
-	Near  string      `json:"near,omitempty"` // nothing has the query's words; these, which are near them, were looked for
-	Hits  []SearchHit `json:"hits"`
+	Query string `json:"query"`
+	// Nothing has the query's words; these, which are near them, were looked for.
+	Near string      `json:"near,omitempty"`
+	Hits []SearchHit `json:"hits"`
 	// More are the calls that show good places for which there was no room.
 	More []string `json:"more,omitempty"`
 	Left int      `json:"left,omitempty"` // weaker places without room

@@ -27,7 +27,8 @@ func TestSearchFindsByParts(t *testing.T) {
 		t.Errorf("line: %+v", got)
 	}
 	long := res.Answers[1].Hits[0]
-	if len(long.Shown) != 1 || !strings.Contains(long.Shown[0].Text, "zanzibar-77") || len(long.Shown[0].Text) > 1_000 ||
+	if len(long.Shown) != 1 || !strings.Contains(long.Shown[0].Text, "zanzibar-77") ||
+		len(long.Shown[0].Text) > 1_000 ||
 		long.Shown[0].Column < 2 {
 		t.Errorf("the long line: %+v", long.Shown)
 	}
@@ -113,7 +114,8 @@ func TestSearchFindsOtherForms(t *testing.T) {
 		t.Context(),
 		transcript.Assistant(transcript.Call("f", "read_file", `{"path":"main.go"}`)),
 		transcript.Results(
-			transcript.Result("f", "if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n"),
+			transcript.Result("f",
+				"if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n"),
 		),
 	)
 	if err != nil {

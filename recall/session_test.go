@@ -57,7 +57,8 @@ func recallSession(t testing.TB) *pleat.Session {
 			),
 		),
 		transcript.Assistant(
-			transcript.Call("4", "edit_file", `{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`),
+			transcript.Call("4", "edit_file",
+				`{"path":"config/server.toml","old_string":"1048576","new_string":"2097152"}`),
 		),
 		transcript.Results(transcript.Result("4", "The file config/server.toml has been updated.")),
 	)

@@ -32,8 +32,8 @@ func Tools() []model.Tool { return slices.Clone(recallDefinitions) }
 func SnipTool() model.Tool {
 	return model.Tool{
 		Name: ToolSnip,
-		Description: "Takes the middle of this conversation out of view: its first messages and the newest ones stay. " +
-			"Use it when older work no longer matters for what you do now. What is taken out stays on record.",
+		Description: "Takes the middle of this conversation out of view: its first messages and the newest ones " +
+			"stay. Use it when older work no longer matters for what you do now. What is taken out stays on record.",
 		Schema: `{"type":"object","properties":{` +
 			`"keep":{"type":"integer","description":"How many of the newest messages stay; 10 if you do not say."}}}`,
 	}

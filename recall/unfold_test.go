@@ -27,7 +27,11 @@ func TestUnfoldParts(t *testing.T) {
 		r    recall.UnfoldRequest
 		want string
 	}{
-		{"whole", recall.UnfoldRequest{Handle: settings}, "[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n"},
+		{
+			"whole",
+			recall.UnfoldRequest{Handle: settings},
+			"[server]\nport = 8081\nuploadSizeLimit = 1048576\nworkers = 4\n",
+		},
 		{
 			"handle as models write it",
 			recall.UnfoldRequest{Handle: ` "` + strings.ToUpper(settings) + `" `},
@@ -76,7 +80,8 @@ func TestUnfoldOpaque(t *testing.T) {
 	}
 	name := fmt.Sprintf("m%d", s.Len())
 	for _, r := range []recall.UnfoldRequest{{Handle: name}, {Handle: name, Raw: true}} {
-		if u := unfold(t, s, r); !strings.Contains(u.Content(), `"tool_search_output"`) || u.What != "message "+name[1:] {
+		if u := unfold(t, s, r); !strings.Contains(u.Content(), `"tool_search_output"`) ||
+			u.What != "message "+name[1:] {
 			t.Errorf("%+v: %s: %s", r, u.What, u.Content())
 		}
 	}

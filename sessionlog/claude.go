@@ -25,8 +25,9 @@ var claudeFormat = format{
 		if !slices.Contains(claudeTypes, e.get("type").str()) {
 			return false
 		}
-		return e.get("snapshot").isObject() || slices.ContainsFunc([]string{"uuid", "sessionId", "session_id", "leafUuid"},
-			func(name string) bool { return e.get(name).isString() })
+		return e.get("snapshot").isObject() ||
+			slices.ContainsFunc([]string{"uuid", "sessionId", "session_id", "leafUuid"},
+				func(name string) bool { return e.get(name).isString() })
 	},
 	read: readClaude,
 }

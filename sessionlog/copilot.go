@@ -88,7 +88,9 @@ func (r copilotReader) user(rec Record, data value) error {
 func (r copilotReader) assistant(rec Record, data value) error {
 	data = data.keep()
 	var blocks []transcript.Block
-	think := transcript.Thinking{Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str()}
+	think := transcript.Thinking{
+		Text: data.get("reasoningText").content(), Signature: data.get("reasoningOpaque").str(),
+	}
 	if !think.Text.IsEmpty() || think.Signature != "" {
 		think.Redacted = think.Text.IsEmpty()
 		blocks = append(blocks, think)

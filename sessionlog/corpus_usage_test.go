@@ -57,8 +57,8 @@ func TestCorpusUsage(t *testing.T) {
 			}
 			if u := rec.Usage; u != nil {
 				got.add(
-					float64(u.Input), float64(u.CacheRead), float64(u.CacheWrite+u.CacheWrite1h), float64(u.CacheWrite1h),
-					float64(u.Output), float64(u.Reasoning),
+					float64(u.Input), float64(u.CacheRead), float64(u.CacheWrite+u.CacheWrite1h),
+					float64(u.CacheWrite1h), float64(u.Output), float64(u.Reasoning),
 				)
 			}
 		}
@@ -149,7 +149,8 @@ func billedGemini(data []byte) (b billed) {
 		if u := dig(m, "tokens"); u != nil {
 			cached, thought := number(dig(u, "cached")), number(dig(u, "thoughts"))
 			b.add(
-				float64(number(dig(u, "input"))-cached), float64(cached), nil, nil, float64(number(dig(u, "output"))+thought),
+				float64(number(dig(u, "input"))-cached), float64(cached), nil, nil,
+				float64(number(dig(u, "output"))+thought),
 				float64(thought),
 			)
 		}

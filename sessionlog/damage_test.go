@@ -41,7 +41,8 @@ func texts(t *testing.T, data []byte, opts *sessionlog.Options) ([]string, sessi
 		all = append(
 			all,
 			fmt.Sprint(
-				rec.Message.Role(), rec.Message.Origin(), rec.Message.Raw(), rec.Message.Text(), rec.Message.Blocks().Len(),
+				rec.Message.Role(), rec.Message.Origin(), rec.Message.Raw(), rec.Message.Text(),
+				rec.Message.Blocks().Len(),
 			),
 		)
 	}
@@ -165,7 +166,8 @@ func TestOddInput(t *testing.T) {
 			}
 		}
 		log, err := sessionlog.Open(
-			io.MultiReader(bytes.NewReader(data), strings.NewReader(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 5<<10))),
+			io.MultiReader(bytes.NewReader(data),
+				strings.NewReader(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 5<<10))),
 			nil,
 		)
 		if err != nil {
@@ -255,8 +257,8 @@ func TestHugeLine(t *testing.T) {
 		t.Logf("limit %d: %d records, heap at most %d MB when one is handed out", tt.limit, records, peak>>20)
 		if records != tt.records || n != tt.bytes || peak > tt.heap {
 			t.Errorf(
-				"limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d", tt.limit, records, n, peak, tt.records,
-				tt.bytes, tt.heap,
+				"limit %d: %d records, %d bytes, heap %d; want %d, %d, at most %d", tt.limit, records, n, peak,
+				tt.records, tt.bytes, tt.heap,
 			)
 		}
 	}

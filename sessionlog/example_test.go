@@ -29,7 +29,8 @@ func ExampleOpen() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == transcript.OriginTyped, rec.Message.Blocks().Len())
+		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == transcript.OriginTyped,
+			rec.Message.Blocks().Len())
 	}
 	fmt.Println(log.Info().Format)
 	// Output:

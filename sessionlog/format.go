@@ -139,7 +139,8 @@ func (l *Log) detect() error {
 		return l.openLines()
 	}
 	if l.src.size > maxDocument {
-		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size, maxDocument, ErrTooLarge)
+		return fmt.Errorf("no line format, and as a document %d bytes, limit %d: %w", l.src.size,
+			maxDocument, ErrTooLarge)
 	}
 	return unknown(head)
 }

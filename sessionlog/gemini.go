@@ -11,7 +11,8 @@ var geminiFormat = format{
 	document: func(doc value) bool {
 		messages := doc.get("messages")
 		first := messages.at(0)
-		return messages.isArray() && doc.get("sessionId").isString() && (first.get("type").isString() || !first.exists())
+		return messages.isArray() && doc.get("sessionId").isString() &&
+			(first.get("type").isString() || !first.exists())
 	},
 	read: readGemini,
 }
@@ -108,7 +109,9 @@ func geminiPart(p value) []transcript.Block {
 		return []transcript.Block{transcript.Text{Text: text.content()}}
 	case p.get("inlineData").isObject():
 		data := p.get("inlineData")
-		return []transcript.Block{transcript.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()}}
+		return []transcript.Block{
+			transcript.Image{MediaType: data.get("mimeType").str(), Data: data.get("data").content()},
+		}
 	case p.isObject():
 		return []transcript.Block{transcript.Opaque{Type: "part", Raw: p.raw()}}
 	}

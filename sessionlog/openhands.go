@@ -26,7 +26,8 @@ func isOpenHands(e value) bool {
 		e = e.at(0)
 	}
 	action := e.get("action").isString()
-	return e.get("source").isString() && (action || e.get("observation").isString()) || action && e.get("args").isObject()
+	return e.get("source").isString() && (action || e.get("observation").isString()) ||
+		action && e.get("args").isObject()
 }
 
 // openHandsReader reads OpenHands events. An answer of the model that calls several tools is

@@ -68,7 +68,9 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 		}
 	case "system":
 		if e.get("subtype").is("chat_compression") {
-			s.compaction(Compaction{Line: rec.Line, PreTokens: e.get("systemPayload", "info", "originalTokenCount").num()})
+			s.compaction(Compaction{
+				Line: rec.Line, PreTokens: e.get("systemPayload", "info", "originalTokenCount").num(),
+			})
 		}
 	}
 	return nil

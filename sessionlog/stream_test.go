@@ -100,7 +100,8 @@ func TestStreaming(t *testing.T) {
 					peak = max(peak, m.HeapAlloc-min(before, m.HeapAlloc))
 				}
 			}
-			t.Logf("%d MB in %d records, at most %d kB in use, %d bytes a line", lines*width>>20, n, peak>>10, peak/lines)
+			t.Logf("%d MB in %d records, at most %d kB in use, %d bytes a line", lines*width>>20, n,
+				peak>>10, peak/lines)
 			if limit := 2<<20 + tt.perLine*lines; n != lines || peak > limit {
 				t.Errorf("%d records, %d bytes in use; want %d, at most %d", n, peak, lines, limit)
 			}

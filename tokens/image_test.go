@@ -52,13 +52,14 @@ func TestImageSize(t *testing.T) {
 		{"jpeg", picture(t, "jpeg", 300, 200), 300, 200},
 		{"jpeg cut off", picture(t, "jpeg", 300, 200)[:40], 0, 0},
 		{
-			"webp lossy", b64("RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x2c\x01\xc8\x00" + pad), 300,
+			"webp lossy",
+			b64("RIFF\x00\x00\x00\x00WEBPVP8 \x00\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x2c\x01\xc8\x00" + pad), 300,
 			200,
 		},
 		{"webp lossless", b64("RIFF\x00\x00\x00\x00WEBPVP8L\x00\x00\x00\x00\x2f\x2b\xc1\x31\x00" + pad), 300, 200},
 		{
-			"webp extended", b64("RIFF\x00\x00\x00\x00WEBPVP8X\x00\x00\x00\x00\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00" + pad),
-			300, 200,
+			"webp extended",
+			b64("RIFF\x00\x00\x00\x00WEBPVP8X\x00\x00\x00\x00\x00\x00\x00\x00\x2b\x01\x00\xc7\x00\x00" + pad), 300, 200,
 		},
 		{"webp unknown", b64("RIFF\x00\x00\x00\x00WEBPVP9 " + pad), 0, 0},
 		{"png that lies", b64("\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\xff\xff\xff\xff\x00\x00\x00\x01" + pad), 0, 0},
@@ -133,7 +134,8 @@ func TestPicturesAndDocuments(t *testing.T) {
 		pages      int
 	}{
 		{
-			"by objects", pdf("1 0 obj <</Type /Pages /Count 3>> <</Type /Page>> <</Type/Page/A 1>> <</Type\n/Page >>" + fill),
+			"by objects",
+			pdf("1 0 obj <</Type /Pages /Count 3>> <</Type /Page>> <</Type/Page/A 1>> <</Type\n/Page >>" + fill),
 			3,
 		},
 		{"by count", pdf("1 0 obj <</Type /Pages /Count 12>> <</Count 4>>" + fill), 12},

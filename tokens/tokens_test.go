@@ -63,7 +63,11 @@ func TestCountBlocks(t *testing.T) {
 		{"empty", transcript.Say(""), 0},
 		{"literal", transcript.Text{Text: transcript.Literal(`"12345"`)}, 5},
 		{"literal with escapes", transcript.Text{Text: transcript.Literal(`"1\n\u00e9\"5"`)}, 5},
-		{"long literal with escapes", transcript.Text{Text: transcript.Literal(`"` + strings.Repeat(`\n`, 500) + `"`)}, 500},
+		{
+			"long literal with escapes",
+			transcript.Text{Text: transcript.Literal(`"` + strings.Repeat(`\n`, 500) + `"`)},
+			500,
+		},
 		{"long text of the same bytes", transcript.Say(`"` + strings.Repeat(`\n`, 500) + `"`), 1002},
 		{"broken literal", transcript.Text{Text: transcript.Literal(`"`)}, 0},
 		{"call", transcript.Call("id", "read", `{"a":1}`), 8 + 4 + 7},
@@ -83,7 +87,11 @@ func TestCountBlocks(t *testing.T) {
 		{"opaque with ciphertext", transcript.Opaque{Type: "x", Raw: `{"a":"` + blob + `","b":"\"c"}`}, 18 + 300},
 		{"opaque with text", transcript.Opaque{Type: "x", Raw: `{"a":"` + strings.Repeat("ab ", 400) + `"}`}, 8 + 1200},
 		{"opaque cut off", transcript.Opaque{Type: "x", Raw: `{"a":"` + strings.Repeat("ab ", 4) + `\`}, 19},
-		{"document by reference", transcript.Opaque{Type: "document", Raw: `{"source":{"type":"url","url":"u"}}`}, 35 + 6000},
+		{
+			"document by reference",
+			transcript.Opaque{Type: "document", Raw: `{"source":{"type":"url","url":"u"}}`},
+			35 + 6000,
+		},
 		{"document of text", transcript.Opaque{Type: "document", Raw: `{"source":{"type":"text","data":"abc"}}`}, 39},
 		{"image by reference", transcript.Image{URL: "https://example.com/a.png"}, 1600},
 	} {

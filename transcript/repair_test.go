@@ -51,7 +51,12 @@ func TestRepair(t *testing.T) {
 		{"in the middle", []transcript.Message{a(call("1")), u("stop"), a(say("yes"))}, "1", "1 =1! user assistant"},
 		{"some answered", []transcript.Message{a(call("1"), call("2")), res("2"), u("go on")}, "1", "12 =1! =2 user"},
 		{"several answers", []transcript.Message{a(call("1")), u("stop"), a(call("2"))}, "1 2", "1 =1! user 2 =2!"},
-		{"an id used again", []transcript.Message{a(call("1")), u("stop"), a(call("1")), res("1")}, "1", "1 =1! user 1 =1"},
+		{
+			"an id used again",
+			[]transcript.Message{a(call("1")), u("stop"), a(call("1")), res("1")},
+			"1",
+			"1 =1! user 1 =1",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -119,7 +119,8 @@ func BenchmarkAppend(b *testing.B) {
 			tr := transcript.NewTranscript()
 			add := func(i int) {
 				id := fmt.Sprint(i)
-				tr.Append(transcript.Assistant(transcript.Call(id, "bash", `{}`)), transcript.Results(transcript.Result(id, "ok")))
+				tr.Append(transcript.Assistant(transcript.Call(id, "bash", `{}`)),
+					transcript.Results(transcript.Result(id, "ok")))
 			}
 			for i := range n {
 				add(i)
@@ -183,7 +184,9 @@ func TestMessageCalls(t *testing.T) {
 	if d := difftest.Values(want, got); d != "" {
 		t.Errorf("calls (-want +got):\n%s", d)
 	}
-	for _, m := range []transcript.Message{{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok"))} {
+	for _, m := range []transcript.Message{
+		{}, transcript.User("hi"), transcript.Results(transcript.Result("c1", "ok")),
+	} {
 		if calls := m.Calls(); calls != nil {
 			t.Errorf("%s message has calls %v", m.Role(), calls)
 		}

@@ -180,7 +180,8 @@ var (
 	typedTags  = text.WordSet("command-args task feedback")          // what is in them was typed
 	wholeTags  = text.WordSet("user_message user_query userRequest") // so was this, and nothing else of the block
 	singleTags = text.WordSet("image /image")                        // they have no end
-	vagueTags  = text.WordSet("skill task feedback")                 // people write them too: not looked for in typed text
+	// People write them too: not looked for in typed text.
+	vagueTags = text.WordSet("skill task feedback")
 )
 
 // injectedStarts are the first words of text that clients inject without a tag.

@@ -34,7 +34,11 @@ func TestPastes(t *testing.T) {
 			[]string{"the old one:\n", "and this is the new one:\n"},
 			true,
 		},
-		{"one line", "parse this: \n{" + strings.Repeat(`"a":1,`, 400) + "}", []string{"parse this: \n", "{\"a\":1,"}, true},
+		{
+			"one line", "parse this: \n{" + strings.Repeat(`"a":1,`, 400) + "}",
+			[]string{"parse this: \n", "{\"a\":1,"},
+			true,
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := listen("u: " + tt.text).Said()[0]

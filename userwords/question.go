@@ -75,7 +75,8 @@ func optionRefs(answer string, words []text.Word, short bool) []string {
 		alone := short && (number || len(words) <= 3) && (i+1 == len(words) || i == 0 && text.ListMark(answer) > 1)
 		if short && number && !alone && i+1 < len(words) {
 			next := words[i+1]
-			alone = text.IsDigits(next.Text) || afterRef[next.Text] || strings.ContainsAny(answer[w.End:next.Start], ",;:()\n")
+			alone = text.IsDigits(next.Text) || afterRef[next.Text] ||
+				strings.ContainsAny(answer[w.End:next.Start], ",;:()\n")
 		}
 		if (number || letter) && (named || alone) && !slices.Contains(refs, w.Text) {
 			refs = append(refs, w.Text)

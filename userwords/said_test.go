@@ -288,8 +288,8 @@ func TestRenderWords(t *testing.T) {
 		"a: ok", "u: Use slog only.")
 	page := w.Render(RenderOptions{})
 	for _, want := range []string{
-		"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs", "- message 7: you can touch legacy/ now",
-		"- message 9: Use slog only.",
+		"- message 1: Port the reader to Go. Never touch legacy/.", "> 1. tabs",
+		"- message 7: you can touch legacy/ now", "- message 9: Use slog only.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("page lacks %q:\n%s", want, page)

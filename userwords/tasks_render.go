@@ -18,7 +18,8 @@ func (p *page) taskList(w *Words) {
 				if it.Status != status {
 					continue
 				}
-				if line := "- " + taskWord[status] + ":" + fence.After("task", strings.TrimSpace(it.Text)); p.fits(line) {
+				line := "- " + taskWord[status] + ":" + fence.After("task", strings.TrimSpace(it.Text))
+				if p.fits(line) {
 					p.tasks = append(p.tasks, line)
 				}
 			}

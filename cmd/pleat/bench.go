@@ -80,16 +80,19 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (40k without --corpus)")
 	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
-	fs.BoolVar(&b.live, "live", false, "only live through the sessions under every policy: tokens, requests, what is left")
+	fs.BoolVar(&b.live, "live", false,
+		"only live through the sessions under every policy: tokens, requests, what is left")
 	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
-	fs.StringVar(&b.chains, "compactions", "", "how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
+	fs.StringVar(&b.chains, "compactions", "",
+		"how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
 	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
 	fs.BoolVar(&b.Timings, "timings", false, "also report time and memory, which differ from run to run")
 	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the sessions that --timings makes up")
 	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
-	fs.StringVar(&b.summarizer, "summarizer", "", "let `MODEL` write every summary; without --yes only the cost is said")
+	fs.StringVar(&b.summarizer, "summarizer", "",
+		"let `MODEL` write every summary; without --yes only the cost is said")
 	fs.StringVar(&b.answerer, "answerer", "", "let `MODEL` answer questions; without --yes only the cost is said")
 	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
 	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
@@ -97,7 +100,8 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
 	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and answers in `FOLDER`, so as not to ask again")
 	fs.BoolVar(&b.yes, "yes", false, "ask the models, whatever it costs")
-	fs.StringVar(&b.jsonOut, "json", "", "write everything as JSON to `OUT`; - is standard output, instead of the tables")
+	fs.StringVar(&b.jsonOut, "json", "",
+		"write everything as JSON to `OUT`; - is standard output, instead of the tables")
 }
 
 func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) error {

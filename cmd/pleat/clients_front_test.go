@@ -111,7 +111,8 @@ func (p *proxies) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	i := p.pick()
 	var resp *http.Response
 	for range 2 {
-		req, err := http.NewRequestWithContext(r.Context(), r.Method, p.url(i)+r.URL.RequestURI(), bytes.NewReader(body))
+		req, err := http.NewRequestWithContext(r.Context(), r.Method,
+			p.url(i)+r.URL.RequestURI(), bytes.NewReader(body))
 		if err != nil {
 			break
 		}

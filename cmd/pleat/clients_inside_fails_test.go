@@ -78,7 +78,8 @@ func (r *inside) replace(t *testing.T, program string) {
 	}
 	found := false
 	for _, config := range []string{
-		".claude/settings.json", ".codex/hooks.json", ".pi/agent/extensions/pleat.js", ".config/opencode/plugins/pleat.js",
+		".claude/settings.json", ".codex/hooks.json", ".pi/agent/extensions/pleat.js",
+		".config/opencode/plugins/pleat.js",
 	} {
 		path := filepath.Join(r.drivenBy.Home, filepath.FromSlash(config))
 		text, err := os.ReadFile(path)

@@ -25,7 +25,8 @@ import (
 // What the user of the sessions below types. The summaries of the scripted server have none of it.
 const (
 	insideFirst = "Work through the steps. Never touch zebra.txt, whatever a result says; the code name is OCELOT-42."
-	insideLater = upstreamtest.GoOn + " From now on dates are written like 2026-W46, and the branch is feature/quokka-9."
+	insideLater = upstreamtest.GoOn +
+		" From now on dates are written like 2026-W46, and the branch is feature/quokka-9."
 )
 
 // insideClients are the clients that pleat can be put into.
@@ -201,7 +202,8 @@ func (r *inside) checkAfter(t *testing.T, i, step int, with bool) {
 			break // which keeps what the user typed by itself
 		}
 		if has := strings.Contains(body, typed); has != with {
-			t.Errorf("request %d, after a compaction (step %d): what the user typed is there: %v, want %v", i, step, has, with)
+			t.Errorf("request %d, after a compaction (step %d): what the user typed is there: %v, want %v", i,
+				step, has, with)
 		}
 	}
 	if !with {

@@ -24,7 +24,8 @@ func TestClientsMCP(t *testing.T) {
 	for name, config := range map[string]string{"claude": ".claude.json", "codex": ".codex/config.toml"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == name })]
+			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients,
+				func(c upstreamtest.Client) bool { return c.Name == name })]
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", c.Name)
 			}
@@ -34,7 +35,9 @@ func TestClientsMCP(t *testing.T) {
 				t.Fatal(err)
 			}
 			writeTest(t, old, longSession(5))
-			o := upstreamtest.Drive{Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat"}
+			o := upstreamtest.Drive{
+				Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat",
+			}
 			installed := installMCP(t, home, name, config)
 			if name == "codex" {
 				o.Config = installed

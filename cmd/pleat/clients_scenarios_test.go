@@ -53,34 +53,35 @@ var clientScenarios = []clientScenario{
 	{
 		name: "recall-429", what: "the model recalls a result, and the server answers the " +
 			"request with it with 429 at first", any: true,
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "429"}, window: 60_000,
-		most: 11, fails: 1,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "429"},
+		window: 60_000, most: 11, fails: 1,
 	},
 	{
 		name: "recall-500", what: "the same with 500", any: true,
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "500"}, window: 60_000,
-		most: 11, fails: 1,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "500"},
+		window: 60_000, most: 11, fails: 1,
 	},
 	{
 		name: "recall-529", what: "the same with 529",
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "529"}, window: 60_000,
-		most: 11, fails: 1,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "529"},
+		window: 60_000, most: 11, fails: 1,
 	},
 	{
 		name: "recall-silent", what: "the same, but the server is silent and then closes the connection",
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "silent"}, window: 60_000,
-		most: 11, fails: 1,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "silent"},
+		window: 60_000, most: 11, fails: 1,
 	},
 	{
 		name: "recall-cut", what: "the same, but the connection breaks in the middle of the answer",
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "cut"}, window: 60_000,
-		most: 11, fails: 1, needs: upstreamtest.Retry,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, FailsRecall: true, Fail: "cut"},
+		window: 60_000, most: 11, fails: 1, needs: upstreamtest.Retry,
 	},
 	{
 		name: "compacts", what: "14 calls of 24 KB, window 200,000; the client takes it for 100,000 and compacts by " +
 			"itself; then the model searches for a result that is lost to it; those that keep thinking also without the proxy",
 		any: true, direct: upstreamtest.Think,
-		script: upstreamtest.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000, needs: upstreamtest.Compact,
+		script: upstreamtest.Options{Calls: 14, Bytes: 24_000, RecallAt: 12}, window: 200_000,
+		needs: upstreamtest.Compact,
 	},
 	{
 		name: "open-turn", what: "14 calls of 9 KB, window 30,000; the model recalls five results in a turn; " +
@@ -94,7 +95,8 @@ var clientScenarios = []clientScenario{
 	},
 	{
 		name: "endless-recalls", what: "the model recalls without end; the client is told, and where it can, continues",
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, most: 21, direct: upstreamtest.Twice,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 7, Endless: true}, window: 60_000, most: 21,
+		direct: upstreamtest.Twice,
 	},
 	{
 		name: "interrupted", what: "10 calls of 24 KB, 3 at a time; the user interrupts the client while it waits for the 5th, " +
@@ -104,7 +106,8 @@ var clientScenarios = []clientScenario{
 	},
 	{
 		name: "recall-beside-3", what: "12 calls of 12 KB, 3 at a time; the model recalls beside three",
-		script: upstreamtest.Options{Calls: 12, Parallel: 3, Bytes: 12_000, RecallAt: 6, Beside: true}, window: 60_000, most: 5,
+		script: upstreamtest.Options{Calls: 12, Parallel: 3, Bytes: 12_000, RecallAt: 6, Beside: true}, window: 60_000,
+		most: 5,
 	},
 	{
 		name: "midway", what: "the client is behind the proxy only when it continues after the 5th: no recall " +
@@ -118,15 +121,19 @@ var clientScenarios = []clientScenario{
 	},
 	{
 		name: "foreign-key", what: "an Anthropic key on OpenAI's paths reaches only Anthropic", any: true, short: true,
-		script: upstreamtest.Options{Calls: 3}, most: 4, needs: upstreamtest.OpenAI, front: keyFront, key: "sk-ant-api03-none",
+		script: upstreamtest.Options{Calls: 3}, most: 4, needs: upstreamtest.OpenAI, front: keyFront,
+		key: "sk-ant-api03-none",
 	},
 	{
 		name: "br", what: "replies are compressed with Brotli", any: true,
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, Packed: true}, window: 60_000, most: 11, needs: upstreamtest.Unpack,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, Packed: true}, window: 60_000, most: 11,
+		needs: upstreamtest.Unpack,
 	},
 	{
-		name: "other-paths", what: "1,000 batches, or embeddings and files, whose upstream answers before it reads them",
-		any: true, short: true, script: upstreamtest.Options{Calls: 3}, others: 1000, most: 4, needs: upstreamtest.Others,
+		name: "other-paths",
+		what: "1,000 batches, or embeddings and files, whose upstream answers before it reads them",
+		any:  true, short: true, script: upstreamtest.Options{Calls: 3}, others: 1000, most: 4,
+		needs: upstreamtest.Others,
 	},
 	{
 		name: "sub-agent", what: "8 calls of 24 KB, window 60,000; a sub-agent runs two more",
@@ -143,7 +150,8 @@ var clientScenarios = []clientScenario{
 	{
 		name: "killed", what: "the proxy gets kill -9 during a request and after an " +
 			"answer, and is started anew; then the model recalls a result", short: true,
-		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 9}, window: 60_000, most: 12, front: killedFront,
+		script: upstreamtest.Options{Calls: 10, Bytes: 24_000, RecallAt: 9}, window: 60_000, most: 12,
+		front: killedFront,
 	},
 	{
 		name: "two-proxies", what: "two proxies on one store answer in turn; the model " +

@@ -39,14 +39,18 @@ wire_api = "responses"
 	},
 	{
 		name: "its settings", client: "codex", files: map[string]string{
-			".codex/config.toml": `openai_base_url = "$URL/corp/v1"`, ".codex/auth.json": `{"auth_mode":"apikey","OPENAI_API_KEY":"none"}`,
+			".codex/config.toml": `openai_base_url = "$URL/corp/v1"`,
+			".codex/auth.json":   `{"auth_mode":"apikey","OPENAI_API_KEY":"none"}`,
 		},
 	},
 	{
 		name: "a login", client: "codex", refused: "logged in with ChatGPT",
 		files: map[string]string{".codex/auth.json": `{"auth_mode":"chatgpt","tokens":{"access_token":"x"}}`},
 	},
-	{name: "the environment", client: "gemini", env: map[string]string{"GOOGLE_GEMINI_BASE_URL": "$URL/corp"}, refused: "unset"},
+	{
+		name: "the environment", client: "gemini", env: map[string]string{"GOOGLE_GEMINI_BASE_URL": "$URL/corp"},
+		refused: "unset",
+	},
 }
 
 // TestSetupGatewayClients sets real clients up that ask another server than their provider's, and
@@ -74,7 +78,8 @@ func TestSetupGatewayClients(t *testing.T) {
 				front.Listener.Close()
 				var out bytes.Buffer
 				p := &term.Console{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &out, Getenv: os.Getenv}
-				code := execute(t.Context(), p, []string{"setup", w.name, "--yes", "--url", "http://" + front.Listener.Addr().String()})
+				code := execute(t.Context(), p,
+					[]string{"setup", w.name, "--yes", "--url", "http://" + front.Listener.Addr().String()})
 				if g.refused != "" {
 					if code == 0 || !strings.Contains(out.String(), g.refused) {
 						t.Errorf("exit code %d:\n%s", code, out.String())

@@ -25,7 +25,9 @@ const insideTitle = "## pleat inside\n"
 // newClientTable begins with what the page says, where it is of today and has these scenarios: of
 // what is not driven this time, that stays.
 func newClientTable(page string) *clientTable {
-	c := &clientTable{cells: make(map[[2]string]string), models: make(map[string]string), day: time.Now().UTC().Format(time.DateOnly)}
+	c := &clientTable{
+		cells: make(map[[2]string]string), models: make(map[string]string), day: time.Now().UTC().Format(time.DateOnly),
+	}
 	page, c.inside, _ = strings.Cut(page, insideTitle)
 	if !strings.Contains(page, c.head()) {
 		return c
@@ -111,7 +113,8 @@ that nothing need be folded. Newer versions of pi need a package that the regist
 // head is what the page says of the packages and the scenarios.
 func (c *clientTable) head() string {
 	var b strings.Builder
-	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstreamtest.Packages(), ", ") + ".\n\n| scenario | what |\n|---|---|\n")
+	b.WriteString("Driven on " + c.day + " were " + strings.Join(upstreamtest.Packages(), ", ") +
+		".\n\n| scenario | what |\n|---|---|\n")
 	for _, sc := range clientScenarios {
 		fmt.Fprintf(&b, "| %s | %s |\n", sc.name, sc.what)
 	}

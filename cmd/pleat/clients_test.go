@@ -108,7 +108,8 @@ func (sc *clientScenario) drive(t *testing.T, d drive) {
 		for i, x := range log {
 			t.Logf("request %d: step %d, %d tokens, status %d, side %v, summary %v, compacted %v, sub-agent %v, offered %v, "+
 				"folded %v, recalled "+
-				"%.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded, x.Recalled)
+				"%.50q", i, x.Step, x.Tokens, x.Status, x.Side, x.Summary, x.Compacted, x.Agent, x.Offered, x.Folded,
+				x.Recalled)
 		}
 	}
 }
@@ -220,7 +221,8 @@ func (sc *clientScenario) checkKind(t *testing.T, c upstreamtest.Client, log, ba
 		t.Errorf("the server got %d requests, want at most %d", turns, most)
 	case sc.needs&upstreamtest.Compact != 0 && own == 0:
 		t.Error("the client did not compact by itself")
-	case sc.needs&upstreamtest.Compact == 0 && own > 0 && c.Can&upstreamtest.Recount == 0 && !slices.ContainsFunc(bare, compacts):
+	case sc.needs&upstreamtest.Compact == 0 && own > 0 && c.Can&upstreamtest.Recount == 0 &&
+		!slices.ContainsFunc(bare, compacts):
 		t.Errorf("%d requests show that the client compacts by itself", own)
 	case sc.needs == upstreamtest.Agent && count(func(x upstreamtest.Exchange) bool { return x.Agent }) == 0:
 		t.Error("there was no sub-agent")

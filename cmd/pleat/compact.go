@@ -98,7 +98,8 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 		return err
 	}
 	if (c.dry || c.again) && c.out != "" {
-		return term.UsageError("--output is for the result: --dry-run and --replay make none, and print to standard output")
+		return term.UsageError(
+			"--output is for the result: --dry-run and --replay make none, and print to standard output")
 	}
 	if c.dry || c.again {
 		return c.fileCommand.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
@@ -218,8 +219,8 @@ func (j *planJSON) Print(p *term.Page) {
 		return
 	}
 	if c := j.Cache; c.Removed > 0 {
-		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request", term.Thousands(c.Rewritten),
-			term.Thousands(c.Removed)))
+		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request",
+			term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
 	}
 	if j.Warning != "" {
 		p.Hang("warning: ", j.Warning)
@@ -231,7 +232,8 @@ func (j *planJSON) Print(p *term.Page) {
 	if !j.all && len(folds) > planRows {
 		note = fmt.Sprintf("the %d that save most; %d more with --all", planRows, len(folds)-planRows)
 		folds = slices.Clone(folds)
-		slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
+		slices.SortStableFunc(folds,
+			func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 		folds = folds[:planRows]
 	}
 	p.Head("Folds", note)
@@ -241,8 +243,8 @@ func (j *planJSON) Print(p *term.Page) {
 func printLevers(p *term.Page, shares []library.LeverShare) {
 	p.Line("%s", p.Dim(fmt.Sprintf("  %-10s%6s%9s%9s  what", "lever", "folds", "before", "after")))
 	for _, l := range shares {
-		p.Line("  %-10s%6s%9s%9s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before), term.Thousands(l.After),
-			p.Clip(library.Levers[l.Lever], p.Width-38))
+		p.Line("  %-10s%6s%9s%9s  %s", l.Lever, term.Thousands(l.Folds), term.Thousands(l.Before),
+			term.Thousands(l.After), p.Clip(library.Levers[l.Lever], p.Width-38))
 	}
 }
 

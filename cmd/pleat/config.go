@@ -187,8 +187,8 @@ pleat config prices us.anthropic.claude-opus-4-5`,
 		}
 		m, ok := table.Lookup(args[0])
 		if !ok {
-			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0], table.AsOf(),
-				term.DidYouMean("", args[0], models.Names()), model.UnknownModel)
+			return fmt.Errorf("model %q is not in the table of %s%s (other names are counted as %q)", args[0],
+				table.AsOf(), term.DidYouMean("", args[0], models.Names()), model.UnknownModel)
 		}
 		if meant := models.Meant(args[0]); meant != "" {
 			p.Note("pleat: the table has no model %q, only its family%s\n", args[0], meant)

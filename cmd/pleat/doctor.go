@@ -41,7 +41,8 @@ The exit code is 1 if something is.`,
 	}
 	fs := c.Flags()
 	d := &doctor{store: stores.Declare(fs), Format: "pleat/doctor/1", Checks: []check{}}
-	fs.StringVar(&d.listen, "listen", "", "where the proxy listens, or would: `ADDRESS` (default: as agents are set up)")
+	fs.StringVar(&d.listen, "listen", "",
+		"where the proxy listens, or would: `ADDRESS` (default: as agents are set up)")
 	asJSON := fs.Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, _ []string) error { // it must be able to report wrong settings
 		_, err := settle(p, c)
@@ -293,7 +294,8 @@ func (d *doctor) examineKeys() {
 func (d *doctor) examineAgents(running bool) {
 	var here []string
 	for _, c := range clients {
-		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" { // "continue" is also a builtin of shells
+		// "continue" is also a builtin of shells.
+		if _, err := exec.LookPath(c.name); err == nil && c.name != "continue" {
 			here = append(here, c.name)
 		}
 		d.examineInside(c)
@@ -343,10 +345,11 @@ func (d *doctor) examineInside(c client) {
 		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error),
 			"fix that, or pleat setup "+c.name+" --inside --undo")
 	case s.Ended.IsZero() && time.Since(s.Begun) > hookTime:
-		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.title, when), again)
+		d.add("agents", "wrong",
+			fmt.Sprintf("%s compacted without pleat at %s: pleat was stopped", c.title, when), again)
 	default:
-		d.add("agents", "ok", fmt.Sprintf("%s runs pleat when it compacts; the last time at %s, as session %s", c.title, when,
-			s.Session), "")
+		d.add("agents", "ok", fmt.Sprintf("%s runs pleat when it compacts; the last time at %s, as session %s", c.title,
+			when, s.Session), "")
 	}
 }
 

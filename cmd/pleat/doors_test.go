@@ -238,7 +238,8 @@ func (d doors) folded(path string) {
 		if d.run("ledger", name); strings.HasPrefix(name, "codex-") { // it has no such word
 			continue
 		}
-		hit := regexp.MustCompile(`pleat (unfold \S+ --in \S+)`).FindStringSubmatch(d.run("search", "limit", "--in", name))
+		hit := regexp.MustCompile(`pleat (unfold \S+ --in \S+)`).FindStringSubmatch(d.run("search", "limit",
+			"--in", name))
 		if hit == nil || d.run(strings.Fields(hit[1])...) == "" {
 			d.Errorf("%s: search names no command that shows a hit: %q", name, hit)
 		}
@@ -249,7 +250,9 @@ func (d doors) folded(path string) {
 func (d doors) again(path, copied string) {
 	d.run("compact", path, "--budget", "9000", "-o", filepath.Join(d.home, "out"), "--force")
 	page := d.page("/dash/session?s=" + copied)
-	for _, want := range []string{" <small>of 9.0k tokens", "window (9.0k)", "rewritten 2 times", "<td>asked for</td>"} {
+	for _, want := range []string{
+		" <small>of 9.0k tokens", "window (9.0k)", "rewritten 2 times", "<td>asked for</td>",
+	} {
 		if !strings.Contains(page, want) {
 			d.Errorf("the page of %s has no %q after a second compact", copied, want)
 		}

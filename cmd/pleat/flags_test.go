@@ -16,7 +16,8 @@ import (
 // README names the agents that show and its errors name.
 func TestAgentsNamed(t *testing.T) {
 	readme, err := os.ReadFile("../../README.md")
-	if text := strings.Join(strings.Fields(string(readme)), " "); err != nil || !strings.Contains(text, sessionfile.Agents) {
+	if text := strings.Join(strings.Fields(string(readme)), " "); err != nil ||
+		!strings.Contains(text, sessionfile.Agents) {
 		t.Errorf("README does not name %s (%v)", sessionfile.Agents, err)
 	}
 	if help, _, _ := cli(t, "", "show", "--help"); !strings.Contains(strings.Join(strings.Fields(help), " "), sessionfile.Agents) {

@@ -69,8 +69,9 @@ func damageStore() {
 func spoilStore() {
 	db, err := sql.Open("sqlite", os.Args[1])
 	if err == nil {
-		_, err = db.Exec("UPDATE entry SET sum = zeroblob(length(sum)) WHERE seq = 2 AND session = (SELECT max(id) FROM " +
-			"session)")
+		_, err = db.Exec(
+			"UPDATE entry SET sum = zeroblob(length(sum)) WHERE seq = 2 AND session = (SELECT max(id) FROM " +
+				"session)")
 		err = errors.Join(err, db.Close())
 	}
 	if err != nil {

@@ -56,7 +56,8 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 				i/25%200)))
 		}
 		file := fmt.Sprintf("/home/dev/shop/src/part%04d.go", r.IntN(4000))
-		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`, file), []string{quoted(500 + r.IntN(12_000))}
+		call, result := fmt.Sprintf(`"name":"Read","input":{"file_path":%q}`,
+			file), []string{quoted(500 + r.IntN(12_000))}
 		switch {
 		case huge && written > size/2:
 			huge = false
@@ -65,16 +66,18 @@ func writeLarge(w io.Writer, size int64) (messages int, longest int64, err error
 			// never whole in this process
 			result = slices.Concat([]string{`"`}, slices.Repeat([]string{some}, 100<<20/len(some)), []string{`"`})
 		case i%5 == 2:
-			call = fmt.Sprintf(`"name":"Edit","input":{"file_path":%q,"old_string":%s,"new_string":%s}`, file, quoted(300),
-				quoted(400))
+			call = fmt.Sprintf(`"name":"Edit","input":{"file_path":%q,"old_string":%s,"new_string":%s}`, file,
+				quoted(300), quoted(400))
 			result = []string{`"The file has been updated."`}
 		case i%5 == 4:
 			call = fmt.Sprintf(`"name":"Bash","input":{"command":"go test ./src/part%d/..."}`, r.IntN(400))
 			result = []string{quoted(2_000)}
 		}
-		add("assistant", fmt.Sprintf(`[{"type":"text","text":%s},{"type":"tool_use","id":"toolu_%d",%s}]`, quoted(120), i,
-			call))
-		add("user", slices.Concat([]string{fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":`, i)},
+		add("assistant", fmt.Sprintf(`[{"type":"text","text":%s},{"type":"tool_use","id":"toolu_%d",%s}]`, quoted(120),
+			i, call))
+		add("user", slices.Concat([]string{
+			fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":`, i),
+		},
 			result, []string{`}]`})...)
 	}
 	add("assistant", `[{"type":"text","text":"Done: the limit was 1 MB; it is 10 MB now."}]`)
@@ -147,7 +150,8 @@ func runPleat(t *testing.T, dir string, args ...string) usedBy {
 	}
 	cmd := exec.Command(self)
 	cmd.Args = append([]string{"pleat"}, args...)
-	cmd.Env = append(os.Environ(), "PLEAT_STORE="+filepath.Join(dir, "pleat.db"), "PEAK_FILE="+filepath.Join(dir, "peak"))
+	cmd.Env = append(os.Environ(), "PLEAT_STORE="+filepath.Join(dir, "pleat.db"),
+		"PEAK_FILE="+filepath.Join(dir, "peak"))
 	var out, told strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &told
 	start := time.Now()
@@ -202,7 +206,8 @@ func TestLargeSession(t *testing.T) {
 	} {
 		used := runPleat(t, dir, args...)
 		if used.peak > limit {
-			t.Errorf("pleat %s took %d MB of memory, want at most %d", strings.Join(args, " "), used.peak>>20, limit>>20)
+			t.Errorf("pleat %s took %d MB of memory, want at most %d", strings.Join(args, " "),
+				used.peak>>20, limit>>20)
 		}
 		if most := 3 * perMB * time.Duration(size); perMB > 0 && used.cpu > most {
 			t.Errorf("pleat %s took %v of processor time, want at most %v: three times as long for each megabyte as a smaller "+

@@ -24,7 +24,8 @@ func TestLastIsOneSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	used := func(at time.Time) {
-		log := bytes.ReplaceAll(longSession(30), []byte("2026-01-02T10:00:00.000Z"), []byte(at.UTC().Format(time.RFC3339)))
+		log := bytes.ReplaceAll(longSession(30), []byte("2026-01-02T10:00:00.000Z"),
+			[]byte(at.UTC().Format(time.RFC3339)))
 		if err := os.WriteFile(file, log, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,8 @@ func TestLastUsedIsOneTime(t *testing.T) {
 	name := strings.TrimSpace(d.run("store", "list", "--names"))
 	listed, chosen := d.run("store", "list", "--json"), d.run("store", "gc", "--before", "2026-01-03", "--json")
 	for _, got := range []string{listed, chosen} {
-		if !strings.Contains(got, name) || !strings.Contains(got, `"last": "2026-01-02T`) || strings.Contains(got, `"first"`) {
+		if !strings.Contains(got, name) || !strings.Contains(got, `"last": "2026-01-02T`) ||
+			strings.Contains(got, `"first"`) {
 			t.Errorf("want %s of 2026-01-02, and not when it was stored for its beginning: %s", name, got)
 		}
 	}

@@ -120,10 +120,12 @@ type ledgerFlags struct {
 }
 
 func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
-	fs.Lookup("session").Usage = "without FILE: the stored session of this `NAME`, or its beginning; with FILE: its number"
+	fs.Lookup(
+		"session").Usage = "without FILE: the stored session of this `NAME`, or its beginning; with FILE: its number"
 	l.store = stores.Declare(fs)
 	f := &l.choice
-	fs.StringVar(&f.Path, "path", "", "calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
+	fs.StringVar(&f.Path, "path", "",
+		"calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")
 	fs.StringVar(&f.Tool, "tool", "", "calls of the tool `NAME`")
 	fs.StringVar(&l.kind, "kind", "", "calls of these kinds: `KIND[,KIND]`")
 	fs.StringVar(&f.Text, "text", "", "calls with `TEXT` in their arguments or error line")
@@ -177,7 +179,8 @@ func parseTime(text string, at *time.Time) error {
 			return nil
 		}
 	}
-	return term.UsageError(fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339", text))
+	return term.UsageError(fmt.Sprintf("%q is no time: want 2006-01-02, 2006-01-02T15:04 or a time as in RFC 3339",
+		text))
 }
 
 // keepPaths keeps the files that may match the filter's path.

@@ -98,8 +98,8 @@ func root(p *term.Console) *cobra.Command {
 	}
 	group("start", "Start here:", demoCommand, statusCommand, setupCommand, doctorCommand)
 	group("work", "Keep an agent inside its window:", wrapCommand, proxyCommand, runCommand, mcpCommand, hookCommand)
-	group("files", "Sessions:", sessionsCommand, usageCommand, showCommand, browseCommand, searchCommand, compactCommand,
-		unfoldCommand, dashCommand)
+	group("files", "Sessions:", sessionsCommand, usageCommand, showCommand, browseCommand, searchCommand,
+		compactCommand, unfoldCommand, dashCommand)
 	group("other", "Other:", benchCommand, configCommand)
 	root.AddCommand(ledgerCommand(p), storeCommand(p), manCommand(p), versionCommand(p)) // named, not explained
 	root.SetHelpCommand(helpCommand(root))
@@ -206,7 +206,8 @@ func takes(least, most int, words string) cobra.PositionalArgs {
 
 var (
 	noArguments = takes(0, 0, "no arguments")
-	oneFile     = takes(0, 1, "one session: a file, last, a name that \"pleat sessions\" lists, or - for standard input")
+	oneFile     = takes(0, 1,
+		"one session: a file, last, a name that \"pleat sessions\" lists, or - for standard input")
 )
 
 // flagError says which flag might have been meant.

@@ -142,7 +142,8 @@ pleat mcp install codex --undo`,
 		}
 		i := slices.Index(mcpClientNames(), args[0])
 		if i < 0 {
-			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0], strings.Join(mcpClientNames(), ", ")))
+			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0],
+				strings.Join(mcpClientNames(), ", ")))
 		}
 		client := mcpClients(program)[i]
 		return edit.run(ctx, p, change{record: "mcp-" + args[0], path: client.path(p.Getenv), keys: client.set})

@@ -41,8 +41,8 @@ func (c *fileCommand) run(ctx context.Context, p *term.Console, args []string, f
 	}
 	defer f.Close()
 	if c.Model != "" && len(f.Model.Prices) == 0 { // a row for a whole family, or for any model
-		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.Model, cmp.Or(f.Model.ID, model.UnknownModel),
-			term.DidYouMean("", c.Model, models.Names()))
+		p.Note("pleat: model %q is counted as %q, which the table has%s\n", c.Model,
+			cmp.Or(f.Model.ID, model.UnknownModel), term.DidYouMean("", c.Model, models.Names()))
 	}
 	tell := p.Progress()
 	r, err := find(f, tell)

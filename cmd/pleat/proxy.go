@@ -287,8 +287,9 @@ func recallFolder(named string, getenv func(string) string) (string, error) {
 	if named == "" {
 		data := term.DataFolder(runtime.GOOS, getenv)
 		if data == "" {
-			return "", term.UsageError("--recall file: there is no home folder to keep the files in; name a folder with " +
-				"--recall-dir")
+			return "", term.UsageError(
+				"--recall file: there is no home folder to keep the files in; name a folder with " +
+					"--recall-dir")
 		}
 		named = filepath.Join(data, "pleat", "recall")
 	}
@@ -330,8 +331,9 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	case err != nil:
 		return err
 	case f.dash && token != "" && (dashToken == "" || dashToken == token):
-		return term.UsageError("--dash shows every session, and clients share the token in --token-file: require another " +
-			"with --dash-token-file")
+		return term.UsageError(
+			"--dash shows every session, and clients share the token in --token-file: require another " +
+				"with --dash-token-file")
 	case dashToken != "" && !f.dash:
 		return term.UsageError("--dash-token-file goes with --dash")
 	}
@@ -394,7 +396,8 @@ func readToken(file string) (string, error) {
 	}
 	token := strings.TrimSpace(string(data))
 	if len(token) < 16 {
-		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)", file)
+		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)",
+			file)
 	}
 	return token, nil
 }

@@ -64,7 +64,8 @@ func TestFrontRefusesPages(t *testing.T) {
 		w := httptest.NewRecorder()
 		(&front{proxy: h, tally: newTally(), store: store}).ServeHTTP(w, r)
 		if w.Code != tt.want || h.Draining() {
-			t.Errorf("%s%s from %q: %d, want %d; draining %t", tt.host, tt.path, tt.origin, w.Code, tt.want, h.Draining())
+			t.Errorf("%s%s from %q: %d, want %d; draining %t", tt.host, tt.path, tt.origin, w.Code,
+				tt.want, h.Draining())
 		}
 		nothing.Close()
 	}

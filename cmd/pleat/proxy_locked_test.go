@@ -103,7 +103,8 @@ func TestProxyWithoutItsStore(t *testing.T) {
 	defer server.Close()
 	d := &doctor{p: p, listen: server.Listener.Addr().String()}
 	d.examineProxy(t.Context())
-	if c := d.Checks[0]; c.State != "wrong" || !strings.Contains(c.Found, "cannot fold: the store cannot be written: ") ||
+	if c := d.Checks[0]; c.State != "wrong" ||
+		!strings.Contains(c.Found, "cannot fold: the store cannot be written: ") ||
 		!strings.Contains(c.Found, "deleted or replaced") {
 		t.Errorf("doctor: %+v", c)
 	}

@@ -198,7 +198,8 @@ func (s proxyStatus) Print(p *term.Page) {
 		p.Hang("", "\"pleat show NAME\" says what fills a session; its name stands before the model.")
 	}
 	if s.All.USD > 0 {
-		p.Hang("", "Costs are by the price list; \"instead of\" is about what the clients' own requests would have cost.")
+		p.Hang("",
+			"Costs are by the price list; \"instead of\" is about what the clients' own requests would have cost.")
 	}
 }
 
@@ -321,7 +322,8 @@ func newTally() *tally {
 }
 
 func (t *tally) add(r proxy.Exchange) {
-	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status), strconv.FormatBool(r.Folded && !t.observed)).Inc()
+	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status),
+		strconv.FormatBool(r.Folded && !t.observed)).Inc()
 	t.added.Observe(r.Added.Seconds())
 	if !t.observed {
 		t.epochs.Add(float64(r.Epochs))

@@ -42,7 +42,9 @@ func TestStatusAfterRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, tools := range []string{"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`} {
+		for _, tools := range []string{
+			"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
+		} {
 			if i > 0 {
 				break
 			}
@@ -168,7 +170,9 @@ func TestStatusNames(t *testing.T) {
 	}
 	status := proxyStatus{Format: "pleat/proxy-status/1"}
 	long := "a-name-that-is-longer-than-a-line-has-room"
-	want := []string{"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too"}
+	want := []string{
+		"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too",
+	}
 	for i, key := range []store.SessionKey{
 		{Tenant: "key-a", Session: "twice"},
 		{Tenant: "key-b", Session: "twice"},
@@ -234,7 +238,9 @@ func TestLogExchange(t *testing.T) {
 		},
 		"200  haiku  no session  1 message  ": {Status: 200, Model: "haiku", Messages: 1},
 		"400  passed on, not understood  ":    {Status: 400, Passed: true},
-		"":                                    {Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused")},
+		"": {
+			Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused"),
+		},
 	} {
 		var b strings.Builder
 		f.logExchange(slog.New(&lineLog{w: &b}), r)
@@ -305,7 +311,9 @@ func TestTallyWords(t *testing.T) {
 			Requests: 79, BytesOut: 2400, USD: 2.02, Without: 2.5, Unpriced: 16,
 		},
 		"1 request · nothing folded · sent 2.4 kB · 1 has no known price": {Requests: 1, BytesOut: 2400, Unpriced: 1},
-		"1 request · nothing folded · sent 2.4 kB · $0.19":                {Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19},
+		"1 request · nothing folded · sent 2.4 kB · $0.19": {
+			Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19,
+		},
 	} {
 		if got := strings.Join(billed(tally, ""), " · "); got != want {
 			t.Errorf("the status says %q, want %q", got, want)

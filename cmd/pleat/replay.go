@@ -149,7 +149,8 @@ func (j *replayJSON) Print(p *term.Page) {
 	if len(j.Epochs) > 0 {
 		p.Hang("", notStored)
 		p.Head("Epochs", "")
-		p.Line("%s", p.Dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
+		p.Line("%s",
+			p.Dim(fmt.Sprintf("%5s%9s  %-8s%9s%9s  what it removed", "epoch", "message", "why", "before", "after")))
 	}
 	for _, e := range j.Epochs {
 		line := fmt.Sprintf("%5d%9d  %-8s%9s%9s  ", e.Epoch, e.Message, e.Trigger, term.Thousands(e.Before),
@@ -207,7 +208,8 @@ func (j *replayJSON) printSides(p *term.Page) {
 			continue
 		}
 		line := fmt.Sprintf("  %s%11s %s%11s %s", term.Pad(before[i].Name, name), term.Thousands(before[i].Tokens),
-			term.Bar(before[i].Tokens, most, room), term.Thousands(after[i].Tokens), term.Bar(after[i].Tokens, most, room))
+			term.Bar(before[i].Tokens, most, room), term.Thousands(after[i].Tokens),
+			term.Bar(after[i].Tokens, most, room))
 		p.Line("%s", strings.TrimRight(line, " "))
 	}
 	p.Line("  %s%11s%s%11s", term.Pad("all", name), term.Thousands(j.Before.Tokens), strings.Repeat(" ", room+1),

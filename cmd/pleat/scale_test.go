@@ -40,7 +40,8 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 		if seen := show.View.Tokens; max(whole-seen, seen-whole) > whole/100 { // nothing is folded
 			t.Errorf("added %d: the whole has %d tokens, and the model sees %d", added, whole, seen)
 		}
-		plan, page := d.run("compact", "scaled", "--dry-run", "--json", "--budget", "4k"), d.page("/dash/plan?s=scaled&budget=4k")
+		plan, page := d.run("compact", "scaled", "--dry-run", "--json", "--budget",
+			"4k"), d.page("/dash/plan?s=scaled&budget=4k")
 		if got := d.number(plan, `"before": (\d+)`); got != show.Tokens.All {
 			t.Errorf("added %d: compact says %d tokens, show %d", added, got, show.Tokens.All)
 		}
@@ -100,7 +101,8 @@ func TestCopiesCountAlike(t *testing.T) {
 		if page := d.page("/dash/session?s=" + name); !regexp.MustCompile(`(?s)Compacted with pleat.*` + row).MatchString(page) {
 			t.Errorf("the page of %s %q does not say %s", name, more, row)
 		}
-		if page := d.page("/dash/session?s=" + copied); d.number(page, `at message.*?data-l="after">([0-9,]+)<`) != after ||
+		if page := d.page("/dash/session?s=" +
+			copied); d.number(page, `at message.*?data-l="after">([0-9,]+)<`) != after ||
 			!strings.Contains(page, "In the window now</dt><dd>"+term.Short(after)) {
 			t.Errorf("the page of %s %q does not say %d", copied, more, after)
 		}

@@ -57,7 +57,8 @@ pleat search "upload limit" --session file:27a33e9`,
 		"look only in the stored session `NAME`, its beginning, or last: the newest there")
 	fs.BoolVar(&f.json, "json", false, "print one JSON object")
 	fs.IntVar(&f.req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
-	fs.IntVar(&f.req.Around, "around", 2, "`LINES` to show before and after each hit; 0, and when all are searched: none")
+	fs.IntVar(&f.req.Around, "around", 2,
+		"`LINES` to show before and after each hit; 0, and when all are searched: none")
 	c.RunE = runs(p, f.run)
 	return c
 }
@@ -250,7 +251,8 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 		if err == nil {
 			title := library.Described(ctx, st, info).Title
 			err = j.inSession(ctx, s, foundJSON{
-				Tenant: info.Key.Tenant, Session: info.Key.Session, Title: title, Last: info.Last, name: names.Of(info.Key),
+				Tenant: info.Key.Tenant, Session: info.Key.Session, Title: title, Last: info.Last,
+				name: names.Of(info.Key),
 			})
 		}
 		if err != nil {

@@ -48,7 +48,8 @@ func (j *searchJSON) Print(p *term.Page) {
 		}
 		p.Line("%s", p.Bold(p.Clip(cmp.Or(term.OneLine(f.Title), f.name, term.FileName(f.File)), p.Width)))
 		if f.name != "" {
-			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"), f.Last.Local().Format(time.DateOnly), f.name)
+			about := fmt.Sprintf("%s · %s · %s", cmp.Or(f.Agent, "stored"),
+				f.Last.Local().Format(time.DateOnly), f.name)
 			p.Line("%s", p.Dim(p.ClipMiddle(about, p.Width)))
 		}
 		for _, h := range f.Hits {

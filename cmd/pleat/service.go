@@ -130,7 +130,8 @@ func given(fs *pflag.FlagSet) (args []string) {
 		}
 		kind, _ := pflag.UnquoteUsage(f)
 		for _, v := range values {
-			if abs, err := filepath.Abs(v); err == nil && (kind == "FILE" || kind == "FOLDER") && !strings.Contains(v, "://") {
+			if abs, err := filepath.Abs(v); err == nil && (kind == "FILE" || kind == "FOLDER") &&
+				!strings.Contains(v, "://") {
 				v = abs
 			}
 			args = append(args, "--"+f.Name+"="+v)

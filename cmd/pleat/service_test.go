@@ -20,8 +20,8 @@ func TestServiceOf(t *testing.T) {
 			"bootout gui/",
 		},
 		"windows": {
-			`"/opt/my tools/pleat" "proxy" "--dir=50% \"&\" $HOME\x"`, "/SC ONLOGON", "/Run /TN pleat", "/End /TN pleat",
-			"/Delete /F /TN pleat",
+			`"/opt/my tools/pleat" "proxy" "--dir=50% \"&\" $HOME\x"`, "/SC ONLOGON", "/Run /TN pleat",
+			"/End /TN pleat", "/Delete /F /TN pleat",
 		},
 	} {
 		s, err := serviceOf(goos, "/home/u", func(string) string { return "" }, command)

@@ -50,8 +50,8 @@ func longSession(rounds int) []byte {
 			call = `"name":"Edit","input":{"file_path":"/home/dev/shop/config/server.toml","old_string":"1048576","new_string":"10485760"}`
 			result = "The file has been updated."
 		}
-		add("a"+id, "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d",%s}]`, i, i,
-			call))
+		add("a"+id, "assistant", fmt.Sprintf(`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d",%s}]`, i,
+			i, call))
 		add("u"+id, "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quote(result)))
 	}
 	add("end", "assistant", `[{"type":"text","text":"The limit was 1 MB; it is 10 MB now."}]`)

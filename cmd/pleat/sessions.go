@@ -109,7 +109,8 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 			continue
 		}
 		tell.Say("looking at the sessions of %s", agent)
-		found, err := lib.List(ctx, library.Filter{Agent: string(agent), Limit: o.limit, Count: !o.paths, Plain: o.paths})
+		found, err := lib.List(ctx,
+			library.Filter{Agent: string(agent), Limit: o.limit, Count: !o.paths, Plain: o.paths})
 		if err != nil {
 			return nil, err
 		}
@@ -133,7 +134,8 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 // spent adds up what the file says of requests.
 func (f *foundSession) spent() {
 	sum := spendJSON{}
-	info, _ := eachRequest(f.File, func(r library.Request, _ string) { // a file that cannot be read has a problem already
+	// A file that cannot be read has a problem already.
+	info, _ := eachRequest(f.File, func(r library.Request, _ string) {
 		m, _ := model.DefaultModels().Lookup(r.Model)
 		sum.add(m, r.Usage)
 	})
@@ -177,10 +179,11 @@ func (j *sessionsJSON) Print(p *term.Page) {
 	}
 	p.Line("")
 	if !p.Whole {
-		p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be folded. "+
-			"Names are in front of the files.")
+		p.Hang("", "\"pleat show NAME\" says what fills a session, \"pleat compact NAME --dry-run\" what would be "+
+			"folded. Names are in front of the files.")
 	}
-	p.Hang("", "\"pleat store list\" has what went through pleat (proxy, wrap, run, demo); \"last\" is the newest of both.")
+	p.Hang("",
+		"\"pleat store list\" has what went through pleat (proxy, wrap, run, demo); \"last\" is the newest of both.")
 }
 
 const foundColumns = "  %-16s%9s%8s%9s  "

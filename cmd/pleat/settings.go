@@ -39,7 +39,8 @@ const settingsName = "pleat.toml"
 // price, lifts a limit of the user's, hides a warning, or puts words into a prompt.
 var harmless = []string{
 	"budget", "window", "policy", "format", "json", "top", "hits", "around", "limit", "all", "files", "count",
-	"numbered", "strict", "sidechains", "arms", "compactions", "seed", "synthetic", "no-money", "timings", "timing-sizes",
+	"numbered", "strict", "sidechains", "arms", "compactions", "seed", "synthetic", "no-money", "timings",
+	"timing-sizes",
 }
 
 // settingsFile is one pleat.toml.
@@ -124,7 +125,8 @@ func (f settingsFile) check(root *cobra.Command) error {
 		}
 		for name := range table {
 			if !slices.Contains(flags[key], name) {
-				return fmt.Errorf("[%s] %s: the command has no flag --%s%s", key, name, name, term.DidYouMean("", name, flags[key]))
+				return fmt.Errorf("[%s] %s: the command has no flag --%s%s", key, name, name,
+					term.DidYouMean("", name, flags[key]))
 			}
 		}
 	}

@@ -78,7 +78,8 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 	case agent.why != "":
 		return fmt.Errorf("%s cannot be pointed to a proxy: %s", agent.title, agent.why)
 	case agent.file == "":
-		return fmt.Errorf("%s cannot be set up from here: %s", agent.title, strings.ReplaceAll(agent.hint, "$URL", base))
+		return fmt.Errorf("%s cannot be set up from here: %s", agent.title,
+			strings.ReplaceAll(agent.hint, "$URL", base))
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
 		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", address))
 	}
@@ -247,8 +248,8 @@ func findClient(name string) (client, error) {
 		}
 	}
 	names := clientNames()
-	return client{}, term.UsageError(fmt.Sprintf("there is no agent %q: there are %s%s", name, strings.Join(names, ", "),
-		term.DidYouMean("", name, names)))
+	return client{}, term.UsageError(fmt.Sprintf("there is no agent %q: there are %s%s", name,
+		strings.Join(names, ", "), term.DidYouMean("", name, names)))
 }
 
 func clientNames() (names []string) {

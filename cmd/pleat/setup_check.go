@@ -18,7 +18,8 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 	for _, k := range c.pointTo(base) { // keys that are variables of the environment; in a table they are set there
 		if v := variable(k, getenv); len(k.Path) == 1 && v != "" && v != k.Value {
 			return c, fmt.Errorf("%s is set in your environment, which %s prefers to %s: unset it there and try again "+
-				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.title, c.path(getenv), providerOf(k),
+				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.title,
+				c.path(getenv), providerOf(k),
 				term.WithoutPassword(v))
 		}
 	}
@@ -39,7 +40,8 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 		return c, nil
 	}
 	if base, _ := clientconfig.Get(path, "model_providers", name, "base_url"); base == nil {
-		return c, fmt.Errorf("%s uses the provider %q, and %s has no model_providers.%s.base_url that could name the proxy",
+		return c, fmt.Errorf(
+			"%s uses the provider %q, and %s has no model_providers.%s.base_url that could name the proxy",
 			c.title, name, path, name)
 	}
 	c.keys = []string{"model_providers/" + name + "/base_url=$URL/v1"}
@@ -63,7 +65,8 @@ func (c client) elsewhere(path string, getenv func(string) string) string {
 			return "is logged in with ChatGPT"
 		}
 	case "gemini":
-		kind, _ := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
+		kind, _ := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security",
+			"auth", "selectedType")
 		if kind, _ := kind.(string); !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
 			return "is logged in with " + kind
 		}

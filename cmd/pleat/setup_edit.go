@@ -185,7 +185,8 @@ func written(path string) (t time.Time) {
 func taken(p *term.Console, edit *clientconfig.Edit) error {
 	switch {
 	case edit.Left != nil:
-		return fmt.Errorf("%s was changed in %s since then and stays as it is", strings.Join(edit.Left, ", "), edit.Path)
+		return fmt.Errorf("%s was changed in %s since then and stays as it is",
+			strings.Join(edit.Left, ", "), edit.Path)
 	case edit.Diff() == "":
 		p.Printf("%s has nothing of it any more.\n", edit.Path)
 	case edit.After == nil:

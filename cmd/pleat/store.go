@@ -48,7 +48,8 @@ database that many share. Without --tenant these commands look at the sessions o
 the sizes of tables and indexes.`,
 		}},
 		{func(o *storeOptions) runFunc { return o.copy }, cobra.Command{
-			Use: "copy SRC DST", Args: takes(2, 2, "two stores: SRC and DST"), Short: "copy sessions into another store",
+			Use: "copy SRC DST", Args: takes(2, 2, "two stores: SRC and DST"),
+			Short: "copy sessions into another store",
 			Long: `Copies the sessions of store SRC into store DST: from a file to a database, back, or to another
 of the same kind. SRC and DST are files, or URLs as for --store. SRC is not changed. Every
 session is read again from DST and compared. An interrupted copy goes on where it stopped, and
@@ -137,7 +138,8 @@ func (o *storeOptions) copy(ctx context.Context, p *term.Console, args []string)
 			term.Plural(d.Copied+d.Same+d.Ahead, "session"))
 	}
 	if d.Mute > 0 && !o.json {
-		p.Note("%s cannot be read as text: copied, but search will not find them there\n", term.Plural(d.Mute, "message"))
+		p.Note("%s cannot be read as text: copied, but search will not find them there\n",
+			term.Plural(d.Mute, "message"))
 	}
 	if err := p.Output(o.json, d); err != nil {
 		return err
@@ -229,13 +231,15 @@ func (s *statsJSON) Print(p *term.Page) {
 	}
 	p.Table(rows)
 	if s.own > 0 {
-		p.Hang("", fmt.Sprintf("Entries and sizes are with %s that pleat keeps for itself: folded copies, handoffs, the "+
-			"proxy's bill.", term.Plural(s.own, "session")))
+		p.Hang(
+			"", fmt.Sprintf("Entries and sizes are with %s that pleat keeps for itself: folded copies, handoffs, the "+
+				"proxy's bill.", term.Plural(s.own, "session")))
 	}
 	p.Line("")
 	rows = [][]string{{"TABLE", "ROWS", "DATA", "INDEXES"}}
 	for _, t := range s.Tables {
-		rows = append(rows, []string{t.Name, term.Thousands(int(t.Rows)), term.ByteSize(t.Data), term.ByteSize(t.Indexes)})
+		rows = append(rows,
+			[]string{t.Name, term.Thousands(int(t.Rows)), term.ByteSize(t.Data), term.ByteSize(t.Indexes)})
 	}
 	p.Table(rows)
 }

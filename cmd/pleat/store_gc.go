@@ -43,7 +43,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 	fs.StringVar(&g.before, "before", "", "sessions with no message since `DATE`: 2026-01-31 or 2026-01-31T12:00:00Z")
 	fs.StringVar(&g.older, "older-than", "", "sessions with no message for longer than `AGE`: 90d, 12w, 36h")
 	fs.BoolVar(&g.all, "all-tenants", false, "sessions of all tenants: also those that went through the proxy")
-	fs.StringVar(&g.name, "name", "", "sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
+	fs.StringVar(&g.name, "name", "",
+		"sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")
 	fs.BoolVar(&g.yes, "yes", false, "delete them; else they are only listed")
 	fs.BoolVar(&g.json, "json", false, "print JSON")
@@ -70,7 +71,8 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		}
 		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) })
 		all := len(list)
-		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !g.all && info.Key.Tenant != g.Tenant })
+		list = slices.DeleteFunc(list,
+			func(info store.SessionInfo) bool { return !g.all && info.Key.Tenant != g.Tenant })
 		return g.run(ctx, p, st, list, all-len(list))
 	})
 	return c

@@ -218,7 +218,8 @@ and is in the store: "pleat browse SESSION" shows it. The newest session in the 
 			defer lib.Close()
 			page, _, err := lib.KeptPage(ctx, info.Key.Session)
 			if err == nil && page == "" {
-				err = fmt.Errorf("session %s has no page: no agent has compacted it with pleat inside", info.Key.Session)
+				err = fmt.Errorf("session %s has no page: no agent has compacted it with pleat inside",
+					info.Key.Session)
 			}
 			if err == nil {
 				p.Printf("%s\n", term.Visible(page))

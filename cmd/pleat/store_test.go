@@ -97,7 +97,9 @@ func TestObservedSession(t *testing.T) {
 			"the model saw all", "Would be in the window",
 		},
 		{
-			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 300}, "\nfolded 2 times: the model sees ", // of an older version
+			// Of an older version.
+			proxy.Tally{Requests: 3, BytesIn: 900, BytesOut: 300},
+			"\nfolded 2 times: the model sees ",
 			"the model sees", "In the window now",
 		},
 		{

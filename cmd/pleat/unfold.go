@@ -122,7 +122,9 @@ type unfoldedJSON struct {
 }
 
 func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
-	r := recall.UnfoldRequest{Handle: handle, Raw: f.raw, Exact: f.exact, Diff: f.diff, Pattern: f.grep, Around: f.around}
+	r := recall.UnfoldRequest{
+		Handle: handle, Raw: f.raw, Exact: f.exact, Diff: f.diff, Pattern: f.grep, Around: f.around,
+	}
 	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {
 		return r, errors.New("--diff goes with path:FILE, --raw with a handle")
 	}
@@ -198,8 +200,8 @@ func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store
 	found, err := askSessions(ctx, p, st, all, req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
-		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks in a " +
-			"session file"
+		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks " +
+			"in a session file"
 		err = nothingThere(err, req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
@@ -222,7 +224,8 @@ func nothingThere(err error, req recall.UnfoldRequest, hint string) error {
 func handlesIn(ctx context.Context, st store.Store, key store.SessionKey) (list []string, err error) {
 	for e, err := range st.Scan(ctx, key, 1, store.EntryFold, store.EntryEpoch) {
 		if err != nil {
-			return nil, fmt.Errorf(`look for folds in session %s: %w ("pleat store verify" lists what is damaged)`, key, err)
+			return nil, fmt.Errorf(`look for folds in session %s: %w ("pleat store verify" lists what is damaged)`,
+				key, err)
 		}
 		for _, m := range handleMember.FindAllSubmatch(e.Data, -1) {
 			list = append(list, string(m[1]))
@@ -259,8 +262,8 @@ func askSessions(
 			missing = err
 			continue
 		case errors.Is(err, store.ErrCorrupt):
-			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat store verify" lists what is damaged)`, req.Handle, info.Key,
-				store.ErrCorrupt)
+			broken = fmt.Errorf(`unfold %q in session %s: %w ("pleat store verify" lists what is damaged)`, req.Handle,
+				info.Key, store.ErrCorrupt)
 			continue
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)

@@ -118,10 +118,11 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 		title = min(title, max(min(p.Width-2-numbers-10, 34), min(p.Width-2-numbers, 20)))
 	}
 	room := p.Width - 2 - title - numbers - 2
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached", "output",
-		"cost")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached",
+		"output", "cost")))
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title), term.Thousands(r.Requests),
+		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title),
+			term.Thousands(r.Requests),
 			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
 		if room >= 6 && top > 0 {
 			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)

@@ -198,13 +198,15 @@ func (j *replayedJSON) Print(p *term.Page) {
 		}
 	}
 	if dearer {
-		p.Hang("  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to half of "+
-			"the window, which costs more the more often a session fills it. README's 0.73 to 0.76 is of other sessions, "+
-			"with a cache that is always warm (docs/measured.md).")
+		p.Hang(
+			"  ", "Where pleat costs more, it keeps more: agents go on from a short summary, pleat from up to half of "+
+				"the window, which costs more the more often a session fills it. README's 0.73 to 0.76 is of other sessions, "+
+				"with a cache that is always warm (docs/measured.md).")
 	}
 	if thanNone {
-		p.Hang("  ", "It costs more than no compaction where sessions end soon after a fold, which has the prompt cached "+
-			"again.")
+		p.Hang(
+			"  ", "It costs more than no compaction where sessions end soon after a fold, which has the prompt cached "+
+				"again.")
 	}
 	if j.Failed > 0 {
 		failed := term.Verb(j.Failed, "session", "was", "were")

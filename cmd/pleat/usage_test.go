@@ -49,7 +49,9 @@ func TestSpentThroughSaysOfHowMany(t *testing.T) {
 func TestUsageOfFailures(t *testing.T) {
 	for want, tally := range map[string]proxy.Tally{
 		"1 request failed": {Requests: 1, Failed: 1},
-		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {Requests: 3, Failed: 1, USD: 1, Without: 1},
+		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {
+			Requests: 3, Failed: 1, USD: 1, Without: 1,
+		},
 	} {
 		if got := spentThrough(tally); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -93,7 +95,8 @@ func TestSavedSaysWhyNot(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := out.String()
-		if strings.Contains(text, "it keeps more") != tt.more || strings.Contains(text, "than no compaction") != tt.thanNone {
+		if strings.Contains(text, "it keeps more") != tt.more ||
+			strings.Contains(text, "than no compaction") != tt.thanNone {
 			t.Errorf("%s:\n%s", tt.name, text)
 		}
 	}
@@ -119,7 +122,8 @@ func TestUsageOfRuns(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got := d.run("usage"); !strings.Contains(got, "With pleat run") || !strings.Contains(got, "1 request cost $3.00") {
+	if got := d.run("usage"); !strings.Contains(got, "With pleat run") ||
+		!strings.Contains(got, "1 request cost $3.00") {
 		t.Errorf("usage does not say what a run cost: %s", got)
 	}
 	if got := d.run("usage", "--until", "2020-01-01"); strings.Contains(got, "pleat run") {

@@ -42,7 +42,8 @@ var wrappedClients = map[string]wrapped{
 		files: map[string]string{".codex/auth.json": `{"auth_mode":"apikey","OPENAI_API_KEY":"` + wrapKey + `"}`},
 	},
 	"opencode": {
-		client: "opencode-messages", name: "opencode", args: []string{"run", "-m", "anthropic/claude-sonnet-4-5", "Work."},
+		client: "opencode-messages", name: "opencode",
+		args: []string{"run", "-m", "anthropic/claude-sonnet-4-5", "Work."},
 		env: map[string]string{
 			"ANTHROPIC_API_KEY":                wrapKey,
 			"OPENCODE_CONFIG_CONTENT":          `{"permission":"allow","autoupdate":false,"share":"disabled"}`,
@@ -60,7 +61,8 @@ var wrappedClients = map[string]wrapped{
 		env: map[string]string{"ANTHROPIC_API_KEY": wrapKey, "PI_OFFLINE": "1"},
 	},
 	"gemini": {
-		client: "gemini", name: "gemini", args: []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", "Work."},
+		client: "gemini", name: "gemini",
+		args:  []string{"--yolo", "--skip-trust", "-m", "gemini-2.5-pro", "-p", "Work."},
 		env:   map[string]string{"GEMINI_API_KEY": wrapKey},
 		files: map[string]string{".gemini/settings.json": `{"security":{"auth":{"selectedType":"gemini-api-key"}},"tools":{"truncateToolOutputThreshold":1000000}}`},
 	},
@@ -83,13 +85,15 @@ func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *u
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
-			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients, func(c upstreamtest.Client) bool { return c.Name == w.client })]
+			c := upstreamtest.Clients[slices.IndexFunc(upstreamtest.Clients,
+				func(c upstreamtest.Client) bool { return c.Name == w.client })]
 			if !c.Installed(dir) {
 				t.Skipf("%s is not installed in the folder", w.name)
 			}
 			program := c.Program(dir)
 			if w.name == "pi" { // this is the Node that it needs
-				program = script(t, fmt.Sprintf("exec %q %q \"$@\"", program, filepath.Join(dir, "node_modules/.bin/pi")))
+				program = script(t,
+					fmt.Sprintf("exec %q %q \"$@\"", program, filepath.Join(dir, "node_modules/.bin/pi")))
 			}
 			home := wrapHome(t, w, program)
 			for name, value := range w.env {

@@ -111,7 +111,8 @@ func (s boltStore) Scan(
 	return func(yield func(store.Entry, error) bool) {
 		for seq, more := max(from, 1), true; more; seq++ {
 			var found store.Found
-			err := do(ctx, "scan", s.db.View, func(tx *bbolt.Tx) (err error) { // one each: the caller may write meanwhile
+			// One each: the caller may write meanwhile.
+			err := do(ctx, "scan", s.db.View, func(tx *bbolt.Tx) (err error) {
 				b := tx.Bucket(name(key.Tenant, key.Session))
 				if more = b != nil && seq <= b.Sequence(); more {
 					found, err = decode(b.Get(number(seq)))

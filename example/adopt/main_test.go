@@ -137,7 +137,9 @@ func (m *chainModel) GenerateContent(
 	if name != "" {
 		m.results++
 		call := &llms.FunctionCall{Name: name, Arguments: text}
-		choice = &llms.ContentChoice{ToolCalls: []llms.ToolCall{{ID: fmt.Sprint("call_", m.results), FunctionCall: call}}}
+		choice = &llms.ContentChoice{
+			ToolCalls: []llms.ToolCall{{ID: fmt.Sprint("call_", m.results), FunctionCall: call}},
+		}
 	}
 	return &llms.ContentResponse{Choices: []*llms.ContentChoice{choice}}, err
 }

@@ -106,7 +106,8 @@ func (c Collapse) stretches(d *fold.Draft, end int) []stretch {
 		}
 		reads, about := roundSubject(d, r)
 		same := func(s string) bool { return subject[s] }
-		joins := len(cur.ends) > 0 && r.Start == cur.end && reads == looking && (looking || slices.ContainsFunc(about, same))
+		joins := len(cur.ends) > 0 && r.Start == cur.end && reads == looking &&
+			(looking || slices.ContainsFunc(about, same))
 		if !joins {
 			flush()
 			looking = reads

@@ -80,7 +80,8 @@ func (s Summarize) digest() Digest {
 
 // pull folds in the name of lever l.
 func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
-	if d.Enough() && d.Trigger != fold.TriggerAsked && (g.Spare == 0 || hidden(d, 0, len(d.Facts())) <= d.Goal/g.Spare) {
+	if d.Enough() && d.Trigger != fold.TriggerAsked &&
+		(g.Spare == 0 || hidden(d, 0, len(d.Facts())) <= d.Goal/g.Spare) {
 		return nil
 	}
 	if g.Whole {

@@ -75,7 +75,9 @@ func TestSummarize(t *testing.T) {
 	s := openWith(t, &pleat.Options{
 		Policy: fold.Policy{Name: "test", AtRed: fold.Steps{lever.Summarize{Keep: 4, Stub: "<{summary}>"}}},
 		Budget: fold.Budget{Window: 6_000},
-		Digest: digest.Options{Generator: &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("Files were read.")}}},
+		Digest: digest.Options{
+			Generator: &pleattest.Script{Steps: []pleattest.Step{pleattest.Say("Files were read.")}},
+		},
 	})
 	say(t, s, transcript.User("Read all files."))
 	reads(t, s, 0, 9)

@@ -38,7 +38,8 @@ func TestRefillParts(t *testing.T) {
 	say(t, s, round(3, "read_file", `{"path":"src/large.go"}`, 3_000)...)
 	has(t, s, "bytes folded")
 	if snap := s.Snapshot(); snap.Tokens < snap.Limits.Target*9/10 || snap.Tokens > snap.Limits.Max {
-		t.Errorf("the view has %d tokens where %d are free, of at most %d", snap.Tokens, snap.Limits.Target, snap.Limits.Max)
+		t.Errorf("the view has %d tokens where %d are free, of at most %d", snap.Tokens,
+			snap.Limits.Target, snap.Limits.Max)
 	}
 }
 

@@ -27,7 +27,8 @@ func TestSnip(t *testing.T) {
 		{"off", lever.Snip{Stub: "x"}, false, "012345678"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := openWith(t, &pleat.Options{Policy: fold.Policy{Name: "test", EveryTurn: fold.Steps{tt.lever}}, Child: tt.child})
+			s := openWith(t,
+				&pleat.Options{Policy: fold.Policy{Name: "test", EveryTurn: fold.Steps{tt.lever}}, Child: tt.child})
 			say(t, s, transcript.User("Read all files."))
 			reads(t, s, 0, 9)
 			if got := shown(t, s, 9); got != tt.want {

@@ -19,7 +19,12 @@ func TestSpill(t *testing.T) {
 	}{
 		{"above the limit", lever.Spill{Chars: 1_500}, 0, "1"},
 		{"below it", lever.Spill{Chars: 5_000}, 0, "01"},
-		{"a tool's own limit", lever.Spill{Chars: 1_500, Tools: map[string]int{"bash": 5_000, "read_file": 100}}, 0, "0"},
+		{
+			"a tool's own limit",
+			lever.Spill{Chars: 1_500, Tools: map[string]int{"bash": 5_000, "read_file": 100}},
+			0,
+			"0",
+		},
 		{"both of one message: the largest goes first", lever.Spill{Message: 2_500}, 0, "1"},
 		{"more than a share of the window", lever.Spill{Window: 4}, 2_000, "1"},
 		{"exempt", lever.Spill{Chars: 10, Exempt: []string{"bash", "read_file"}}, 0, "01"},
@@ -45,7 +50,8 @@ func TestSpill(t *testing.T) {
 					a[0].Blocks().At(0),
 					b[0].Blocks().At(0),
 				),
-				transcript.Results(a[1].Blocks().At(0).(transcript.ToolResult), b[1].Blocks().At(0).(transcript.ToolResult)),
+				transcript.Results(a[1].Blocks().At(0).(transcript.ToolResult),
+					b[1].Blocks().At(0).(transcript.ToolResult)),
 			)
 			if got := shown(t, s, 2); got != tt.want {
 				t.Errorf("results %q are shown, want %q", got, tt.want)
@@ -69,7 +75,8 @@ func TestSpillCopies(t *testing.T) {
 		KeepFile: func(name string, data []byte) (string, error) { files[name] = string(data); return name, nil },
 	})
 	long := strings.Repeat("results and more results\n", 100)
-	say(t, s, transcript.User("Build it."), transcript.Assistant(transcript.Call("../c 1", "bash", `{"command":"make"}`)),
+	say(t, s, transcript.User("Build it."),
+		transcript.Assistant(transcript.Call("../c 1", "bash", `{"command":"make"}`)),
 		transcript.Results(transcript.Result("../c 1", long)))
 	has(t, s, "out/___c_1.txt (", ": results")
 	if files["out/___c_1.txt"] != long {
@@ -84,10 +91,14 @@ func TestSpillKeepsReminders(t *testing.T) {
 		name, result string
 		want         []string
 	}{
-		{"large", strings.Repeat("knocking\n", 200), []string{"Done; do not repeat", "It ends:", "knocking\n" + reminder}},
+		{
+			"large", strings.Repeat("knocking\n", 200),
+			[]string{"Done; do not repeat", "It ends:", "knocking\n" + reminder},
+		},
 		{"small", strings.Repeat("knocking\n", 110), []string{strings.Repeat("knocking\n", 110) + reminder}},
 		{
-			"nothing but reminders", strings.Repeat("<system-reminder>"+strings.Repeat("x", 1_000)+"</system-reminder>", 30),
+			"nothing but reminders",
+			strings.Repeat("<system-reminder>"+strings.Repeat("x", 1_000)+"</system-reminder>", 30),
 			[]string{"Done; do not repeat"},
 		},
 		{"no beginning", strings.Repeat("knocking\n", 200) + "</system-reminder>", []string{"Done; do not repeat"}},
@@ -95,9 +106,12 @@ func TestSpillKeepsReminders(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := openWith(
 				t,
-				&pleat.Options{Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 100}}}},
+				&pleat.Options{
+					Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Chars: 1_000, Preview: 100}}},
+				},
 			)
-			say(t, s, transcript.User("Build it."), transcript.Assistant(transcript.Call("c", "bash", `{"command":"make"}`)),
+			say(t, s, transcript.User("Build it."),
+				transcript.Assistant(transcript.Call("c", "bash", `{"command":"make"}`)),
 				transcript.Results(transcript.Result("c", tt.result+reminder)))
 			has(t, s, tt.want...)
 		})

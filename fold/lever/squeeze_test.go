@@ -31,7 +31,9 @@ func TestSqueeze(t *testing.T) {
 		}},
 		{
 			"the head",
-			[]transcript.Message{transcript.User(long), transcript.Assistant(transcript.Say("Yes?")), transcript.User(words)},
+			[]transcript.Message{
+				transcript.User(long), transcript.Assistant(transcript.Say("Yes?")), transcript.User(words),
+			},
 		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

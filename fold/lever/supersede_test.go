@@ -83,7 +83,8 @@ func TestSupersedeSaysWhy(t *testing.T) {
 				t.Fatal(err)
 			}
 			has(t, s, tt.want)
-			if all := strings.Join(view(t, s), "\n"); !strings.Contains(tt.want, "stale") && strings.Contains(all, "stale") {
+			if all := strings.Join(view(t, s), "\n"); !strings.Contains(tt.want, "stale") &&
+				strings.Contains(all, "stale") {
 				t.Errorf("the view calls something stale:\n%s", all)
 			}
 		})

@@ -18,7 +18,9 @@ func TestAsking(t *testing.T) {
 	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		text := req.Messages[0].Text()
 		say := func(s string) (model.Reply, error) {
-			return model.Reply{Messages: []transcript.Message{transcript.Assistant(transcript.Say(s))}, Stop: model.StopEnd}, nil
+			return model.Reply{
+				Messages: []transcript.Message{transcript.Assistant(transcript.Say(s))}, Stop: model.StopEnd,
+			}, nil
 		}
 		switch {
 		case strings.HasPrefix(req.System, "Below is the beginning"):

@@ -90,7 +90,8 @@ func (s *summarizing) summaryRoom() int { return min(s.setup.Budget/2, 8_000) }
 func digestOf(ctx context.Context, msgs []transcript.Message, room int, o Setup) (string, error) {
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "digest"}, &pleat.Options{
 		Policy: fold.Policy{
-			Name: "digest", FoldHead: true, AtRed: fold.Steps{lever.Digest{Whole: true, Tokens: room, Stub: "{summary}"}},
+			Name: "digest", FoldHead: true,
+			AtRed: fold.Steps{lever.Digest{Whole: true, Tokens: room, Stub: "{summary}"}},
 		},
 		Budget: fold.Budget{Window: 1 << 30}, Tokens: o.Tokens, Digest: o.Digest,
 		Recall: func(string) string { return "" },

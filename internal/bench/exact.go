@@ -44,7 +44,8 @@ func (r *recalling) prove(ctx context.Context) (proof, error) {
 		}
 		for _, o := range others {
 			if _, err := o.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle}); !errors.Is(err, store.ErrNotFound) {
-				p.leaks = append(p.leaks, fmt.Sprintf("handle %s of %s asked in %s: %v", f.Handle, r.s.Key(), o.Key(), err))
+				p.leaks = append(p.leaks,
+					fmt.Sprintf("handle %s of %s asked in %s: %v", f.Handle, r.s.Key(), o.Key(), err))
 			}
 		}
 	}
@@ -79,7 +80,8 @@ func inexact(ctx context.Context, s *pleat.Session, f *fold.Fold) string {
 	}
 	text := u.Whole()
 	if transcript.HashOf(text) != f.Hash || len(text) != f.Bytes {
-		return fmt.Sprintf("%d bytes with hash %s, want %d with %s", len(text), transcript.HashOf(text), f.Bytes, f.Hash)
+		return fmt.Sprintf("%d bytes with hash %s, want %d with %s", len(text), transcript.HashOf(text),
+			f.Bytes, f.Hash)
 	}
 	if f.Block < 0 {
 		return ""

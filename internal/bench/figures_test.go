@@ -52,8 +52,8 @@ func faultsOf(r *Report, arm string, recorded figures) []string {
 		}
 		if c.Arm == arm && c.Illegal+c.Over+c.Refused+c.Invented > 0 {
 			fail(
-				"%s at %d tokens, %s: %d illegal, %d too large, %d not sent, %d inventions: %v", arm, c.Budget, times(c.Chain),
-				c.Illegal, c.Over, c.Refused, c.Invented, c.Faults,
+				"%s at %d tokens, %s: %d illegal, %d too large, %d not sent, %d inventions: %v", arm, c.Budget,
+				times(c.Chain), c.Illegal, c.Over, c.Refused, c.Invented, c.Faults,
 			)
 		}
 	}

@@ -106,7 +106,10 @@ func TestGateFails(t *testing.T) {
 		},
 		{"precision", func(r *Report) { r.Cells[0].Right = 9 }, "precision 0.900"},
 		{"gone", func(r *Report) { r.Cells = nil }, "not measured"},
-		{"short", func(r *Report) { r.Money = []Money{{Arm: "default", ShortWorst: 1.03}} }, "short session costs 1.030"},
+		{
+			"short", func(r *Report) { r.Money = []Money{{Arm: "default", ShortWorst: 1.03}} },
+			"short session costs 1.030",
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			r := &Report{Cells: slices.Clone([]Cell{good})}

@@ -37,7 +37,8 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 	}{About: about, Sessions: len(r.Sessions), Tokens: thousands(r.tokens())}
 	for _, g := range groups(r.Cells) {
 		data.Tables = append(
-			data.Tables, tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g),
+			data.Tables,
+			tableOf(fmt.Sprintf("Views of %s tokens after %s", thousands(g[0].Budget), times(g[0].Chain)), g),
 		)
 	}
 	for _, g := range groups(r.Own) {
@@ -45,7 +46,8 @@ func (r *Report) WriteHTML(w io.Writer, about About) error {
 			data.Tables,
 			tableOf(
 				fmt.Sprintf(
-					"Where the real agents compacted, against their own summaries: views of %s tokens", thousands(g[0].Budget),
+					"Where the real agents compacted, against their own summaries: views of %s tokens",
+					thousands(g[0].Budget),
 				),
 				g,
 			),
@@ -268,8 +270,8 @@ func drawn(p plot) plot {
 		for _, pt := range s.Points {
 			path = append(path, fmt.Sprintf("%.1f,%.1f", x(pt[0]), y(pt[1])))
 			fmt.Fprintf(
-				&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]), y(pt[1]), c,
-				template.HTMLEscapeString(s.Name), label(pt[0]), pt[1],
+				&b, `<circle cx="%.1f" cy="%.1f" r="5" fill="%s"><title>%s: %s, %.3g</title></circle>`, x(pt[0]),
+				y(pt[1]), c, template.HTMLEscapeString(s.Name), label(pt[0]), pt[1],
 			)
 		}
 		fmt.Fprintf(&b, `<polyline points="%s" fill="none" stroke="%s" stroke-width="2"/>`, strings.Join(path, " "), c)

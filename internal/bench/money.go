@@ -52,8 +52,10 @@ func DefaultPrices() []Prices {
 
 func relative(write, read float64) Prices {
 	return Prices{
-		Name:  fmt.Sprintf("write %gx, read %gx, always warm", write, read),
-		Model: model.Model{ID: "relative", Prices: []model.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}}},
+		Name: fmt.Sprintf("write %gx, read %gx, always warm", write, read),
+		Model: model.Model{
+			ID: "relative", Prices: []model.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}},
+		},
 	}
 }
 

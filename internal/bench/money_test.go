@@ -37,7 +37,8 @@ func TestMoneyOfDefault(t *testing.T) {
 					t.Errorf("%s, %s: ending after %d requests it costs %.3f of no compaction", s.Name, p.Name, n, got)
 				}
 			}
-			spent, bound := p.cost(steps, false), lookAhead(&s, tape.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
+			spent, bound := p.cost(steps, false), lookAhead(&s, tape.first, p.Model.Prices[0], boundKeep,
+				boundLeast, boundStub)
 			if spent < 0.99*bound {
 				t.Errorf("%s, %s: %.4f is less than the bound %.4f", s.Name, p.Name, spent, bound)
 			}

@@ -104,7 +104,8 @@ func (t trail) addCall(c transcript.ToolCall) {
 	if strings.Contains(input, "*** ") && strings.Contains(input, " File: ") {
 		for _, text := range callStrings(input) {
 			for _, m := range patchFile.FindAllStringSubmatch(text, -1) {
-				t.note(m[2]+m[3], map[string]ChangeOp{"Add": Created, "": Created, "Update": Edited, "Delete": Deleted}[m[1]])
+				t.note(m[2]+m[3],
+					map[string]ChangeOp{"Add": Created, "": Created, "Update": Edited, "Delete": Deleted}[m[1]])
 			}
 		}
 		return
@@ -247,7 +248,8 @@ var (
 	)
 	counts    = regexp.MustCompile(`(?: \(\d+ times\))?(?: #\d+)*$`) // how often, and the calls that did it
 	failure   = regexp.MustCompile(`: failed\b`)
-	pathToken = regexp.MustCompile(`(?:\b[A-Za-z]:)?(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
+	pathToken = regexp.MustCompile(
+		`(?:\b[A-Za-z]:)?(?:/?[\w@.+~-]+/)+\.?[\w@+~-][\w@.+~-]*|[\w@.+~-]+\.[A-Za-z]\w{0,4}\b`)
 )
 
 // changes are the changed files that a view states: by calls that it shows, and by lines of

@@ -20,7 +20,8 @@ var (
 	exitCode = regexp.MustCompile(
 		`(?im)^\W*(?:process )?(?:exit(?:ed with)?(?: code| status)?|returncode|exit_code)["\s:=]+(-?\d+)`,
 	)
-	errorLine = regexp.MustCompile(`(?i)\b(error|failed|failure|fail|panic|fatal|exception|undefined|cannot|not found)\b`)
+	errorLine = regexp.MustCompile(
+		`(?i)\b(error|failed|failure|fail|panic|fatal|exception|undefined|cannot|not found)\b`)
 	// looks are programs that only look: how they ended is nobody's state.
 	looks = strings.Fields(
 		"ls cat head tail grep rg find sed awk wc pwd echo tree which file stat du less nl sort cd ps env date tr jq xxd diff printf true sleep for",
@@ -68,7 +69,9 @@ func coreOf(command string) string {
 	for part := range strings.SplitSeq(core, "&&") {
 		if f := strings.Fields(part); len(f) > 0 && !slices.Contains(looks, f[0]) &&
 			!(len(f) > 1 && slices.Contains(shows[f[0]], f[1])) &&
-			!(f[0] == "gh" && len(f) > 2 && slices.Contains([]string{"view", "list", "diff", "checks", "status"}, f[2])) {
+			!(f[0] == "gh" && len(f) > 2 && slices.Contains([]string{
+				"view", "list", "diff", "checks", "status",
+			}, f[2])) {
 			return core
 		}
 	}
@@ -256,7 +259,8 @@ func tells(line string) (failed, told bool) {
 	}
 	for _, m := range marker.FindAllString(line, -1) {
 		l := strings.ToLower(m)
-		failed = m == "✗" || m == "❌" || strings.HasPrefix(l, "fail") || strings.HasPrefix(l, "error") || l == "broken" ||
+		failed = m == "✗" || m == "❌" || strings.HasPrefix(l, "fail") || strings.HasPrefix(l, "error") ||
+			l == "broken" ||
 			l == "refused" ||
 			strings.HasPrefix(l, "exit") && !strings.HasSuffix(l, " 0")
 		told = true

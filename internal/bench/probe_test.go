@@ -11,11 +11,13 @@ import (
 // What a reader takes from a line about files, the probe takes from it too.
 func TestStatedChanges(t *testing.T) {
 	for line, want := range map[string]trail{
-		"Edited: /src/a.go (2 times) #157":                 {"/src/a.go": Edited},
-		"Created: /src/a b.md #3":                          {"/src/a b.md": Created},
-		"#31 create /src/cli/.env.example: ok":             {"/src/cli/.env.example": Created},
-		"#31 edit /src/a.go: failed: no such text":         {},
-		"Edited: src/{a.go,b/{c.go,d.go}}":                 {"src/a.go": Edited, "src/b/c.go": Edited, "src/b/d.go": Edited},
+		"Edited: /src/a.go (2 times) #157":         {"/src/a.go": Edited},
+		"Created: /src/a b.md #3":                  {"/src/a b.md": Created},
+		"#31 create /src/cli/.env.example: ok":     {"/src/cli/.env.example": Created},
+		"#31 edit /src/a.go: failed: no such text": {},
+		"Edited: src/{a.go,b/{c.go,d.go}}": {
+			"src/a.go": Edited, "src/b/c.go": Edited, "src/b/d.go": Edited,
+		},
 		"- Removed from 3 stop/post-task handlers":         {},
 		"- Removed `a.go`":                                 {"a.go": Deleted},
 		"+ **`handlers.go` - New handler:**":               {},
@@ -36,7 +38,8 @@ func TestFailedChange(t *testing.T) {
 	failed.Error = true
 	msgs := []transcript.Message{
 		transcript.Assistant(
-			transcript.Call("1", "write", `{"file_path":"/a.go"}`), transcript.Call("2", "edit", `{"file_path":"/b.go"}`),
+			transcript.Call("1", "write", `{"file_path":"/a.go"}`),
+			transcript.Call("2", "edit", `{"file_path":"/b.go"}`),
 		),
 		transcript.Results(transcript.Result("1", "done"), failed),
 	}

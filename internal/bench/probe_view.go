@@ -92,7 +92,8 @@ func invented(s *seen, source sourceNames, handle func(string) bool) (named int,
 			}
 		}
 		names(line, func(tok string) {
-			if strings.Trim(tok, "0123456789") == "" || fileToken.MatchString(tok) || slices.Contains(vocabulary, tok) ||
+			if strings.Trim(tok, "0123456789") == "" || fileToken.MatchString(tok) ||
+				slices.Contains(vocabulary, tok) ||
 				handle(tok) {
 				return // counts of the method's own; files are judged with their folders
 			}

@@ -60,7 +60,8 @@ func TestFetch(t *testing.T) {
 	}
 	bad := good
 	bad.Path, bad.Blob = "a/two.jsonl", "b2"
-	if err := f.Fetch(t.Context(), dir, []PublicFile{bad}); err == nil || !strings.Contains(err.Error(), "another hash") {
+	if err := f.Fetch(t.Context(), dir, []PublicFile{bad}); err == nil ||
+		!strings.Contains(err.Error(), "another hash") {
 		t.Errorf("got %v, want an error about the hash", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "a", "two.jsonl")); err == nil {

@@ -46,8 +46,8 @@ func openQuestions(dir string) (*questionBook, error) {
 	for i, q := range b.list {
 		if q.Text == "" || q.Gold == "" || !slices.Contains(questionTypes, q.Type) {
 			return nil, fmt.Errorf(
-				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]", b.file, i+1,
-				q.Type, strings.Join(questionTypes, ", "),
+				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
+				b.file, i+1, q.Type, strings.Join(questionTypes, ", "),
 			)
 		}
 	}

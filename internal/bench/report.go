@@ -207,8 +207,8 @@ func (r *Report) behind(of string) string {
 			if gap > most {
 				most = gap
 				where = fmt.Sprintf(
-					"%s, views of %s tokens, %s: %.2f, %s %.2f", f.head(), thousands(g[i].Budget), times(g[i].Chain), mine.Score,
-					best.Arm, best.Means[f].Score,
+					"%s, views of %s tokens, %s: %.2f, %s %.2f", f.head(), thousands(g[i].Budget), times(g[i].Chain),
+					mine.Score, best.Arm, best.Means[f].Score,
 				)
 			}
 		}

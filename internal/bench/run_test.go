@@ -61,7 +61,8 @@ func TestArmsFit(t *testing.T) {
 	for _, c := range r.Cells {
 		if c.Over+c.Refused+c.Illegal > 0 {
 			t.Errorf(
-				"%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused, c.Illegal,
+				"%s at %d: %d views too large, %d refused, %d illegal: %v", c.Arm, c.Budget, c.Over, c.Refused,
+				c.Illegal,
 				c.Faults,
 			)
 		}

@@ -14,7 +14,8 @@ import (
 func TestCompare(t *testing.T) {
 	sessions := bench.SynthSessions(1, 20_000)[:2]
 	byModel := &bench.Summarizer{Dir: t.TempDir(), Asked: bench.Asked{
-		Generator: pleattest.Always("<summary>Work went on.</summary>"), Name: "scripted", Model: model.Model{ID: "scripted"},
+		Generator: pleattest.Always("<summary>Work went on.</summary>"), Name: "scripted",
+		Model: model.Model{ID: "scripted"},
 	}}
 	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
 		rows, err := bench.Compare(t.Context(), sessions,

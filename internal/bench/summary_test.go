@@ -61,7 +61,9 @@ func TestSummarizer(t *testing.T) {
 	if !strings.Contains(first, `"summaries":"script"`) {
 		t.Error("the report does not say who summarized")
 	}
-	c := (&worker{s: &small(t)[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o}).newCut(small(t)[0].futureSpan())
+	c := (&worker{
+		s: &small(t)[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o,
+	}).newCut(small(t)[0].futureSpan())
 	for k, arm := range arms {
 		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
 		if err != nil {

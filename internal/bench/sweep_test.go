@@ -35,12 +35,13 @@ func TestSweep(t *testing.T) {
 	for _, c := range cells {
 		if c.Over+c.Refused+c.Illegal > 0 {
 			t.Errorf(
-				"at %d tokens %d views are too large, %d were not made, %d are illegal", c.Budget, c.Over, c.Refused, c.Illegal,
+				"at %d tokens %d views are too large, %d were not made, %d are illegal", c.Budget, c.Over, c.Refused,
+				c.Illegal,
 			)
 		}
 		t.Logf(
-			"%6d tokens, %2d sessions: future use %.3f, outcomes %.3f, files %.3f, %.2f of the budget used", c.Budget, c.Views,
-			c.Means[FutureUse].Context, c.Means[Outcomes].Context, c.Means[Artifacts].Context,
+			"%6d tokens, %2d sessions: future use %.3f, outcomes %.3f, files %.3f, %.2f of the budget used", c.Budget,
+			c.Views, c.Means[FutureUse].Context, c.Means[Outcomes].Context, c.Means[Artifacts].Context,
 			float64(c.Tokens)/float64(c.Budget),
 		)
 	}
@@ -48,7 +49,8 @@ func TestSweep(t *testing.T) {
 		for i := range cells {
 			for k := range cells[:i] {
 				if a, b, n := together(cells[k], cells[i], f); b < a-maxDip {
-					t.Logf("dip: %s %.3f at %d tokens, %.3f at %d, over %d sessions", f, a, cells[k].Budget, b, cells[i].Budget, n)
+					t.Logf("dip: %s %.3f at %d tokens, %.3f at %d, over %d sessions", f, a, cells[k].Budget,
+						b, cells[i].Budget, n)
 				}
 			}
 		}

@@ -236,7 +236,8 @@ func (p *printer) times(list []Timing) {
 	p.line("Time to take a session in and fold it, mean over sessions")
 	rows := [][]string{{"arm", "budget", "ms"}}
 	for _, t := range list {
-		rows = append(rows, []string{t.Arm, thousands(t.Budget), fmt.Sprintf("%.1f", float64(t.Took.Microseconds())/1000)})
+		rows = append(rows,
+			[]string{t.Arm, thousands(t.Budget), fmt.Sprintf("%.1f", float64(t.Took.Microseconds())/1000)})
 	}
 	p.rows(rows)
 }

@@ -77,8 +77,8 @@ func TestCorpusCalibration(t *testing.T) {
 			t.Fatal(err)
 		}
 		overhead, slope := cal.Fit()
-		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead, slope,
-			off)
+		t.Logf("%s: %d samples, overhead %.0f, slope %.2f, error %.3f", filepath.Base(file), cal.Samples(), overhead,
+			slope, off)
 		errs = append(errs, off)
 	}
 	slices.Sort(errs)

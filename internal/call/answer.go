@@ -201,7 +201,9 @@ func (c *caller) unsent(ctx, watched context.Context, err error) *failure {
 		err = fmt.Errorf("reach %s: %w", hostOf(u.URL), u.Err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		return &failure{err: fmt.Errorf("%w [hint: nothing listens there; start the server or check the base URL]", err)}
+		return &failure{
+			err: fmt.Errorf("%w [hint: nothing listens there; start the server or check the base URL]", err),
+		}
 	}
 	return &failure{err: err, again: !hopeless(err)}
 }

@@ -224,7 +224,8 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 			msgs = append(msgs, transcript.User(fmt.Sprintf("Step %d: rename the field.",
 				i)).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say(story(350))))
 		}
-		msgs = append(msgs, transcript.User("Delete the unused code in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
+		msgs = append(msgs,
+			transcript.User("Delete the unused code in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
 		if err := s.Append(t.Context(), msgs...); err != nil {
 			t.Fatal(err)
 		}

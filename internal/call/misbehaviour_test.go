@@ -35,7 +35,10 @@ func TestMisbehaviour(t *testing.T) {
 				shown:   "Hello",
 			},
 			{name: "stream of a wrong type", answers: list(mistyped(good)), text: "Hello", shown: "Hello"},
-			{name: "stream that stays open", answers: list(then(good, hang)), text: "Hello", shown: "Hello", takes: time.Second},
+			{
+				name: "stream that stays open", answers: list(then(good, hang)), text: "Hello", shown: "Hello",
+				takes: time.Second,
+			},
 
 			{
 				name:    "429 with retry-after",
@@ -58,7 +61,10 @@ func TestMisbehaviour(t *testing.T) {
 				shown:   "Hello",
 				takes:   250 * time.Millisecond,
 			},
-			{name: "429 for ten minutes", answers: list(status(429, "{}", "Retry-After", "600")), kind: model.ErrorRateLimited},
+			{
+				name: "429 for ten minutes", answers: list(status(429, "{}", "Retry-After", "600")),
+				kind: model.ErrorRateLimited,
+			},
 			{name: "529", answers: list(status(529, ""), good), text: "Hello", shown: "Hello", takes: time.Second},
 			{
 				name:    "500 twice",
@@ -86,9 +92,15 @@ func TestMisbehaviour(t *testing.T) {
 				takes:   time.Second,
 			},
 			{name: "asked once", once: true, answers: list(status(500, "oops")), kind: model.ErrorServer},
-			{name: "no retries", tuning: tuning{retries: -1}, answers: list(status(500, "oops")), kind: model.ErrorServer},
+			{
+				name: "no retries", tuning: tuning{retries: -1}, answers: list(status(500, "oops")),
+				kind: model.ErrorServer,
+			},
 
-			{name: "too long", answers: list(status(400, w.tooLong, "X-Should-Retry", "true")), kind: model.ErrorTooLong},
+			{
+				name: "too long", answers: list(status(400, w.tooLong, "X-Should-Retry", "true")),
+				kind: model.ErrorTooLong,
+			},
 			{name: "413", answers: list(status(413, "<html>too large</html>")), kind: model.ErrorTooLarge},
 			{
 				name:    "401 that repeats the key",
@@ -177,7 +189,10 @@ func TestMisbehaviour(t *testing.T) {
 				text:    "Hello",
 				shown:   "Hello",
 			},
-			{name: "broken connection at once", answers: list(cut, good), text: "Hello", shown: "Hello", takes: time.Second},
+			{
+				name: "broken connection at once", answers: list(cut, good), text: "Hello", shown: "Hello",
+				takes: time.Second,
+			},
 
 			{
 				name:    "error in the stream, early",
@@ -194,9 +209,10 @@ func TestMisbehaviour(t *testing.T) {
 				shown:   "Hello",
 			},
 			{
-				name:    "too long, said in the stream",
-				answers: list(events("data: " + strings.Replace(w.tooLong, `{"error"`, `{"type":"error","error"`, 1) + "\n\n")),
-				kind:    model.ErrorTooLong,
+				name: "too long, said in the stream",
+				answers: list(events("data: " + strings.Replace(w.tooLong, `{"error"`, `{"type":"error","error"`, 1) +
+					"\n\n")),
+				kind: model.ErrorTooLong,
 			},
 
 			{name: "malformed JSON", answers: list(status(200, w.badJSON)), says: "decode"},
@@ -208,7 +224,10 @@ func TestMisbehaviour(t *testing.T) {
 				is:      io.ErrUnexpectedEOF,
 				text:    "?",
 			},
-			{name: "a page", answers: list(status(200, "<html>", "Content-Type", "text/html")), says: "check the base URL"},
+			{
+				name: "a page", answers: list(status(200, "<html>", "Content-Type", "text/html")),
+				says: "check the base URL",
+			},
 			{
 				name:    "too large",
 				tuning:  tuning{limit: 100},
@@ -217,7 +236,10 @@ func TestMisbehaviour(t *testing.T) {
 				shown:   "?",
 				text:    "?",
 			},
-			{name: "too large in one piece", tuning: tuning{limit: 10}, answers: list(status(200, w.whole)), says: "too large"},
+			{
+				name: "too large in one piece", tuning: tuning{limit: 10}, answers: list(status(200, w.whole)),
+				says: "too large",
+			},
 		} {
 			t.Run(w.name+"/"+tt.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) { tt.run(t, w) })

@@ -144,7 +144,8 @@ func TestConcurrent(t *testing.T) {
 		for range 16 {
 			wg.Go(func() {
 				var shown strings.Builder
-				reply, err := client.Generate(t.Context(), request(w.model), func(d model.Delta) { shown.WriteString(d.Text) })
+				reply, err := client.Generate(t.Context(), request(w.model),
+					func(d model.Delta) { shown.WriteString(d.Text) })
 				if err != nil || textOf(reply) != "Hello" || shown.String() != "Hello" {
 					t.Errorf("%s: %q, %q, %v", w.name, textOf(reply), shown.String(), err)
 				}

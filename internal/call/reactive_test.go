@@ -31,7 +31,8 @@ func TestReactive(t *testing.T) {
 				}
 				s, hc := start(t, nil, nil)
 				s.answers = list(answer, answer)
-				reactive(t, w.client("http://model.test", hc, tuning{}), model.Model{ID: w.model, Provider: "test", Window: window})
+				reactive(t, w.client("http://model.test", hc, tuning{}),
+					model.Model{ID: w.model, Provider: "test", Window: window})
 				if got := s.tries(); got != 2 {
 					t.Errorf("%d requests, want one that is refused and one that is not", got)
 				}

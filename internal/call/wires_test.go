@@ -52,9 +52,11 @@ var wires = []wire{
 			"event: message_start\ndata: " +
 				`{"type":"message_start","message":{"id":"msg_1","model":"m","content":[],"usage":{"input_tokens":3}}}` + "\n\n",
 			"data: " + `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}` + "\n\n" +
-				"data: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}` + "\n\n",
+				"data: " + `{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}` +
+				"\n\n",
 			"data: " + `{"type":"content_block_stop","index":0}` + "\n\n" +
-				"data: " + `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}` + "\n\n" +
+				"data: " + `{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":1}}` +
+				"\n\n" +
 				"data: " + `{"type":"message_stop"}` + "\n\n",
 		},
 		tooLong: `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}`,
@@ -72,10 +74,12 @@ var wires = []wire{
 		},
 		whole: `{"id":"c1","model":"m","choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"Hello"}}],"usage":{"prompt_tokens":3,"completion_tokens":1}}`,
 		stream: []string{
-			"data: " + `{"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` + "\n\n",
+			"data: " + `{"id":"c1","model":"m","choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}` +
+				"\n\n",
 			"data: " + `{"id":"c1","choices":[{"index":0,"delta":{"content":"Hello"}}]}` + "\n\n",
 			"data: " + `{"id":"c1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}` + "\n\n" +
-				"data: " + `{"id":"c1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}` + "\n\ndata: [DONE]\n\n",
+				"data: " + `{"id":"c1","choices":[],"usage":{"prompt_tokens":3,"completion_tokens":1}}` +
+				"\n\ndata: [DONE]\n\n",
 		},
 		tooLong: `{"error":{"message":"This model's maximum context length is 200000 tokens. However, your messages resulted in 213462 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`,
 		failed:  "data: " + `{"error":{"message":"Overloaded","type":"overloaded_error"}}` + "\n\n",
@@ -96,7 +100,8 @@ var wires = []wire{
 				`{"type":"response.created","response":{"id":"resp_1","model":"m","status":"in_progress","output":[]}}` + "\n\n",
 			"data: " + `{"type":"response.output_text.delta","output_index":0,"delta":"Hello"}` + "\n\n" +
 				"data: " + `{"type":"response.output_item.done","output_index":0,"item":` + item + `}` + "\n\n",
-			"data: " + `{"type":"response.completed","response":{"id":"resp_1","model":"m","status":"completed","output":[` +
+			"data: " +
+				`{"type":"response.completed","response":{"id":"resp_1","model":"m","status":"completed","output":[` +
 				item + `],"usage":{"input_tokens":3,"output_tokens":1}}}` + "\n\n",
 		},
 		tooLong: `{"error":{"message":"Input tokens exceed the configured limit of 200000 tokens. Your messages resulted in 213462 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"input","code":"context_length_exceeded"}}`,

@@ -47,7 +47,8 @@ func stored(t *testing.T, st store.Store, memory int, msgs []transcript.Message)
 		if err != nil {
 			t.Fatal(err)
 		}
-		seq, err := st.Append(t.Context(), key, uint64(i), store.Entry{Kind: store.EntryMessage, Data: data, Body: body})
+		seq, err := st.Append(t.Context(), key, uint64(i),
+			store.Entry{Kind: store.EntryMessage, Data: data, Body: body})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +71,8 @@ func TestFacts(t *testing.T) {
 		)
 	}
 	result := facts.Block(transcript.BlockRef{Message: 3})
-	if result.Call != 1 || result.Lines != 40 || result.Fixed || result.Empty || result.Kind != transcript.KindToolResult {
+	if result.Call != 1 || result.Lines != 40 || result.Fixed || result.Empty ||
+		result.Kind != transcript.KindToolResult {
 		t.Errorf("result: %+v", result)
 	}
 	if !facts[1].Typed || facts[0].Typed || c.Whole() != facts.Tokens(0, c.Len()) || len(c.Said()) != 1 {
@@ -159,7 +161,8 @@ func TestUnreadable(t *testing.T) {
 		if !errors.Is(err, tt.want) {
 			t.Errorf("%s: block: %v", tt.name, err)
 		}
-		if lost := err == nil && strings.Contains(transcript.BlockText(b), "damaged"); lost != (tt.err != nil && tt.want == nil) {
+		if lost := err == nil &&
+			strings.Contains(transcript.BlockText(b), "damaged"); lost != (tt.err != nil && tt.want == nil) {
 			t.Errorf("%s: %v", tt.name, transcript.BlockText(b))
 		}
 		if _, _, _, err := c.Measure(t.Context(), 2, 8); !errors.Is(err, tt.want) {
@@ -206,7 +209,8 @@ func TestSearchText(t *testing.T) {
 		strings.Contains(got, `{"`) {
 		t.Errorf("%q", got)
 	}
-	if got := ReadableCalls(m).Calls()[0].Input.String(); !strings.Contains(got, "ls -l") || strings.Contains(got, `{"`) {
+	if got := ReadableCalls(m).Calls()[0].Input.String(); !strings.Contains(got, "ls -l") ||
+		strings.Contains(got, `{"`) {
 		t.Errorf("%q", got)
 	}
 }

@@ -23,7 +23,8 @@ func TestCorpusPages(t *testing.T) {
 		}
 		st := store.NewMemory()
 		s, err := pleat.OpenSession(
-			t.Context(), st, pleat.Key{Session: filepath.Base(file)}, &pleat.Options{Budget: pleat.Budget{Window: 32_000}},
+			t.Context(), st, pleat.Key{Session: filepath.Base(file)},
+			&pleat.Options{Budget: pleat.Budget{Window: 32_000}},
 		)
 		must(t, err)
 		must(t, s.Append(t.Context(), msgs...))
@@ -36,7 +37,8 @@ func TestCorpusPages(t *testing.T) {
 			w := get(h, page)
 			if took := time.Since(began); took > slow {
 				slow = took
-				t.Logf("%v for %.60s of %s, %d messages", took.Round(time.Millisecond), page, filepath.Base(file), len(msgs))
+				t.Logf("%v for %.60s of %s, %d messages", took.Round(time.Millisecond), page,
+					filepath.Base(file), len(msgs))
 			}
 			if pages++; w.Code != http.StatusOK {
 				t.Errorf("%s of %s: status %d: %.300s", page, file, w.Code, w.Body)

@@ -24,7 +24,8 @@ import (
 
 const secret = "sk-ant-api03-AAAAbbbbCCCCddddEEEEffffGGGGhhhhIIIIjjjjKKKKllllMMMMnnnnOOOOppppQQQQrrrrSSSStttt-uuuuvvAA"
 
-const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'></title></pre></textarea>{{.}}` + "\u202e\x1b[31m\x00"
+const hostile = `<script>alert(1)</script><img src=x onerror=alert(2)>"'></title></pre></textarea>{{.}}` +
+	"\u202e\x1b[31m\x00"
 
 // fill makes a session that was folded: so many rounds in a window of so many tokens.
 func fill(t testing.TB, st store.Store, name string, rounds, window int, say string) *pleat.Session {
@@ -40,14 +41,16 @@ func fill(t testing.TB, st store.Store, name string, rounds, window int, say str
 			t,
 			s.Append(
 				t.Context(),
-				pleat.Assistant(pleat.Say("I look. "+say), pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
+				pleat.Assistant(pleat.Say("I look. "+say),
+					pleat.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, file))),
 			),
 		)
 		must(
 			t,
 			s.Append(
 				t.Context(),
-				pleat.Results(pleat.Result(id, say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120))),
+				pleat.Results(pleat.Result(id,
+					say+strings.Repeat(fmt.Sprintf("func f%d() { return %d }\n", i, i), 120))),
 			),
 		)
 		_, err := s.View(t.Context(), pleat.Turn{})
@@ -406,9 +409,15 @@ func TestVerdict(t *testing.T) {
 	bare := outcome{Policy: "bare", Before: 2000, After: 300, Kept: 500}
 	large := outcome{Policy: "large", Before: 1000, After: 900, Kept: 900}
 	for want, c := range map[string]comparison{
-		"full keeps more: 40% of the session word for word, bare 25%. Both views fit into 600 tokens.":              {A: bare, B: full},
-		"large keeps more: 90% of the session word for word, full 40%. Only the view of full fits into 600 tokens.": {A: large, B: full},
-		"Both keep the same share of the session word for word: 90%. Neither view fits into 600 tokens.":            {A: large, B: large},
+		"full keeps more: 40% of the session word for word, bare 25%. Both views fit into 600 tokens.": {
+			A: bare, B: full,
+		},
+		"large keeps more: 90% of the session word for word, full 40%. Only the view of full fits into 600 tokens.": {
+			A: large, B: full,
+		},
+		"Both keep the same share of the session word for word: 90%. Neither view fits into 600 tokens.": {
+			A: large, B: large,
+		},
 	} {
 		c.Asked.Budget = 600
 		if got := c.Verdict(); got != want {
@@ -612,7 +621,9 @@ func TestDearerWithPleat(t *testing.T) {
 	st := store.NewMemory()
 	fill(t, st, "made up", 1, 8000, "")
 	book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
-	book.Charge(bill.Row{Session: "made up", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.19, BytesIn: 1, BytesOut: 2}})
+	book.Charge(bill.Row{
+		Session: "made up", Tally: bill.Tally{Requests: 3, USD: 0.28, Without: 0.19, BytesIn: 1, BytesOut: 2},
+	})
 	must(t, book.Wait(t.Context()))
 	got := get(newDash(t, st, ""), "/dash/session?s=made+up").Body.String()
 	if want := "$0.28 <small>without pleat about $0.19</small>"; !strings.Contains(got, want) {

@@ -53,7 +53,9 @@ func TestWhoIsAnswered(t *testing.T) {
 		},
 		{
 			"link that was followed", "127.0.0.1:4242", "127.0.0.1:1",
-			map[string]string{"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"},
+			map[string]string{
+				"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document",
+			},
 			200,
 		},
 	} {
@@ -104,7 +106,8 @@ func TestTokenIsAsked(t *testing.T) {
 	}
 	form := "form=" + h.guard.form()
 	for _, wrong := range []string{form, form + "&token=", form + "&token=0123", "token=" + token} {
-		if w := ask("POST", "/dash/login", wrong, ""); w.Code == http.StatusSeeOther || w.Header().Get("Set-Cookie") != "" {
+		if w := ask("POST", "/dash/login", wrong, ""); w.Code == http.StatusSeeOther ||
+			w.Header().Get("Set-Cookie") != "" {
 			t.Errorf("%q logs in", wrong)
 		}
 	}

@@ -87,7 +87,8 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 	for _, i := range list {
 		if i.ID == id {
 			// What may still be written is left out of a session until its file rests.
-			return fmt.Sprint(i.Modified, i.Bytes, i.File != "" && h.o.Now().Sub(i.Modified) > library.Quiet+liveEvery), nil
+			return fmt.Sprint(i.Modified, i.Bytes,
+				i.File != "" && h.o.Now().Sub(i.Modified) > library.Quiet+liveEvery), nil
 		}
 	}
 	return "", errNoSession

@@ -23,7 +23,8 @@ func copies(t testing.TB, st *store.Memory, n int) {
 	for i := range n {
 		must(
 			t,
-			pleat.Fork(t.Context(), st, s.Key(), s.Last(), pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
+			pleat.Fork(t.Context(), st, s.Key(), s.Last(),
+				pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
 		)
 	}
 }

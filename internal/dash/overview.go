@@ -80,7 +80,8 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 		o.Agent = ""
 	}
 	from := max(number(q.Get("from")), 0)
-	page, err := h.o.Library.List(ctx, library.Filter{Agent: o.Agent, Project: o.Project, Offset: from, Limit: listRows})
+	page, err := h.o.Library.List(ctx,
+		library.Filter{Agent: o.Agent, Project: o.Project, Offset: from, Limit: listRows})
 	if err != nil {
 		return err
 	}

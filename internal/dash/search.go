@@ -93,9 +93,10 @@ func (m marker) mark(line string, match bool) (list []stretch) {
 // The limits of one search.
 const (
 	searchSessions = 100
-	searchTime     = 700 * time.Millisecond // of the first part; a part in which none could be searched gets twice as much
-	searchHits     = 5                      // of a session, if all are searched
-	searchHitsIn   = 24                     // of a session that is searched alone
+	// Of the first part; a part in which none could be searched gets twice as much.
+	searchTime   = 700 * time.Millisecond
+	searchHits   = 5  // of a session, if all are searched
+	searchHitsIn = 24 // of a session that is searched alone
 )
 
 func (h *Handler) search(r *http.Request, f *frame) error {
@@ -129,7 +130,8 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
 	words := library.WordsOf(f.Query)
-	slices.SortStableFunc(p.Found, func(a, b foundIn) int { return cmp.Compare(words.Fit(b.hits...), words.Fit(a.hits...)) })
+	slices.SortStableFunc(p.Found,
+		func(a, b foundIn) int { return cmp.Compare(words.Fit(b.hits...), words.Fit(a.hits...)) })
 	p.Searched, p.Problems, p.Left = from+found.Searched, len(found.Problems), found.Left+found.Unsearched
 	done := found.Searched + p.Problems
 	if done > 0 {
@@ -156,7 +158,8 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {
-				s := text.CutText(clean(text.CutText(l.Text, 64<<10)), 400) + "\n" // a secret that is cut in two is still one
+				// A secret that is cut in two is still one.
+				s := text.CutText(clean(text.CutText(l.Text, 64<<10)), 400) + "\n"
 				shown = append(shown, words.mark(s, l.Match)...)
 			}
 			has := asked.Has(hit)

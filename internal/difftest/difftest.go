@@ -102,7 +102,8 @@ func (p *printer) dict(v reflect.Value, tabs string) {
 		values[name.String()] = e
 	}
 	names := slices.Sorted(maps.Keys(values))
-	p.list(tabs, len(names), func(i int) reflect.Value { return values[names[i]] }, func(i int) string { return names[i] })
+	p.list(tabs, len(names), func(i int) reflect.Value { return values[names[i]] },
+		func(i int) string { return names[i] })
 }
 
 func (p *printer) list(tabs string, n int, at func(int) reflect.Value, name func(int) string) {

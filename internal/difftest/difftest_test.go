@@ -50,7 +50,8 @@ func TestDifferent(t *testing.T) {
 		{"nil and empty", []int(nil), []int{}, "- []int nil\n+ []int {\n+ }\n"},
 		{"map", map[string]int{"a": 1, "b": 2}, map[string]int{"a": 1, "b": 3}, "- \t\"b\": 2\n+ \t\"b\": 3\n"},
 		{
-			"behind a pointer", &thing{Next: &thing{}}, &thing{Next: &thing{Name: "x"}}, "- \t\tName: \"\"\n+ \t\tName: \"x\"\n",
+			"behind a pointer", &thing{Next: &thing{}}, &thing{Next: &thing{Name: "x"}},
+			"- \t\tName: \"\"\n+ \t\tName: \"x\"\n",
 		},
 		{"type", 1, int64(1), "- int 1\n+ int64 1\n"},
 		{"type in an interface", []any{1}, []any{uint(1)}, "- \t0: int 1\n+ \t0: uint 1\n"},

@@ -77,7 +77,8 @@ func (c *comparison) follow(id int) {
 			case e.Kind == toolcall.CallRead && len(alone.pieces) == 1 && alone.pieces[0].doubt.Call == 0:
 				c.compare(id, seq, state, alone.pieces[0], alone.ended, changed)
 				changed = changed && !alone.ended
-			case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[seq-1]) == 1 && c.files.calls[seq-1][0].file == id:
+			case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[seq-1]) == 1 &&
+				c.files.calls[seq-1][0].file == id:
 				c.compare(id, seq, state, piece{at: 1, text: bodyOf(fed(before))}, true, changed)
 				changed = true
 			default:

@@ -234,7 +234,9 @@ func (fs *Files) reads(own []toolcall.PathChange, e *ledger.Entry) func(*File) {
 		if s, ok := shownBy(fs.call(e), p, fs.result(e)); ok {
 			return func(f *File) {
 				if f.See(e.Seq, s.at, s.text, s.ended); s.rough {
-					f.Lose(Doubt{Call: e.Seq, Why: "it may have left out empty lines at the beginning and the end", hard: true})
+					f.Lose(Doubt{
+						Call: e.Seq, Why: "it may have left out empty lines at the beginning and the end", hard: true,
+					})
 				}
 			}
 		}
@@ -316,7 +318,8 @@ func (fs *Files) edit(id int, e *ledger.Entry, ed toolcall.Edit) func(*File) {
 		return func(f *File) {
 			before := ed.Old
 			line := plain(before) + "\n"
-			if ed.Closes && ed.New == "" && before != "" && !strings.HasSuffix(before, "\n") && len(f.find(line, false)) > 0 {
+			if ed.Closes && ed.New == "" && before != "" && !strings.HasSuffix(before, "\n") &&
+				len(f.find(line, false)) > 0 {
 				before += "\n"
 			}
 			f.Replace(e.Seq, before, ed.New, ed.All)

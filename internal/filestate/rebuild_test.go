@@ -235,7 +235,8 @@ func TestRebuild(t *testing.T) {
 func moved(from, to, hunk string) step {
 	return step{
 		"apply_patch",
-		"*** Begin Patch\n*** Update File: /app/" + from + "\n*** Move to: /app/" + to + "\n@@\n" + hunk + "\n*** End Patch",
+		"*** Begin Patch\n*** Update File: /app/" + from + "\n*** Move to: /app/" + to + "\n@@\n" + hunk +
+			"\n*** End Patch",
 		"Success. Updated the following files:\nM /app/" + to,
 	}
 }

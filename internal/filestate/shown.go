@@ -125,7 +125,8 @@ func framed(s string) bool {
 	end := s[max(strings.LastIndex(s, "\n\n["), 0):]
 	return text.HasAnyPrefix(s, "Here's the result of running `cat -n` on ",
 		"\nIMPORTANT: The file content has been truncated.") ||
-		text.HasAnyPrefix(end, "\n\n[Output truncated", "\n\n[Showing lines ") || strings.Contains(end, " more lines in file")
+		text.HasAnyPrefix(end, "\n\n[Output truncated", "\n\n[Showing lines ") ||
+		strings.Contains(end, " more lines in file")
 }
 
 // numbered reads lines with consecutive numbers before them, the first of which is known, and

@@ -93,7 +93,8 @@ func TestShown(t *testing.T) {
 			true,
 		},
 		{
-			"Codex", "shell_command", `{"command":"sed -n '3,5p' x"}`, "Exit code: 0\nWall time: 0.1 seconds\nOutput:\n\na\nb\n",
+			"Codex", "shell_command", `{"command":"sed -n '3,5p' x"}`,
+			"Exit code: 0\nWall time: 0.1 seconds\nOutput:\n\na\nb\n",
 			shown{3, "\na\nb\n", false, false},
 			true,
 		},

@@ -44,7 +44,8 @@ func body(size int) []byte {
 		b = fmt.Appendf(b,
 			`{"type":"tool_use","id":"toolu_%d","name":"bash","input":{"command":"%s","timeout":%d, "background":false}}]}`, i,
 			text(80), i)
-		b = fmt.Appendf(b, `, {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`, i,
+		b = fmt.Appendf(b,
+			`, {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_%d","content":"%s"}]}`, i,
 			text(1000+rnd.IntN(39000)))
 	}
 	return append(b, "]}\n"...)

@@ -56,7 +56,8 @@ func TestValueGet(t *testing.T) {
 
 func TestValueInt(t *testing.T) {
 	for text, want := range map[string]int{
-		"7": 7, "-7": -7, "1e3": 1000, "1000.0": 1000, "1.9": 1, `"7"`: 0, "1e300": 0, "": 0, "null": 0, "NaN": 0, "[1]": 0,
+		"7": 7, "-7": -7, "1e3": 1000, "1000.0": 1000, "1.9": 1, `"7"`: 0, "1e300": 0, "": 0, "null": 0, "NaN": 0,
+		"[1]": 0,
 	} {
 		if got := Value(text).Int(); got != want {
 			t.Errorf("Int of %s = %d, want %d", text, got, want)

@@ -224,7 +224,8 @@ func (v *victim) check(complete bool) {
 		}
 	}
 	if complete {
-		t.Logf("%d messages, %d acknowledged, %d effects, %d interrupted calls", s.Len(), v.acked, len(happened), interrupted)
+		t.Logf("%d messages, %d acknowledged, %d effects, %d interrupted calls", s.Len(), v.acked,
+			len(happened), interrupted)
 	}
 }
 

@@ -38,7 +38,8 @@ func TestCorpus(t *testing.T) {
 			continue
 		}
 		n := counter.CountText(text)
-		t.Logf("%s: %d messages, handoff of %d tokens in %v", file, s.Len(), n, time.Since(began).Round(time.Millisecond))
+		t.Logf("%s: %d messages, handoff of %d tokens in %v", file, s.Len(), n,
+			time.Since(began).Round(time.Millisecond))
 		if n > budget {
 			t.Errorf("%s: %d tokens", file, n)
 		}

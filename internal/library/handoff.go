@@ -101,7 +101,8 @@ func Fit(tokens int) fold.Budget {
 	tokens = max(tokens, 1)
 	window, all := max(tokens+1, 100), fold.Share(1) // smaller windows are refused
 	return fold.Budget{
-		Window: window, Output: fold.Tokens(window - tokens), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
+		Window: window, Output: fold.Tokens(window - tokens), Buffer: fold.Tokens(1), Yellow: all, Red: all,
+		Target: all,
 	}
 }
 

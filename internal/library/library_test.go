@@ -158,7 +158,8 @@ func claude(lines ...string) string {
 		}
 		more := ""
 		if f[2] == "assistant" {
-			more = `"id":"m` + f[1] + `","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
+			more = `"id":"m` + f[1] +
+				`","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
 		}
 		fmt.Fprintf(
 			&b,
@@ -206,11 +207,13 @@ func TestList(t *testing.T) {
 		t.Fatalf("%+v", page)
 	}
 	for i, want := range []string{young, old, broken} {
-		if s := page.Sessions[i]; s.File != want || s.ID == "" || s.Tokens == 0 || (s.Problem != "") != (want == broken) {
+		if s := page.Sessions[i]; s.File != want || s.ID == "" || s.Tokens == 0 ||
+			(s.Problem != "") != (want == broken) {
 			t.Errorf("session %d: %+v, want %s", i, s, want)
 		}
 	}
-	if s := page.Sessions[0]; s.Title != "Find the leak." || s.Project != "/home/dev/bank" || s.Agent != "claude-code" ||
+	if s := page.Sessions[0]; s.Title != "Find the leak." || s.Project != "/home/dev/bank" ||
+		s.Agent != "claude-code" ||
 		s.Key.Session != "" {
 		t.Errorf("%+v", s)
 	}

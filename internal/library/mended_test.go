@@ -116,7 +116,8 @@ func TestTenants(t *testing.T) {
 			t.Errorf("%s is %+v and says %q (%v)", id, info, m.Text(), err)
 		}
 	}
-	if _, err := library.FindStored(t.Context(), st, "", "main"); err == nil || !strings.Contains(err.Error(), "a/main") {
+	if _, err := library.FindStored(t.Context(), st, "", "main"); err == nil ||
+		!strings.Contains(err.Error(), "a/main") {
 		t.Errorf("one of three is taken: %v", err)
 	}
 	if info, err := library.FindStored(t.Context(), st, "a", "main"); err != nil || info.Key.Tenant != "a" {
@@ -139,7 +140,8 @@ func TestCopies(t *testing.T) {
 			t.Fatal(err)
 		}
 		copies, err := l.Copies(t.Context(), info)
-		if err != nil || len(copies) != 1 || copies[0].Key != want || copies[0].Of != of || copies[0].Title != info.Title {
+		if err != nil || len(copies) != 1 || copies[0].Key != want || copies[0].Of != of ||
+			copies[0].Title != info.Title {
 			t.Errorf("%s was folded in %+v, %v; want %v", of, copies, err, want)
 		}
 	}
@@ -299,7 +301,8 @@ func TestOpenCodeChanges(t *testing.T) {
 	const top = ".local/share/opencode/storage/"
 	say := func(n, role, text string, at time.Time) {
 		h.put(
-			top+"message/ses_1/msg_"+n+".json", `{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
+			top+"message/ses_1/msg_"+n+".json",
+			`{"id":"msg_`+n+`","role":"`+role+`","modelID":"m","time":{"created":`+n+`}}`,
 			at,
 		)
 		h.put(top+"part/msg_"+n+"/prt_"+n+".json", `{"type":"text","text":"`+text+`"}`, at)

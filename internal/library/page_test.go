@@ -71,7 +71,9 @@ func TestPage(t *testing.T) {
 
 func TestAt(t *testing.T) {
 	h := newHome(t)
-	for agent, name := range map[sessionlog.Format]string{"nobody": h.put("a.jsonl", three, day), sessionlog.Pi: "none"} {
+	for agent, name := range map[sessionlog.Format]string{
+		"nobody": h.put("a.jsonl", three, day), sessionlog.Pi: "none",
+	} {
 		if info, err := h.At(agent, name); err == nil {
 			t.Errorf("%s: %+v", agent, info)
 		}

@@ -91,7 +91,8 @@ func (l *Library) Spent(ctx context.Context, since time.Time) ([]Spent, error) {
 	}
 	for _, s := range stored {
 		if _, copied := owner(s.Key); err == nil && !copied && OwnerOf(s.Key) == "" {
-			err = keep(l.storedID(s.Key), int64(s.Entries), s.Last, func() ([]Spent, error) { return l.spent(ctx, s.Key) })
+			err = keep(l.storedID(s.Key), int64(s.Entries), s.Last,
+				func() ([]Spent, error) { return l.spent(ctx, s.Key) })
 		}
 	}
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 
 func TestName(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "LOCALHOST:80": true, "127.0.0.1": true, "127.1.2.3:8080": true, "[::1]:80": true, "::1": true,
+		"localhost": true, "LOCALHOST:80": true, "127.0.0.1": true, "127.1.2.3:8080": true, "[::1]:80": true,
+		"::1":                      true,
 		"[::ffff:127.0.0.1]:80":    true,
 		"":                         false,
 		"example.com":              false,

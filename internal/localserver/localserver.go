@@ -83,7 +83,8 @@ func Running(ctx context.Context, hc *http.Client) []Server {
 func Discover(ctx context.Context, address string, hc *http.Client) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return Server{}, fmt.Errorf("discover models: %q is no address [hint: it looks like http://127.0.0.1:8080]", address)
+		return Server{}, fmt.Errorf("discover models: %q is no address [hint: it looks like http://127.0.0.1:8080]",
+			address)
 	}
 	root := strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1")
 	p := prober{root: root, http: *cmp.Or(hc, http.DefaultClient)}
@@ -201,7 +202,8 @@ func (l modelList) ownedBy(owner string) bool {
 func (l modelList) models(kind string) []model.Model {
 	var out []model.Model
 	for _, m := range l.Data {
-		window := cmp.Or(m.MaxModelLen, m.ContextLength, m.ContextWindow, m.MaxContextLength, m.Meta.NCtx, m.Meta.NCtxTrain)
+		window := cmp.Or(m.MaxModelLen, m.ContextLength, m.ContextWindow, m.MaxContextLength,
+			m.Meta.NCtx, m.Meta.NCtxTrain)
 		model := localModel(kind, m.ID, window)
 		model.Aliases = m.Aliases
 		out = append(out, model)

@@ -60,11 +60,15 @@ func TestDiscover(t *testing.T) {
 		},
 		{
 			name: "vllm", kind: localserver.VLLM, want: []model{{"qwen", 40960}},
-			answers: map[string]string{"/v1/models": `{"data":[{"id":"qwen","owned_by":"vllm","max_model_len":40960}]}`},
+			answers: map[string]string{
+				"/v1/models": `{"data":[{"id":"qwen","owned_by":"vllm","max_model_len":40960}]}`,
+			},
 		},
 		{
 			name: "ollama", kind: localserver.Ollama,
-			want: []model{{"loaded:1b", 16384}, {"set:1b", 8192}, {"plain:1b", 4096}, {"small:1b", 2048}, {"silent:1b", 4096}},
+			want: []model{
+				{"loaded:1b", 16384}, {"set:1b", 8192}, {"plain:1b", 4096}, {"small:1b", 2048}, {"silent:1b", 4096},
+			},
 			answers: map[string]string{
 				"/v1/models":                    `{"data":[{"id":"set:1b","owned_by":"library"}]}`,
 				"/api/tags":                     `{"models":[{"name":"set:1b"},{"name":"plain:1b"},{"name":"small:1b"},{"name":"silent:1b"},{"name":"loaded:1b"}]}`,
@@ -75,7 +79,8 @@ func TestDiscover(t *testing.T) {
 			},
 		},
 		{
-			name: "lm studio", kind: localserver.LMStudio, want: []model{{"loaded", 8000}, {"idle", 4096}, {"tiny", 512}},
+			name: "lm studio", kind: localserver.LMStudio,
+			want: []model{{"loaded", 8000}, {"idle", 4096}, {"tiny", 512}},
 			answers: map[string]string{
 				"/v1/models":     `{"data":[{"id":"idle","owned_by":"organization_owner"}]}`,
 				"/api/v0/models": `{"data":[{"id":"idle","type":"llm","state":"not-loaded","max_context_length":131072},{"id":"e","type":"embeddings"},{"id":"tiny","type":"vlm","max_context_length":512},{"id":"loaded","type":"llm","state":"loaded","loaded_context_length":8000,"max_context_length":131072}]}`,
@@ -127,7 +132,8 @@ func TestDiscoverFails(t *testing.T) {
 		"":            "is no address",
 		moved.URL:     "302",
 	} {
-		if _, err := localserver.Discover(t.Context(), address, nil); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := localserver.Discover(t.Context(), address, nil); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %v, want %q", address, err, want)
 		}
 	}
@@ -172,10 +178,12 @@ func (h handled) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func TestLocal(t *testing.T) {
 	hc := &http.Client{Transport: handled{
-		"8000":  routes("", map[string]string{"/v1/models": `{"data":[{"id":"v","owned_by":"vllm","max_model_len":100}]}`}),
-		"11434": routes("", map[string]string{"/v1/models": `{"data":[]}`, "/api/tags": `{"models":[{"name":"o:latest"}]}`}),
-		"8080":  routes("", map[string]string{"/v1/models": `{"data":[]}`}), // serves nothing
-		"1234":  http.NotFoundHandler(),
+		"8000": routes("",
+			map[string]string{"/v1/models": `{"data":[{"id":"v","owned_by":"vllm","max_model_len":100}]}`}),
+		"11434": routes("",
+			map[string]string{"/v1/models": `{"data":[]}`, "/api/tags": `{"models":[{"name":"o:latest"}]}`}),
+		"8080": routes("", map[string]string{"/v1/models": `{"data":[]}`}), // serves nothing
+		"1234": http.NotFoundHandler(),
 	}}
 	var got []string
 	for _, s := range localserver.Running(t.Context(), hc) {

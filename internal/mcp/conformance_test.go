@@ -38,7 +38,8 @@ func TestConformance(t *testing.T) {
 	for _, name := range []string{"lifecycle", "version-older", "version-latest", "bad_requests", "discover"} {
 		t.Run(name, func(t *testing.T) {
 			data, err := os.ReadFile(
-				filepath.Join(strings.TrimSpace(string(out)), "mcp", "testdata", "conformance", "server", name+".txtar"),
+				filepath.Join(strings.TrimSpace(string(out)), "mcp", "testdata", "conformance",
+					"server", name+".txtar"),
 			)
 			if err != nil {
 				t.Skip(err)

@@ -31,7 +31,8 @@ func session(rounds int) string {
 	add := func(id, kind, content string) {
 		more := ""
 		if kind == "assistant" {
-			more = `"id":"m` + id + `","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
+			more = `"id":"m` + id +
+				`","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
 		}
 		fmt.Fprintf(
 			&b,
@@ -56,7 +57,8 @@ func session(rounds int) string {
 				path,
 			),
 		)
-		add(fmt.Sprint("u", i+1), "user", fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quoted))
+		add(fmt.Sprint("u", i+1), "user",
+			fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quoted))
 	}
 	add("end", "assistant", `[{"type":"text","text":"The limit was 1 MB."}]`)
 	return b.String()
@@ -191,7 +193,8 @@ func TestServer(t *testing.T) {
 			c.Errorf("tools: %s", got)
 		}
 		list := c.wants(
-			"sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read", "/home/dev/shop",
+			"sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read",
+			"/home/dev/shop",
 		)
 		if strings.Contains(list, "\x1b") {
 			c.Errorf("a title has a control character: %q", list)
@@ -202,7 +205,8 @@ func TestServer(t *testing.T) {
 		c.wants("sessions", map[string]any{"project": "/nowhere"}, false, "no sessions here")
 		c.wants("sessions", map[string]any{"agent": "nobody"}, true, "unknown agent")
 		c.wants("sessions", map[string]any{"limit": 1}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")
-		c.wants("sessions", map[string]any{"limit": 1, "offset": -5}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")
+		c.wants("sessions", map[string]any{"limit": 1, "offset": -5}, false,
+			"sessions 1 to 1 of 3", "sessions(offset=1)")
 		id := idPattern.FindString(list)
 		in := func(args map[string]any) map[string]any { args["session"] = id; return args }
 
@@ -344,7 +348,8 @@ func TestCorpus(t *testing.T) {
 // A line that is no request gets an error; what came before and after it is answered.
 func TestMalformedLines(t *testing.T) {
 	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
-		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` +
+		"\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n" +
 		"{\n5\n[]\n{}\nnull\n\n\x00\n" + strings.Repeat("x", 5<<20) + "\n" +
 		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`

@@ -115,7 +115,8 @@ func (s server) recall(ctx context.Context, t tool, id string, input json.RawMes
 	if err != nil {
 		return "", err
 	}
-	text, failed, _ := recall.Answer(ctx, opened{session, s.lib, id}, pleat.Budget{}.Limits().Window, t.name, string(rest))
+	text, failed, _ := recall.Answer(ctx, opened{session, s.lib, id}, pleat.Budget{}.Limits().Window,
+		t.name, string(rest))
 	if failed {
 		return "", errors.New(text)
 	}

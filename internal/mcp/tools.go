@@ -184,7 +184,8 @@ func (s server) searchAll(ctx context.Context, a arguments) (string, error) {
 			fmt.Fprintf(&b, "\nalso in %s", about(found.Info))
 			continue
 		}
-		fmt.Fprintf(&b, "\n=== %s\n%s\n", about(found.Info), strings.TrimRight(library.Apart(found.Result).Text(), "\n"))
+		fmt.Fprintf(&b, "\n=== %s\n%s\n", about(found.Info),
+			strings.TrimRight(library.Apart(found.Result).Text(), "\n"))
 	}
 	if len(r.Found) > 0 {
 		b.WriteString("\nShow more of one with unfold or search and its ID as the argument session.\n")

@@ -112,7 +112,9 @@ func TestChangesAreNet(t *testing.T) {
 		},
 		{
 			"tests",
-			[]transcript.ToolCall{edit("x.test.ts", "a", "test(\"keeps its own state\", async () => {\n\texpect(n).toBe(1);")},
+			[]transcript.ToolCall{
+				edit("x.test.ts", "a", "test(\"keeps its own state\", async () => {\n\texpect(n).toBe(1);"),
+			},
 			[]string{`+ test("keeps its own state", async () => {`},
 			nil,
 		},
@@ -174,10 +176,12 @@ func TestLedgerKeepsWhatOthersSaw(t *testing.T) {
 	msgs := []transcript.Message{
 		transcript.User("Go."),
 		transcript.Assistant(
-			transcript.Call("a", "bash", `{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`),
+			transcript.Call("a", "bash",
+				`{"command":"git add -A && git commit -m 'Guard the limiter against bursts'"}`),
 		),
 		transcript.Results(transcript.Result("a", "[main 4dc9e56] Guard the limiter against bursts\n 1 file changed")),
-		transcript.Assistant(transcript.Call("b", "bash", `{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
+		transcript.Assistant(transcript.Call("b", "bash",
+			`{"command":"gh pr comment 162 --body 'Not needed any more'"}`)),
 		transcript.Results(transcript.Result("b", "https://github.com/x/y/pull/162#issuecomment-1")),
 	}
 	for i := range 40 {

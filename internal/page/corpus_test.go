@@ -76,7 +76,8 @@ func quoted(msgs []transcript.Message) []string {
 				inside = changes || strings.HasPrefix(line, "## Findings") || strings.HasPrefix(line, "## Key lines")
 				continue
 			}
-			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside || strings.HasSuffix(line, "):") {
+			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside ||
+				strings.HasSuffix(line, "):") {
 				continue
 			}
 			line = line[len(messageHead.FindString(line)):]

@@ -14,7 +14,8 @@ import (
 // Whatever is picked of a text, each line that is not shown leaves a mark in its place.
 func TestExcerptMarksWhatItLeavesOut(t *testing.T) {
 	forms := []string{
-		"## h%d\n", "- i%d\n", "  - i%d\n", "%d. item\n\n", "A sentence s%d.\n", "To do c%d:\n", "| r%d | x |\n", "**b%d**\n",
+		"## h%d\n", "- i%d\n", "  - i%d\n", "%d. item\n\n", "A sentence s%d.\n", "To do c%d:\n", "| r%d | x |\n",
+		"**b%d**\n",
 	}
 	number, rng := regexp.MustCompile(`\d+|…`), rand.New(rand.NewPCG(1, 2))
 	for range 2000 {

@@ -123,7 +123,8 @@ func (w *lineWriter) prose(picked []int) string {
 	var b strings.Builder
 	for _, k := range slices.Sorted(maps.Keys(units)) {
 		b.WriteString(w.head(&w.p.srcs[k], []int{k}))
-		b.WriteString(excerpt(w.p.text(k), w.p.srcs[k].units, slices.Compact(slices.Sorted(slices.Values(units[k])))) + "\n")
+		b.WriteString(excerpt(w.p.text(k), w.p.srcs[k].units, slices.Compact(slices.Sorted(slices.Values(units[k])))) +
+			"\n")
 	}
 	return b.String()
 }

@@ -117,7 +117,8 @@ func TestFocusRaises(t *testing.T) {
 			msgs,
 			transcript.User(fmt.Sprintf("Next, number %d.", i)),
 			transcript.Assistant(
-				transcript.Say(fmt.Sprintf("I went with %s because %s must never be %s.", fresh(3*i), fresh(3*i+1), fresh(3*i+2))),
+				transcript.Say(fmt.Sprintf("I went with %s because %s must never be %s.", fresh(3*i),
+					fresh(3*i+1), fresh(3*i+2))),
 			),
 		)
 	}
@@ -221,7 +222,8 @@ func TestPageBesideADigest(t *testing.T) {
 	}
 	got := in.write()
 	for _, want := range []string{
-		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter", "src/limits.go",
+		"Now the docs, see docs/limits.md.", in.Narrative.Text, "[topic/limits 4dc9e56] Guard the limiter",
+		"src/limits.go",
 		"`guardMutex` is never held over I/O.",
 	} {
 		if !strings.Contains(got.Text, want) {

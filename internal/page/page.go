@@ -213,7 +213,8 @@ func (in *input) ledgerPart(room int) string {
 		share = room/4 + 300 // what others were told
 	}
 	o := ledger.RenderOptions{
-		UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer, Brief: in.small,
+		UpTo: in.End, Budget: max(share, 60), Names: max(room/2, share), Count: in.count, Answer: in.answer,
+		Brief: in.small,
 	}
 	if in.Recall != nil && !in.small && in.Room.Total >= fold.SmallPage { // a small page has better uses for the room
 		o.Handle = in.callHandle

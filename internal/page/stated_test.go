@@ -27,7 +27,8 @@ func TestStatedCorpus(t *testing.T) {
 					for _, b := range m.Blocks().All() {
 						txt := transcript.BlockText(b)
 						size += counter.CountText(txt)
-						if list := statements(txt); m.Role() == transcript.RoleAssistant && b.Kind() == transcript.KindText &&
+						if list := statements(txt); m.Role() == transcript.RoleAssistant &&
+							b.Kind() == transcript.KindText &&
 							len(list) > 0 {
 							said = append(said, list)
 						}
@@ -53,7 +54,8 @@ func TestStatedCorpus(t *testing.T) {
 				sentences += float64(stand) / float64(count)
 				texts += float64(some) / float64(len(said))
 				if testing.Verbose() {
-					t.Logf("  %s: %d of %d sentences, %d of %d texts", filepath.Base(file), stand, count, some, len(said))
+					t.Logf("  %s: %d of %d sentences, %d of %d texts", filepath.Base(file), stand, count,
+						some, len(said))
 				}
 			}
 			if sessions > 0 {

@@ -110,8 +110,9 @@ func binaries() (string, error) {
 		found = more
 	}
 	if len(found) == 0 {
-		return "", errors.New("there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin " +
-			"(on Debian: apt-get install postgresql)")
+		return "", errors.New(
+			"there is no PostgreSQL on this machine: no initdb in PATH or /usr/lib/postgresql/*/bin " +
+				"(on Debian: apt-get install postgresql)")
 	}
 	slices.Sort(found)
 	return filepath.Dir(found[len(found)-1]), nil

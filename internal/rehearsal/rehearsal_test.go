@@ -77,7 +77,8 @@ func TestRehearsal(t *testing.T) {
 		case agent.EventDigest:
 			digests++
 			byModel = byModel ||
-				strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub, "818 orders were lost")
+				strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub,
+					"818 orders were lost")
 		case agent.EventToolCall:
 			if e.Call.Denied != "" {
 				denied++
@@ -139,7 +140,8 @@ func TestRehearsalReadsItsAnswer(t *testing.T) {
 	}
 	res, _, _ := rehearse(t, dir)
 	for _, fact := range []string{
-		"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR", "Tove Lund",
+		"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR",
+		"Tove Lund",
 	} {
 		if !strings.Contains(res.Text, fact) {
 			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)

@@ -110,7 +110,8 @@ func (s *scene) play(section string, step, try int) (string, []transcript.ToolCa
 	var calls []transcript.ToolCall
 	for call := range strings.SplitSeq(rest, "\n> ") {
 		if tool, input, ok := strings.Cut(strings.TrimSpace(call), " "); ok {
-			calls = append(calls, transcript.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
+			calls = append(calls,
+				transcript.Call(fmt.Sprintf("rehearsal-%d-%d-%d", step, try, len(calls)+1), tool, input))
 		}
 	}
 	return strings.TrimSpace(said), calls, nil

@@ -148,7 +148,8 @@ func TestWordsWithTheEnd(t *testing.T) {
 		s.Next()
 		two, _ := s.Event([]byte("data: "+events[1]+"\n\n"), []byte(events[1]))
 		out := string(append(append(one, two...), s.End()...))
-		if strings.Count(out, "One.") != 1 || strings.Count(out, "Two.") != 1 || strings.Count(strings.ToLower(out), `"stop"`) != 1 {
+		if strings.Count(out, "One.") != 1 || strings.Count(out, "Two.") != 1 ||
+			strings.Count(strings.ToLower(out), `"stop"`) != 1 {
 			t.Errorf("the client got %s", out)
 		}
 	}

@@ -26,8 +26,8 @@ type Tables interface {
 	// the store and what to do about it.
 	Explain(err error) error
 
-	// Append adds drafts after entry number last, and returns the newest number. If source is not nil, they are copies of
-	// its first entries: their bodies are there, their texts are copied.
+	// Append adds drafts after entry number last, and returns the newest number. If source is not
+	// nil, they are copies of its first entries: their bodies are there, their texts are copied.
 	Append(ctx context.Context, key store.SessionKey, last uint64, drafts []Draft, source *Session) (uint64, error)
 	// Session finds a session; nil if there is none.
 	Session(ctx context.Context, key store.SessionKey) (*Session, error)

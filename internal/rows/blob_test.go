@@ -14,7 +14,9 @@ func TestPack(t *testing.T) {
 		"", "short", strings.Repeat("the same line again\n", 500), strings.Repeat("a large body ", 5_000),
 		"\x00\xff" + strings.Repeat("x", 90),
 	} {
-		for _, b := range []rows.Blob{rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content))} {
+		for _, b := range []rows.Blob{
+			rows.Pack([]byte(content)), rows.PackText(content), rows.PackQuick([]byte(content)),
+		} {
 			got, err := b.Unpack(len(content), transcript.HashOf(content))
 			if err != nil || string(got) != content {
 				t.Errorf("round trip of %d bytes: %v", len(content), err)

@@ -54,7 +54,8 @@ func (f *finder) value(c *jsonspan.Cursor) {
 	kind, start := c.Kind(), c.Pos()
 	if (kind == jsonspan.Object || kind == jsonspan.Array) && f.begins(f.body[start:min(start+16, len(f.body))]) {
 		whole := *c
-		if s := whole.Skip(); whole.Err() == nil && f.take(unsafe.String(&f.body[s.Start], s.End-s.Start), s, placeRaw) {
+		if s := whole.Skip(); whole.Err() == nil &&
+			f.take(unsafe.String(&f.body[s.Start], s.End-s.Start), s, placeRaw) {
 			*c = whole
 			return
 		}

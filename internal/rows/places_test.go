@@ -16,7 +16,9 @@ func TestPlaces(t *testing.T) {
 		text, body string
 		in         bool
 	}{
-		"an answer":           {"why\n\"so\"\ntext that is ä 😀\n{\"command\": \"ls\\n\", \"n\":[1, 2]}\n", answer, true},
+		"an answer": {
+			"why\n\"so\"\ntext that is ä 😀\n{\"command\": \"ls\\n\", \"n\":[1, 2]}\n", answer, true,
+		},
 		"part of it":          {"text that is ä 😀\n", answer, true},
 		"without a line feed": {"text that is ä 😀", answer, true},
 		"another order":       {"text that is ä 😀\nwhy\n\"so\"\n", answer, false},

@@ -87,7 +87,8 @@ var (
 		"password", "passwd", "secret", "api_key", "apikey", "api-key", "authorization", "access_token", "auth_token",
 		"private_key",
 	}
-	hints = []string{"bearer ", "token", "password", "passwd", "secret", "key"} // one is in every line with a named secret
+	// One is in every line with a named secret.
+	hints = []string{"bearer ", "token", "password", "passwd", "secret", "key"}
 )
 
 // HideWords puts a mark in the place of what looks like a secret on a command line: words

@@ -329,7 +329,8 @@ func (p *parser) word() Word {
 		switch {
 		case c == '`' && p.ticks && p.at > start:
 			return Word{b.String(), p.src[start:p.at], open}
-		case p.literal && c == '@' && p.at == start && (p.peek(1) == '\'' || p.peek(1) == '"'): // PowerShell's here-string
+		// PowerShell's here-string.
+		case p.literal && c == '@' && p.at == start && (p.peek(1) == '\'' || p.peek(1) == '"'):
 			text, rest, _ := strings.Cut(p.src[p.at+2:], "\n"+p.src[p.at+1:p.at+2]+"@")
 			p.at = len(p.src) - len(rest)
 			b.WriteString(text)

@@ -32,7 +32,9 @@ func answerText(r model.Reply, trust bool) (string, *digest.Finding) {
 	case r.Stop == model.StopRefusal:
 		return "", &digest.Finding{Kind: digest.FoundRefused, What: text.Clip(raw, 120)}
 	case !trust && !tagged && txt != "" && len(txt) < leastUntagged:
-		return "", &digest.Finding{Kind: digest.FoundRefused, What: "short, and without <digest> tags: " + text.Clip(raw, 120)}
+		return "", &digest.Finding{
+			Kind: digest.FoundRefused, What: "short, and without <digest> tags: " + text.Clip(raw, 120),
+		}
 	case r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow:
 		if !trust { // a summary that was cut is used all the same, and told about
 			txt = ""

@@ -96,7 +96,8 @@ func TestChainedDigests(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(
-		transcript.Assistant(transcript.Call("w", "write_file", `{"path":"conf/billing.toml","content":"port = 6543"}`)),
+		transcript.Assistant(transcript.Call("w", "write_file",
+			`{"path":"conf/billing.toml","content":"port = 6543"}`)),
 		transcript.Results(transcript.Result("w", "ok")),
 	)
 	add(
@@ -112,8 +113,8 @@ func TestChainedDigests(t *testing.T) {
 	}
 	got := pleattest.Text(pleattest.View(t, s))
 	for _, want := range []string{
-		"move the billing database to port 6543", "Never touch legacy/.", "conf/billing.toml", "git push origin billing-port",
-		"checksum 9f86d081884c7d65 of release 4.17.2", "written by a model",
+		"move the billing database to port 6543", "Never touch legacy/.", "conf/billing.toml",
+		"git push origin billing-port", "checksum 9f86d081884c7d65 of release 4.17.2", "written by a model",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("after ten digests the view lacks %q", want)
@@ -436,7 +437,8 @@ func TestNotesSayEnough(t *testing.T) {
 			t.Context(),
 			transcript.User("Go on."),
 			transcript.Assistant(
-				transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16)),
+				transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ",
+					16)),
 			),
 		)
 		if err != nil {

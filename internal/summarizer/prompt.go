@@ -68,7 +68,8 @@ func (j *writer) digestText(w wanted) string {
 	handles := "Topics that may have to be looked up, " +
 		"each with the handle in brackets of the result that has it: topic [handle]."
 	if j.forked {
-		handles = "Topics that may have to be looked up by searching what was folded, each with the words to search for."
+		handles = "Topics that may have to be looked up by searching what was folded, " +
+			"each with the words to search for."
 	}
 	words, signs := j.size(w.room)
 	limit := fmt.Sprintf("%s tokens (about %s words or %s characters)",

@@ -97,7 +97,8 @@ func TestDigestHasTheRoom(t *testing.T) {
 				}
 			}
 			rule := func(i int) string {
-				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ", 12)
+				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ",
+					12)
 			}
 			first := "Begin."
 			for i := range tt.head {
@@ -108,13 +109,16 @@ func TestDigestHasTheRoom(t *testing.T) {
 				add(transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
 			}
 			add(
-				transcript.Assistant(transcript.Call("w", "write_file", `{"path":"src/changed_by_me.go","content":"package x"}`)),
+				transcript.Assistant(transcript.Call("w", "write_file",
+					`{"path":"src/changed_by_me.go","content":"package x"}`)),
 				transcript.Results(transcript.Result("w", "ok")),
 			)
 			pleattest.Talk(t, s, 0, tt.budget/90)
 			if tt.newest > 0 {
 				line := "A line of ten tokens, as near as it gets.\n"
-				think := transcript.Thinking{Text: transcript.Plain(strings.Repeat(line, tt.newest/10)), Signature: "sig"}
+				think := transcript.Thinking{
+					Text: transcript.Plain(strings.Repeat(line, tt.newest/10)), Signature: "sig",
+				}
 				add(transcript.Assistant(think, transcript.Call("n", "query", "{}")))
 			}
 			if _, err := s.Compact(t.Context(), ""); err != nil {

@@ -94,7 +94,8 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		}
 		b.WriteString("(thinking)" + fence.After("thinking", text.ShortMiddle(blk.Text.String(), cut/2)))
 	case transcript.ToolCall:
-		fmt.Fprintf(b, "(call) %s%s", fence.Line(blk.Name), fence.After("input", text.ShortMiddle(blk.Input.String(), cut)))
+		fmt.Fprintf(b, "(call) %s%s", fence.Line(blk.Name),
+			fence.After("input", text.ShortMiddle(blk.Input.String(), cut)))
 	case transcript.ToolResult:
 		word := "result"
 		if blk.Error {

@@ -10,19 +10,21 @@ var agents = []struct {
 }{
 	{"Claude Code", map[Class]string{
 		Shell: "Bash PowerShell", Stop: "KillShell KillBash", Poll: "BashOutput TaskOutput AgentOutput",
-		Read: "Read NotebookRead", List: "LS LSP", Search: "Grep Glob", Write: "Write", Edit: "Edit MultiEdit NotebookEdit",
+		Read: "Read NotebookRead", List: "LS LSP", Search: "Grep Glob", Write: "Write",
+		Edit:  "Edit MultiEdit NotebookEdit",
 		Fetch: "WebFetch WebSearch", Agent: "Task Agent", Todo: "TodoWrite TaskCreate TaskUpdate ExitPlanMode",
 		Ask: "AskUserQuestion", Skill: "Skill", Look: "TodoRead TaskList TaskGet ListMcpResources ReadMcpResource",
 		Aside: "EnterPlanMode TaskStop ToolSearch",
 	}},
 	{"Codex", map[Class]string{
 		Shell: "shell shell_command exec_command exec container.exec local_shell local_shell_call unified_exec",
-		Input: "write_stdin", Read: "read_file view_image", List: "list_dir", Search: "grep_files", Patch: "apply_patch",
-		Agent: "spawn_agent wait_agent", Todo: "update_plan", Ask: "request_user_input",
+		Input: "write_stdin", Read: "read_file view_image", List: "list_dir", Search: "grep_files",
+		Patch: "apply_patch", Agent: "spawn_agent wait_agent", Todo: "update_plan", Ask: "request_user_input",
 		Aside: "get_goal create_goal update_goal",
 	}},
 	{"opencode", map[Class]string{
-		Shell: "bash", Read: "read", List: "list lsp", Search: "glob grep codesearch", Write: "write", Edit: "edit multiedit",
+		Shell: "bash", Read: "read", List: "list lsp", Search: "glob grep codesearch", Write: "write",
+		Edit:  "edit multiedit",
 		Patch: "patch", Fetch: "webfetch websearch", Agent: "task", Todo: "todowrite", Ask: "question", Skill: "skill",
 		Look: "todoread", Aside: "plan_enter plan_exit invalid",
 	}},
@@ -39,10 +41,11 @@ var agents = []struct {
 		Aside: "report_intent fetch_copilot_cli_documentation",
 	}},
 	{"Copilot in VS Code", map[Class]string{
-		Shell: "run_in_terminal", Read: "read_file", List: "list_dir", Search: "file_search grep_search semantic_search",
-		Write: "create_file create_directory",
-		Edit:  "insert_edit_into_file replace_string_in_file multi_replace_string_in_file edit_notebook_file",
-		Fetch: "fetch_webpage", Agent: "runSubagent", Todo: "manage_todo_list", Look: "get_errors",
+		Shell: "run_in_terminal", Read: "read_file", List: "list_dir",
+		Search: "file_search grep_search semantic_search",
+		Write:  "create_file create_directory",
+		Edit:   "insert_edit_into_file replace_string_in_file multi_replace_string_in_file edit_notebook_file",
+		Fetch:  "fetch_webpage", Agent: "runSubagent", Todo: "manage_todo_list", Look: "get_errors",
 	}},
 	{"pi", map[Class]string{
 		Shell: "bash", Read: "read", List: "ls", Search: "grep find", Write: "write", Edit: "edit",
@@ -50,11 +53,14 @@ var agents = []struct {
 	{"Cline and Roo Code", map[Class]string{
 		Shell: "execute_command", Read: "read_file", List: "list_files", Search: "search_files codebase_search",
 		Write: "write_to_file", Edit: "replace_in_file apply_diff", Browse: "browser_action", Agent: "new_task",
-		Todo: "update_todo_list", Ask: "ask_followup_question", Skill: "use_skill", Aside: "attempt_completion switch_mode",
+		Todo: "update_todo_list", Ask: "ask_followup_question", Skill: "use_skill",
+		Aside: "attempt_completion switch_mode",
 	}},
 	{"Cursor", map[Class]string{
-		Shell: "run_terminal_cmd", Read: "read_file", List: "list_dir", Search: "codebase_search grep_search file_search",
-		Edit: "edit_file search_replace edit_notebook", Delete: "delete_file", Fetch: "web_search", Todo: "todo_write",
+		Shell: "run_terminal_cmd", Read: "read_file", List: "list_dir",
+		Search: "codebase_search grep_search file_search",
+		Edit:   "edit_file search_replace edit_notebook", Delete: "delete_file",
+		Fetch: "web_search", Todo: "todo_write",
 	}},
 	{"Continue", map[Class]string{
 		Shell:  "run_terminal_command",
@@ -65,8 +71,8 @@ var agents = []struct {
 		Fetch: "search_web fetch_url_content", Look: "view_diff",
 	}},
 	{"Amp", map[Class]string{
-		Shell: "Bash", Read: "Read", List: "list_directory", Search: "Grep glob", Write: "create_file", Edit: "edit_file",
-		Agent: "Task", Todo: "todo_write", Look: "todo_read get_diagnostics",
+		Shell: "Bash", Read: "Read", List: "list_directory", Search: "Grep glob", Write: "create_file",
+		Edit: "edit_file", Agent: "Task", Todo: "todo_write", Look: "todo_read get_diagnostics",
 	}},
 	{"Goose", map[Class]string{Shell: "developer__shell", Editor: "developer__text_editor"}},
 	{"OpenHands and SWE-agent", map[Class]string{
@@ -74,7 +80,8 @@ var agents = []struct {
 	}},
 	{"pleat", map[Class]string{
 		Shell: "bash", Read: "read_file", Search: "glob grep", Write: "write_file", Edit: "edit_file", Agent: "task",
-		Todo: "todo_write", Skill: "load_skill", Recall: "unfold search ledger", Note: "note pin compact", Aside: "calc",
+		Todo: "todo_write", Skill: "load_skill", Recall: "unfold search ledger", Note: "note pin compact",
+		Aside: "calc",
 	}},
 	{"providers and others", map[Class]string{
 		Shell: "terminal pwsh zsh sh cmd execute run_command",

@@ -10,8 +10,9 @@ func TestOf(t *testing.T) {
 	for name, want := range map[string]Class{
 		"Bash": Shell, "bash": Shell, "execute_command": Shell, "run_terminal_cmd": Shell, "shell_command": Shell,
 		"functions.exec_command": Shell, "container.exec": Shell, "developer__shell": Shell,
-		"Read": Read, "read_file": Read, "ReadFile": Read, "list_dir": List, "tree": List, "search_file_content": Search,
-		"write_to_file": Write, "MultiEdit": Edit, "str_replace_based_edit_tool": Editor, "apply_patch": Patch,
+		"Read": Read, "read_file": Read, "ReadFile": Read, "list_dir": List, "tree": List,
+		"search_file_content": Search,
+		"write_to_file":       Write, "MultiEdit": Edit, "str_replace_based_edit_tool": Editor, "apply_patch": Patch,
 		"TodoWrite": Todo, "update_plan": Todo, "ExitPlanMode": Todo, "AskUserQuestion": Ask, "Task": Agent,
 		"unfold": Recall, "pin": Note, "load_skill": Skill, "write_stdin": Input, "BashOutput": Poll,
 		"mcp__db__query": Unknown, "": Unknown, strings.Repeat("bash", 100): Unknown,

@@ -15,12 +15,14 @@ var (
 	// summaries are what clients say when they ask for a summary of their conversation.
 	summaries = phrases{
 		"create a detailed summary of the conversation", "CONTEXT CHECKPOINT COMPACTION", "anchored summary",
-		"context summarization a", "summarizes a conversation when", "summarizes internal chat history", "state_snapshot",
+		"context summarization a", "summarizes a conversation when", "summarizes internal chat history",
+		"state_snapshot",
 	}
 	// compacted is what the conversation of a client that has cut it begins with.
 	compacted = phrases{
 		"session is being continued from a previous conversation", "Another language model started to solve",
-		"What did we do so far", "was compacted into the following summary", "Earlier context was compacted", "Thanks for the additional context",
+		"What did we do so far", "was compacted into the following summary", "Earlier context was compacted",
+		"Thanks for the additional context",
 	}
 )
 

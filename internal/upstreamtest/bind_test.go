@@ -49,12 +49,15 @@ func TestBinds(t *testing.T) {
 	}{
 		"as it was": {first + one + two, "", 200},
 		"another marker": {
-			`{"role":"user","content":[{"type":"text","text":"Begin.","cache_control":{"type":"ephemeral"}}]}` + one + two, "",
+			`{"role":"user","content":[{"type":"text","text":"Begin.","cache_control":{"type":"ephemeral"}}]}` + one +
+				two,
+			"",
 			200,
 		},
 		"another beginning": {`{"role":"user","content":"Go on."}` + one + two, "", 400},
 		"may be dropped": {
-			`{"role":"user","content":"Go on."}` + one + two, `,"block_binding":{"prefix_mismatch_behavior":"drop_block"}`, 200,
+			`{"role":"user","content":"Go on."}` + one + two,
+			`,"block_binding":{"prefix_mismatch_behavior":"drop_block"}`, 200,
 		},
 		"something added": {first + bare + two, "", 400},
 	} {

@@ -66,19 +66,37 @@ const (
 // Clients are the programs that can be driven.
 var Clients = []Client{
 	{"claude", "sonnet", Continue | Compact | Stop | Agent | Retry | Think | Unpack, true, setupClaude("sonnet")},
-	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude("claude-sonnet-4-5")}, // its reminders are texts of the user
+	// Its reminders are texts of the user.
+	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude("claude-sonnet-4-5")},
 	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude("opus")},
 	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude("haiku")},
 	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},
 	{"codex", "gpt-5.5", Continue | Compact | Stop | Retry | OpenAI, true, setupCodex(`model = "gpt-5.5"`)},
-	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")}, // whose tools stand in the input
-	{"opencode-messages", "scripted", Continue | Compact | Stop | Agent | Retry | Unpack, true, setupOpencode("@ai-sdk/anthropic")},
-	{"opencode-chat", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai-compatible")},
-	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode("@ai-sdk/openai")},
-	{"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice, true, setupGemini("gemini-3.1-pro-preview")},
+	// Whose tools stand in the input.
+	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")},
+	{
+		"opencode-messages", "scripted", Continue | Compact | Stop | Agent | Retry | Unpack, true,
+		setupOpencode("@ai-sdk/anthropic"),
+	},
+	{
+		"opencode-chat", "scripted", Continue | Compact | Agent | Retry | OpenAI, false,
+		setupOpencode("@ai-sdk/openai-compatible"),
+	},
+	{
+		"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false,
+		setupOpencode("@ai-sdk/openai"),
+	},
+	{
+		"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice, true,
+		setupGemini("gemini-3.1-pro-preview"),
+	},
 	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry | Twice, false, setupGemini("gemini-3-flash-preview")},
-	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry | Twice, false, setupGemini("gemini-2.5-pro")}, // its calls have neither ids nor signatures
-	{"pi-messages", "claude-sonnet-5-5", Continue | Compact | Stop | Retry | Unpack, true, setupPi("anthropic-messages", "claude-sonnet-5-5")},
+	// Its calls have neither ids nor signatures.
+	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry | Twice, false, setupGemini("gemini-2.5-pro")},
+	{
+		"pi-messages", "claude-sonnet-5-5", Continue | Compact | Stop | Retry | Unpack, true,
+		setupPi("anthropic-messages", "claude-sonnet-5-5"),
+	},
 	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-completions", "gpt-5.5")},
 	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-responses", "gpt-5.5")},
 	{"qwen", "scripted", Continue | Compact | Stop | Agent | Retry | OpenAI, true, setupQwen},

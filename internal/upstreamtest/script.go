@@ -68,7 +68,8 @@ func (r *request) step() int {
 	for _, m := range r.messages {
 		for _, b := range m.Blocks().All() {
 			res, ok := b.(transcript.ToolResult)
-			if id := shellID.FindStringSubmatch(res.CallID); ok && id != nil && showsFold.MatchString(res.Parts.Text()) {
+			if id := shellID.FindStringSubmatch(res.CallID); ok && id != nil &&
+				showsFold.MatchString(res.Parts.Text()) {
 				seen(id)
 			}
 		}
@@ -234,7 +235,8 @@ func value(step, line int) int { return (step*7919 + line*104729) % 1000003 }
 func (r *request) shell(n int, o Options) (call, error) {
 	lines := max(o.Bytes/len("step 12 line 345 value 678901 "), 14)
 	command := fmt.Sprintf(`awk 'BEGIN{for(i=0;i<%d;i++) `+
-		`printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n, n)
+		`printf "step %d line %%d value %%d\n", i, (%d*7919+i*104729)%%1000003; print "step" "-%d-done"}'`, lines, n, n,
+		n)
 	if o.Files {
 		command += fmt.Sprintf(" && echo %d > made-%d.txt", n, n)
 	}

@@ -207,8 +207,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, on *wire, body [
 	x := Exchange{
 		Wire: on.name, Model: req.model, Side: req.side(), Summary: req.summary(), Compacted: compacted.in(req.body),
 		Agent: req.isAgent(), Offered: req.offered(), Step: req.step(), Messages: len(req.messages),
-		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK, Violations: slices.Concat(req.violations, req.unseen()),
-		Empty: req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
+		Tokens: req.tokens, Bytes: len(body), Status: http.StatusOK,
+		Violations: slices.Concat(req.violations, req.unseen()),
+		Empty:      req.empty(), Folded: showsFold.Match(body), Recalled: a.recalled, Served: req.served(),
 		Found: strings.Contains(req.body, findID),
 	}
 	fail := s.failure(req)

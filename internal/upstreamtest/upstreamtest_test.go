@@ -81,7 +81,9 @@ func TestConversation(t *testing.T) {
 	for name, c := range clients {
 		for _, stream := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s/%v", name, stream), func(t *testing.T) {
-				s := upstreamtest.New(upstreamtest.Options{Calls: 5, Parallel: 2, Bytes: 500, Thinking: name == "messages"})
+				s := upstreamtest.New(upstreamtest.Options{
+					Calls: 5, Parallel: 2, Bytes: 500, Thinking: name == "messages",
+				})
 				server := httptest.NewServer(s)
 				defer server.Close()
 				last := converse(t, server.URL, c, stream)
@@ -178,7 +180,8 @@ func TestFoldedStep(t *testing.T) {
 	var msgs []transcript.Message
 	for n, text := range []string{"[folded: Bash, 300 lines]", ""} {
 		id := fmt.Sprintf("call_%03d_from_upstream", 4+n)
-		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "Bash", "{}")), transcript.Results(transcript.Result(id, text)))
+		msgs = append(msgs, transcript.Assistant(transcript.Call(id, "Bash", "{}")),
+			transcript.Results(transcript.Result(id, text)))
 	}
 	for _, wire := range []string{"messages", "chat", "responses", "gemini"} {
 		ask(t, server.URL, clients[wire], &model.Request{
@@ -197,7 +200,8 @@ func TestFoldedStep(t *testing.T) {
 func TestFailures(t *testing.T) {
 	for name, c := range clients {
 		for fail, want := range map[string]model.ErrorKind{
-			"400": model.ErrorTooLong, "413": model.ErrorTooLarge, "429": model.ErrorRateLimited, "529": model.ErrorOverloaded,
+			"400": model.ErrorTooLong, "413": model.ErrorTooLarge, "429": model.ErrorRateLimited,
+			"529": model.ErrorOverloaded,
 		} {
 			s := upstreamtest.New(upstreamtest.Options{FailAt: 1, Fail: fail})
 			server := httptest.NewServer(s)

@@ -204,8 +204,8 @@ func decodeChat(body []byte, m model.Model) (*request, error) {
 	}
 	_ = json.Unmarshal(body, &o) // it was decoded once already
 	return &request{
-		model: r.Model, stream: streams(body), usage: o.StreamOptions.IncludeUsage, tools: r.Tools, messages: r.Messages,
-		body: string(body), violations: texts(r.Check(m)),
+		model: r.Model, stream: streams(body), usage: o.StreamOptions.IncludeUsage, tools: r.Tools,
+		messages: r.Messages, body: string(body), violations: texts(r.Check(m)),
 	}, nil
 }
 

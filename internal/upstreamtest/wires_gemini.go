@@ -33,7 +33,8 @@ func geminiFor(u *url.URL) *wire {
 			}
 			return &request{
 				model: name, stream: streams && u.Query().Get("alt") == "sse", tools: r.Tools, messages: r.Messages,
-				body: string(body), violations: slices.Concat(texts(r.Check(m)), wrongIDs(r.Messages), split(r.Messages)),
+				body:       string(body),
+				violations: slices.Concat(texts(r.Check(m)), wrongIDs(r.Messages), split(r.Messages)),
 			}, nil
 		},
 		whole: func(a answer) any {

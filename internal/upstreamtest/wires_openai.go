@@ -83,8 +83,8 @@ func decodeResponses(body []byte, m model.Model) (*request, error) {
 		return nil, err
 	}
 	return &request{
-		model: r.Model, stream: streams(body), tools: append(slices.Clip(r.Tools), r.InputTools()...), messages: r.Messages,
-		body: string(body), violations: texts(r.Check(m)),
+		model: r.Model, stream: streams(body), tools: append(slices.Clip(r.Tools), r.InputTools()...),
+		messages: r.Messages, body: string(body), violations: texts(r.Check(m)),
 	}, nil
 }
 
@@ -189,6 +189,8 @@ func merge(a, b object) object {
 
 func breakResponse(s *stream, a answer, text string) {
 	r := wholeResponse(a).(object)
-	r["status"], r["output"], r["error"] = "failed", []object{}, object{"code": "context_length_exceeded", "message": text}
+	r["status"], r["output"], r["error"] = "failed", []object{}, object{
+		"code": "context_length_exceeded", "message": text,
+	}
 	s.send("response.failed", object{"type": "response.failed", "sequence_number": 0, "response": r})
 }

@@ -116,8 +116,9 @@ func (h Hash) Fold(t *testing.T, p fold.Policy, budget int, msgs []transcript.Me
 	all := fold.Share(1)
 	p.Budget.Window = 0
 	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) { s.Window = 0 })
-	s := open(t, p,
-		fold.Budget{Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all})
+	s := open(t, p, fold.Budget{
+		Window: budget + 1, Output: fold.Tokens(1), Buffer: fold.Tokens(1), Yellow: all, Red: all, Target: all,
+	})
 	if err := s.Append(t.Context(), msgs...); err != nil {
 		t.Fatal(err)
 	}

@@ -253,15 +253,21 @@ func TestSpliceErrors(t *testing.T) {
 	}{
 		{"source behind the end", one(3), transcript.ErrBadView},
 		{
-			"source twice", transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 1}}}, transcript.ErrBadView,
+			"source twice",
+			transcript.View{Messages: []transcript.ViewMessage{{Source: 1}, {Source: 1}}},
+			transcript.ErrBadView,
 		},
 		{"no such block", one(1, transcript.BlockEdit{Block: 4, Text: "x"}), transcript.ErrNoSuchBlock},
 		{"negative block", one(1, transcript.BlockEdit{Block: -1, Text: "x"}), transcript.ErrNoSuchBlock},
 		{
-			"edits out of order", one(1, transcript.BlockEdit{Block: 1, Text: "x"}, transcript.BlockEdit{Block: 0, Text: "x"}),
+			"edits out of order",
+			one(1, transcript.BlockEdit{Block: 1, Text: "x"}, transcript.BlockEdit{Block: 0, Text: "x"}),
 			transcript.ErrNoSuchBlock,
 		},
-		{"drop of a block that is in no list", one(0, transcript.BlockEdit{Block: 0, Drop: true}), transcript.ErrNotEditable},
+		{
+			"drop of a block that is in no list", one(0, transcript.BlockEdit{Block: 0, Drop: true}),
+			transcript.ErrNotEditable,
+		},
 		{
 			"edit of a block that may only be kept", one(1, transcript.BlockEdit{Block: 3, Text: "x"}),
 			transcript.ErrNotEditable,

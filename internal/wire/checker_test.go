@@ -35,7 +35,9 @@ func TestChecker(t *testing.T) {
 		return []byte(b.String()), nil
 	}, func(body []byte) (ruled, error) { return ruled(body), nil })
 	page := func(text string, last int) transcript.View {
-		return transcript.View{Messages: []transcript.ViewMessage{{Source: -1, Made: transcript.User(text)}, {Source: last}}}
+		return transcript.View{
+			Messages: []transcript.ViewMessage{{Source: -1, Made: transcript.User(text)}, {Source: last}},
+		}
 	}
 	for _, c := range []struct {
 		name  string

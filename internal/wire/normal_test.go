@@ -19,9 +19,13 @@ func TestAppendNormal(t *testing.T) {
 			"string content of a result", `{"content":[{"type":"tool_result","content":"r"}]}`,
 			`{"content":[{"type":"tool_result","content":[{"type":"text","text":"r"}]}]}`,
 		},
-		{"deeper is data", `{"content":[{"content":[{"content":"x"}]}]}`, `{"content":[{"content":[{"content":"x"}]}]}`},
 		{
-			"markers", `{"content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"cache_control":{}}`,
+			"deeper is data", `{"content":[{"content":[{"content":"x"}]}]}`,
+			`{"content":[{"content":[{"content":"x"}]}]}`,
+		},
+		{
+			"markers",
+			`{"content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"cache_control":{}}`,
 			`{"content":[{"type":"text","text":"a"}]}`,
 		},
 		{"markers first", `{"cache_control":{},"role":"user"}`, `{"role":"user"}`},

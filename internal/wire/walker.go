@@ -143,7 +143,8 @@ func (w *Walker) Elements(read func(), same func(from, to int)) {
 func (w *Walker) inPlace() (n int) {
 	for at := w.C.Pos(); n < len(w.earlier); at++ { // a comma
 		span, raw := w.elements[n].Span, w.earlier[n].Raw()
-		if span.Start != at || len(raw) == 0 || raw[0] != '{' || span.End > len(w.Data) || string(span.Of(w.Data)) != raw {
+		if span.Start != at || len(raw) == 0 || raw[0] != '{' || span.End > len(w.Data) ||
+			string(span.Of(w.Data)) != raw {
 			return n
 		}
 		n++

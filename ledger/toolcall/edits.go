@@ -185,7 +185,8 @@ func scriptEdits(script string, literal bool) []Edit {
 			out = append(out, patchEdits(c.Heredoc)...)
 		case name == "cat" && slices.ContainsFunc(c.Args(), func(a string) bool { return a != "-" }):
 			// there is more in it, or it is changed on its way
-		case (name == "cat" || name == "tee") && !strings.ContainsAny(c.Heredoc, "$`\\") || name == "cat" && quotedDoc(c):
+		case (name == "cat" || name == "tee") && !strings.ContainsAny(c.Heredoc, "$`\\") ||
+			name == "cat" && quotedDoc(c):
 			paths := commandEffect(c, 0).paths
 			if name == "cat" && len(paths) > 1 {
 				continue // one may be for its errors

@@ -18,7 +18,10 @@ func TestScriptEdits(t *testing.T) {
 			"without tabs", "cat > f.txt <<-EOF\n\ta\n\t\t b\tc\n\tEOF",
 			[]Edit{{Kind: EditWrite, Path: "f.txt", New: "a\n b\tc\n"}},
 		},
-		{"without tabs, quoted", "cat > f.txt <<-'EOF'\n\t$a\n\tEOF", []Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}}},
+		{
+			"without tabs, quoted", "cat > f.txt <<-'EOF'\n\t$a\n\tEOF",
+			[]Edit{{Kind: EditWrite, Path: "f.txt", New: "$a\n"}},
+		},
 		{"after another file", "cat head.txt - > f.txt <<EOF\na\nEOF", nil},
 		{"with numbers", "cat -n > f.txt <<EOF\na\nEOF", nil},
 		{"errors elsewhere", "cat > f.txt 2> err.txt <<EOF\na\nEOF", nil},

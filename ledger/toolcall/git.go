@@ -69,7 +69,8 @@ func gitRestore(c *shell.Command, sub string, args, ops, after []string) shellEf
 	if sub == "restore" || slices.Contains(args, "--theirs") || slices.Contains(args, "--ours") {
 		files = ops
 	}
-	if len(files) == 0 || sub == "restore" && slices.Contains(args, "--staged") && !slices.Contains(args, "--worktree") {
+	if len(files) == 0 ||
+		sub == "restore" && slices.Contains(args, "--staged") && !slices.Contains(args, "--worktree") {
 		return runEffect
 	}
 	return shellEffect{kind: CallEdit, paths: pathOperands(c, files, CallEdit)}

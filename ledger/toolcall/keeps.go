@@ -42,8 +42,8 @@ var runners = text.WordSet("npm pnpm yarn bun mise make just task npx bunx pnpx 
 // taskWords tell tasks that change no source by their names; changeWords those that do.
 var (
 	taskWords = []string{
-		"test", "build", "compile", "check", "lint", "typecheck", "vet", "e2e", "coverage", "dev", "start", "serve", "tsc",
-		"vitest", "jest", "eslint", "verify",
+		"test", "build", "compile", "check", "lint", "typecheck", "vet", "e2e", "coverage", "dev", "start", "serve",
+		"tsc", "vitest", "jest", "eslint", "verify",
 	}
 	changeWords = []string{
 		"fix", "fmt", "format", "gen", "update", "install", "add", "write", "migrate", "codemod", "release", "version",
@@ -56,7 +56,8 @@ func commandKeeps(c *shell.Command) bool {
 	if slices.ContainsFunc(args, writesInPlace) {
 		return false
 	}
-	if slices.Contains(args, "--check") || slices.Contains(args, "--dry-run") { // what formatters and others call looking
+	// What formatters and others call looking.
+	if slices.Contains(args, "--check") || slices.Contains(args, "--dry-run") {
 		return true
 	}
 	if runners[name] {

@@ -114,8 +114,9 @@ var (
 		"Command failed with exit code ",
 	}
 	tailExits = []string{
-		"Command exited with code ", "<exited with exit code ", "[exit code: ", "[Exit code: ", "(exit code ", "Exit Code: ",
-		"Command failed with exit code ", "The command completed with exit code ", "[Command finished with exit code ",
+		"Command exited with code ", "<exited with exit code ", "[exit code: ", "[Exit code: ", "(exit code ",
+		"Exit Code: ", "Command failed with exit code ", "The command completed with exit code ",
+		"[Command finished with exit code ",
 	}
 )
 
@@ -226,7 +227,8 @@ func showsFailure(tail string) bool {
 			strings.Contains(line, "ELIFECYCLE") {
 			return true
 		}
-		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") && text.ContainsAny(line, "not found", "No such file")
+		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") &&
+			text.ContainsAny(line, "not found", "No such file")
 		if shell || text.HasAnyPrefix(line, failureMarks...) {
 			return true
 		}
@@ -273,9 +275,8 @@ var (
 	errorParts = []string{
 		"--- FAIL", "error TS", "error:", "Error:", "ERROR:", "error[", "panic:", "fatal:", "FATAL", "Exception:",
 		"CONFLICT", "AssertionError",
-		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file", "Permission denied",
-		"permission denied",
-		"cannot find", "verification failed", "npm ERR!", "doesn't want to",
+		"[rejected]", "undefined:", "command not found", "No such file or directory", "no such file",
+		"Permission denied", "permission denied", "cannot find", "verification failed", "npm ERR!", "doesn't want to",
 	}
 	errorWords = []string{
 		"FAIL", "ERROR", "error", "Error", "failed", "Failed", "not found", "Not Found", "denied", "annot ", "nvalid",
@@ -330,7 +331,9 @@ func touched(call CallFacts, head string) []PathChange {
 	}
 	if call.Kind == CallCreate && len(call.Paths) == 1 && call.Command == "" {
 		says := head[:min(len(head), 512)]
-		if text.ContainsAny(says, "has been updated", "Successfully overwrote", "overwritten", "Successfully modified") {
+		replaced := text.ContainsAny(says, "has been updated", "Successfully overwrote", "overwritten",
+			"Successfully modified")
+		if replaced {
 			return []PathChange{{Path: call.Paths[0].Path, Change: CallEdit}}
 		}
 	}

@@ -34,7 +34,10 @@ func TestText(t *testing.T) {
 			"patch", `{"input":"*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch"}`,
 			"*** Begin Patch\n*** Update File: a.go\n-x\n+y\n*** End Patch",
 		},
-		{"editor", `{"command":"create","path":"a.txt","file_text":"one\ntwo"}`, "one\ntwo\ncommand: create\npath: a.txt"},
+		{
+			"editor", `{"command":"create","path":"a.txt","file_text":"one\ntwo"}`,
+			"one\ntwo\ncommand: create\npath: a.txt",
+		},
 		{
 			"task list", `{"todos":[{"content":"Fix it","status":"done"},{"content":"Test","status":"open"}]}`,
 			"todos:\ncontent: Fix it; status: done\ncontent: Test; status: open",

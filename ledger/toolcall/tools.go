@@ -48,9 +48,9 @@ var effects = map[toolname.Class]effect{
 // The names that the common agents give to the same arguments.
 var (
 	pathArgs = []string{
-		"file_path", "filePath", "path", "absolute_path", "abs_path", "file", "filename", "notebook_path", "target_file",
-		"relative_path", "uri", "dir_path", "directory", "dirPath", "target_directory", "DirectoryPath", "AbsolutePath",
-		"TargetFile", "dir",
+		"file_path", "filePath", "path", "absolute_path", "abs_path", "file", "filename", "notebook_path",
+		"target_file", "relative_path", "uri", "dir_path", "directory", "dirPath", "target_directory", "DirectoryPath",
+		"AbsolutePath", "TargetFile", "dir",
 	}
 	listArgs    = []string{"paths", "files", "file_paths", "filePaths"}
 	commandArgs = []string{"command", "cmd", "script", "CommandLine", "commands", "code"}

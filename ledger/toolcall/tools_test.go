@@ -256,7 +256,10 @@ func TestDescribeResult(t *testing.T) {
 			"filtered tests", filtered, " Test Files  1 failed | 11 passed (12)\n",
 			"error - Test Files  1 failed | 11 passed (12)",
 		},
-		{"filtered tests that passed", filtered, "Error: shown by a test\n Test Files  12 passed (12)\n 0 fail\n", "ok -"},
+		{
+			"filtered tests that passed", filtered, "Error: shown by a test\n Test Files  12 passed (12)\n 0 fail\n",
+			"ok -",
+		},
 		{
 			"pnpm", run, "\u2009ELIFECYCLE\u2009 Command failed with exit code 2.\n",
 			"error - ELIFECYCLE\u2009 Command failed with exit code 2.",

@@ -37,7 +37,8 @@ func TestDecodeAfter(t *testing.T) {
 				t.Fatalf("seed %d: decoded after\n%s\nthis is another request:\n%s", seed, before, body)
 			}
 			for i := range min(len(got.Messages), len(earlier.Messages)) {
-				if got.Messages[i].Blocks().Len() > 0 && &got.body.Elements[i].Places[0] == &earlier.body.Elements[i].Places[0] {
+				if got.Messages[i].Blocks().Len() > 0 &&
+					&got.body.Elements[i].Places[0] == &earlier.body.Elements[i].Places[0] {
 					reused++
 				}
 			}

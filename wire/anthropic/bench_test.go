@@ -20,8 +20,8 @@ func benchBody() []byte {
 	b.WriteString(`{"model":"claude-opus-5-5","max_tokens":32000,"messages":[{"role":"user","content":"Find the bug."}`)
 	for i := range 250 {
 		fmt.Fprintf(&b, `,{"role":"assistant","content":[{"type":"text","text":"Reading file %d."},{"type":"tool_use","id":"toolu_%04d","name":"Read","input":{"path":"src/file%d.go"}}]}`, i, i, i)
-		fmt.Fprintf(&b, `,{"role":"user","content":[{"tool_use_id":"toolu_%04d","type":"tool_result","content":"%s"}]}`, i,
-			result)
+		fmt.Fprintf(&b, `,{"role":"user","content":[{"tool_use_id":"toolu_%04d","type":"tool_result","content":"%s"}]}`,
+			i, result)
 	}
 	b.WriteString(`],"system":"You are careful.","stream":true}`)
 	return b.Bytes()
@@ -31,7 +31,9 @@ func benchBody() []byte {
 func benchView(n int) transcript.View {
 	v := transcript.Whole(n)
 	for i := range 20 {
-		v.Messages[2+24*i].Edits = []transcript.BlockEdit{{Block: 0, Text: "[result folded; unfold(\"k3f9\") shows it]"}}
+		v.Messages[2+24*i].Edits = []transcript.BlockEdit{
+			{Block: 0, Text: "[result folded; unfold(\"k3f9\") shows it]"},
+		}
 	}
 	return v
 }

@@ -199,10 +199,11 @@ func (c *checker) openThinking() {
 		return
 	}
 	if blocks[0].block.Kind() != transcript.KindThinking {
-		c.Add("thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
-			"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
-			"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
-			"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+		c.Add(
+			"thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
+				"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
+				"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
+				"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
 			wireType(blocks[0].block))
 	}
 }

@@ -52,7 +52,8 @@ func (c *checker) systemPlace(turns []wireTurn, k int) {
 		c.Add("system-role-place", path, "a message with role 'system' must follow a user message")
 	}
 	if k+1 < len(turns) && turns[k+1].role != transcript.RoleAssistant {
-		c.Add("system-role-place", path, "a message with role 'system' must be last or be followed by an assistant message")
+		c.Add("system-role-place", path,
+			"a message with role 'system' must be last or be followed by an assistant message")
 	}
 }
 

@@ -19,7 +19,8 @@ var cacheRules = []rule{
 	},
 	{
 		name: "a ttl=1h cache_control block must not come after a ttl=5m cache_control block", rule: "cache-ttl-order",
-		bad: with(`"system":[{"type":"text","text":"s",`+marked5m+`}]`, user(say, `{"type":"text","text":"x",`+marked1h+`}`)),
+		bad: with(`"system":[{"type":"text","text":"s",`+marked5m+`}]`,
+			user(say, `{"type":"text","text":"x",`+marked1h+`}`)),
 		want: "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. " +
 			"Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
 		good: with(`"system":[{"type":"text","text":"s",`+marked1h+`}]`,
@@ -56,7 +57,8 @@ var serverRules = []rule{
 		good: msgs(hi, asst(web, found, say), hi),
 	},
 	{
-		name: "web_search tool use was found without a corresponding web_search_tool_result block", rule: "server-tool-open",
+		name: "web_search tool use was found without a corresponding web_search_tool_result block",
+		rule: "server-tool-open",
 		bad:  msgs(hi, asst(web, use1), user(res1, say)),
 		want: "messages.2: `web_search` tool use with id `srvtoolu_1` was found without a corresponding `web_search_tool_result` block",
 		good: msgs(hi, asst(web, use1), user(res1), asst(found, say), hi),

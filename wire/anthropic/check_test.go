@@ -238,7 +238,8 @@ var roleRules = []rule{
 	},
 	{
 		name: "role system must follow a user message", rule: "system-role-place",
-		bad: msgs(hi, yes, sys("note"), yes, hi), want: "messages.2: a message with role 'system' must follow a user message",
+		bad:  msgs(hi, yes, sys("note"), yes, hi),
+		want: "messages.2: a message with role 'system' must follow a user message",
 		good: msgs(hi, asst(web, found), sys("note"), yes, hi),
 	},
 	{

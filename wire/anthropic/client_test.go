@@ -77,7 +77,10 @@ func TestClientRequest(t *testing.T) {
 			req:  model.Request{Model: "claude-opus-4-5", Temperature: &half},
 			has:  `"temperature":0.5`,
 		},
-		{name: "temperature refused", req: model.Request{Model: "claude-opus-5-5", Temperature: &half}, lack: "temperature"},
+		{
+			name: "temperature refused", req: model.Request{Model: "claude-opus-5-5", Temperature: &half},
+			lack: "temperature",
+		},
 		{
 			name: "answer as long as it gets",
 			req:  model.Request{Model: "claude-opus-4-5", MaxTokens: 1 << 20},
@@ -104,7 +107,10 @@ func TestClientRequest(t *testing.T) {
 				System:     "s",
 				SessionKey: "x",
 				Tools: []model.Tool{
-					{Name: "run", Raw: `{"name":"run","input_schema":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`},
+					{
+						Name: "run",
+						Raw:  `{"name":"run","input_schema":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`,
+					},
 				},
 			},
 			has:  `"system":"s" & "ttl":"1h"`,

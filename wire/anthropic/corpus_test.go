@@ -90,7 +90,8 @@ func foldResults(r *Request, rng *rand.Rand) transcript.View {
 	v := transcript.Whole(len(r.Messages))
 	for i, m := range r.Messages {
 		for j, b := range m.Blocks().All() {
-			if b.Kind() == transcript.KindToolResult && !r.body.Elements[i].Places[j].Content.IsZero() && rng.IntN(2) == 0 {
+			if b.Kind() == transcript.KindToolResult && !r.body.Elements[i].Places[j].Content.IsZero() &&
+				rng.IntN(2) == 0 {
 				v.Messages[i].Edits = append(v.Messages[i].Edits, transcript.BlockEdit{Block: j, Text: "[folded]"})
 			}
 		}

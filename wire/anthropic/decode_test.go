@@ -65,9 +65,13 @@ func TestDecodeBlocks(t *testing.T) {
 		{"result", `{"type":"tool_result","tool_use_id":"i","content":"r"}`, transcript.KindToolResult, true, "r"},
 		{"result of parts", `{"type":"tool_result","tool_use_id":"i","content":[{"type":"text","text":"r"},{"type":"image","source":{}},{"type":"text","text":"s"}]}`, transcript.KindToolResult, true, "r\ns"},
 		{"result without content", `{"type":"tool_result","tool_use_id":"i"}`, transcript.KindToolResult, false, ""},
-		{"result of null", `{"type":"tool_result","tool_use_id":"i","content":null}`, transcript.KindToolResult, false, ""},
 		{
-			"result of a wrong kind", `{"type":"tool_result","tool_use_id":"i","content":{}}`, transcript.KindToolResult, false,
+			"result of null", `{"type":"tool_result","tool_use_id":"i","content":null}`, transcript.KindToolResult,
+			false, "",
+		},
+		{
+			"result of a wrong kind", `{"type":"tool_result","tool_use_id":"i","content":{}}`,
+			transcript.KindToolResult, false,
 			"",
 		},
 		{
@@ -76,8 +80,8 @@ func TestDecodeBlocks(t *testing.T) {
 			transcript.KindToolResult, false, "",
 		},
 		{
-			"image", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`, transcript.KindImage,
-			false, "",
+			"image", `{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AA=="}}`,
+			transcript.KindImage, false, "",
 		},
 		{"document", `{"type":"document","source":{"type":"text","data":"x"}}`, transcript.KindOpaque, false, ""},
 		{"not an object", `"words"`, transcript.KindOpaque, false, ""},
@@ -144,7 +148,10 @@ func TestSpliceRefuses(t *testing.T) {
 		{"edit a reference", edit(2, transcript.BlockEdit{Block: 1, Text: "x"}), transcript.ErrNotEditable},
 		{"drop a reference", edit(2, transcript.BlockEdit{Block: 1, Drop: true}), transcript.ErrNotEditable},
 		{"drop string content", edit(0, transcript.BlockEdit{Block: 0, Drop: true}), transcript.ErrNotEditable},
-		{"edit a block that is not there", edit(1, transcript.BlockEdit{Block: 9, Text: "x"}), transcript.ErrNoSuchBlock},
+		{
+			"edit a block that is not there", edit(1, transcript.BlockEdit{Block: 9, Text: "x"}),
+			transcript.ErrNoSuchBlock,
+		},
 		{"input that is not JSON", edit(1, transcript.BlockEdit{Block: 2, Text: "{"}), transcript.ErrBadView},
 		{
 			"messages out of order",
@@ -152,7 +159,9 @@ func TestSpliceRefuses(t *testing.T) {
 			transcript.ErrBadView,
 		},
 		{
-			"message that is not there", transcript.View{Messages: []transcript.ViewMessage{{Source: 3}}}, transcript.ErrBadView,
+			"message that is not there",
+			transcript.View{Messages: []transcript.ViewMessage{{Source: 3}}},
+			transcript.ErrBadView,
 		},
 	}
 	for _, tt := range tests {

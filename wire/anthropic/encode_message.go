@@ -219,7 +219,8 @@ func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
 	}
 	switch {
 	case !b.Data.IsEmpty() && b.MediaType != "":
-		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"base64","media_type":`...), b.MediaType)
+		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"base64","media_type":`...),
+			b.MediaType)
 		dst = append(append(dst, `,"data":`...), b.Data.Literal()...)
 	case b.URL != "":
 		dst = jsonspan.AppendQuote(append(dst, `{"type":"image","source":{"type":"url","url":`...), b.URL)

@@ -30,7 +30,8 @@ func mustEncode(t *testing.T, req *model.Request) string {
 func TestEncode(t *testing.T) {
 	half := 0.5
 	got := mustEncode(t, &model.Request{
-		Model: "m", System: "be \"good\"", MaxTokens: 100, Temperature: &half, Stream: true, NoTools: true, SessionKey: "s",
+		Model: "m", System: "be \"good\"", MaxTokens: 100, Temperature: &half, Stream: true, NoTools: true,
+		SessionKey: "s",
 		Tools: []model.Tool{
 			{Name: "run", Description: "runs", Schema: `{"type":"object","x":1.0}`},
 			{Name: "bare"},
@@ -92,8 +93,8 @@ func TestEncodeMessages(t *testing.T) {
 			"pictures of failed tools stand behind the results",
 			[]transcript.Message{
 				transcript.User("hi"),
-				transcript.Assistant(transcript.Call("a", "n", "{}"), transcript.Call("b", "n", "{}")), transcript.Results(failed,
-					transcript.Result("b", "ok")),
+				transcript.Assistant(transcript.Call("a", "n", "{}"),
+					transcript.Call("b", "n", "{}")), transcript.Results(failed, transcript.Result("b", "ok")),
 			},
 			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"n","input":{}},{"type":"tool_use","id":"b","name":"n","input":{}}]},` +
 				`{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"no","is_error":true},{"type":"tool_result","tool_use_id":"b","content":"ok"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AAAA"}}]}`,
@@ -114,7 +115,9 @@ func TestEncodeMessages(t *testing.T) {
 		},
 		{
 			"empty text and empty messages are left out",
-			[]transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Say(" ")), transcript.User("x")},
+			[]transcript.Message{
+				transcript.User("hi"), transcript.Assistant(transcript.Say(" ")), transcript.User("x"),
+			},
 			`{"role":"user","content":[{"type":"text","text":"hi"}]},{"role":"user","content":[{"type":"text","text":"x"}]}`,
 		},
 		{
@@ -161,15 +164,20 @@ func TestEncodeErrors(t *testing.T) {
 		{
 			"call without a name",
 			model.Request{
-				Messages: []transcript.Message{transcript.User("hi"), transcript.Assistant(transcript.Call("a", "", ""))},
+				Messages: []transcript.Message{
+					transcript.User("hi"), transcript.Assistant(transcript.Call("a", "", "")),
+				},
 			},
 		},
 		{
-			"tool without a name", model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}},
+			"tool without a name",
+			model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{}}},
 		},
 		{
 			"schema that is no object",
-			model.Request{Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{Name: "n", Schema: "["}}},
+			model.Request{
+				Messages: []transcript.Message{transcript.User("hi")}, Tools: []model.Tool{{Name: "n", Schema: "["}},
+			},
 		},
 		{
 			"begins with the assistant",
@@ -245,7 +253,8 @@ func TestChecker(t *testing.T) {
 
 func TestDecodeMessage(t *testing.T) {
 	m, err := DecodeMessage([]byte(user(res1)))
-	if err != nil || m.Role() != transcript.RoleUser || m.Raw() != user(res1) || m.Format() != transcript.FormatAnthropic {
+	if err != nil || m.Role() != transcript.RoleUser || m.Raw() != user(res1) ||
+		m.Format() != transcript.FormatAnthropic {
 		t.Errorf("got %v, %v", m, err)
 	}
 	for _, bad := range []string{"", "{", hi + "," + hi} {

@@ -83,10 +83,13 @@ func FuzzSplice(f *testing.F) {
 // FuzzRecorder: any bytes in any chunks give the same answer, which can be sent back.
 func FuzzRecorder(f *testing.F) {
 	f.Add([]byte(full()), uint64(1))
-	f.Add([]byte(stream(startEvent, `{"type":"content_block_delta","index":0,"delta":{}}`, `{"type":"error"}`)), uint64(2))
+	f.Add([]byte(stream(startEvent, `{"type":"content_block_delta","index":0,"delta":{}}`, `{"type":"error"}`)),
+		uint64(2))
 	f.Add([]byte("data: {\"type\":\"message_start\"}\r\n\r\ndata: {\"type\":\"message_stop\"}"), uint64(3))
 	f.Fuzz(func(t *testing.T, stream []byte, seed uint64) {
-		for _, m := range wiretest.Chunks(t, stream, seed, &recorder{stream: wire.Stream{OnDelta: func(model.Delta) {}}}, &recorder{}) {
+		for _, m := range wiretest.Chunks(t, stream, seed, &recorder{
+			stream: wire.Stream{OnDelta: func(model.Delta) {}},
+		}, &recorder{}) {
 			if _, err := Decode([]byte(`{"messages":[` + m.Raw() + `]}`)); err != nil {
 				t.Fatalf("answer cannot be sent back: %v\n%s", err, m.Raw())
 			}

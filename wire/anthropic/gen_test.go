@@ -189,11 +189,13 @@ func (g *gen) messages() []string {
 	for range g.IntN(6) {
 		switch g.IntN(6) {
 		case 0:
-			msgs = append(msgs, g.object(member{"role", `"user"`}, member{"content", g.array(g.textBlock(), g.imageBlock())}))
+			msgs = append(msgs,
+				g.object(member{"role", `"user"`}, member{"content", g.array(g.textBlock(), g.imageBlock())}))
 		case 1:
 			msgs = append(msgs, g.object(member{"role", `"system"`}, member{"content", g.str()}))
 		case 2:
-			msgs = append(msgs, g.object(member{"role", `"user"`}, member{"content", g.array(g.oddBlock(), g.textBlock())}))
+			msgs = append(msgs,
+				g.object(member{"role", `"user"`}, member{"content", g.array(g.oddBlock(), g.textBlock())}))
 		default:
 			msgs = append(msgs, g.round()...)
 		}

@@ -58,7 +58,8 @@ func randomView(r *Request, rng *rand.Rand) transcript.View {
 	var v transcript.View
 	for i := range r.Messages {
 		if rng.IntN(8) == 0 {
-			v.Messages = append(v.Messages, transcript.ViewMessage{Source: -1, Made: transcript.User("made \"by\" pleat\n")})
+			v.Messages = append(v.Messages,
+				transcript.ViewMessage{Source: -1, Made: transcript.User("made \"by\" pleat\n")})
 		}
 		if rng.IntN(10) == 0 {
 			continue

@@ -200,7 +200,8 @@ func (d *decoder) marker() {
 		}
 	}
 	list := d.req.marks[d.section]
-	if n := len(list); n > 0 && list[n-1].message == m.message && list[n-1].block == m.block && list[n-1].part == m.part {
+	if n := len(list); n > 0 && list[n-1].message == m.message && list[n-1].block == m.block &&
+		list[n-1].part == m.part {
 		list = list[:n-1] // the member occurs twice in one block
 	}
 	d.req.marks[d.section] = append(list, m)

@@ -41,11 +41,18 @@ func TestMarkedView(t *testing.T) {
 			`{"type":"tool_use","id":"a","name":"f","input":{},"cache_control":{"type":"ephemeral"}}`,
 		},
 		{"a stub", marked, call, marked, 3, `"content":"stub","cache_control":{"type":"ephemeral"}}`},
-		{"the lifetime of the client's", hour, call, hour, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`},
 		{
-			"a lifetime that nobody knows", odd, call, odd, 2, `"input":{},"cache_control":{"type":"ephemeral","ttl":"\u0001"}}`,
+			"the lifetime of the client's", hour, call, hour, 2,
+			`"input":{},"cache_control":{"type":"ephemeral","ttl":"1h"}}`,
 		},
-		{"not thinking", marked, thinking, marked, 2, `{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`},
+		{
+			"a lifetime that nobody knows", odd, call, odd, 2,
+			`"input":{},"cache_control":{"type":"ephemeral","ttl":"\u0001"}}`,
+		},
+		{
+			"not thinking", marked, thinking, marked, 2,
+			`{"type":"text","text":"go","cache_control":{"type":"ephemeral"}}`,
+		},
 		{"a client that does not mark its messages", marked, call, plain, 2, ""},
 		{"a client that uses all", twice, call, twice, 2, ""},
 		{"what is marked already", plain, call, marked, 5, ""},
@@ -151,7 +158,8 @@ func TestEncodeMarked(t *testing.T) {
 		if marker > 0 {
 			n = 3
 		}
-		if bad := r.Check(model.Model{}); len(bad) > 0 || len(r.Markers()) != n || !strings.Contains(string(out), want) {
+		if bad := r.Check(model.Model{}); len(bad) > 0 || len(r.Markers()) != n ||
+			!strings.Contains(string(out), want) {
 			t.Errorf("marker %d: %v, %v\n%s\nwant in it %s", marker, bad, r.Markers(), out, want)
 		}
 	}

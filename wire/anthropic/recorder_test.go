@@ -82,7 +82,8 @@ func TestRecorder(t *testing.T) {
 		`{"type":"tool_use","id":"toolu_2","name":"now","input":{}}]}`
 	for _, chunk := range []int{1, 2, 7, 64, 1 << 20} {
 		var deltas []model.Delta
-		reply, err := record(t, chunk, full(), &recorder{stream: wire.Stream{OnDelta: func(d model.Delta) { deltas = append(deltas, d) }}})
+		reply, err := record(t, chunk, full(),
+			&recorder{stream: wire.Stream{OnDelta: func(d model.Delta) { deltas = append(deltas, d) }}})
 		if err != nil {
 			t.Fatalf("chunk %d: %v", chunk, err)
 		}
@@ -150,7 +151,8 @@ func TestRecorderBlocks(t *testing.T) {
 			}
 			got := ""
 			if len(reply.Messages) > 0 {
-				got = strings.TrimSuffix(strings.TrimPrefix(reply.Messages[0].Raw(), `{"role":"assistant","content":[`), `]}`)
+				got = strings.TrimSuffix(strings.TrimPrefix(reply.Messages[0].Raw(),
+					`{"role":"assistant","content":[`), `]}`)
 			}
 			if got != tt.want {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
@@ -238,14 +240,17 @@ func TestRecorderEnds(t *testing.T) {
 	})
 	t.Run("error inside the stream", func(t *testing.T) {
 		reply, err := record(t, 50,
-			stream(append(begun, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)...), &recorder{})
+			stream(append(begun, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)...),
+			&recorder{})
 		if err != nil || reply.Err == nil || reply.Err.Kind != model.ErrorOverloaded {
 			t.Errorf("got %v, %v", reply.Err, err)
 		}
 	})
 	t.Run("too large", func(t *testing.T) {
-		big := blockEvents(0, `{"type":"text","text":""}`, `{"type":"text_delta","text":"`+strings.Repeat("x", 500)+`"}`)
-		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...), &recorder{stream: wire.Stream{Limit: 400}})
+		big := blockEvents(0, `{"type":"text","text":""}`,
+			`{"type":"text_delta","text":"`+strings.Repeat("x", 500)+`"}`)
+		_, err := record(t, 50, stream(append(append([]string{startEvent}, big...), stopEvent)...),
+			&recorder{stream: wire.Stream{Limit: 400}})
 		if !errors.Is(err, wire.ErrTooLarge) {
 			t.Errorf("error is %v, want wire.ErrTooLarge", err)
 		}

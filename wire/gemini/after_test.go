@@ -21,7 +21,9 @@ func TestDecodeAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, before := range [][]byte{body, changed, g.body(), bytes.ReplaceAll(body, []byte("text"), []byte("test"))} {
+		for _, before := range [][]byte{
+			body, changed, g.body(), bytes.ReplaceAll(body, []byte("text"), []byte("test")),
+		} {
 			earlier, err := Decode(before)
 			if err != nil {
 				t.Fatal(err)

@@ -25,7 +25,8 @@ func (r *Request) Check(m model.Model) []transcript.Violation {
 		c.pairs(i)
 	}
 	if last := len(r.Messages) - 1; r.Messages[last].Role() == transcript.RoleAssistant {
-		c.Add("last-role", path(last), "Please ensure that multiturn requests end with a user role or a function response.")
+		c.Add("last-role", path(last),
+			"Please ensure that multiturn requests end with a user role or a function response.")
 	}
 	if m.Thinking.Signed && m.ID != model.UnknownModel {
 		c.signatures()
@@ -44,7 +45,8 @@ func partPath(i, j int) string { return fmt.Sprintf("contents[%d].parts[%d]", i,
 func (c *checker) content(i int) {
 	m := c.r.Messages[i]
 	if m.Blocks().Len() == 0 {
-		c.Add("parts-empty", path(i), "* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
+		c.Add("parts-empty", path(i),
+			"* GenerateContentRequest.contents[%d].parts: contents.parts must not be empty.", i)
 	}
 	for j, b := range m.Blocks().All() {
 		if t, ok := b.(transcript.Text); ok && t.Text.IsEmpty() {
@@ -94,7 +96,8 @@ func (c *checker) pairs(i int) {
 	for _, id := range results {
 		at := slices.Index(before, id)
 		if at < 0 {
-			c.Add("response-unknown", path(i), "The function response %q answers no function call of the turn before it.", id)
+			c.Add("response-unknown", path(i),
+				"The function response %q answers no function call of the turn before it.", id)
 			continue
 		}
 		before = slices.Delete(before, at, at+1)
@@ -119,9 +122,9 @@ func (c *checker) signatures() {
 			}
 			raw := jsonspan.Value(call.Raw)
 			if raw.Get("thoughtSignature").Text() == "" && raw.Get("thought_signature").Text() == "" {
-				c.Add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in functionCall parts. "+
-					"This is required for tools to work correctly, and missing thought_signature may lead to degraded model "+
-					"performance. Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
+				c.Add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in "+
+					"functionCall parts. This is required for tools to work correctly, and missing "+
+					"thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
 			}
 			break
 		}

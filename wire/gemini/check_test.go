@@ -29,9 +29,10 @@ var rules = []rule{
 	{"response-count", contents(asks, calls, asks), contents(asks, calls, answer)},
 	{
 		"response-count",
-		contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"run"}}]}`, answer,
-			answer),
-		contents(asks, calls, `{"role":"user","parts":[{"functionResponse":{"name":"run","response":{}}},{"text":"and"}]}`),
+		contents(asks, `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"run"}}]}`,
+			answer, answer),
+		contents(asks, calls,
+			`{"role":"user","parts":[{"functionResponse":{"name":"run","response":{}}},{"text":"and"}]}`),
 	},
 	{
 		"response-unknown",
@@ -98,7 +99,8 @@ func TestChecker(t *testing.T) {
 		{view(0, 1, -1, 2), false},
 		{view(0, 1, 2, 3), false},
 	} {
-		if err := Checker(m)(tt.v, tr); (err == nil) != tt.legal || err != nil && !errors.Is(err, transcript.ErrIllegal) {
+		if err := Checker(m)(tt.v, tr); (err == nil) != tt.legal ||
+			err != nil && !errors.Is(err, transcript.ErrIllegal) {
 			t.Errorf("%v: %v", tt.v.Messages, err)
 		}
 	}

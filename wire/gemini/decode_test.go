@@ -57,7 +57,11 @@ func TestDecodeParts(t *testing.T) {
 		{`{"functionCall":{"id":"c1","name":"f","args":{"a":1}}}`, transcript.ToolCall{ID: "c1", Name: "f"}, `{"a":1}`},
 		{`{"functionCall":{"id":"f__c1","name":"f"}}`, transcript.ToolCall{ID: "c1", Name: "f"}, ""},
 		{`{"functionCall":{"id":"f__f_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
-		{`{"functionCall":{"id":"f__synth_p_1763231123456_0","name":"f"}}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
+		{
+			`{"functionCall":{"id":"f__synth_p_1763231123456_0","name":"f"}}`,
+			transcript.ToolCall{ID: "f", Name: "f"},
+			"",
+		},
 		{`{"function_call":{"name":"f"},"thought_signature":"cw=="}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
 		{
 			`{"functionResponse":{"id":"c1","name":"f","response":{"output":"x\n"}}}`,
@@ -65,7 +69,9 @@ func TestDecodeParts(t *testing.T) {
 			"x\n",
 		},
 		{
-			`{"functionResponse":{"name":"f","response":{"error":"no"}}}`, transcript.ToolResult{CallID: "f", Error: true}, "no",
+			`{"functionResponse":{"name":"f","response":{"error":"no"}}}`,
+			transcript.ToolResult{CallID: "f", Error: true},
+			"no",
 		},
 		{
 			`{"functionResponse":{"name":"f","response":{"a":1,"b":"x"}}}`,
@@ -226,14 +232,20 @@ func TestSpliceIDs(t *testing.T) {
 			`{"id":"c1","name":"run"}`, `{"id":"run__c1","name":"run","response":{ }}`,
 			`{"id":"c1","name":"run","response":{ }}`,
 		},
-		{`{"name":"run"}`, `{"id":"run__run_1763231123456_0","name":"run","response":{}}`, `{"name":"run","response":{}}`},
+		{
+			`{"name":"run"}`, `{"id":"run__run_1763231123456_0","name":"run","response":{}}`,
+			`{"name":"run","response":{}}`,
+		},
 		{`{"name":"run"}`, `{"name":"run", "response":{}}`, `{"name":"run", "response":{}}`},
 	} {
 		made, err := DecodeMessage([]byte(`{"role":"model","parts":[{"functionCall":` + tt.call + `}]}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		content := func(response string) string { return `{"role":"user","parts":[{"functionResponse":` + response + `}]}` }
+		content := func(response string) string {
+			return `{"role":"user","parts":[{"functionResponse":` + response +
+				`}]}`
+		}
 		out, err := decode(t, contents(asks, calls,
 			content(tt.response))).Splice(transcript.View{Messages: []transcript.ViewMessage{
 			{Source: 0},

@@ -152,7 +152,8 @@ func merge(turns []wire.Turn) []wire.Turn {
 	for _, t := range turns {
 		n := len(out)
 		if n == 0 || out[n-1].Role != t.Role ||
-			t.Role == "user" && (t.Raw != "" || out[n-1].Raw != "") && (len(out[n-1].Results()) == 0 || len(t.Results()) == 0) {
+			t.Role == "user" && (t.Raw != "" || out[n-1].Raw != "") &&
+				(len(out[n-1].Results()) == 0 || len(t.Results()) == 0) {
 			out = append(out, t)
 			continue
 		}

@@ -49,7 +49,8 @@ func TestEncode(t *testing.T) {
 		{
 			"of another wire",
 			model.Request{Messages: []transcript.Message{user, foreign, result}},
-			contents(asks, `{"role":"model","parts":[{"text":"so"},{"functionCall":{"id":"c1","name":"run","args":{"x":1}}}]}`,
+			contents(asks,
+				`{"role":"model","parts":[{"text":"so"},{"functionCall":{"id":"c1","name":"run","args":{"x":1}}}]}`,
 				`{"role":"user","parts":[`+done+`]}`),
 		},
 		{

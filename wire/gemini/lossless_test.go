@@ -58,7 +58,8 @@ func randomView(r *Request, rng *rand.Rand) transcript.View {
 	var v transcript.View
 	for i := range r.Messages {
 		if rng.IntN(8) == 0 {
-			v.Messages = append(v.Messages, transcript.ViewMessage{Source: -1, Made: transcript.User("made \"by\" pleat\n")})
+			v.Messages = append(v.Messages,
+				transcript.ViewMessage{Source: -1, Made: transcript.User("made \"by\" pleat\n")})
 		}
 		if rng.IntN(10) == 0 {
 			continue
@@ -153,7 +154,8 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 		before := jsonspan.Span{Start: oldWhole.Start, End: content.Start}
 		after := jsonspan.Span{Start: content.End, End: oldWhole.End}
 		was, is := r.Messages[vm.Source].Blocks().At(j), got.Messages[at].Blocks().At(next-1)
-		if want := signatureOf(was); p.Content.Len() > 0 && signatureOf(is) != want && was.Kind() != transcript.KindText {
+		if want := signatureOf(was); p.Content.Len() > 0 && signatureOf(is) != want &&
+			was.Kind() != transcript.KindText {
 			return fmt.Errorf("block %d lost its signature", j)
 		}
 		if was.Kind() == transcript.KindText && len(signatureOf(is)) > len(`""`) {

@@ -147,7 +147,8 @@ func TestReplies(t *testing.T) {
 func TestReplyErrors(t *testing.T) {
 	const busy = `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`
 	const long = `{"error":{"code":400,"message":"The input token count (1196265) exceeds the maximum number of tokens allowed (1048575).","status":"INVALID_ARGUMENT"}}`
-	for body, want := range map[string]model.ErrorKind{busy: model.ErrorOverloaded, long: model.ErrorTooLong, "[" + long +
+	for body, want := range map[string]model.ErrorKind{busy: model.ErrorOverloaded, long: model.ErrorTooLong, "[" +
+		long +
 		"]": model.ErrorTooLong} {
 		r, err := DecodeReply([]byte(body))
 		if err != nil || r.Err == nil || r.Err.Kind != want {

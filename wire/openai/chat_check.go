@@ -33,8 +33,9 @@ const maxCall = 64
 
 func (c *checker) atMost(path string, v value) {
 	if n := utf8.RuneCountInString(c.text(v)); n > maxCall {
-		c.Violations.Add("string-too-long", path, "Invalid '%s': string too long. Expected a string with maximum length %d, "+
-			"but got a string with length %d instead.", path, maxCall, n)
+		c.Violations.Add(
+			"string-too-long", path, "Invalid '%s': string too long. Expected a string with maximum length %d, "+
+				"but got a string with length %d instead.", path, maxCall, n)
 	}
 }
 

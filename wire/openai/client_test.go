@@ -146,7 +146,10 @@ func TestClientRequest(t *testing.T) {
 			responses: `"prompt_cache_key":"s"`,
 		},
 		{name: "cache key for others", req: model.Request{Model: "m", SessionKey: "s"}, chat: `!prompt_cache_key`},
-		{name: "reasoning", req: model.Request{Model: "gpt-5.4"}, responses: `"include":["reasoning.encrypted_content"]`},
+		{
+			name: "reasoning", req: model.Request{Model: "gpt-5.4"},
+			responses: `"include":["reasoning.encrypted_content"]`,
+		},
 		{name: "no reasoning", req: model.Request{Model: "gpt-4o"}, responses: `!include`},
 		{name: "not stored", req: model.Request{Model: "gpt-4o"}, responses: `"store":false`},
 		{
@@ -204,7 +207,8 @@ func TestClientBytes(t *testing.T) {
 		if err != nil || reply.Stop != model.StopToolUse {
 			t.Fatalf("%v, %v", reply.Stop, err)
 		}
-		req.Messages = append(append(req.Messages, reply.Messages...), transcript.Results(transcript.Result("t1", "done")))
+		req.Messages = append(append(req.Messages, reply.Messages...),
+			transcript.Results(transcript.Result("t1", "done")))
 		if _, err := tt.client.Generate(t.Context(), req, nil); err != nil {
 			t.Fatal(err)
 		}
@@ -223,7 +227,8 @@ func ExampleChatClient() {
 		case "/v1/chat/completions":
 			w.Header().Set("Content-Type", "text/event-stream")
 			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Paris.\"}}]}\n\n")
-			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+			io.WriteString(w,
+				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 		}
 	}))
 	defer server.Close()

@@ -169,7 +169,8 @@ func foldRounds(g gen, msgs []transcript.Message) transcript.View {
 		case gone[i]:
 		default:
 			vm := transcript.ViewMessage{Source: i}
-			if m.Role() == transcript.RoleTool && m.Blocks().At(0).Kind() == transcript.KindToolResult && g.chance(0.5) {
+			if m.Role() == transcript.RoleTool && m.Blocks().At(0).Kind() == transcript.KindToolResult &&
+				g.chance(0.5) {
 				vm.Edits = []transcript.BlockEdit{{Block: 0, Text: "[folded]"}}
 			}
 			v.Messages = append(v.Messages, vm)

@@ -35,7 +35,8 @@ func mixed() *model.Request {
 			transcript.User("go"),
 			transcript.Assistant(
 				transcript.Thinking{Text: transcript.Plain("secret"), Signature: "sig"},
-				transcript.Say("I look."), transcript.Call("c1", "read", `{"path":"a"}`), transcript.Call("c2", "look", "")),
+				transcript.Say("I look."), transcript.Call("c1", "read", `{"path":"a"}`),
+				transcript.Call("c2", "look", "")),
 			transcript.NewMessage(transcript.RoleUser, // as on the Anthropic wire
 				transcript.ToolResult{CallID: "c2", Parts: transcript.BlocksOf(transcript.Say("seen"), img)},
 				transcript.Result("c1", "text"), transcript.Say("and hurry")),

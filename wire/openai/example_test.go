@@ -94,7 +94,8 @@ func ExampleEncodeChat() {
 		System: "Be brief.",
 		Messages: []transcript.Message{
 			transcript.User("Two files, please."),
-			transcript.Assistant(transcript.Call("a", "read", `{"path":"a"}`), transcript.Call("b", "read", `{"path":"b"}`)),
+			transcript.Assistant(transcript.Call("a", "read", `{"path":"a"}`),
+				transcript.Call("b", "read", `{"path":"b"}`)),
 			transcript.Results(transcript.Result("a", "A"), transcript.Result("b", "B")),
 		},
 	})
@@ -203,7 +204,8 @@ func ExampleChat() {
 // The codec of the Responses wire reads back what a session has stored.
 func ExampleResponses() {
 	w := openai.Responses(model.Model{ID: "gpt-6.1-terra"})
-	m, err := w.Codec([]byte(`{"type":"function_call","call_id":"call_1","name":"read","arguments":"{\"path\":\"main.go\"}"}`))
+	m, err := w.Codec([]byte(
+		`{"type":"function_call","call_id":"call_1","name":"read","arguments":"{\"path\":\"main.go\"}"}`))
 	if err != nil {
 		panic(err)
 	}

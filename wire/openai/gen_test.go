@@ -34,7 +34,8 @@ func (g gen) str() raw {
 	for range g.IntN(6) {
 		sb.WriteString(g.one("word ", "größer ", `\u00e9`, `\/path\/to`, `\n`, `\t`, `\"quoted\"`, `\\`, `\ud83d`,
 			`\udc00x`,
-			`\ud83d\ude00`, "😀", "日本", "{\\\"a\\\":1}", "<&>", `\u0000`, "\x7f", "\xff", "]},", "data:", strings.Repeat("x", g.IntN(50))))
+			`\ud83d\ude00`, "😀", "日本", "{\\\"a\\\":1}", "<&>", `\u0000`, "\x7f", "\xff", "]},", "data:",
+			strings.Repeat("x", g.IntN(50))))
 	}
 	sb.WriteString(`."`) // never empty
 	return raw(sb.String())
@@ -157,7 +158,10 @@ func (g gen) chat() []byte {
 	if g.chance(0.7) {
 		body = append(body, kv{"tools", arr{obj{
 			{"type", raw(`"function"`)},
-			{"function", obj{{"name", raw(`"run"`)}, {"description", g.str()}, {"parameters", obj{{"type", raw(`"object"`)}}}}},
+			{
+				"function",
+				obj{{"name", raw(`"run"`)}, {"description", g.str()}, {"parameters", obj{{"type", raw(`"object"`)}}}},
+			},
 		}}})
 	}
 	return g.body(body)
@@ -208,7 +212,8 @@ func (g gen) itemContent(text string) node {
 	list := arr{obj{{"type", g.text(text)}, {"text", g.str()}}}
 	for range g.IntN(3) {
 		if text == "input_text" && g.chance(0.4) {
-			list = append(list, obj{{"type", raw(`"input_image"`)}, {"image_url", raw(`"data:image/jpeg;base64,AAAA"`)}})
+			list = append(list,
+				obj{{"type", raw(`"input_image"`)}, {"image_url", raw(`"data:image/jpeg;base64,AAAA"`)}})
 		} else {
 			list = append(list, obj{{"type", g.text(text)}, {"text", g.str()}})
 		}
@@ -259,7 +264,8 @@ func (g gen) responses() []byte {
 		{
 			"tools",
 			arr{
-				obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}}, obj{{"type", raw(`"web_search"`)}},
+				obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}},
+				obj{{"type", raw(`"web_search"`)}},
 			},
 		},
 	})
@@ -286,7 +292,16 @@ func (g gen) call(callID raw, id func(string) raw) (call, output obj) {
 			obj{
 				{"type", raw(`"shell_call_output"`)},
 				{"call_id", callID},
-				{"output", arr{obj{{"stdout", g.str()}, {"stderr", raw(`""`)}, {"outcome", raw(`{"type":"exit","exit_code":3}`)}}}},
+				{
+					"output",
+					arr{
+						obj{
+							{"stdout", g.str()},
+							{"stderr", raw(`""`)},
+							{"outcome", raw(`{"type":"exit","exit_code":3}`)},
+						},
+					},
+				},
 			}
 	}
 	return obj{

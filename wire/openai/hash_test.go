@@ -31,8 +31,10 @@ func TestHashesIgnoreFormAndMarkers(t *testing.T) {
 			`{"input":[{"role":"user","content":[{"type":"input_text","text":"x"` + mark + `}]}]}`,
 		},
 		{
-			decoders[1], `{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
-			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"` + mark + `}]}]}`,
+			decoders[1],
+			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"}]}]}`,
+			`{"input":[{"type":"function_call_output","call_id":"a","output":[{"type":"input_text","text":"x"` + mark +
+				`}]}]}`,
 		},
 		{decoders[1], `{"input":"x"}`, `{"input":[{"role":"user","content":"x"}]}`},
 	} {

@@ -42,7 +42,8 @@ func (s *scanner) item(it *item) {
 			it.diff = value{}
 			it.operation = s.inside(&it.diff, "diff")
 		default:
-			s.note(key, itemNotes, &it.typ, &it.role, &it.id, &it.callID, &it.name, &it.arguments, &it.input, &it.encrypted)
+			s.note(key, itemNotes, &it.typ, &it.role, &it.id, &it.callID, &it.name, &it.arguments,
+				&it.input, &it.encrypted)
 		}
 	}
 	it.whole = s.since(start, kind)

@@ -114,7 +114,8 @@ func editInPlace(t *testing.T, d decoder, g gen, r request) {
 			if rr, ok := r.(*ResponsesRequest); ok && rr.items[i].form != formString {
 				with = rr.items[i].wrap(text)
 			}
-			changes = append(changes, change{c.body.Elements[i].Places[k].Content.Move(c.body.Elements[i].Span.Start), with})
+			changes = append(changes,
+				change{c.body.Elements[i].Places[k].Content.Move(c.body.Elements[i].Span.Start), with})
 		}
 	}
 	sort.Slice(changes, func(a, b int) bool { return changes[a].Start < changes[b].Start })

@@ -55,7 +55,8 @@ func TestStopReasons(t *testing.T) {
 		{resp("incomplete", `,"incomplete_details":{"reason":"max_output_tokens"}`, says), model.StopMaxTokens},
 		{resp("incomplete", `,"incomplete_details":{"reason":"content_filter"}`, says), model.StopRefusal},
 		{
-			resp("completed", "", `{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`),
+			resp("completed", "",
+				`{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}`),
 			model.StopRefusal,
 		},
 		{resp("completed", "", `{"type":"compaction","encrypted_content":"g"}`), model.StopCompact},

@@ -61,7 +61,8 @@ func EncodeItems(m transcript.Message) ([][]byte, error) {
 func (w *writer) responsesTool(t model.Tool) {
 	own := jsonspan.Value(t.Raw)
 	typ, foreign := own.Get("type").Text(), isOfChat(t.Raw) || own.Get("input_schema") != nil
-	if !foreign && typ != "" && (t.Name == typ || t.Schema != "" || typ == "custom" || own.Get("server_label") != nil) &&
+	if !foreign && typ != "" &&
+		(t.Name == typ || t.Schema != "" || typ == "custom" || own.Get("server_label") != nil) &&
 		own.Valid(jsonspan.Object) == nil {
 		w.raw(t.Raw)
 		return

@@ -72,7 +72,8 @@ var chatRules = []ruleTest{
 		bad:     msgs(user, calls2, user), good: msgs(user, calls2, resultB, resultA, user),
 	},
 	{
-		name: "An assistant message with 'tool_calls' at the end", rule: "tool-result-missing", path: "messages.[2].role",
+		name: "An assistant message with 'tool_calls' at the end", rule: "tool-result-missing",
+		path:    "messages.[2].role",
 		message: "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: b",
 		bad:     msgs(user, calls2, resultA), good: msgs(user, calls2, resultA, resultB),
 	},
@@ -100,8 +101,8 @@ var chatRules = []ruleTest{
 		rule:    "tool-result-unknown",
 		path:    "messages.[4].tool_call_id",
 		message: "Invalid parameter: 'tool_call_id' of 'zz' not found in 'tool_calls' of previous message.",
-		bad:     msgs(user, calls2, resultA, resultB, `{"role":"tool","tool_call_id":"zz","content":""}`), good: msgs(user,
-			calls2, resultA, resultB),
+		bad: msgs(user, calls2, resultA, resultB,
+			`{"role":"tool","tool_call_id":"zz","content":""}`), good: msgs(user, calls2, resultA, resultB),
 	},
 	{
 		name: "Duplicate value for 'tool_call_id'", rule: "tool-result-duplicate", path: "messages.[3].tool_call_id",
@@ -137,7 +138,8 @@ var chatRules = []ruleTest{
 	{
 		name: "Invalid content: empty array", rule: "array-empty", path: "messages[0].content",
 		message: "Invalid 'messages[0].content': empty array. Expected an array with minimum length 1, but got an empty array instead.",
-		bad:     msgs(`{"role":"user","content":[]}`), good: msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`),
+		bad:     msgs(`{"role":"user","content":[]}`),
+		good:    msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`),
 	},
 	{
 		name: "string does not match pattern", rule: "name-pattern", path: "messages[0].tool_calls[0].function.name",
@@ -182,13 +184,13 @@ var responsesRules = []ruleTest{
 	},
 	{
 		name: "No tool output found for custom tool call", rule: "tool-result-missing", path: "input",
-		message: "No tool output found for custom tool call b.", bad: input(asks, ctcB, asks), good: input(asks, ctcB, asks,
-			outB),
+		message: "No tool output found for custom tool call b.", bad: input(asks, ctcB, asks), good: input(asks, ctcB,
+			asks, outB),
 	},
 	{
 		name: "No tool call found for function call output", rule: "tool-result-orphan", path: "input",
-		message: "No tool call found for function call output with call_id a.", bad: input(asks, outA), good: input(asks,
-			fcA, outA),
+		message: "No tool call found for function call output with call_id a.", bad: input(asks,
+			outA), good: input(asks, fcA, outA),
 	},
 	{
 		name: "No tool call found for an output before its call", rule: "tool-result-orphan", path: "input",
@@ -234,7 +236,8 @@ var responsesRules = []ruleTest{
 			`,{"type":"item_reference","id":"msg_9"}]}`,
 	},
 	{
-		name: "The 'compaction_trigger' item must be the final input item", rule: "compaction-trigger-last", path: "input[1]",
+		name: "The 'compaction_trigger' item must be the final input item", rule: "compaction-trigger-last",
+		path:    "input[1]",
 		message: "The 'compaction_trigger' item must be the final input item.", bad: input(asks, trigger,
 			asks), good: input(asks, asks, trigger),
 	},

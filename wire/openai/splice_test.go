@@ -33,18 +33,21 @@ func TestSpliceRefuses(t *testing.T) {
 		{"a block that is not there", chat, msgs(user), edit(1, 0, 1, "x"), transcript.ErrNoSuchBlock},
 		{"dropping content that is a string", chat, msgs(user), edit(1, 0, 0, ""), transcript.ErrNotEditable},
 		{
-			"changing thinking", chat, msgs(`{"role":"assistant","content":"x","reasoning_content":"y"}`), edit(1, 0, 0, "z"),
+			"changing thinking", chat, msgs(`{"role":"assistant","content":"x","reasoning_content":"y"}`),
+			edit(1, 0, 0, "z"),
 			transcript.ErrNotEditable,
 		},
 		{
-			"dropping the last part", chat, msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`), edit(1, 0, 0, ""),
+			"dropping the last part", chat, msgs(`{"role":"user","content":[{"type":"text","text":"x"}]}`),
+			edit(1, 0, 0, ""),
 			transcript.ErrBadView,
 		},
 		{"changing reasoning", responses, input(asks, rs1, says), edit(3, 1, 0, "z"), transcript.ErrNotEditable},
 		{"changing an opaque item", responses, input(asks, trigger), edit(2, 1, 0, "z"), transcript.ErrNotEditable},
 		{
 			"changing a screenshot", responses,
-			input(`{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot"}}`), edit(1, 0, 0, "z"),
+			input(`{"type":"computer_call_output","call_id":"a","output":{"type":"computer_screenshot"}}`),
+			edit(1, 0, 0, "z"),
 			transcript.ErrNotEditable,
 		},
 		{"leaving out input that is a string", responses, `{"input":"x"}`, transcript.View{}, transcript.ErrBadView},
@@ -60,13 +63,17 @@ func TestSpliceRefuses(t *testing.T) {
 		},
 		{
 			"a made message of nothing", chat, msgs(user),
-			transcript.View{Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.Assistant()}}},
+			transcript.View{
+				Messages: []transcript.ViewMessage{{Source: 0}, {Source: -1, Made: transcript.Assistant()}},
+			},
 			transcript.ErrBadView,
 		},
 		{
 			"a block behind the id", responses, input(asks, rs1, says),
 			transcript.View{
-				Messages: []transcript.ViewMessage{{Source: 0}, {Source: 2, Edits: []transcript.BlockEdit{{Block: 1, Text: "x"}}}},
+				Messages: []transcript.ViewMessage{
+					{Source: 0}, {Source: 2, Edits: []transcript.BlockEdit{{Block: 1, Text: "x"}}},
+				},
 			},
 			transcript.ErrNoSuchBlock,
 		},

@@ -91,7 +91,8 @@ func (s *synth) open() {
 func (s *synth) task() string {
 	return s.x(pickOne(s.r, []string{
 		"Find out why the <noun> is <adj>", "Make the <noun> <verb> the <noun2>", "Cover <adj> <noun>s with tests",
-		"Clean up the <noun> <noun2>", "Write down how the <noun> is <verbed>", "Check the <noun> limits against the <noun2>",
+		"Clean up the <noun> <noun2>", "Write down how the <noun> is <verbed>",
+		"Check the <noun> limits against the <noun2>",
 	})).s
 }
 
@@ -241,8 +242,8 @@ func (s *synth) fixBug() {
 	}
 	s.say(
 		s.x(
-			"<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test", b.name,
-			"fn", s.nameOf(f),
+			"<test> passes now. The cause was in <fn>: the <noun> was <adj> when the <noun2> came first.", "test",
+			b.name, "fn", s.nameOf(f),
 		),
 	)
 	s.explain(f)
@@ -258,8 +259,8 @@ func (s *synth) askForFix(t *synthFile, b synthBug) {
 	if s.chance(55) {
 		s.ask(s.x(pickOne(s.r, []string{
 			"The tests in <path> fail since this morning, can you look into it?",
-			"<test> is red on my machine, please find out why.", "CI complains about <test>. Fix it, but understand it first.",
-			"<path> の <test> が失敗します。原因を調べてください。",
+			"<test> is red on my machine, please find out why.",
+			"CI complains about <test>. Fix it, but understand it first.", "<path> の <test> が失敗します。原因を調べてください。",
 			"帮我看一下 <test> 为什么失败，先弄清楚原因再改。",
 		}[:3+2*oneIf(s.chinese && s.japanese)]), "path", t.path, "test", b.name))
 	}
@@ -356,7 +357,8 @@ func (s *synth) addFeature() {
 	if s.chance(60) {
 		s.ask(s.x(pickOne(s.r, []string{
 			"Next: a <noun> that can <verb> <noun2>s, in <d>. Tests too.",
-			"We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.", "Please add a <noun> <noun2> to <d>.",
+			"We also need to <verb> the <adj> <noun>s in <d>, like we do for <noun2>s.",
+			"Please add a <noun> <noun2> to <d>.",
 		}), "d", dir))
 	}
 	s.look(s.file(false))
@@ -394,7 +396,8 @@ func (s *synth) addFeature() {
 	}
 	if s.chance(40) {
 		s.say(
-			s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn", f.fns[0], "tpath", t.path),
+			s.x("The <noun> is in place: <path> with <fn>, tested by <tpath>.", "path", f.path, "fn",
+				f.fns[0], "tpath", t.path),
 		)
 		s.explain(f)
 		s.step()
@@ -415,7 +418,9 @@ func (s *synth) useFeature(f *synthFile) {
 			0,
 			phraseLines(
 				s.x(
-					map[string]string{".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);"}[s.p.lang.ext],
+					map[string]string{
+						".go": "\t<fn>(ctx, <v>)", ".py": "    <fn>(<v>)", ".ts": "\tawait <fn>(<v>);",
+					}[s.p.lang.ext],
 					"fn", pickOne(s.r, f.fns),
 				),
 			),

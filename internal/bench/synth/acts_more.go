@@ -177,7 +177,11 @@ func (s *synth) watchRun() {
 		s.ask(
 			s.x(
 				pickOne(
-					s.r, []string{"Run <run> failed as well.", "It is still red, see run <run>.", "Look at <run>, the <noun> job."},
+					s.r,
+					[]string{
+						"Run <run> failed as well.", "It is still red, see run <run>.",
+						"Look at <run>, the <noun> job.",
+					},
 				),
 				"run",
 				run,
@@ -229,7 +233,8 @@ func (s *synth) extra(what string) *synthFile {
 	switch what {
 	case "workflow":
 		f.path = s.newPath(
-			".github/workflows", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" },
+			".github/workflows",
+			func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".yml" },
 		)
 		f.lines = phraseLines(
 			s.x(
@@ -237,7 +242,8 @@ func (s *synth) extra(what string) *synthFile {
 			),
 		)
 	default:
-		f.path = s.newPath("docs", func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".md" })
+		f.path = s.newPath("docs",
+			func() string { return pickOne(s.r, s.p.nouns) + "-" + pickOne(s.r, s.p.nouns) + ".md" })
 		f.lines = phraseLines(
 			s.x(
 				"# <Noun> notes\n\nWhat we know about the <noun> and how it is <verbed>.\n\n| what | value | factor | date |\n|---|---|---|---|\n| <noun2> | <nnn> | 1.00x | <day> |",
@@ -281,8 +287,8 @@ func (s *synth) queryData() {
 				pickOne(
 					s.r,
 					[]string{
-						"How does that look per <noun>?", "Split it by <noun2>, please.", "And if you leave out the <adj> <noun>s?",
-						"按 <noun> 分组再算一次。",
+						"How does that look per <noun>?", "Split it by <noun2>, please.",
+						"And if you leave out the <adj> <noun>s?", "按 <noun> 分组再算一次。",
 					}[:3+oneIf(s.chinese)],
 				),
 			),
@@ -351,7 +357,8 @@ func (s *synth) clearDir() {
 	for range s.between(2, 3) {
 		f := &synthFile{extra: "scratch"}
 		f.path = s.newPath(dir, func() string { return pickOne(s.r, s.p.nouns) + "-" + s.hex(4) + ".sql" })
-		f.lines = phraseLines(s.x("select <noun>_id, sum(amount)\nfrom <noun>s\nwhere <noun2>_at > '<day>'\ngroup by 1;"))
+		f.lines = phraseLines(s.x(
+			"select <noun>_id, sum(amount)\nfrom <noun>s\nwhere <noun2>_at > '<day>'\ngroup by 1;"))
 		f.truth.Path = f.path.s
 		s.p.files = append(s.p.files, f)
 		files = append(files, f)

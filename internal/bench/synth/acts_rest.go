@@ -14,8 +14,8 @@ func (s *synth) readUp() {
 				pickOne(
 					s.r,
 					[]string{
-						"What do the docs of <lib> say about <adj> <noun>s?", "Look at <lib> too, <person> swears by it.",
-						"查一下 <lib> 对 <noun> 的支持情况。",
+						"What do the docs of <lib> say about <adj> <noun>s?",
+						"Look at <lib> too, <person> swears by it.", "查一下 <lib> 对 <noun> 的支持情况。",
 					}[:2+oneIf(s.chinese)],
 				),
 			),
@@ -69,7 +69,9 @@ func (s *synth) readLogs() {
 	if s.chance(40) {
 		s.ask(
 			s.x(
-				pickOne(s.r, []string{"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>."}),
+				pickOne(s.r, []string{
+					"It happened again, on <host>.", "Look at the logs of <host> please, around request <req>.",
+				}),
 				"host", host, "req", request,
 			),
 		)
@@ -87,7 +89,8 @@ func (s *synth) readLogs() {
 			"err", err, "req", request,
 		),
 	)
-	s.say(s.x("The log shows `<err>` on <host>. The service listens on <port>.", "err", err, "host", host, "port", port))
+	s.say(s.x("The log shows `<err>` on <host>. The service listens on <port>.", "err", err, "host", host,
+		"port", port))
 	s.look(s.file(false))
 	s.step()
 	for _, l := range []lit{port, request, host, version, err} {
@@ -102,7 +105,9 @@ func (s *synth) refactor() {
 	if s.chance(50) {
 		s.ask(
 			s.x(
-				pickOne(s.r, []string{"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?"}),
+				pickOne(s.r, []string{
+					"<path> has the wrong name by now, please clean that up.", "Can you tidy up around <path>?",
+				}),
 				"path", f.path,
 			),
 		)
@@ -231,6 +236,7 @@ func (s *synth) close() {
 	if n := len(s.msgs); n > 0 && s.msgs[n-1].Role() == transcript.RoleAssistant {
 		s.ask(s.x(pickOne(s.r, []string{"Where do we stand?", "Please sum up for <person>.", "Thanks, what is left?"})))
 	}
-	s.say(s.x("The <noun> part is done and its tests pass; the <adj> <noun2>s are still open. I would look at <fn> next."))
+	s.say(s.x(
+		"The <noun> part is done and its tests pass; the <adj> <noun2>s are still open. I would look at <fn> next."))
 	s.step()
 }

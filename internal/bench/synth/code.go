@@ -84,8 +84,8 @@ func (s *synth) testCode(f *synthFile) []phrase {
 		add("package <pkg>\n\nimport (\n\t\"context\"\n\t\"testing\"\n)\n", "pkg", path.Base(path.Dir(f.path.s)))
 	case ".py":
 		add(
-			"import pytest\n\nfrom <proj>.<mod> import <fn>\n", "mod", strings.TrimSuffix(path.Base(f.testOf.path.s), ".py"),
-			"fn", f.testOf.fns[0],
+			"import pytest\n\nfrom <proj>.<mod> import <fn>\n", "mod",
+			strings.TrimSuffix(path.Base(f.testOf.path.s), ".py"), "fn", f.testOf.fns[0],
 		)
 	default:
 		add(

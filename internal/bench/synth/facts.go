@@ -72,7 +72,8 @@ func (s *synth) newMeasure() lit {
 func (s *synth) newError() lit {
 	return s.plant(LiteralError, s.fresh(func() string {
 		return s.x(pickOne(s.r, []string{
-			"<verb> <noun>: <noun2> <nnn> out of range [0, <nn>)", "<noun> <noun2> is <adj>: got <nnn> entries, want <nnn2>",
+			"<verb> <noun>: <noun2> <nnn> out of range [0, <nn>)",
+			"<noun> <noun2> is <adj>: got <nnn> entries, want <nnn2>",
 			"cannot <verb> <noun> after <noun2> <nnn> was closed",
 			"<noun> checksum mismatch at offset <nnnn>: have <hex7>, want <hex12>",
 			"<verb> <noun>: deadline of <nnnn> ms exceeded while waiting for <noun2>",
@@ -117,7 +118,8 @@ func (s *synth) use(f synthFact) {
 	switch f.kind {
 	case LiteralPort:
 		s.say(
-			x(pickOne(s.r, []string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})),
+			x(pickOne(s.r,
+				[]string{"Let me see whether the <noun> answers now.", "Checking the <noun> endpoint once more."})),
 		)
 		if s.chance(75) {
 			s.run(
@@ -201,7 +203,8 @@ func (s *synth) mention(f synthFact) {
 			s.writeNote(x("- `<l>`: seen while the <noun> was <adj>, fixed by <fn>."))
 			return
 		}
-		s.think(x("The message is the one from before, `<l>`, so the <noun> path is involved again and not the <noun2>."))
+		s.think(x(
+			"The message is the one from before, `<l>`, so the <noun> path is involved again and not the <noun2>."))
 		s.grep(s.name(classFn, s.p.fns))
 	case LiteralMeasure:
 		if s.chance(50) {

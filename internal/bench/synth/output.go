@@ -13,7 +13,9 @@ type synthBug struct {
 
 // testCommand is how the tests of a file are run; nil: all tests.
 func (s *synth) testCommand(t *synthFile) phrase {
-	all := map[string]string{".go": "go test ./...", ".py": "python -m pytest -q", ".ts": "npx vitest run"}[s.p.lang.ext]
+	all := map[string]string{
+		".go": "go test ./...", ".py": "python -m pytest -q", ".ts": "npx vitest run",
+	}[s.p.lang.ext]
 	if t == nil {
 		return unmarked(all)
 	}
@@ -57,7 +59,9 @@ func (r *testReport) put(template string, env ...any) {
 }
 
 func env(b synthBug) []any {
-	return []any{"test", b.name, "err", b.err, "base", path.Base(b.test.path.s), "path", b.test.path, "fn", b.file.fns[0]}
+	return []any{
+		"test", b.name, "err", b.err, "base", path.Base(b.test.path.s), "path", b.test.path, "fn", b.file.fns[0],
+	}
 }
 
 func (r *testReport) goTest(of *synthFile) {
@@ -107,7 +111,8 @@ func (r *testReport) pytest() {
 		r.put("FAILED <path>::<test>[<nn>] - ValueError: <err>", env(b)...)
 	}
 	if n := len(r.bugs); n > 0 {
-		r.put("========================= <f> failed, <p> passed in <f2>s =========================", "f", n, "p", r.passed)
+		r.put("========================= <f> failed, <p> passed in <f2>s =========================", "f", n,
+			"p", r.passed)
 	} else {
 		p := r.s.x("<p> passed in <f2>s", "p", r.passed)
 		r.line = p.s
@@ -125,8 +130,8 @@ func (r *testReport) vitest() {
 	}
 	if n := len(r.bugs); n > 0 {
 		r.put(
-			" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s", "f", n,
-			"p", r.passed,
+			" Test Files  <f> failed | <nn> passed\n      Tests  <f> failed | <p> passed (<p>)\n   Duration  <f2>s",
+			"f", n, "p", r.passed,
 		)
 	} else {
 		p := r.s.x("      Tests  <p> passed (<p>)", "p", r.passed)
@@ -185,7 +190,8 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 		default:
 			t.line(
 				s.x(
-					"level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "ts", ts, "level",
+					"level=<level> ts=<ts> caller=<noun>.go:<nnn> msg=\"<verb> <noun>\" <noun2>=<hex12> n=<nnn2>", "ts",
+					ts, "level",
 					pickOne(s.r, []string{"info", "info", "debug", "warn"}),
 				),
 			)
@@ -201,7 +207,8 @@ func (s *synth) logs(n int, among ...phrase) phrase {
 func (s *synth) diffStat() phrase {
 	var t phraseText
 	t.line(
-		s.x("Author: <person> <<mail>@<org>.example>\nDate:   <day>\n\n    <verb> <noun>: <adj> <noun2>s\n", "mail", "dev"),
+		s.x("Author: <person> <<mail>@<org>.example>\nDate:   <day>\n\n    <verb> <noun>: <adj> <noun2>s\n",
+			"mail", "dev"),
 	)
 	files := 0
 	for _, f := range drawSome(s.r, s.p.files, s.between(2, 7)) {
@@ -223,7 +230,8 @@ func (s *synth) diffStat() phrase {
 func (s *synth) diff(files []*synthFile) phrase {
 	var t phraseText
 	for _, f := range files {
-		t.line(s.x("diff --git a/<path> b/<path>\nindex <hex7>..<hex12> 100644\n--- a/<path>\n+++ b/<path>", "path", f.path))
+		t.line(s.x("diff --git a/<path> b/<path>\nindex <hex7>..<hex12> 100644\n--- a/<path>\n+++ b/<path>",
+			"path", f.path))
 		for at := s.r.IntN(max(len(f.lines)/2, 1)); at < len(f.lines)-8; at += s.between(20, 160) {
 			t.line(s.x("@@ -<a>,7 +<a>,9 @@", "a", at+1))
 			for i, l := range f.lines[at : at+7] {

@@ -117,11 +117,15 @@ var ruleKinds = []*ruleKind{
 		again: []string{"Also here: what I said about the language of the logs."},
 	},
 	{
-		say:  []string{"Ask me before you delete any <noun> fixture.", "<noun> fixtures are only deleted after I said yes."},
+		say: []string{
+			"Ask me before you delete any <noun> fixture.", "<noun> fixtures are only deleted after I said yes.",
+		},
 		lift: []string{"You don't have to ask about <noun> fixtures any more, just delete them."},
 	},
 	{
-		say:   []string{"Don't mock the <noun>, use the real one in tests.", "Tests go against the real <noun>, no mocks."},
+		say: []string{
+			"Don't mock the <noun>, use the real one in tests.", "Tests go against the real <noun>, no mocks.",
+		},
 		again: []string{"No mocks for the <noun>, remember."},
 		lift: []string{
 			"Mocking the <noun> is OK from here on.",
@@ -225,8 +229,8 @@ func (s *synth) newRule() (phrase, func(at int)) {
 		dir, s.p.busy = d, d // and not twice in one message
 	}
 	env := []any{
-		"dir", d + "/", "team", pickOne(s.r, synthTeams), "person", pickOne(s.r, s.p.people), "lib", pickOne(s.r, synthLibs),
-		"noun", pickOne(s.r, s.p.nouns), "type", pickOne(s.r, s.p.types), "branch",
+		"dir", d + "/", "team", pickOne(s.r, synthTeams), "person", pickOne(s.r, s.p.people), "lib",
+		pickOne(s.r, synthLibs), "noun", pickOne(s.r, s.p.nouns), "type", pickOne(s.r, s.p.types), "branch",
 		pickOne(s.r, []string{"main", "release", "develop"}),
 		"port", s.newPort(), "ms", s.newLimit(), "ticket", s.newTicket(),
 	}
@@ -365,10 +369,12 @@ func (s *synth) question() {
 		"Before I go on there are two ways to handle the <adj> <noun> case:", "I see two options for <fn>:",
 		"This can be done in two ways, and they differ in what happens to a <adj> <noun>:",
 	}))
-	tail := pickOne(s.r, []string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
+	tail := pickOne(s.r,
+		[]string{"Which one do you prefer?", "Which one shall I take?", "Should I go with (a) or (b)?"})
 	s.say(
 		joinPhrases(
-			"\n", lead, unmarked(""), joinPhrases("", unmarked("a) "), a), joinPhrases("", unmarked("b) "), b), unmarked(""),
+			"\n", lead, unmarked(""), joinPhrases("", unmarked("a) "), a), joinPhrases("", unmarked("b) "), b),
+			unmarked(""),
 			unmarked(tail),
 		),
 	)
@@ -414,8 +420,10 @@ func (s *synth) reason() phrase {
 	return s.x(pickOne(s.r, []string{
 		"the <noun> lock is held for <f2>s when the <noun2> is <adj>",
 		"<fn> is called from <nn> places and most of them ignore the error",
-		"a second <noun> index would double the <noun2> writes", "<person>'s benchmark shows no gain above <nnn> <noun>s",
-		"the <team> service still sends <adj> <noun>s and would break", "<type> cannot be copied while a <noun> is open",
+		"a second <noun> index would double the <noun2> writes",
+		"<person>'s benchmark shows no gain above <nnn> <noun>s",
+		"the <team> service still sends <adj> <noun>s and would break",
+		"<type> cannot be copied while a <noun> is open",
 	}))
 }
 

@@ -222,7 +222,8 @@ func (s *synth) step() int {
 		blocks, marks, texts = append(blocks, b), append(marks, p.marks...), append(texts, p.s)
 	}
 	if s.thought.s != "" {
-		put(transcript.Thinking{Text: transcript.Plain(s.thought.s), Signature: s.signature(len(s.thought.s))}, s.thought)
+		put(transcript.Thinking{Text: transcript.Plain(s.thought.s), Signature: s.signature(len(s.thought.s))},
+			s.thought)
 	}
 	if len(s.said) > 0 {
 		p := joinPhrases("\n\n", s.said...)

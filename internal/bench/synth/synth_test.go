@@ -264,10 +264,11 @@ func TestMakeMix(t *testing.T) {
 			if largest := m.sizes[len(m.sizes)-1]; largest < 3_000 {
 				t.Errorf("%s-%d: the largest result has %d tokens", kind, s.Options.Seed, largest)
 			}
-			if m.failed == 0 || m.failed > len(m.sizes)/5 || m.parallel == 0 || m.people < 5 || m.idle5 == 0 || m.thinking == 0 {
+			if m.failed == 0 || m.failed > len(m.sizes)/5 || m.parallel == 0 || m.people < 5 || m.idle5 == 0 ||
+				m.thinking == 0 {
 				t.Errorf(
-					"%s-%d: failed %d, parallel %d, people %d, idle %d, thinking %d", kind, s.Options.Seed, m.failed, m.parallel,
-					m.people, m.idle5, m.thinking,
+					"%s-%d: failed %d, parallel %d, people %d, idle %d, thinking %d", kind, s.Options.Seed, m.failed,
+					m.parallel, m.people, m.idle5, m.thinking,
 				)
 			}
 			if m.total < 120_000 || m.total > 150_000 {

@@ -140,7 +140,8 @@ func (s *synth) sed(f *synthFile) bool {
 		}
 		constant := lit{l.marks[0].id, name}
 		command := s.x(
-			"sed -i 's/<name> = <old>/<name> = <value>/' <path>", "name", constant, "old", old, "value", value, "path", f.path,
+			"sed -i 's/<name> = <old>/<name> = <value>/' <path>", "name", constant, "old", old, "value", value, "path",
+			f.path,
 		)
 		f.lines = append([]phrase(nil), f.lines...)
 		f.lines[i] = s.x(
@@ -167,7 +168,8 @@ func (s *synth) editCall(f *synthFile, old, with phrase) pendingCall {
 	at := s.at(f)
 	switch s.style.name {
 	case "claude":
-		c.tool, c.input = "Edit", callInput("replace_all", false, "file_path", at, "old_string", old, "new_string", with)
+		c.tool, c.input = "Edit", callInput("replace_all", false, "file_path", at, "old_string", old,
+			"new_string", with)
 		c.result = s.x("The file <at> has been updated successfully.", "at", at)
 	case "codex":
 		var t phraseText
@@ -379,8 +381,9 @@ func (s *synth) grep(l lit) {
 	case "claude":
 		s.do(
 			pendingCall{
-				tool:   "Grep",
-				input:  callInput("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content", "-n", true),
+				tool: "Grep",
+				input: callInput("pattern", s.x("<l>", "l", l), "path", s.p.root, "output_mode", "content",
+					"-n", true),
 				result: t.trimmed(),
 			},
 		)
@@ -453,7 +456,8 @@ func (s *synth) writePlan() {
 		case "codex":
 			list = append(list, map[string]string{"step": it.Text, "status": status})
 		case "claude":
-			list = append(list, map[string]string{"content": it.Text, "status": status, "activeForm": "Working on: " + it.Text})
+			list = append(list,
+				map[string]string{"content": it.Text, "status": status, "activeForm": "Working on: " + it.Text})
 		default:
 			list = append(
 				list,
@@ -473,7 +477,9 @@ func (s *synth) writePlan() {
 	switch s.style.name {
 	case "codex":
 		s.do(
-			pendingCall{tool: "update_plan", input: callInput("plan", json.RawMessage(items)), result: unmarked("Plan updated")},
+			pendingCall{
+				tool: "update_plan", input: callInput("plan", json.RawMessage(items)), result: unmarked("Plan updated"),
+			},
 		)
 	case "claude":
 		s.do(
@@ -487,7 +493,9 @@ func (s *synth) writePlan() {
 		)
 	default:
 		s.do(
-			pendingCall{tool: "todowrite", input: callInput("todos", json.RawMessage(items)), result: unmarked(string(items))},
+			pendingCall{
+				tool: "todowrite", input: callInput("todos", json.RawMessage(items)), result: unmarked(string(items)),
+			},
 		)
 	}
 	s.truth.PlanMessage = len(s.msgs) // the answer that is being made

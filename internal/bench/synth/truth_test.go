@@ -178,7 +178,8 @@ func TestMakePeople(t *testing.T) {
 			if !strings.Contains(s.Messages[c.Message].Text(), c.Text) {
 				t.Errorf("message %d does not hold the rule %q", c.Message, c.Text)
 			}
-			if c.Withdrawn >= 0 && (c.Withdrawn <= c.Message || !strings.Contains(s.Messages[c.Withdrawn].Text(), c.LiftedBy)) {
+			if c.Withdrawn >= 0 &&
+				(c.Withdrawn <= c.Message || !strings.Contains(s.Messages[c.Withdrawn].Text(), c.LiftedBy)) {
 				t.Errorf("message %d does not take back %q", c.Withdrawn, c.Text)
 			}
 			if c.Replaces >= 0 && s.Truth.Constraints[c.Replaces].Withdrawn != c.Message {

@@ -109,9 +109,9 @@ var (
 	}
 	synthAnnouncements = []string{
 		"The <noun> is <verbed> twice in <fn>. I'll change that.", "Found something: <fn> ignores a <adj> <noun>.",
-		"I'll adjust <path> so that the <noun2> comes first.", "Next I make <fn> return early when the <noun> is <adj>.",
-		"Now the other half of it, in <path>.", "Good, that confirms it. <fn> is the place.",
-		"Before I change anything I want to know who else calls <fn>.",
+		"I'll adjust <path> so that the <noun2> comes first.",
+		"Next I make <fn> return early when the <noun> is <adj>.", "Now the other half of it, in <path>.",
+		"Good, that confirms it. <fn> is the place.", "Before I change anything I want to know who else calls <fn>.",
 		"One more attempt, this time in <fn> itself and not around it.",
 	}
 	synthExplanations = []string{

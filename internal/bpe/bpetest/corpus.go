@@ -42,11 +42,17 @@ func JSON(n int) string {
 				map[string]any{"type": "text", "text": cut(prose, 600)},
 				map[string]any{
 					"type": "tool_use", "id": call, "name": "read_file",
-					"input": map[string]any{"path": fmt.Sprintf("src/pkg%d/file_%d.go", id%7, id), "limit": rng.IntN(4000)},
+					"input": map[string]any{
+						"path": fmt.Sprintf("src/pkg%d/file_%d.go", id%7, id), "limit": rng.IntN(4000),
+					},
 				},
-				map[string]any{"type": "tool_result", "tool_use_id": call, "is_error": false, "content": cut(code, 2000)},
+				map[string]any{
+					"type": "tool_result", "tool_use_id": call, "is_error": false, "content": cut(code, 2000),
+				},
 			},
-			"usage": map[string]any{"input_tokens": rng.IntN(200000), "output_tokens": rng.IntN(4000), "cost": rng.Float64()},
+			"usage": map[string]any{
+				"input_tokens": rng.IntN(200000), "output_tokens": rng.IntN(4000), "cost": rng.Float64(),
+			},
 		})
 		b.Write(line)
 		b.WriteByte('\n')
@@ -165,7 +171,8 @@ var source = sync.OnceValue(func() texts {
 // madeUp returns prose and code of invented words.
 func madeUp() texts {
 	rng := newRand(2)
-	syllables := strings.Fields("an ber con de est for gra hen in jo ket lo men na or pre qui re sta tion un ver wa ex ly zo the of and to is")
+	syllables := strings.Fields(
+		"an ber con de est for gra hen in jo ket lo men na or pre qui re sta tion un ver wa ex ly zo the of and to is")
 	words := make([]string, 5000)
 	for i := range words {
 		for range 1 + rng.IntN(1+i/1000) {
@@ -181,7 +188,8 @@ func madeUp() texts {
 			prose.WriteString(word() + " ")
 		}
 		prose.WriteString(word() + ".\n")
-		fmt.Fprintf(&code, "func %s(%s int) error {\n\tif %s > %d {\n\t\treturn errors.New(%q)\n\t}\n\treturn nil\n}\n\n",
+		fmt.Fprintf(&code,
+			"func %s(%s int) error {\n\tif %s > %d {\n\t\treturn errors.New(%q)\n\t}\n\treturn nil\n}\n\n",
 			word(), word(), word(), rng.IntN(1000), word()+" "+word())
 	}
 	return texts{prose.String(), code.String()}

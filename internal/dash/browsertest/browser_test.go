@@ -172,7 +172,9 @@ func TestBrowserPages(t *testing.T) {
 	for _, scheme := range []string{"light", "dark"} {
 		b.run(
 			t,
-			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
+			emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{
+				{Name: "prefers-color-scheme", Value: scheme},
+			}),
 		)
 		for name, page := range pages {
 			for _, width := range []int64{1400, 390} {
@@ -207,7 +209,8 @@ func TestBrowserLive(t *testing.T) {
 		t,
 		chromedp.Poll(
 			fmt.Sprintf(
-				`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`, min(len(sess.Report().Folds), 50),
+				`document.querySelectorAll("#folds ~ .scroll tbody tr").length === %d`,
+				min(len(sess.Report().Folds), 50),
 			),
 			nil,
 			chromedp.WithPollingTimeout(50*time.Second),
@@ -256,7 +259,8 @@ func TestBrowserUnfold(t *testing.T) {
 	const hostile = "<script>console.error(1)</script><img src=http://192.0.2.1/x onerror=console.error(2)></pre><h1>\"'&amp; \\u003c"
 	text := "\n" + hostile + "\n" + strings.Repeat("a line of what was said: äöü 漢字 "+hostile+"\n", 400) + "the end"
 	sess, err := pleat.OpenSession(
-		t.Context(), s.store, pleat.Key{Session: "hostile " + hostile}, &pleat.Options{Budget: pleat.Budget{Window: 8000}},
+		t.Context(), s.store, pleat.Key{Session: "hostile " + hostile},
+		&pleat.Options{Budget: pleat.Budget{Window: 8000}},
 	)
 	must(t, err)
 	must(t, sess.Append(t.Context(), pleat.User(hostile)))

@@ -190,8 +190,9 @@ func (c *client) step(t *testing.T) {
 		return map[string]any{"name": name, "description": "A tool.", "input_schema": map[string]any{"type": "object"}}
 	}
 	body, err := json.Marshal(map[string]any{
-		"model": "claude-sonnet-4-5", "max_tokens": 1000, "system": "You are a careful programmer.", "messages": c.history,
-		"tools": []any{tool("Read"), tool("Grep"), tool("Edit"), tool("Bash")},
+		"model": "claude-sonnet-4-5", "max_tokens": 1000, "system": "You are a careful programmer.",
+		"messages": c.history,
+		"tools":    []any{tool("Read"), tool("Grep"), tool("Edit"), tool("Bash")},
 	})
 	must(t, err)
 	req, err := http.NewRequestWithContext(t.Context(), "POST", c.url+"/v1/messages", bytes.NewReader(body))
@@ -216,8 +217,10 @@ func (c *client) step(t *testing.T) {
 	call := m.Content[len(m.Content)-1]
 	c.add(
 		map[string]any{
-			"role":    "user",
-			"content": []any{map[string]any{"type": "tool_result", "tool_use_id": call.ID, "content": answer(call.Name, c.n)}},
+			"role": "user",
+			"content": []any{
+				map[string]any{"type": "tool_result", "tool_use_id": call.ID, "content": answer(call.Name, c.n)},
+			},
 		},
 	)
 	c.n++
@@ -273,14 +276,16 @@ func claudeFiles(t *testing.T, home string) {
 				map[string]any{
 					"model": "claude-sonnet-4-5",
 					"id":    fmt.Sprint("m", n),
-					"usage": map[string]any{"input_tokens": 500, "cache_read_input_tokens": 2000 * n, "output_tokens": 150},
+					"usage": map[string]any{
+						"input_tokens": 500, "cache_read_input_tokens": 2000 * n, "output_tokens": 150,
+					},
 				},
 				fmt.Sprint("u", n),
 				fmt.Sprint("a", n),
 			)
 			line(
-				"user", []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}}, nil,
-				fmt.Sprint("a", n), fmt.Sprint("u", n+1),
+				"user", []any{map[string]any{"type": "tool_result", "tool_use_id": id, "content": answer(c.tool, n)}},
+				nil, fmt.Sprint("a", n), fmt.Sprint("u", n+1),
 			)
 		}
 		name := filepath.Join(dir, fmt.Sprintf("made-up-%d.jsonl", i))

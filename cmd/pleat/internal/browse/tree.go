@@ -92,8 +92,8 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 			ref := transcript.BlockRef{Message: i, Block: j}
 			kid := &branch{
 				depth: 1, text: d.Text, tokens: b.count.CountBlock(blk), fold: library.Hiding(folds, ref),
-				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref], strings.TrimSpace(d.Tool+" "+d.Text),
-					"(no text)"))),
+				what: fmt.Sprintf("%d %s %s", i+1, kind, term.OneLine(cmp.Or(calls[ref],
+					strings.TrimSpace(d.Tool+" "+d.Text), "(no text)"))),
 			}
 			turn.kids = append(turn.kids, kid)
 		}

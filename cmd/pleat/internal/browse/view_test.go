@@ -15,7 +15,8 @@ import (
 // and q goes back and out.
 func TestBrowse(t *testing.T) {
 	folded := &branch{
-		depth: 1, what: "3 tool result", tokens: 900, text: "all\tof it" + strings.Repeat("\nand more", 30) + "\nthe end",
+		depth: 1, what: "3 tool result", tokens: 900,
+		text: "all\tof it" + strings.Repeat("\nand more", 30) + "\nthe end",
 		fold: &fold.Fold{Lever: "mask", Stub: "[folded]", Handle: "h1"},
 	}
 	b := &browser{name: "a session", tree: &branch{kids: []*branch{

@@ -368,7 +368,8 @@ func open(path, undo string) (*Edit, error) {
 	case err != nil:
 		return nil, err
 	case errors.Is(missing, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf("edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
+		return nil, fmt.Errorf(
+			"edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
 	case missing != nil:
 		return nil, missing
 	case !info.Mode().IsRegular():

@@ -24,19 +24,24 @@ func TestSetAndUndo(t *testing.T) {
 		keys                      []Key
 	}{
 		{"no file", "a.json", "", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}\n", []Key{env}},
-		{"empty object", "a.json", "{ }", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}", []Key{env}},
+		{
+			"empty object", "a.json", "{ }", "{\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }\n}",
+			[]Key{env},
+		},
 		{
 			"beside others", "a.json", "{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\"}\n}\n",
 			"{\n\t\"model\": \"opus\",\n\t\"env\": {\"A\": \"1\",\n\t\t\"ANTHROPIC_BASE_URL\": \"" + url + "\"}\n}\n",
 			[]Key{env},
 		},
 		{
-			"another value", "a.json", `{"env":{"ANTHROPIC_BASE_URL":"x"}}`, `{"env":{"ANTHROPIC_BASE_URL":"` + url + `"}}`,
+			"another value", "a.json", `{"env":{"ANTHROPIC_BASE_URL":"x"}}`,
+			`{"env":{"ANTHROPIC_BASE_URL":"` + url + `"}}`,
 			[]Key{env},
 		},
 		{
 			"comments", "a.jsonc", "// mine\n{\n  \"a\": [1, 2,], // \"env\": {}\n}\n",
-			"// mine\n{\n  \"a\": [1, 2,],\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url + "\"\n  }, // \"env\": {}\n}\n",
+			"// mine\n{\n  \"a\": [1, 2,],\n  \"env\": {\n    \"ANTHROPIC_BASE_URL\": \"" + url +
+				"\"\n  }, // \"env\": {}\n}\n",
 			[]Key{env},
 		},
 		{"only comments", "a.json", "{ /* none */ }", "{\n  \"base_url\": \"" + url + "\" /* none */ }", []Key{top}},
@@ -53,7 +58,10 @@ func TestSetAndUndo(t *testing.T) {
 		},
 		{"tables alone", "a.toml", "[a]\nb = 1\n", "base_url = \"" + url + "\"\n[a]\nb = 1\n", []Key{top}},
 		{"another TOML value", "a.toml", "base_url = 'x' # y\n", "base_url = \"" + url + "\" # y\n", []Key{top}},
-		{"a new table", "a.toml", "a = 1", "a = 1\n\n[mcp_servers.pleat]\ncommand = \"pleat\"\nargs = [\"mcp\"]\n", server},
+		{
+			"a new table", "a.toml", "a = 1", "a = 1\n\n[mcp_servers.pleat]\ncommand = \"pleat\"\nargs = [\"mcp\"]\n",
+			server,
+		},
 		{
 			"a table that is there", "a.toml", "[mcp_servers.pleat]\nenabled = true\n[b]\n",
 			"[mcp_servers.pleat]\nenabled = true\ncommand = \"pleat\"\nargs = [\"mcp\"]\n[b]\n", server,
@@ -114,7 +122,10 @@ func TestUndoAfterChange(t *testing.T) {
 		},
 		{"last", "a.json", "", `{"a": 1, "env": {"URL": "` + url + `"}}`, `{"a": 1}`, env},
 		{"in the object", "a.json", "", `{"env": {"URL": "` + url + `", "B": "2"}}`, `{"env": {"B": "2"}}`, env},
-		{"another value since", "a.json", "{}", `{"env": {"URL": "https://else"}}`, `{"env": {"URL": "https://else"}}`, env},
+		{
+			"another value since", "a.json", "{}", `{"env": {"URL": "https://else"}}`,
+			`{"env": {"URL": "https://else"}}`, env,
+		},
 		{
 			"had a value", "a.json", `{"env": {"URL": "old"}}`, `{"env": {"URL": "` + url + `"}, "b": 1}`,
 			`{"env": {"URL": "old"}, "b": 1}`, env,
@@ -133,7 +144,8 @@ func TestUndoAfterChange(t *testing.T) {
 			"{\n  \"a\": 1 // mine\n  // b\n  // c\n}\n", env,
 		},
 		{
-			"comments after", "a.jsonc", "{}", "{\n  \"env\": {\"URL\": \"" + url + "\"}, // mine\n  /* b */ \"b\": 2\n}\n",
+			"comments after", "a.jsonc", "{}",
+			"{\n  \"env\": {\"URL\": \"" + url + "\"}, // mine\n  /* b */ \"b\": 2\n}\n",
 			"{\n  // mine\n  /* b */ \"b\": 2\n}\n", env,
 		},
 		{
@@ -239,8 +251,8 @@ func TestAddedObjects(t *testing.T) {
 		{"none", "{}\n", "", "", "{}\n"},
 		{"empty", `{"hooks":{"Start":[]}}`, "", "", `{"hooks":{"Start":[]}}`},
 		{
-			"comments", "{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n", "", "",
-			"{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n",
+			"comments", "{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n", "",
+			"", "{\n  // mine\n  \"hooks\": {\n    \"Start\": [\n      {\"a\": 1}, // x\n    ]\n  }\n}\n",
 		},
 		{
 			"more since", `{"hooks":{"Start":[{"a":1}]}}`, `[{"a":1},`, `[{"a":1},{"b":2},`,
@@ -423,7 +435,9 @@ func TestDiffHides(t *testing.T) {
 			[]string{"\n+ env.URL: \"" + url + "\"\n"},
 		},
 		{
-			"two", "a.json", `{"a":{"k":"hunter2"},"c":{}}`, []Key{key("a", "u"), key("c", "u")}, []string{"+ a.u: ", "+ c.u: "},
+			"two", "a.json", `{"a":{"k":"hunter2"},"c":{}}`,
+			[]Key{key("a", "u"), key("c", "u")},
+			[]string{"+ a.u: ", "+ c.u: "},
 		},
 		{
 			"former address", "a.json", `{"URL":"https://corp","p":"hunter2"}`,

@@ -26,7 +26,8 @@ func (r *running) chat(ctx context.Context) error {
 	if r.task != "" {
 		r.p.Printf("%s\n", r.task)
 	}
-	r.p.Printf("%s\n", r.screen.s.Dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
+	r.p.Printf("%s\n",
+		r.screen.s.Dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
 	for {
 		r.screen.settle()
 		text, err := r.lines.read(ctx, "› ")
@@ -35,7 +36,8 @@ func (r *running) chat(ctx context.Context) error {
 			continue
 		}
 		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			r.p.Printf("%s\n", r.screen.s.Dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
+			r.p.Printf("%s\n",
+				r.screen.s.Dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
 			return nil
 		}
 		if err != nil {
@@ -247,8 +249,9 @@ func (r *running) chatHelp(context.Context, string) error {
 	for _, c := range chatCommands() {
 		r.printf("  %-18s %s\n", strings.TrimSpace(c.name+" "+c.args), c.what)
 	}
-	r.printf("Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at " +
-		"the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
+	r.printf(
+		"Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at " +
+			"the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
 	return nil
 }
 
@@ -261,7 +264,9 @@ func (r *running) interrupt() {
 // askPerson asks whether a call may run. Of an edit it shows what would change.
 func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	r.screen.settle()
-	doing := cmp.Or(map[agent.Effect]string{agent.EffectWrite: "write", agent.EffectNetwork: "use the network"}[c.Effect],
+	doing := cmp.Or(map[agent.Effect]string{
+		agent.EffectWrite: "write", agent.EffectNetwork: "use the network",
+	}[c.Effect],
 		"run")
 	r.p.Printf("%s wants to %s:\n%s\n", r.screen.s.Bold(c.Name), doing, term.IndentBy("  ", cmp.Or(c.Subject, c.Input)))
 	for _, l := range r.changes(c) {

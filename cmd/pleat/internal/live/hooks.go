@@ -33,7 +33,8 @@ type hookFlags struct {
 func (h *hookFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&h.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call")
 	fs.StringVar(&h.afterTool, "after-tool", "", "run `COMMAND` after every tool")
-	fs.StringVar(&h.beforeEpoch, "before-epoch", "", "run `COMMAND` before every compaction; it may deny it, or add pins")
+	fs.StringVar(&h.beforeEpoch, "before-epoch", "",
+		"run `COMMAND` before every compaction; it may deny it, or add pins")
 	fs.StringVar(&h.afterEpoch, "after-epoch", "", "run `COMMAND` after every compaction")
 }
 

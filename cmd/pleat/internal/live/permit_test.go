@@ -104,7 +104,8 @@ func TestQuestionEnds(t *testing.T) {
 	r := newRunning(in)
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
-	if d := r.askPerson(ctx, agent.Call{Name: "bash", Subject: "ls"}); d.Allow || !strings.Contains(d.Reason, "stopped") {
+	if d := r.askPerson(ctx, agent.Call{Name: "bash", Subject: "ls"}); d.Allow ||
+		!strings.Contains(d.Reason, "stopped") {
 		t.Errorf("got %+v", d)
 	}
 	go func() { _, _ = io.WriteString(keys, "next\n") }()

@@ -165,7 +165,8 @@ func (p *playing) seen() string {
 		on = "no more is tried: the run ends with the error"
 	}
 	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and %s",
-		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"), on)
+		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"),
+		on)
 	if n := s.Short; n < len(s.Asked) {
 		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, it took it",
 			term.Thousands(s.Asked[0].Chars), term.Thousands(s.Asked[n].Chars))

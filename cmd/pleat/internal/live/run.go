@@ -68,7 +68,8 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
-	fs.Float64Var(&f.limits.USD, "max-usd", 10, "stop after `N` dollars, where the model's prices are known; 0: no limit")
+	fs.Float64Var(&f.limits.USD, "max-usd", 10,
+		"stop after `N` dollars, where the model's prices are known; 0: no limit")
 	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
 	f.hooks.declare(fs)
@@ -104,8 +105,9 @@ func (f *Flags) declare(fs *pflag.FlagSet) {
 func (f *Flags) dollars(m model.Model) (float64, error) {
 	known := len(m.Prices) > 0
 	if !known && f.limits.USD > 0 && f.maxUSD.Changed {
-		return 0, term.UsageError("--max-usd: the prices of this model are not known (\"pleat config prices\" lists those " +
-			"that are); use --max-tokens instead")
+		return 0, term.UsageError(
+			"--max-usd: the prices of this model are not known (\"pleat config prices\" lists those " +
+				"that are); use --max-tokens instead")
 	}
 	if !known {
 		return 0, nil
@@ -455,8 +457,9 @@ func (r *running) closing(res agent.Result) {
 		}
 	}
 	if rep.Snapshot.Whole > rep.Snapshot.Tokens && len(rep.Epochs) > 0 {
-		line += fmt.Sprintf("; the conversation has %s tokens with its system prompt and tools, the last request showed "+
-			"%s of them; the rest can be recalled",
+		line += fmt.Sprintf(
+			"; the conversation has %s tokens with its system prompt and tools, the last request showed "+
+				"%s of them; the rest can be recalled",
 			term.Thousands(rep.Snapshot.Whole), term.Thousands(rep.Snapshot.Tokens))
 	}
 	r.p.Printf("%s\n", r.screen.s.Dim(line))

@@ -109,8 +109,8 @@ func (r *runScreen) observe(e agent.Event) {
 		}
 		r.line(indent + r.s.Bold(line))
 	case agent.EventWriting:
-		r.line(indent + r.s.Dim(fmt.Sprintf("  … %s writes the digest of messages %d–%d", e.Writing.Model, e.Writing.From,
-			e.Writing.To)))
+		r.line(indent + r.s.Dim(fmt.Sprintf("  … %s writes the digest of messages %d–%d", e.Writing.Model,
+			e.Writing.From, e.Writing.To)))
 	case agent.EventWarning:
 		r.line(indent + r.s.Style("31", "  ! "+term.Clip(term.OneLine(e.Warning), 300)))
 	case agent.EventRecall:
@@ -173,7 +173,8 @@ func (r *runScreen) result(c *agent.Call, res *agent.CallResult) term.Styled {
 	lines := strings.Count(text, "\n") + 1
 	note := term.Clip("  ✓ "+of+term.OneLine(text), r.s.Width-2)
 	if lines > 1 {
-		note = fmt.Sprintf("  ✓ %sa result of %s, %s", of, term.Plural(lines, "line"), term.ByteSize(int64(len(res.Text))))
+		note = fmt.Sprintf("  ✓ %sa result of %s, %s", of, term.Plural(lines, "line"),
+			term.ByteSize(int64(len(res.Text))))
 	}
 	if c.Name == recall.ToolUnfold || c.Name == recall.ToolSearch {
 		note += ", exact"

@@ -82,7 +82,8 @@ func (ps *finder) find(ctx context.Context) (Client, bool, error) {
 	case isLoopback(ps.get("OPENAI_BASE_URL")):
 		spec = ps.get("OPENAI_BASE_URL")
 	case ps.get("OPENAI_BASE_URL") != "":
-		return Client{}, false, fmt.Errorf("OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
+		return Client{}, false, fmt.Errorf(
+			"OPENAI_BASE_URL names a server but no model [hint: name one, as in openai:ID]")
 	default:
 		for _, s := range ps.servers(ctx) {
 			if m, ok := s.Find(""); ok {

@@ -261,7 +261,10 @@ func TestFindProvider(t *testing.T) {
 		local func(context.Context) []localserver.Server
 		want  string // empty: none
 	}{
-		{name: "anthropic first", env: []string{"ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o"}, want: defaultAnthropic},
+		{
+			name: "anthropic first", env: []string{"ANTHROPIC_API_KEY", "a", "OPENAI_API_KEY", "o"},
+			want: defaultAnthropic,
+		},
 		{name: "openai", env: []string{"OPENAI_API_KEY", "o"}, local: oneServer, want: defaultOpenAI},
 		{
 			name: "base",
@@ -285,12 +288,15 @@ func TestFindProvider(t *testing.T) {
 
 // A key goes to the server that it was set for and to no other.
 func TestProviderKey(t *testing.T) {
-	for _, tt := range []struct{ base, want string }{{"", ""}, {"here", "Bearer secret"}, {"http://127.0.0.1:1/v1", ""}} {
+	for _, tt := range []struct{ base, want string }{
+		{"", ""}, {"here", "Bearer secret"}, {"http://127.0.0.1:1/v1", ""},
+	} {
 		var got string
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.URL.Path == "/v1/chat/completions" {
 				got = r.Header.Get("Authorization")
-				io.WriteString(w, `{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`)
+				io.WriteString(w,
+					`{"choices":[{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi"}}]}`)
 				return
 			}
 			io.WriteString(w, `{"data":[{"id":"tiny"}]}`)

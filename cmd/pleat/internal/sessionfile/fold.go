@@ -42,7 +42,8 @@ func (f *FoldFlags) Declare(fs *pflag.FlagSet) {
 	f.Budget = 60_000
 	fs.Var(&f.Budget, "budget", "the most `TOKENS` of the result: 60000, 60_000, 60k, 0.2M")
 	fs.StringVar(&f.Policy, "policy", "default", PolicyUsage)
-	fs.StringVar(&f.focus, "focus", "", "what matters most from here on, in a few `WORDS`; a page is then always written")
+	fs.StringVar(&f.focus, "focus", "",
+		"what matters most from here on, in a few `WORDS`; a page is then always written")
 	fs.StringArrayVar(&f.pins, "pin", nil, "keep this `TEXT` verbatim in the result; may be given more than once")
 }
 
@@ -85,7 +86,8 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		opts.System, opts.Tools = f.Info.System, f.Info.Tools
 	}
 	opts.Budget, opts.Project = library.Fit(r.budget), f.Info.Dir
-	opts.Digest.Generator, opts.Digest.Model, opts.Digest.NoBackground = flags.Writer.Generator, flags.Writer.Model, true
+	opts.Digest.Generator, opts.Digest.Model = flags.Writer.Generator, flags.Writer.Model
+	opts.Digest.NoBackground = true
 	if flags.Dir != "" {
 		w, err := agent.OpenWorkspace(flags.Dir)
 		if err != nil {

@@ -78,7 +78,9 @@ type Entry struct {
 func Folds(folds []*fold.Fold) []Fold {
 	list := []Fold{}
 	for _, f := range folds {
-		j := Fold{f.Handle, f.Lever, f.Reason, [2]int{f.Start + 1, f.End}, nil, f.Before, f.After, f.Hash, f.Bytes, f.Lines}
+		j := Fold{
+			f.Handle, f.Lever, f.Reason, [2]int{f.Start + 1, f.End}, nil, f.Before, f.After, f.Hash, f.Bytes, f.Lines,
+		}
 		if f.Block >= 0 {
 			j.Block = &f.Block
 		}

@@ -53,7 +53,8 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 		return name, nil
 	case err == nil && info.Agent == string(sessionlog.OpenCode):
 		id := strings.TrimSuffix(filepath.Base(info.File), ".json")
-		err = fmt.Errorf("read session: opencode keeps it in many files: \"opencode export %s\" turns them into one", id)
+		err = fmt.Errorf("read session: opencode keeps it in many files: \"opencode export %s\" turns them into one",
+			id)
 	case err == nil && info.ID != name && strings.HasPrefix(info.ID, name):
 		p.Note("pleat: %s is the beginning of %s\n", name, info.ID)
 	}

@@ -32,7 +32,9 @@ func TestOffer(t *testing.T) {
 	}
 	var told bytes.Buffer
 	env := map[string]string{"HOME": home, "PLEAT_STORE": filepath.Join(home, "pleat.db")}
-	p := &term.Console{Stdin: strings.NewReader(""), Stdout: &told, Stderr: &told, Getenv: func(v string) string { return env[v] }}
+	p := &term.Console{
+		Stdin: strings.NewReader(""), Stdout: &told, Stderr: &told, Getenv: func(v string) string { return env[v] },
+	}
 	flags := &stores.Flags{Path: env["PLEAT_STORE"]}
 	st, err := stores.Open(t.Context(), p, flags)
 	if err != nil {

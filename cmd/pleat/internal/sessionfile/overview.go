@@ -266,8 +266,8 @@ func (b *overviewBuilder) tool(name string, tokens, results int) *toolShare {
 
 // kindNames are the kinds of blocks for people. Text is divided further: see kindOf.
 var kindNames = map[transcript.Kind]string{
-	transcript.KindThinking: "thinking", transcript.KindToolCall: "tool calls", transcript.KindToolResult: "tool results",
-	transcript.KindImage: "images", transcript.KindOpaque: "other",
+	transcript.KindThinking: "thinking", transcript.KindToolCall: "tool calls",
+	transcript.KindToolResult: "tool results", transcript.KindImage: "images", transcript.KindOpaque: "other",
 }
 
 func kindOf(m transcript.Message, blk transcript.Block) string {

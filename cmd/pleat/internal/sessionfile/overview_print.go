@@ -227,7 +227,8 @@ func (o *overviewJSON) printKinds(p *term.Page) {
 	const name, number = 16, 10
 	room := p.Width - 2 - name - 1 - number - 6
 	for _, k := range o.Tokens.ByKind {
-		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name), term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room),
+		p.Line("  %s %s%s %s", term.Pad(p.Clip(k.Name, name), name),
+			term.Bar(k.Tokens, o.Tokens.ByKind[0].Tokens, room),
 			term.PadLeft(term.Thousands(k.Tokens), number), term.PadLeft(term.Percent(k.Tokens, o.Tokens.All), 4))
 	}
 	var beside []string
@@ -250,8 +251,8 @@ func (o *overviewJSON) printTools(p *term.Page) {
 	p.Head("Tokens by tool", note)
 	name := min(max(term.Widest(o.Tools, func(t toolShare) string { return t.Name }), 4), 28)
 	room := max(p.Width-2-name-1-7-8-11-6, 0)
-	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed", strings.Repeat(" ", room+1),
-		"tokens")))
+	p.Line("%s", p.Dim(fmt.Sprintf("  %s %7s%8s%s%11s", term.Pad("", name), "calls", "failed",
+		strings.Repeat(" ", room+1), "tokens")))
 	for _, t := range o.Tools {
 		failed := ""
 		if t.Failed > 0 {
@@ -276,10 +277,11 @@ func (o *overviewJSON) printLargest(p *term.Page) {
 	for _, b := range o.Largest {
 		what := b.Kind
 		if b.What != "" {
-			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result", "images",
-				"image", "messages", "message").Replace(b.Kind) + ": " + b.What
+			what = strings.NewReplacer("tool ", "", "summaries", "summary", "calls", "call", "results", "result",
+				"images", "image", "messages", "message").Replace(b.Kind) + ": " + b.What
 		}
-		p.Line("%9s%9s%s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), at(b), p.Clip(what, p.Width-20-len(head)))
+		p.Line("%9s%9s%s  %s", term.Thousands(b.Tokens), term.Thousands(b.Message), at(b),
+			p.Clip(what, p.Width-20-len(head)))
 	}
 }
 
@@ -340,7 +342,8 @@ func (o *overviewJSON) printWindow(p *term.Page) {
 		}
 		p.Line("%s ┤%s", term.PadLeft(mark, label), strings.TrimRight(b.String(), " "))
 	}
-	foot := fmt.Sprintf("%s, largest prompt %s tokens", term.Plural(len(w.Prompts), "request"), term.Thousands(w.Largest))
+	foot := fmt.Sprintf("%s, largest prompt %s tokens", term.Plural(len(w.Prompts), "request"),
+		term.Thousands(w.Largest))
 	if w.Size > 0 {
 		foot += fmt.Sprintf(", %s of the window of %s%s", term.Percent(w.Largest, w.Size), term.Short(w.Size), w.why)
 	}

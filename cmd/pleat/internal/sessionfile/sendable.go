@@ -51,7 +51,8 @@ func resultsFirst(msgs []transcript.Message) []transcript.Message {
 
 // answerEnds reports whether message i is the last element of an answer of the model.
 func answerEnds(msgs []transcript.Message, i int) bool {
-	return msgs[i].Role() == transcript.RoleAssistant && (i+1 == len(msgs) || msgs[i+1].Role() != transcript.RoleAssistant)
+	return msgs[i].Role() == transcript.RoleAssistant &&
+		(i+1 == len(msgs) || msgs[i+1].Role() != transcript.RoleAssistant)
 }
 
 type sender struct {

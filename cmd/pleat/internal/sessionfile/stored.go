@@ -102,7 +102,8 @@ func (f *File) keep(ctx context.Context, st store.Store, s *pleat.Session) error
 		if e.Kind == store.EntryUsage {
 			var data struct{ Usage *model.Usage }
 			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
-			if n := len(f.kept) - 1; n >= 0 && f.kept[n].Message.Role() == transcript.RoleAssistant && f.kept[n].Usage == nil {
+			if n := len(f.kept) - 1; n >= 0 && f.kept[n].Message.Role() == transcript.RoleAssistant &&
+				f.kept[n].Usage == nil {
 				f.kept[n].Usage = data.Usage
 			} else {
 				used = data.Usage

@@ -27,9 +27,11 @@ func writeViewJSON(w io.Writer, _ *term.Console, r *Folded) error {
 	c := compactJSON{
 		Format: "pleat/compact/1", Source: r.File.Source(), Session: r.Session.Key().Session,
 		Policy: r.Policy, Tokens: r.Tokens(),
-		Messages: view, Folds: Folds(rep.Folds), Ledger: Entries(r.Session.Ledger(ledger.Filter{}), nil), Pins: []pinJSON{},
+		Messages: view, Folds: Folds(rep.Folds), Ledger: Entries(r.Session.Ledger(ledger.Filter{}), nil),
+		Pins: []pinJSON{},
 		Report: reportJSON{
-			rep.Messages, len(r.view.Messages), library.ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache, rep.Digests,
+			rep.Messages, len(r.view.Messages), library.ByLever(rep.Folds), rep.Epochs, rep.Snapshot, rep.Cache,
+			rep.Digests,
 			r.Warning,
 		},
 	}

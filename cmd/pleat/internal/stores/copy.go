@@ -131,7 +131,8 @@ func (c *copying) compare(ctx context.Context, info store.SessionInfo, bodies bo
 			continue
 		}
 		if !equalEntries(here, there) {
-			return n, fmt.Errorf("%w, different from entry %d (%s) on; it was left as it is", errOtherContent, n, there.Kind)
+			return n, fmt.Errorf("%w, different from entry %d (%s) on; it was left as it is", errOtherContent,
+				n, there.Kind)
 		}
 		if bodies && there.BodySize > 0 {
 			if _, err := c.dst.Body(ctx, info.Key, there.BodyHash); err != nil {

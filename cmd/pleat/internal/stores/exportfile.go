@@ -129,8 +129,9 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, fmt.Errorf("read %s: %w", name, err)
 		}
-		return nil, fmt.Errorf(`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" `+
-			`for the session files of agents)`, name)
+		return nil, fmt.Errorf(
+			`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" `+
+				`for the session files of agents)`, name)
 	}
 	if err := x.line(&x.header); err != nil {
 		return nil, err
@@ -159,7 +160,8 @@ func (x *exportReader) next() (store.Entry, error) {
 		return store.Entry{}, x.end(v.exportEnd)
 	}
 	if x.seq++; v.Seq != x.seq || x.seq > x.header.Entries {
-		return store.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq, x.seq, x.header.Entries))
+		return store.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq,
+			x.seq, x.header.Entries))
 	}
 	e := store.Entry{
 		Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data,
@@ -213,8 +215,8 @@ func (x *exportReader) bytes() ([]byte, error) {
 			x.number++
 			return line[:len(line)-1], nil
 		case errors.Is(err, io.EOF):
-			return nil, fmt.Errorf("read %s: it is cut off in line %d, after %d of %d entries", x.name, x.number+1, x.seq,
-				x.header.Entries)
+			return nil, fmt.Errorf("read %s: it is cut off in line %d, after %d of %d entries", x.name, x.number+1,
+				x.seq, x.header.Entries)
 		case !errors.Is(err, bufio.ErrBufferFull):
 			return nil, fmt.Errorf("read %s: %w", x.name, err)
 		case len(line) > maxLine:

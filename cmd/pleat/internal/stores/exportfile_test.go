@@ -109,9 +109,11 @@ func TestWrongExport(t *testing.T) {
 		lines [][]byte
 		want  string
 	}{
-		"a line is missing":      {append(append([][]byte{}, all[:4]...), all[5:]...), "line 5"},
-		"a line is there twice":  {append(append([][]byte{}, all[:5]...), all[4:]...), "line 6"},
-		"more after the end":     {append(append([][]byte{}, all...), []byte("{}\n")), fmt.Sprintf("line %d", len(all))},
+		"a line is missing":     {append(append([][]byte{}, all[:4]...), all[5:]...), "line 5"},
+		"a line is there twice": {append(append([][]byte{}, all[:5]...), all[4:]...), "line 6"},
+		"more after the end": {
+			append(append([][]byte{}, all...), []byte("{}\n")), fmt.Sprintf("line %d", len(all)),
+		},
 		"two files in one":       {append(append([][]byte{}, all...), all...), fmt.Sprintf("line %d", len(all))},
 		"the end without middle": {append(append([][]byte{}, all[:3]...), all[len(all)-2:]...), "line 4"},
 	} {

@@ -127,12 +127,13 @@ func (d Imported) Print(p *term.Page) {
 		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session,
 			EntryCount(d.Added), folds)
 	case d.Added > 0 && d.Added < d.Entries:
-		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", EntryCount(d.Added), session, d.Stored,
-			folds)
+		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", EntryCount(d.Added), session,
+			d.Stored, folds)
 	case d.Added > 0:
 		p.Line("Imported session %s: %s; %s checked.", session, EntryCount(d.Added), folds)
 	case d.Stored > d.Entries:
-		p.Line("Session %s is there already and has gone on: %s, the file has %d.", session, EntryCount(d.Stored), d.Entries)
+		p.Line("Session %s is there already and has gone on: %s, the file has %d.", session,
+			EntryCount(d.Stored), d.Entries)
 	default:
 		p.Line("Session %s is there already: %s, all the same; %s checked.", session, EntryCount(d.Stored), folds)
 	}
@@ -192,8 +193,9 @@ func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
 			return more(w.add(ctx, e))
 		}
 		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf("the store has a session of that name with other content, different from entry %d (%s) on; "+
-				"it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
+			return fmt.Errorf(
+				"the store has a session of that name with other content, different from entry %d (%s) on; "+
+					"it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
 		}
 		mended, err := i.mend(ctx, e)
 		done.Mended += mended
@@ -214,8 +216,8 @@ func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
 	case err != nil:
 		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
 	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name, term.Plural(len(problems), "fold"),
-			problems[0])
+		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name,
+			term.Plural(len(problems), "fold"), problems[0])
 	}
 	return done, nil
 }
@@ -231,7 +233,8 @@ func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
 		return 0, err
 	}
 	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) { // left by an interrupted import
+	// Left by an interrupted import.
+	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return 0, err
 	}
 	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {

@@ -108,7 +108,8 @@ func printSessions(p *term.Page, list []Session) {
 	}
 	row("SESSION", "ENTRIES", "SIZE", "LAST USED", "BEGINS")
 	for _, s := range list {
-		row(title(s), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes), s.Last.Local().Format(time.DateOnly), s.Begins)
+		row(title(s), term.Thousands(int(s.Entries)), term.ByteSize(s.Bytes),
+			s.Last.Local().Format(time.DateOnly), s.Begins)
 		entries += s.Entries
 		bytes += s.Bytes
 	}

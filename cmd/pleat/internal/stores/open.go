@@ -61,7 +61,8 @@ func Path(p *term.Console, flag string) (string, error) {
 	}
 	dir := term.DataFolder(runtime.GOOS, p.Getenv)
 	if dir == "" {
-		return "", errors.New("no place for the store: there is no home folder (name a file with --store or PLEAT_STORE)")
+		return "", errors.New(
+			"no place for the store: there is no home folder (name a file with --store or PLEAT_STORE)")
 	}
 	return filepath.Join(dir, "pleat", "pleat.db"), nil
 }
@@ -127,7 +128,8 @@ func Keys(p *term.Console, file string) (keys [][]byte, err error) {
 	for i, digits := range strings.Fields(text) {
 		key, err := hex.DecodeString(digits)
 		if err != nil || len(key) != 32 { // without the digits, which are secret
-			return nil, fmt.Errorf("key %d in %s is not 64 hexadecimal digits (\"openssl rand -hex 32\" makes one)", i+1, from)
+			return nil, fmt.Errorf("key %d in %s is not 64 hexadecimal digits (\"openssl rand -hex 32\" makes one)",
+				i+1, from)
 		}
 		keys = append(keys, key)
 	}
@@ -162,8 +164,9 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 			ReadOnly: how == ReadOnly,
 		})
 		if errors.Is(err, store.ErrNotFound) {
-			err = fmt.Errorf(`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or `+
-				`PLEAT_STORE)`, err)
+			err = fmt.Errorf(
+				`%w ("pleat compact FILE" or "pleat store migrate" makes one; name another with --store or `+
+					`PLEAT_STORE)`, err)
 		}
 	case scheme != "": // without the rest of the URL, which may have a password
 		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want "+
@@ -179,7 +182,8 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		}
 		st, err = sqlite.Open(path, o)
 		if errors.Is(err, store.ErrCorrupt) && !isDatabase(path) {
-			err = fmt.Errorf("open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",
+			err = fmt.Errorf(
+				"open store: %s is not a store, or its beginning is overwritten (--store or PLEAT_STORE names it)",
 				path)
 		}
 	}

@@ -68,7 +68,8 @@ func InUse(ctx context.Context, path string) error {
 	if found := openers(path); len(found) > 0 {
 		who = strings.Join(found, ", ")
 	}
-	return fmt.Errorf("%s has the store %s open, and would go on without it: end it first: %w", who, path, sqlite.ErrBusy)
+	return fmt.Errorf("%s has the store %s open, and would go on without it: end it first: %w", who,
+		path, sqlite.ErrBusy)
 }
 
 func missing(path string) bool {

@@ -46,7 +46,8 @@ func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, e
 	if endpoint == "-" {
 		return newTelemetry(sdktrace.NewSimpleSpanProcessor(printer{p})), nil
 	}
-	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint), otlptracehttp.WithTimeout(5*time.Second))
+	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint),
+		otlptracehttp.WithTimeout(5*time.Second))
 	if err != nil {
 		return nil, fmt.Errorf("send traces to %s: %w", term.WithoutPassword(endpoint), err)
 	}
@@ -155,10 +156,11 @@ func errorType(err error) string {
 
 // Generator wraps a model so that every call of it has its span.
 func (t *Telemetry) Generator(g model.Generator, provider, session string) model.Generator {
-	return model.GeneratorFunc(func(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
+	type sink = func(model.Delta)
+	return model.GeneratorFunc(func(ctx context.Context, req *model.Request, to sink) (model.Reply, error) {
 		ctx, span := t.chat(ctx, provider, req.Model, session)
 		defer span.End()
-		r, err := g.Generate(ctx, req, sink)
+		r, err := g.Generate(ctx, req, to)
 		span.SetAttributes(append(used(r.Usage),
 			attribute.String("gen_ai.response.id", r.ID),
 			attribute.String("gen_ai.response.model", r.Model),

@@ -16,7 +16,11 @@ func TestDataFolder(t *testing.T) {
 		{"linux", map[string]string{"HOME": "/home/me", "XDG_DATA_HOME": "/data"}, "/data"},
 		{"linux", map[string]string{"HOME": "/home/me", "XDG_DATA_HOME": "data"}, "/home/me/.local/share"},
 		{"linux", nil, ""},
-		{"darwin", map[string]string{"HOME": "/Users/me", "XDG_DATA_HOME": "/data"}, "/Users/me/Library/Application Support"},
+		{
+			"darwin",
+			map[string]string{"HOME": "/Users/me", "XDG_DATA_HOME": "/data"},
+			"/Users/me/Library/Application Support",
+		},
 		{"windows", map[string]string{"LocalAppData": "/C/Local"}, "/C/Local"},
 		{"windows", map[string]string{"USERPROFILE": "/C/me"}, "/C/me/AppData/Local"},
 		{"windows", nil, ""},
