@@ -29,7 +29,7 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 		if err != nil {
 			return nil, err
 		}
-		m := summarizer.SourceMessage{Message: msg, Cut: safe[i]}
+		m := summarizer.SourceMessage{Message: msg, Cut: safe[i], Whole: i < want.Start && !want.In.Overlaps(i, i+1)}
 		for b := range facts[i].Blocks {
 			bf := &facts[i].Blocks[b]
 			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger().Entry(int(bf.Call)).SupersededBy > 0

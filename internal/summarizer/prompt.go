@@ -55,9 +55,14 @@ func (j *writer) digestText(w wanted) string {
 	if p := strings.TrimSpace(j.Ask.Prompt); p != "" {
 		line("%s", p)
 	}
-	if long := j.longWords(); long != "" {
+	long, whole := j.longWords()
+	if long != "" {
 		line("There may be room only for the beginning and the end of these messages of the user: %s. Tell what the rest of "+
 			"them asks for and says, with its names and numbers; of a list, each item.", long)
+	}
+	if whole != "" {
+		line("These messages of the user stand before your digest, all of them: %s. Do not retell what they ask for or plan, "+
+			"only what came of it.", whole)
 	}
 	if len(w.wrong) > 0 {
 		line("Your last digest was not used. What was wrong with it:")
@@ -89,15 +94,23 @@ func (j *writer) size(tokens int) (words, signs int) {
 	return signs * 10 / 79, signs
 }
 
-// longWords lists the user's messages of which the view may not have room for all.
-func (j *writer) longWords() string {
-	var list []string
+// longWords lists the user's long messages: those of which the view may not have room for all, and
+// those that it shows whole.
+func (j *writer) longWords() (cut, whole string) {
+	var lists [2][]string
 	for _, s := range j.Source.Said {
-		if s.Message < j.Source.Need.End && len(s.Text) > j.Source.Need.Room*bytesToken/longPart {
-			list = append(list, strconv.Itoa(s.Message+1))
+		at := s.Message - j.Source.First
+		if at < 0 || s.Message >= j.Source.Need.End || len(s.Text) <= j.Source.Need.Room*bytesToken/longPart {
+			continue
 		}
+		list := &lists[0]
+		if j.Source.Msgs[at].Whole {
+			list = &lists[1]
+		}
+		*list = append(*list, strconv.Itoa(s.Message+1))
 	}
-	return strings.Join(list[max(len(list)-maxLong, 0):], ", ")
+	newest := func(list []string) string { return strings.Join(list[max(len(list)-maxLong, 0):], ", ") }
+	return newest(lists[0]), newest(lists[1])
 }
 
 const (

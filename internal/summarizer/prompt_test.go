@@ -8,14 +8,20 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-// The writer is told which of the user's messages may lose their middle.
+// The writer is told which of the user's messages may lose their middle, and which stand whole. What
+// an earlier digest has told it does not read.
 func TestLongWordsAreNamed(t *testing.T) {
-	j := &writer{Job: Job{Source: &Source{Need: Need{End: 9, Room: 800}}}}
+	j := &writer{Job: Job{Source: &Source{Need: Need{Start: 3, End: 11, Room: 800}, Msgs: make([]SourceMessage, 12)}}}
+	j.Source.Msgs[2].Whole = true
 	for i, n := range []int{10, 900, 399, 401, 5_000} {
 		j.Source.Said = append(j.Source.Said, userwords.Said{Message: 2 * i, Text: strings.Repeat("x", n)})
 	}
-	if got := j.longWords(); got != "3, 7, 9" {
-		t.Errorf("long are %q", got)
+	if cut, whole := j.longWords(); cut != "7, 9" || whole != "3" {
+		t.Errorf("cut are %q, whole are %q", cut, whole)
+	}
+	j.Source.First = 7
+	if cut, whole := j.longWords(); cut != "9" || whole != "" {
+		t.Errorf("after an earlier digest cut are %q, whole are %q", cut, whole)
 	}
 }
 

@@ -60,6 +60,7 @@ type SourceMessage struct {
 	Handles    []string // of each block
 	Superseded []bool   // of each block: a later call superseded it
 	Cut        bool     // a group may begin here without splitting a round
+	Whole      bool     // it stands in the view beside the digest, all of it
 }
 
 // sourceCuts are how many characters of a block the summarizer is shown: all where its window
