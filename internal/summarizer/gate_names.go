@@ -262,7 +262,7 @@ func (n *sourceNames) has(a gateName) bool {
 	case nameHex:
 		return n.word(t, true)
 	case namePath:
-		return n.path(t)
+		return n.path(t) || n.variants(a.text)
 	}
 	return n.name(t) || n.member(a.text)
 }
@@ -346,4 +346,31 @@ func (n *sourceNames) path(t string) bool {
 		}
 	}
 	return false
+}
+
+// variants reports whether what looks like a path is several names that differ in their end, such as
+// startEpoch/Turn for startEpoch and startTurn: the conversation has all of them.
+func (n *sourceNames) variants(t string) bool {
+	first, ends, _ := strings.Cut(t, "/")
+	if !n.word(strings.ToLower(first), false) {
+		return false
+	}
+	for end := range strings.SplitSeq(ends, "/") {
+		known := func(stem string) bool { return n.word(strings.ToLower(stem+end), false) }
+		if end == "" || !slices.ContainsFunc(stems(first), known) {
+			return false
+		}
+	}
+	return true
+}
+
+// stems are the beginnings of a name up to a dot, an underscore or a capital.
+func stems(name string) (list []string) {
+	for i := 1; i < len(name); i++ {
+		capital := text.ByteClass[name[i]] == text.ByteUpper && text.ByteClass[name[i-1]] == text.ByteLower
+		if capital || strings.IndexByte("._-", name[i-1]) >= 0 {
+			list = append(list, name[:i])
+		}
+	}
+	return list
 }

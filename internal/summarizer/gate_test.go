@@ -30,7 +30,7 @@ func gated() []transcript.Message {
 			transcript.Say("The parser fails because maxDepth is 64. I decided to raise it."),
 			transcript.Call("c2", "bash", `{"command":"mv a b"}`),
 		),
-		transcript.Assistant(transcript.Say("So.")),
+		transcript.Assistant(transcript.Say("So. foldFirst and foldLast, Tree.Root and Tree.Node.")),
 		transcript.Results(
 			transcript.Result("c2", "The user doesn't want to proceed with this tool use. The tool use was rejected."),
 		),
@@ -51,6 +51,8 @@ func TestGate(t *testing.T) {
 		{"a path put together", "- The store is /home/me/proj/internal/store.", ""},
 		{"a number in other forms", "- Retries are at 13000 ms, that is 13k.", ""},
 		{"alternatives are no paths", "- Either read/write or client/server and/or both, 24/7.", ""},
+		{"variants of a name", "- `foldFirst/Last` and `Tree.Root/Node` are called.", ""},
+		{"an invented variant", "- Port 8081.\n- `foldFirst/Middle` is called.", "- Port 8081."},
 		{"arrows before slashes", "- 117→// the port is 8081 →/home/me/proj", ""},
 		{"invented path", "- True: port 8081.\n- Created src/api/router.go.", "- True: port 8081."},
 		{"invented file", "- Port 8081.\n- See router_v2.go.", "- Port 8081."},
