@@ -81,7 +81,8 @@ func longSession(tokens int) []transcript.Message {
 			add(
 				transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"go test ./%s"}`, word()))),
 				transcript.Results(
-					transcript.Result(id, strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name()),
+					transcript.Result(id,
+						strings.Repeat("ok  \tgithub.com/x/y/"+word()+"\t0.1s\n", 20)+"--- FAIL: Test"+name()),
 				),
 			)
 		}

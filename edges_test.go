@@ -43,7 +43,8 @@ func TestAnswerOwnTools(t *testing.T) {
 	if _, ok := s.Answer(t.Context(), pleat.Call("c", "search", `{"queries":["x"]}`)); ok {
 		t.Error("the program's search was answered")
 	}
-	if r, ok := s.Answer(t.Context(), pleat.Call("c", "pleat_search", `{"queries":["line of file 3"]}`)); !ok || r.Error {
+	if r, ok := s.Answer(t.Context(), pleat.Call("c", "pleat_search", `{"queries":["line of file 3"]}`)); !ok ||
+		r.Error {
 		t.Errorf("pleat_search: %v %s", ok, r.Text())
 	}
 }
@@ -178,8 +179,10 @@ func TestRepair(t *testing.T) {
 	st := store.NewMemory()
 	s := open(t, st, nil)
 	err := s.Append(t.Context(),
-		pleat.User("Look."), pleat.Results(pleat.Result("nobody", "asked")), pleat.Assistant(), pleat.Assistant(pleat.Say("")),
-		pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)), pleat.Results(pleat.Result("a", "x.go")))
+		pleat.User("Look."), pleat.Results(pleat.Result("nobody", "asked")), pleat.Assistant(),
+		pleat.Assistant(pleat.Say("")),
+		pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)),
+		pleat.Results(pleat.Result("a", "x.go")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +211,8 @@ func TestRepair(t *testing.T) {
 func TestOneIDTwice(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	a, b := pleat.Call("a", "ls", `{}`), pleat.Call("b", "ls", `{}`)
-	err := s.Append(t.Context(), pleat.User("Look."), pleat.Assistant(a, b), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
+	err := s.Append(t.Context(), pleat.User("Look."), pleat.Assistant(a, b),
+		pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
 		pleat.Assistant(a, b, a), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
 	if err != nil {
 		t.Fatal(err)

@@ -107,7 +107,8 @@ func wireCase(t *testing.T, w wireFormat, seed uint64) {
 	var before []transcript.Hash
 	epoch := 0
 	for end := 1; end <= len(msgs); end++ {
-		if msgs[end-1].Role() == transcript.RoleAssistant || end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
+		if msgs[end-1].Role() == transcript.RoleAssistant ||
+			end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
 			continue // a request ends with all that the model is to answer
 		}
 		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})

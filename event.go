@@ -20,8 +20,9 @@ const (
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
 	EventFork     EventKind = "fork"     // Sync goes on in this session, since a history went another way
-	EventWarning  EventKind = "warning"  // the session goes on, but not as it should: still red, no digest, an illegal plan
-	EventError    EventKind = "error"    // the store could not be written
+	// The session goes on, but not as it should: still red, no digest, an illegal plan.
+	EventWarning EventKind = "warning"
+	EventError   EventKind = "error" // the store could not be written
 )
 
 // Event is what observers are told. Besides Kind and Time, only the fields that its kind

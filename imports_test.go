@@ -43,8 +43,8 @@ var imports = map[string][]string{
 	"store":  {"search", "transcript"},
 
 	"ledger/toolcall": {
-		"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text", "internal/toolname",
-		"transcript",
+		"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text",
+		"internal/toolname", "transcript",
 	},
 	"ledger":             {"internal/text", "ledger/toolcall", "transcript"},
 	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
@@ -53,31 +53,34 @@ var imports = map[string][]string{
 	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
 
 	"fold": {
-		"internal/fault", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model", "tokens", "transcript",
-		"userwords",
+		"internal/fault", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model",
+		"tokens", "transcript", "userwords",
 	},
 	"internal/page": {
 		"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
 		"transcript", "userwords",
 	},
-	"digest":              {"internal/text", "model"},
-	"internal/summarizer": {"digest", "internal/fault", "internal/fence", "internal/text", "model", "transcript", "userwords"},
+	"digest": {"internal/text", "model"},
+	"internal/summarizer": {
+		"digest", "internal/fault", "internal/fence", "internal/text", "model", "transcript", "userwords",
+	},
 	"recall": {
 		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
 		"search", "store", "tokens", "transcript",
 	},
 
 	"fold/lever": {
-		"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
-		"transcript", "userwords",
+		"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger",
+		"ledger/toolcall", "transcript", "userwords",
 	},
 	"policy": {"fold", "fold/lever"},
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"": {
-		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch", "internal/fault",
-		"internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens", "transcript", "userwords",
+		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch",
+		"internal/fault", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
+		"transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
@@ -97,14 +100,14 @@ var imports = map[string][]string{
 	// The user's sessions, for the doors.
 	"internal/library": {
 		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger",
-		"ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript", "userwords",
-		"wire/anthropic", "wire/gemini", "wire/openai",
+		"ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript",
+		"userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
 	// The doors work through Session.
 	"agent": {
-		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall", "model",
-		"recall", "store", "transcript",
+		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
+		"model", "recall", "store", "transcript",
 	},
 	"internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"internal/behind":    {"store", "transcript"},
@@ -112,8 +115,9 @@ var imports = map[string][]string{
 	"internal/local":     {},
 	"internal/relay":     {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/jsonspan", "internal/relay",
-		"internal/sse", "model", "policy", "recall", "store", "tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/jsonspan",
+		"internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript",
+		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/dash": {
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
@@ -123,13 +127,14 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
-		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
-		"internal/localserver",
+		"cmd/pleat/internal/term", "internal/local", "model", "transcript", "wire/anthropic", "wire/gemini",
+		"wire/openai", "internal/localserver",
 	},
 	"cmd/pleat/internal/sessionfile": {
-		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest", "fold",
-		"fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "internal/library", "model", "policy",
-		"sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
+		"fold", "fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "internal/library",
+		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
+		"wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",
@@ -147,15 +152,16 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat": {
 		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
-		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores",
-		"cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "internal/dash", "fold", "internal/local", "internal/text",
-		"ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model", "policy", "proxy", "recall", "sessionlog",
-		"store", "transcript", "wire/gemini", "internal/bill", "internal/localserver",
+		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
+		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "internal/dash", "fold",
+		"internal/local", "internal/text", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model",
+		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
+		"internal/localserver",
 	},
 	"internal/bench/synth": {"tokens", "transcript", "userwords"},
 	"internal/bench": {
-		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
-		"transcript", "userwords", "wire/anthropic", "wire/openai",
+		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "search", "sessionlog",
+		"store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
 	// Kits for tests, whose names end in test, and packages that have only tests.
@@ -195,10 +201,14 @@ var others = map[string][]string{
 		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
-	"cmd/pleat/internal/clientconfig": {"github.com/BurntSushi/toml", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3"},
-	"cmd/pleat/internal/term":         {"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term"},
-	"cmd/pleat/internal/sessionfile":  {"github.com/spf13/pflag"},
-	"cmd/pleat/internal/stores":       {"github.com/spf13/pflag"},
+	"cmd/pleat/internal/clientconfig": {
+		"github.com/BurntSushi/toml", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3",
+	},
+	"cmd/pleat/internal/term": {
+		"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term",
+	},
+	"cmd/pleat/internal/sessionfile": {"github.com/spf13/pflag"},
+	"cmd/pleat/internal/stores":      {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/telemetry": {
 		"go.opentelemetry.io/otel/attribute", "go.opentelemetry.io/otel/codes",
 		"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp", "go.opentelemetry.io/otel/sdk/resource",
@@ -208,8 +218,8 @@ var others = map[string][]string{
 		"charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi",
 	},
 	"cmd/pleat/internal/live": {
-		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2", "charm.land/lipgloss/v2",
-		"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
+		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2",
+		"charm.land/lipgloss/v2", "github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
 	},
 
 	"internal/rows":  {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},

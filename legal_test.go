@@ -199,7 +199,8 @@ func TestBarred(t *testing.T) {
 			t.Fatal(err)
 		}
 		if made, edited := stubs(v); made > allowed || made+edited == 0 {
-			t.Errorf("the view has %d messages of pleat's own and %d edits; %d messages are allowed", made, edited, allowed)
+			t.Errorf("the view has %d messages of pleat's own and %d edits; %d messages are allowed", made,
+				edited, allowed)
 		}
 	}
 	if got := strings.Join(warnings, "\n"); !strings.Contains(got, "digest") || !strings.Contains(got, "made up") {

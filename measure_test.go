@@ -55,7 +55,8 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 		st.bytes = 0
 		h, bytes, lines := pleat.MeasureStretch(tight, c.start, c.end)
 		if st.bytes > c.most {
-			t.Errorf("to measure messages %d to %d, %d bytes were read back, want at most %d", c.start, c.end, st.bytes, c.most)
+			t.Errorf("to measure messages %d to %d, %d bytes were read back, want at most %d", c.start,
+				c.end, st.bytes, c.most)
 		}
 		text := pleat.RenderStretch(wide, c.start, c.end)
 		want := strings.Count(text, "\n")

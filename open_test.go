@@ -25,11 +25,31 @@ func TestOpenSessionRefuses(t *testing.T) {
 		{"window", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Window: -5}}, "a window of -5 tokens"},
 		{"share", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Red: fold.Share(3)}}, "red at 300%"},
 		{"memory", store.NewMemory(), "a", pleat.Options{Memory: -1}, "Memory is -1"},
-		{"policy without steps", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine"}}, `policy "mine": it has no steps`},
-		{"policy without a name", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{AtRed: steps}}, "it has no name"},
-		{"nil step", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, nil)}}, "step 2 of at_red is nil"},
-		{"nil pointer", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, (*lever.Mask)(nil))}}, "step 2 of at_red is nil"},
-		{"policy's budget", store.NewMemory(), "a", pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: steps, Budget: fold.Budget{Window: -5}}}, "a window of -5"},
+		{
+			"policy without steps", store.NewMemory(), "a",
+			pleat.Options{Policy: fold.Policy{Name: "mine"}},
+			`policy "mine": it has no steps`,
+		},
+		{
+			"policy without a name", store.NewMemory(), "a",
+			pleat.Options{Policy: fold.Policy{AtRed: steps}},
+			"it has no name",
+		},
+		{
+			"nil step", store.NewMemory(), "a",
+			pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, nil)}},
+			"step 2 of at_red is nil",
+		},
+		{
+			"nil pointer", store.NewMemory(), "a",
+			pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: append(steps, (*lever.Mask)(nil))}},
+			"step 2 of at_red is nil",
+		},
+		{
+			"policy's budget", store.NewMemory(), "a",
+			pleat.Options{Policy: fold.Policy{Name: "mine", AtRed: steps, Budget: fold.Budget{Window: -5}}},
+			"a window of -5",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s, err := pleat.OpenSession(t.Context(), tt.store, store.SessionKey{Session: tt.key}, &tt.opts)

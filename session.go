@@ -80,8 +80,9 @@ type Options struct {
 	// Observe gets every [Event], in order, with the context of the call that caused it. It must
 	// not call the session; nil: nobody gets them.
 	Observe func(ctx context.Context, key store.SessionKey, e Event)
-	Logger  *slog.Logger     // nil: nothing is logged
-	Now     func() time.Time // stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it
+	Logger  *slog.Logger // nil: nothing is logged
+	// Stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it.
+	Now func() time.Time
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's
@@ -153,7 +154,8 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	}
 	switch {
 	case st == nil:
-		return nil, errors.New("open session: the store is nil: use store.NewMemory() or one that keeps sessions on disk")
+		return nil, errors.New(
+			"open session: the store is nil: use store.NewMemory() or one that keeps sessions on disk")
 	case key.Session == "":
 		return nil, errors.New("open session: the key has no session name")
 	}
@@ -181,7 +183,8 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if s.last == 0 {
 		given.Window = cmp.Or(given.Window, s.o.Model.Window)
 		data, _ := json.Marshal(sessionData{
-			Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID, Project: s.o.Project, Budget: given, Head: s.o.headParts(),
+			Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID, Project: s.o.Project, Budget: given,
+			Head: s.o.headParts(),
 		})
 		err := s.write(ctx, store.Entry{Kind: store.EntrySession, Data: data})
 		if err != nil && !(errors.Is(err, store.ErrConflict) && s.last > 0) { // somebody else has just created it
@@ -213,7 +216,8 @@ func (o *Options) check() error {
 	}
 	for _, t := range o.Tools {
 		if called[t.Name] > 1 && recall.ToolOf(t) != "" {
-			return fmt.Errorf("two tools are called %q: put a prefix before the name of the one from RecallTools", t.Name)
+			return fmt.Errorf("two tools are called %q: put a prefix before the name of the one from RecallTools",
+				t.Name)
 		}
 	}
 	if o.Policy.IsZero() {

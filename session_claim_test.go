@@ -16,8 +16,9 @@ import (
 )
 
 // told is a digest of [pleattest.Digestible].
-var told = pleattest.Say("<digest>\n### Findings\n- Sessions are dropped in src/file3.go because sessionCache evicts after " +
-	"300 entries.\n### Goal\n- Port 8443, timeout 2750 ms, legacy/ stays.\n</digest>").Reply
+var told = pleattest.Say(
+	"<digest>\n### Findings\n- Sessions are dropped in src/file3.go because sessionCache evicts after " +
+		"300 entries.\n### Goal\n- Port 8443, timeout 2750 ms, legacy/ stays.\n</digest>").Reply
 
 // mortal is a store as a process has it that can be killed: from then on it does nothing there.
 type mortal struct {
@@ -41,7 +42,9 @@ func (m *mortal) Claim(
 }
 
 // asking returns a session that asks for a digest in the next view, and what was asked and warned.
-func asking(t *testing.T, st store.Store, write func() (model.Reply, error)) (s *pleat.Session, asked *int, warned *[]string) {
+func asking(
+	t *testing.T, st store.Store, write func() (model.Reply, error),
+) (s *pleat.Session, asked *int, warned *[]string) {
 	asked, warned = new(int), new([]string)
 	s = open(t, st, &pleat.Options{
 		Budget: fold.Budget{Window: 16_000},

@@ -32,7 +32,8 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 		m := summarizer.SourceMessage{Message: msg, Cut: safe[i], Whole: i < want.Start && !want.In.Overlaps(i, i+1)}
 		for b := range facts[i].Blocks {
 			bf := &facts[i].Blocks[b]
-			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 && st.Ledger().Entry(int(bf.Call)).SupersededBy > 0
+			superseded := bf.Kind == transcript.KindToolResult && bf.Call > 0 &&
+				st.Ledger().Entry(int(bf.Call)).SupersededBy > 0
 			m.Handles, m.Superseded = append(m.Handles, bf.Handle.String()), append(m.Superseded, superseded)
 		}
 		src.Msgs = append(src.Msgs, m)

@@ -50,8 +50,9 @@ type usageData struct {
 	Model     string      `json:"model,omitempty"` // that the prompt was for: another has other limits
 	Estimated int         `json:"estimated"`       // our count of the same prompt
 	USD       float64     `json:"usd,omitempty"`
-	Limit     int         `json:"limit,omitempty"`   // the prompt was refused: the most that the provider takes
-	Refused   int         `json:"refused,omitempty"` // this much was refused, and Limit is a guess: the provider gave none
+	Limit     int         `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
+	// This much was refused, and Limit is a guess: the provider gave none.
+	Refused int `json:"refused,omitempty"`
 }
 
 // newMessage is a message on its way into the store.

@@ -115,8 +115,8 @@ func TestRefused(t *testing.T) {
 		{"no numbers", nil, 64_500, 0},
 		{"numbers", &model.APIError{Kind: model.ErrorTooLong, Used: 100_000, Limit: 32_000}, 23_000, 24_000},
 		{
-			"with the answer's reserve", &model.APIError{Kind: model.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000},
-			33_000, 33_000,
+			"with the answer's reserve",
+			&model.APIError{Kind: model.ErrorTooLong, Used: 71_000, Output: 40_000, Limit: 72_000}, 33_000, 33_000,
 		},
 		{"only by how much", &model.APIError{Kind: model.ErrorTooLong, Over: 30_000}, 41_500, 0},
 		{"bytes", &model.APIError{Kind: model.ErrorTooLarge, Used: 9_000_000, Limit: 100}, 64_500, 0},
@@ -290,7 +290,9 @@ func TestEvents(t *testing.T) {
 	s := busy(
 		t,
 		40,
-		&pleat.Options{Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { got = append(got, e.Kind) }},
+		&pleat.Options{
+			Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { got = append(got, e.Kind) },
+		},
 	)
 	view(t, s)
 	compact(t, s)
@@ -609,8 +611,10 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 		recall     func(string) string
 		want, miss string
 	}{
-		"tools":   {pleat.UnfoldCall, `search("words")`, "pleat unfold"},
-		"command": {func(h string) string { return "pleat unfold " + h }, "the whole stretch is pleat unfold ", "search("},
+		"tools": {pleat.UnfoldCall, `search("words")`, "pleat unfold"},
+		"command": {
+			func(h string) string { return "pleat unfold " + h }, "the whole stretch is pleat unfold ", "search(",
+		},
 		"nothing": {func(string) string { return "" }, "do not repeat them.", "Nothing is lost"},
 		"no tool": {nil, "do not repeat them.", "Nothing is lost"},
 	} {
@@ -673,7 +677,9 @@ func TestLargePasteFits(t *testing.T) {
 	}
 	msgs := view(t, s)
 	last := msgs[len(msgs)-1].Text()
-	for _, want := range []string{"why does this fail?\n    main.go:12:", "it worked yesterday", "of a paste left out"} {
+	for _, want := range []string{
+		"why does this fail?\n    main.go:12:", "it worked yesterday", "of a paste left out",
+	} {
 		if !strings.Contains(last, want) {
 			t.Errorf("the newest message lacks %q", want)
 		}

@@ -68,7 +68,8 @@ func (s *Session) meetView(ctx context.Context, h *handed, view []transcript.Vie
 func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *handed, j int) (bool, error) {
 	var waits bool // for results, so that its ids count
 	if vm.Source >= 0 {
-		if _, said := s.st.SaidAt(vm.Source, vm.Source+1).Has(h.said(j), conv.How{Open: true}); said || len(vm.Edits) == 0 {
+		if _, said := s.st.SaidAt(vm.Source, vm.Source+1).Has(h.said(j), conv.How{Open: true}); said ||
+			len(vm.Edits) == 0 {
 			return said, nil
 		}
 		rounds := s.st.Rounds()

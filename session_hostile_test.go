@@ -42,7 +42,9 @@ func exportedEntries(t testing.TB) []store.Entry {
 		if e.Kind != "" {
 			list = append(
 				list,
-				store.Entry{Kind: e.Kind, Label: e.Label, Data: []byte(e.Data), Body: []byte(e.Body), Time: time.Unix(0, 0)},
+				store.Entry{
+					Kind: e.Kind, Label: e.Label, Data: []byte(e.Data), Body: []byte(e.Body), Time: time.Unix(0, 0),
+				},
 			)
 		}
 	}

@@ -38,7 +38,8 @@ func TestForkInherits(t *testing.T) {
 	}
 	sync()
 	first := s.Key()
-	refusal := model.ClassifyError(400, "", []byte(`{"error":{"message":"prompt is too long: 31000 tokens > 9000 maximum"}}`))
+	refusal := model.ClassifyError(400, "",
+		[]byte(`{"error":{"message":"prompt is too long: 31000 tokens > 9000 maximum"}}`))
 	if _, err := s.Refused(ctx, refusal); err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,8 @@ func (s *Session) pin(ctx context.Context, text string) error {
 		return errors.New("pin: the text is empty")
 	}
 	size, most := 0, s.limits().Max/4
-	for _, p := range append(slices.DeleteFunc(slices.Clone(s.st.Pins), func(p string) bool { return p == text }), text) {
+	others := slices.DeleteFunc(slices.Clone(s.st.Pins), func(p string) bool { return p == text })
+	for _, p := range append(others, text) {
 		size += s.o.Tokens.CountText(p)
 	}
 	if size > most {
@@ -261,7 +262,8 @@ func (s *Session) report() Report {
 	}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{
-			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window, d.Before, d.After, d.Warning, d.Kept,
+			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window, d.Before, d.After, d.Warning,
+			d.Kept,
 		})
 		r.Cache = d.Cache
 	}
@@ -275,7 +277,8 @@ func (s *Session) report() Report {
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s messages, %s tokens whole, %s shown (%.0f %% of the window, %s)\n", text.Thousands(r.Messages),
-		text.Thousands(r.Snapshot.Whole), text.Thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization, r.Snapshot.State)
+		text.Thousands(r.Snapshot.Whole), text.Thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization,
+		r.Snapshot.State)
 	for _, e := range r.Epochs {
 		what := fmt.Sprintf("epoch %d (%s): %s", e.Number, e.Trigger, text.Plural(e.Folds, "fold"))
 		if e.Undo {

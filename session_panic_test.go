@@ -36,7 +36,8 @@ func TestGeneratorPanics(t *testing.T) {
 			pleattest.View(t, s)
 			synctest.Wait()
 			got := s.Report().Digests
-			if len(got) != 1 || got[0].By != "code" || got[0].Why != "asking it panicked: oops" || got[0].Background == waits {
+			if len(got) != 1 || got[0].By != "code" || got[0].Why != "asking it panicked: oops" ||
+				got[0].Background == waits {
 				t.Errorf("waits %v: digests are %+v", waits, got)
 			}
 			if !strings.Contains(log.String(), "session_panic_test.go") {

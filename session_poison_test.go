@@ -20,7 +20,10 @@ import (
 func TestUnreadableWireMessage(t *testing.T) {
 	store := store.NewMemory()
 	o := &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{
-		transcript.FormatChat: func([]byte) (transcript.Message, error) { return transcript.Message{}, errors.New("odd") },
+		transcript.FormatChat: func([]byte) (transcript.Message, error) {
+			return transcript.Message{}, errors.New(
+				"odd")
+		},
 	}}
 	s := open(t, store, o)
 	m := transcript.WireMessage(
@@ -93,7 +96,8 @@ func TestSaverPanics(t *testing.T) {
 	p := fold.Policy{Name: "mine", WhenItPays: fold.Steps{careless{}}, AtRed: fold.Steps{lever.Squeeze{}}}
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
 	pleattest.Append(t, s, pleattest.Reading(3, 60)...)
-	if _, err := s.Messages(t.Context()); err == nil || !strings.Contains(err.Error(), `lever "careless" panicked: oops`) {
+	if _, err := s.Messages(t.Context()); err == nil ||
+		!strings.Contains(err.Error(), `lever "careless" panicked: oops`) {
 		t.Errorf("got %v", err)
 	}
 }

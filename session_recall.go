@@ -62,7 +62,9 @@ func (s recallSession) Compact(ctx context.Context, focus string) (recall.Compac
 	if err != nil || p.IsEmpty() {
 		return recall.Compacted{}, err
 	}
-	return recall.Compacted{Folds: len(p.Folds), Before: p.Before, After: p.After, Answer: s.o.Policy.Asks().Answer}, nil
+	return recall.Compacted{
+		Folds: len(p.Folds), Before: p.Before, After: p.After, Answer: s.o.Policy.Asks().Answer,
+	}, nil
 }
 
 // Search looks for lines in everything that was said and done in the session, folded or

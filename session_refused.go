@@ -197,7 +197,8 @@ func (e *CannotFitError) Sizes() string {
 	n := text.Thousands
 	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: "+
 		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
-		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins), n(p.Total()-p.System-p.Tools-p.User-p.Pins))
+		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
+		n(p.Total()-p.System-p.Tools-p.User-p.Pins))
 }
 
 // Is makes errors.Is(err, ErrCannotFit) true.

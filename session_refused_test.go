@@ -65,7 +65,10 @@ func TestCannotFitSaysWhy(t *testing.T) {
 	}{
 		{0, nil, "refused this view, and nothing more of it can be folded"},
 		{60, nil, "is a guess, which SetBudget forgets"},
-		{60, &model.APIError{Kind: model.ErrorTooLong, Used: 70_000, Limit: 30_000}, "said that it takes 30,000 tokens"},
+		{
+			60, &model.APIError{Kind: model.ErrorTooLong, Used: 70_000, Limit: 30_000},
+			"said that it takes 30,000 tokens",
+		},
 	} {
 		s := busy(t, tt.rounds, &pleat.Options{Budget: fold.Budget{Window: 100_000}})
 		view(t, s)

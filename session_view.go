@@ -442,7 +442,8 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 func bar(o *fold.PlanOptions, p *fold.Plan) bool {
 	resort := policy.LastResort()
 	for _, f := range slices.Backward(p.Folds) {
-		if f.Whole() && o.Steps == nil && !slices.Contains(o.Barred, f.Lever) && !slices.Contains(resort.Names(), f.Lever) {
+		if f.Whole() && o.Steps == nil && !slices.Contains(o.Barred, f.Lever) &&
+			!slices.Contains(resort.Names(), f.Lever) {
 			o.Barred = append(o.Barred, f.Lever)
 			return true
 		}
@@ -489,7 +490,8 @@ func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
 	data, err := json.Marshal(epoch.Data{
 		Epoch: p.Epoch, Messages: s.st.Len(), Trigger: p.Trigger, Focus: p.Focus,
 		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare, Window: s.o.Budget.Window,
-		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning, Kept: p.Kept,
+		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning,
+		Kept: p.Kept,
 	})
 	if err != nil {
 		return fmt.Errorf("encode epoch: %w", err)

@@ -129,7 +129,8 @@ func TestSyncRenamedResults(t *testing.T) {
 		{"with ids of other calls", round("b", "c", "a", r("a", "3"), r("b", "1"), r("c", "2")), true},
 		{"with other results", round("x", "y", "z", r("y", "1"), r("x", "2"), r("z", "3")), false},
 	} {
-		s := mustSync(t, open(t, store.NewMemory(), nil), round("a", "b", "c", r("a", "1"), r("b", "2"), r("c", "3"))[:4])
+		s := mustSync(t, open(t, store.NewMemory(), nil),
+			round("a", "b", "c", r("a", "1"), r("b", "2"), r("c", "3"))[:4])
 		if next := mustSync(t, s, tt.history); (next == s) != tt.same || len(next.Violations()) > 0 {
 			t.Errorf("%s: goes on in %s: %v", tt.name, next.Key(), next.Violations())
 		}

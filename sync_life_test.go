@@ -20,7 +20,8 @@ import (
 // turns is a history of some rounds behind a system message and a question.
 func turns(n, size int) []pleat.Message {
 	msgs := []pleat.Message{
-		transcript.NewMessage(transcript.RoleSystem, pleat.Say("Be brief. It is turn 0.")), pleat.User("Read them all."),
+		transcript.NewMessage(transcript.RoleSystem, pleat.Say("Be brief. It is turn 0.")),
+		pleat.User("Read them all."),
 	}
 	for i := range n {
 		id := fmt.Sprint("call_", i)

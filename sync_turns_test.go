@@ -17,8 +17,8 @@ func say(text string) pleat.Message { return pleat.Assistant(pleat.Say(text)) }
 func TestSyncAskedTheSame(t *testing.T) {
 	ask := pleat.User("Is it done?")
 	all := []pleat.Message{
-		pleat.User("Build it. Is it done?"), say("No."), ask, say("No."), ask, say("Half."), ask, say("No."), ask, say("Nearly."),
-		ask, say("Yes."),
+		pleat.User("Build it. Is it done?"), say("No."), ask, say("No."), ask, say("Half."), ask, say("No."), ask,
+		say("Nearly."), ask, say("Yes."),
 	}
 	for _, window := range []int{4, 5, 6, 7} {
 		s := open(t, store.NewMemory(), nil)
@@ -140,7 +140,8 @@ type talker struct {
 // goOn says something more, up to a result or a question.
 func (k *talker) goOn() {
 	if k.IntN(3) == 0 {
-		k.all = append(k.all, say(fmt.Sprint("Answer ", len(k.all))), pleat.User([]string{"Go on.", fmt.Sprint(len(k.all))}[k.IntN(2)]))
+		k.all = append(k.all, say(fmt.Sprint("Answer ", len(k.all))),
+			pleat.User([]string{"Go on.", fmt.Sprint(len(k.all))}[k.IntN(2)]))
 		return
 	}
 	var calls []transcript.Block
@@ -149,7 +150,8 @@ func (k *talker) goOn() {
 		k.ids++
 		id := fmt.Sprint("call_", k.ids)
 		calls = append(calls, pleat.Call(id, "status", `{}`))
-		results = append(results, pleat.Results(pleat.Result(id, []string{"pending", turns(1, 900)[3].Text()}[k.IntN(2)])))
+		results = append(results,
+			pleat.Results(pleat.Result(id, []string{"pending", turns(1, 900)[3].Text()}[k.IntN(2)])))
 	}
 	k.all = append(append(k.all, pleat.Assistant(calls...)), results...)
 }
@@ -254,7 +256,8 @@ func blockLines(msgs []pleat.Message) (lines []string) {
 			if r, ok := b.(pleat.ToolResult); ok {
 				id = r.CallID
 			}
-			lines = append(lines, fmt.Sprintf("%06d %s %s %s %s", answers, m.Role(), b.Kind(), id, transcript.BlockText(b)))
+			lines = append(lines,
+				fmt.Sprintf("%06d %s %s %s %s", answers, m.Role(), b.Kind(), id, transcript.BlockText(b)))
 		}
 	}
 	slices.Sort(lines)

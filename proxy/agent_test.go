@@ -87,7 +87,8 @@ func (a *agent) toolList() string {
 		messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
 		chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
 		responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
-		generate:  `[{"functionDeclarations":[{"name":"bash","description":"Run.","parametersJsonSchema":` + schema + `}]}]`,
+		generate: `[{"functionDeclarations":[{"name":"bash","description":"Run.","parametersJsonSchema":` + schema +
+			`}]}]`,
 	}[a.on])
 }
 
@@ -121,7 +122,8 @@ func pathOf(on *protocol, model string, streams bool) string {
 		return "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
 	}
 	return map[*protocol]string{
-		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" + model +
+		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" +
+			model +
 			":generateContent",
 	}[on]
 }

@@ -265,7 +265,9 @@ func TestFollowsAtOnce(t *testing.T) {
 		},
 		"the same request again": {newest, []transcript.Message{user("a")}, false},
 		"fewer messages":         {newest, nil, false},
-		"an answer under way":    {exchanged{client: 1}, []transcript.Message{user("a"), answer("ours"), user("b")}, false},
+		"an answer under way": {
+			exchanged{client: 1}, []transcript.Message{user("a"), answer("ours"), user("b")}, false,
+		},
 	} {
 		if got := tt.newest.leadsTo(&request{messages: tt.sent}); got != tt.want {
 			t.Errorf("%s: %t", name, got)

@@ -171,7 +171,8 @@ func TestBillWithout(t *testing.T) {
 		got, want := billed(t, h).All, bare.Bill().USD
 		t.Logf("window %d: spent $%.4f, without $%.4f, the bare bill is $%.4f", w, got.USD, got.Without, want)
 		if off := math.Abs(got.Without-want) / want; off > 0.03 {
-			t.Errorf("window %d: without folding it would have cost $%.4f, the bare bill is $%.4f", w, got.Without, want)
+			t.Errorf("window %d: without folding it would have cost $%.4f, the bare bill is $%.4f", w,
+				got.Without, want)
 		}
 	}
 }
@@ -182,7 +183,8 @@ func TestBillObserved(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 		reports := newReports()
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
-		h, url := billing(t, up, Options{Window: window, Store: store.NewMemory(), ObserveOnly: true, Report: reports.add})
+		h, url := billing(t, up,
+			Options{Window: window, Store: store.NewMemory(), ObserveOnly: true, Report: reports.add})
 		a := newAgent(on, url, "Do all the steps.")
 		a.streams, a.model = streams, "claude-sonnet-5-5"
 		a.run(t)
@@ -205,7 +207,8 @@ func TestBillObserved(t *testing.T) {
 
 // The bill tells requests whose price is not known from those that cost nothing.
 func TestBillUnpriced(t *testing.T) {
-	h, url := billing(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}), Options{Store: store.NewMemory()})
+	h, url := billing(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}),
+		Options{Store: store.NewMemory()})
 	a := newAgent(chat, url, "Do all the steps.")
 	for _, a.model = range []string{"my-own-model", "gpt-5", "my-own-model"} {
 		if _, err := a.step(); err != nil {
@@ -231,7 +234,8 @@ func TestBillFolded(t *testing.T) {
 		}
 	}
 	last := reports.wait(2)[1]
-	if got := billed(t, h).All; got.Stored != 1 || got.Folded != 1 || got.Epochs != 0 || !last.Folded || last.Stored != 1 {
+	if got := billed(t, h).All; got.Stored != 1 || got.Folded != 1 || got.Epochs != 0 || !last.Folded ||
+		last.Stored != 1 {
 		t.Errorf("billed %+v, the last of them %+v", got, last)
 	}
 	fork.history = append(fork.history[:0:0], a.history[:3]...) // with the first result

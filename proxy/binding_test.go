@@ -33,11 +33,17 @@ func (b *bound) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // conversation, and by a proxy that is started again.
 func TestThinkingThatTheClientKept(t *testing.T) {
 	for _, streams := range []bool{true, false} {
-		up := &bound{capture: capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 400, RecallAt: 6, Thinking: true})}}
+		up := &bound{
+			capture: capture{
+				to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 400, RecallAt: 6, Thinking: true}),
+			},
+		}
 		at, st := serve(t, up), store.NewMemory()
 		h, url := handlerAt(t, at, Options{Store: st})
 		old := newAgent(messages, url, "Do all the steps.")
-		old.streams, old.model, old.header = streams, "claude-opus-5-5", http.Header{"X-Claude-Code-Session-Id": {"one"}}
+		old.streams, old.model, old.header = streams, "claude-opus-5-5", http.Header{
+			"X-Claude-Code-Session-Id": {"one"},
+		}
 		old.extra = `,"thinking":{"type":"adaptive"}`
 		for range 2 {
 			if _, err := old.step(); err != nil {
@@ -81,7 +87,9 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 // request does not say how to think, or in a way that has no place to ask for it to be dropped.
 func TestThinkingUnasked(t *testing.T) {
 	for _, extra := range []string{"", `,"thinking":{"type":"between_tools"}`, `,"thinking":{"type":"adaptive"}`} {
-		up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true})
+		up := upstreamtest.New(upstreamtest.Options{
+			Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true,
+		})
 		a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
 		a.model, a.extra = "claude-sonnet-5-5", extra
 		a.run(t)

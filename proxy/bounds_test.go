@@ -91,7 +91,8 @@ func TestStatusDoesNotWait(t *testing.T) {
 			go func() { got <- h.Sessions() }()
 			select {
 			case list := <-got:
-				if len(list) != 1 || list[0].Messages == 0 || list[0].Model != "small-model" || list[0].Snapshot.Tokens == 0 ||
+				if len(list) != 1 || list[0].Messages == 0 || list[0].Model != "small-model" ||
+					list[0].Snapshot.Tokens == 0 ||
 					list[0].Last.IsZero() {
 					t.Errorf("the status is %+v", list)
 				}
@@ -110,7 +111,8 @@ func TestStatusDoesNotWait(t *testing.T) {
 // begins with the same words.
 func TestFoundAgainInStore(t *testing.T) {
 	r := newReports()
-	a := newAgent(messages, start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
+	a := newAgent(messages,
+		start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
 		"Do all the steps.")
 	for range 3 {
 		if _, err := a.step(); err != nil {
@@ -163,7 +165,8 @@ func TestIndexIsBounded(t *testing.T) {
 		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
 	}
 	// opened twice at once
-	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)}, scope{})
+	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)},
+		scope{})
 	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)},
 		scope{})
 	if len(rw.index) != 0 {
@@ -306,7 +309,8 @@ func TestOptionsRefused(t *testing.T) {
 	for name, o := range map[string]Options{
 		"Window": {Window: -1}, "Memory": {Memory: -1}, "MaxBody": {MaxBody: -1}, "MaxEvent": {MaxEvent: -1},
 		"Sessions": {Sessions: -1}, "Rounds": {Rounds: -1}, "Timeout": {Timeout: -1}, "Ping": {Ping: -1},
-		"Patience": {Patience: -1}, "a window of 20 tokens": {Window: 20}, "no steps": {Policy: fold.Policy{Name: "mine"}},
+		"Patience": {Patience: -1}, "a window of 20 tokens": {Window: 20},
+		"no steps": {Policy: fold.Policy{Name: "mine"}},
 	} {
 		o.Store = store.NewMemory()
 		if _, err := NewTransport(&o); err == nil || !strings.Contains(err.Error(), name) {

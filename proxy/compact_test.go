@@ -94,7 +94,8 @@ func TestSnipTool(t *testing.T) {
 			}
 		}
 		last := up.all()[len(up.all())-1]
-		if bytes.Contains(last, []byte(`"name":"snip"`)) != want || bytes.Contains(last, []byte("[snipped: ")) != want ||
+		if bytes.Contains(last, []byte(`"name":"snip"`)) != want ||
+			bytes.Contains(last, []byte("[snipped: ")) != want ||
 			bytes.Contains(last, []byte("messages from conversation middle]")) != want {
 			t.Errorf("%s: the model is sent %s", name, last)
 		}

@@ -49,7 +49,8 @@ func TestConflictInHiddenRound(t *testing.T) {
 				}
 				at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if busy.CompareAndSwap(false, true) {
-						_ = h.rw.inMemory(h.Sessions()[0].Key).behind.Wait(t.Context()) // else the request itself is lost
+						// Else the request itself is lost.
+						_ = h.rw.inMemory(h.Sessions()[0].Key).behind.Wait(t.Context())
 						meddle()
 						busy.Store(false)
 					}
@@ -59,7 +60,8 @@ func TestConflictInHiddenRound(t *testing.T) {
 				var url string
 				h, url = handlerAt(t, at, Options{Window: window, Store: st, Report: reports.add})
 				a = newAgent(on, url, "Do all the steps.")
-				other = newAgent(on, startAt(t, serve(t, upstreamtest.New(script)), Options{Window: window, Store: st}), say)
+				other = newAgent(on,
+					startAt(t, serve(t, upstreamtest.New(script)), Options{Window: window, Store: st}), say)
 				a.streams, other.streams = streams, streams
 				a.run(t)
 				wellBehaved(t, up.Log())

@@ -408,7 +408,9 @@ func (c *conversation) view(
 			out.Messages[i].Source = client[vm.Source]
 			if len(vm.Edits) > 0 { // it may have fewer blocks than when it was new; see request.shorter
 				has := req.messages[client[vm.Source]].Blocks().Len()
-				out.Messages[i].Edits = vm.Edits[:countWhile(vm.Edits, func(e transcript.BlockEdit) bool { return e.Block < has })]
+				out.Messages[i].Edits = vm.Edits[:countWhile(vm.Edits, func(e transcript.BlockEdit) bool {
+					return e.Block < has
+				})]
 			}
 		default:
 			m, known := c.hidden[vm.Source]

@@ -51,7 +51,8 @@ func cutReply(on *protocol, n int, text, stop string) (whole, stream string) {
 	add(`{"type":"function_call","id":"fc_%d","call_id":"t%d","name":"ledger","arguments":"{}"}`, n, n)
 	for i, b := range blocks {
 		for _, is := range []string{"added", "done"} {
-			stream += fmt.Sprintf("data: {\"type\":\"response.output_item.%s\",\"output_index\":%d,\"item\":%s}\n\n", is, i, b)
+			stream += fmt.Sprintf("data: {\"type\":\"response.output_item.%s\",\"output_index\":%d,\"item\":%s}\n\n",
+				is, i, b)
 		}
 	}
 	status := `"incomplete","incomplete_details":{"reason":"` + stop + `"}`
@@ -109,7 +110,8 @@ func TestRecallCutOff(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					if got := strings.Contains(string(sent[len(sent)-1]), `"t1"`); got != (rounds > 0 && len(reply.Messages) > 0) {
+					if got := strings.Contains(string(sent[len(sent)-1]), `"t1"`); got != (rounds > 0 &&
+						len(reply.Messages) > 0) {
 						t.Errorf("the hidden round is in the next request: %t", got)
 					}
 					open := transcript.Unanswered(last.messages...)

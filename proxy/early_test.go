@@ -28,7 +28,9 @@ func TestAnswerBeforeTheBodyIsRead(t *testing.T) {
 		_, _ = io.WriteString(w, answer)
 	})
 	url := start(t, up, Options{})
-	paths := []string{"/v1/embeddings", "/v1/files", "/v1/messages/batches", "/v1/user_profiles", "/v1beta/cachedContents"}
+	paths := []string{
+		"/v1/embeddings", "/v1/files", "/v1/messages/batches", "/v1/user_profiles", "/v1beta/cachedContents",
+	}
 	methods := []string{http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete}
 	lost := 0
 	for i := range 2000 {

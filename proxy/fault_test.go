@@ -126,7 +126,8 @@ func TestMalformed(t *testing.T) {
 			}
 			got, _ := io.ReadAll(resp.Body)
 			resp.Body.Close()
-			if resp.StatusCode != http.StatusBadRequest || string(got) != words || resp.Header.Get("Request-Id") != "req_1" {
+			if resp.StatusCode != http.StatusBadRequest || string(got) != words ||
+				resp.Header.Get("Request-Id") != "req_1" {
 				t.Errorf("%d %s: %d %q", i, path, resp.StatusCode, got)
 			}
 			if sent := up.all()[len(up.all())-1]; string(sent) != body {

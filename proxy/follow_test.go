@@ -277,8 +277,8 @@ func TestPrincipal(t *testing.T) {
 		}
 	}
 	all := []string{
-		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization", "Bearer sk-one"), of(nil,
-			"Authorization", "Basic abc"),
+		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization",
+			"Bearer sk-one"), of(nil, "Authorization", "Basic abc"),
 		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization",
 			"Bearer sk-ant-oat01-one"),
 		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b",

@@ -103,7 +103,9 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 		if err := c.record(ctx, []string{""}, &open, time.Time{}); err != nil {
 			return err
 		}
-		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.View(ctx, pleat.Turn{Since: t.since()}) })
+		v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
+			return s.View(ctx, pleat.Turn{Since: t.since()})
+		})
 		if err != nil {
 			return err
 		}

@@ -156,7 +156,8 @@ func TestCompressed(t *testing.T) {
 			a.run(t)
 			wellBehaved(t, script.Log())
 			if seen[0] != name || seen[len(seen)-1] != "" {
-				t.Errorf("the first request went out as %q, the last, which is folded, as %q", seen[0], seen[len(seen)-1])
+				t.Errorf("the first request went out as %q, the last, which is folded, as %q",
+					seen[0], seen[len(seen)-1])
 			}
 		})
 	}
@@ -196,8 +197,8 @@ func TestObserveTooLong(t *testing.T) {
 		strings.Repeat("too many words ", 4_000) + `"}]}`
 	for _, observe := range []bool{false, true} {
 		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
-		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages", "application/json",
-			strings.NewReader(body))
+		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages",
+			"application/json", strings.NewReader(body))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -332,8 +333,8 @@ func TestStreamsAtOnce(t *testing.T) {
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Done."}}`,
 			`{"type":"content_block_stop","index":0}`,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`, `{"type":"message_stop"}`,
-			"",
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}`,
+			`{"type":"message_stop"}`, "",
 		} {
 			second <- e
 		}

@@ -122,7 +122,8 @@ func TestContinuedTwice(t *testing.T) {
 			if !reflect.DeepEqual(got[i].wireRequest, want.wireRequest) {
 				t.Errorf("%s: request %d is another one", on.format, i)
 			}
-			if !slices.Equal(hashed[i].hashes, wantHashed.hashes) || !slices.Equal(hashed[i].prefixes, wantHashed.prefixes) {
+			if !slices.Equal(hashed[i].hashes, wantHashed.hashes) ||
+				!slices.Equal(hashed[i].prefixes, wantHashed.prefixes) {
 				t.Errorf("%s: request %d has other hashes", on.format, i)
 			}
 		}

@@ -34,7 +34,9 @@ func rounds(t *testing.T, more ...map[string]any) []byte {
 		}})
 	}
 	tools := []o{{"name": "bash", "input_schema": o{"type": "object"}}}
-	body, err := json.Marshal(o{"model": "claude-sonnet-5-5", "max_tokens": 100, "tools": tools, "messages": append(ms, more...)})
+	body, err := json.Marshal(o{
+		"model": "claude-sonnet-5-5", "max_tokens": 100, "tools": tools, "messages": append(ms, more...),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +48,8 @@ func rounds(t *testing.T, more ...map[string]any) []byte {
 func post(t *testing.T, tr http.RoundTripper, up *atomic.Pointer[[]byte], body []byte) (*http.Response, string) {
 	t.Helper()
 	up.Store(nil)
-	r, err := (&http.Client{Transport: tr}).Post("http://model.test/v1/messages", "application/json", bytes.NewReader(body))
+	r, err := (&http.Client{Transport: tr}).Post("http://model.test/v1/messages",
+		"application/json", bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,13 +100,15 @@ func TestLeverFails(t *testing.T) {
 		var last atomic.Pointer[[]byte]
 		var got Exchange
 		tr, err := NewTransport(&Options{
-			Store: store.NewMemory(), Policy: p, Window: 8_000, Transport: yes{&last}, Report: func(e Exchange) { got = e },
+			Store: store.NewMemory(), Policy: p, Window: 8_000, Transport: yes{&last},
+			Report: func(e Exchange) { got = e },
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		r, said := post(t, tr, &last, rounds(t))
-		if r.StatusCode != tt.status || r.Header.Get(tt.header) != tt.value || !strings.Contains(said, `lever \"failing\"`) {
+		if r.StatusCode != tt.status || r.Header.Get(tt.header) != tt.value ||
+			!strings.Contains(said, `lever \"failing\"`) {
 			t.Errorf("%s with %v: %s", r.Status, r.Header, said)
 		}
 		if got.Err == nil || !strings.Contains(got.Err.Error(), tt.err) || last.Load() != nil {
@@ -170,7 +175,8 @@ func TestLegal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !rw.legal(req, whole) || rw.legal(req, bytes.Replace(whole, []byte(`"tool_use_id":"c3"`), []byte(`"tool_use_id":"c2"`), 1)) {
+	if !rw.legal(req, whole) ||
+		rw.legal(req, bytes.Replace(whole, []byte(`"tool_use_id":"c3"`), []byte(`"tool_use_id":"c2"`), 1)) {
 		t.Error("a result is taken without its call, or with it is not")
 	}
 }

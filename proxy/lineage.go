@@ -89,7 +89,8 @@ func (r *request) toolsText() string {
 }
 
 func (c caller) label(kind, text string) string {
-	return transcript.HashOf(kind + "\x00" + c.scope.upstream + "\x00" + string(c.scope.format) + "\x00" + text).String()
+	where := c.scope.upstream + "\x00" + string(c.scope.format)
+	return transcript.HashOf(kind + "\x00" + where + "\x00" + text).String()
 }
 
 const (

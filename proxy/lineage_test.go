@@ -68,7 +68,8 @@ func TestHandlesAfterCompaction(t *testing.T) {
 	}{
 		{"the client's name", id, id, "key", begun("Go on."), true, true},
 		{
-			"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + escaped + "\\n</summary>"), true,
+			"the summary", nil, nil, "key", begun("This goes on from here:\\n<summary>\\n" + escaped + "\\n</summary>"),
+			true,
 			true,
 		},
 		{"the summary, answered", nil, nil, "key", func(*agent) []string {
@@ -79,11 +80,13 @@ func TestHandlesAfterCompaction(t *testing.T) {
 		}, true, true},
 		{"the same first words", nil, nil, "key", begun("Do all the steps."), false, true},
 		{"the same first words, answered", nil, nil, "key", func(*agent) []string {
-			return []string{said("user", "Do all the steps, please."), said("assistant", "Which?"), said("user", "Go on.")}
+			return []string{
+				said("user", "Do all the steps, please."), said("assistant", "Which?"), said("user", "Go on."),
+			}
 		}, false, false},
 		{
-			"a line that the answer had, too", nil, nil, "key", begun("Do as it says: " + strings.Split(escaped, "\\n")[1]),
-			false, true,
+			"a line that the answer had, too", nil, nil, "key",
+			begun("Do as it says: " + strings.Split(escaped, "\\n")[1]), false, true,
 		},
 		{"a line of the summary", nil, nil, "key", begun(strings.Split(escaped, "\\n")[1]), false, true},
 		{"another name", id, other, "key", begun("Go on."), false, true},
@@ -140,10 +143,12 @@ func TestHandlesAfterCompaction(t *testing.T) {
 					if m.tools != tt.tools {
 						t.Fatalf("recall tools are offered: %t", m.tools)
 					}
-					if got := strings.Contains(m.answer, call.want); got != tt.reaches && (tt.reaches || call.tool == "unfold") {
+					if got := strings.Contains(m.answer, call.want); got != tt.reaches &&
+						(tt.reaches || call.tool == "unfold") {
 						t.Errorf("%s answers %.600s", call.tool, m.answer)
 					}
-					n.history = append(b.history, said("assistant", "So it is."), said("user", "And then, after "+call.tool+"?"))
+					n.history = append(b.history, said("assistant", "So it is."),
+						said("user", "And then, after "+call.tool+"?"))
 				}
 				if tt.after == nil || !tt.reaches {
 					return

@@ -156,7 +156,9 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 	const secret = "the vault opens with heliotrope"
 	for _, on := range []*protocol{chat, responses} {
 		st := store.NewMemory()
-		h, err := NewHandler(&Options{Store: st, OpenAI: serve(t, upstreamtest.New(upstreamtest.Options{Calls: 2})), Window: window})
+		h, err := NewHandler(&Options{
+			Store: st, OpenAI: serve(t, upstreamtest.New(upstreamtest.Options{Calls: 2})), Window: window,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +170,8 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 		}
 		for _, s := range h.Sessions() {
 			c := h.rw.inMemory(s.Key)
-			found, err := c.sess.Search(t.Context(), recall.SearchRequest{Queries: []string{"heliotrope vault", "steps"}})
+			found, err := c.sess.Search(t.Context(),
+				recall.SearchRequest{Queries: []string{"heliotrope vault", "steps"}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -46,7 +46,8 @@ func TestOverflowForEver(t *testing.T) {
 			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
 			_, err := a.send()
 			var e *model.APIError
-			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() || !strings.Contains(e.Message, "10") {
+			if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !e.Overflow() ||
+				!strings.Contains(e.Message, "10") {
 				t.Errorf("the client got %v", err)
 			}
 			if n := len(up.all()); n > 2 {
@@ -95,7 +96,8 @@ func TestErrorsPass(t *testing.T) {
 			}
 		}
 		if failed == nil || len(up.Log()) != len(a.bodies) {
-			t.Errorf("%s: the client got %v; %d requests upstream, %d of the client", how, failed, len(up.Log()), len(a.bodies))
+			t.Errorf("%s: the client got %v; %d requests upstream, %d of the client", how, failed,
+				len(up.Log()), len(a.bodies))
 		}
 	}
 }

@@ -76,8 +76,14 @@ func TestKeysGoToTheirProvider(t *testing.T) {
 // Who sends a key to the wrong place is told where it belongs.
 func TestWhyNowhere(t *testing.T) {
 	for _, tt := range []struct{ path, header, key, want string }{
-		{"/v1/chat/completions", "X-Api-Key", "anything", "its path is openai's, .*OpenAI's into authorization: Bearer KEY"},
-		{"/v1/messages", "X-Goog-Api-Key", "anything", "its path is anthropic's, .*Anthropic's key goes into the header x-api-key"},
+		{
+			"/v1/chat/completions", "X-Api-Key", "anything",
+			"its path is openai's, .*OpenAI's into authorization: Bearer KEY",
+		},
+		{
+			"/v1/messages", "X-Goog-Api-Key", "anything",
+			"its path is anthropic's, .*Anthropic's key goes into the header x-api-key",
+		},
 		{"/v1/models", "", "", "neither its path nor its key"},
 		{"/v1/messages", "X-Api-Key", "sk-ant-x", "none is set up for anthropic .*--upstream-anthropic URL"},
 	} {

@@ -99,7 +99,8 @@ func TestHiddenRoundIsResumed(t *testing.T) {
 					failed++
 					up.left.Store(0)
 					var e *model.APIError
-					if errors.As(err, &e) && !e.Retryable() || !errors.As(err, &e) && (how != "reset" || !streams) || failed > 1 {
+					if errors.As(err, &e) && !e.Retryable() || !errors.As(err, &e) && (how != "reset" || !streams) ||
+						failed > 1 {
 						t.Fatalf("%s: the client got %v", how, err)
 					}
 					continue

@@ -19,7 +19,9 @@ func TestLongConversation(t *testing.T) {
 	}
 	for _, beside := range []bool{false, true} {
 		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-			up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside})
+			up := upstreamtest.New(upstreamtest.Options{
+				Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside,
+			})
 			reports, seen := newReports(), &capture{to: up}
 			a := newAgent(on, start(t, seen, Options{Window: window, Report: reports.add}), "Do all the steps.")
 			a.streams = streams

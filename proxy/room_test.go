@@ -40,7 +40,8 @@ func TestApart(t *testing.T) {
 			got, want := must(on.readAfter(earlier, body)), must(on.read(bytes.Clone(body)))
 			system, tools := got.head()
 			if garble(body); !got.apart || want.apart || got.model != want.model {
-				t.Errorf("%s: apart is %v and %v; model %q, want %q", on.format, got.apart, want.apart, got.model, want.model)
+				t.Errorf("%s: apart is %v and %v; model %q, want %q", on.format, got.apart, want.apart,
+					got.model, want.model)
 			}
 			if wantSystem, wantTools := want.head(); system != wantSystem || !reflect.DeepEqual(tools, wantTools) {
 				t.Errorf("%s: system %q, tools %v", on.format, system, tools)
@@ -106,7 +107,8 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.bodies <- string(body)
 		return r.Body.Close()
 	}
-	resp := refusal(r, http.StatusOK, []byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"Yes."}]}`))
+	resp := refusal(r, http.StatusOK,
+		[]byte(`{"type":"message","role":"assistant","content":[{"type":"text","text":"Yes."}]}`))
 	resp.Body = &onClose{resp.Body, done}
 	return resp, nil
 }

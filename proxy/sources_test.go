@@ -22,7 +22,8 @@ func TestMessageBudgetOnChat(t *testing.T) {
 	var calls, history []string
 	for i, size := range []int{60_000, 90_000, 70_000} {
 		calls = append(calls,
-			fmt.Sprintf(`{"id":"c%d","type":"function","function":{"name":"bash","arguments":"{\"command\":\"cat %d\"}"}}`,
+			fmt.Sprintf(
+				`{"id":"c%d","type":"function","function":{"name":"bash","arguments":"{\"command\":\"cat %d\"}"}}`,
 				i, i))
 		text := strings.Repeat(fmt.Sprintf("result %d. ", i), size/10)
 		history = append(history, fmt.Sprintf(`{"role":"tool","tool_call_id":"c%d","content":"%s"}`, i, text))

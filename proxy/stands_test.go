@@ -17,7 +17,8 @@ func TestStands(t *testing.T) {
 		items []string
 	}{
 		{messages, "claude-opus-5-5", []string{
-			`{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":` + tool + `}}]}`,
+			`{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":` +
+				tool + `}}]}`,
 			`{"role":"system","content":[],"output_config":{"effort":"low"}}`,
 			`{"role":"system","content":[{"type":"text","text":"Never touch production."}]}`,
 		}},
@@ -50,7 +51,8 @@ func TestStands(t *testing.T) {
 			a.run(t)
 			wellBehaved(t, up.Log())
 			last := string(seen.all()[len(seen.all())-1])
-			if !strings.Contains(last, "are folded. This page stands for them") || strings.Contains(last, "step 1 line 100 ") {
+			if !strings.Contains(last, "are folded. This page stands for them") ||
+				strings.Contains(last, "step 1 line 100 ") {
 				t.Fatal("nothing was folded")
 			}
 			for _, item := range want {

@@ -231,7 +231,8 @@ func (s *stream) resume(got sent) {
 		s.cutOff(got.err)
 		return
 	}
-	s.counted, s.from, s.split, s.rec = false, got.resp.Body, sse.Splitter{Limit: s.x.rw.o.MaxEvent}, s.x.req.on.record()
+	s.counted, s.from, s.rec = false, got.resp.Body, s.x.req.on.record()
+	s.split = sse.Splitter{Limit: s.x.rw.o.MaxEvent}
 	if got.resp.StatusCode < 400 {
 		return
 	}
@@ -282,7 +283,9 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	for {
 		body, reply, err := x.readWhole(resp)
 		if len(bodies) == 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errMemory)) {
-			resp.Body = &passing{x: x, from: closers{io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body)), resp.Body}}
+			resp.Body = &passing{
+				x: x, from: closers{io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body)), resp.Body},
+			}
 			return resp, nil
 		}
 		resp.Body.Close()

@@ -65,7 +65,8 @@ func TestEveryModel(t *testing.T) {
 		log := up.Log()
 		wellBehaved(t, log)
 		if len(log) != len(a.bodies) || !log[len(log)-1].Folded {
-			t.Errorf("%s: %d requests, %d of the client; folded: %v", m.ID, len(log), len(a.bodies), log[len(log)-1].Folded)
+			t.Errorf("%s: %d requests, %d of the client; folded: %v", m.ID, len(log),
+				len(a.bodies), log[len(log)-1].Folded)
 		}
 	}
 }
@@ -80,7 +81,9 @@ func withBlock(message, text string) string {
 // message again, has one session; no result is folded before the model has seen it.
 func TestTransientBlocks(t *testing.T) {
 	m, _ := model.DefaultModels().Lookup("claude-fable-5-1")
-	up := upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 12_000, Limit: window, Model: m, Thinking: true, RecallAt: 9})
+	up := upstreamtest.New(upstreamtest.Options{
+		Calls: 30, Bytes: 12_000, Limit: window, Model: m, Thinking: true, RecallAt: 9,
+	})
 	seen := &capture{to: up}
 	h, url := startHandler(t, seen, Options{Window: window})
 	a := claude(url, m)
@@ -224,7 +227,8 @@ func (a *asker) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	a.asked++
 	w.Header().Set("Content-Type", "application/json")
 	fmt.Fprintf(w, `{"id":"msg_%d","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q},{"type":"tool_use","id":"toolu_%[1]d","name":"ledger","input":{}}],`+
-		`"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, a.asked, strings.Repeat("What was done so far? ", 20))
+		`"stop_reason":"tool_use","usage":{"input_tokens":10,"output_tokens":5}}`, a.asked,
+		strings.Repeat("What was done so far? ", 20))
 }
 
 // Where a hidden round makes a request too long, the client gets the provider's own refusal.

@@ -126,7 +126,8 @@ func byRest(r *http.Request, bearer string) provider {
 		return nobody
 	case strings.Contains(r.URL.Path, "/v1beta/"):
 		return byGemini
-	case strings.HasPrefix(bearer, "sk-"), r.Header.Get("Chatgpt-Account-Id") != "", strings.Contains(r.URL.Path, "/v1/"):
+	case strings.HasPrefix(bearer, "sk-"), r.Header.Get("Chatgpt-Account-Id") != "",
+		strings.Contains(r.URL.Path, "/v1/"):
 		return byOpenAI
 	}
 	return nobody

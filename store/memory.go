@@ -98,7 +98,8 @@ func (m *Memory) Append(ctx context.Context, key SessionKey, last uint64, entrie
 		head = uint64(len(s.entries))
 	}
 	if head != last {
-		return 0, fmt.Errorf("append to session %q after entry %d: its last entry is %d: %w", key, last, head, ErrConflict)
+		return 0, fmt.Errorf("append to session %q after entry %d: its last entry is %d: %w", key, last,
+			head, ErrConflict)
 	}
 	if len(entries) == 0 {
 		return head, nil

@@ -204,7 +204,7 @@ func (h *Handler) outcome(
 	o := outcome{Policy: pol.Name, Doc: pol.Doc}
 	warning := ""
 	m := info.Look().Model
-	err = h.scratch.use(ctx, h.o.Store, s, m, h.counted.count, pol, func(c *pleat.Session, count *tokens.Tokenizer) error {
+	err = h.scratch.use(ctx, h.o.Store, s, m, h.counted.count, pol, func(c *pleat.Session, tok *tokens.Tokenizer) error {
 		err := c.SetBudget(library.Fit(budget))
 		if err == nil {
 			err = c.UndoAll(ctx)
@@ -218,7 +218,7 @@ func (h *Handler) outcome(
 		}
 		rep := library.Report(c)
 		parts := rep.Snapshot.Parts
-		typed, failed := typed(ctx, c, rep.Folds, count)
+		typed, failed := typed(ctx, c, rep.Folds, tok)
 		o.Before, o.After, o.Parts = rep.Whole, parts.Total(), partsOf(parts, typed, parts.Total())
 		o.Kept = o.After - parts.Stubs - parts.Pins - parts.Ledger - parts.Digest
 		o.Price, _ = m.Cost(model.Usage{Input: o.After})

@@ -66,7 +66,8 @@ func counts(t *testing.T, s *epoch.State) {
 	t.Helper()
 	parts, n := s.Layout.Parts()
 	if parts != s.Parts || n != s.Count || len(s.View()) != n {
-		t.Errorf("counted %+v in %d messages, from scratch %+v in %d, %d rendered", s.Parts, s.Count, parts, n, len(s.View()))
+		t.Errorf("counted %+v in %d messages, from scratch %+v in %d, %d rendered", s.Parts, s.Count, parts,
+			n, len(s.View()))
 	}
 }
 
@@ -114,7 +115,8 @@ func TestEnterRefuses(t *testing.T) {
 		{"a fold listed twice", epoch.Data{Folds: []*fold.Fold{span(1, 3, 5)}, InForce: []int{1, 1}}},
 		{"overlapping folds", epoch.Data{Folds: []*fold.Fold{span(1, 1, 5), span(2, 3, 7)}, InForce: []int{1, 2}}},
 		{
-			"a block that is not there", epoch.Data{Folds: []*fold.Fold{{ID: 1, Start: 1, End: 2, Block: 9}}, InForce: []int{1}},
+			"a block that is not there",
+			epoch.Data{Folds: []*fold.Fold{{ID: 1, Start: 1, End: 2, Block: 9}}, InForce: []int{1}},
 		},
 		{"more messages than there are", epoch.Data{Messages: 99}},
 		{"no fold at all", epoch.Data{Folds: []*fold.Fold{nil}, InForce: []int{1}}},

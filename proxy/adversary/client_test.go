@@ -48,7 +48,8 @@ type client struct {
 func newClient(w *world, i int) *client {
 	c := &client{
 		w: w, wire: wires[w.IntN(len(wires))], style: style{w.chance(0.3), w.chance(0.3)},
-		key: fmt.Sprintf("key-%d", i), name: fmt.Sprintf("k%d", i), alts: map[string][]string{}, known: map[string]element{},
+		key: fmt.Sprintf("key-%d", i), name: fmt.Sprintf("k%d", i), alts: map[string][]string{},
+		known: map[string]element{},
 		memory: &memory{
 			map[string]thought{},
 			map[string]string{},

@@ -82,8 +82,8 @@ func (c *client) judge(body []byte, head http.Header) *view {
 		return nil
 	}
 	for _, bad := range c.wire.check(v) {
-		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad, outline(v.elements),
-			outline(c.sent))
+		c.w.fail("%s, %s: an illegal view: %s\nview: %s\nsent: %s", c.wire.name, c.setup.model, bad,
+			outline(v.elements), outline(c.sent))
 	}
 	for _, other := range c.w.clients {
 		if other != c && bytes.Contains(body, []byte(other.name+".")) &&
@@ -127,7 +127,8 @@ func (c *client) around(body string) (list []json.RawMessage, shell string, err 
 	list, after, err := array([]byte(text))
 	text = string(after)
 	if err != nil || !cut(c.after, strings.LastIndex) || text != "" {
-		return nil, "", fmt.Errorf("what is behind the messages was changed: %.300q, not %.300q (%v)", after, c.after, err)
+		return nil, "", fmt.Errorf("what is behind the messages was changed: %.300q, not %.300q (%v)", after,
+			c.after, err)
 	}
 	return list, body[:at] + "[]" + string(after), nil
 }
@@ -195,8 +196,8 @@ func (c *client) compare(v *view) {
 		}
 	}
 	if len(lost) > 0 && c.w.policy != "truncate" {
-		c.w.fail("%s: elements %v of the client's %d are gone without a word; first: %s", c.wire.name, lost, len(c.sent),
-			c.sent[lost[0]].raw+"\nview: "+outline(v.elements)+"\nsent: "+outline(c.sent))
+		c.w.fail("%s: elements %v of the client's %d are gone without a word; first: %s", c.wire.name, lost,
+			len(c.sent), c.sent[lost[0]].raw+"\nview: "+outline(v.elements)+"\nsent: "+outline(c.sent))
 	}
 	if folded {
 		c.w.Folded++
@@ -405,13 +406,14 @@ func (c *client) recover() {
 		}
 		if m := handles.FindStringSubmatch(stub); m != nil {
 			if text, err := unfold(m[1]); text != p.text {
-				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, text,
-					p.text)
+				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id,
+					err, text, p.text)
 			}
 		}
 		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallByFile {
 			if data, err := os.ReadFile(m[1]); string(data) != p.text {
-				c.w.fail("%s: the file of %s has something else (%v): %.200q, not %.200q", c.wire.name, p.id, err, data, p.text)
+				c.w.fail("%s: the file of %s has something else (%v): %.200q, not %.200q", c.wire.name, p.id,
+					err, data, p.text)
 			}
 		}
 		if stub == "" {

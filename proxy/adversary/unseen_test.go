@@ -20,7 +20,8 @@ func (c *client) results(v *view, shown map[string]string) {
 				continue
 			}
 			c.w.fail("%s: the result of %s in element %d of %d is not whole, no model has seen it, and a view that shows it "+
-				"needs %d of %d tokens; in its place: %.300q", c.wire.name, p.id, i, len(c.sent), least, most, shown[p.id])
+				"needs %d of %d tokens; in its place: %.300q", c.wire.name, p.id, i, len(c.sent), least, most,
+				shown[p.id])
 		}
 	}
 }

@@ -176,7 +176,8 @@ func chatReply(parts []part, u usage, stream bool) []byte {
 		case text:
 			send(st.obj("content", st.str(p.text)), "null")
 		case call:
-			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, n,
+			send(fmt.Sprintf(
+				`{"tool_calls":[{"index":%d,"id":%q,"type":"function","function":{"name":%q,"arguments":""}}]}`, n,
 				p.id, p.name), "null")
 			send(fmt.Sprintf(`{"tool_calls":[{"index":%d,"function":{"arguments":%s}}]}`, n, st.str(p.args)), "null")
 			n++

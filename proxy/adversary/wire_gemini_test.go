@@ -60,7 +60,8 @@ var geminiWire = &wire{
 	},
 	parse: parseGemini, reply: geminiReply, read: readGemini, check: checkGemini,
 	refuse: func(tokens, limit int, numbers bool) (int, string) {
-		message := fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).", tokens, limit)
+		message := fmt.Sprintf("The input token count (%d) exceeds the maximum number of tokens allowed (%d).",
+			tokens, limit)
 		if !numbers {
 			message = "The input token count exceeds the maximum number of tokens allowed."
 		}

@@ -74,8 +74,8 @@ var messagesWire = &wire{
 			default:
 				content = st.str(r.text)
 			}
-			blocks = append(blocks, st.obj("type", `"tool_result"`, "tool_use_id", st.str(r.id), "content", content, "is_error",
-				failed))
+			blocks = append(blocks, st.obj("type", `"tool_result"`, "tool_use_id", st.str(r.id), "content", content,
+				"is_error", failed))
 		}
 		if typed != "" {
 			blocks = append(blocks, st.obj("type", `"text"`, "text", st.str(typed)))
@@ -86,7 +86,8 @@ var messagesWire = &wire{
 		return st.obj("role", `"system"`, "content", st.arr(st.obj("type", `"text"`, "text", st.str(text))))
 	},
 	state: func(st style, n int) string {
-		tool := st.obj("type", `"tool_definition"`, "definition", st.obj("name", st.str(fmt.Sprint("more", n)), "input_schema", "{}"))
+		tool := st.obj("type", `"tool_definition"`, "definition",
+			st.obj("name", st.str(fmt.Sprint("more", n)), "input_schema", "{}"))
 		return st.obj("role", `"system"`, "content", st.arr(st.obj("type", `"tool_addition"`, "tool", tool)))
 	},
 	answer: func(st style, parts []part) []string {
@@ -114,9 +115,11 @@ func messagesBlocks(st style, parts []part) (blocks []string) {
 		case text:
 			blocks = append(blocks, st.obj("type", `"text"`, "text", st.str(p.text)))
 		case thinking:
-			blocks = append(blocks, st.obj("type", `"thinking"`, "thinking", st.str(p.text), "signature", st.str(p.sig)))
+			blocks = append(blocks,
+				st.obj("type", `"thinking"`, "thinking", st.str(p.text), "signature", st.str(p.sig)))
 		case call:
-			blocks = append(blocks, st.obj("type", `"tool_use"`, "id", st.str(p.id), "name", st.str(p.name), "input", p.args))
+			blocks = append(blocks,
+				st.obj("type", `"tool_use"`, "id", st.str(p.id), "name", st.str(p.name), "input", p.args))
 		}
 	}
 	return blocks
@@ -196,7 +199,8 @@ func messagesReply(parts []part, u usage, stream bool) []byte {
 			send("content_block_start", fmt.Sprintf(`,"index":%d,"content_block":%s`, i, block))
 		}
 		delta := func(kind, name, value string) {
-			send("content_block_delta", fmt.Sprintf(`,"index":%d,"delta":{"type":%q,%q:%s}`, i, kind, name, st.str(value)))
+			send("content_block_delta",
+				fmt.Sprintf(`,"index":%d,"delta":{"type":%q,%q:%s}`, i, kind, name, st.str(value)))
 		}
 		switch p.kind {
 		case text:
@@ -440,7 +444,8 @@ func checkThinking(v *view) (bad []string) {
 				if !ok || was.raw != p.text {
 					bad = append(bad, fmt.Sprintf("message %d: thinking that no answer has", i))
 				} else if bound && h.sum() != was.before {
-					bad = append(bad, fmt.Sprintf("message %d: thinking behind other content than it was made behind", i))
+					bad = append(bad,
+						fmt.Sprintf("message %d: thinking behind other content than it was made behind", i))
 				} else if n := len(was.others); bound &&
 					(n < len(h.thoughts) || !slices.Equal(was.others[n-len(h.thoughts):], h.thoughts)) {
 					bad = append(bad, fmt.Sprintf("message %d: thinking is gone between other thinking", i))
@@ -470,7 +475,9 @@ func checkNewest(v *view) (bad []string) {
 		!v.said.beside[known(e.parts[0])] {
 		for _, p := range e.parts {
 			if _, ok := v.said.call[p.id]; ok && p.kind == call && v.said.call[p.id] != "" {
-				return []string{fmt.Sprintf("message %d: the newest answer came with thinking and does not begin with it", n-1)}
+				return []string{
+					fmt.Sprintf("message %d: the newest answer came with thinking and does not begin with it", n-1),
+				}
 			}
 		}
 	}

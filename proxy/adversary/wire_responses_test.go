@@ -19,7 +19,8 @@ var responsesWire = &wire{
 		}
 	},
 	tool: func(st style, name, description, schema string) string {
-		return st.obj("type", `"function"`, "name", st.str(name), "description", st.str(description), "parameters", schema)
+		return st.obj("type", `"function"`, "name", st.str(name), "description", st.str(description),
+			"parameters", schema)
 	},
 	tools: func(st style, list []string) string { return st.arr(list...) },
 	user: func(st style, s *setup, texts []string, pic bool) string {
@@ -64,7 +65,8 @@ var responsesWire = &wire{
 		case 0:
 			return st.obj("type", `"compaction"`, "id", st.str(fmt.Sprint("cmp_", n)), "encrypted_content", `"gAAA"`)
 		case 1:
-			return st.obj("type", `"configuration_update"`, "id", st.str(fmt.Sprint("cu_", n)), "reasoning", `{"effort":"low"}`)
+			return st.obj("type", `"configuration_update"`, "id", st.str(fmt.Sprint("cu_", n)),
+				"reasoning", `{"effort":"low"}`)
 		}
 		tool := st.obj("type", `"function"`, "name", st.str(fmt.Sprint("more", n)), "parameters", "{}")
 		return st.obj("type", `"additional_tools"`, "role", `"developer"`, "tools", st.arr(tool))
@@ -89,10 +91,11 @@ func responsesItems(st style, parts []part) (out []string) {
 			out = append(out, st.obj("type", `"message"`, "id", id, "status", `"completed"`, "role", `"assistant"`,
 				"content", st.arr(st.obj("type", `"output_text"`, "text", st.str(p.text), "annotations", "[]"))))
 		case thinking:
-			out = append(out, st.obj("type", `"reasoning"`, "id", id, "summary", "[]", "encrypted_content", st.str(p.sig)))
+			out = append(out,
+				st.obj("type", `"reasoning"`, "id", id, "summary", "[]", "encrypted_content", st.str(p.sig)))
 		case call:
-			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id", st.str(p.id),
-				"name", st.str(p.name), "arguments", st.str(p.args)))
+			out = append(out, st.obj("type", `"function_call"`, "id", id, "status", `"completed"`, "call_id",
+				st.str(p.id), "name", st.str(p.name), "arguments", st.str(p.args)))
 		}
 	}
 	return out
@@ -192,7 +195,8 @@ func readResponses(body []byte, stream bool) (parts []part, err error) {
 				added++
 			case "response.output_item.done":
 				if at, _ := strconv.Atoi(string(e["output_index"])); at >= added || at < len(items) {
-					return nil, fmt.Errorf("item %s is done, but %d came and %d were done", e["output_index"], added, len(items))
+					return nil, fmt.Errorf("item %s is done, but %d came and %d were done", e["output_index"],
+						added, len(items))
 				}
 				items = append(items, e["item"])
 			case "response.completed":

@@ -90,7 +90,8 @@ func (w *world) fail(format string, args ...any) {
 
 func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{
-		Rand: rand.New(rand.NewPCG(seed, 7)), store: store.NewMemory(), opened: make(map[store.SessionKey]pleat.Options),
+		Rand: rand.New(rand.NewPCG(seed, 7)), store: store.NewMemory(),
+		opened: make(map[store.SessionKey]pleat.Options),
 	}
 	w.now.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).Unix())
 	w.Cases = 1

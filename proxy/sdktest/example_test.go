@@ -192,8 +192,8 @@ func Example_responses() {
 				calls++
 				result := responses.ResponseInputItemParamOfFunctionCallOutput(run(item.Arguments))
 				result.OfFunctionCallOutput.CallID = openai.String(item.CallID)
-				input = append(input, responses.ResponseInputItemParamOfFunctionCall(item.Arguments, item.CallID, item.Name),
-					result)
+				input = append(input,
+					responses.ResponseInputItemParamOfFunctionCall(item.Arguments, item.CallID, item.Name), result)
 			}
 		}
 		if calls == 0 {

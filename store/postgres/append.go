@@ -141,7 +141,8 @@ func (s *Store) lockSession(
 		for hash := range a.bodies {
 			hashes = append(hashes, hash[:])
 		}
-		batch.Queue("SELECT hash, size, codec, data FROM pleat.blob WHERE owner = $1 AND hash = ANY($2)", a.owner, hashes).
+		batch.Queue("SELECT hash, size, codec, data FROM pleat.blob WHERE owner = $1 AND hash = ANY($2)",
+			a.owner, hashes).
 			Query(func(list pgx.Rows) error { return s.checkBodies(list, a, there) })
 	}
 	if err := conn.SendBatch(ctx, batch).Close(); err != nil {

@@ -97,7 +97,8 @@ func BenchmarkScan(b *testing.B) {
 		if i%10 == 0 {
 			kind = store.EntryFold
 		}
-		entries = append(entries, store.Entry{Kind: kind, Data: []byte(strings.Repeat("data", 50)), Body: fmt.Append(nil, i)})
+		entries = append(entries,
+			store.Entry{Kind: kind, Data: []byte(strings.Repeat("data", 50)), Body: fmt.Append(nil, i)})
 	}
 	if _, err := st.Append(b.Context(), key, 0, entries...); err != nil {
 		b.Fatal(err)
@@ -192,7 +193,8 @@ func BenchmarkGrowth(b *testing.B) {
 		}
 		last++
 		for i, st := range stores {
-			timed(b, times[i], "body", func() error { _, err := st.Body(b.Context(), key, transcript.HashOf(body)); return err })
+			timed(b, times[i], "body",
+				func() error { _, err := st.Body(b.Context(), key, transcript.HashOf(body)); return err })
 			timed(b, times[i], "scan", func() error { return scanFrom(b.Context(), st, key, last-min(last, 10)) })
 			timed(
 				b,
@@ -260,7 +262,9 @@ func prefill(b *testing.B, url string, rows int) {
 	}{
 		{
 			"entry",
-			[]string{"session", "seq", "moment", "prev", "time", "size", "kind", "label", "body", "find", "sum", "data"},
+			[]string{
+				"session", "seq", "moment", "prev", "time", "size", "kind", "label", "body", "find", "sum", "data",
+			},
 			func(i int) []any {
 				h := hash(i)
 				return []any{

@@ -66,7 +66,8 @@ func lostConnection(err error) bool {
 	if _, ok := errors.AsType[net.Error](err); ok {
 		return true
 	}
-	return noConnection(err) || strings.Contains(err.Error(), "conn closed") || strings.Contains(err.Error(), "conn busy")
+	return noConnection(err) || strings.Contains(err.Error(), "conn closed") ||
+		strings.Contains(err.Error(), "conn busy")
 }
 
 func noConnection(err error) bool {

@@ -200,7 +200,8 @@ func holdSession(t *testing.T, url string, key store.SessionKey) (release func()
 // that says so; nothing is written, and the store goes on.
 func TestSlowServer(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
-	st := open(t, url, &postgres.Options{StatementTimeout: 200 * time.Millisecond, RetryTimeout: 300 * time.Millisecond})
+	st := open(t, url,
+		&postgres.Options{StatementTimeout: 200 * time.Millisecond, RetryTimeout: 300 * time.Millisecond})
 	key := store.SessionKey{Session: "slow"}
 	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Body: []byte("b")}); err != nil {
 		t.Fatal(err)

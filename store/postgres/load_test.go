@@ -58,7 +58,8 @@ func load(url, name, sessions, seconds, pause string) error {
 	var wg sync.WaitGroup
 	for n := range count {
 		wg.Go(func() {
-			mine, err := loadSession(ctx, st, store.SessionKey{Tenant: fmt.Sprint("t", n%10), Session: fmt.Sprint(name, n)},
+			mine, err := loadSession(ctx, st,
+				store.SessionKey{Tenant: fmt.Sprint("t", n%10), Session: fmt.Sprint(name, n)},
 				begin.Add(pace*time.Duration(n)/time.Duration(count)), end, pace)
 			if err != nil {
 				errs <- err
@@ -245,7 +246,8 @@ func logSizes(t testing.TB, conn *pgx.Conn) {
 			t.Fatal(err)
 		}
 		if rows > 0 {
-			t.Logf("%s: %d rows of %d bytes, %d out of line, %d of indexes", table, rows, heap/rows, toast/rows, indexes/rows)
+			t.Logf("%s: %d rows of %d bytes, %d out of line, %d of indexes", table, rows, heap/rows,
+				toast/rows, indexes/rows)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func (t tables) Page(
 func (s *Store) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) (body []byte, err error) {
 	err = s.read(ctx, func(ctx context.Context, conn *pgxpool.Conn) error {
 		var data []byte
-		body, err = rows.ReadBody(&s.base, conn.QueryRow(ctx, selectBody, sessionArgs(key, hash[:])...), key, hash, &data)
+		body, err = rows.ReadBody(&s.base, conn.QueryRow(ctx, selectBody, sessionArgs(key, hash[:])...), key,
+			hash, &data)
 		return err
 	})
 	return body, s.base.Fail(ctx, err, "read body %v of session %q", hash, key)

@@ -54,7 +54,8 @@ func execAll(ctx context.Context, tx pgx.Tx, texts ...string) error {
 }
 
 func inTx(ctx context.Context, run runner, options pgx.TxOptions, f func(tx pgx.Tx) error) error {
-	return run(ctx, func(ctx context.Context, conn *pgxpool.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, f) })
+	return run(ctx,
+		func(ctx context.Context, conn *pgxpool.Conn) error { return pgx.BeginTxFunc(ctx, conn, options, f) })
 }
 
 // snapshot is for several reads that must see the same state.

@@ -16,7 +16,8 @@ func (t tables) Rank(ctx context.Context, x *rows.Session, words []string, limit
 	err = inTx(ctx, t.retry, snapshot, func(tx pgx.Tx) error {
 		hits = nil
 		r := ranking{scores: make(map[placeKey]*store.Hit)}
-		err := tx.QueryRow(ctx, "SELECT places, words FROM pleat.indexed WHERE session = $1", x.ID).Scan(&r.places, &r.words)
+		row := tx.QueryRow(ctx, "SELECT places, words FROM pleat.indexed WHERE session = $1", x.ID)
+		err := row.Scan(&r.places, &r.words)
 		if errors.Is(err, pgx.ErrNoRows) || err == nil && r.places == 0 {
 			return nil
 		}

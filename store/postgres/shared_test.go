@@ -127,7 +127,8 @@ func TestTenancy(t *testing.T) {
 		if hits, err := st.Search(ctx, key, "secret alice", 5); err != nil || len(hits) != 0 {
 			t.Errorf("Search through %q: %v, %v", key, hits, err)
 		}
-		if found, err := st.Find(ctx, key.Tenant, "k", "plans"); err != nil || len(found) != 0 && key.Tenant != "alice" {
+		if found, err := st.Find(ctx, key.Tenant, "k", "plans"); err != nil ||
+			len(found) != 0 && key.Tenant != "alice" {
 			t.Errorf("Find through %q: %v, %v", key, found, err)
 		}
 		for e, err := range st.Scan(ctx, key, 0) {

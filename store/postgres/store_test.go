@@ -57,7 +57,8 @@ func TestIndexOnSearch(t *testing.T) {
 	defer conn.Close(t.Context())
 	for _, want := range []int{0, 1} {
 		var places int
-		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pleat.place").Scan(&places); err != nil || places != want {
+		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pleat.place").Scan(&places); err != nil ||
+			places != want {
 			t.Errorf("%d places, %v; want %d", places, err, want)
 		}
 		if hits, err := st.Search(t.Context(), key, "needle", 5); err != nil || len(hits) != 1 {

@@ -85,7 +85,8 @@ func BenchmarkScan(b *testing.B) {
 		if i%10 == 0 {
 			kind = store.EntryFold
 		}
-		entries = append(entries, store.Entry{Kind: kind, Data: []byte(strings.Repeat("data", 50)), Body: fmt.Append(nil, i)})
+		entries = append(entries,
+			store.Entry{Kind: kind, Data: []byte(strings.Repeat("data", 50)), Body: fmt.Append(nil, i)})
 	}
 	if _, err := st.Append(b.Context(), key, 0, entries...); err != nil {
 		b.Fatal(err)

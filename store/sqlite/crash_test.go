@@ -108,7 +108,8 @@ func checkCrash(t *testing.T, st *sqlite.Store, key store.SessionKey, acknowledg
 		if err != nil {
 			t.Fatalf("%v entry %d: %v", key, seq, err)
 		}
-		if e.Seq != seq || e.Label != want.Label || string(e.Data) != string(want.Data) || !bytes.Equal(body, want.Body) {
+		if e.Seq != seq || e.Label != want.Label || string(e.Data) != string(want.Data) ||
+			!bytes.Equal(body, want.Body) {
 			t.Fatalf("%v entry %d is not what was appended", key, seq)
 		}
 	}

@@ -120,7 +120,8 @@ func writeSchema(path string) error {
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
+	text := fmt.Sprintf(
+		"BEGIN;%sPRAGMA application_id = %d; PRAGMA user_version = %d; COMMIT; PRAGMA journal_mode = WAL",
 		schema, applicationID, schemaVersion)
 	_, err = db.ExecContext(context.Background(), text)
 	if e := db.Close(); err == nil {

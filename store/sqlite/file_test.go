@@ -208,7 +208,8 @@ func TestForgetBytes(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if hits, err := st.Search(t.Context(), key, "harmlesstext7 confidentialtext7", 9); err != nil || len(hits) != 1 {
+		if hits, err := st.Search(t.Context(), key, "harmlesstext7 confidentialtext7", 9); err != nil ||
+			len(hits) != 1 {
 			t.Fatal(hits, err)
 		}
 	}

@@ -98,7 +98,8 @@ func (s *Store) writeJobs(ctx context.Context, jobs []rows.Job) error {
 		if job.Finished {
 			n, err = affected(s.write.endPending.ExecContext(ctx, job.Session, job.Entry, job.Done))
 		} else {
-			n, err = affected(s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session, job.Entry, job.Done))
+			n, err = affected(s.write.setPending.ExecContext(ctx, job.Done+len(job.Places), job.Session,
+				job.Entry, job.Done))
 		}
 		if err == nil && n > 0 {
 			err = s.writePlaces(ctx, job)

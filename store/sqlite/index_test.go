@@ -25,7 +25,8 @@ func TestIndexLongText(t *testing.T) {
 	mem := store.NewMemory()
 	for _, st := range []store.Store{file, mem} {
 		if _, err := st.Append(
-			t.Context(), key, 0, store.Entry{Kind: "a", Text: long.String()}, store.Entry{Kind: "a", Text: "behind number7"},
+			t.Context(), key, 0, store.Entry{Kind: "a", Text: long.String()},
+			store.Entry{Kind: "a", Text: "behind number7"},
 		); err != nil {
 			t.Fatal(err)
 		}

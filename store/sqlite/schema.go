@@ -156,7 +156,8 @@ func checkSchema(ctx context.Context, conn *sql.Conn) error {
 		statement = strings.TrimSpace(statement)
 		if statement != "" && !slices.Contains(texts, statement) {
 			name, _, _ := strings.Cut(statement, "(")
-			return fmt.Errorf("schema: no %s as it should be: %w", strings.TrimPrefix(name, "CREATE "), store.ErrCorrupt)
+			return fmt.Errorf("schema: no %s as it should be: %w",
+				strings.TrimPrefix(name, "CREATE "), store.ErrCorrupt)
 		}
 	}
 	return nil

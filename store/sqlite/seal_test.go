@@ -91,7 +91,8 @@ func TestSealed(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if e.Seq == 1 && (string(e.Data) != string(said.Data) || e.Label != said.Label || !bytes.Equal(body, said.Body)) {
+			if e.Seq == 1 &&
+				(string(e.Data) != string(said.Data) || e.Label != said.Label || !bytes.Equal(body, said.Body)) {
 				t.Errorf("read back: %+v, %d bytes", e, len(body))
 			}
 		}
@@ -101,7 +102,8 @@ func TestSealed(t *testing.T) {
 		}
 		return err
 	}
-	if err := read(); !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "open the store with its key") {
+	if err := read(); !errors.Is(err, store.ErrCorrupt) ||
+		!strings.Contains(err.Error(), "open the store with its key") {
 		t.Errorf("without the key: %v", err)
 	}
 	if err := read(storeKey(2)); !errors.Is(err, store.ErrCorrupt) ||

@@ -31,7 +31,8 @@ const (
 	// One statement sees one moment: the entry and its body, or neither.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
 		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? AND e.session = ? LIMIT 1"
-	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns + " FROM entry e JOIN session s ON s.id = e.session " +
+	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns +
+		" FROM entry e JOIN session s ON s.id = e.session " +
 		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"
 )
 
@@ -64,7 +65,10 @@ func (s *Store) prepare(ctx context.Context) error {
 		{&w.getBlob, "SELECT size, codec, data FROM blob WHERE hash = ? AND tenant = ?"},
 		{&w.setBlob, "UPDATE blob SET size = ?, codec = ?, data = ? WHERE hash = ? AND tenant = ?"},
 		{&w.addText, "INSERT INTO text(entry, size, codec, data) VALUES(?, ?, ?, ?)"},
-		{&w.copyText, "INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?"},
+		{
+			&w.copyText,
+			"INSERT INTO text(entry, size, codec, data) SELECT ?, size, codec, data FROM text WHERE entry = ?",
+		},
 		{&w.addPending, "INSERT INTO pending(session, entry, done) SELECT ?, value, 0 FROM json_each(?)"},
 		{&w.getIndexed, "SELECT places, words FROM indexed WHERE session = ?"},
 		{&w.setIndexed, "INSERT OR REPLACE INTO indexed(session, places, words) VALUES(?, ?, ?)"},

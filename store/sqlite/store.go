@@ -240,7 +240,8 @@ func (s *Store) update(ctx context.Context, f func(ctx context.Context) error) e
 func (s *Store) isThere() error {
 	now, err := os.Stat(s.place)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && !os.SameFile(s.file, now) {
-		return fmt.Errorf("%s was deleted or replaced while it was open: %w: restart what has it open", s.path, store.ErrReadOnly)
+		return fmt.Errorf("%s was deleted or replaced while it was open: %w: restart what has it open",
+			s.path, store.ErrReadOnly)
 	}
 	if err != nil {
 		return fmt.Errorf("look for the store's file: %w", err)

@@ -38,7 +38,8 @@ func TestConformance(t *testing.T) {
 			},
 			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, path) },
 			Damage: func(t *testing.T, _ store.Store, _ store.SessionKey, body transcript.Hash) {
-				execute(t, path, fmt.Sprintf("UPDATE blob SET data = zeroblob(length(data)) WHERE hash = x'%x'", body[:]))
+				execute(t, path,
+					fmt.Sprintf("UPDATE blob SET data = zeroblob(length(data)) WHERE hash = x'%x'", body[:]))
 			},
 			Spoil: func(t *testing.T, _ store.Store, key store.SessionKey, seq uint64, remove bool) {
 				text := "UPDATE entry SET data = x'00'"

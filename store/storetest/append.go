@@ -163,7 +163,8 @@ func (s *clause) oddBytes() {
 			if got := s.scan(key, 0, store.EntryKind(odd)); len(got) != 1 {
 				s.Errorf("Scan of kind %q: %d entries, want 1", odd, len(got))
 			}
-			s.checkFound(key.Tenant, store.EntryKind(odd), []string{odd}, store.Found{Key: key, Entry: asStored(all)[0]})
+			s.checkFound(key.Tenant, store.EntryKind(odd), []string{odd},
+				store.Found{Key: key, Entry: asStored(all)[0]})
 			s.checkListed(key)
 		}
 	}

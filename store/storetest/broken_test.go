@@ -87,7 +87,8 @@ func (b *broken) record(key store.SessionKey, from uint64) {
 }
 
 func (b *broken) Fork(
-	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey, data func(store.Entry) ([]byte, error),
+	ctx context.Context, from store.SessionKey, upTo uint64, to store.SessionKey,
+	data func(store.Entry) ([]byte, error),
 ) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -166,7 +167,8 @@ func (b *broken) Find(
 	var found []store.Found
 	for _, at := range slices.Backward(order) {
 		e := &at.Entry
-		if at.Key.Tenant == tenant && slices.Contains(labels, e.Label) && !seen[e.Label] && (f.anyKind || e.Kind == kind) {
+		if at.Key.Tenant == tenant && slices.Contains(labels, e.Label) && !seen[e.Label] &&
+			(f.anyKind || e.Kind == kind) {
 			seen[e.Label] = true
 			if f.yielded != nil {
 				f.yielded(e)

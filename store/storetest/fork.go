@@ -20,7 +20,9 @@ func sameData(e store.Entry) ([]byte, error) { return e.Data, nil }
 // forkable makes entries of every sort.
 func forkable() []store.Entry {
 	all := append(messages(0, 300),
-		store.Entry{Kind: "k", Label: "marked", Body: noise(100_000), Text: "walrus in an entry with a body", Time: clock},
+		store.Entry{
+			Kind: "k", Label: "marked", Body: noise(100_000), Text: "walrus in an entry with a body", Time: clock,
+		},
 		store.Entry{Kind: "k", Body: []byte("narwhal itself"), Text: "narwhal itself", Time: clock},
 		store.Entry{Kind: "k", Text: "dolphin", Data: []byte("no body"), Time: clock},
 		store.Entry{Kind: "k", Body: []byte("narwhal itself"), Label: "marked", Time: clock},
@@ -73,7 +75,8 @@ func (s *clause) fork() {
 		s.Helper()
 		if canSearch {
 			s.expect(b, map[string][]uint64{
-				"walrus": {301}, "narwhal": {302}, "dolphin": {303}, "porpoise": {305}, "entry7": {7}, "otter": {307}, "seal": {},
+				"walrus": {301}, "narwhal": {302}, "dolphin": {303}, "porpoise": {305}, "entry7": {7}, "otter": {307},
+				"seal": {},
 			})
 			s.expect(s.key("b301"), map[string][]uint64{"walrus": {301}, "narwhal": {}})
 		}
@@ -137,7 +140,8 @@ func (s *clause) forkRefused() {
 		}, broken},
 		{"cancelled", cancelled, a, b, 5, sameData, context.Canceled},
 	} {
-		if err := forker.Fork(c.ctx, c.from, c.upTo, c.to, c.data); err == nil || c.want != nil && !errors.Is(err, c.want) {
+		if err := forker.Fork(c.ctx, c.from, c.upTo, c.to, c.data); err == nil ||
+			c.want != nil && !errors.Is(err, c.want) {
 			s.Errorf("fork %s: %v, want %v", c.what, err, c.want)
 		}
 		if c.to != a && c.to != there {

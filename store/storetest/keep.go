@@ -211,7 +211,8 @@ func (s *clause) sizes() {
 	if err != nil {
 		s.Fatal(err)
 	}
-	mine := slices.DeleteFunc(got.Tenants, func(t store.TenantSize) bool { return !strings.HasPrefix(t.Tenant, s.Name()) })
+	mine := slices.DeleteFunc(got.Tenants,
+		func(t store.TenantSize) bool { return !strings.HasPrefix(t.Tenant, s.Name()) })
 	stored := int64(0)
 	for i, t := range mine {
 		if t.Stored <= 0 || t.Stored > int64(len(body)+len(small)) {

@@ -16,10 +16,12 @@ import (
 
 // mutants are stores with a fault, each with the clause that must find it.
 var mutants = map[string]*fault{
-	"local time":               {clause: "times", yielded: local},
-	"local time after reopen":  {clause: "reopen", late: true, yielded: local},
-	"local time found":         {clause: "find", late: true, yielded: local},
-	"time to the second":       {clause: "times", yielded: func(e *store.Entry) { e.Time = e.Time.Truncate(time.Second) }},
+	"local time":              {clause: "times", yielded: local},
+	"local time after reopen": {clause: "reopen", late: true, yielded: local},
+	"local time found":        {clause: "find", late: true, yielded: local},
+	"time to the second": {
+		clause: "times", yielded: func(e *store.Entry) { e.Time = e.Time.Truncate(time.Second) },
+	},
 	"data lost":                {clause: "reopen", late: true, yielded: func(e *store.Entry) { e.Data = nil }},
 	"numbers from 0":           {clause: "append and scan", yielded: func(e *store.Entry) { e.Seq-- }},
 	"body cut":                 {clause: "bodies", body: func(b []byte) []byte { return b[:len(b)/2] }},
@@ -124,7 +126,8 @@ func TestMutants(t *testing.T) {
 	for name, f := range mutants {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, _ := exec.Command(os.Args[0], "-test.run", "^TestMutant$/^"+f.clause+"$", "-mutant", name).CombinedOutput()
+			out, _ := exec.Command(os.Args[0], "-test.run", "^TestMutant$/^"+f.clause+"$",
+				"-mutant", name).CombinedOutput()
 			if !strings.Contains(string(out), "--- FAIL: TestMutant/"+strings.ReplaceAll(f.clause, " ", "_")) {
 				t.Errorf("the suite's clause %q lets it pass:\n%s", f.clause, out)
 			}

@@ -206,7 +206,9 @@ func newSides(b *testing.B, tokens, window int) (sides [2]side) {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { st.Close() })
-	h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: at(up.URL), Window: window, Policy: policy.Default()})
+	h, err := proxy.NewHandler(&proxy.Options{
+		Store: st, Anthropic: at(up.URL), Window: window, Policy: policy.Default(),
+	})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -172,7 +172,9 @@ func measureRecall(t *testing.T, st store.Store, msgs []transcript.Message, fact
 	for _, f := range facts {
 		start := time.Now()
 		res := search(f.query)
-		one := recallScore{facts: 1, took: time.Since(start), tokens: tokens.CountText(res.Text()), bytes: len(res.Text())}
+		one := recallScore{
+			facts: 1, took: time.Since(start), tokens: tokens.CountText(res.Text()), bytes: len(res.Text()),
+		}
 		if at := rankOf(res.Answers[0], f.target); at >= 0 {
 			one.found = 1
 			if at == 0 {
@@ -356,7 +358,8 @@ func mineChanges(msgs []transcript.Message) []recallFact {
 				line = strings.TrimSpace(line)
 				token := ""
 				namesOf(line, func(tok, _ string) { token = tok })
-				if token == "" || len(line) < 20 || len(line) > 200 || tellingWords(strings.ReplaceAll(line, token, " ")) < 2 {
+				if token == "" || len(line) < 20 || len(line) > 200 ||
+					tellingWords(strings.ReplaceAll(line, token, " ")) < 2 {
 					continue
 				}
 				query := queryFor(append([]string{path}, lines...), i+1, token)
