@@ -6,12 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -248,5 +250,46 @@ func TestPinTooLarge(t *testing.T) {
 	}
 	if err := s.Pin(t.Context(), "Never touch legacy."); err != nil {
 		t.Error(err)
+	}
+}
+
+// On a model that binds thinking, a fork says that thinking which another session got may be
+// dropped, since that session may have folded something before it; so does the fork once it is
+// opened again. What the fork itself gets is its own.
+func TestForkUnbindsThinking(t *testing.T) {
+	o := &pleat.Options{Model: model.Model{Window: 200_000, Thinking: model.ThinkingRule{Bound: true}}}
+	st := store.NewMemory()
+	round := func(id string) []transcript.Message {
+		th := transcript.Thinking{Text: transcript.Plain("hmm " + id), Signature: "sig"}
+		return []transcript.Message{
+			transcript.Assistant(th, transcript.Call(id, "ls", `{}`)), transcript.Results(transcript.Result(id, "has "+id)),
+		}
+	}
+	loose := func(s *pleat.Session) bool {
+		t.Helper()
+		v, err := s.View(t.Context(), pleat.Turn{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v.DropThinking
+	}
+	s := open(t, st, o)
+	history := slices.Concat([]transcript.Message{transcript.User("Go.")}, round("1"), round("2"))
+	if mustSync(t, s, history); loose(s) {
+		t.Error("the session says it of its own thinking")
+	}
+	other := append(history[:1:1], transcript.User("Go on."))
+	own := mustSync(t, s, other)
+	if loose(own) || loose(mustSync(t, own, append(other, round("3")...))) {
+		t.Error("a fork says it of its own thinking")
+	}
+	changed := append(history[:2:2], transcript.Results(transcript.Result("1", "has more")))
+	fork := mustSync(t, s, append(changed, round("2")...))
+	if fork == s || !loose(fork) {
+		t.Error("the fork does not say that thinking of another session may be dropped")
+	}
+	again, err := pleat.OpenSession(t.Context(), st, fork.Key(), o)
+	if err != nil || !loose(again) {
+		t.Errorf("the fork does not say it when it is opened again: %v", err)
 	}
 }

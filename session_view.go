@@ -117,7 +117,8 @@ func (s *Session) fitting() (transcript.View, error) {
 }
 
 func (s *Session) inForce() transcript.View {
-	return transcript.View{Messages: s.led(s.st.View()), DropThinking: s.st.Layout.In.Bare < s.st.Unbound}
+	loose := s.o.Model.Thinking.Bound && s.st.Layout.In.Bare < s.st.Unbound
+	return transcript.View{Messages: s.led(s.st.View()), DropThinking: loose}
 }
 
 // due decides whether an epoch opens before this request, and why. Its cost does not

@@ -3,6 +3,9 @@ package proxy
 import (
 	"io"
 	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -105,4 +108,94 @@ func TestThinkingUnasked(t *testing.T) {
 			t.Errorf("%q: nothing was folded", extra)
 		}
 	}
+}
+
+// thinker is an agent on a model that binds thinking, up to a request for which an epoch opened.
+func thinker(t *testing.T, up *upstreamtest.Server, st store.Store) (*agent, *url.URL, *Handler) {
+	t.Helper()
+	at, r := serve(t, up), newReports()
+	h, url := handlerAt(t, at, Options{Store: st, Window: window, Report: r.add})
+	a := newAgent(messages, url, "Do all the steps.")
+	a.model, a.extra = "claude-opus-5-5", `,"thinking":{"type":"adaptive"}`
+	for {
+		if more, err := a.step(); err != nil || !more {
+			t.Fatalf("no epoch opened: %v", err)
+		}
+		if r.wait(len(a.bodies))[len(a.bodies)-1].Epochs > 0 {
+			written(t, h.rw)
+			return a, at, h
+		}
+	}
+}
+
+// unrefused fails the test if the provider refused a request.
+func unrefused(t *testing.T, up *upstreamtest.Server) {
+	t.Helper()
+	wellBehaved(t, up.Log())
+	for i, x := range up.Log() {
+		if x.Status != http.StatusOK {
+			t.Errorf("request %d got status %d", i, x.Status)
+		}
+	}
+}
+
+// A proxy that is killed may leave an epoch as the newest entry of a session. A fork at that
+// request has the epoch: the answer to it was made behind those folds.
+func TestForkAtEpoch(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Binds: true})
+	whole, st := store.NewMemory(), store.NewMemory()
+	a, at, h := thinker(t, up, whole)
+	for _, s := range h.Sessions() {
+		var entries []store.Entry
+		epoch := 0
+		for e, err := range whole.Scan(t.Context(), s.Key, 1) {
+			if err == nil && e.BodySize > 0 {
+				e.Body, err = whole.Body(t.Context(), s.Key, e.BodyHash)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if entries = append(entries, e); e.Kind == store.EntryEpoch {
+				epoch = len(entries)
+			}
+		}
+		if _, err := st.Append(t.Context(), s.Key, 0, entries[:epoch]...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.url = startAt(t, at, Options{Store: st, Window: 10 * window}) // so that nothing more has to be folded
+	b := *a
+	b.history = slices.Clone(a.history)
+	b.history[len(b.history)-1] = strings.Replace(b.history[len(b.history)-1], "line 20 value", "line twenty value", 1)
+	for _, branch := range []*agent{a, &b} {
+		if _, err := branch.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unrefused(t, up)
+}
+
+// A client may leave out thinking of old answers. The fork that it gets begins before the folds
+// behind which its newer thinking was made, and asks the provider to drop that; so does a fork of
+// the fork, also after a restart.
+func TestForkUnbinds(t *testing.T) {
+	up, st := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Binds: true}), store.NewMemory()
+	a, at, h := thinker(t, up, st)
+	thought := regexp.MustCompile(`\{[^{}]*"type":"thinking"\},`)
+	for _, answer := range []int{3, 1} {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+		was := a.history[answer]
+		if a.history[answer] = thought.ReplaceAllString(was, ""); a.history[answer] == was {
+			t.Fatalf("no thinking in %s", was)
+		}
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+		written(t, h.rw)
+		h, a.url = handlerAt(t, at, Options{Store: st, Window: window})
+	}
+	a.run(t)
+	unrefused(t, up)
 }

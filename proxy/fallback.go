@@ -221,9 +221,6 @@ func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) err
 			return rw.write(ctx, t, c.sess.InForce())
 		}
 		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
-		if err == nil && t.at == t.mark.At { // no hidden rounds yet: what is in force now belongs to the request
-			err = rw.mark(ctx, c, t)
-		}
 		if err != nil {
 			return err
 		}

@@ -232,13 +232,11 @@ func (rw *rewriter) advance(
 	if errors.Is(err, errMoved) {
 		err = store.ErrConflict // somebody wrote while the epoch was made
 	}
-	if err == nil && t.epochs > 0 {
-		if c.wroteOne(); !p.open {
-			err = rw.mark(ctx, c, t) // the same prefix, with what is in force now
-		}
-	}
 	if err != nil {
 		return nil, p, err
+	}
+	if t.epochs > 0 {
+		c.wroteOne()
 	}
 	t.client = c.client[:t.mark.At:t.mark.At]
 	for range t.hidden {
@@ -364,17 +362,39 @@ func (rw *rewriter) fork(
 	if p.mark.Client < len(req.prefixes) {
 		next = s.label(req.prefixes[p.mark.Client])
 	}
-	name := family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, p.seq, next))
-	key := store.SessionKey{Tenant: c.key.Tenant, Session: name}
-	if p.seq == 0 { // they share no request: a conversation that was never finished has taken the name
+	key := store.SessionKey{Tenant: c.key.Tenant}
+	upTo, err := rw.shared(ctx, c, p.seq)
+	if err != nil {
+		return key, err
+	}
+	key.Session = family(c.key.Session) + "-" + short(fmt.Sprint(c.key.Session, upTo, next))
+	if upTo == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}
-	if err := c.behind.Wait(ctx); err != nil { // the mark may be on its way
-		return store.SessionKey{}, err
-	}
 	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}
-	if err := pleat.Fork(ctx, rw.o.Store, c.key, p.seq, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
+	if err := pleat.Fork(ctx, rw.o.Store, c.key, upTo, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
 		return store.SessionKey{}, err
 	}
 	return key, nil
+}
+
+// shared is the entry up to which a fork at a mark has all that its session has: an epoch that
+// opened for the request stands behind the mark, and its answer was made behind those folds.
+func (rw *rewriter) shared(ctx context.Context, c *conversation, mark uint64) (upTo uint64, err error) {
+	if upTo = mark; mark == 0 {
+		return 0, nil
+	}
+	if err := c.behind.Wait(ctx); err != nil { // the mark may be on its way
+		return 0, err
+	}
+	for e, err := range rw.o.Store.Scan(ctx, c.key, mark+1, store.EntryMessage, store.EntryEpoch) {
+		if err != nil {
+			return 0, fmt.Errorf("find epoch of mark %d: %w", mark, err)
+		}
+		if e.Kind == store.EntryMessage {
+			break
+		}
+		upTo = e.Seq
+	}
+	return upTo, nil
 }

@@ -60,8 +60,13 @@ func New(c *conv.Conversation, head fold.Parts) *State {
 
 // Record adds a new message and shows it.
 func (s *State) Record(m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) {
-	if m.Role() == transcript.RoleAssistant && s.LastRole() != transcript.RoleAssistant {
-		s.answered()
+	if m.Role() == transcript.RoleAssistant {
+		if s.LastRole() != transcript.RoleAssistant {
+			s.answered()
+		}
+		if s.Forked && s.Marked < s.Len() && m.Blocks().Has(transcript.KindThinking) {
+			s.Unbound = s.Len() + 1 // another session got it, perhaps behind folds
+		}
 	}
 	s.Add(m, shapes, at)
 	s.show()
