@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -25,10 +26,12 @@ import (
 // whatever messages it is put in, with its results in any order. The history must have the
 // session's turns up to the newest; what it has beyond is new. Its oldest messages may be missing,
 // or those behind the first question, or behind its answer in words, as long as it has the two
-// newest of the session, with their ids. Where those repeat others word for word, and have no ids
-// to tell them apart, a history that can be a whole one is taken for it: what it lacks was taken
-// back. A history that has nothing of the session, such as the newest question alone, is another
-// conversation; an empty one is an error.
+// newest of the session, with their ids. Where it goes another way instead, it must have three turns
+// before that place, which stand nowhere else in the session: the fork then has what is missing, too.
+// (For a history that must not have it, open another session.)
+// Where turns repeat others word for word, and have no ids to tell them apart, a history that can be
+// a whole one is taken for it: what it lacks was taken back. A history that has nothing of the
+// session, such as the newest question alone, is another conversation; an empty one is an error.
 //
 // Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
 // Thinking does not count, since many programs drop it; nor does the content of images. Ids of
@@ -38,11 +41,8 @@ import (
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, message by
 // message, for programs that store a view back. They store the session's Key beside it and open
-// that one: a session does not know the views of its forks.
-//
-// What a shortened history lacks, a fork lacks too: edit first and shorten with the next call. The
-// same goes for a view stored back of which something was edited that stood there when it was
-// folded: handles in it are those of s.
+// that one: a session does not know the views of its forks. Where something in such a view was edited,
+// the fork has the folds before that place; stubs behind it are text like any other.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {
@@ -74,10 +74,11 @@ func (s *Session) sync(ctx context.Context, h *handed) (*Session, error) {
 
 // meeting is how far a history and a session are the same.
 type meeting struct {
-	history, said int       // how many messages of the history stand for how many of the session
-	rest          []Message // of the history, that the session does not have
-	named         bool      // what both have has ids, which no other has
-	upTo          uint64    // the entry before the session's first message that the history lacks; 0: it has all
+	history, said int         // how many messages of the history stand for how many of the session
+	rest          []Message   // of the history, that the session does not have
+	named         bool        // what both have has ids, which no other has
+	upTo          uint64      // the entry before the session's first message that the history lacks; 0: it has all
+	epoch         *epoch.Data // that the session had opened behind that place, and a fork gets; nil: none
 }
 
 // parts reports whether the session and the history go different ways.
@@ -126,15 +127,22 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if m, ok := s.goesOn(h, own, true); ok {
 		return m, nil
 	}
-	apart := s.apart(h, own)
-	if !s.st.Folded() {
-		return apart, nil
+	best := s.apart(h, own)
+	if s.st.Folded() {
+		m, err := s.meetViews(ctx, h)
+		if err != nil {
+			return m, err
+		}
+		if m.history > best.history {
+			best = m
+		}
 	}
-	m, err := s.meetViews(ctx, h)
-	if err != nil || m.history > apart.history {
-		return m, err
+	if best.parts() {
+		if m, ok := s.slid(h, own); ok && m.history > best.history {
+			best = m
+		}
 	}
-	return apart, nil
+	return best, nil
 }
 
 // partAt is a meeting that ends before message i of the session and j of the history.
@@ -203,96 +211,13 @@ func (s *Session) renamed(h *handed, own, theirs turn) map[string]string {
 	return s.st.SaidAt(own.start-1, own.start).Renamed(h.said(theirs.start - 1))
 }
 
-// gap looks for a history that lacks messages of the session: the oldest, or those behind the
-// first question, or behind its answer. It must have the newest two.
-func (s *Session) gap(h *handed, own []turn) (best meeting, found bool) {
-	for _, head := range s.kept(h, own) {
-		theirs := h.turns(head.history)
-		for end := len(theirs) - 1; end >= 0; end-- {
-			if m, ok := s.endsAt(h, own, theirs[:end+1], head.said); ok {
-				if m.history > best.history {
-					best, found = m, true
-				}
-				break
-			}
-		}
-	}
-	return best, found
-}
-
-// kept lists what a history may have kept of the session's beginning: nothing, the first
-// question, or that with its answer.
-func (s *Session) kept(h *handed, own []turn) []meeting {
-	facts := s.st.Facts()
-	i, j := facts.Prompt(), h.heads
-	list := []meeting{{history: j, said: i}}
-	for i < facts.Opening() && j < len(h.msgs) && s.st.SaidAt(i, i+1).Equal(h.said(j)) {
-		i, j = i+1, j+1
-	}
-	list = append(list, meeting{history: j, said: i})
-	for k := 1; k < len(own); k++ {
-		before := own[k].start - 1
-		if facts[before].Role != transcript.RoleAssistant || facts.Has(before, transcript.KindToolCall) {
-			continue
-		}
-		if theirs := h.turns(h.heads); s.alike(h, own[:k], theirs, false) == k {
-			list = append(list, meeting{history: theirs[k-1].end, said: own[k].start})
-		}
-		break
-	}
-	return list
-}
-
-// endsAt reports whether the newest turns of the session are these of the history, and begin
-// behind its first messages.
-func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, ok bool) {
-	for k := range theirs {
-		u, v := len(own)-1-k, len(theirs)-1-k
-		if u < 0 || own[u].start < behind {
-			return m, false
-		}
-		more, ok := s.has(h, own[u], theirs[v], conv.How{More: k == 0, Cut: v == 0})
-		if !ok || len(more) > 0 && s.st.Facts()[own[u].start].Role == transcript.RoleAssistant {
-			return m, false // an answer that says more is another one
-		}
-		if k == 0 {
-			m = h.behind(theirs[v], more, s.st.Len())
-		}
-		m.named = m.named || s.named(h.saidIn(theirs[v]))
-		if len(theirs) == 1 && h.saidIn(theirs[0]).Len()-len(more) < 2 {
-			return m, false // a question alone may be that of another conversation
-		}
-	}
-	return m, true
-}
-
-// named reports whether a turn has a call, or the result of one, whose id one call of the session has.
-func (s *Session) named(turn conv.Said) bool {
-	return slices.ContainsFunc(turn.IDs(), func(id string) bool {
-		calls := 0
-		for _, r := range s.st.Rounds() {
-			for _, c := range r.Calls {
-				if c.ID == id {
-					calls++
-				}
-			}
-		}
-		return calls == 1
-	})
-}
-
 // apart is where the session and the history go different ways.
 func (s *Session) apart(h *handed, own []turn) meeting {
 	theirs := h.turns(h.heads)
 	k := s.alike(h, own, theirs, true)
 	i, j := own[k].start, len(h.msgs)
 	if k < len(theirs) {
-		how := conv.How{Open: true, Renamed: s.renamed(h, own[k], theirs[k])}
-		for j = theirs[k].start; i < own[k].end && j < theirs[k].end; i, j = i+1, j+1 {
-			if _, ok := s.st.SaidAt(i, i+1).Has(h.said(j), how); !ok {
-				break
-			}
-		}
+		i, j = s.within(h, own[k], theirs[k], conv.How{Open: true, Renamed: s.renamed(h, own[k], theirs[k])})
 	}
 	// Calls that have other ids in the history would wait in a fork for results under the old ones.
 	for _, r := range slices.Backward(s.st.Rounds()) {
@@ -307,4 +232,14 @@ func (s *Session) apart(h *handed, own []turn) meeting {
 		}
 	}
 	return s.partAt(h, j, i)
+}
+
+// within returns up to where the messages of two turns are the same.
+func (s *Session) within(h *handed, own, theirs turn, how conv.How) (i, j int) {
+	for i, j = own.start, theirs.start; i < own.end && j < theirs.end; i, j = i+1, j+1 {
+		if _, ok := s.st.SaidAt(i, i+1).Has(h.said(j), how); !ok {
+			break
+		}
+	}
+	return i, j
 }

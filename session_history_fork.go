@@ -3,11 +3,13 @@ package pleat
 import (
 	"context"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/store"
@@ -15,28 +17,63 @@ import (
 )
 
 // meetViews compares a history with what the session shows, and with what it showed in earlier
-// epochs: then a fork must have the epoch.
+// epochs: then a fork must have the epoch, or get it.
 func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err error) {
-	if m, err := s.meetView(ctx, h, s.st.View()); err != nil || !m.parts() {
-		return m, err
-	} else if m.upTo >= s.st.EpochSeq {
-		best = m
-	}
-	before := []epoch.Data{{}} // the first epoch: only results that were too large are folded
-	for _, d := range slices.Backward(append(before, s.st.History...)) {
-		in, err := s.st.ShownIn(d)
+	epochs := append([]epoch.Data{{}}, s.st.History...) // before the first, only results that were too large are folded
+	for i, d := range slices.Backward(epochs) {
+		in, view := s.st.Layout.In, []transcript.ViewMessage(nil)
+		if i == len(epochs)-1 {
+			view = s.st.View()
+		} else if in, err = s.st.ShownIn(d); err == nil {
+			view = s.viewOf(in)
+		}
 		if err != nil {
 			return meeting{}, err
 		}
-		m, err := s.meetView(ctx, h, s.viewOf(in))
+		m, err := s.meetView(ctx, h, view)
 		if err != nil || !m.parts() {
 			return m, err
 		}
-		if m.said >= d.Messages && m.history > best.history {
+		if m.history > best.history && m.said < d.Messages {
+			if m.epoch, err = s.epochBefore(h, m, d, in); err != nil {
+				return meeting{}, err
+			}
+		}
+		if m.history > best.history && (m.said >= d.Messages || m.epoch != nil) {
 			best = m
 		}
 	}
 	return best, nil
+}
+
+// epochBefore returns an epoch as a fork gets it that ends before it opened: with the folds of what
+// the fork has. It is nil if these do not show what the history has of the epoch's view.
+func (s *Session) epochBefore(h *handed, m meeting, d epoch.Data, in fold.Set) (*epoch.Data, error) {
+	d.Folds, d.Messages, d.Bare = nil, m.said, min(in.Bare, m.said)
+	d.InForce = slices.DeleteFunc(in.IDs(), func(id int) bool {
+		f := s.st.Folds[id-1]
+		return f.Start >= m.said || f.End > m.said
+	})
+	for _, id := range d.InForce {
+		d.Folds = append(d.Folds, s.st.Folds[id-1])
+	}
+	kept, err := s.st.SetOf(d.InForce, d.Bare)
+	if err != nil {
+		return nil, err
+	}
+	shown, heads := h.heads, s.st.Facts().Prompt()
+	for _, vm := range s.viewOf(kept) {
+		if vm.Source >= m.said {
+			break
+		}
+		if vm.Source < 0 || vm.Source >= heads {
+			shown++
+		}
+	}
+	if shown != m.history {
+		return nil, nil
+	}
+	return &d, nil
 }
 
 // meetView compares a history with a view.
@@ -87,7 +124,8 @@ func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *hande
 func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, error) {
 	s.mu.Lock()
 	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
-	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt}
+	ways := s.ways(h, m)
+	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt, m.epoch}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -95,7 +133,7 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	shared, copied := m.said, true
 	for try := range mostForks {
 		key := s.key
-		key.Session = h.forkName(key.Session, min(m.history+1, len(h.msgs)), try)
+		key.Session = forkName(key.Session, ways, try)
 		var made error
 		if copied {
 			made = Fork(ctx, s.store, s.key, m.upTo, key, o.Codecs)
@@ -108,7 +146,7 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 			return nil, err
 		}
 		fork.mu.Lock()
-		if made == nil && (copied || fork.st.Len() == 0) {
+		if bare := copied && fork.last == m.upTo; bare || made == nil && fork.st.Len() == 0 { // nobody has done it yet
 			err = fork.inherit(ctx, left)
 		}
 		var then meeting
@@ -141,10 +179,16 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 type legacy struct {
 	pins           []string
 	cap, refusedAt int
+	epoch          *epoch.Data // that it had when it ended here; nil: the fork has it
 }
 
 // inherit takes it over.
 func (s *Session) inherit(ctx context.Context, from legacy) error {
+	if from.epoch != nil && s.st.Len() == from.epoch.Messages {
+		if err := s.inheritEpoch(ctx, *from.epoch); err != nil && !errors.Is(err, store.ErrConflict) { // another has done it
+			return err
+		}
+	}
 	for _, p := range s.st.Pins {
 		if !slices.Contains(from.pins, p) {
 			if err := s.writePin(ctx, pinData{Text: p, Remove: true}); err != nil {
@@ -165,18 +209,46 @@ func (s *Session) inherit(ctx context.Context, from legacy) error {
 	return s.writeUsage(ctx, usageData{Limit: from.cap, Refused: from.refusedAt})
 }
 
+// inheritEpoch opens an epoch of the session that this one was made of. Folds that were made before
+// they parted are here already, under the same numbers.
+func (s *Session) inheritEpoch(ctx context.Context, d epoch.Data) error {
+	folds := d.Folds
+	d.Epoch, d.Undo, d.Cache, d.Folds, d.InForce = s.st.Epochs+1, false, fold.CacheCost{}, nil, nil
+	for _, f := range folds {
+		if f.ID > len(s.st.Folds) {
+			own := *f
+			own.ID = len(s.st.Folds) + len(d.Folds) + 1
+			f = &own
+			d.Folds = append(d.Folds, f)
+		}
+		d.InForce = append(d.InForce, f.ID)
+	}
+	data, err := json.Marshal(d)
+	if err != nil {
+		return fmt.Errorf("encode epoch: %w", err)
+	}
+	return s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data})
+}
+
 // mostForks is how many names of forks are tried for a history.
 const mostForks = 1000
 
-// forkName is the name of the fork of a session, or of one of its forks, for the first n
-// messages, up to the first that the session does not have. A fork that has gone on otherwise
-// since leaves its name taken; then the next try has another.
-func (h *handed) forkName(session string, n, try int) string {
-	var history []conv.Said
-	for i := h.heads; i < n; i++ {
-		history = append(history, h.said(i))
+// ways stands for what the session and a history both have, and the first message that only the
+// history has. The lock is held.
+func (s *Session) ways(h *handed, m meeting) string {
+	var said []conv.Said
+	for i := s.st.Facts().Prompt(); i < m.said; i++ {
+		said = append(said, s.st.SaidAt(i, i+1))
 	}
-	hash := conv.Fingerprint(history...).String()
+	if m.history < len(h.msgs) {
+		said = append(said, h.said(m.history))
+	}
+	return conv.Fingerprint(said...).String()
+}
+
+// forkName is the name of the fork of a session, or of one of its forks. A fork that has gone on
+// otherwise since leaves its name taken; then the next try has another.
+func forkName(session, hash string, try int) string {
 	if try > 0 {
 		hash = transcript.HashOf(fmt.Sprint(hash, try)).String()
 	}

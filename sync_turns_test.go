@@ -225,11 +225,19 @@ func TestSyncRandom(t *testing.T) {
 				s = open(t, st, o)
 			}
 		}
-		history := k.trimmed(8)
-		i := len(history) - 1 - k.IntN(6)
-		history[i] = pleat.User("No, otherwise.")
-		if next := mustSync(t, s, history); next == s || next.Len() > len(k.all) {
-			t.Errorf("seed %d: an edit of message %d of %d goes on in %s", seed, i, len(history), next.Key())
+		for range 8 {
+			history := k.trimmed(8)
+			i := len(history) - 1 - k.IntN(6)
+			history[i] = pleat.User("No, otherwise.")
+			next := mustSync(t, s, history)
+			if next == s || next.Len() > len(k.all) {
+				t.Errorf("seed %d: an edit of message %d of %d goes on in %s", seed, i, len(history), next.Key())
+			}
+			whole := slices.Concat(k.all[:len(k.all)-len(history)+i], history[i:])
+			if !sameBlocks(t, next, whole) && !sameBlocks(t, next, history) {
+				t.Errorf("seed %d: an edit of message %d of %d: %d messages", seed, i, len(history), next.Len())
+			}
+			s = mustSync(t, open(t, store.NewMemory(), o), k.all)
 		}
 	}
 }

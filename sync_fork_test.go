@@ -1,0 +1,236 @@
+package pleat_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// storedBack is a session with a history that is its view, as programs keep it that store the view
+// back, right after an epoch opened.
+func storedBack(t *testing.T, st store.Store, o *pleat.Options) (*pleat.Session, []pleat.Message) {
+	t.Helper()
+	s, all := open(t, st, o), turns(60, 2_000)
+	history := all[:2:2]
+	for n := 2; n < len(all); n += 2 {
+		epochs := len(s.Report().Epochs)
+		s = mustSync(t, s, append(history, all[n:n+2]...))
+		history = slices.Clip(view(t, s))
+		if now := s.Report(); epochs > 1 && len(now.Epochs) > epochs && now.Epochs[epochs].Messages == s.Len() {
+			return s, history
+		}
+	}
+	t.Fatal("no epoch opened")
+	return nil, nil
+}
+
+// TestSyncEditedView edits a view that was stored back, in messages that its epoch had when it
+// opened: the fork shows what stands before them as the session did, and knows its handles.
+func TestSyncEditedView(t *testing.T) {
+	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
+	regenerated := pleat.Assistant(pleat.Call("again", "read_file", `{"path":"other.go"}`))
+	more := []pleat.Message{pleat.Results(pleat.Result("again", "package other")), pleat.Assistant(pleat.Say("Done."))}
+	for name, edit := range map[string]func(h []pleat.Message) []pleat.Message{
+		"regenerated": func(h []pleat.Message) []pleat.Message { return append(h[:len(h)-2:len(h)-2], regenerated) },
+		"taken back":  func(h []pleat.Message) []pleat.Message { return h[:len(h)-2] },
+		"removed": func(h []pleat.Message) []pleat.Message {
+			return append(h[:len(h)-4:len(h)-4], h[len(h)-2:]...)
+		},
+		"asked otherwise": func(h []pleat.Message) []pleat.Message {
+			return append(h[:len(h)-1:len(h)-1], pleat.Results(pleat.Result(callOf(h[len(h)-2]), "empty")))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			st := store.NewMemory()
+			s, history := storedBack(t, st, o)
+			edited := edit(history)
+			same := 0
+			for same < len(edited) && allText(history[same:same+1]) == allText(edited[same:same+1]) {
+				same++
+			}
+			fork := mustSync(t, s, edited)
+			if want := s.Len() - len(history) + len(edited); fork == s || fork.Len() != want {
+				t.Fatalf("it goes on in %s with %d messages of %d", fork.Key(), fork.Len(), want)
+			}
+			for _, f := range []*pleat.Session{fork, openKey(t, st, fork.Key(), o)} {
+				if shown := view(t, f); allText(shown[:same]) != allText(history[:same]) {
+					t.Errorf("the fork shows\n%.600s\nwant\n%.600s", allText(shown[:same]), allText(history[:same]))
+				}
+				known := 0
+				for _, fd := range s.Report().Folds {
+					if fd.End > f.Len()-(len(edited)-same) {
+						continue
+					}
+					known++
+					r, _ := f.Answer(t.Context(), pleat.Call("c", "unfold", fmt.Sprintf(`{"handle":%q}`, fd.Handle)))
+					if r.Error {
+						t.Errorf("recall %s: %s", fd.Handle, r.Text())
+					}
+				}
+				if known == 0 || len(f.Report().Folds) != known {
+					t.Errorf("%d folds are in force, %d of the session's are before the edit", len(f.Report().Folds), known)
+				}
+			}
+			if again := mustSync(t, s, edited); again.Key() != fork.Key() {
+				t.Errorf("the same edit is session %s, then %s", fork.Key(), again.Key())
+			}
+			if edited = slices.Clip(edited); name == "regenerated" {
+				edited = append(edited, more...)
+			} else {
+				edited = append(edited, more[1])
+			}
+			if next := mustSync(t, fork, edited); next != fork || len(fork.Violations()) > 0 {
+				t.Errorf("it goes on in %s: %v", next.Key(), fork.Violations())
+			}
+		})
+	}
+}
+
+// TestSyncForkCutShort: a fork that has no more than its copy of the session, because whoever made
+// it was killed, or has just made it, gets its epoch from the next.
+func TestSyncForkCutShort(t *testing.T) {
+	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
+	var made pleat.Key
+	var folds int
+	for _, killed := range []bool{false, true} {
+		st := store.NewMemory()
+		s, history := storedBack(t, st, o)
+		if killed {
+			upTo := uint64(0)
+			for e, err := range st.Scan(t.Context(), s.Key(), 1) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if e.Kind == store.EntryMessage {
+					upTo = e.Seq - 1
+				}
+			}
+			if err := pleat.Fork(t.Context(), st, s.Key(), upTo, made, nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		fork := mustSync(t, s, append(history[:len(history)-1:len(history)-1],
+			pleat.Results(pleat.Result(callOf(history[len(history)-2]), "empty"))))
+		if killed && (fork.Key() != made || len(fork.Folds()) != folds) {
+			t.Errorf("%s with %d folds, want %s with %d", fork.Key(), len(fork.Folds()), made, folds)
+		}
+		made, folds = fork.Key(), len(fork.Folds())
+	}
+}
+
+func callOf(m pleat.Message) string { return m.Blocks().At(0).(pleat.ToolCall).ID }
+
+func openKey(t *testing.T, st store.Store, key pleat.Key, o *pleat.Options) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), st, key, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// talk is a conversation of n questions and answers in words.
+func talk(n int) (all []pleat.Message) {
+	for i := range n {
+		all = append(all, pleat.User(fmt.Sprint("Question ", i)), say(fmt.Sprint("Answer ", i)))
+	}
+	return all
+}
+
+// TestSyncSlidAndEdited hands over the newest messages only, with the last of them edited: the fork
+// has what the session has before them.
+func TestSyncSlidAndEdited(t *testing.T) {
+	words, rounds := talk(12), turns(12, 200)[1:]
+	for name, all := range map[string][]pleat.Message{"words": words, "rounds": append(rounds, say("Done."))} {
+		for _, head := range []int{0, 1, 2} {
+			if head == 2 && name == "rounds" { // that is no answer in words
+				continue
+			}
+			for _, window := range []int{4, 6, 9} {
+				for back := range 3 {
+					t.Run(fmt.Sprint(name, " ", head, " ", window, " ", back), func(t *testing.T) {
+						n := len(all) - 1 - back // of the message that is edited
+						if all[n].Role() == transcript.RoleTool {
+							t.Skip("a result alone is no answer")
+						}
+						want := append(all[:n:n], say("Otherwise."), pleat.User("Go on."))
+						given := slices.Concat(all[:head], want[n-window+1:])
+						st := store.NewMemory()
+						s := mustSync(t, open(t, st, nil), all)
+						fork := mustSync(t, s, given)
+						if got := allText(view(t, fork)); fork == s || got != allText(want) {
+							t.Fatalf("%s has\n%s\nwant\n%s", fork.Key(), got, allText(want))
+						}
+						if again := mustSync(t, s, given); again.Key() != fork.Key() {
+							t.Errorf("the same edit is session %s, then %s", fork.Key(), again.Key())
+						}
+						later := append(given[head+1:len(given):len(given)], say("Yes."))
+						if next := mustSync(t, fork, later); next != fork {
+							t.Errorf("it goes on in %s", next.Key())
+						}
+						if again := mustSync(t, s, later); window > 4 && again.Key() != fork.Key() {
+							t.Errorf("a later window is session %s, then %s", fork.Key(), again.Key())
+						}
+					})
+				}
+			}
+		}
+	}
+}
+
+// TestSyncSlidTooLittle: what only resembles a part of the session is another conversation.
+func TestSyncSlidTooLittle(t *testing.T) {
+	all := talk(12)
+	repeated := slices.Concat(talk(2), []pleat.Message{pleat.User("Hi."), say("Hello."), pleat.User("Where is it?"), say("There.")},
+		talk(2), []pleat.Message{pleat.User("Hi."), say("Hello."), pleat.User("Where is it?"), say("Here.")}, talk(2))
+	ids := func(result string) []pleat.Message {
+		return []pleat.Message{poll("1"), pleat.Results(pleat.Result("1", result)), say("It is " + result + ".")}
+	}
+	for name, c := range map[string]struct{ was, given []pleat.Message }{
+		"a question":        {all, append(all[8:9:9], say("Otherwise."))},
+		"an exchange":       {all, append(all[8:10:10], pleat.User("Something else."))},
+		"twice":             {repeated, []pleat.Message{pleat.User("Hi."), say("Hello."), pleat.User("Where is it?"), say("Gone.")}},
+		"begins otherwise":  {all, slices.Concat([]pleat.Message{pleat.User("Who?"), say("Me.")}, all[8:14], []pleat.Message{say("No.")})},
+		"begins as it does": {append(talk(6), append(talk(2), pleat.User("Hm."), say("Yes."))...), append(talk(2), pleat.User("Hm."), say("No."))},
+		"ids that many use": {
+			slices.Concat([]pleat.Message{pleat.User("Look.")}, ids("red"), []pleat.Message{pleat.User("Look.")}, ids("green")),
+			slices.Concat([]pleat.Message{pleat.User("Look.")}, ids("blue")),
+		},
+	} {
+		s := mustSync(t, open(t, store.NewMemory(), nil), c.was)
+		if next := mustSync(t, s, c.given); next == s || allText(view(t, next)) != allText(c.given) {
+			t.Errorf("%s: %s has\n%s\nwant\n%s", name, next.Key(), allText(view(t, next)), allText(c.given))
+		}
+	}
+}
+
+// TestSyncSlidAndFolded: words and handles from before the window are in the fork, also where the
+// session has folded them.
+func TestSyncSlidAndFolded(t *testing.T) {
+	o := &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
+	all := append([]pleat.Message{pleat.User("Keep port 5433 free.")}, turns(30, 2_000)[2:]...)
+	all = append(all, say("All is read."))
+	s := open(t, store.NewMemory(), o)
+	for n := 2; n < len(all); n += 2 {
+		s = mustSync(t, s, all[max(0, n-8):n])
+		view(t, s)
+	}
+	s = mustSync(t, s, all[len(all)-8:])
+	fork := mustSync(t, s, append(all[len(all)-8:len(all)-1:len(all)-1], say("Nearly."), pleat.User("Why?")))
+	if fork == s || fork.Len() != s.Len()+1 || len(s.Report().Folds) == 0 {
+		t.Fatalf("%s has %d messages, %s %d", fork.Key(), fork.Len(), s.Key(), s.Len())
+	}
+	if shown := allText(view(t, fork)); !strings.Contains(shown, "Keep port 5433 free.") {
+		t.Errorf("the user's first words are gone: %.600s", shown)
+	}
+	for _, f := range s.Report().Folds {
+		if r, _ := fork.Answer(t.Context(), pleat.Call("c", "unfold", fmt.Sprintf(`{"handle":%q}`, f.Handle))); r.Error {
+			t.Errorf("recall %s: %s", f.Handle, r.Text())
+		}
+	}
+}
