@@ -83,8 +83,9 @@ type Image struct {
 // Opaque is anything the engine does not understand: documents, server tools, compaction
 // items, new kinds of block. It is passed on as raw bytes and never folded.
 type Opaque struct {
-	Type string
-	Raw  string
+	Type   string
+	Stands bool // it holds for the turns after it and cannot be told in words, so no view hides it
+	Raw    string
 }
 
 // Kind implements [Block].

@@ -29,6 +29,7 @@ type neutralBlock struct {
 	Name      exact          `json:"name,omitempty"` // tool; an opaque block's type
 	Error     bool           `json:"error,omitempty"`
 	Redacted  bool           `json:"redacted,omitempty"`
+	Stands    bool           `json:"stands,omitempty"`
 	Signature exact          `json:"signature,omitempty"`
 	MediaType string         `json:"media_type,omitempty"`
 	URL       exact          `json:"url,omitempty"`
@@ -115,7 +116,7 @@ func toNeutral(b Blocks) []neutralBlock {
 			n.MediaType, n.Text, n.URL = b.MediaType, exact(b.Data.String()), exact(b.URL)
 			n.Detail, n.Raw = b.Detail, exact(b.Raw)
 		case Opaque:
-			n.Name, n.Raw = exact(b.Type), exact(b.Raw)
+			n.Name, n.Stands, n.Raw = exact(b.Type), b.Stands, exact(b.Raw)
 		}
 		out = append(out, n)
 	}
@@ -142,7 +143,7 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 		case "image":
 			out = append(out, Image{MediaType: n.MediaType, Data: text, URL: string(n.URL), Detail: n.Detail, Raw: raw})
 		case "opaque":
-			out = append(out, Opaque{Type: string(n.Name), Raw: raw})
+			out = append(out, Opaque{Type: string(n.Name), Stands: n.Stands, Raw: raw})
 		default:
 			return Blocks{}, fmt.Errorf("block %d: unknown kind %q", i, n.Kind)
 		}

@@ -161,7 +161,8 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		if b < len(shapes) {
 			shape = shapes[b]
 		}
-		f.Stands = f.Stands || stands(blk)
+		o, _ := blk.(transcript.Opaque)
+		f.Stands = f.Stands || o.Stands
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
 		sum += int(f.Blocks[b].Tokens)
 	}
@@ -211,20 +212,6 @@ func (c *Conversation) describeBlock(
 	}
 	f.Handle = c.Index.Add(f.Hash, transcript.Place{Start: ref.Message, End: ref.Message + 1, Block: ref.Block})
 	return f
-}
-
-// stands reports whether a block holds for the turns after it and cannot be told in words: it is
-// the provider's own memory of what came before, or changes the tools or the settings.
-func stands(b transcript.Block) bool {
-	o, ok := b.(transcript.Opaque)
-	if !ok {
-		return false
-	}
-	switch o.Type {
-	case "compaction", "tool_addition", "tool_removal", "additional_tools", "configuration_update":
-		return true
-	}
-	return false
 }
 
 // Foldable reports whether a result may be replaced by text. Parts that are neither text

@@ -132,7 +132,13 @@ func (d *decoder) build(f *fields, whole jsonspan.Span) (transcript.Block, wire.
 			URL: d.Text(f.source.url), Raw: raw,
 		}, place
 	}
-	return transcript.Opaque{Type: f.typ, Raw: raw}, place
+	return transcript.Opaque{Type: f.typ, Stands: stands(f.typ), Raw: raw}, place
+}
+
+// stands reports whether a block is the provider's own memory of what came before, or changes
+// the tools.
+func stands(typ string) bool {
+	return typ == "compaction" || typ == "tool_addition" || typ == "tool_removal"
 }
 
 func (d *decoder) result(f *fields, raw string, place wire.Place) (transcript.Block, wire.Place) {

@@ -156,7 +156,9 @@ func (b *builder) item(it *item) itemNote {
 		b.output(it, &note)
 	default:
 		role = opaqueRole(note.typ)
-		b.Add(transcript.Opaque{Type: note.typ, Raw: b.raw(it.whole)}, wire.Place{})
+		// Changes of the tools and settings, and the provider's own memory of what came before.
+		stands := role == transcript.RoleDeveloper || note.typ == "compaction"
+		b.Add(transcript.Opaque{Type: note.typ, Stands: stands, Raw: b.raw(it.whole)}, wire.Place{})
 	}
 	b.Message(role, transcript.FormatResponses, it.whole.Span)
 	return note
