@@ -206,7 +206,9 @@ func (d *Draft) foldSpan(f *Fold, fill bool) bool {
 		f.Parts = Parts{Stubs: d.Source.Tokens().CountMessage(transcript.User(f.Stub))}
 	}
 	f.Block = -1
-	stands, standing := d.standing(f.Start, f.End)
+	stands := slices.Collect(d.standing(f.Start, f.End))
+	slices.Reverse(stands)
+	standing := d.shown(slices.Values(stands))
 	ack := f.Ack
 	if next := d.lay.In.past(f.End); ack == "" && d.endInSystem(stands) && d.speaks(next) {
 		ack = acknowledged

@@ -46,7 +46,7 @@ func (d *Draft) Count(text string) int { return d.Source.Tokens().CountText(text
 // Fixed returns the tokens of what only squeeze gives up: system prompt, tools and the
 // head, and what stands whatever is folded.
 func (d *Draft) Fixed() int {
-	_, standing := d.standing(d.head(), d.len())
+	standing := d.shown(d.standing(d.head(), d.len()))
 	return d.o.Head.Total() + d.TokensIn(0, d.head()) + standing.Total()
 }
 

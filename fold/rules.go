@@ -99,11 +99,10 @@ func isObject(text string) bool {
 // an answer, or last. A stub comes before the system messages that precede its stretch.
 func (d *Draft) joins(start, end int, stub bool) bool {
 	next := d.lay.In.past(end)
-	stands, _ := d.standing(start, end)
 	switch {
 	case d.behindSystem(start):
 		return !d.speaks(next)
-	case d.endInSystem(stands):
+	case d.leavesSystem(start, end):
 		return stub // see acknowledged
 	case next == d.len() || !d.facts.System(next) || stub:
 		return true
@@ -115,6 +114,14 @@ func (d *Draft) joins(start, end int, stub bool) bool {
 // speaks reports whether message i is one that no system message may come before.
 func (d *Draft) speaks(i int) bool {
 	return i < d.len() && (d.facts[i].Role == transcript.RoleUser || d.facts[i].Role == transcript.RoleTool)
+}
+
+// leavesSystem reports whether a system message is the last that a stretch still shows.
+func (d *Draft) leavesSystem(start, end int) bool {
+	for i := range d.standing(start, end) {
+		return d.facts.System(i)
+	}
+	return false
 }
 
 func (d *Draft) endInSystem(list []int) bool {

@@ -1,7 +1,7 @@
 package fold
 
 import (
-	"slices"
+	"iter"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -13,36 +13,46 @@ var ruled = part{1, 8}
 // acknowledged comes between a system message that stands behind a stub and the user's words.
 const acknowledged = "Understood."
 
-// standing returns the messages start ≤ i < end that the view shows although their stretch is
-// folded, in order, and what they take: the newest memory that the provider made of what came
-// before, every change of tools and settings, and of what else system messages say the newest.
-func (d *Draft) standing(start, end int) (stands []int, parts Parts) {
-	room, memory := ruled.take(d.Limits.Target), false
-	for i := end - 1; i >= max(start, d.facts.Prompt()); i-- {
-		f := &d.facts[i]
-		system := d.facts.System(i)
-		switch {
-		case f.Stands && system:
-		case f.Stands:
-			if memory {
+// standing yields the messages start ≤ i < end that the view shows although their stretch is
+// folded, the newest first: the newest memory that the provider made of what came before, every
+// change of tools and settings, and of what else system messages say the newest.
+func (d *Draft) standing(start, end int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		room, memory := ruled.take(d.Limits.Target), false
+		for i := end - 1; i >= max(start, d.facts.Prompt()); i-- {
+			f := &d.facts[i]
+			system := d.facts.System(i)
+			switch {
+			case f.Stands && system:
+			case f.Stands:
+				if memory {
+					continue
+				}
+				memory = true
+			case system && !f.Typed && f.Origin != transcript.OriginInjected && d.facts.Tokens(i, i+1) <= room:
+				room -= d.facts.Tokens(i, i+1)
+			default:
 				continue
 			}
-			memory = true
-		case system && !f.Typed && f.Origin != transcript.OriginInjected && d.facts.Tokens(i, i+1) <= room:
-			room -= d.facts.Tokens(i, i+1)
-		default:
-			continue
+			if !yield(i) {
+				return
+			}
 		}
-		stands = append(stands, i)
+	}
+}
+
+// shown returns what messages take that stand in a folded stretch.
+func (d *Draft) shown(stands iter.Seq[int]) (parts Parts) {
+	for i := range stands {
+		f := &d.facts[i]
 		for b := range f.Blocks {
-			if bf := &f.Blocks[b]; system || bf.Kind == transcript.KindOpaque {
+			if bf := &f.Blocks[b]; d.facts.System(i) || bf.Kind == transcript.KindOpaque {
 				*parts.of(bf.Kind, f.Role) += int(bf.Tokens)
 			}
 		}
 		*parts.of(transcript.KindText, f.Role) += int(f.Extra)
 	}
-	slices.Reverse(stands)
-	return stands, parts
+	return parts
 }
 
 // appendStanding appends what a folded stretch still shows, up to the provider's memory or behind
