@@ -288,7 +288,7 @@ func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
 		return false
 	}
 	d.total += full - f.After
-	if d.lay.In.Remove(ref); born != nil {
+	if d.lay.In.remove(ref); born != nil {
 		d.lay.In.Replace(born)
 	}
 	return true

@@ -135,8 +135,8 @@ func (s *Set) Replace(f *Fold) {
 	s.blocks = slices.Delete(s.blocks, first, first+len(s.blocksIn(f.Start, f.End)))
 }
 
-// Remove takes back the fold of a block.
-func (s *Set) Remove(ref transcript.BlockRef) {
+// remove takes back the fold of a block.
+func (s *Set) remove(ref transcript.BlockRef) {
 	if k, ok := s.blockAt(ref); ok {
 		s.blocks = slices.Delete(s.blocks, k, k+1)
 	}

@@ -1,36 +1,35 @@
-package fold_test
+package fold
 
 import (
 	"math/rand/v2"
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestNewSet(t *testing.T) {
-	span := func(id, start, end int) *fold.Fold { return &fold.Fold{ID: id, Start: start, End: end, Block: -1} }
-	block := func(id, message, block int) *fold.Fold {
-		return &fold.Fold{ID: id, Start: message, End: message + 1, Block: block, Stub: "[gone]"}
+	span := func(id, start, end int) *Fold { return &Fold{ID: id, Start: start, End: end, Block: -1} }
+	block := func(id, message, block int) *Fold {
+		return &Fold{ID: id, Start: message, End: message + 1, Block: block, Stub: "[gone]"}
 	}
 	for _, tt := range []struct {
 		name  string
-		folds []*fold.Fold
+		folds []*Fold
 		want  []int // numbers of those in the set; nil: an error
 	}{
-		{"apart", []*fold.Fold{span(1, 4, 6), block(2, 2, 0), span(3, 0, 2)}, []int{1, 2, 3}},
-		{"neighbours", []*fold.Fold{span(1, 0, 2), span(2, 2, 4)}, []int{1, 2}},
-		{"a message of its own before a stretch", []*fold.Fold{span(1, 2, 4), span(2, 2, 2)}, []int{1, 2}},
-		{"overlapping stretches", []*fold.Fold{span(1, 0, 3), span(2, 2, 4)}, nil},
+		{"apart", []*Fold{span(1, 4, 6), block(2, 2, 0), span(3, 0, 2)}, []int{1, 2, 3}},
+		{"neighbours", []*Fold{span(1, 0, 2), span(2, 2, 4)}, []int{1, 2}},
+		{"a message of its own before a stretch", []*Fold{span(1, 2, 4), span(2, 2, 2)}, []int{1, 2}},
+		{"overlapping stretches", []*Fold{span(1, 0, 3), span(2, 2, 4)}, nil},
 		{
 			"of those of blocks only what has a stub",
-			[]*fold.Fold{block(1, 2, 0), {ID: 2, Start: 3, End: 4, Stub: " \n"}},
+			[]*Fold{block(1, 2, 0), {ID: 2, Start: 3, End: 4, Stub: " \n"}},
 			[]int{1},
 		},
-		{"of two folds of one block the later", []*fold.Fold{block(1, 3, 1), block(2, 3, 1)}, []int{2}},
+		{"of two folds of one block the later", []*Fold{block(1, 3, 1), block(2, 3, 1)}, []int{2}},
 	} {
-		s, err := fold.NewSet(tt.folds, 0)
+		s, err := NewSet(tt.folds, 0)
 		if (err != nil) != (tt.want == nil) {
 			t.Errorf("%s: error %v", tt.name, err)
 			continue
@@ -47,22 +46,22 @@ func TestSetKeepsApart(t *testing.T) {
 	const messages, blocks = 12, 2
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		var s fold.Set
-		span := make([]*fold.Fold, messages)
-		single := map[transcript.BlockRef]*fold.Fold{}
+		var s Set
+		span := make([]*Fold, messages)
+		single := map[transcript.BlockRef]*Fold{}
 		for id := 1; id <= 40; id++ {
 			start := r.IntN(messages)
 			end := start + 1 + r.IntN(messages-start)
 			ref := transcript.BlockRef{Message: start, Block: r.IntN(blocks)}
 			switch r.IntN(3) {
 			case 0:
-				s.Remove(ref)
+				s.remove(ref)
 				delete(single, ref)
 			case 1:
 				if span[start] != nil {
 					continue
 				}
-				f := &fold.Fold{ID: id, Start: start, End: start + 1, Block: ref.Block, Stub: "[gone]"}
+				f := &Fold{ID: id, Start: start, End: start + 1, Block: ref.Block, Stub: "[gone]"}
 				s.Replace(f)
 				single[ref] = f
 			default:
@@ -72,7 +71,7 @@ func TestSetKeepsApart(t *testing.T) {
 				for end < messages && span[end-1] != nil && span[end] == span[end-1] {
 					end++
 				}
-				f := &fold.Fold{ID: id, Start: start, End: end, Block: -1}
+				f := &Fold{ID: id, Start: start, End: end, Block: -1}
 				s.Replace(f)
 				for i := start; i < end; i++ {
 					span[i] = f
@@ -86,7 +85,7 @@ func TestSetKeepsApart(t *testing.T) {
 	}
 }
 
-func checkSet(t *testing.T, s *fold.Set, span []*fold.Fold, single map[transcript.BlockRef]*fold.Fold) {
+func checkSet(t *testing.T, s *Set, span []*Fold, single map[transcript.BlockRef]*Fold) {
 	t.Helper()
 	want := map[int]bool{}
 	for i, f := range span {

@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/pleat-dev/pleat/store"
 )
@@ -42,6 +42,28 @@ func dataSource(path string, pragmas ...string) string {
 	}
 	query := url.Values{"_pragma": pragmas}
 	return (&url.URL{Scheme: "file", Path: path, RawQuery: query.Encode()}).String()
+}
+
+// InUse fails with [ErrBusy] if this process or another has the store in a file open: all of
+// them hold a lock that they share, so that nobody can have it alone.
+func InUse(ctx context.Context, path string) error {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	db, err := sql.Open("sqlite", dataSource(path, "locking_mode(EXCLUSIVE)"))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	var tables int
+	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
+	if c := code(err) & 0xff; c == lib.SQLITE_CORRUPT || c == lib.SQLITE_NOTADB {
+		return nil // what is damaged is not in use
+	}
+	if isBusy(err) {
+		return ErrBusy
+	}
+	return err
 }
 
 // prepareFile creates the file if it does not exist, and otherwise checks that it can be a store.

@@ -2,11 +2,9 @@ package stores
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,37 +29,15 @@ func Remove(ctx context.Context, path string) error {
 	return errors.Join(errs...)
 }
 
-// InUse fails if another process has the store in a file open: all who have hold a lock that
-// they share, so that nobody can have it alone.
+// InUse fails if another process has the store in a file open, and says which.
 func InUse(ctx context.Context, path string) error {
 	path, err := filepath.Abs(path)
-	if err != nil || missing(path) {
-		return err
-	}
-	name := url.URL{
-		Scheme: "file", Path: "/" + strings.TrimPrefix(filepath.ToSlash(path), "/"),
-		RawQuery: "_pragma=locking_mode(EXCLUSIVE)",
-	}
-	db, err := sql.Open("sqlite", name.String())
 	if err != nil {
 		return err
 	}
-	var tables int
-	err = db.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables)
-	_ = db.Close()
-	const busy, corrupt, noDatabase = 5, 11, 26 // SQLite's codes
-	var failed interface {
-		error
-		Code() int
-	}
-	switch {
-	case err == nil:
+	if err := sqlite.InUse(ctx, path); err == nil {
 		return nil
-	case !errors.As(err, &failed):
-		return err
-	case failed.Code()&0xff == corrupt || failed.Code()&0xff == noDatabase:
-		return nil // what is damaged is not in use
-	case failed.Code()&0xff != busy:
+	} else if !errors.Is(err, sqlite.ErrBusy) {
 		return fmt.Errorf("see whether %s is in use: %w", path, err)
 	}
 	who := "another process"
@@ -70,11 +46,6 @@ func InUse(ctx context.Context, path string) error {
 	}
 	return fmt.Errorf("%s has the store %s open, and would go on without it: end it first: %w", who,
 		path, sqlite.ErrBusy)
-}
-
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
 }
 
 // openers names the other processes that have a file open, where the system says so.
