@@ -40,6 +40,8 @@ type client struct {
 	excused  map[string]bool   // results that need not be seen: too much came at once, or the provider refused them
 	seen     map[string]bool   // results that an answered view showed whole
 	pending  []part            // results that a view of this request did not show whole
+	with     string            // the newest view's list of tools
+	given    map[string]string // the list of tools, by the messages up to the first answer
 	stubs    map[string]string // what stands in a view for a result, by its id
 	got      map[string]string // what handles gave, by the result that was looked for
 	unfolded map[string]string // by handle
@@ -63,7 +65,7 @@ func newClient(w *world, i int) *client {
 		arrived: map[string]bool{},
 		seen:    map[string]bool{},
 		excused: map[string]bool{},
-		stubs:   map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
+		given:   map[string]string{}, stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}
 	s := &setup{model: "small-model", stream: w.chance(0.5), texts: w.chance(0.5), images: w.chance(0.2)}
 	switch c.wire {
@@ -418,6 +420,7 @@ func (c *client) take(parts []part) {
 		return
 	}
 	c.push(c.wire.answer(c.style, parts)...)
+	c.steady(slices.Concat(c.sent, c.history[len(c.sent):]))
 	if len(results) == 0 {
 		return
 	}

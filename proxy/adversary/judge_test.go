@@ -91,6 +91,8 @@ func (c *client) judge(body []byte, head http.Header) *view {
 			c.w.fail("%s: a view shows what %s said", c.wire.name, other.name)
 		}
 	}
+	c.with = string(v.body["tools"])
+	c.steady(c.sent)
 	c.compare(v)
 	c.stands(v)
 	return v
@@ -102,6 +104,13 @@ func (c *client) around(body string) (list []json.RawMessage, shell string, err 
 	text := body
 	if c.setup.think != "" {
 		text = strings.Replace(text, ","+binding, "", 1)
+	}
+	if rest, ok := strings.CutPrefix(text, `{"tools":`); ok && c.list == "" && c.declares() {
+		_, after, err := array([]byte(rest))
+		if err != nil {
+			return nil, "", err
+		}
+		text = "{" + strings.TrimPrefix(string(after), ",")
 	}
 	open := strings.TrimSuffix(c.list, c.close)
 	cut := func(want string, index func(s, of string) int) bool { // what the proxy adds follows the client's tools
@@ -131,6 +140,35 @@ func (c *client) around(body string) (list []json.RawMessage, shell string, err 
 			c.after, err)
 	}
 	return list, body[:at] + "[]" + string(after), nil
+}
+
+// declares reports whether tools are defined among the messages of the conversation's first
+// request: then the proxy may add its own as a list.
+func (c *client) declares() bool {
+	for _, e := range c.sent {
+		if e.answers() {
+			break
+		}
+		if e.has(state) && strings.Contains(e.raw, `"additional_tools"`) {
+			return c.w.options.Recall == proxy.RecallByTools
+		}
+	}
+	return false
+}
+
+// steady holds the list of tools of all requests that begin with the same answer to the one that
+// this answer was given with: what the provider has in its cache begins with it.
+func (c *client) steady(es []element) {
+	begins := ""
+	for _, e := range es {
+		if begins += e.bare; e.answers() {
+			if was, ok := c.given[begins]; ok && was != c.with {
+				c.w.fail("%s: the tools were %.300s, and are %.300s", c.wire.name, was, c.with)
+			}
+			c.given[begins] = c.with
+			return
+		}
+	}
 }
 
 func (c *client) same(view, sent *element) bool {
