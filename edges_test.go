@@ -89,6 +89,13 @@ func TestBlocksOfOtherTypes(t *testing.T) {
 	if err := s.Append(t.Context(), pleat.Message{}); err == nil || !strings.Contains(err.Error(), "no role") {
 		t.Errorf("a message without a role: %v", err)
 	}
+	robot := transcript.NewMessage("robot", pleat.Say("Hi."))
+	if err := s.Append(t.Context(), robot); err == nil || !strings.Contains(err.Error(), "system, developer, user, assistant and tool") {
+		t.Errorf("a role that there is not: %v", err)
+	}
+	if next, err := s.Sync(t.Context(), append(view(t, s), robot)); err == nil || next != s {
+		t.Errorf("a role that there is not goes on in %s: %v", next.Key(), err)
+	}
 	if _, err := s.Pull(t.Context(), nil); err == nil {
 		t.Error("a lever that is nil: no error")
 	}

@@ -24,6 +24,7 @@ func TestOpenSessionRefuses(t *testing.T) {
 		{"no name", store.NewMemory(), "", pleat.Options{}, "no session name"},
 		{"window", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Window: -5}}, "a window of -5 tokens"},
 		{"share", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Red: fold.Share(3)}}, "red at 300%"},
+		{"tool", store.NewMemory(), "a", pleat.Options{Tools: append(pleat.RecallTools(), pleat.Tool{})}, "of 7 has no name"},
 		{"memory", store.NewMemory(), "a", pleat.Options{Memory: -1}, "Memory is -1"},
 		{
 			"policy without steps", store.NewMemory(), "a",

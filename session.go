@@ -211,7 +211,10 @@ func (o *Options) check() error {
 		}
 	}
 	called := make(map[string]int, len(o.Tools))
-	for _, t := range o.Tools {
+	for i, t := range o.Tools {
+		if t.Name == "" && t.Raw == "" { // a wire has tools of the provider that go by other words
+			return fmt.Errorf("tool %d of %d has no name", i+1, len(o.Tools))
+		}
 		called[t.Name]++
 	}
 	for _, t := range o.Tools {
@@ -415,7 +418,8 @@ func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transc
 // meanwhile, the session takes in what it wrote and returns [ErrConflict]; if it deleted the
 // session, [ErrNotFound]: then open it again. Messages are written several
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
-// error is an [*AppendError], which says how many were added before it.
+// error is an [*AppendError], which says how many were added before it. Calls that a crash left
+// without a result get one by [Session.Repair].
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -566,7 +570,9 @@ func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 				err = again // trying again is of no use
 			}
 		}
-		s.tell(ctx, Event{Kind: EventError, Err: err})
+		if ctx.Err() == nil { // else it is the caller who stopped
+			s.tell(ctx, Event{Kind: EventError, Err: err})
+		}
 		return err
 	}
 	for i := range entries {

@@ -123,7 +123,7 @@ func (s *Session) digestAhead(o fold.PlanOptions) {
 		defer close(done)
 		// Whoever could recover from a panic of an observer or a counter is not below us.
 		if err := fault.Caught(func() error { return s.prepareDigest(ctx, o) }); err != nil {
-			s.o.Logger.Warn("a digest could not be prepared", "session", s.key.String(), "err", err)
+			s.o.Logger.Warn("a digest could not be prepared", append(fault.Log(err), "session", s.key.String())...)
 		}
 	})
 }
@@ -177,7 +177,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	var report digest.Origin
 	s.unlocked(func() { text, report, err = summarizer.Write(ctx, job) })
 	if errors.As(err, new(*fault.Panic)) {
-		s.o.Logger.Error("the model of digests could not be asked", "session", s.key.String(), "err", err)
+		s.o.Logger.Error("the model of digests could not be asked", append(fault.Log(err), "session", s.key.String())...)
 	}
 	if s.dig.ctx.Err() != nil && background {
 		return

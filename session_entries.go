@@ -72,8 +72,8 @@ func (s *Session) prepare(m transcript.Message) (newMessage, error) {
 	if err := checkBlocks(m.Blocks()); err != nil {
 		return newMessage{}, err
 	}
-	if m.Role() == "" && m.Format() == transcript.FormatNone { // what came off a wire is what it is
-		return newMessage{}, errNoRole
+	if err := checkRole(m); err != nil {
+		return newMessage{}, err
 	}
 	n := newMessage{m: m}
 	d := conv.MessageData{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
@@ -151,7 +151,21 @@ func sameBlocks(got, want transcript.Blocks) bool {
 	return true
 }
 
-var errNoRole = errors.New("it has no role: see User, Assistant and Results, or transcript.NewMessage")
+// checkRole refuses a message that nobody speaks. What came off a wire is what it is.
+func checkRole(m Message) error {
+	switch m.Role() {
+	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleUser, transcript.RoleAssistant, transcript.RoleTool:
+		return nil
+	}
+	if m.Format() != transcript.FormatNone {
+		return nil
+	}
+	const roles = "system, developer, user, assistant and tool are the roles: see User, Assistant and Results"
+	if m.Role() == "" {
+		return errors.New("it has no role; " + roles)
+	}
+	return fmt.Errorf("it has the role %q; %s", m.Role(), roles)
+}
 
 // checkBlocks refuses blocks of types that nothing reads: their content would be gone.
 func checkBlocks(blocks transcript.Blocks) error {

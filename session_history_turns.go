@@ -20,8 +20,8 @@ type handed struct {
 func readHistory(msgs []Message) (*handed, error) {
 	for i, m := range msgs {
 		err := checkBlocks(m.Blocks())
-		if err == nil && m.Role() == "" {
-			err = errNoRole
+		if err == nil {
+			err = checkRole(m)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)

@@ -224,6 +224,26 @@ func TestSyncKeepsSession(t *testing.T) {
 	}
 }
 
+// TestEventErrorNotCaller: observers are told of a store that fails, not of a caller who has no more time.
+func TestEventErrorNotCaller(t *testing.T) {
+	st, told := &failing{Memory: store.NewMemory()}, 0
+	s := open(t, st, &pleat.Options{Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+		if e.Kind == pleat.EventError {
+			told++
+		}
+	}})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	st.err = ctx.Err()
+	if err := s.Append(ctx, pleat.User("Hi.")); !errors.Is(err, context.Canceled) || told != 0 {
+		t.Errorf("the caller stopped: %v, told %d times", err, told)
+	}
+	st.err = errors.New("the disk is full")
+	if err := s.Append(t.Context(), pleat.User("Hi.")); err == nil || told != 1 {
+		t.Errorf("the store failed: %v, told %d times", err, told)
+	}
+}
+
 // waiting is a model that answers never.
 type waiting struct{ asked, ended chan struct{} }
 

@@ -1,6 +1,7 @@
 package fold_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"slices"
@@ -233,8 +234,12 @@ func TestPanic(t *testing.T) {
 	_, may := birth.MayFoldAtBirth(m, func(int) int { return 1 }, fold.Limits{})
 	for _, err := range []error{err, ahead, born, may} {
 		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) ||
-			!strings.Contains(err.Error(), "guard_test.go") {
-			t.Errorf("got %v, want an error that names the lever and where it panicked", err)
+			!strings.Contains(err.Error(), "guard_test.go") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("got %v, want an error that names the lever and where it panicked, in a line", err)
+		}
+		var p interface{ Stack() []byte }
+		if !errors.As(err, &p) || !bytes.Contains(p.Stack(), []byte("guard_test.go")) {
+			t.Errorf("%v has no stack", err)
 		}
 	}
 }

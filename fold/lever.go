@@ -16,7 +16,7 @@ type Lever interface {
 	// Pull adds folds to the draft. It decides by itself whether there is anything to do:
 	// most levers stop as soon as d.Enough() reports true. An error ends the plan: a block
 	// could not be read. A panic, here and in what other levers are asked, is an error that
-	// names the lever.
+	// names the lever and the place; errors.As of interface{ Stack() []byte } has the stack.
 	Pull(ctx context.Context, d *Draft) error
 }
 

@@ -113,7 +113,7 @@ func (x *exchange) failed(err error, from caller) *http.Response {
 	if body := x.tooLong(err); body != nil {
 		return x.refuse(http.StatusBadRequest, body)
 	}
-	x.rw.o.Logger.Error("a request could not be rewritten", "err", err)
+	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
 	x.report.Err = err
 	x.turn = nil
 	if x.rw.o.ObserveOnly {

@@ -4,26 +4,62 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
+	"runtime"
 	"runtime/debug"
+	"strings"
 )
 
 // Panic is what code of another program panicked with.
 type Panic struct {
 	Value any
-	Stack []byte
+	calls []string // where, and by what it was called there
+	stack []byte
 }
 
-// Error says in its first line with what, and behind it where.
-func (p *Panic) Error() string { return fmt.Sprintf("panicked: %v\n\n%s", p.Value, p.Stack) }
+// Error says with what, and where.
+func (p *Panic) Error() string {
+	return fmt.Sprintf("panicked: %v (%s)", p.Value, strings.Join(p.calls, ", "))
+}
+
+// Stack is the whole stack at the panic, as [debug.Stack] formats it.
+func (p *Panic) Stack() []byte { return p.stack }
+
+// Log is what a log says of an error: also where a panic came from.
+func Log(err error) []any {
+	if p := (*Panic)(nil); errors.As(err, &p) {
+		return []any{"err", err, "stack", string(p.stack)}
+	}
+	return []any{"err", err}
+}
 
 // Caught calls what may be another program's code. A panic becomes a [*Panic].
 func Caught(call func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = &Panic{r, debug.Stack()}
+			err = &Panic{r, calls(), debug.Stack()}
 		}
 	}()
 	return call()
+}
+
+// mostCalls is how many places a panic names.
+const mostCalls = 4
+
+// calls lists the places where code panicked, the innermost first.
+func calls() (list []string) {
+	pcs := make([]uintptr, 32)
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)]) // not this one and its caller
+	for len(list) < mostCalls {
+		f, more := frames.Next()
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			list = append(list, fmt.Sprintf("%s:%d", filepath.Base(f.File), f.Line))
+		}
+		if !more {
+			break
+		}
+	}
+	return list
 }
 
 // Options is the error of options that a program gave: trying again gives the same.
@@ -42,7 +78,7 @@ type Lever struct {
 	Err      error
 }
 
-// Error names the lever. Where it panicked stands behind the first line.
+// Error names the lever.
 func (e *Lever) Error() string {
 	if e.Panicked {
 		return fmt.Sprintf("lever %q %v", e.Name, e.Err)

@@ -144,7 +144,7 @@ func (b *Base) Explain(err error) error {
 		return nil
 	}
 	if _, ok := errors.AsType[damaged](err); ok || b.tables.Misfit(err) {
-		return fmt.Errorf("%s: %w: %v", b.Name, store.ErrCorrupt, err)
+		return b.corrupt(err)
 	}
 	return b.tables.Explain(err)
 }
@@ -164,13 +164,25 @@ func (b *Base) Fail(ctx context.Context, err error, format string, args ...any) 
 
 // Corrupt describes damage in the store.
 func (b *Base) Corrupt(format string, args ...any) error {
-	return fmt.Errorf("%s: %s: %w", b.Name, fmt.Sprintf(format, args...), store.ErrCorrupt)
+	return b.corrupt(fmt.Errorf(format, args...))
 }
+
+func (b *Base) corrupt(err error) error {
+	if errors.Is(err, ErrKey) {
+		return fmt.Errorf("%s: %w", b.Name, unreadable{err})
+	}
+	return fmt.Errorf("%s: %v: %w", b.Name, err, store.ErrCorrupt)
+}
+
+// unreadable is [store.ErrCorrupt] to whoever asks, but calls nothing damaged: only the key is wrong.
+type unreadable struct{ error }
+
+func (unreadable) Is(target error) bool { return target == store.ErrCorrupt }
 
 // In adds to the error of a damaged row where the row is. Other errors stay as they are.
 func (b *Base) In(err error, format string, args ...any) error {
 	if what, ok := errors.AsType[damaged](err); ok {
-		return b.Corrupt(format+": %s", append(args, string(what))...)
+		return b.Corrupt(format+": %w", append(args, what.error)...)
 	}
 	return err
 }

@@ -2,6 +2,7 @@ package rows
 
 import (
 	"bytes"
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -169,16 +170,14 @@ func Text(row Scanner) (string, error) {
 
 // damaged is the error of a row that fails its check. It becomes [store.ErrCorrupt] where
 // the name of the object is known.
-type damaged string
-
-func (d damaged) Error() string { return string(d) }
+type damaged struct{ error }
 
 // scan reads the columns of a row. A value that does not fit its Go type is damage: no
 // store writes one.
 func (b *Base) scan(row Scanner, dest ...any) error {
 	err := row.Scan(dest...)
 	if err != nil && b.tables.Misfit(err) {
-		return damaged(err.Error())
+		return damaged{err}
 	}
 	return err
 }
@@ -202,10 +201,10 @@ func (b *Base) ReadSession(row Scanner) (*Session, error) {
 		return ifDamaged(&x, err)
 	}
 	if x.Kinds, err = decodeKinds(kinds); err != nil {
-		return &x, damaged(err.Error())
+		return &x, damaged{err}
 	}
 	if !bytes.Equal(sum, x.sum()) {
-		return &x, damaged("checksum of the session does not fit")
+		return &x, damaged{errors.New("checksum of the session does not fit")}
 	}
 	return &x, nil
 }
@@ -245,12 +244,12 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 	if err := b.scan(row, append(dest, more...)...); err != nil {
 		return ifDamaged(&r, err)
 	}
-	var err1, err2 error
-	label, err1 = b.Keys.plain(label, "label")
-	r.Data, err2 = b.Keys.plain(r.Data, "data")
-	if err := errors.Join(err1, err2); err != nil {
-		return &r, damaged(fmt.Sprintf("entry %d %v", r.Seq, err))
+	label, err1 := b.Keys.plain(label, "label")
+	data, err2 := b.Keys.plain(r.Data, "data")
+	if err := cmp.Or(err1, err2); err != nil {
+		return &r, damaged{fmt.Errorf("entry %d %w", r.Seq, err)}
 	}
+	r.Data = data
 	r.Kind, r.Label, r.Time = store.EntryKind(kind), string(label), time.UnixMilli(millis).UTC()
 	if len(r.Data) == 0 {
 		r.Data = nil
@@ -264,7 +263,7 @@ func (b *Base) scanEntry(row Scanner, more ...any) (*Record, error) {
 // check compares the row's checksum with what it must be in that session.
 func (r *Record) check(key store.SessionKey) error {
 	if !bytes.Equal(r.stored, r.Sum(key)) {
-		return damaged(fmt.Sprintf("checksum of entry %d does not fit", r.Seq))
+		return damaged{fmt.Errorf("checksum of entry %d does not fit", r.Seq)}
 	}
 	return nil
 }
@@ -288,7 +287,7 @@ func ReadBody[D ~[]byte](b *Base, row Scanner, key store.SessionKey, hash transc
 	}
 	body, err := b.Keys.Unpack(Blob{Size: *size, Codec: *codec, Data: *data}, r.BodySize, hash)
 	if err != nil {
-		return nil, b.Corrupt("session %q: body %v %v", key, hash, err)
+		return nil, b.Corrupt("session %q: body %v %w", key, hash, err)
 	}
 	return body, nil
 }
@@ -331,7 +330,7 @@ func (b *Base) ReadText(row Scanner) (seq uint64, text string, err error) {
 		}
 	}
 	if err != nil {
-		return 0, "", b.Corrupt("session %q: text of entry %d %v", key, r.Seq, err)
+		return 0, "", b.Corrupt("session %q: text of entry %d %w", key, r.Seq, err)
 	}
 	return r.Seq, string(content), nil
 }

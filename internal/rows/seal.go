@@ -73,7 +73,7 @@ func (k Keys) open(data []byte, use string) ([]byte, error) {
 	if k.none() {
 		return nil, fmt.Errorf("%w: open the store with its key", ErrKey)
 	}
-	return nil, fmt.Errorf("%w with a key that is not given", ErrKey)
+	return nil, fmt.Errorf("%w with a key that is not given: the one given may be wrong", ErrKey)
 }
 
 // fits returns an error if the newest thing in the store was encrypted and the key that would
