@@ -21,6 +21,7 @@ func TestOpenSessionRefuses(t *testing.T) {
 		want  string
 	}{
 		{"no store", nil, "a", pleat.Options{}, "the store is nil"},
+		{"no store behind a pointer", (*store.Memory)(nil), "a", pleat.Options{}, "the store is nil"},
 		{"no name", store.NewMemory(), "", pleat.Options{}, "no session name"},
 		{"window", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Window: -5}}, "a window of -5 tokens"},
 		{"share", store.NewMemory(), "a", pleat.Options{Budget: fold.Budget{Red: fold.Share(3)}}, "red at 300%"},

@@ -153,7 +153,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 		s.o = *opts
 	}
 	switch {
-	case st == nil:
+	case fault.IsNil(st):
 		return nil, errors.New(
 			"open session: the store is nil: use store.NewMemory() or one that keeps sessions on disk")
 	case key.Session == "":

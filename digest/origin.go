@@ -88,14 +88,22 @@ func (r *Origin) Unwritten() string {
 func (r Origin) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "digest of messages %d–%d by %s", r.Start+1, r.End, r.By)
+	switch {
+	case r.Model == "":
+	case r.By == "model":
+		b.WriteString(" " + r.Model)
+	default:
+		b.WriteString(" instead of " + r.Model)
+	}
 	if r.By == "model" {
 		fmt.Fprintf(&b, ", %s tokens", text.Thousands(r.Tokens))
 	}
 	if r.Why != "" {
 		fmt.Fprintf(&b, " (%s)", r.Why)
 	}
-	for _, t := range r.Tries {
-		if t.Wrong != "" {
+	for i, t := range r.Tries {
+		told := i == len(r.Tries)-1 && strings.HasSuffix(r.Why, t.Wrong)
+		if t.Wrong != "" && !told {
 			fmt.Fprintf(&b, "; %s: %s", t.Kind, t.Wrong)
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/fault"
 )
 
 // A Lever proposes folds. It is a plain value: its fields are its settings. Package lever
@@ -28,7 +30,7 @@ type Steps []Lever
 func (s Steps) MarshalJSON() ([]byte, error) {
 	out := make([]json.RawMessage, len(s))
 	for i, l := range s {
-		if isNil(l) {
+		if fault.IsNil(l) {
 			return nil, fmt.Errorf("write step %d: it is nil", i+1)
 		}
 		settings, err := json.Marshal(l)

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"reflect"
 	"time"
+
+	"github.com/pleat-dev/pleat/internal/fault"
 )
 
 // A Policy says what happens on each occasion: it is a program of levers. An
@@ -134,7 +136,7 @@ func (p *Policy) Check(own ...Lever) error {
 	}
 	for _, list := range p.lists() {
 		for i, l := range list.steps {
-			if isNil(l) {
+			if fault.IsNil(l) {
 				return wrong("step %d of %s is nil", i+1, list.name)
 			}
 			if why := misnamed(l, own); why != "" {
@@ -165,12 +167,6 @@ func (p *Policy) Check(own ...Lever) error {
 		return wrong("when_idle and idle_after go together")
 	}
 	return nil
-}
-
-// isNil reports whether a step is nil, or a pointer or a function that is.
-func isNil(l Lever) bool {
-	v := reflect.ValueOf(l)
-	return l == nil || (v.Kind() == reflect.Pointer || v.Kind() == reflect.Func) && v.IsNil()
 }
 
 // misnamed says what is wrong with a lever's name; empty: nothing.

@@ -120,6 +120,9 @@ func TestLeverFails(t *testing.T) {
 // TestWrongOptions: options of a session that make no sense are the answer to the first request, though
 // it fits, and not taken for a store that may be there later.
 func TestWrongOptions(t *testing.T) {
+	if _, err := NewTransport(&Options{Store: (*store.Memory)(nil)}); err == nil {
+		t.Error("a pointer to no store is taken for one")
+	}
 	var last atomic.Pointer[[]byte]
 	tr, err := NewTransport(&Options{
 		Store: store.NewMemory(), Transport: yes{&last},

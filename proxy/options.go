@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -91,7 +92,7 @@ type Options struct {
 }
 
 func (o *Options) fill() error {
-	if o.Store == nil {
+	if fault.IsNil(o.Store) {
 		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
 	}
 	if err := o.check(); err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -96,4 +97,10 @@ func Of(l interface{ Name() string }, call func() error) error {
 		return &Lever{name, errors.As(err, new(*Panic)), err}
 	}
 	return nil
+}
+
+// IsNil reports whether what a program gave is nil, or a pointer or a function that is.
+func IsNil(v any) bool {
+	r := reflect.ValueOf(v)
+	return v == nil || (r.Kind() == reflect.Pointer || r.Kind() == reflect.Func) && r.IsNil()
 }

@@ -190,6 +190,10 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	if d.By == "code" && (d.Why == "" || d.Tries[0].Wrong == "") {
 		t.Errorf("the report does not say why: %+v", d)
 	}
+	last := d.Tries[len(d.Tries)-1].Wrong
+	if strings.HasPrefix(d.Why, "no answer") && !strings.HasSuffix(d.Why, "; the last: "+last) || !strings.Contains(d.String(), d.Model) {
+		t.Errorf("%q does not say that the last answer of %s had %q", d.String(), d.Model, last)
+	}
 	for _, f := range s.Folds() {
 		if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil {
 			t.Errorf("lost: %v", err)

@@ -117,7 +117,7 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 		case errors.Is(err, ErrSpent) || hopeless(err):
 			return "", err
 		case r == last && errors.Is(err, errWrong):
-			return "", errWrong
+			return "", fmt.Errorf("%w; the last: %s", errWrong, wrongText(findings, err))
 		case r == last:
 			return "", fmt.Errorf("%w: %w", errFailed, err)
 		}
