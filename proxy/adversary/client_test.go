@@ -270,8 +270,13 @@ func (c *client) closed(at int) bool {
 	return open == 0 && last.role != "system" && !(last.answers() && !last.has(text))
 }
 
-// edit changes something that was said.
+// edit changes something that was said, or leaves out old thinking.
 func (c *client) edit() {
+	if c.setup.binds && c.w.chance(0.5) {
+		c.w.Edits++
+		c.unthink(1 + c.w.IntN(len(c.history)-3))
+		return
+	}
 	for at := c.w.IntN(len(c.history) - 3); at < len(c.history)-1; at++ {
 		e := c.history[at]
 		if e.role != "user" || e.has(result) || len(e.parts) == 0 || e.parts[0].kind != text {
@@ -282,18 +287,18 @@ func (c *client) edit() {
 		h[at], _ = c.parsed([]byte(c.wire.user(c.style, c.setup, []string{c.tag() + c.words(12)}, false)))
 		c.history = h
 		if c.setup.binds {
-			c.unthink()
+			c.unthink(len(c.history))
 		}
 		return
 	}
 }
 
-// unthink removes all thinking, which does not verify behind changed messages.
-func (c *client) unthink() {
+// unthink removes the thinking of the first n messages. If they changed, no thinking verifies.
+func (c *client) unthink(n int) {
 	old := c.history
 	c.history = nil
-	for _, e := range old {
-		if !e.has(thinking) {
+	for i, e := range old {
+		if i >= n || !e.has(thinking) {
 			c.history = append(c.history, e)
 			continue
 		}
