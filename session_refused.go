@@ -158,7 +158,8 @@ func (s *Session) sure() int {
 // nearly is a size that is taken to be refused because n was.
 func nearly(n int) int { return n * 9 / 10 }
 
-// CannotFitError says that no legal view fits: what may never be given up is too large.
+// CannotFitError says that no legal view fits: what may never be given up is too large. It counts in
+// the session's own tokens; [Session.Reported] makes the provider's of them.
 type CannotFitError struct {
 	Parts fold.Parts // what the smallest view is made of
 	Max   int        // the most tokens that a view may have
@@ -195,7 +196,7 @@ func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
 func (e *CannotFitError) Sizes() string {
 	p := e.Parts
 	n := text.Thousands
-	return fmt.Sprintf("the smallest view has %s tokens, %s may be sent: "+
+	return fmt.Sprintf("the smallest view has %s tokens by pleat's count, %s may be sent: "+
 		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
 		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
 		n(p.Total()-p.System-p.Tools-p.User-p.Pins))

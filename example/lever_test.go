@@ -1,6 +1,3 @@
-// Package example_test shows how to add things to pleat, one file each: a lever, a policy,
-// a wire, a store and a tool for the agent. It uses nothing that another program could not
-// use.
 package example_test
 
 import (

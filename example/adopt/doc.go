@@ -5,4 +5,9 @@
 // The sonic that eino v0.7.36 requires does not compile with Go 1.26; this module requires v1.15.5:
 //
 //	go get github.com/bytedance/sonic@v1.15.5
+//
+// A MessageRewriter of eino cannot return an error. If Sync or Messages fails, let it log that and
+// return the history that it was given, which is the view before and what came since: the run goes
+// on while that fits, and the next call takes all of it in. A program that would rather stop gives
+// the run a context of [context.WithCancelCause] and has the rewriter cancel it with the error.
 package adopt

@@ -21,9 +21,7 @@ import (
 // the session recognizes as its own view.
 type einoMemory struct{ session *pleat.Session }
 
-// rewrite is a [react.AgentConfig].MessageRewriter, which cannot return an error. What the agent
-// has then is the view before and what came since: that goes on while it fits. A program that
-// would rather stop has the run's context cancelled, with [context.WithCancelCause].
+// rewrite is a [react.AgentConfig].MessageRewriter. What it does with errors is in doc.go.
 func (m *einoMemory) rewrite(ctx context.Context, history []*schema.Message) []*schema.Message {
 	said := make([]pleat.Message, len(history))
 	for i, h := range history {
