@@ -88,8 +88,37 @@ func TestReasoningOfHiddenCalls(t *testing.T) {
 		if got := string(get(out[last+6:], "response", "output")); got != tt.want {
 			t.Errorf("%v: the stream ends with %s, want %s", tt.answers, got, tt.want)
 		}
-		if done := bytes.Count(out, []byte("item.done")); done != len(elements([]byte(tt.want))) {
-			t.Errorf("%v: the client got %d items: %s", tt.answers, done, out)
+		for _, typ := range []string{"item.added", "item.done"} {
+			if n := bytes.Count(out, []byte(typ)); n != len(elements([]byte(tt.want))) {
+				t.Errorf("%v: the client got %d times %s: %s", tt.answers, n, typ, out)
+			}
+		}
+		for i := range elements([]byte(tt.want)) {
+			if n := bytes.Count(out, fmt.Appendf(nil, `"output_index":%d,`, i)); n != 2 {
+				t.Errorf("%v: the client got %d events of item %d: %s", tt.answers, n, i, out)
+			}
+		}
+	}
+}
+
+// What the model tells of its thinking passes at once, also where nothing but our calls follows.
+func TestReasoningTold(t *testing.T) {
+	s := Responses.Stream(func(name string) bool { return name == "unfold" })
+	var all, out string
+	for i, data := range []string{
+		`{"type":"response.output_item.added","output_index":0,"item":{"type":"reasoning","id":"rs_1"}}`,
+		`{"type":"response.reasoning_summary_text.delta","output_index":0,"item_id":"rs_1","delta":"Hm."}`,
+		`{"type":"response.output_item.done","output_index":0,"item":{"type":"reasoning","id":"rs_1"}}`,
+		`{"type":"response.output_item.added","output_index":1,"item":{"type":"function_call","name":"unfold"}}`,
+		`{"type":"response.function_call_arguments.delta","output_index":1,"delta":"{}"}`,
+	} {
+		raw := "data: " + data + "\n\n"
+		if i < 2 {
+			all += raw
+		}
+		got, _ := s.Event([]byte(raw), []byte(data))
+		if out += string(got); i > 0 && out != all {
+			t.Errorf("after event %d the client has %s", i, out)
 		}
 	}
 }

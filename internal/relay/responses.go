@@ -41,9 +41,9 @@ type responsesStream struct {
 	joined
 	done   [][]byte // complete items that the client got
 	events int      // events that the client got
-	// thought are the ends of reasoning items that nothing has followed yet. The provider
-	// refuses one without the item that followed it, so what only our calls follow never
-	// becomes complete for the client.
+	// thought are the begins and ends of reasoning items that nothing has followed yet. The
+	// provider refuses one without the item that followed it, so the client does not get what only
+	// our calls follow; if it was told what the model thinks, that item never becomes complete.
 	thought [][]byte
 }
 
@@ -65,36 +65,51 @@ func (s *responsesStream) Event(raw, data []byte) ([]byte, bool) {
 		if at == nil || !strings.HasPrefix(typ, "response.") {
 			break
 		}
-		item, done := get(data, "item"), typ == "response.output_item.done"
-		kind := ""
-		if done || typ == "response.output_item.added" {
-			kind = text(get(item, "type"))
+		kind, name := "", ""
+		if typ == "response.output_item.added" || typ == itemDone {
+			kind, name = text(get(data, "item", "type")), text(get(data, "item", "name"))
 		}
-		switch n := s.number(number(at), kind == "function_call", text(get(item, "name"))); {
-		case n < 0:
-			return nil, false
-		case kind == "reasoning" && done:
+		_, known := s.parts[number(at)]
+		call := kind == "function_call"
+		var before []byte
+		switch {
+		case kind == "reasoning":
 			s.thought = append(s.thought, bytes.Clone(raw))
 			return nil, false
-		case kind != "" && kind != "reasoning":
-			return append(s.think(), s.pass(raw, data)...), false
+		case kind == "" && !known:
+			before = s.think(false)
+		case kind != "" && !(call && s.own(name)):
+			before = s.think(true)
 		}
+		if s.number(number(at), call, name) < 0 {
+			return before, false
+		}
+		return append(before, s.pass(raw, data)...), false
 	}
 	return s.pass(raw, data), false
 }
 
-// think returns the ends of reasoning items that were held back.
-func (s *responsesStream) think() (out []byte) {
+const itemDone = "response.output_item.done"
+
+// think returns the begins of reasoning items that were held back, and with done their ends.
+func (s *responsesStream) think(done bool) (out []byte) {
+	var held [][]byte
 	for _, raw := range s.thought {
-		out = append(out, s.pass(raw, sse.Data(raw))...)
+		data := sse.Data(raw)
+		if !done && text(get(data, "type")) == itemDone {
+			held = append(held, raw)
+			continue
+		}
+		s.number(number(get(data, "output_index")), false, "")
+		out = append(out, s.pass(raw, data)...)
 	}
-	s.thought = nil
+	s.thought = held
 	return out
 }
 
 // pass returns an event as the client gets it.
 func (s *responsesStream) pass(raw, data []byte) []byte {
-	if text(get(data, "type")) == "response.output_item.done" {
+	if text(get(data, "type")) == itemDone {
 		s.done = append(s.done, bytes.Clone(get(data, "item")))
 	}
 	if !s.moved {
@@ -127,7 +142,7 @@ func (s *responsesStream) sequenced(data []byte) []byte {
 func (s *responsesStream) End() []byte {
 	var thought []byte
 	if !s.hid {
-		thought = s.think()
+		thought = s.think(true)
 	}
 	return append(thought, s.release(func(data []byte) []byte {
 		if !s.moved {

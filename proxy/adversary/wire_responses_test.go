@@ -185,7 +185,7 @@ func responsesReply(parts []part, u usage, stream bool) []byte {
 func readResponses(body []byte, stream bool) (parts []part, err error) {
 	items, ended := parse(body).list("output"), !stream
 	if stream {
-		added := 0 // of these, reasoning of which only a hidden call came is never done
+		added := 0
 		for _, e := range events(body) {
 			switch e.str("type") {
 			case "response.output_item.added":
@@ -194,15 +194,15 @@ func readResponses(body []byte, stream bool) (parts []part, err error) {
 				}
 				added++
 			case "response.output_item.done":
-				if at, _ := strconv.Atoi(string(e["output_index"])); at >= added || at < len(items) {
+				if at, _ := strconv.Atoi(string(e["output_index"])); at >= added || at != len(items) {
 					return nil, fmt.Errorf("item %s is done, but %d came and %d were done", e["output_index"],
 						added, len(items))
 				}
 				items = append(items, e["item"])
 			case "response.completed":
 				ended = true
-				if n := len(e.obj("response").list("output")); n != len(items) {
-					return nil, fmt.Errorf("%d items came, %d are in the whole answer", len(items), n)
+				if n := len(e.obj("response").list("output")); n != len(items) || n != added {
+					return nil, fmt.Errorf("%d items came, %d were done, %d are in the whole answer", added, len(items), n)
 				}
 			}
 		}
