@@ -109,8 +109,4 @@ func (d doors) last(words string) {
 			d.Errorf("%s: want %q, not %s", args, words, got)
 		}
 	}
-	file, stored := d.run("ledger", "last", "--json"), d.run("ledger", "--session", "last", "--json")
-	if a, b := strings.Count(file, `"message":`), strings.Count(stored, `"message":`); a != b {
-		d.Errorf("ledger last has %d calls, and of the store %d", a, b)
-	}
 }

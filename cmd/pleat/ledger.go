@@ -21,15 +21,13 @@ func ledgerCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ledger [FILE]",
 		Short: "list every tool call of a session: what it touched, how it ended",
-		Long: `Lists the tool calls of the session in FILE ("-" is standard input, last the newest session), or
-without FILE those of the stored session that --session names, derived by code from the calls and
-their results.
+		Long: `Lists the tool calls of a session, derived by code from the calls and their results. FILE may be
+the name of a session, last the newest one, "-" standard input.
 Flags select calls; a call must match all of them. With --files it lists the files that the
 session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. "pleat unfold" shows what a call did,
-by its number. Kinds are read, create, edit,
-delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
+by its number. Kinds are read, create, edit, delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
 		Example: `# which files did the session change?
 pleat ledger session.jsonl --files
 # everything that was done to one file or folder
@@ -39,10 +37,9 @@ pleat ledger session.jsonl --kind run --failed
 # what call 12 changed or showed
 pleat unfold 12 --in session.jsonl
 # what a session of the store did
-pleat ledger --session run-20260102 --files`,
+pleat ledger run-20260102 --files`,
 	}
 	l := &ledgerFlags{fileCommand: declareFile(c)}
-	c.Args = takes(0, 1, "one session file, - for standard input, or --session with the name of a stored one")
 	l.declare(c.Flags())
 	c.RunE = runs(p, l.run)
 	return c
@@ -68,18 +65,7 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 		}
 		return result(f.Source(), all, times), nil
 	}
-	if l.Store = l.store; len(args) > 0 {
-		return l.fileCommand.run(ctx, p, args, list)
-	}
-	f, err := sessionfile.ReadStored(ctx, p, l.store, l.Session)
-	if err != nil {
-		return err
-	}
-	r, err := list(f, nil)
-	if err != nil {
-		return err
-	}
-	return p.Output(l.json, r)
+	return l.fileCommand.run(ctx, p, args, list)
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
@@ -113,16 +99,13 @@ func ledgerOf(f *sessionfile.File) (*ledger.Ledger, []time.Time, error) {
 // ledgerFlags are the flags of ledger.
 type ledgerFlags struct {
 	*fileCommand
-	store         *stores.Flags
 	choice        ledger.Filter
 	kind, outcome string
 	failed, files bool
 }
 
 func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
-	fs.Lookup(
-		"session").Usage = "without FILE: the stored session of this `NAME`, or its beginning; with FILE: its number"
-	l.store = stores.Declare(fs)
+	l.Store = stores.Declare(fs)
 	f := &l.choice
 	fs.StringVar(&f.Path, "path", "",
 		"calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")

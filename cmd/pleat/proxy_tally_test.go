@@ -73,7 +73,7 @@ func TestStatusAfterRestart(t *testing.T) {
 		if row.Session == "" {
 			continue
 		}
-		stored, err := sessionfile.ReadStored(t.Context(), p, f.store, row.Session)
+		stored, err := sessionfile.Read(t.Context(), p, row.Session, sessionfile.Flags{Store: f.store})
 		if err != nil {
 			t.Fatal(err)
 		}

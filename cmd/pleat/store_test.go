@@ -66,7 +66,7 @@ func TestNamesWithTenant(t *testing.T) {
 		for _, args := range [][]string{
 			{"show", name},
 			{"browse", name},
-			{"ledger", "--session", name},
+			{"ledger", name},
 			{"search", "limit", "--session", name},
 			{"unfold", "m1", "--session", name},
 			{"store", "export", name},

@@ -2,7 +2,6 @@ package sessionfile
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,12 +18,6 @@ import (
 
 // stored is the format of sessions that the store has.
 const stored sessionlog.Format = "pleat"
-
-// ReadStored reads the session of the store that has a name: whole, its beginning, or "last".
-func ReadStored(ctx context.Context, p *term.Console, flags *stores.Flags, name string) (*File, error) {
-	f := &File{Name: name, number: 1, hash: sha256.New()}
-	return f, f.readStored(ctx, p, flags)
-}
 
 // readStored reads a session of the store as if a file had it.
 func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags) error {
