@@ -3,7 +3,6 @@ package pleat
 import (
 	"context"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -125,7 +124,10 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 	s.mu.Lock()
 	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
 	ways := s.ways(h, m)
-	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt, m.epoch}
+	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt, m.epoch, nil}
+	if m.epoch != nil && err == nil {
+		left.told, err = s.toldBehind(ctx, m)
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return nil, err
@@ -172,62 +174,6 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 		}
 	}
 	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.said, mostForks)
-}
-
-// legacy is what a fork has from the session that it was made of, wherever they part: it is no part
-// of the conversation.
-type legacy struct {
-	pins           []string
-	cap, refusedAt int
-	epoch          *epoch.Data // that it had when it ended here; nil: the fork has it
-}
-
-// inherit takes it over.
-func (s *Session) inherit(ctx context.Context, from legacy) error {
-	if from.epoch != nil && s.st.Len() == from.epoch.Messages {
-		if err := s.inheritEpoch(ctx, *from.epoch); err != nil && !errors.Is(err, store.ErrConflict) { // another has done it
-			return err
-		}
-	}
-	for _, p := range s.st.Pins {
-		if !slices.Contains(from.pins, p) {
-			if err := s.writePin(ctx, pinData{Text: p, Remove: true}); err != nil {
-				return err
-			}
-		}
-	}
-	for _, p := range from.pins {
-		if !slices.Contains(s.st.Pins, p) {
-			if err := s.writePin(ctx, pinData{Text: p}); err != nil {
-				return err
-			}
-		}
-	}
-	if from.cap == 0 || from.cap == s.cap {
-		return nil
-	}
-	return s.writeUsage(ctx, usageData{Limit: from.cap, Refused: from.refusedAt})
-}
-
-// inheritEpoch opens an epoch of the session that this one was made of. Folds that were made before
-// they parted are here already, under the same numbers.
-func (s *Session) inheritEpoch(ctx context.Context, d epoch.Data) error {
-	folds := d.Folds
-	d.Epoch, d.Undo, d.Cache, d.Folds, d.InForce = s.st.Epochs+1, false, fold.CacheCost{}, nil, nil
-	for _, f := range folds {
-		if f.ID > len(s.st.Folds) {
-			own := *f
-			own.ID = len(s.st.Folds) + len(d.Folds) + 1
-			f = &own
-			d.Folds = append(d.Folds, f)
-		}
-		d.InForce = append(d.InForce, f.ID)
-	}
-	data, err := json.Marshal(d)
-	if err != nil {
-		return fmt.Errorf("encode epoch: %w", err)
-	}
-	return s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data})
 }
 
 // mostForks is how many names of forks are tried for a history.

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -120,6 +122,30 @@ func TestSyncForkCutShort(t *testing.T) {
 			t.Errorf("%s with %d folds, want %s with %d", fork.Key(), len(fork.Folds()), made, folds)
 		}
 		made, folds = fork.Key(), len(fork.Folds())
+	}
+}
+
+// TestSyncEditedViewDigest: a fork has the model's digest that its page shows, as the base of the next.
+func TestSyncEditedViewDigest(t *testing.T) {
+	writer := pleattest.Always("<digest>\n### State\n- Read: src/file1.go, src/file2.go, src/file3.go.\n" +
+		"- Handlers take their locks early.\n</digest>")
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: pleat.Budget{Window: 16_000}, Digest: digest.Options{Generator: writer, NoBackground: true},
+	})
+	pleattest.Talk(t, s, 0, 60)
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	history := view(t, s)
+	fork := mustSync(t, s, append(history[:len(history)-1:len(history)-1], say("Otherwise."), pleat.User("Go on.")))
+	if got := fork.Report().Digests; fork == s || len(got) != 1 || got[0].By != "model" {
+		t.Fatalf("%s has %v, the session %v", fork.Key(), got, s.Report().Digests)
+	}
+	pleattest.Talk(t, fork, 60, 60)
+	view(t, fork)
+	asked := writer.Requests()
+	if text := allText(asked[len(asked)-1].Messages); len(asked) < 2 || !strings.Contains(text, "Handlers take their locks early.") {
+		t.Errorf("request %d does not have the earlier digest: %.600s", len(asked), text)
 	}
 }
 
