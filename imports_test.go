@@ -184,6 +184,7 @@ var imports = map[string][]string{
 	"internal/pgtest":           {},
 	"internal/bench/tokenizers": {},
 	"proxy/sdktest":             {},
+	"example":                   {},
 	"example/adopt":             {},
 	"internal/dash/browsertest": {},
 	"proxy/adversary":           {},
