@@ -43,14 +43,17 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, errors.New("no view was sent yet")
 	}
 	total := s.st.Parts.Total()
-	limit, told, err := s.learn(ctx, e, total)
+	limit, sure, told, err := s.learn(ctx, e, total)
 	if err != nil {
 		return transcript.View{}, err
 	}
 	o := s.planOptions()
-	o.Trigger, o.Sure = fold.TriggerRefused, 0
-	if !told && !s.st.Refused() {
-		o.Sure = nearly(total)
+	o.Trigger, o.Sure = fold.TriggerRefused, sure
+	if told {
+		o.Sure = min(sure, o.Limits.Max)
+	}
+	if s.st.Refused() {
+		o.Sure = 0
 	}
 	o.Limits.Max = min(o.Limits.Max, limit)
 	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
@@ -59,8 +62,8 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, err
 	}
 	after := s.st.Parts.Total()
-	if after >= total || told && after > o.Limits.Max && s.o.Policy.Fits() {
-		e := s.cannotFit(s.st.Parts, o.Limits.Max)
+	if most := max(o.Limits.Max, o.Sure); after >= total || told && after > most && s.o.Policy.Fits() {
+		e := s.cannotFit(s.st.Parts, most)
 		if after >= total {
 			e.bound = "The provider refused this view, and nothing more of it can be folded"
 		}
@@ -78,22 +81,24 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	return s.fitting()
 }
 
-// learn returns how many of our tokens a view may have after a refusal, and whether the
-// provider said so. Its numbers are stored.
-func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit int, told bool, err error) {
+// learn returns how many of our tokens a view should have after a refusal, the size from which it
+// would surely be refused again, and whether the provider gave numbers, which are stored.
+func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limit, sure int, told bool, err error) {
 	if e == nil || e.Kind == model.ErrorTooLarge || e.Used > 0 && e.Used == s.refusal {
-		return total * 2 / 3, false, nil // its numbers are bytes, or those of a view before
+		return total * 2 / 3, nearly(total), false, nil // its numbers are bytes, or those of a view before
 	}
-	limit = total * 9 / 10
+	limit = nearly(total)
+	sure = limit
 	room := e.Limit - e.Output // for the prompt
 	switch {
-	case e.Used > 0 && room > 0:
-		limit = min(limit, int(float64(total)*float64(room)/float64(e.Used)))
+	case e.Used > room && room > 0:
+		sure = int(float64(total) * float64(room) / float64(e.Used))
 	case e.Over > 0:
-		limit = min(limit, total-e.Over)
+		sure = total - e.Over
 	case e.Used <= 0 && room <= 0:
-		return total * 2 / 3, false, nil
+		return total * 2 / 3, sure, false, nil
 	}
+	limit = min(limit, sure)
 	d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
 	switch {
 	case room > 0 && e.Used <= 0 && s.theirs(total) <= room:
@@ -103,7 +108,7 @@ func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limi
 	case room <= 0:
 		d.Limit, d.Refused = max(s.theirs(limit), s.taken, 1), s.theirs(total)
 	}
-	return limit, true, s.writeUsage(ctx, d)
+	return limit, sure, true, s.writeUsage(ctx, d)
 }
 
 // learnFrom takes in what the provider reported of a prompt. What it said of a prompt for another

@@ -153,3 +153,40 @@ func TestRefusedLearns(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedByLittle has a provider refuse a view that is a little too long, and say by how much.
+// Nothing that no model has seen is folded for more room than that, unless it refuses once more.
+func TestRefusedByLittle(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 30_000}})
+	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 3, 1_000)
+	calls, results := []pleat.Block{}, []pleat.ToolResult{}
+	for i := range 6 {
+		id := fmt.Sprint("new_", i)
+		calls = append(calls, pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"new%d.go"}`, i)))
+		results = append(results, pleat.Result(id, id+strings.Repeat("\nanother line of it", 300)))
+	}
+	if err := s.Append(t.Context(), pleat.Assistant(calls...), pleat.Results(results...)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		takes float64 // of the view
+		whole bool
+	}{{0.98, true}, {0.98, false}} {
+		n := countAll(view(t, s))
+		e := &model.APIError{Kind: model.ErrorTooLong, Used: n, Limit: int(tt.takes * float64(n))}
+		if _, err := s.Refused(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+		msgs := view(t, s)
+		whole := true
+		for i, b := range msgs[len(msgs)-1].Blocks().All() {
+			whole = whole && b.(pleat.ToolResult).Text() == results[i].Text()
+		}
+		if got := countAll(msgs); whole != tt.whole || got > e.Limit {
+			t.Errorf("%d tokens of which %d are taken: new results are whole: %t; %d are left", n, e.Limit, whole, got)
+		}
+	}
+}
