@@ -2,6 +2,8 @@ package pleat_test
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -258,5 +261,53 @@ func TestSyncSlidAndFolded(t *testing.T) {
 		if r, _ := fork.Answer(t.Context(), pleat.Call("c", "unfold", fmt.Sprintf(`{"handle":%q}`, f.Handle))); r.Error {
 			t.Errorf("recall %s: %s", f.Handle, r.Text())
 		}
+	}
+}
+
+// TestSyncEditedViewRandom goes on with views that were stored back, and edits them again and again:
+// the view begins as it did before the edit, is legal, and all of its handles are known.
+func TestSyncEditedViewRandom(t *testing.T) {
+	handles := regexp.MustCompile(`unfold\("([a-z0-9]{8,})"\)`)
+	inherited, policies := 0, policy.All()
+	for seed := range uint64(20) {
+		k := &talker{Rand: rand.New(rand.NewPCG(seed, 2)), all: []pleat.Message{pleat.User("Go on.")}}
+		st := store.NewMemory()
+		o := &pleat.Options{
+			Budget: pleat.Budget{Window: 6_000}, Tools: pleat.RecallTools(), Policy: policies[seed%uint64(len(policies))],
+		}
+		s, history := open(t, st, o), k.all
+		for step := range 60 {
+			was := len(k.all)
+			k.goOn()
+			history = slices.Concat(history, k.all[was:])
+			s = mustSync(t, s, history)
+			history = view(t, s)
+			if step%6 != 5 {
+				continue
+			}
+			at := len(history) - 1 - k.IntN(5)
+			edited := append(history[:at:at], pleat.User(fmt.Sprint("No, otherwise ", step)))
+			fork := mustSync(t, s, edited)
+			shown := view(t, fork)
+			if fork == s || len(shown) <= at || allText(shown[:at]) != allText(history[:at]) {
+				t.Fatalf("seed %d, step %d: an edit of message %d of %d goes on in %s with %d messages",
+					seed, step, at, len(history), fork.Key(), len(shown))
+			}
+			for _, found := range handles.FindAllStringSubmatch(allText(shown), -1) {
+				if _, err := fork.Unfold(t.Context(), pleat.UnfoldRequest{Handle: found[1]}); err != nil {
+					t.Fatalf("seed %d, step %d: %v", seed, step, err)
+				}
+			}
+			if again := openKey(t, st, fork.Key(), o); allText(view(t, again)) != allText(shown) {
+				t.Fatalf("seed %d, step %d: the fork opened again shows something else", seed, step)
+			}
+			s, history = fork, shown
+			if f := fork.Report().Epochs; len(f) > 0 && f[len(f)-1].Messages < fork.Len() {
+				inherited++
+			}
+		}
+	}
+	if inherited < 20 {
+		t.Errorf("%d forks have folds", inherited)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -151,7 +152,7 @@ func (k *talker) goOn() {
 		id := fmt.Sprint("call_", k.ids)
 		calls = append(calls, pleat.Call(id, "status", `{}`))
 		results = append(results,
-			pleat.Results(pleat.Result(id, []string{"pending", turns(1, 900)[3].Text()}[k.IntN(2)])))
+			pleat.Results(pleat.Result(id, []string{"pending", strings.Repeat("another line of it\n", 50)}[k.IntN(2)])))
 	}
 	k.all = append(append(k.all, pleat.Assistant(calls...)), results...)
 }
