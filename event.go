@@ -22,7 +22,7 @@ const (
 	EventFork     EventKind = "fork"     // Sync goes on in this session, since a history went another way
 	// The session goes on, but not as it should: still red, no digest, an illegal plan.
 	EventWarning EventKind = "warning"
-	EventError   EventKind = "error" // the store could not be written
+	EventError   EventKind = "error" // the store could not be written, though the caller still waits
 )
 
 // Event is what observers are told. Besides Kind and Time, only the fields that its kind

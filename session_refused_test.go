@@ -80,6 +80,9 @@ func TestCannotFitSaysWhy(t *testing.T) {
 		if !errors.Is(err, pleat.ErrCannotFit) || !strings.Contains(fmt.Sprint(err), tt.want) {
 			t.Errorf("%v", err)
 		}
+		if !strings.Contains(fmt.Sprint(err), "tokens by pleat's count, ") {
+			t.Errorf("%v does not say in which tokens it counts", err)
+		}
 	}
 }
 
