@@ -177,6 +177,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	s.st = epoch.New(c, s.o.headParts())
 	s.st.Policy = &s.o.Policy
 	s.st.Layout.Recall, s.st.Layout.ThinkFirst = s.recall(), s.o.Model.Thinking.First
+	s.st.Silent = s.o.Model.Thinking.Bound && s.o.Model.Thinking.Silent
 	if err := s.refresh(ctx); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, err)
 	}

@@ -111,12 +111,14 @@ func TestThinkingUnasked(t *testing.T) {
 }
 
 // thinker is an agent on a model that binds thinking, up to a request for which an epoch opened.
-func thinker(t *testing.T, up *upstreamtest.Server, st store.Store) (*agent, *url.URL, *Handler) {
+func thinker(
+	t *testing.T, up *upstreamtest.Server, st store.Store, thinking string,
+) (*agent, *url.URL, *Handler) {
 	t.Helper()
 	at, r := serve(t, up), newReports()
 	h, url := handlerAt(t, at, Options{Store: st, Window: window, Report: r.add})
 	a := newAgent(messages, url, "Do all the steps.")
-	a.model, a.extra = "claude-opus-5-5", `,"thinking":{"type":"adaptive"}`
+	a.model, a.extra = "claude-sonnet-5-5", `,"thinking":{"type":"`+thinking+`"}`
 	for {
 		if more, err := a.step(); err != nil || !more {
 			t.Fatalf("no epoch opened: %v", err)
@@ -144,7 +146,7 @@ func unrefused(t *testing.T, up *upstreamtest.Server) {
 func TestForkAtEpoch(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Binds: true})
 	whole, st := store.NewMemory(), store.NewMemory()
-	a, at, h := thinker(t, up, whole)
+	a, at, h := thinker(t, up, whole, "adaptive")
 	for _, s := range h.Sessions() {
 		var entries []store.Entry
 		epoch := 0
@@ -176,26 +178,28 @@ func TestForkAtEpoch(t *testing.T) {
 }
 
 // A client may leave out thinking of old answers. The fork that it gets begins before the folds
-// behind which its newer thinking was made, and asks the provider to drop that; so does a fork of
-// the fork, also after a restart.
+// behind which its newer thinking was made, and asks the provider to drop that, or leaves it out;
+// so does a fork of the fork, also after a restart.
 func TestForkUnbinds(t *testing.T) {
-	up, st := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Binds: true}), store.NewMemory()
-	a, at, h := thinker(t, up, st)
 	thought := regexp.MustCompile(`\{[^{}]*"type":"thinking"\},`)
-	for _, answer := range []int{3, 1} {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
+	for _, thinking := range []string{"adaptive", "between_tools"} {
+		up, st := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Binds: true}), store.NewMemory()
+		a, at, h := thinker(t, up, st, thinking)
+		for _, answer := range []int{3, 1} {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+			was := a.history[answer]
+			if a.history[answer] = thought.ReplaceAllString(was, ""); a.history[answer] == was {
+				t.Fatalf("no thinking in %s", was)
+			}
+			if _, err := a.step(); err != nil {
+				t.Fatalf("%s, without the thinking of message %d: %v", thinking, answer, err)
+			}
+			written(t, h.rw)
+			h, a.url = handlerAt(t, at, Options{Store: st, Window: window})
 		}
-		was := a.history[answer]
-		if a.history[answer] = thought.ReplaceAllString(was, ""); a.history[answer] == was {
-			t.Fatalf("no thinking in %s", was)
-		}
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
-		written(t, h.rw)
-		h, a.url = handlerAt(t, at, Options{Store: st, Window: window})
+		a.run(t)
+		unrefused(t, up)
 	}
-	a.run(t)
-	unrefused(t, up)
 }

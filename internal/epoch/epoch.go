@@ -100,13 +100,13 @@ func (s *State) Enter(d Data) error {
 	if d.Undo {
 		s.told = nil // the fold that showed it is not wanted
 	}
-	if d.DropThinking {
-		s.Unbound = d.Messages
-	}
 	if d.Cache.PaysAfter > 0 { // else the cache was cold
 		s.spent.rewritten += d.Cache.Rewritten
 	}
 	s.rebuild()
+	if d.DropThinking {
+		s.unbind(d.Messages)
+	}
 	return nil
 }
 

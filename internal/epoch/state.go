@@ -16,6 +16,7 @@ type State struct {
 	*conv.Conversation
 	Layout fold.Layout  // of the folds in force
 	Policy *fold.Policy // says which stretches will be folded, and so measured; nil: not known
+	Silent bool         // nobody can be asked to drop thinking that may no longer verify: it is not shown
 
 	// In a fork, the results behind the newest mark or view were never shown, also those that
 	// an answer follows: another session had them.
@@ -60,16 +61,23 @@ func New(c *conv.Conversation, head fold.Parts) *State {
 
 // Record adds a new message and shows it.
 func (s *State) Record(m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) {
-	if m.Role() == transcript.RoleAssistant {
-		if s.LastRole() != transcript.RoleAssistant {
-			s.answered()
-		}
-		if s.Forked && s.Marked < s.Len() && m.Blocks().Has(transcript.KindThinking) {
-			s.Unbound = s.Len() + 1 // another session got it, perhaps behind folds
-		}
+	if m.Role() == transcript.RoleAssistant && s.LastRole() != transcript.RoleAssistant {
+		s.answered()
 	}
+	foreign := s.Forked && s.Marked < s.Len() && m.Role() == transcript.RoleAssistant
 	s.Add(m, shapes, at)
 	s.show()
+	if foreign && m.Blocks().Has(transcript.KindThinking) {
+		s.unbind(s.Len()) // another session got it, perhaps behind folds
+	}
+}
+
+// unbind says that thinking in messages before n may no longer verify.
+func (s *State) unbind(n int) {
+	if s.Unbound = n; s.Silent && s.Layout.In.Bare < n {
+		s.Layout.In.Bare = n
+		s.rebuild()
+	}
 }
 
 // LastRole is the role of the newest message; empty: there is none.

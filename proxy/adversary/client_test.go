@@ -74,6 +74,9 @@ func newClient(w *world, i int) *client {
 		switch w.IntN(4) {
 		case 0:
 			s.model, s.binds, s.system, s.think = "claude-opus-5-5", true, true, "adaptive"
+			if w.chance(0.3) {
+				s.model, s.think = "claude-sonnet-5-5", "between_tools"
+			}
 		case 1:
 			s.model, s.system, s.think = "claude-opus-4-8", true, "adaptive"
 		case 2:

@@ -24,8 +24,8 @@ var messagesWire = &wire{
 	members: func(st style, s *setup, system string) []string {
 		out := []string{"model", st.str(s.model), "max_tokens", "1000", "stream", fmt.Sprint(s.stream)}
 		switch s.think {
-		case "adaptive":
-			out = append(out, "thinking", st.obj("type", `"adaptive"`))
+		case "adaptive", "between_tools":
+			out = append(out, "thinking", st.obj("type", st.str(s.think)))
 		case "enabled":
 			out = append(out, "thinking", st.obj("type", `"enabled"`, "budget_tokens", "512"))
 		}

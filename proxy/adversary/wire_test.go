@@ -52,7 +52,7 @@ func (e *element) answers() bool { return e.role == "assistant" }
 type setup struct {
 	model   string
 	stream  bool
-	think   string // "", "adaptive" or "enabled"
+	think   string // "", "adaptive", "between_tools" or "enabled"
 	markers bool   // for the prompt cache
 	binds   bool   // the model binds thinking to what is before it
 	system  bool   // system messages among the others
