@@ -101,7 +101,7 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 var rooted = regexp.MustCompile(`^(?:\.{0,2}|~)/`)
 
 // isPathText tells paths from alternatives such as and/or: a path begins like one, or one
-// of its elements has a dot or an underscore, or it has many elements, or it is in code.
+// of its elements has a dot or an underscore, or it is in code.
 func isPathText(t string, code bool) bool {
 	if i := strings.IndexByte(t, ':'); i > 0 {
 		t = t[:i]
@@ -123,7 +123,7 @@ func isPathText(t string, code bool) bool {
 			return true
 		}
 	}
-	return strings.Count(t, "/") > 2
+	return false
 }
 
 // appendAtoms appends the names of a token, or of a part of it, that is neither path nor URL.

@@ -50,7 +50,7 @@ func TestGate(t *testing.T) {
 		},
 		{"a path put together", "- The store is /home/me/proj/internal/store.", ""},
 		{"a number in other forms", "- Retries are at 13000 ms, that is 13k.", ""},
-		{"alternatives are no paths", "- Either read/write or client/server and/or both, 24/7.", ""},
+		{"alternatives are no paths", "- Either read/write or client/server and/or both, 24/7; port/retries/store/parser tests passed.", ""},
 		{"variants of a name", "- `foldFirst/Last` and `Tree.Root/Node` are called.", ""},
 		{"an invented variant", "- Port 8081.\n- `foldFirst/Middle` is called.", "- Port 8081."},
 		{"arrows before slashes", "- 117→// the port is 8081 →/home/me/proj", ""},
