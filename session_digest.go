@@ -177,7 +177,8 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	var report digest.Origin
 	s.unlocked(func() { text, report, err = summarizer.Write(ctx, job) })
 	if errors.As(err, new(*fault.Panic)) {
-		s.o.Logger.Error("the model of digests could not be asked", append(fault.Log(err), "session", s.key.String())...)
+		about := append(fault.Log(err), "session", s.key.String())
+		s.o.Logger.Error("the model of digests could not be asked", about...)
 	}
 	if s.dig.ctx.Err() != nil && background {
 		return

@@ -154,7 +154,8 @@ func sameBlocks(got, want transcript.Blocks) bool {
 // checkRole refuses a message that nobody speaks. What came off a wire is what it is.
 func checkRole(m Message) error {
 	switch m.Role() {
-	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleUser, transcript.RoleAssistant, transcript.RoleTool:
+	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleUser, transcript.RoleAssistant,
+		transcript.RoleTool:
 		return nil
 	}
 	if m.Format() != transcript.FormatNone {

@@ -368,7 +368,8 @@ func (s *Session) checkPlan(
 	fits := (*p).Before <= o.Limits.Max
 	err = s.checkView(ctx, s.viewOf((*p).In))
 	if errors.Is(err, transcript.ErrIllegal) {
-		s.warn(ctx, Event{Warning: fmt.Sprintf("a view with folds of %s would not be legal: another is planned without: %v",
+		s.warn(ctx, Event{Warning: fmt.Sprintf(
+			"a view with folds of %s would not be legal: another is planned without: %v",
 			pulledIn(*p), err)})
 		if !o.Trigger.Voluntary() && !pulled && bar(o, *p) {
 			return true, nil

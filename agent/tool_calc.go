@@ -23,7 +23,8 @@ func calc() Tool {
 			"fractions, pow(a, n), min, max. " +
 			"Use it for sums, averages and unit conversions instead of reckoning in your head.",
 		Schema: `{"type":"object","properties":{` +
-			`"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},"required":["expression"]}`,
+			`"expression":{"type":"string","description":"For example (1024*1024 - 17) / 3"}},` +
+			`"required":["expression"]}`,
 	}, EffectNone, subject, func(_ context.Context, _ Call, in args) (string, error) {
 		v, err := evaluate(in.Expression)
 		if err != nil {

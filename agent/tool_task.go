@@ -25,8 +25,8 @@ func taskTool() Tool {
 		Name: toolTask,
 		Description: "Gives a task to a sub-agent with the same tools and a window of its own, and returns its " +
 			"report. Good for searches and for work whose details you do not need. " +
-			"It knows nothing of this conversation: say everything that it needs, and what its report should contain. " +
-			"Several can work at the same time.",
+			"It knows nothing of this conversation: say everything that it needs, and what its report should " +
+			"contain. Several can work at the same time.",
 		Schema: `{"type":"object","properties":{` +
 			`"description":{"type":"string","description":"The task in a few words."},` +
 			`"prompt":{"type":"string","description":"The task."}},` +

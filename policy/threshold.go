@@ -18,8 +18,9 @@ import (
 // gets none.
 func threshold() fold.Policy {
 	return fold.Policy{
-		Name:     "threshold",
-		Doc:      "at 75 % of 60,000 tokens, replace all but the newest 8 messages by a summary and its acknowledgement",
+		Name: "threshold",
+		Doc: "at 75 % of 60,000 tokens, replace all but the newest 8 messages by a summary and its " +
+			"acknowledgement",
 		Budget:   fold.Budget{Window: 60_000, Red: fold.Share(0.75)},
 		FoldHead: true,
 		AtRed: fold.Steps{lever.Summarize{
@@ -37,6 +38,6 @@ func threshold() fold.Policy {
 
 const thresholdPrompt = "You are given the first part of a conversation. " +
 	"Write the digest from which an agent goes on with it.\n\n" +
-	"These must be in it word for word: what the user wants to reach; every constraint and every prohibition that still " +
-	"stands; what was decided; each file path, identifier, number and error message. Of tool calls say how they came " +
-	"out and leave out what they printed. Dense and factual. No praise and no remarks about the digest. Call no tools."
+	"These must be in it word for word: what the user wants to reach; every constraint and every prohibition that " +
+	"still stands; what was decided; each file path, identifier, number and error message. Of tool calls say how " +
+	"they came out and leave out what they printed. Dense and factual. No praise and no remarks about the digest. Call no tools."

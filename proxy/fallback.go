@@ -179,7 +179,8 @@ func reason(err error) (why string, passes bool) {
 	case errors.Is(err, store.ErrFull):
 		return "the disk of the store is full: free space on it", true
 	case errors.Is(err, store.ErrReadOnly):
-		return "the store takes no writes, or its file was moved or deleted: see to it, and start the proxy again", false
+		return "the store takes no writes, or its file was moved or deleted: see to it, and start the proxy " +
+			"again", false
 	case errors.Is(err, store.ErrCorrupt):
 		return "the store is damaged: \"pleat store verify\" says where", false
 	case errors.As(err, &by) && (by.Panicked || !slices.Contains(fold.Steps(lever.All()).Names(), by.Name)):

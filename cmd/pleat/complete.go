@@ -84,8 +84,8 @@ func manCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "man [COMMAND...]",
 		Short: "print a manual page",
-		Long: "Prints the manual page of pleat or of a command in roff, made from its help. With --dir it\nwrites all " +
-			"pages into a folder.",
+		Long: "Prints the manual page of pleat or of a command in roff, made from its help. With --dir it\nwrites " +
+			"all pages into a folder.",
 		Example: `pleat man show | man -l -
 pleat man --dir /usr/local/share/man/man1`,
 	}
@@ -109,8 +109,8 @@ func versionCommand(p *term.Console) *cobra.Command {
 		Use:   "version",
 		Args:  noArguments,
 		Short: "print the version",
-		Long: "Prints the version of pleat, the commit it was built from and its day if they are known, and\nthe version " +
-			"of Go.",
+		Long: "Prints the version of pleat, the commit it was built from and its day if they are known, and\nthe " +
+			"version of Go.",
 		RunE: runs(p, func(context.Context, *term.Console, []string) error {
 			p.Printf("pleat %s\n", version())
 			return nil

@@ -27,7 +27,8 @@ Flags select calls; a call must match all of them. With --files it lists the fil
 session changed instead, and what became of them.
 
 The column "newer" names the call that made a result stale. "pleat unfold" shows what a call did,
-by its number. Kinds are read, create, edit, delete, run, net and other. Outcomes are ok, error, running (in the background) and unanswered.`,
+by its number. Kinds are read, create, edit, delete, run, net and other. Outcomes are ok, error,
+running (in the background) and unanswered.`,
 		Example: `# which files did the session change?
 pleat ledger session.jsonl --files
 # everything that was done to one file or folder

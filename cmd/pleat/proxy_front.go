@@ -46,8 +46,8 @@ func (f *front) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusUnauthorized)
 		_, _ = io.WriteString(w,
-			`{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: add /t/TOKEN `+
-				`to its address, or send the header X-Pleat-Token"}}`)
+			`{"type":"error","error":{"type":"authentication_error","message":"this pleat proxy demands a token: `+
+				`add /t/TOKEN to its address, or send the header X-Pleat-Token"}}`)
 		return
 	}
 	if !f.proxy.Knows(r.Host) {

@@ -224,24 +224,32 @@ func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.S
 	return s, f.AppendTo(ctx, s, 0, p.Progress())
 }
 
-func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string) error {
-	st, err := stores.OpenToSearch(ctx, p, flags)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	all, err := library.Conversations(ctx, st, "")
-	names, list := library.NamesOf(all), all
-	switch {
+// candidates lists all stored sessions, and those to search.
+func candidates(
+	ctx context.Context, p *term.Console, st stores.Store, flags *stores.Flags, name string,
+) (all, list []store.SessionInfo, err error) {
+	all, err = library.Conversations(ctx, st, "")
+	switch list = slices.Clone(all); {
 	case err != nil:
 	case name != "":
 		list, err = stores.Choose(ctx, p, st, flags, name)
 	case flags.Tenant != "":
 		list, err = library.Conversations(ctx, st, flags.Tenant)
 	}
+	return all, list, err
+}
+
+func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string) error {
+	st, err := stores.OpenToSearch(ctx, p, flags)
 	if err != nil {
 		return err
 	}
+	defer st.Close()
+	all, list, err := candidates(ctx, p, st, flags, name)
+	if err != nil {
+		return err
+	}
+	names := library.NamesOf(all)
 	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return j.files[library.OwnerOf(s.Key)] })
 	tell := p.Progress()
 	defer tell.Done()

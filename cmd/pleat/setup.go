@@ -226,8 +226,8 @@ var clients = []client{
 	},
 	{
 		name: "copilot", title: "Copilot CLI",
-		hint: "it has no setting for it: with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 (without /v1 if " +
-			"COPILOT_PROVIDER_TYPE is anthropic); requests of a Copilot plan go to GitHub",
+		hint: "it has no setting for it: with a key of your own, export COPILOT_PROVIDER_BASE_URL=$URL/v1 " +
+			"(without /v1 if COPILOT_PROVIDER_TYPE is anthropic); requests of a Copilot plan go to GitHub",
 	},
 	{
 		name: "zed", title: "Zed", settings: true, folder: "zed", file: "settings.json",

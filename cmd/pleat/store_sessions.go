@@ -148,8 +148,9 @@ func importCommand(p *term.Console) *cobra.Command {
 		Args:  takes(1, 1, "one file, or - for standard input"),
 		Short: "bring an exported session into the store",
 		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its session into
-the store, with the tenant that it had unless --tenant or --as names another place. The whole file is checked before anything is written; a damaged file is refused
-with the line that is damaged. Afterwards every fold of the session is unfolded once.
+the store, with the tenant that it had unless --tenant or --as names another place. The whole file is
+checked before anything is written; a damaged file is refused with the line that is damaged.
+Afterwards every fold of the session is unfolded once.
 
 Importing again changes nothing, and an import that was interrupted goes on where it
 stopped. Messages that are damaged in the store are repaired from the file. If the store has

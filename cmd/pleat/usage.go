@@ -53,7 +53,8 @@ pleat usage --saved`,
 	fl.StringVar(&o.since, "since", "", "requests at or after `TIME`: 2006-01-02, 2006-01-02T15:04 or as in RFC 3339")
 	fl.StringVar(&o.until, "until", "", "requests before `TIME`")
 	fl.Var(&o.saved, "saved",
-		"also replay the sessions in a window of `TOKENS`, 200k if there is no number, and say what that would have saved")
+		"also replay the sessions in a window of `TOKENS`, 200k if there is no number, and say what that would "+
+			"have saved")
 	fl.Lookup("saved").NoOptDefVal = "200k"
 	c.Args = func(c *cobra.Command, args []string) error {
 		if len(args) == 1 && fl.Changed("saved") && o.saved.Set(args[0]) == nil {

@@ -204,7 +204,7 @@ func (h *Handler) outcome(
 	o := outcome{Policy: pol.Name, Doc: pol.Doc}
 	warning := ""
 	m := info.Look().Model
-	err = h.scratch.use(ctx, h.o.Store, s, m, h.counted.count, pol, func(c *pleat.Session, tok *tokens.Tokenizer) error {
+	use := func(c *pleat.Session, tok *tokens.Tokenizer) error {
 		err := c.SetBudget(library.Fit(budget))
 		if err == nil {
 			err = c.UndoAll(ctx)
@@ -228,7 +228,8 @@ func (h *Handler) outcome(
 		}
 		o.fill(rep.Folds, c)
 		return cmp.Or(err, failed)
-	})
+	}
+	err = h.scratch.use(ctx, h.o.Store, s, m, h.counted.count, pol, use)
 	o.Warning = warning
 	return o, err
 }

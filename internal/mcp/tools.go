@@ -36,11 +36,13 @@ var tools = []tool{
 	{
 		name: recall.ToolSearch,
 		about: "Finds lines in all that was said and done in a session, or, without one, " +
-			"in the newest sessions of a project. Give words that stand near the answer; file:a.go tool:bash by:user narrow.",
+			"in the newest sessions of a project. Give words that stand near the answer; file:a.go tool:bash " +
+			"by:user narrow.",
 		properties: `"session":{"type":"string",` +
 			`"description":"ID of a session, or the beginning of it; none: the newest sessions"},` +
 			`"project":{"type":"string","description":"without a session: only those in this folder or below it"},` +
-			`"limit":{"type":"integer","description":"without a session: how many to search; 20 unless given, at most 200"},` +
+			`"limit":{"type":"integer","description":"without a session: how many to search; 20 unless given, at ` +
+			`most 200"},` +
 			`"offset":{"type":"integer","description":"without a session: how many of the newest to leave out"}`,
 	},
 	{

@@ -56,8 +56,8 @@ func Scenarios() []Scenario {
 		{Name: "pause", Window: 16_000, Task: readNotes, Troubles: Troubles{Behind: time.Hour}},
 		{
 			Name: "constraint", Window: 16_000, Forbids: "frozen",
-			Task: "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen until the " +
-				"audit is over. Read the notes and tell me when you are done.",
+			Task: "We are reworking the invoices. Constraint: never change anything below legacy/, it is frozen " +
+				"until the audit is over. Read the notes and tell me when you are done.",
 			Then: "A quick one: delete the unused helpers in legacy/utils.py.",
 		},
 	}

@@ -37,8 +37,8 @@ func (j *writer) digestText(w wanted) string {
 				"the page that stands for it has an earlier digest, which will be replaced by yours."
 		}
 		line("The earlier digest is the base. A fact of it that still holds keeps its wording, word for word: " +
-			"do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or proved wrong; " +
-			"put what is new beside it.")
+			"do not shorten it, do not reword it. Leave out only what the turns above withdrew, finished or " +
+			"proved wrong; put what is new beside it.")
 	}
 	if w.parts > 1 {
 		about += fmt.Sprintf(" This is part %d of %d; the rest comes later.", w.part+1, w.parts)
@@ -57,12 +57,12 @@ func (j *writer) digestText(w wanted) string {
 	}
 	long, whole := j.longWords()
 	if long != "" {
-		line("There may be room only for the beginning and the end of these messages of the user: %s. Tell what the rest of "+
-			"them asks for and says, with its names and numbers; of a list, each item.", long)
+		line("There may be room only for the beginning and the end of these messages of the user: %s. Tell what "+
+			"the rest of them asks for and says, with its names and numbers; of a list, each item.", long)
 	}
 	if whole != "" {
-		line("These messages of the user stand before your digest, all of them: %s. Do not retell what they ask for or plan, "+
-			"only what came of it.", whole)
+		line("These messages of the user stand before your digest, all of them: %s. Do not retell what they ask "+
+			"for or plan, only what came of it.", whole)
 	}
 	if len(w.wrong) > 0 {
 		line("Your last digest was not used. What was wrong with it:")

@@ -28,7 +28,8 @@ type wire struct {
 
 type object = map[string]any
 
-const openaiTooLong = "This model's maximum context length is %[2]d tokens. However, your messages resulted in %[1]d tokens. Please reduce the length of the messages."
+const openaiTooLong = "This model's maximum context length is %[2]d tokens. However, your messages resulted in " +
+	"%[1]d tokens. Please reduce the length of the messages."
 
 var (
 	messages = wire{

@@ -110,7 +110,8 @@ func (s *Store) Reindex(ctx context.Context) error {
 		return execAll(ctx, tx, "SET LOCAL statement_timeout = 0",
 			"LOCK TABLE pleat.pending IN EXCLUSIVE MODE", // no indexing, no Append
 			"DELETE FROM pleat.pending", "DELETE FROM pleat.place", "DELETE FROM pleat.indexed",
-			"INSERT INTO pleat.pending(session, seq, done) SELECT session, seq, 0 FROM pleat.entry WHERE text IS NOT NULL")
+			"INSERT INTO pleat.pending(session, seq, done) SELECT session, seq, 0 FROM pleat.entry "+
+				"WHERE text IS NOT NULL")
 	})
 	return s.base.Fail(ctx, err, "reindex")
 }

@@ -30,7 +30,8 @@ const (
 	selectEntries = "SELECT " + entryColumns + " FROM entry e INDEXED BY entry_seq WHERE e.session = ? AND e.seq >= ?"
 	// One statement sees one moment: the entry and its body, or neither.
 	selectBody = "SELECT " + entryColumns + ", b.size, b.codec, b.data FROM entry e INDEXED BY entry_body " +
-		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? AND e.session = ? LIMIT 1"
+		"LEFT JOIN blob b INDEXED BY blob_hash ON b.hash = e.body AND b.tenant = ? WHERE e.body = ? " +
+		"AND e.session = ? LIMIT 1"
 	selectText = "SELECT " + entryColumns + ", " + rows.TextColumns +
 		" FROM entry e JOIN session s ON s.id = e.session " +
 		"LEFT JOIN text t ON t.entry = e.id LEFT JOIN blob b ON b.hash = e.body AND b.tenant = s.tenant WHERE e.id = ?"

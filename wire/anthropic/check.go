@@ -117,7 +117,8 @@ func (c *checker) caching() {
 		case "1h":
 			if short && m.Path != "" {
 				c.Add("cache-ttl-order", path+".ttl", "a ttl='1h' cache_control block must not come after a ttl='5m' "+
-					"cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.")
+					"cache_control block. Note that blocks are processed in the following order: `tools`, "+
+					"`system`, `messages`.")
 			}
 		}
 	}
@@ -203,7 +204,8 @@ func (c *checker) openThinking() {
 			"thinking-first", blocks[0].path()+".type", "Expected `thinking` or `redacted_thinking`, but found `%s`. "+
 				"When `thinking` is enabled, a final `assistant` message must start with a thinking block "+
 				"(preceeding the lastmost set of `tool_use` and `tool_result` blocks). "+
-				"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`.",
+				"We recommend you include thinking blocks from previous turns. To avoid this requirement, disable "+
+				"`thinking`.",
 			wireType(blocks[0].block))
 	}
 }

@@ -124,7 +124,8 @@ func (c *checker) signatures() {
 			if raw.Get("thoughtSignature").Text() == "" && raw.Get("thought_signature").Text() == "" {
 				c.Add("signature-missing", partPath(i, j), "Function call is missing a thought_signature in "+
 					"functionCall parts. This is required for tools to work correctly, and missing "+
-					"thought_signature may lead to degraded model performance. Additional data, function call `default_api:%s`, position %d.", call.Name, i+1)
+					"thought_signature may lead to degraded model performance. Additional data, function call "+
+					"`default_api:%s`, position %d.", call.Name, i+1)
 			}
 			break
 		}

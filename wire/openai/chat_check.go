@@ -42,7 +42,8 @@ func (c *checker) atMost(path string, v value) {
 func (c *checker) name(path string, v value) {
 	if v.isString() && !wire.IsName(c.text(v)) {
 		c.Violations.Add("name-pattern", path,
-			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", path)
+			"Invalid '%s': string does not match pattern. Expected a string that matches the pattern "+
+				"'^[a-zA-Z0-9_-]+$'.", path)
 	}
 }
 
@@ -125,7 +126,8 @@ func (c *chatChecker) pairing(i int, m *chatMessage) {
 	id := c.text(m.toolCallID)
 	if len(c.order) == 0 {
 		c.Violations.Add("tool-result-orphan", fmt.Sprintf("messages.[%d].role", i),
-			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.")
+			"Invalid parameter: messages with role 'tool' must be a response to a preceeding message with "+
+				"'tool_calls'.")
 		return
 	}
 	left, called := c.waiting[id]
@@ -162,7 +164,8 @@ func (c *chatChecker) unanswered(i int) {
 	}
 	if len(ids) > 0 {
 		c.Violations.Add("tool-result-missing", fmt.Sprintf("messages.[%d].role", i),
-			"An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. "+
+			"An assistant message with 'tool_calls' must be followed by tool messages responding to each "+
+				"'tool_call_id'. "+
 				"The following tool_call_ids did not have response messages: %s", strings.Join(ids, ", "))
 	}
 	clear(c.waiting)

@@ -168,7 +168,8 @@ func (p *playing) seen() string {
 		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"),
 		on)
 	if n := s.Short; n < len(s.Asked) {
-		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, it took it",
+		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, "+
+			"it took it",
 			term.Thousands(s.Asked[0].Chars), term.Thousands(s.Asked[n].Chars))
 	}
 	then := "; then it wrote " + term.Plural(s.Digests, "digest")

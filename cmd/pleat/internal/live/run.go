@@ -204,8 +204,8 @@ func (r *running) setup(ctx context.Context) error {
 
 var errNoModel = errors.New(`there is no model to ask: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or ` +
 	`name one with --model. ` +
-	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at 1234. ` +
-	`"pleat demo" shows a run without a model`)
+	`No server answers on this machine: Ollama at 127.0.0.1:11434, llama.cpp at 8080, vLLM at 8000, LM Studio at ` +
+	`1234. "pleat demo" shows a run without a model`)
 
 var errNothing = errors.New(`there is no session to resume ("pleat store list" lists what the store has)`)
 

@@ -89,25 +89,7 @@ func (r *runScreen) observe(e agent.Event) {
 			r.line(indent + r.s.Dim(r.stub(e.Fold)))
 		}
 	case agent.EventEpoch:
-		p, folds := e.Plan, r.folds[e.Session]
-		r.lever = ""
-		if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
-			return // a policy that folds before every request does it silently
-		}
-		for _, l := range folds {
-			r.line(l)
-		}
-		why := cmp.Or(library.Triggers[p.Trigger], string(p.Trigger))
-		if p.Trigger == fold.TriggerRed {
-			why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)
-		}
-		line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
-			term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
-		paged := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.By != "" })
-		if name := occasions[p.Trigger]; name != "" && (paged || p.Trigger == fold.TriggerIdle) {
-			line += " [" + name + "]"
-		}
-		r.line(indent + r.s.Bold(line))
+		r.epoch(e, indent)
 	case agent.EventWriting:
 		r.line(indent + r.s.Dim(fmt.Sprintf("  … %s writes the digest of messages %d–%d", e.Writing.Model,
 			e.Writing.From, e.Writing.To)))
@@ -130,6 +112,28 @@ func (r *runScreen) observe(e agent.Event) {
 			r.refresh()
 		}
 	}
+}
+
+func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
+	p, folds := e.Plan, r.folds[e.Session]
+	r.lever = ""
+	if delete(r.folds, e.Session); p.Trigger == fold.TriggerTurn {
+		return // a policy that folds before every request does it silently
+	}
+	for _, l := range folds {
+		r.line(l)
+	}
+	why := cmp.Or(library.Triggers[p.Trigger], string(p.Trigger))
+	if p.Trigger == fold.TriggerRed {
+		why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)
+	}
+	line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
+		term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
+	paged := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.By != "" })
+	if name := occasions[p.Trigger]; name != "" && (paged || p.Trigger == fold.TriggerIdle) {
+		line += " [" + name + "]"
+	}
+	r.line(indent + r.s.Bold(line))
 }
 
 // occasions are the names that texts on compaction have for the occasions of an epoch. But for the last, they mean that
