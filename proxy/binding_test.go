@@ -130,6 +130,17 @@ func thinker(
 	}
 }
 
+var thought = regexp.MustCompile(`\{[^{}]*"type":"thinking"\},`)
+
+// unthink leaves out the thinking of a message.
+func (a *agent) unthink(t *testing.T, at int) {
+	t.Helper()
+	was := a.history[at]
+	if a.history[at] = thought.ReplaceAllString(was, ""); a.history[at] == was {
+		t.Fatalf("no thinking in %s", was)
+	}
+}
+
 // unrefused fails the test if the provider refused a request.
 func unrefused(t *testing.T, up *upstreamtest.Server) {
 	t.Helper()
@@ -181,7 +192,6 @@ func TestForkAtEpoch(t *testing.T) {
 // behind which its newer thinking was made, and asks the provider to drop that, or leaves it out;
 // so does a fork of the fork, also after a restart.
 func TestForkUnbinds(t *testing.T) {
-	thought := regexp.MustCompile(`\{[^{}]*"type":"thinking"\},`)
 	for _, thinking := range []string{"adaptive", "between_tools"} {
 		up, st := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Binds: true}), store.NewMemory()
 		a, at, h := thinker(t, up, st, thinking)
@@ -189,10 +199,7 @@ func TestForkUnbinds(t *testing.T) {
 			if _, err := a.step(); err != nil {
 				t.Fatal(err)
 			}
-			was := a.history[answer]
-			if a.history[answer] = thought.ReplaceAllString(was, ""); a.history[answer] == was {
-				t.Fatalf("no thinking in %s", was)
-			}
+			a.unthink(t, answer)
 			if _, err := a.step(); err != nil {
 				t.Fatalf("%s, without the thinking of message %d: %v", thinking, answer, err)
 			}
@@ -201,5 +208,35 @@ func TestForkUnbinds(t *testing.T) {
 		}
 		a.run(t)
 		unrefused(t, up)
+	}
+}
+
+// An answer with hidden rounds is known again without its thinking: the conversation goes on in its
+// session, whatever came after it.
+func TestUnthinkHiddenRound(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 8, Binds: true})
+	r := newReports()
+	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+	a.model, a.extra = "claude-opus-5-5", `,"thinking":{"type":"adaptive"}`
+	answer := 0
+	for answer == 0 || len(a.history) < answer+6 {
+		before := len(a.history)
+		if more, err := a.step(); err != nil || !more {
+			t.Fatalf("nothing was recalled: %v", err)
+		}
+		if r.wait(len(a.bodies))[len(a.bodies)-1].Hidden > 0 {
+			answer = before
+		}
+	}
+	a.unthink(t, answer)
+	for range 2 {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	unrefused(t, up)
+	list := r.wait(len(a.bodies))
+	if list[len(list)-1].Forked || list[len(list)-1].Session != list[0].Session {
+		t.Error("the conversation has another session")
 	}
 }

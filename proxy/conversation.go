@@ -241,6 +241,9 @@ func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
 		if len(aliases) > 0 && len(client) >= aliases[0].From {
 			a := aliases[0]
 			aliases = aliases[1:]
+			if a.To <= len(client) { // a mark before has it
+				continue
+			}
 			for len(client) < a.To {
 				client = append(client, -1)
 			}
