@@ -21,13 +21,13 @@ type keyLine struct {
 type picker struct {
 	*pool
 	in     *input
-	told   table[teller] // names and words that the page has
-	seen   table[bool]   // lines that the page or the newest turns show
-	plain  int           // tokens left for lines that are no prose
-	share  float32       // tokens of one source after which more of it is worth half
-	picked []bool        // by line
-	taken  []float32     // by source: tokens of it that are on the page
-	open   []bool        // by group: it has a heading on the page
+	told   map[uint64]teller // names and words that the page has
+	seen   map[uint64]bool   // lines that the page or the newest turns show
+	plain  int               // tokens left for lines that are no prose
+	share  float32           // tokens of one source after which more of it is worth half
+	picked []bool            // by line
+	taken  []float32         // by source: tokens of it that are on the page
+	open   []bool            // by group: it has a heading on the page
 }
 
 // teller says what on a page has a name or a word.
@@ -39,7 +39,9 @@ const (
 )
 
 func newPicker(in *input) *picker {
-	p := &picker{pool: in.candidates(), in: in, share: 1000}
+	p := &picker{
+		pool: in.candidates(), in: in, share: 1000, told: make(map[uint64]teller), seen: make(map[uint64]bool),
+	}
 	p.picked, p.taken, p.open = make([]bool, len(p.list)), make([]float32, len(p.srcs)), make([]bool, len(p.groups))
 	for _, text := range in.elsewhere {
 		p.saw(text)
@@ -48,11 +50,11 @@ func newPicker(in *input) *picker {
 		p.saw(text)
 	}
 	for _, a := range text.AppendAnchors(nil, in.named) {
-		*p.told.at(a.Hash) |= toldBefore
+		p.told[a.Hash] |= toldBefore
 	}
 	_, words := text.CueScore(in.told, nil)
 	for _, h := range words {
-		*p.told.at(h) |= toldBefore
+		p.told[h] |= toldBefore
 	}
 	return p
 }
@@ -61,30 +63,30 @@ func newPicker(in *input) *picker {
 func (p *picker) saw(txt string) {
 	for line := range strings.Lines(txt) {
 		if h := text.LineHash(strings.TrimRight(line, "\r\n")); h != 0 {
-			*p.seen.at(h) = true
+			p.seen[h] = true
 		}
 	}
 }
 
 // shown reports whether the page or the newest turns show a line.
-func (p *picker) shown(c *keyLine) bool { return p.seen.of(p.srcs[c.src].lines[c.line].hash) }
+func (p *picker) shown(c *keyLine) bool { return p.seen[p.srcs[c.src].lines[c.line].hash] }
 
 // ratio is what a line adds to the page now for each token.
 func (p *picker) ratio(c *keyLine) float32 {
 	more := 1 + p.taken[c.src]/p.share // the more of a source is shown, the less more helps
-	return p.gain(c, &p.told, toldBefore|toldByLine) / more / p.cost(c, p.open[p.srcs[c.src].group])
+	return p.gain(c, p.told, toldBefore|toldByLine) / more / p.cost(c, p.open[p.srcs[c.src].group])
 }
 
 // gain returns what a line adds to a page where some tell what they tell: what it says, as
 // far as its words are new, and the names that are new.
-func (p *pool) gain(c *keyLine, told *table[teller], by teller) float32 {
+func (p *pool) gain(c *keyLine, told map[uint64]teller, by teller) float32 {
 	s := &p.srcs[c.src]
 	words, names := s.wordsOf(c.line), s.namesOf(c.line)
 	g := c.base
 	if len(words) > 0 && by != 0 {
 		fresh := 0
 		for _, h := range words {
-			if told.of(h)&by == 0 {
+			if told[h]&by == 0 {
 				fresh++
 			}
 		}
@@ -92,7 +94,7 @@ func (p *pool) gain(c *keyLine, told *table[teller], by teller) float32 {
 	}
 	sum, old := float32(0), 0
 	for _, h := range names {
-		if by == 0 || told.of(h)&by == 0 {
+		if by == 0 || told[h]&by == 0 {
 			sum += p.needs.of(h)
 		} else {
 			old++
@@ -159,7 +161,7 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 				continue
 			}
 			top.bound = false
-			top.ratio = p.gain(c, &p.told, toldBefore) / p.cost(c, false)
+			top.ratio = p.gain(c, p.told, toldBefore) / p.cost(c, false)
 			h.down(0)
 			continue
 		}
@@ -213,7 +215,7 @@ func (p *picker) take(c *keyLine, tokens int) {
 	p.taken[c.src] += float32(tokens)
 	for _, list := range [][]uint64{s.namesOf(c.line), s.wordsOf(c.line)} {
 		for _, h := range list {
-			*p.told.at(h) |= toldByLine
+			p.told[h] |= toldByLine
 		}
 	}
 }

@@ -18,7 +18,7 @@ type pool struct {
 
 	// while it is filled:
 	in  *input
-	has table[bool] // lines in the list
+	has map[uint64]bool // lines in the list
 }
 
 // candidates returns the pool for a page.
@@ -26,7 +26,7 @@ func (in *input) candidates() *pool {
 	if in.pool != nil {
 		return in.pool
 	}
-	p := &pool{in: in, srcs: in.sources()}
+	p := &pool{in: in, srcs: in.sources(), has: make(map[uint64]bool)}
 	p.group()
 	p.needs = in.needsOf(p.srcs)
 	for k := len(p.srcs) - 1; k >= 0; k-- {
@@ -47,7 +47,7 @@ func (in *input) candidates() *pool {
 		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
 		}
 	})
-	p.in, p.has = nil, table[bool]{}
+	p.in, p.has = nil, nil
 	in.pool = p
 	return p
 }
@@ -80,11 +80,11 @@ func (p *pool) group() {
 // add adds a line, if it does not say the same as one that is there.
 func (p *pool) add(c keyLine) {
 	s := &p.srcs[c.src]
-	has := p.has.at(s.lines[c.line].hash)
-	if *has && s.lines[c.line].hash != 0 {
+	hash := s.lines[c.line].hash
+	if p.has[hash] && hash != 0 {
 		return
 	}
-	*has = true
+	p.has[hash] = true
 	p.groups[s.group] = append(p.groups[s.group], len(p.list))
 	p.list = append(p.list, c)
 }

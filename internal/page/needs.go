@@ -12,7 +12,7 @@ import (
 // needs says how likely each name is to be needed again. A line is worth keeping for the
 // names in it that nothing else on the page has.
 type needs struct {
-	names table[float32] // how much each is needed, all mentions together
+	names map[uint64]float32 // how much each is needed, all mentions together
 	focus map[uint64]bool
 	buf   []text.Anchor
 }
@@ -53,7 +53,7 @@ func (in *input) tail() iter.Seq[string] {
 
 // needsOf weighs the names of the whole conversation.
 func (in *input) needsOf(srcs []source) *needs {
-	n := &needs{}
+	n := &needs{names: make(map[uint64]float32)}
 	n.mention(in.Focus, needFocus)
 	n.focus = focusWords(in.Focus)
 	for _, s := range newestSaid(in.Words().Said()) {
@@ -105,13 +105,13 @@ func (n *needs) add(h uint64, w float32) {
 	if w == 0 {
 		return
 	}
-	if old, most := n.names.at(h), max(w, needMost); *old < most {
-		*old = min(*old+w, most)
+	if old, most := n.names[h], max(w, needMost); old < most {
+		n.names[h] = min(old+w, most)
 	}
 }
 
 // of returns what covering a name is worth.
-func (n *needs) of(h uint64) float32 { return n.names.of(h) }
+func (n *needs) of(h uint64) float32 { return n.names[h] }
 
 func focusWords(focus string) map[uint64]bool {
 	if strings.TrimSpace(focus) == "" {
