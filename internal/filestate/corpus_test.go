@@ -79,7 +79,7 @@ func (c *comparison) follow(id int) {
 				changed = changed && !alone.ended
 			case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[seq-1]) == 1 &&
 				c.files.calls[seq-1][0].file == id:
-				c.compare(id, seq, state, piece{at: 1, text: bodyOf(fed(before))}, true, changed)
+				c.compare(id, seq, state, piece{at: 1, text: fed(before)}, true, changed)
 				changed = true
 			default:
 				changed = true
@@ -92,7 +92,7 @@ func (c *comparison) follow(id int) {
 
 // compare compares a state with lines that a call shows.
 func (c *comparison) compare(id, seq int, state *File, truth piece, ended, changed bool) {
-	want := splitLines(truth.text.String())
+	want := splitLines(truth.text)
 	wrong := 0
 	for _, l := range state.Lines() {
 		i := l.Number - truth.at
@@ -110,7 +110,7 @@ func (c *comparison) compare(id, seq int, state *File, truth piece, ended, chang
 	if truth.at != 1 || !ended {
 		return
 	}
-	equal := state.Whole() && fed(state.Content()) == truth.text.String()
+	equal := state.Whole() && fed(state.Content()) == truth.text
 	count := func(n *int, is bool) {
 		if is {
 			*n++

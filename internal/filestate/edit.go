@@ -19,12 +19,27 @@ func (f *File) find(text string, aligned bool) []place {
 	}
 	var out []place
 	for i := range f.pieces {
-		s := f.pieces[i].text.search(text)
-		for at := s.next(0, aligned); at >= 0; at = s.next(at+len(text), aligned) {
+		in := f.pieces[i].text
+		for at := index(in, text, 0, aligned); at >= 0; at = index(in, text, at+len(text), aligned) {
 			out = append(out, place{i, at})
 		}
 	}
 	return out
+}
+
+// index is where a text is first in another from a place on; -1: nowhere. With aligned it counts
+// only at the beginning of a line.
+func index(in, text string, from int, aligned bool) int {
+	for {
+		k := strings.Index(in[from:], text)
+		if k < 0 {
+			return -1
+		}
+		if from += k; !aligned || from == 0 || in[from-1] == '\n' {
+			return from
+		}
+		from++
+	}
 }
 
 // Replace notes that a call replaced a text that the file has once or, with all, every
@@ -42,8 +57,8 @@ func (f *File) Replace(call int, before, after string, all bool) {
 	case len(found) == 0:
 		f.lost(call, "it changed text that the known lines do not have")
 	case all && f.Whole() && len(f.pieces) == 1:
-		text := strings.ReplaceAll(f.pieces[0].text.String(), before, after)
-		f.put(call, 0, bodyOf(text), len(found)*(lineCount(after)-lineCount(before)))
+		text := strings.ReplaceAll(f.pieces[0].text, before, after)
+		f.put(call, 0, text, len(found)*(lineCount(after)-lineCount(before)))
 	case !all && len(found) == 1 && f.sure(found[0].piece):
 		f.replaceAt(call, found[0], before, after)
 	default:
@@ -69,28 +84,27 @@ func (f *File) sure(i int) bool {
 }
 
 func (f *File) replaceAt(call int, at place, before, after string) {
-	text := f.pieces[at.piece].text.replace(at.at, len(before), after)
-	f.put(call, at.piece, text, lineCount(after)-lineCount(before))
+	text := f.pieces[at.piece].text
+	f.put(call, at.piece, text[:at.at]+after+text[at.at+len(before):], lineCount(after)-lineCount(before))
 }
 
 // put gives a piece a new text, which has delta more line feeds.
-func (f *File) put(call, i int, text body, delta int) {
+func (f *File) put(call, i int, text string, delta int) {
 	p := &f.pieces[i]
 	number, end := p.at, p.end()
 	last := f.endsWith(p)
 	p.text, p.call = text, call
 	switch {
-	case text.size == 0 || text.hasSuffix("\n"):
+	case text == "" || strings.HasSuffix(text, "\n"):
 	case last: // the last line lost its line feed
-		p.text = bodyOf(text.String() + "\n")
+		p.text += "\n"
 		f.bare = true
 		delta++
 	default: // joined with the next line
-		all := text.String()
-		p.text = bodyOf(all[:strings.LastIndexByte(all, '\n')+1])
+		p.text = text[:strings.LastIndexByte(text, '\n')+1]
 		for k := range f.pieces {
 			if q := &f.pieces[k]; q.at == end {
-				_, q.text = q.text.split(1)
+				q.text = q.text[offset(q.text, 1):]
 				q.at++
 			}
 		}
@@ -119,7 +133,7 @@ func (f *File) Append(call int, text string) {
 	case f.bare:
 		f.lost(call, "it joined the last line")
 	default:
-		f.pieces = append(f.pieces, piece{at: f.total + 1, text: bodyOf(fed(text)), call: call})
+		f.pieces = append(f.pieces, piece{at: f.total + 1, text: fed(text), call: call})
 		f.total += lineCount(fed(text))
 		f.settle()
 	}
@@ -141,7 +155,7 @@ func (f *File) Insert(call, after int, text string) {
 	if f.ended {
 		f.total += lineCount(text)
 	}
-	f.pieces = append(keep, piece{at: after + 1, text: bodyOf(text), call: call})
+	f.pieces = append(keep, piece{at: after + 1, text: text, call: call})
 	f.seen = call
 	f.settle()
 }
@@ -186,7 +200,7 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 	for _, h := range hunks {
 		for _, c := range h.Context {
 			line := c + "\n"
-			if at = text.search(line).next(at, true); at < 0 {
+			if at = index(text, line, at, true); at < 0 {
 				return false
 			}
 			at += len(line)
@@ -195,13 +209,13 @@ func (f *File) patchWhole(call int, hunks []toolcall.Hunk) bool {
 		if before == "" {
 			return false // agents differ in where they put that
 		}
-		if at = text.search(before).next(at, true); at < 0 {
+		if at = index(text, before, at, true); at < 0 {
 			return false
 		}
-		text = text.replace(at, len(before), after)
+		text = text[:at] + after + text[at+len(before):]
 		at += len(after)
 	}
-	f.pieces[0].text, f.pieces[0].call, f.total = text, call, text.lines
+	f.pieces[0].text, f.pieces[0].call, f.total = text, call, lineCount(text)
 	f.settle()
 	return true
 }

@@ -30,15 +30,15 @@ type Doubt struct {
 
 // piece is a run of lines.
 type piece struct {
-	at    int // number of the first line
-	text  body
-	call  int   // newest call that showed it or wrote in it
-	doubt Doubt // what made it uncertain; the zero value: it is certain
+	at    int    // number of the first line
+	text  string // whole lines
+	call  int    // newest call that showed it or wrote in it
+	doubt Doubt  // what made it uncertain; the zero value: it is certain
 }
 
 func lineCount(text string) int { return strings.Count(text, "\n") }
 
-func (p *piece) end() int { return p.at + p.text.lines } // the line after it
+func (p *piece) end() int { return p.at + lineCount(p.text) } // the line after it
 
 // fed is the text with a line feed at its end and none but line feeds at the ends of lines.
 func fed(text string) string {
@@ -72,7 +72,7 @@ func (f *File) Certain() bool {
 func (f *File) Write(call int, text string) {
 	*f = File{ended: true, bare: text != "" && !strings.HasSuffix(text, "\n"), seen: call}
 	if text = fed(text); text != "" {
-		f.pieces = []piece{{at: 1, text: bodyOf(text), call: call}}
+		f.pieces = []piece{{at: 1, text: text, call: call}}
 		f.total = lineCount(text)
 	}
 }
@@ -89,7 +89,7 @@ func (f *File) See(call, at int, text string, ended bool) {
 		return
 	}
 	text = fed(text)
-	fresh := piece{at: at, text: bodyOf(text), call: call}
+	fresh := piece{at: at, text: text, call: call}
 	last := fresh.end()
 	if at == 1 && ended {
 		f.Write(call, text)
@@ -99,14 +99,14 @@ func (f *File) See(call, at int, text string, ended bool) {
 	conflict := f.ended && !f.loose && (last-1 > f.total || ended && last-1 != f.total)
 	for _, p := range f.pieces {
 		before, inside, after := p.cut(at, last)
-		if p.doubt.Call == 0 && inside.text.String() != linesOf(text, inside.at-at, inside.text.lines) {
+		if p.doubt.Call == 0 && inside.text != linesOf(text, inside.at-at, lineCount(inside.text)) {
 			conflict = true
 		}
 		if ended {
-			after.text = body{}
+			after.text = ""
 		}
 		for _, part := range []piece{before, after} {
-			if part.text.size > 0 {
+			if part.text != "" {
 				keep = append(keep, part)
 			}
 		}
@@ -152,11 +152,11 @@ func (f *File) Vouch() {
 // cut takes a piece apart: what is before line from, what is from there up to line to, which
 // does not belong to it, and the rest.
 func (p piece) cut(from, to int) (before, inside, after piece) {
-	n := p.text.lines
+	n := lineCount(p.text)
 	a, b := min(max(from-p.at, 0), n), min(max(to-p.at, 0), n)
 	before, inside, after = p, p, p
-	before.text, inside.text = p.text.split(a)
-	inside.text, after.text = inside.text.split(b - a)
+	i, k := offset(p.text, a), offset(p.text, b)
+	before.text, inside.text, after.text = p.text[:i], p.text[i:k], p.text[k:]
 	inside.at, after.at = p.at+a, p.at+b
 	return before, inside, after
 }
@@ -186,7 +186,7 @@ func (f *File) settle() {
 	slices.SortStableFunc(f.pieces, func(a, b piece) int { return a.at - b.at })
 	out := f.pieces[:0]
 	for _, p := range f.pieces {
-		if p.text.size == 0 {
+		if p.text == "" {
 			continue
 		}
 		n := len(out)
@@ -201,7 +201,7 @@ func (f *File) settle() {
 		case p.at < l.end():
 			l.doubt = Doubt{Call: l.call, Why: "it showed lines that had changed unseen", hard: true}
 		case p.doubt == l.doubt:
-			l.text, l.call = l.text.plus(p.text), max(l.call, p.call)
+			l.text, l.call = l.text+p.text, max(l.call, p.call)
 		default:
 			out = append(out, p)
 		}
@@ -221,20 +221,12 @@ type Line struct {
 
 // Lines returns the known lines in their order.
 func (f *File) Lines() []Line {
-	n := 0
-	for i := range f.pieces {
-		n += f.pieces[i].text.lines
-	}
-	out := make([]Line, 0, n)
-	for i := range f.pieces {
-		p := &f.pieces[i]
+	var out []Line
+	for _, p := range f.pieces {
 		at := p.at
-		for c := range p.text.chunks {
-			for line := range strings.Lines(p.text.chunks[c].text) {
-				text := strings.TrimSuffix(line, "\n")
-				out = append(out, Line{Number: at, Text: text, Certain: p.doubt.Call == 0})
-				at++
-			}
+		for line := range strings.Lines(p.text) {
+			out = append(out, Line{Number: at, Text: strings.TrimSuffix(line, "\n"), Certain: p.doubt.Call == 0})
+			at++
 		}
 	}
 	return out
@@ -247,7 +239,7 @@ func (f *File) Content() string {
 	}
 	var b strings.Builder
 	for i := range f.pieces {
-		b.WriteString(f.pieces[i].text.String())
+		b.WriteString(f.pieces[i].text)
 	}
 	if f.bare {
 		return strings.TrimSuffix(b.String(), "\n")
