@@ -116,8 +116,6 @@ func (in *input) write() fold.WrittenPage {
 	in.divide()
 	in.told = in.Narrative.Section()
 	in.share()
-	mined := in.mineAhead()
-	defer mined()
 	const heading = pageStart + "%d to %d of this conversation are folded. " +
 		"This page stands for them; it was made by a program, not typed by the user.]\n"
 	opening := fmt.Sprintf(heading, in.Start+1, in.End)
@@ -142,7 +140,6 @@ func (in *input) write() fold.WrittenPage {
 		left -= count(state)
 	}
 	if !in.Room.Plain && left > 80 {
-		mined()
 		changes = in.changes(in.changesRoom(room, left))
 		left -= count(changes)
 	}

@@ -116,6 +116,18 @@ func (in *input) working(first int) []bool {
 	return work
 }
 
+// isSource reports whether lines of a block may be on the page.
+func (in *input) isSource(ref transcript.BlockRef) bool {
+	if in.tooOld(ref) {
+		return false
+	}
+	bf := in.Facts().Block(ref)
+	if bf.Call == 0 {
+		return true
+	}
+	return counts(bf.Kind, &in.Ledger().Entries[bf.Call-1])
+}
+
 // blockSources appends the sources in a block. Calls and results that do not count give
 // none.
 func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
