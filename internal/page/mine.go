@@ -8,15 +8,13 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
 // minedPart is what was found in one text of a block: in what was said, in a result, in what
-// a call writes into one file. It is found once and remembered: a plan writes several pages
-// to choose from, and the next epoch folds much of the same again. It holds no text, only
-// where lines are and which names and words are in them, in about as many bytes.
+// a call writes into one file. It is found once: a plan writes several pages to choose
+// from. It holds no text, only where lines are and which names and words are in them.
 type minedPart struct {
 	kind  sourceKind
 	label string // the file, of what a call writes
@@ -50,7 +48,6 @@ const (
 const (
 	scannedLine = 600       // bytes of a line that are looked at: what is longer is data
 	minedBytes  = 256 << 10 // of a text
-	minedKept   = 4 << 20   // of texts, whose lines are remembered
 )
 
 // Of a long stretch only the newest part is mined, so that a page costs the same however long
@@ -85,14 +82,13 @@ type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
 
-	mines [][][]minedPart // by message and block; nil: not mined, or forgotten
-	mined int             // bytes of text that mines are of
-
 	said   userwords.Sizes
 	going  []int // numbers of calls that load skills or start other agents
 	passed int   // calls that were looked at for that
 
-	stretches map[stretchKey]*stretch // of the plan that is being made; see Forget
+	// Of the plan that is being made; see Forget.
+	stretches map[stretchKey]*stretch
+	mines     map[transcript.BlockRef][]minedPart
 }
 
 func (m *Writer) sizes() userwords.Sizes {
@@ -102,8 +98,8 @@ func (m *Writer) sizes() userwords.Sizes {
 	return m.said
 }
 
-// Forget drops what only other pages of the same plan can use. What was mined stays.
-func (m *Writer) Forget() { m.stretches = nil }
+// Forget drops what only other pages of the same plan can use.
+func (m *Writer) Forget() { m.stretches, m.mines = nil, nil }
 
 // stretch is what the pages of one plan have in common that stand for the same messages: a
 // plan writes several to choose from, which differ in their room.
@@ -129,6 +125,7 @@ func (in *input) share() {
 	key := stretchKey{in.Start, in.End, len(in.Facts()), in.Focus, in.small, in.told != ""}
 	if in.stretches == nil {
 		in.stretches = make(map[stretchKey]*stretch)
+		in.mines = make(map[transcript.BlockRef][]minedPart)
 	}
 	if in.stretch = in.stretches[key]; in.stretch == nil {
 		texts := make(map[transcript.BlockRef][]blockPart)
@@ -175,48 +172,12 @@ func (in *input) tooOld(ref transcript.BlockRef) bool {
 
 // mine returns what is found in a block.
 func (in *input) mine(ref transcript.BlockRef) []minedPart {
-	if parts := in.minedAt(ref); parts != nil {
-		return parts
-	}
-	texts := in.textsOf(ref)
-	parts := mineTexts(texts)
-	if !in.unanswered(ref) && in.err == nil {
-		in.keepMined(ref, texts, parts)
+	parts, ok := in.mines[ref]
+	if !ok {
+		parts = mineTexts(in.textsOf(ref))
+		in.mines[ref] = parts
 	}
 	return parts
-}
-
-// minedAt returns what was found in a block; nil: nothing is remembered.
-func (m *Writer) minedAt(ref transcript.BlockRef) []minedPart {
-	if ref.Message < len(m.mines) && ref.Block < len(m.mines[ref.Message]) {
-		return m.mines[ref.Message][ref.Block]
-	}
-	return nil
-}
-
-// unanswered reports whether a block is a call whose result may still come and change it.
-func (m *Writer) unanswered(ref transcript.BlockRef) bool {
-	n := int(m.Facts().Block(ref).Call)
-	return n > 0 && m.Ledger().Entries[n-1].Outcome == toolcall.Unanswered
-}
-
-func (m *Writer) keepMined(ref transcript.BlockRef, texts []blockPart, parts []minedPart) {
-	size := 0
-	for i := range texts {
-		size += len(texts[i].text)
-	}
-	if m.mined+size > minedKept { // parts in use stay valid
-		clear(m.mines)
-		m.mined = 0
-	}
-	m.mined += size
-	if n := ref.Message + 1 - len(m.mines); n > 0 {
-		m.mines = append(m.mines, make([][][]minedPart, n)...)
-	}
-	if m.mines[ref.Message] == nil {
-		m.mines[ref.Message] = make([][]minedPart, len(m.Facts()[ref.Message].Blocks))
-	}
-	m.mines[ref.Message][ref.Block] = parts
 }
 
 // mineTexts returns what is found in the texts of a block, never nil.
