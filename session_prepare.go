@@ -2,8 +2,9 @@ package pleat
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
 
-	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -40,11 +41,22 @@ func (s *Session) prepareSome(msgs []transcript.Message) []prepared {
 			out[i].count(t)
 		}
 	}
-	workers := runtime.GOMAXPROCS(0)
+	workers := min(runtime.GOMAXPROCS(0), n)
 	if size < preparedLeast {
 		workers = 1
 	}
-	conv.InParallel(n, workers, one).Wait()
+	var next atomic.Int64
+	var others sync.WaitGroup
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			one(i)
+		}
+	}
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
 	return out
 }
 
