@@ -24,7 +24,8 @@ type legacy struct {
 // inherit takes it over.
 func (s *Session) inherit(ctx context.Context, from legacy) error {
 	if from.epoch != nil && s.st.Len() == from.epoch.Messages {
-		if err := s.inheritEpoch(ctx, *from.epoch, from.told); err != nil && !errors.Is(err, store.ErrConflict) { // another has done it
+		err := s.inheritEpoch(ctx, *from.epoch, from.told)
+		if err != nil && !errors.Is(err, store.ErrConflict) { // another has done it
 			return err
 		}
 	}

@@ -40,4 +40,5 @@ const thresholdPrompt = "You are given the first part of a conversation. " +
 	"Write the digest from which an agent goes on with it.\n\n" +
 	"These must be in it word for word: what the user wants to reach; every constraint and every prohibition that " +
 	"still stands; what was decided; each file path, identifier, number and error message. Of tool calls say how " +
-	"they came out and leave out what they printed. Dense and factual. No praise and no remarks about the digest. Call no tools."
+	"they came out and leave out what they printed. Dense and factual. No praise and no remarks about the digest. " +
+	"Call no tools."

@@ -70,11 +70,11 @@ func (j *writer) digestText(w wanted) string {
 			fmt.Fprintf(&rules, "  - %s\n", text.Clip(f.String(), 200))
 		}
 	}
-	handles := "Behind facts of which more may have to be looked up put the handle in brackets of the result that has it, " +
-		"[handle], at most eight of them."
+	handles := "Behind facts of which more may have to be looked up put the handle in brackets of the result that " +
+		"has it, [handle], at most eight of them."
 	if j.forked {
-		handles = "Name at most eight topics that may have to be looked up by searching what was folded, each with the words " +
-			"to search for."
+		handles = "Name at most eight topics that may have to be looked up by searching what was folded, each with " +
+			"the words to search for."
 	}
 	words, signs := j.size(w.room)
 	limit := fmt.Sprintf("%s tokens (about %s words or %s characters)",

@@ -114,7 +114,8 @@ func (r *request) unseen() (out []string) {
 			there = there || ok && !isRecall(res.CallID)
 			// One that is too large for the window is shown by its beginning and end from the start.
 			if text := res.Parts.Text(); ok && !isRecall(res.CallID) &&
-				(showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") || showsCut.MatchString(text)) {
+				(showsCut.MatchString(text) ||
+					showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n")) {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}

@@ -67,7 +67,10 @@ const (
 var Clients = []Client{
 	{"claude", "sonnet", Continue | Compact | Stop | Agent | Retry | Think | Unpack, true, setupClaude("sonnet")},
 	// Its reminders are texts of the user.
-	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude("claude-sonnet-4-5")},
+	{
+		"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false,
+		setupClaude("claude-sonnet-4-5"),
+	},
 	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude("opus")},
 	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude("haiku")},
 	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},

@@ -177,8 +177,8 @@ func setupSDK(wire string) func(Drive) (argv, env []string, err error) {
 		}
 		// Modules are looked up beside the program, so it links the folder they are in.
 		if o.Home != "" {
-			if err := os.Symlink(filepath.Join(o.Dir, "node_modules"), filepath.Join(o.Home, "node_modules")); err != nil &&
-				!os.IsExist(err) {
+			err := os.Symlink(filepath.Join(o.Dir, "node_modules"), filepath.Join(o.Home, "node_modules"))
+			if err != nil && !os.IsExist(err) {
 				return nil, nil, err
 			}
 		}

@@ -268,6 +268,23 @@ func (r *running) choose(ctx context.Context) error {
 // digestTime is how long a model may take for a digest that the run waits for.
 const digestTime = 5 * time.Minute
 
+// observer shows what happens, and notes why a digest was not written.
+func (r *running) observer() func(agent.Event) {
+	next := r.screen.observe
+	if r.f.asJSON {
+		next = jsonObserver(r.events)
+	}
+	if r.play != nil {
+		next = r.play.watch(next)
+	}
+	return func(e agent.Event) {
+		if e.Kind == agent.EventWarning && e.Digest {
+			r.unwritten = e.Warning
+		}
+		next(e)
+	}
+}
+
 func (r *running) make(ctx context.Context) error {
 	f, key := r.f, r.key
 	var err error
@@ -309,20 +326,7 @@ func (r *running) make(ctx context.Context) error {
 	if f.secrets {
 		r.o.Redact = agent.KeepSecrets
 	}
-	r.o.Observe = r.screen.observe
-	if f.asJSON {
-		r.o.Observe = jsonObserver(r.events)
-	}
-	if r.play != nil {
-		r.o.Observe = r.play.watch(r.o.Observe)
-	}
-	next := r.o.Observe
-	r.o.Observe = func(e agent.Event) {
-		if e.Kind == agent.EventWarning && e.Digest {
-			r.unwritten = e.Warning
-		}
-		next(e)
-	}
+	r.o.Observe = r.observer()
 	r.agent, err = agent.New(ctx, &r.o)
 	if err != nil {
 		return err
