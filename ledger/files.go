@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"slices"
-
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
@@ -52,17 +50,6 @@ type trail struct {
 	existed []bool      // by file: it was there before the first change
 	gone    []removal
 	at      int // changes
-}
-
-func (t *trail) clone() trail {
-	c := *t
-	c.table = t.table.clone()
-	c.all, c.last, c.existed = slices.Clone(t.all), slices.Clone(t.last), slices.Clone(t.existed)
-	c.order, c.gone = slices.Clip(t.order), slices.Clip(t.gone)
-	for i := range c.all {
-		c.all[i].Calls = slices.Clip(c.all[i].Calls)
-	}
-	return c
 }
 
 func (t *trail) add(e *Entry) {

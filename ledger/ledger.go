@@ -35,7 +35,6 @@ type Ledger struct {
 	kept    map[int]bool         // reads that are no longer followed, as indexes
 	rounds  []int                // number of the round of each entry
 	turnAt  int                  // message of the newest call; -2 once a result came since
-	old     *settled             // see [Ledger.settled]
 }
 
 // Of makes the ledger of a transcript.
@@ -126,7 +125,6 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 	if len(l.open[id]) == 0 {
 		delete(l.open, id)
 	}
-	l.changes(i)
 	e := &l.Entries[i]
 	if e.Result, e.ResultFacts = ref, f; f.Cwd != "" {
 		l.moved(f.Cwd)
@@ -162,7 +160,6 @@ func (l *Ledger) ended(task string, f toolcall.ResultFacts) {
 		return
 	}
 	delete(l.tasks, task)
-	l.changes(i)
 	e := &l.Entries[i]
 	e.Outcome, e.ExitCode, e.ErrorLine = f.Outcome, f.ExitCode, strings.Clone(f.ErrorLine)
 	if e.Kind == toolcall.CallRun && e.Command != "" {

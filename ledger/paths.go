@@ -1,7 +1,6 @@
 package ledger
 
 import (
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -26,16 +25,6 @@ type PathTable struct {
 
 // maxNamesakes bounds the search among files with equal last elements.
 const maxNamesakes = 128
-
-func (t *PathTable) clone() PathTable {
-	c := *t
-	c.ids, c.bases, c.spelled = maps.Clone(t.ids), maps.Clone(t.bases), maps.Clone(t.spelled)
-	c.clean = slices.Clone(t.clean)
-	for base, files := range c.bases {
-		c.bases[base] = slices.Clip(files)
-	}
-	return c
-}
 
 // File returns the number of the file that a call in dir means by a spelling.
 func (t *PathTable) File(dir, spelling string) int {

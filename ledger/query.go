@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"cmp"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -113,12 +112,6 @@ type tally struct {
 	tools                    map[string]int
 	kinds                    map[toolcall.CallKind]int
 	outcomes                 map[toolcall.Outcome]int
-}
-
-func (t *tally) clone() tally {
-	c := *t
-	c.tools, c.kinds, c.outcomes = maps.Clone(t.tools), maps.Clone(t.kinds), maps.Clone(t.outcomes)
-	return c
 }
 
 func (t *tally) add(e *Entry) {

@@ -40,10 +40,10 @@ type callGroup struct {
 
 // newLedgerWriter prepares renderings of the first n calls.
 func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
-	old := l.settled(n)
 	w := &ledgerWriter{brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0)}
-	calls, files := old.calls.clone(), old.files.clone()
-	for i := old.n; i < n; i++ {
+	var calls tally
+	var files trail
+	for i := range n {
 		calls.add(&l.Entries[i])
 		files.add(&l.Entries[i])
 	}
