@@ -35,7 +35,7 @@ type size struct {
 //
 // Pins are shown whether they fit or not, and leave what people typed at least half of the
 // budget; of the newest message at least the beginning and the end are shown. Where all that
-// was typed fits the budget, it is all there; then pastes are shown whole as far as there is
+// was typed fits the budget, it is all there, if need be without what it answers; then pastes are shown whole as far as there is
 // room for them, the shortest first. Where it does not fit, short messages have half of the
 // room, then each message gets a share, from the newest to the oldest; what is left goes to
 // those that were cut, the shortest first. What is cut or left out is marked and has its
@@ -141,6 +141,7 @@ func (p *page) say(w *Words) []*entry {
 		list = append(list, &entry{at: i, size: p.size(w, i)})
 	}
 	if len(list) > 0 {
+		p.unask(w, list)
 		p.sayNewest(w, list[0])
 		p.sayShort(w, list[1:])
 	}
@@ -159,6 +160,24 @@ func (p *page) say(w *Words) []*entry {
 		}
 	}
 	return list
+}
+
+// unask leaves out what the oldest messages answer, as far as all that was typed would not fit
+// beside it: these are the assistant's words.
+func (p *page) unask(w *Words, list []*entry) {
+	took := 0
+	for _, e := range list {
+		took += e.size.whole
+	}
+	for _, e := range slices.Backward(list) {
+		if took <= p.room {
+			return
+		}
+		took -= e.size.whole
+		p.o.Told = max(p.o.Told, w.said[e.at].Message+1)
+		e.size = p.size(w, e.at)
+		took += e.size.whole
+	}
 }
 
 func (p *page) sayNewest(w *Words, e *entry) {

@@ -422,6 +422,25 @@ func TestManyShortMessagesBeatOnePaste(t *testing.T) {
 	}
 }
 
+// What people typed comes before the questions that it answers; those of the newest messages stay as
+// far as there is room for them.
+func TestRenderWordsBeforeQuestions(t *testing.T) {
+	lines := []string{"u: start"}
+	for i := range 50 {
+		lines = append(lines, fmt.Sprintf("a: I changed the listener. Shall service %d listen on %d?", i, 6000+i),
+			fmt.Sprintf("u: no, use %d", 7000+i))
+	}
+	page := listen(lines...).Render(RenderOptions{Budget: 600})
+	for i := range 50 {
+		if !strings.Contains(page, fmt.Sprintf("no, use %d", 7000+i)) {
+			t.Errorf("answer %d is missing", i)
+		}
+	}
+	if !strings.Contains(page, "service 49 listen") || strings.Contains(page, "service 0 listen") {
+		t.Errorf("questions:\n%s", page)
+	}
+}
+
 func TestShortQuestion(t *testing.T) {
 	q := "2. Filter stale sessions\n3. Fix the routing\n" + strings.Repeat(
 		"Some background that nobody needs. ",
