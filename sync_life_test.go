@@ -300,3 +300,30 @@ func BenchmarkSync(b *testing.B) {
 		}
 	}
 }
+
+// TestSyncForksShareTheBreaker edits the newest answer of a long history again and again, while no
+// digest is got: a fork does not ask anew what its parent gave up.
+func TestSyncForksShareTheBreaker(t *testing.T) {
+	calls := 0
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: pleat.Budget{Window: 8_000},
+		Digest: digest.Options{NoBackground: true, Generator: model.GeneratorFunc(
+			func(context.Context, *model.Request, func(model.Delta)) (model.Reply, error) {
+				calls++
+				return model.Reply{}, errors.New("no answer")
+			})},
+	})
+	history, forks := turns(60, 2_000), 0
+	for n := 20; n <= len(history); n += 2 {
+		next := mustSync(t, s, history[:n])
+		view(t, next)
+		next = mustSync(t, next, append(history[:n:n], pleat.Assistant(pleat.Say("One.")), pleat.User("Go on.")))
+		if view(t, next); next != s {
+			forks++
+		}
+		s = next
+	}
+	if forks < 10 || calls > 24 { // three digests, each with its ladder
+		t.Errorf("%d forks asked the model %d times", forks, calls)
+	}
+}

@@ -35,8 +35,10 @@ type Options struct {
 	// Otherwise they are prepared from yellow on, so that nobody waits at red.
 	NoBackground bool
 
-	Calls int // most calls of the model within ten minutes; 0: 24; negative: no limit
-	// Breaker is the number of failed digests in a row after which code writes them for five
-	// minutes; 0: the policy's, else 3; negative: never.
+	// Calls is the most calls of the model within ten minutes, counted from OpenSession on and with
+	// the session's forks; 0: 24; negative: no limit.
+	Calls int
+	// Breaker is the number of failed digests in a row, counted as Calls are, after which code writes
+	// them for five minutes; 0: the policy's, else 3; negative: never.
 	Breaker int
 }
