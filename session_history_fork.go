@@ -148,7 +148,9 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 			return nil, err
 		}
 		fork.mu.Lock()
-		fork.dig.guard = s.dig.guard // a model that does not help one does not help the other
+		// A model that does not help the one does not help the other.
+		fork.dig.guard = s.dig.guard
+
 		if bare := copied && fork.last == m.upTo; bare || made == nil && fork.st.Len() == 0 { // nobody has done it yet
 			err = fork.inherit(ctx, left)
 		}
