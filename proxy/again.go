@@ -1,10 +1,13 @@
 package proxy
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -97,4 +100,28 @@ func (x *exchange) refused(e *model.APIError) (again bool) {
 	}
 	log.Info("the provider refused a request; sent again")
 	return true
+}
+
+// explain is an error of the provider for a client that already gets a stream: in the wire's own
+// form, also where the provider said something else, or nothing.
+func (p *protocol) explain(e *model.APIError) []byte {
+	own := jsonspan.Value(e.Body).Get("error").Kind() == jsonspan.Object && json.Valid(e.Body)
+	text := e.Error()
+	if own {
+		text = cmp.Or(e.Message, text)
+	}
+	switch {
+	case e.Retryable(): // this is the one that clients try again after, whatever the status was
+		return p.Refuse("overloaded_error", text)
+	case own:
+		return e.Body
+	case e.Status < 400:
+		return p.Refuse("api_error", text)
+	}
+	return p.Refuse(cmp.Or(errorTypes[e.Kind], "invalid_request_error"), text)
+}
+
+var errorTypes = map[model.ErrorKind]string{
+	model.ErrorAuth: "authentication_error", model.ErrorPermission: "permission_error",
+	model.ErrorBilling: "billing_error", model.ErrorNotFound: "not_found_error", model.ErrorTooLarge: "request_too_large",
 }

@@ -69,6 +69,7 @@ func (rw *rewriter) roundTrip(r *http.Request) (*http.Response, error) {
 	x.report = Exchange{Format: on.format, Began: began}
 	resp, err := x.run(on, at)
 	if err != nil {
+		x.report.Status = 0
 		x.finish(err)
 		return nil, x.cause(err)
 	}
@@ -273,10 +274,14 @@ func (x *exchange) exchange() (*http.Response, error) {
 		x.rw.once("replies are passed on unread: they are in an encoding that was not asked for", x.in.URL.Path)
 		resp.Body = &passing{x: x, from: resp.Body}
 		return resp, nil
-	case strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream"):
+	case isStream(resp):
 		return x.stream(resp), nil
 	}
 	return x.whole(resp)
+}
+
+func isStream(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
 // finish reports the exchange, once.

@@ -154,14 +154,26 @@ func (x *exchange) tooLong(err error) []byte {
 
 // cannotFold answers a request that could not be folded.
 func (x *exchange) cannotFold(err error, about string) *http.Response {
-	status, kind, header, value := http.StatusServiceUnavailable, "overloaded_error", "Retry-After", "5"
-	why, passes := reason(err)
+	body, passes := x.told(err, about)
+	status, header, value := http.StatusServiceUnavailable, "Retry-After", "5"
 	if !passes {
-		status, kind, header, value = http.StatusInternalServerError, "api_error", "X-Should-Retry", "false"
+		status, header, value = http.StatusInternalServerError, "X-Should-Retry", "false"
 	}
-	resp := x.refuse(status, x.req.on.Refuse(kind, about+why))
+	resp := x.refuse(status, body)
 	resp.Header.Set(header, value)
 	return resp
+}
+
+const notKept = "pleat cannot go on after what the model looked up: "
+
+// told is an error of our own as the client gets it, and whether trying again later may help.
+func (x *exchange) told(err error, about string) (body []byte, passes bool) {
+	why, passes := reason(err)
+	kind := "overloaded_error"
+	if !passes {
+		kind = "api_error"
+	}
+	return x.req.on.Refuse(kind, about+why), passes
 }
 
 // reason says what went wrong without naming sessions, which clients need not know, and

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
@@ -172,7 +171,7 @@ func (x *exchange) accounted(resp *http.Response) {
 	p := &passing{x: x, from: resp.Body}
 	if resp.StatusCode < 400 && x.rw.o.plainReply(resp) == nil {
 		p.from = resp.Body
-		if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream") {
+		if isStream(resp) {
 			p.rec = x.on.record()
 		} else {
 			p.rec = &wholeRecorder{read: x.on.reply, take: x.takeFor}

@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
@@ -97,15 +99,13 @@ func (s *stream) more() {
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
 		if !s.x.takeFor(n) {
-			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("overloaded_error", errMemory.Error()))...)
-			s.cutOff(errMemory)
+			s.fail(s.x.req.on.Refuse("overloaded_error", errMemory.Error()), errMemory)
 			return
 		}
 		s.out = slices.Grow(s.out, n)
 		s.rec.Write(s.buf[:n])
 		if err := s.split.Feed(s.buf[:n], s.event); err != nil {
-			s.out = append(s.out, s.x.req.on.ErrorEvent(s.x.req.on.Refuse("api_error", err.Error()))...)
-			s.cutOff(err)
+			s.fail(s.x.req.on.Refuse("api_error", err.Error()), err)
 			return
 		}
 	}
@@ -123,7 +123,7 @@ func (s *stream) more() {
 		s.out = append(s.out, rest...)
 		s.over()
 	}
-	if s.next == nil && s.settle == nil {
+	if s.next == nil && s.settle == nil && s.err == nil {
 		s.err = io.EOF
 	}
 }
@@ -147,15 +147,21 @@ func (s *stream) over() {
 	if err == nil && reply.Err != nil && s.again(reply.Err) {
 		return
 	}
+	if err != nil && len(s.replies) > 0 { // what the client has of the answers before must not look complete
+		if !s.again(errReach) {
+			s.fail(x.req.on.Refuse("overloaded_error", "the provider's answer broke off"), err)
+		}
+		return
+	}
 	if err == nil && reply.Err == nil {
 		again, err := x.hide(x.ctx, reply)
 		if body := x.tooLong(err); body != nil {
-			s.out = append(s.out, x.req.on.ErrorEvent(body)...)
-			s.ended, s.err = true, io.EOF
+			s.say(body, err)
 			return
 		}
 		if err != nil {
-			s.cutOff(err)
+			body, _ := x.told(err, notKept)
+			s.fail(body, err)
 			return
 		}
 		if again {
@@ -204,6 +210,20 @@ func (s *stream) record() {
 	}
 }
 
+// say ends a stream with an error of the wire's own form.
+func (s *stream) say(body []byte, err error) {
+	s.out = append(s.out, s.x.req.on.ErrorEvent(body)...)
+	s.ended, s.err, s.x.report.Err = true, io.EOF, err
+}
+
+// fail says what went wrong here and cuts the stream off: not all clients know such an error.
+func (s *stream) fail(body []byte, err error) {
+	if s.x.ctx.Err() == nil {
+		s.say(body, err)
+	}
+	s.cutOff(s.x.cause(err))
+}
+
 // cutOff ends a stream with an error, so that the client sees that it is incomplete.
 func (s *stream) cutOff(err error) {
 	_, _ = s.count()
@@ -233,7 +253,7 @@ func (s *stream) resume(got sent) {
 	}
 	s.counted, s.from, s.rec = false, got.resp.Body, s.x.req.on.record()
 	s.split = sse.Splitter{Limit: s.x.rw.o.MaxEvent}
-	if got.resp.StatusCode < 400 {
+	if got.resp.StatusCode < 400 && isStream(got.resp) {
 		return
 	}
 	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError, s.x.take)
@@ -241,12 +261,11 @@ func (s *stream) resume(got sent) {
 		s.cutOff(err)
 		return
 	}
-	if e := model.ClassifyError(got.resp.StatusCode, "", body); e.Retryable() {
-		// In a stream this is the error that clients try again after, whatever the status was.
-		body = s.x.req.on.Refuse("overloaded_error", e.Message)
+	e := model.ClassifyError(got.resp.StatusCode, "", body)
+	if e.Kind == model.ErrorUnknown {
+		e.Message = "the provider's answer is no stream but " + cmp.Or(got.resp.Header.Get("Content-Type"), "untyped")
 	}
-	s.out = append(s.out, s.x.req.on.ErrorEvent(body)...)
-	s.ended, s.err = true, io.EOF
+	s.say(s.x.req.on.explain(e), e)
 }
 
 // Close ends the exchange: what is under way is cancelled and waited for.
@@ -298,11 +317,18 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			if body := x.tooLong(err); body != nil {
 				return x.refuse(http.StatusBadRequest, body), nil
 			}
+			if err != nil && x.ctx.Err() == nil {
+				x.rw.o.Logger.Error("a hidden round could not be kept", fault.Log(err)...)
+				x.report.Err = err
+				return x.cannotFold(err, notKept), nil
+			}
 			if err != nil {
 				return nil, err
 			}
 			if !again {
-				cut = severed(reply, x.own())
+				if cut = severed(reply, x.own()); reply.Err != nil {
+					x.report.Err = reply.Err
+				}
 				x.settle(x.ctx, replies, reply, reply.Err == nil)
 				break
 			}
@@ -311,7 +337,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		if resp, err = x.sendUntilTaken(); err != nil {
 			return nil, err
 		}
-		if resp.StatusCode >= 400 {
+		if x.report.Status = resp.StatusCode; resp.StatusCode >= 400 {
 			resp.Body = &passing{x: x, from: resp.Body}
 			return resp, nil
 		}

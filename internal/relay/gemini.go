@@ -27,6 +27,12 @@ var Gemini = &Wire{
 func refuseGemini(kind, text string) []byte {
 	code, status := http.StatusBadRequest, "INVALID_ARGUMENT"
 	switch kind {
+	case "authentication_error":
+		code, status = http.StatusUnauthorized, "UNAUTHENTICATED"
+	case "permission_error", "billing_error":
+		code, status = http.StatusForbidden, "PERMISSION_DENIED"
+	case "not_found_error":
+		code, status = http.StatusNotFound, "NOT_FOUND"
 	case "overloaded_error":
 		code, status = http.StatusServiceUnavailable, "UNAVAILABLE"
 	case "request_too_large":

@@ -1,0 +1,265 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// inMemory is an upstream whose replies end together with their last bytes, or after them.
+type inMemory struct {
+	to       http.Handler
+	together bool
+}
+
+func (u inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
+	rec := httptest.NewRecorder()
+	u.to.ServeHTTP(rec, r)
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
+	resp := rec.Result()
+	if u.together {
+		resp.Body = io.NopCloser(iotest.DataErrReader(resp.Body))
+	}
+	return resp, nil
+}
+
+// recalls are the stop reasons of answers that call tools.
+var recalls = map[*protocol]string{messages: "tool_use", chat: "tool_calls", responses: "", generate: "STOP"}
+
+// ledgering says something and calls ledger in answer n of a script; the rest is the script's.
+// Before that answer, and instead of the ones after it, it does what it is told.
+type ledgering struct {
+	on      *protocol
+	streams bool
+	text    string
+	at, n   int
+	to      http.Handler
+	before  func()
+	instead http.HandlerFunc
+}
+
+func (u *ledgering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	u.n++
+	switch {
+	case u.n == u.at:
+		u.before()
+		whole, stream := cutReply(u.on, u.n, u.text, recalls[u.on])
+		if w.Header().Set("Content-Type", "application/json"); u.streams {
+			w.Header().Set("Content-Type", "text/event-stream")
+			whole = stream
+		}
+		_, _ = io.WriteString(w, whole)
+	case u.n > u.at && u.instead != nil:
+		u.instead(w, r)
+	default:
+		u.to.ServeHTTP(w, r)
+	}
+}
+
+// front is an agent behind a transport or a handler, whose upstream is in memory.
+func front(t *testing.T, u *ledgering, handler, together bool, o Options) *agent {
+	t.Helper()
+	o.Transport = inMemory{u, together}
+	a := newAgent(u.on, "http://upstream.test", "Do all the steps.")
+	a.streams = u.streams
+	if handler {
+		a.url = startAt(t, serveAt(a.url), o)
+		a.client = &http.Client{Transport: http.DefaultTransport}
+		return a
+	}
+	tr, err := NewTransport(&o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tr.Close() })
+	a.client = &http.Client{Transport: tr}
+	return a
+}
+
+// eachFront runs a test for every wire, streaming and not, behind a transport and a handler, whose
+// upstream's replies end together with their last bytes, or after them.
+func eachFront(t *testing.T, f func(t *testing.T, on *protocol, streams, handler, together bool)) {
+	for _, on := range protocols {
+		for at := range 8 {
+			streams, handler, together := at&1 == 0, at&2 == 0, at&4 == 0
+			t.Run(fmt.Sprintf("%s/stream=%t,handler=%t,together=%t", on.format, streams, handler, together),
+				func(t *testing.T) { f(t, on, streams, handler, together) })
+		}
+	}
+}
+
+// pulled is a lever that does what it is told.
+type pulled func(ctx context.Context) error
+
+func (pulled) Name() string { return "mine" }
+
+func (f pulled) Pull(ctx context.Context, _ *fold.Draft) error { return f(ctx) }
+
+// Where a hidden round cannot be kept because the store or a lever fails, or the client goes, no
+// answer looks complete that is not: the client gets an error, which the report has too.
+func TestHiddenRoundNotKept(t *testing.T) {
+	for _, what := range []string{"store", "lever", "cancel"} {
+		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+			if handler && what == "cancel" {
+				t.Skip("nobody reads the answer")
+			}
+			hit := 0
+			for at := 2; at < 9; at++ {
+				hit += one(roundNotKept(t, what, at, on, streams, handler, together))
+			}
+			if hit == 0 {
+				t.Errorf("%s: every round could be kept", what)
+			}
+		})
+	}
+}
+
+// roundNotKept breaks something during answer n, and reports whether that had a consequence.
+func roundNotKept(t *testing.T, what string, n int, on *protocol, streams, handler, together bool) bool {
+	st, fails := &broken{Store: store.NewMemory()}, false
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	p := policy.Default()
+	p.AtRed = append(fold.Steps{pulled(func(ctx context.Context) error {
+		switch {
+		case fails && what == "lever":
+			return errors.New("a bug")
+		case fails && what == "cancel":
+			cancel()
+			<-ctx.Done()
+		}
+		return ctx.Err()
+	})}, p.AtRed...)
+	up := &ledgering{
+		on: on, streams: streams, at: n, text: strings.Repeat("I look into it. ", 1_000),
+		to:     upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 6_000}),
+		before: func() { fails = true; st.writes.Store(what == "store") },
+	}
+	r, got := newReports(), &bytes.Buffer{}
+	a := front(t, up, handler, together, Options{Window: 16_000, Policy: p, Store: st, Report: r.add})
+	tr := copying{a.client.Transport, got}
+	a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		got.Reset()
+		return tr.RoundTrip(r.WithContext(ctx))
+	})}
+	var err error
+	for more := true; more && err == nil && up.n < n; {
+		more, err = a.step()
+	}
+	last := r.wait(len(a.bodies))[len(a.bodies)-1]
+	if up.n != n {
+		return false // there was no such answer, or the round went out
+	}
+	if err == nil || last.Err == nil {
+		t.Fatalf("%s: the client got %v, the report %v", what, err, last.Err)
+	}
+	rec := on.record()
+	_, _ = rec.Write(got.Bytes())
+	reply, ended := rec.Reply()
+	var e *model.APIError
+	switch refused := errors.As(err, &e); {
+	case what == "cancel":
+		if !errors.Is(err, context.Canceled) || !errors.Is(last.Err, context.Canceled) {
+			t.Errorf("the client got %v, the report %v", err, last.Err)
+		}
+	case streams:
+		if ended != nil || reply.Err == nil || !reply.Err.Retryable() || strings.Contains(err.Error(), "record answer") {
+			t.Errorf("%s: the client got %v, and the event %v, %v", what, err, reply.Err, ended)
+		}
+	case !refused || e.Status != 503 || last.Status != 503:
+		t.Errorf("%s: the client got %v, the report %d", what, err, last.Status)
+	}
+	return true
+}
+
+// The provider's refusal of a hidden round reaches the client, in a stream as an error of the
+// wire's own form, whatever the provider said; the report has it.
+func TestHiddenRoundRefused(t *testing.T) {
+	for _, body := range []string{
+		"", "forbidden", "<html>\n\n<p>Forbidden</p>\n\n</html>", `{"detail":"forbidden"}`, `{"error":"forbidden"}`,
+		`[{"error":{"code":403,"message":"forbidden","status":"PERMISSION_DENIED"}}]`,
+	} {
+		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+			up := &ledgering{on: on, streams: streams, at: 1, text: "The limit is 10", before: func() {}}
+			up.instead = func(w http.ResponseWriter, r *http.Request) {
+				w.WriteHeader(http.StatusForbidden)
+				_, _ = io.WriteString(w, body)
+			}
+			r := newReports()
+			a := front(t, up, handler, together, Options{Store: store.NewMemory(), Report: r.add})
+			reply, err := a.send()
+			last := r.wait(1)[0]
+			var e *model.APIError
+			if !streams {
+				if !errors.As(err, &e) || e.Status != 403 || last.Status != 403 {
+					t.Errorf("%q: the client got %v, the report %d", body, err, last.Status)
+				}
+				return
+			}
+			e = reply.Err
+			if err != nil || e == nil || e.Kind != model.ErrorPermission || e.Message == "" {
+				t.Fatalf("%q: the client got %+v, %v", body, e, err)
+			}
+			if last.Status != 200 || !errors.As(last.Err, &e) || e.Status != 403 {
+				t.Errorf("%q: the report has %d, %v", body, last.Status, last.Err)
+			}
+		})
+	}
+}
+
+// What is no stream, or ends before its answer does, is not passed on behind the events of the
+// answers before it.
+func TestHiddenRoundNoStream(t *testing.T) {
+	const page = "<html>\n\n<p>Log in.</p>\n\n</html>"
+	for _, kind := range []string{"text/html", "text/event-stream"} {
+		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+			up := &ledgering{on: on, streams: streams, at: 1, text: "The limit is 10", before: func() {}}
+			up.instead = func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", kind)
+				_, _ = io.WriteString(w, page)
+			}
+			r, got := newReports(), &bytes.Buffer{}
+			o := Options{Store: store.NewMemory(), Report: r.add, Patience: time.Millisecond}
+			a := front(t, up, handler, together, o)
+			a.client = &http.Client{Transport: copying{a.client.Transport, got}}
+			reply, err := a.send()
+			last := r.wait(1)[0]
+			if err == nil && reply.Err == nil || last.Err == nil {
+				t.Errorf("the client got %+v, %v, the report %v", reply, err, last.Err)
+			}
+			if streams && kind == "text/html" && strings.Contains(got.String(), "<p>") {
+				t.Errorf("the client got %s", got)
+			}
+		})
+	}
+}
+
+// copying keeps the bytes of replies.
+type copying struct {
+	http.RoundTripper
+	to io.Writer
+}
+
+func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = closers{io.NopCloser(io.TeeReader(resp.Body, c.to)), resp.Body}
+	}
+	return resp, err
+}
