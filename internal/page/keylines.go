@@ -1,6 +1,7 @@
 package page
 
 import (
+	"container/heap"
 	"slices"
 	"strings"
 
@@ -157,20 +158,20 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 		c := &p.list[top.line]
 		if top.bound { // it is weighed as if nothing were picked yet
 			if p.shown(c) || p.tooLong(c) {
-				h.pop()
+				heap.Pop(&h)
 				continue
 			}
 			top.bound = false
 			top.ratio = p.gain(c, p.told, toldBefore) / p.cost(c, false)
-			h.down(0)
+			heap.Fix(&h, 0)
 			continue
 		}
 		if now := p.ratio(c); now < top.ratio*0.999 && !p.picked[top.line] {
 			top.ratio = now
-			h.down(0)
+			heap.Fix(&h, 0)
 			continue
 		}
-		best := h.pop()
+		best := heap.Pop(&h).(rated)
 		if p.picked[best.line] {
 			continue
 		}
@@ -196,7 +197,7 @@ func (p *picker) pick(room int, size func(c *keyLine) int) []int {
 			p.open[group] = true
 			for _, k := range p.groups[group] {
 				if o := &p.list[k]; !p.shown(o) {
-					h.push(rated{p.ratio(o), k, false})
+					heap.Push(&h, rated{p.ratio(o), k, false})
 				}
 			}
 		}
@@ -227,49 +228,20 @@ type rated struct {
 	bound bool // it adds at most that, and was not weighed yet for this page
 }
 
-// ratioHeap has the best line on top. It is weighed so often that the calls of container/heap
-// would take more time than all else.
+// ratioHeap has the best line on top.
 type ratioHeap []rated
 
-func (h ratioHeap) less(i, j int) bool {
+func (h ratioHeap) Len() int      { return len(h) }
+func (h ratioHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+func (h *ratioHeap) Push(x any)   { *h = append(*h, x.(rated)) }
+
+func (h ratioHeap) Less(i, j int) bool {
 	return h[i].ratio > h[j].ratio || h[i].ratio == h[j].ratio && h[i].line < h[j].line
 }
 
-func (h ratioHeap) init() {
-	for i := len(h)/2 - 1; i >= 0; i-- {
-		h.down(i)
-	}
-}
-
-// down moves an element that became worse to its place.
-func (h ratioHeap) down(i int) {
-	for {
-		best := i
-		for k := 2*i + 1; k <= 2*i+2 && k < len(h); k++ {
-			if h.less(k, best) {
-				best = k
-			}
-		}
-		if best == i {
-			return
-		}
-		h[i], h[best] = h[best], h[i]
-		i = best
-	}
-}
-
-func (h *ratioHeap) push(r rated) {
-	*h = append(*h, r)
-	for i := len(*h) - 1; i > 0 && h.less(i, (i-1)/2); i = (i - 1) / 2 {
-		(*h)[i], (*h)[(i-1)/2] = (*h)[(i-1)/2], (*h)[i]
-	}
-}
-
-// pop takes the best line out.
-func (h *ratioHeap) pop() rated {
-	top, n := (*h)[0], len(*h)-1
-	(*h)[0] = (*h)[n]
+func (h *ratioHeap) Pop() any {
+	n := len(*h) - 1
+	last := (*h)[n]
 	*h = (*h)[:n]
-	h.down(0)
-	return top
+	return last
 }

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"container/heap"
 	"math"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -42,7 +43,7 @@ func (in *input) candidates() *pool {
 		c := &p.list[i]
 		p.bounds[i] = rated{p.gain(c, nil, 0) / p.cost(c, false), i, true}
 	}
-	p.bounds.init()
+	heap.Init(&p.bounds)
 	p.root = commonRoot(func(yield func(string) bool) {
 		for i := 0; i < len(p.srcs) && yield(p.srcs[i].about); i++ {
 		}

@@ -76,7 +76,7 @@ func minedAs(k transcript.Kind) int {
 	return minedSaid
 }
 
-// Writer writes the pages of a conversation. It remembers what it found in the messages. It is
+// Writer writes the pages of a conversation. It remembers what it found in them for one plan. It is
 // not safe for concurrent use.
 type Writer struct {
 	Source
