@@ -29,9 +29,11 @@ import (
 // newest of the session, with their ids. Where it goes another way instead, it must have three turns
 // before that place, which stand nowhere else in the session: the fork then has what is missing, too.
 // (For a history that must not have it, open another session.)
-// Where turns repeat others word for word, and have no ids to tell them apart, a history that can be
-// a whole one is taken for it: what it lacks was taken back. A history that has nothing of the
-// session, such as the newest question alone, is another conversation; an empty one is an error.
+// A history that begins as the session does can be a whole one as well, of which the rest was taken
+// back. Without ids it is taken for that, unless it has two turns of the session behind that beginning, one
+// of them an answer that the session has once; words that were typed after a repeated answer do not count.
+// A history that has nothing of the session, such as the newest question or system messages alone, is
+// another conversation; an empty one is an error.
 //
 // Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
 // Thinking does not count, since many programs drop it; nor does the content of images. Ids of
@@ -103,8 +105,8 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	n, heads := s.st.Len(), s.st.Facts().Prompt()
 	switch {
-	case len(h.msgs) == 0 || h.heads == len(h.msgs) && n > heads:
-		return meeting{}, errors.New("the history is empty, system messages aside: hand over all that was said")
+	case len(h.msgs) == 0:
+		return meeting{}, errors.New("the history is empty: hand over all that was said")
 	case n == 0:
 		return meeting{rest: h.msgs}, nil
 	case n == heads:
@@ -120,8 +122,7 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	if m, ok := s.goesOn(h, own, false); ok {
 		return m, nil
 	}
-	// A history that has as much of the session's beginning may be a whole one that was taken back.
-	if m, ok := s.gap(h, own); ok && (m.named || s.begins(h, own) < m.history-h.heads) {
+	if m, ok := s.gap(h, own); ok {
 		return m, nil
 	}
 	if m, ok := s.goesOn(h, own, true); ok {
@@ -170,13 +171,18 @@ func (s *Session) alike(h *handed, own, theirs []turn, open bool) int {
 	return min(len(own), len(theirs))
 }
 
-// begins returns how many messages at the beginning of the history are the session's first.
-func (s *Session) begins(h *handed, own []turn) int {
+// begins returns where the history first says something else than the session.
+func (s *Session) begins(h *handed, own []turn) (j int) {
 	theirs := h.turns(h.heads)
-	if k := s.alike(h, own, theirs, true); k > 0 {
-		return theirs[k-1].end - h.heads
+	k := s.alike(h, own, theirs, true)
+	switch k {
+	case len(theirs):
+		return len(h.msgs)
+	case len(own):
+		return theirs[k].start
 	}
-	return 0
+	_, j = s.within(h, own[k], theirs[k], conv.How{Open: true})
+	return j
 }
 
 // has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were

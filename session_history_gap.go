@@ -13,8 +13,10 @@ func (s *Session) gap(h *handed, own []turn) (best meeting, found bool) {
 	for _, head := range s.kept(h, own) {
 		theirs := h.turns(head.history)
 		for end := len(theirs) - 1; end >= 0; end-- {
-			if m, ok := s.endsAt(h, own, theirs[:end+1], head.said); ok {
-				if m.history > best.history {
+			known := theirs[:end+1]
+			if m, ok := s.endsAt(h, own, known, head.said); ok {
+				if m.history > best.history &&
+					(m.named || s.tells(h, own, len(own)-len(known), known, s.begins(h, own))) {
 					best, found = m, true
 				}
 				break
@@ -56,7 +58,7 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 			return m, false
 		}
 		more, ok := s.has(h, own[u], theirs[v], conv.How{More: k == 0, Cut: v == 0})
-		if !ok || len(more) > 0 && s.st.Facts()[own[u].start].Role == transcript.RoleAssistant {
+		if !ok || len(more) > 0 && s.answers(own[u]) {
 			return m, false // an answer that says more is another one
 		}
 		if k == 0 {
@@ -77,9 +79,8 @@ func (s *Session) slid(h *handed, own []turn) (best meeting, found bool) {
 	for _, head := range s.kept(h, own) {
 		theirs := h.turns(head.history)
 		for x := range own {
-			m, ok := s.runsFrom(h, own[x:], theirs)
-			// A history that begins as the session does may be a whole one that was taken back.
-			if !ok || own[x].start <= head.said || !m.named && begins > head.history-h.heads {
+			m, k := s.runsFrom(h, own[x:], theirs)
+			if k == 0 || own[x].start <= head.said || !m.named && !s.tells(h, own, x, theirs[:k], begins) {
 				continue
 			}
 			switch {
@@ -93,9 +94,9 @@ func (s *Session) slid(h *handed, own []turn) (best meeting, found bool) {
 	return best, found
 }
 
-// runsFrom is where turns of the session and of the history that begin alike go different ways.
-func (s *Session) runsFrom(h *handed, own, theirs []turn) (m meeting, ok bool) {
-	k := 0
+// runsFrom is where turns of the session and of the history that begin alike go different ways,
+// and how many are alike; none: too few.
+func (s *Session) runsFrom(h *handed, own, theirs []turn) (m meeting, k int) {
 	for k < min(len(own), len(theirs)) {
 		if _, same := s.has(h, own[k], theirs[k], conv.How{Cut: k == 0}); !same {
 			break
@@ -103,20 +104,61 @@ func (s *Session) runsFrom(h *handed, own, theirs []turn) (m meeting, ok bool) {
 		k++
 	}
 	if k < 3 || k == len(own) {
-		return m, false
+		return m, 0
 	}
 	i, j := own[k].start, len(h.msgs)
 	if k < len(theirs) {
 		i, j = s.within(h, own[k], theirs[k], conv.How{})
 	}
 	if i == s.st.Len() {
-		return m, false
+		return m, 0
 	}
 	m = s.partAt(h, j, i)
 	for _, t := range theirs[:k] {
 		m.named = m.named || s.named(h.saidIn(t))
 	}
-	return m, true
+	return m, k
+}
+
+// tells reports whether turns of the history must be the same turns of the session, from own[at] on.
+// A history that begins as the session does may be a whole one instead: what stood behind that
+// place was taken back, and the turns were said anew. Then two of them must stand behind it, and one
+// must be an answer that the session has only once. Where what stands before them is repeated too, words
+// typed at that place do not count: they may have been typed there in place of others.
+func (s *Session) tells(h *handed, own []turn, at int, theirs []turn, begins int) bool {
+	if begins == h.heads {
+		return true
+	}
+	i, j := own[at].start, theirs[0].start
+	again := j < begins || s.st.SaidAt(i-1, i).Equal(h.said(j-1))
+	for len(theirs) > 0 && theirs[0].end <= begins {
+		at, theirs = at+1, theirs[1:]
+	}
+	if again && len(theirs) > 0 && !s.answers(own[at]) {
+		at, theirs = at+1, theirs[1:]
+	}
+	for k := range theirs {
+		if len(theirs) > 1 && s.answers(own[at+k]) && s.once(own, at+k) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Session) answers(t turn) bool { return s.st.Facts()[t.start].Role == transcript.RoleAssistant }
+
+// once reports whether no other turn of the session says the same. It looks at the nearest first,
+// so that it soon finds what is said all the time.
+func (s *Session) once(own []turn, at int) bool {
+	said := s.st.SaidAt(own[at].start, own[at].end)
+	for d := 1; d <= max(at, len(own)-1-at); d++ {
+		for _, k := range []int{at - d, at + d} {
+			if k >= 0 && k < len(own) && s.st.SaidAt(own[k].start, own[k].end).Equal(said) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // named reports whether a turn has a call, or the result of one, whose id one call of the session has.

@@ -110,14 +110,24 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// TestSyncNothing hands over what says nothing: that is no other conversation.
+// TestSyncNothing hands over what says nothing: that is no other conversation. System messages alone
+// are one of which nothing was said yet.
 func TestSyncNothing(t *testing.T) {
 	s := mustSync(t, open(t, store.NewMemory(), nil), []pleat.Message{system("Be brief.")})
 	s = mustSync(t, s, []pleat.Message{system("Be brief.")}) // nothing was said yet
 	s = mustSync(t, s, turns(1, 40))
-	for _, history := range [][]pleat.Message{nil, {system("Be brief.")}, {{}}, append(turns(1, 40), pleat.Message{})} {
+	for _, history := range [][]pleat.Message{nil, {{}}, append(turns(1, 40), pleat.Message{})} {
 		if next, err := s.Sync(t.Context(), history); err == nil || next != s || s.Len() != 4 {
 			t.Errorf("%d messages: %v, it goes on in %s with %d", len(history), err, next.Key(), next.Len())
+		}
+	}
+	for range 2 {
+		next := mustSync(t, s, []pleat.Message{system("Be long.")})
+		if got := allText(view(t, next)); next == s || got != allText([]pleat.Message{system("Be long.")}) {
+			t.Errorf("system messages alone go on in %s with %s", next.Key(), got)
+		}
+		if mustSync(t, next, []pleat.Message{system("Be long."), pleat.User("Hi.")}) != next {
+			t.Error("the first words go on in another session")
 		}
 	}
 	fresh := open(t, store.NewMemory(), nil)

@@ -14,45 +14,6 @@ import (
 
 func say(text string) pleat.Message { return pleat.Assistant(pleat.Say(text)) }
 
-// TestSyncAskedTheSame slides over a history that says the same again and again.
-func TestSyncAskedTheSame(t *testing.T) {
-	ask := pleat.User("Is it done?")
-	all := []pleat.Message{
-		pleat.User("Build it. Is it done?"), say("No."), ask, say("No."), ask, say("Half."), ask, say("No."), ask,
-		say("Nearly."), ask, say("Yes."),
-	}
-	for _, window := range []int{4, 5, 6, 7} {
-		s := open(t, store.NewMemory(), nil)
-		for n := 2; n <= len(all); n += 2 {
-			if next := mustSync(t, s, all[max(0, n-window):n]); next != s {
-				t.Fatalf("%d messages of %d go on in %s", window, n, next.Key())
-			}
-		}
-		if got := allText(view(t, s)); got != allText(all) {
-			t.Errorf("%d messages: %s", window, got)
-		}
-	}
-}
-
-// TestSyncRepeatedWords edits and takes back turns of whole histories whose turns say the same: what
-// was taken back is not sent.
-func TestSyncRepeatedWords(t *testing.T) {
-	ask, ok, on := pleat.User("Build it."), say("OK."), pleat.User("Go on.")
-	words := []pleat.Message{ask, ok, on, ok, on, ok, on}
-	polls := []pleat.Message{ask, poll("1"), polled("1"), poll("1"), polled("1"), poll("1"), polled("1")}
-	for _, all := range [][]pleat.Message{words, polls} {
-		for n := 3; n < len(all); n += 2 {
-			for _, more := range [][]pleat.Message{nil, {say("Now the rest.")}, {say("No."), pleat.User("Stop.")}} {
-				then := append(all[:n:n], more...)
-				next := mustSync(t, mustSync(t, open(t, store.NewMemory(), nil), all), then)
-				if got := allText(view(t, next)); got != allText(then) {
-					t.Errorf("%d messages kept and %d more: %s", n, len(more), got)
-				}
-			}
-		}
-	}
-}
-
 // TestSyncKeptHead hands over the first exchange and the newest messages.
 func TestSyncKeptHead(t *testing.T) {
 	all := []pleat.Message{system("Be brief."), pleat.User("Question 0"), poll("a"), polled("a"), say("Answer 0")}
@@ -271,33 +232,4 @@ func blockLines(msgs []pleat.Message) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
-}
-
-// TestSyncTakenBack takes a conversation back to where it ends in words that it began with: what
-// was said in between is not new.
-func TestSyncTakenBack(t *testing.T) {
-	all := []pleat.Message{pleat.User("Build it."), say("OK."), pleat.User("Go on.")}
-	for i := range 6 {
-		id := fmt.Sprint("p", i)
-		all = append(all, poll(id), polled(id))
-	}
-	all = append(all, say("OK."), pleat.User("Go on."))
-	for n := 5; n < len(all)-1; n += 2 {
-		s := mustSync(t, open(t, store.NewMemory(), nil), all)
-		if next := mustSync(t, s, all[:n]); next == s || next.Len() != n || s.Len() != len(all) {
-			t.Errorf("%d messages go on in %s, which has %d", n, next.Key(), next.Len())
-		}
-		edited := append(all[:n:n], say("Another answer."))
-		if next := mustSync(t, s, edited); next == s || next.Len() != n+1 {
-			t.Errorf("an edit of message %d goes on in %s, which has %d", n, next.Key(), next.Len())
-		}
-	}
-	cleared := append(slices.Clone(all), say("Now the rest."))
-	for i := 4; i < len(all)-2; i += 2 {
-		cleared[i] = pleat.Results(pleat.Result(fmt.Sprint("p", i/2-2), "[cleared]"))
-	}
-	s := mustSync(t, open(t, store.NewMemory(), nil), all)
-	if next := mustSync(t, s, cleared); next == s || next.Len() != len(cleared) {
-		t.Errorf("cleared results go on in %s, which has %d messages", next.Key(), next.Len())
-	}
 }
