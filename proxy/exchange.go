@@ -309,41 +309,6 @@ func (x *exchange) finish(err error) {
 	}
 }
 
-type passing struct {
-	x    *exchange
-	from io.ReadCloser
-	rec  recorder // reads what it cost; nil: that is not recorded
-}
-
-func (p *passing) Read(b []byte) (int, error) {
-	p.x.idle.Reset(p.x.rw.o.Timeout)
-	n, err := p.from.Read(b)
-	p.x.first(n)
-	if p.rec != nil {
-		_, _ = p.rec.Write(b[:n]) // what it cannot read costs nothing
-	}
-	if err != nil {
-		err = p.x.cause(err)
-		p.finish(notEOF(err))
-	}
-	return n, err
-}
-
-func (p *passing) finish(err error) {
-	if p.rec != nil {
-		reply, err := p.rec.Reply()
-		p.x.used(reply.Usage)
-		p.rec = nil
-		p.x.settle(context.WithoutCancel(p.x.ctx), nil, reply, err == nil && reply.Err == nil)
-	}
-	p.x.finish(err)
-}
-
-func (p *passing) Close() error {
-	p.finish(nil)
-	return p.from.Close()
-}
-
 func notEOF(err error) error {
 	if err == io.EOF {
 		return nil

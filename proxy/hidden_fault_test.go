@@ -263,3 +263,61 @@ func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, err
 }
+
+// A stream whose last event lacks the empty line at its end is an answer like others: its calls of
+// ours are answered, and nothing of them is seen.
+func TestStreamWithoutLastLine(t *testing.T) {
+	stops := map[*protocol]string{
+		messages: "max_tokens", chat: "length", responses: "max_output_tokens", generate: "MAX_TOKENS",
+	}
+	for _, on := range protocols {
+		for rounds := range 3 {
+			for _, end := range []string{"", "\n", "\r\n"} {
+				n := 0
+				up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n++
+					stop, text := recalls[on], fmt.Sprintf("Look %d. ", n)
+					if n > rounds {
+						stop, text = stops[on], "The end."
+					}
+					w.Header().Set("Content-Type", "text/event-stream")
+					_, stream := cutReply(on, n, text, stop)
+					_, _ = io.WriteString(w, strings.TrimRight(stream, "\n")+end)
+				})
+				a := newAgent(on, start(t, up, Options{}), "Hello.")
+				reply, err := a.send()
+				var said strings.Builder
+				for _, m := range reply.Messages {
+					said.WriteString(m.Text())
+				}
+				more, bad := a.take(reply) // finds calls of ours
+				if err != nil || bad != nil || more || reply.StopRaw != stops[on] ||
+					!strings.HasSuffix(said.String(), "The end.") || strings.Count(said.String(), "Look") != rounds {
+					t.Errorf("%s, %d rounds, %q: the client got %q, %s, %v, %v", on.format, rounds, end, &said,
+						reply.StopRaw, err, bad)
+				}
+			}
+		}
+	}
+}
+
+// An error that Gemini sends by itself, not as an event, is waited out in a hidden round like
+// others, and the client does not see it.
+func TestHiddenRoundBareError(t *testing.T) {
+	script := upstreamtest.New(upstreamtest.Options{Calls: 1})
+	up := &ledgering{on: generate, streams: true, at: 1, text: "I look.", before: func() {}}
+	up.instead = func(w http.ResponseWriter, r *http.Request) {
+		if up.n > 2 {
+			script.ServeHTTP(w, r)
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = io.WriteString(w, `{"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}`)
+	}
+	got := &bytes.Buffer{}
+	a := front(t, up, false, true, Options{Store: store.NewMemory(), Patience: time.Second})
+	a.client = &http.Client{Transport: copying{a.client.Transport, got}}
+	if reply, err := a.send(); err != nil || reply.Err != nil || strings.Contains(got.String(), "Overloaded") {
+		t.Errorf("the client got %v, %v: %s", reply.Err, err, got)
+	}
+}

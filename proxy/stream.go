@@ -1,10 +1,9 @@
 package proxy
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -12,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
@@ -118,10 +116,13 @@ func (s *stream) more() {
 		}
 		return
 	}
-	if !s.ended {
-		rest, _ := s.split.Rest()
-		s.out = append(s.out, rest...)
-		s.over()
+	rest, data := s.split.Rest()
+	if json.Valid(data) || string(data) == "[DONE]" { // only the line that ends the event is missing
+		s.event(append(rest, "\n\n"...), data)
+		rest = nil
+	}
+	if !s.ended && s.next == nil {
+		s.over(rest)
 	}
 	if s.next == nil && s.settle == nil && s.err == nil {
 		s.err = io.EOF
@@ -135,13 +136,13 @@ func (s *stream) event(raw, data []byte) {
 	out, over := s.relayed.Event(raw, data)
 	s.out = append(s.out, out...)
 	if over {
-		s.over()
+		s.over(nil)
 	}
 }
 
-// over is called at the end of an answer: the client gets its end, unless there is more
-// to come.
-func (s *stream) over() {
+// over is called at the end of an answer: the client gets its end, and the rest of its bytes,
+// unless there is more to come.
+func (s *stream) over(rest []byte) {
 	x := s.x
 	reply, err := s.count()
 	if err == nil && reply.Err != nil && s.again(reply.Err) {
@@ -176,7 +177,7 @@ func (s *stream) over() {
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.record()
 	}
-	s.out = append(s.out, s.relayed.End()...)
+	s.out = append(append(s.out, rest...), s.relayed.End()...)
 }
 
 // again sends the turn again after an error in an answer of which the client has nothing, if
@@ -291,75 +292,4 @@ func (s *stream) Close() error {
 	}
 	s.x.finish(notEOF(s.err))
 	return err
-}
-
-// whole reads a complete reply and answers our calls in it before the client gets it. One that
-// is too large for that is passed on as it comes.
-func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
-	var bodies [][]byte
-	var replies []model.Reply
-	cut := false
-	for {
-		body, reply, err := x.readWhole(resp)
-		if len(bodies) == 0 && (errors.Is(err, errTooLarge) || errors.Is(err, errMemory)) {
-			resp.Body = &passing{
-				x: x, from: closers{io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body)), resp.Body},
-			}
-			return resp, nil
-		}
-		resp.Body.Close()
-		if err != nil && !x.outwait(errReach) {
-			return nil, fmt.Errorf("read reply: %w", err)
-		}
-		if err == nil {
-			bodies = append(bodies, body)
-			again, err := x.hide(x.ctx, reply)
-			if body := x.tooLong(err); body != nil {
-				return x.refuse(http.StatusBadRequest, body), nil
-			}
-			if err != nil && x.ctx.Err() == nil {
-				x.rw.o.Logger.Error("a hidden round could not be kept", fault.Log(err)...)
-				x.report.Err = err
-				return x.cannotFold(err, notKept), nil
-			}
-			if err != nil {
-				return nil, err
-			}
-			if !again {
-				if cut = severed(reply, x.own()); reply.Err != nil {
-					x.report.Err = reply.Err
-				}
-				x.settle(x.ctx, replies, reply, reply.Err == nil)
-				break
-			}
-			replies = append(replies, reply)
-		}
-		if resp, err = x.sendUntilTaken(); err != nil {
-			return nil, err
-		}
-		if x.report.Status = resp.StatusCode; resp.StatusCode >= 400 {
-			resp.Body = &passing{x: x, from: resp.Body}
-			return resp, nil
-		}
-	}
-	if x.hidden > 0 || cut {
-		bodies[0] = x.req.on.Join(bodies, x.own())
-	}
-	setBody(resp, bodies[0])
-	resp.Body = &passing{x: x, from: resp.Body}
-	return resp, nil
-}
-
-// readWhole reads a complete reply. One that cannot be understood has an error of its own.
-func (x *exchange) readWhole(resp *http.Response) (body []byte, reply model.Reply, err error) {
-	body, err = readAll(resp.Body, resp.ContentLength, int64(x.rw.o.MaxEvent), x.take)
-	if err != nil {
-		return body, reply, err
-	}
-	reply, err = x.req.on.reply(body)
-	x.used(reply.Usage)
-	if err != nil && reply.Err == nil {
-		reply.Err = &model.APIError{Message: err.Error()}
-	}
-	return body, reply, nil
 }
