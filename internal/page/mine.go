@@ -82,9 +82,6 @@ type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
 
-	going  []int // numbers of calls that load skills or start other agents
-	passed int   // calls that were looked at for that
-
 	// Of the plan that is being made; see Forget.
 	stretches map[stretchKey]*stretch
 	mines     map[transcript.BlockRef][]minedPart

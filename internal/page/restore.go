@@ -225,8 +225,8 @@ func (in *input) openState(room int) string {
 		lines = append(lines, fmt.Sprintf("- note %s: %s", fence.Line(n.Key), text.OneLine(n.Text, 600)))
 	}
 	var skills []string
-	for _, seq := range in.goingOn() {
-		e := in.Ledger().Entry(seq)
+	for i := range in.Ledger().Entries {
+		e := &in.Ledger().Entries[i]
 		if e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
@@ -254,15 +254,4 @@ func (in *input) openState(room int) string {
 		return ""
 	}
 	return "## Still going on\n" + b.String()
-}
-
-// goingOn lists the calls that load skills or start other agents, oldest first.
-func (m *Writer) goingOn() []int {
-	for ; m.passed < m.Ledger().Len(); m.passed++ {
-		class := toolname.Of(m.Ledger().Entries[m.passed].Tool)
-		if class == toolname.Skill || class == toolname.Agent {
-			m.going = append(m.going, m.passed+1)
-		}
-	}
-	return m.going
 }
