@@ -41,10 +41,11 @@ type Store interface {
 
 	// Scan yields the entries from that number on, in order, without their bodies.
 	// With kinds, only those kinds. A session without entries yields nothing. The loop may
-	// call the store.
+	// call the store, and the caller may keep the entries, as those of Find.
 	Scan(ctx context.Context, key SessionKey, from uint64, kinds ...EntryKind) iter.Seq2[Entry, error]
 
-	// Body returns the body with that hash, if an entry of the session has it.
+	// Body returns the body with that hash, if an entry of the session has it. The caller may
+	// keep the bytes for good, and change them: the store uses them for nothing else.
 	Body(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error)
 
 	// Find returns, for the tenant, the newest entry of the kind for each label it

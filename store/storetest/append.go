@@ -121,6 +121,7 @@ func (s *clause) bodies() {
 	if _, err := s.Body(s.Context(), key, transcript.HashOf("never")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body that was never appended: %v, want ErrNotFound", err)
 	}
+	s.kept(key, all)
 }
 
 // noise makes bytes that do not compress.

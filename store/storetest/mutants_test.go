@@ -22,10 +22,15 @@ var mutants = map[string]*fault{
 	"time to the second": {
 		clause: "times", yielded: func(e *store.Entry) { e.Time = e.Time.Truncate(time.Second) },
 	},
-	"data lost":                {clause: "reopen", late: true, yielded: func(e *store.Entry) { e.Data = nil }},
-	"numbers from 0":           {clause: "append and scan", yielded: func(e *store.Entry) { e.Seq-- }},
-	"body cut":                 {clause: "bodies", body: func(b []byte) []byte { return b[:len(b)/2] }},
-	"body cut after reopen":    {clause: "reopen", late: true, body: func(b []byte) []byte { return b[:len(b)/2] }},
+	"data lost":               {clause: "reopen", late: true, yielded: func(e *store.Entry) { e.Data = nil }},
+	"numbers from 0":          {clause: "append and scan", yielded: func(e *store.Entry) { e.Seq-- }},
+	"body cut":                {clause: "bodies", body: func(b []byte) []byte { return b[:len(b)/2] }},
+	"body cut after reopen":   {clause: "reopen", late: true, body: func(b []byte) []byte { return b[:len(b)/2] }},
+	"body's bytes used again": {clause: "bodies", body: usedAgain()},
+	"data's bytes used again": {clause: "append and scan", yielded: func() func(e *store.Entry) {
+		again := usedAgain()
+		return func(e *store.Entry) { e.Data = again(e.Data) }
+	}()},
 	"half appended":            {clause: "append and scan", stored: half},
 	"half appended, by second": {clause: "opened twice", late: true, stored: half},
 	"nothing appended, second": {clause: "opened twice, many writers", late: true, stored: none},
@@ -52,6 +57,15 @@ var mutants = map[string]*fault{
 	"not forgotten by a second": {clause: "opened twice", late: true, kept: true},
 	"damage not seen":           {clause: "damaged entry", trusted: true},
 	"damage not verified":       {clause: "damaged entry", blind: true},
+}
+
+// usedAgain returns what it is given in the same bytes each time.
+func usedAgain() func([]byte) []byte {
+	var buf []byte
+	return func(b []byte) []byte {
+		buf = append(buf[:0], b...)
+		return buf
+	}
 }
 
 func local(e *store.Entry) { e.Time = e.Time.In(time.Local) }

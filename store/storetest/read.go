@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -81,6 +82,28 @@ func (s *clause) close() {
 		}
 		check("Verify", err)
 	}
+}
+
+// kept holds all bodies that the store returned, then changes one: they are the caller's.
+func (s *clause) kept(key store.SessionKey, all []store.Entry) {
+	held := make([][]byte, len(all))
+	for _, change := range []bool{false, true} {
+		for i, e := range all {
+			var err error
+			if held[i], err = s.Body(s.Context(), key, transcript.HashOf(e.Body)); err != nil {
+				s.Fatal(err)
+			}
+		}
+		for i, e := range all {
+			if !bytes.Equal(held[i], e.Body) {
+				s.Errorf("body %d is another one after Body returned more: the caller may keep it", i)
+			}
+			if change {
+				clear(held[i])
+			}
+		}
+	}
+	s.check(key, all)
 }
 
 func (s *clause) contextDone() {
