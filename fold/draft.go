@@ -37,7 +37,8 @@ type Draft struct {
 	whole  []bool // the same for the transcript without folds
 	total  int    // tokens of the view, head included
 	added  []*Fold
-	made   map[*Fold]Fold            // the same as they were made
+	was    Set                       // the folds in force before
+	made   map[*Fold]Fold            // those added, as they were made
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
 
@@ -49,8 +50,8 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
 		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
-		made: make(map[*Fold]Fold),
-		lay:  Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
+		was: in, made: make(map[*Fold]Fold),
+		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
 	parts, _ := d.lay.Parts()
 	d.Before, d.total = parts.Total(), parts.Total()
@@ -76,7 +77,11 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 		if slices.Contains(d.o.Barred, l.Name()) {
 			continue
 		}
-		if err := fault.Of(l, func() error { return l.Pull(ctx, d) }); err != nil {
+		err := fault.Of(l, func() error { return l.Pull(ctx, d) })
+		if err == nil {
+			err = d.intact(l.Name())
+		}
+		if err != nil {
 			return err
 		}
 	}

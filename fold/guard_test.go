@@ -157,8 +157,10 @@ func TestMeddlers(t *testing.T) {
 		"end":     func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.End++ },
 		"handle":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Handle = "abcdefgh" },
 		"tokens":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Before = -1 },
+		"unnamed": func(d *fold.Draft, f *fold.Fold) { f.Lever = "" },
+		"source":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.Source = nil },
 	} {
-		p := fold.Policy{Name: "own", AtRed: fold.Steps{meddler{meddle}}}
+		p := fold.Policy{Name: "own", AtRed: fold.Steps{meddler{meddle}, reader{}}}
 		src := pleattest.Source(pleattest.Reading(20, 60)...)
 		o := fold.PlanOptions{
 			Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 4_000}.Limits(), Recall: fold.UnfoldCall,
@@ -167,8 +169,20 @@ func TestMeddlers(t *testing.T) {
 		plan, err := fold.Make(t.Context(), src, fold.Set{}, &p, o)
 		if own := name == "none"; own != (err == nil) {
 			t.Errorf("%s: %v, %v", name, plan, err)
+		} else if !own && !strings.Contains(err.Error(), `lever "meddler" `) {
+			t.Errorf("%s: %v does not name the lever", name, err)
 		}
 	}
+}
+
+// reader reads the conversation.
+type reader struct{}
+
+func (reader) Name() string { return "reader" }
+
+func (reader) Pull(ctx context.Context, d *fold.Draft) error {
+	_, err := d.Source.Block(ctx, transcript.BlockRef{})
+	return err
 }
 
 // stubborn folds what it may not.

@@ -176,9 +176,6 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 	if err == nil {
 		err = d.showPins(ctx, &in)
 	}
-	if err == nil {
-		err = d.intact(&in)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("plan: %w", err)
 	}
@@ -187,19 +184,22 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 
 // intact refuses folds of this plan that a lever changed after they were made, or put into the
 // set by itself: what they name could not be unfolded, or the session not be read again.
-func (d *Draft) intact(was *Set) error {
-	if d.lay.In.Bare < 0 || d.lay.In.Bare > d.len() {
-		return fmt.Errorf("a lever dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
+func (d *Draft) intact(lever string) error {
+	switch {
+	case d.Source == nil:
+		return fmt.Errorf("lever %q took the draft's Source away", lever)
+	case d.lay.In.Bare < 0 || d.lay.In.Bare > d.len():
+		return fmt.Errorf("lever %q dropped thinking before message %d of %d", lever, d.lay.In.Bare, d.len())
 	}
 	for _, f := range slices.Concat(d.lay.In.spans, d.lay.In.blocks) {
 		m, ok := d.made[f]
 		switch {
-		case !ok && !was.has(f) && !d.o.Born.has(f):
-			return fmt.Errorf("lever %q changed the set of folds: add with FoldSpan or FoldBlock", f.Lever)
+		case !ok && !d.was.has(f) && !d.o.Born.has(f):
+			return fmt.Errorf("lever %q changed the set of folds: add with FoldSpan or FoldBlock", lever)
 		case ok &&
 			(f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
 			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
-			return fmt.Errorf("lever %q changed fold %s after it was made", f.Lever, f.Handle)
+			return fmt.Errorf("lever %q changed fold %s after it was made", lever, f.Handle)
 		}
 	}
 	return nil
