@@ -92,12 +92,12 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	return res, err
 }
 
-// places asks the store for windows with some of the words. If the store cannot search, all
-// messages are read.
+// places asks the store for windows with some of the words. If the store cannot search, or not write
+// the index that it needs for it, all messages are read.
 func (s *Session) places(ctx context.Context, words string, n int) ([]store.Hit, error) {
 	if engine, ok := s.store.(store.Searcher); ok {
 		hits, err := engine.Search(ctx, s.key, words, n)
-		if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, store.ErrReadOnly) {
+		if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrFull) {
 			return hits, err
 		}
 	}

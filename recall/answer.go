@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -52,9 +53,22 @@ func Answer(ctx context.Context, s Session, window int, tool, input string) (tex
 	}
 	text, err := answer(answerer{s, window}, ctx, readArgs(tool, input))
 	if err != nil {
-		return mark + tool + " failed] " + err.Error() + "\n", true, true
+		return mark + tool + " failed] " + told(err).Error() + "\n", true, true
 	}
 	return text, false, true
+}
+
+// told is an error as the model is told it: of one of the store only what it is, since the rest names
+// the store's files or server.
+func told(err error) error {
+	for _, kind := range []error{
+		store.ErrConflict, store.ErrCorrupt, store.ErrFull, store.ErrClosed, store.ErrReadOnly, store.ErrSchema,
+	} {
+		if errors.Is(err, kind) {
+			return kind
+		}
+	}
+	return err
 }
 
 type answerer struct {
