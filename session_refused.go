@@ -20,7 +20,8 @@ import (
 // less than it has taken before or said that it takes, until it takes more. For that guess no
 // result is folded that no model has seen, unless the view is nearly as large as a refused one.
 // The same bytes are never sent twice: if nothing can be folded any more
-// it returns [ErrCannotFit].
+// it returns [ErrCannotFit]. In a session that has given out no view yet it is an error of no kind,
+// and changes nothing.
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
 // known. An error that is no overflow, such as a rate limit, is returned as it is and changes nothing.

@@ -8,10 +8,13 @@ import (
 )
 
 // ErrorKind says what a provider's refusal means for the caller: not which words it
-// used, but which of the few possible reactions is right.
+// used, but which of the few possible reactions is right. They are [ErrorUnknown], [ErrorTooLong],
+// [ErrorTooLarge], [ErrorRateLimited], [ErrorOverloaded], [ErrorServer], [ErrorTimeout], [ErrorAuth],
+// [ErrorPermission], [ErrorBilling], [ErrorNotFound], [ErrorRefused], [ErrorThinkingBinding] and
+// [ErrorInvalid]; the comment of each says what helps.
 type ErrorKind uint8
 
-// The kinds of error. The comment says what helps.
+// The kinds of error.
 const (
 	ErrorUnknown         ErrorKind = iota // nothing known fits
 	ErrorTooLong                          // the prompt has too many tokens: fold, then send again
