@@ -48,7 +48,7 @@ func TestFullStoreRecall(t *testing.T) {
 		t.Errorf("search: %s", found.Text())
 	}
 	pinned, _ := s.Answer(t.Context(), pleat.Call("d", "pin", `{"text":"Never touch legacy/."}`))
-	if got := pinned.Text(); !pinned.Error || !strings.Contains(got, "store is full") || strings.Contains(got, "pleat.db") {
+	if got := pinned.Text(); !pinned.Error || got != "[pleat pin failed] store is full\n" {
 		t.Errorf("pin: %s", got)
 	}
 }
