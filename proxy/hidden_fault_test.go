@@ -119,12 +119,8 @@ func TestHiddenRoundNotKept(t *testing.T) {
 			if handler && what == "cancel" {
 				t.Skip("nobody reads the answer")
 			}
-			hit := 0
-			for at := 2; at < 9; at++ {
-				hit += one(roundNotKept(t, what, at, on, streams, handler, together))
-			}
-			if hit == 0 {
-				t.Errorf("%s: every round could be kept", what)
+			if !roundNotKept(t, what, 5, on, streams, handler, together) {
+				t.Errorf("%s: the round could be kept", what)
 			}
 		})
 	}
