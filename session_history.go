@@ -19,8 +19,8 @@ import (
 // fork of s that begins where they part, under a name that follows from the history, and what s
 // does in the background ends as with [Session.Close]. It has the pins of s and knows what the
 // provider takes, but not the notes made behind that place, which tell of another way. An
-// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a crash, give the history's calls
-// without a result one by [transcript.Repair] before you hand it over.
+// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a crash, give
+// the history's calls without a result one by [transcript.Repair] before you hand it over.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
 // whatever messages it is put in, with its results in any order. The history must have the
@@ -33,13 +33,15 @@ import (
 // back. Without ids it is taken for that, unless it has two turns of the session behind that beginning, one
 // of them an answer that the session has once; words that were typed after a repeated answer do not count.
 // A history that has nothing of the session, such as the newest question or system messages alone, is
-// another conversation; an empty one is an error.
+// another conversation, and so is one with a summary of the program's own in place of old messages:
+// only what it has is shown then. An empty history is an error.
 //
 // Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
 // Thinking does not count, since many programs drop it; nor does the content of images. Ids of
 // calls may change, with those of their results, but not that of a call whose result is still to
 // come. System messages at the beginning do not count at all: views begin with those of the newest
-// history, however many it has.
+// history, however many it has. One among the turns is part of them: if it moves, the history goes
+// another way each time. A history that goes back to an earlier way may get another fork than before.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, message by
 // message, for programs that store a view back. They store the session's Key beside it and open

@@ -188,7 +188,7 @@ func (s *Session) undo(ctx context.Context, most int) error {
 	then.In = in
 	parts, _ := then.Parts()
 	if parts.Total() > most {
-		return fmt.Errorf("undo epoch %d: %w", d.Epoch, s.cannotFit(parts, most))
+		return fmt.Errorf("undo epoch %d, without which the view is too large: %w", d.Epoch, s.cannotFit(parts, most))
 	}
 	d.Before, d.After = s.st.Parts.Total(), parts.Total()
 	data, err := json.Marshal(d)

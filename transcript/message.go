@@ -207,9 +207,9 @@ func Unanswered(msgs ...Message) []ToolCall {
 // Repair answers the tool calls that have no result, as after a crash or a cancelled run:
 // providers refuse a conversation with such a call in it. Each gets an error result with
 // the text that text returns for it, which is what the model is told about the call; nil: that
-// its result was lost. The results of one answer are one new message right after it, so a conversation that ends
-// with calls gets its results at the end. The given messages stay as they are, and a
-// conversation without such calls is returned as it is.
+// its result was lost. The results of one answer, which assistant messages in a row are, are one new
+// message right after it, so a conversation that ends with calls gets its results at the end. The
+// given messages stay as they are, and a conversation without such calls is returned as it is.
 func Repair(msgs []Message, text func(ToolCall) string) []Message {
 	if text == nil {
 		text = lost
