@@ -96,6 +96,9 @@ func TestBlocksOfOtherTypes(t *testing.T) {
 	if next, err := s.Sync(t.Context(), append(view(t, s), robot)); err == nil || next != s {
 		t.Errorf("a role that there is not goes on in %s: %v", next.Key(), err)
 	}
+	if _, err := s.Pull(t.Context()); err == nil || s.Snapshot().Epoch > 0 {
+		t.Errorf("no lever was pulled: %v", err)
+	}
 	if _, err := s.Pull(t.Context(), nil); err == nil {
 		t.Error("a lever that is nil: no error")
 	}

@@ -267,9 +267,12 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 }
 
 // Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
-// lever.Aim to stop at the budget's target.
+// lever.Aim to stop at the budget's target. Without a lever it is an error.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
-	if slices.ContainsFunc(levers, func(l fold.Lever) bool { return l == nil }) {
+	switch {
+	case len(levers) == 0:
+		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.key)
+	case slices.ContainsFunc(levers, func(l fold.Lever) bool { return l == nil }):
 		return nil, fmt.Errorf("pull levers in session %s: one is nil", s.key)
 	}
 	s.mu.Lock()

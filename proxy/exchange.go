@@ -295,10 +295,12 @@ func (x *exchange) finish(err error) {
 	x.cancel(nil)
 	r := &x.report
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
-	if t := x.turn; t != nil && t.conv != nil {
+	if t := x.turn; t != nil {
 		r.Hidden -= t.resumed
-		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.conv.key, t.folded, t.epochs, t.forked, t.meter
-		r.Stored = t.stored
+		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.key, t.folded, t.epochs, t.forked, t.meter
+		if r.Stored = t.stored; t.conv != nil {
+			r.Session = t.conv.key
+		}
 	}
 	x.bill()
 	if x.rw.o.Report != nil {

@@ -69,7 +69,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	rest := len(req.messages) - p.client
-	t = &turn{req: req, from: from, key: c.key, at: p.at + rest, meter: c.sess.Snapshot()}
+	t = &turn{req: req, from: from, key: c.key, mode: c.mode.free(req), at: p.at + rest, meter: c.sess.Snapshot()}
 	t.client, _ = extend(slices.Clone(c.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
@@ -80,7 +80,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 		return nil, false
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.Splice(own, c.mode.free(req).tools(req)...); err != nil || !rw.legal(req, t.out) {
+	if t.out, err = req.Splice(own, t.mode.tools(req)...); err != nil || !rw.legal(req, t.out) {
 		return nil, false
 	}
 	return t, t.meter.Tokens+rw.count(req, p.client) <= t.meter.Limits.Max

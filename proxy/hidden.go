@@ -65,6 +65,9 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 	if len(ours) == 0 || got.Err != nil {
 		return false, nil
 	}
+	if t.conv == nil { // the store failed before
+		return false, fmt.Errorf("keep hidden round: %w", x.report.Err)
+	}
 	if x.hidden++; x.hidden > rw.o.Rounds+1 { // it was told once
 		return false, fmt.Errorf("%w (after %d rounds)", errRounds, rw.o.Rounds)
 	}

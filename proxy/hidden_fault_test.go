@@ -317,3 +317,40 @@ func TestHiddenRoundBareError(t *testing.T) {
 		t.Errorf("the client got %v, %v: %s", reply.Err, err, got)
 	}
 }
+
+// While the store fails, folds that are known stay in force, and so do the recall tools. A client
+// never sees a call of them: it gets the store's error.
+func TestRecallWithoutStore(t *testing.T) {
+	const n = 23
+	eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+		st := &broken{Store: store.NewMemory()}
+		up := &ledgering{
+			on: on, streams: streams, at: n, text: "I look into it.", before: func() {},
+			to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 3_000}),
+		}
+		r, got := newReports(), &bytes.Buffer{}
+		a := front(t, up, handler, together, Options{Window: 16_000, Store: st, Report: r.add})
+		tr := copying{a.client.Transport, got}
+		a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			got.Reset()
+			return tr.RoundTrip(r)
+		})}
+		for up.n < n-1 {
+			st.writes.Store(up.n >= n-3) // what is written behind an answer fails, and the next request knows
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := a.step()
+		last := r.wait(len(a.bodies))[len(a.bodies)-1]
+		if up.n != n || last.BytesOut >= last.BytesIn {
+			t.Fatalf("request %d was not folded: %+v", up.n, last)
+		}
+		if err == nil || !errors.Is(last.Err, errDisk) || bytes.Contains(got.Bytes(), []byte("ledger")) {
+			t.Errorf("the client got %v, the report %v\n%s", err, last.Err, got)
+		}
+		if last.Session.Session == "" || !last.Folded {
+			t.Errorf("the report says nothing of the folds: %+v", last)
+		}
+	})
+}

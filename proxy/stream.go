@@ -51,7 +51,7 @@ func (x *exchange) stream(resp *http.Response) *http.Response {
 }
 
 func (x *exchange) own() func(name string) bool {
-	if x.turn == nil || x.turn.conv == nil || !x.req.hasTools() || x.rw.o.ObserveOnly {
+	if x.turn == nil || !x.req.hasTools() || x.rw.o.ObserveOnly {
 		return func(string) bool { return false }
 	}
 	return x.turn.mode.own
