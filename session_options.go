@@ -1,0 +1,220 @@
+package pleat
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"log/slog"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/summarizer"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Options set a session up. The zero value works: the default policy, a window of
+// [model.DefaultWindow] tokens, exact counting with o200k_base, no observers. Negative numbers
+// are refused.
+type Options struct {
+	Policy fold.Policy // zero: the policy "default"
+	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the
+	// policy's or the model's, whichever is smaller; a Window given here is used as it is.
+	Budget fold.Budget
+	Model  model.Model // what the session talks to; zero: unknown
+
+	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
+	// openai.Chat and openai.Responses make one. Zero: there is no wire.
+	Wire model.Wire
+
+	// System is the system prompt, which counts and is never touched; empty if the messages
+	// begin with it.
+	System string
+	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
+	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
+
+	Project string     // the folder that the work is in; stored with a new session, for lists of sessions
+	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
+
+	// Memory is about how many bytes of messages the session keeps in memory; 0:
+	// 32 MB. Older ones are read from the store when they are needed.
+	Memory int
+
+	Tokens tokens.MessageCounter                  // nil: a [tokens.Tokenizer] for the model
+	Codecs map[transcript.Format]transcript.Codec // how stored messages of a wire are read back; see [transcript.Codec]
+
+	Digest digest.Options // digests by a model; zero: by code
+
+	// Recall says in a stub how to get content back. Nil: by calling the tool unfold of
+	// [RecallTools], if Tools has it; else stubs do not say. A function that returns "" makes
+	// stubs without handles.
+	Recall func(handle string) string
+	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
+	// there is no wire. The wire packages make one for their format. It is run on the
+	// view of every new epoch. Only an error that wraps [transcript.ErrIllegal] means that another
+	// view is planned.
+	Check func(v transcript.View, t *transcript.Transcript) error
+	// KeepFile keeps plain copies where a policy names folders, and returns the name that
+	// the copy got: other sessions ask for the same names, and none may overwrite another's
+	// file. Names are relative. Nil: no copies are kept, and stubs name handles instead.
+	KeepFile func(name string, data []byte) (string, error)
+
+	Hooks Hooks // zero: none
+	// Observe gets every [Event], in order, with the context of the call that caused it. It must
+	// not call the session; nil: nobody gets them.
+	Observe func(ctx context.Context, key store.SessionKey, e Event)
+	Logger  *slog.Logger // nil: nothing is logged
+	// Stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it.
+	Now func() time.Time
+}
+
+// Hooks let a program take part in epochs. They are called in the middle of the session's
+// work and must not call the session.
+type Hooks struct {
+	// BeforeEpoch sees a plan before it is carried out. It can add pins: then the plan is made
+	// again with them. It can veto the plan: an epoch that the window forces opens all the same,
+	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error.
+	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
+	// AfterEpoch sees what was done.
+	AfterEpoch func(ctx context.Context, r Report)
+}
+
+// EpochDecision is a hook's answer. The zero value lets the epoch open.
+type EpochDecision struct {
+	Veto bool     // do not open the epoch
+	Pins []string // texts to pin first; nil: none
+}
+
+func (o *Options) check() error {
+	for _, f := range []struct {
+		name string
+		n    int
+	}{
+		{"Memory", o.Memory},
+		{"Model.Window", o.Model.Window},
+		{"Model.MaxInput", o.Model.MaxInput},
+		{"Head", min(o.Head.System, o.Head.Tools)},
+		{"Digest.Tokens", o.Digest.Tokens},
+		{"Digest.Deadline", int(o.Digest.Deadline)},
+	} {
+		if f.n < 0 {
+			return fmt.Errorf("%s is %d: leave it zero for the default", f.name, f.n)
+		}
+	}
+	called := make(map[string]int, len(o.Tools))
+	for i, t := range o.Tools {
+		if t.Name == "" && t.Raw == "" { // a wire has tools of the provider that go by other words
+			return fmt.Errorf("tool %d of %d has no name", i+1, len(o.Tools))
+		}
+		called[t.Name]++
+	}
+	for _, t := range o.Tools {
+		if called[t.Name] > 1 && recall.ToolOf(t) != "" {
+			return fmt.Errorf("two tools are called %q: put a prefix before the name of the one from RecallTools",
+				t.Name)
+		}
+	}
+	if o.Policy.IsZero() {
+		return nil
+	}
+	return o.Policy.Check(lever.All()...)
+}
+
+func (o *Options) fill() error {
+	o.fillWire()
+	if o.Policy.IsZero() {
+		o.Policy = policy.Default()
+	}
+	if o.Tokens == nil {
+		var t tokens.Options
+		if n := o.Policy.CharsPerToken; n > 0 {
+			t.Counter = tokens.CharsPerToken(n)
+		}
+		o.Tokens = tokens.NewTokenizer(o.Model, &t)
+	}
+	if o.Recall == nil {
+		o.Recall = o.unfoldCall()
+	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	summarizer.Fill(&o.Digest, o.Policy.Asks().Breaker, o.Model)
+	return o.fillBudget()
+}
+
+// unfoldCall is the call of the tool unfold, by the name that it has; empty: there is none.
+func (o *Options) unfoldCall() func(handle string) string {
+	name := o.named(recall.ToolUnfold)
+	if name == "" {
+		return func(string) string { return "" }
+	}
+	prefix := strings.TrimSuffix(name, recall.ToolUnfold)
+	return func(handle string) string { return prefix + UnfoldCall(handle) }
+}
+
+// named returns the name that the model has for a recall tool; empty: it has none.
+func (o *Options) named(tool string) string {
+	for _, t := range o.Tools {
+		if recall.ToolOf(t) == tool {
+			return t.Name
+		}
+	}
+	return ""
+}
+
+func (o *Options) fillWire() {
+	if o.Model.ID == "" && o.Model.Window == 0 {
+		o.Model = o.Wire.Model
+	}
+	if o.Check == nil {
+		o.Check = o.Wire.Check
+	}
+	if o.Wire.Codec != nil && o.Codecs[o.Wire.Format] == nil {
+		codecs := map[transcript.Format]transcript.Codec{o.Wire.Format: o.Wire.Codec}
+		maps.Copy(codecs, o.Codecs)
+		o.Codecs = codecs
+	}
+}
+
+// fillBudget works the budget out that the policy and the model leave.
+func (o *Options) fillBudget() error {
+	if err := o.Budget.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	window := o.Budget.Window
+	o.Budget = o.Budget.Or(o.Policy.Budget)
+	if m := o.Model.Window; window == 0 && m > 0 && (o.Budget.Window == 0 || o.Budget.Window > m) {
+		o.Budget.Window = m // a policy's window is no larger than the model's
+	}
+	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
+		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
+	}
+	merged := fold.Budget{Window: o.Budget.Window, Output: o.Budget.Output} // levels of two hands may cross
+	if err := merged.Check(); err != nil {
+		return fmt.Errorf("budget: %w", err)
+	}
+	return nil
+}
+
+func (o *Options) headParts() fold.Parts {
+	if o.System == "" && len(o.Tools) == 0 {
+		return o.Head
+	}
+	var p fold.Parts
+	if o.System != "" {
+		p.System = o.Tokens.CountText(o.System)
+	}
+	if t, ok := o.Tokens.(interface{ CountTools([]model.Tool) int }); ok && len(o.Tools) > 0 {
+		p.Tools = t.CountTools(o.Tools)
+	}
+	return p
+}
