@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -176,7 +177,7 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 	}
 	dec, err := s.o.Hooks.BeforeEpoch(ctx, *p)
 	if err != nil {
-		return false, fmt.Errorf("hook before epoch: %w", err)
+		return false, &fault.Hook{Err: err}
 	}
 	for _, text := range dec.Pins {
 		if err := s.pin(ctx, text); err != nil {

@@ -195,6 +195,8 @@ func reason(err error) (why string, passes bool) {
 			"again", false
 	case errors.Is(err, store.ErrCorrupt):
 		return "the store is damaged: \"pleat store verify\" says where", false
+	case errors.As(err, new(*fault.Hook)):
+		return "a hook of this program failed; its log says why", true
 	case errors.As(err, &by) && (by.Panicked || !slices.Contains(fold.Steps(lever.All()).Names(), by.Name)):
 		return fmt.Sprintf("lever %q of the policy failed; the log says why", by.Name), !by.Panicked
 	}

@@ -129,12 +129,12 @@ var errRounds = errors.New("the model asks for folded content again and again, a
 func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) error) error {
 	for try := 0; ; try++ {
 		c := t.conv
-		c.mu.Lock()
-		err := t.addHidden(ctx, c)
-		if err == nil {
-			err = do(c)
-		}
-		c.unlock()
+		err := c.locked(func() error {
+			if err := t.addHidden(ctx, c); err != nil {
+				return err
+			}
+			return do(c)
+		})
 		conflict := errors.Is(err, store.ErrConflict)
 		if try == 10 || !conflict && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -201,6 +201,25 @@ func (t *turn) resume(ctx context.Context, to int) error {
 		t.hidden = append(t.hidden, m)
 	}
 	return nil
+}
+
+// locked does something with a conversation that hooks and observers of another program may see.
+func (c *conversation) locked(do func() error) error {
+	c.mu.Lock()
+	defer c.unlock() // also where they panic
+	return do()
+}
+
+// afterwards is the context for what is left to do when the client has its answer and may go: it
+// ends a while after that of the exchange.
+func (x *exchange) afterwards() (context.Context, context.CancelFunc) {
+	const grace = 5 * time.Second
+	ctx, cancel := context.WithCancel(context.WithoutCancel(x.ctx))
+	stop := context.AfterFunc(x.ctx, func() {
+		timer := time.AfterFunc(grace, cancel)
+		context.AfterFunc(ctx, func() { timer.Stop() })
+	})
+	return ctx, func() { stop(); cancel() }
 }
 
 // settle records what the provider reported and, where there were hidden rounds, the whole

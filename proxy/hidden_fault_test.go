@@ -13,7 +13,9 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -353,4 +355,69 @@ func TestRecallWithoutStore(t *testing.T) {
 			t.Errorf("the report says nothing of the folds: %+v", last)
 		}
 	})
+}
+
+// An observer that panics in a hidden round does no more harm than elsewhere: the conversation goes
+// on, and what runs beside the caller becomes an error.
+func TestObserverPanicsInHiddenRound(t *testing.T) {
+	const n = 4
+	eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+		for _, refused := range []bool{false, true} {
+			panics := false
+			up := &ledgering{
+				on: on, streams: streams, at: n, text: "I look into it.", before: func() { panics = !refused },
+				to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 2_000}),
+			}
+			if refused {
+				up.instead = func(w http.ResponseWriter, r *http.Request) {
+					if up.n > n+1 {
+						up.to.ServeHTTP(w, r)
+						return
+					}
+					panics = true
+					w.WriteHeader(http.StatusBadRequest)
+					_, _ = w.Write(on.TooLong(9_000, 8_000))
+				}
+			}
+			a := front(t, up, handler, together, Options{
+				Window: 100_000, Store: store.NewMemory(),
+				Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+					if panics && e.Kind != pleat.EventRecall {
+						panics = false
+						panic("a bug")
+					}
+				},
+			})
+			more, err := true, error(nil)
+			for failed := 0; more && failed < 3; {
+				more = false
+				if thrown := fault.Caught(func() error { more, err = a.step(); return nil }); err != nil || thrown != nil {
+					failed, more = failed+1, true
+				}
+			}
+			if err != nil || panics {
+				t.Errorf("refused %t: %v; it panicked: %t", refused, err, !panics)
+			}
+		}
+	})
+}
+
+// What a hook or a lever of the program breaks is not said to be the store's fault.
+func TestHookFails(t *testing.T) {
+	up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 6_000})
+	a := newAgent(messages, start(t, up, Options{
+		Window: 16_000,
+		Session: func(_ store.SessionKey, o *pleat.Options) {
+			o.Hooks.BeforeEpoch = func(context.Context, *fold.Plan) (pleat.EpochDecision, error) {
+				return pleat.EpochDecision{}, errors.New("no")
+			}
+		},
+	}), "Do all the steps.")
+	var err error
+	for more := true; more && err == nil; {
+		more, err = a.step()
+	}
+	if err == nil || !strings.Contains(err.Error(), "a hook of this program failed") {
+		t.Errorf("the client got %v", err)
+	}
 }

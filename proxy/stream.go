@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/relay"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/model"
@@ -172,8 +173,11 @@ func (s *stream) over(rest []byte) {
 		}
 	}
 	s.ended = true
-	ctx := context.WithoutCancel(x.ctx) // the client has its answer and may go
-	s.settle = func() { x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil) }
+	s.settle = func() {
+		ctx, done := x.afterwards()
+		defer done()
+		x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil)
+	}
 	if x.hidden > 0 { // the client must not come back before what it did not see is kept
 		s.record()
 	}
@@ -240,9 +244,15 @@ func (s *stream) send(pause time.Duration) {
 	s.from = http.NoBody
 	s.next = make(chan sent, 1)
 	go func(next chan<- sent) {
-		s.x.sleep(pause)
-		resp, err := s.x.sendUntilTaken()
-		next <- sent{resp, err}
+		var got sent
+		if err := fault.Caught(func() error { // here nobody else can
+			s.x.sleep(pause)
+			got.resp, got.err = s.x.sendUntilTaken()
+			return nil
+		}); err != nil {
+			got = sent{err: err}
+		}
+		next <- got
 	}(s.next)
 }
 

@@ -2,7 +2,6 @@ package proxy
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -109,7 +108,9 @@ func (p *passing) finish(err error) {
 		reply, err := p.rec.Reply()
 		p.x.used(reply.Usage)
 		p.rec = nil
-		p.x.settle(context.WithoutCancel(p.x.ctx), nil, reply, err == nil && reply.Err == nil)
+		ctx, done := p.x.afterwards()
+		defer done()
+		p.x.settle(ctx, nil, reply, err == nil && reply.Err == nil)
 	}
 	p.x.finish(err)
 }

@@ -90,6 +90,15 @@ func (e *Lever) Error() string {
 // Unwrap returns what the lever said.
 func (e *Lever) Unwrap() error { return e.Err }
 
+// Hook is the error of a hook that a program gave.
+type Hook struct{ Err error }
+
+// Error says what the hook said.
+func (e *Hook) Error() string { return fmt.Sprintf("hook before epoch: %v", e.Err) }
+
+// Unwrap returns it.
+func (e *Hook) Unwrap() error { return e.Err }
+
 // Of calls a method of a lever. Its error, or its panic, becomes a *Lever.
 func Of(l interface{ Name() string }, call func() error) error {
 	name := l.Name()
