@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"testing/synctest"
 	"time"
 
 	"github.com/pleat-dev/pleat"
@@ -420,4 +421,35 @@ func TestHookFails(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "a hook of this program failed") {
 		t.Errorf("the client got %v", err)
 	}
+}
+
+// hanging is a store whose writes end only with their context.
+type hanging struct{ store.Store }
+
+func (hanging) Append(ctx context.Context, _ store.SessionKey, _ uint64, _ ...store.Entry) (uint64, error) {
+	<-ctx.Done()
+	return 0, ctx.Err()
+}
+
+// The end of a stream waits for a store that hangs, but not much longer than the client does.
+func TestStoreHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		up := upstreamtest.New(upstreamtest.Options{Calls: 1, Bytes: 100})
+		tr, err := NewTransport(&Options{Store: hanging{store.NewMemory()}, Transport: inMemory{to: up}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		a := newAgent(messages, "http://upstream.test", "Do all the steps.")
+		a.streams = true
+		a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			return tr.RoundTrip(r.WithContext(ctx))
+		})}
+		began := time.Now() // by the bubble's clock
+		_, _ = a.step()
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("the client waited %v", took)
+		}
+	})
 }
