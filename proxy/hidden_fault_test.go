@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"testing/synctest"
@@ -423,19 +424,40 @@ func TestHookFails(t *testing.T) {
 	}
 }
 
-// hanging is a store whose writes end only with their context.
-type hanging struct{ store.Store }
+// hanging is a store whose writes, once it hangs, end only with their context, or when it is freed.
+type hanging struct {
+	*store.Memory
+	hangs *atomic.Bool
+	freed chan struct{}
+}
 
-func (hanging) Append(ctx context.Context, _ store.SessionKey, _ uint64, _ ...store.Entry) (uint64, error) {
-	<-ctx.Done()
-	return 0, ctx.Err()
+func (h hanging) Append(
+	ctx context.Context, key store.SessionKey, last uint64, entries ...store.Entry,
+) (uint64, error) {
+	if !h.hangs.Load() {
+		return h.Memory.Append(ctx, key, last, entries...)
+	}
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-h.freed:
+		return h.Memory.Append(ctx, key, last, entries...)
+	}
 }
 
 // The end of a stream waits for a store that hangs, but not much longer than the client does.
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var hangs atomic.Bool
+		freed := make(chan struct{})
 		up := upstreamtest.New(upstreamtest.Options{Calls: 1, Bytes: 100})
-		tr, err := NewTransport(&Options{Store: hanging{store.NewMemory()}, Transport: inMemory{to: up}})
+		tr, err := NewTransport(&Options{
+			Store: hanging{store.NewMemory(), &hangs, freed},
+			Transport: inMemory{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				hangs.Store(true)
+				up.ServeHTTP(w, r)
+			})},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -450,6 +472,10 @@ func TestStoreHangs(t *testing.T) {
 		_, _ = a.step()
 		if took := time.Since(began); took > 10*time.Second {
 			t.Errorf("the client waited %v", took)
+		}
+		close(freed)
+		if err := tr.Close(); err != nil {
+			t.Error(err)
 		}
 	})
 }
