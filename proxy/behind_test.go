@@ -274,3 +274,18 @@ func TestFollowsAtOnce(t *testing.T) {
 		}
 	}
 }
+
+// Calls without ids are told apart by what they are called with.
+func TestSaidWithoutIDs(t *testing.T) {
+	hash := func(id, input string) string {
+		return saidHash([]transcript.Message{transcript.Assistant(transcript.Call(id, "bash", input))},
+			func(string) bool { return false })
+	}
+	same := hash("bash", `{"a":1,"b":"x"}`)
+	if same != hash("bash", `{ "b": "x", "a": 1 }`) || same == hash("bash", `{"a":2,"b":"x"}`) {
+		t.Error("calls without ids are not known by what they are called with")
+	}
+	if hash("c1", `{"a":1}`) != hash("c1", `{"a":2}`) || hash("c1", `{}`) == hash("c2", `{}`) {
+		t.Error("calls with ids are not known by them")
+	}
+}

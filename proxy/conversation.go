@@ -381,12 +381,28 @@ func saidHash(list []transcript.Message, own func(name string) bool) string {
 				}
 			case transcript.ToolCall:
 				if !own(b.Name) {
-					_, _ = sum.Write([]byte("\x00" + b.ID + "\x00"))
+					_, _ = sum.Write([]byte("\x00" + callID(b) + "\x00"))
 				}
 			}
 		}
 	}
 	return transcript.Hash(sum.Sum(nil)).String()
+}
+
+// callID is what a call is known by. One without an id of its own, whose name stands for it, is known
+// by what it is called with, however that is written.
+func callID(c transcript.ToolCall) string {
+	if c.ID != c.Name {
+		return c.ID
+	}
+	input := c.Input.String()
+	var v any
+	if json.Unmarshal([]byte(input), &v) == nil {
+		if plain, err := json.Marshal(v); err == nil {
+			input = string(plain)
+		}
+	}
+	return c.Name + input
 }
 
 // view turns a view of the transcript into one of the request's messages. Messages that
