@@ -23,6 +23,17 @@ type RenderOptions struct {
 	Handle func(message int) string // address of a message's full text; nil: none
 	Pins   []string                 // texts pinned by hand
 	Told   int                      // messages before this one are shown without what they answer; 0: none
+	Sizes  Sizes                    // what was counted for other pages; nil: nothing is remembered
+}
+
+// Sizes remembers how many tokens messages take, from one page of the same words to the next.
+// The pages must count in the same way.
+type Sizes map[sizeKey]size
+
+type sizeKey struct {
+	at     int    // index into the list of what was said
+	rest   string // what a message that is cut ends with
+	asking asking
 }
 
 type size struct {
@@ -264,11 +275,18 @@ func (p *page) sayAlways(w *Words, e *entry) {
 }
 
 func (p *page) size(w *Words, i int) size {
-	s, rest := w.said[i], p.rest(w.said[i].Message)
-	words := s.Brief(rest)
-	z := size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
-	if len(words) >= minKept {
-		z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, rest))) + 1
+	s := w.said[i]
+	key := sizeKey{i, p.rest(s.Message), p.asking(s)}
+	z, known := p.o.Sizes[key]
+	if !known {
+		words := s.Brief(key.rest)
+		z = size{p.o.Count(p.saidText(s, words)) + 1, math.MaxInt}
+		if len(words) >= minKept {
+			z.least = p.o.Count(p.saidText(s, withoutMiddle(words, minKept, key.rest))) + 1
+		}
+		if p.o.Sizes != nil {
+			p.o.Sizes[key] = z
+		}
 	}
 	return z
 }

@@ -82,9 +82,18 @@ type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
 
+	said userwords.Sizes // what was counted for pages before
+
 	// Of the plan that is being made; see Forget.
 	stretches map[stretchKey]*stretch
 	mines     map[transcript.BlockRef][]minedPart
+}
+
+func (m *Writer) sizes() userwords.Sizes {
+	if m.said == nil {
+		m.said = make(userwords.Sizes)
+	}
+	return m.said
 }
 
 // Forget drops what only other pages of the same plan can use.

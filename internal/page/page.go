@@ -187,7 +187,7 @@ func (in *input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
 		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8,
-		Count: in.count, Pins: in.Pins,
+		Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
