@@ -182,11 +182,11 @@ func TestSyncSlidAndEdited(t *testing.T) {
 			}
 			for _, window := range []int{4, 6, 9} {
 				for back := range 3 {
+					n := len(all) - 1 - back                  // of the message that is edited
+					if all[n].Role() == transcript.RoleTool { // a result alone is no answer
+						continue
+					}
 					t.Run(fmt.Sprint(name, " ", head, " ", window, " ", back), func(t *testing.T) {
-						n := len(all) - 1 - back // of the message that is edited
-						if all[n].Role() == transcript.RoleTool {
-							t.Skip("a result alone is no answer")
-						}
 						want := append(all[:n:n], say("Otherwise."), pleat.User("Go on."))
 						given := slices.Concat(all[:head], want[n-window+1:])
 						st := store.NewMemory()

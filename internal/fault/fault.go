@@ -14,7 +14,7 @@ import (
 // Panic is what code of another program panicked with.
 type Panic struct {
 	Value any
-	calls []string // where, and by what it was called there
+	calls []string // the places, the innermost first
 	stack []byte
 }
 
@@ -96,7 +96,7 @@ type Hook struct{ Err error }
 // Error says what the hook said.
 func (e *Hook) Error() string { return fmt.Sprintf("hook before epoch: %v", e.Err) }
 
-// Unwrap returns it.
+// Unwrap returns what the hook said.
 func (e *Hook) Unwrap() error { return e.Err }
 
 // Of calls a method of a lever. Its error, or its panic, becomes a *Lever.
