@@ -211,7 +211,7 @@ func (a *agent) take(reply model.Reply) (bool, error) {
 	if len(results) == 0 {
 		return false, nil
 	}
-	msgs, err := a.on.results(calls, results)
+	msgs, err := a.on.answer(calls, results)
 	if err != nil {
 		return false, err
 	}

@@ -92,7 +92,7 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 		results[i] = transcript.Result(c.ID, text)
 		results[i].Error = failed
 	}
-	answers, err := x.req.on.results(ours, results)
+	answers, err := x.req.on.answer(ours, results)
 	if err != nil {
 		return false, fmt.Errorf("answer recall: %w", err)
 	}

@@ -34,7 +34,7 @@ type origin struct {
 
 // before finds what a new conversation continues; nil: nothing.
 func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*origin, error) {
-	named, tools := from.hintLabel(), from.toolsLabel(req)
+	named, tools := from.label("hint", from.hint), from.toolsLabel(req)
 	labels := append([]string{named, tools}, from.saidLabels(openingText(req), math.MaxInt, nil)...)
 	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
 	if err != nil {
@@ -54,13 +54,16 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallByTools {
 			continue
 		}
-		if f.Entry.Label == named && from.hint == "" || f.Entry.Label == tools && !rw.keeps(ctx, f.Key, req) {
-			continue
+		proven := lines[f.Key] > 1
+		switch f.Entry.Label {
+		case named:
+			proven = from.hint != ""
+		case tools:
+			proven = rw.keeps(ctx, f.Key, req)
 		}
-		if f.Entry.Label != named && f.Entry.Label != tools && lines[f.Key] < 2 {
-			continue
+		if proven {
+			return &origin{m.mode, f.Key}, nil
 		}
-		return &origin{m.mode, f.Key}, nil
 	}
 	return nil, nil
 }
@@ -72,7 +75,7 @@ func (c caller) toolsLabel(req *request) string { return c.label("tools", req.to
 // names are the labels by which a conversation is found once the client has compacted it.
 func (c caller) names(req *request) (labels []string) {
 	if c.hint != "" {
-		labels = append(labels, c.hintLabel())
+		labels = append(labels, c.label("hint", c.hint))
 	}
 	if req.hasTools() {
 		labels = append(labels, c.toolsLabel(req))
@@ -110,11 +113,8 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		words := 0
-		for range strings.FieldsFuncSeq(line, func(r rune) bool { return !unicode.IsLetter(r) }) {
-			words++
-		}
-		if utf8.RuneCountInString(line) >= proofLine && words >= proofWords {
+		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
+		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords {
 			lines = append(lines, line)
 		}
 	}

@@ -40,3 +40,27 @@ func TestMidway(t *testing.T) {
 		}
 	})
 }
+
+// A conversation that is first seen midway is known again when its client goes back behind what
+// it began with: requests that begin with the same answer have the same tools.
+func TestBackBehindMidway(t *testing.T) {
+	m := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 9, Bytes: 600})}
+	a := newAgent(messages, startAt(t, serve(t, m), Options{Window: window}), "Do all the steps.")
+	a.streams = false
+	for range 3 {
+		if _, err := a.step(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edited := []string{said("user", "Do some steps."), said("assistant", "Which?"), said("user", "The first.")}
+	for _, rest := range [][]string{a.history[1:], {}, {said("assistant", "Really?"), said("user", "Yes.")}} {
+		b := *a
+		b.history = append(edited[:3:3], rest...)
+		if _, err := b.send(); err != nil {
+			t.Fatal(err)
+		}
+		if !m.tools {
+			t.Errorf("%d messages behind the third: no recall tools are offered", len(rest))
+		}
+	}
+}

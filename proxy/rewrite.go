@@ -285,25 +285,45 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 }
 
 // mark records that the request's messages are in the session, with the folds in force,
-// after appending those that are new.
+// after appending those that are new. A conversation that was first seen midway is also marked
+// behind its first answer, so that it is known again when its client goes back further.
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
-	var names []string
-	if len(c.marks) == 0 {
-		names = t.from.names(t.req)
+	n := countWhile(t.req.messages, func(m transcript.Message) bool { return !isAnswer(m) })
+	n += answers(t.req.messages[n:])
+	if c.sess.Len() == 0 && n < len(news) {
+		m := t.mark
+		m.Client, m.At = n, n
+		if err := rw.markAs(ctx, c, t, &m, t.req.prefixes[n-1], news[:n]...); err != nil {
+			return err
+		}
+		news = news[n:]
 	}
 	for _, prefix := range t.req.comesAgain() {
 		m := t.mark
-		m.Hash = prefix.String()
-		if err := c.record(ctx, append(names, t.from.scope.label(prefix)), &m, rw.o.Now(), news...); err != nil {
+		if err := rw.markAs(ctx, c, t, &m, prefix, news...); err != nil {
 			return err
 		}
-		names, news, t.mark.seq = nil, nil, m.seq
-		rw.mu.Lock()
-		if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
-			rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
-			c.newest = exchanged{client: m.Client}
-		}
-		rw.mu.Unlock()
+		news, t.mark.seq = nil, m.seq
+	}
+	return nil
+}
+
+func (rw *rewriter) markAs(
+	ctx context.Context, c *conversation, t *turn, m *mark, prefix transcript.Hash, news ...transcript.Message,
+) error {
+	labels := []string{t.from.scope.label(prefix)}
+	if len(c.marks) == 0 {
+		labels = append(t.from.names(t.req), labels...)
+	}
+	m.Hash = prefix.String()
+	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
+		return err
+	}
+	rw.mu.Lock()
+	defer rw.mu.Unlock()
+	if e, held := rw.sessions[c.key]; held { // else it was dropped meanwhile
+		rw.remember(e.Value.(*conversation), indexKey{t.from.scope, prefix})
+		c.newest = exchanged{client: m.Client}
 	}
 	return nil
 }

@@ -76,13 +76,11 @@ func (rw *rewriter) locate(
 // else can know more. Otherwise another replica may have answered meanwhile, and what is on
 // its way to the store has to be there before anything is looked up.
 func (rw *rewriter) follows(ctx context.Context, key store.SessionKey, size int, req *request) (bool, error) {
-	rw.mu.Lock()
-	e, ok := rw.sessions[key]
-	if !ok {
-		rw.mu.Unlock()
+	c := rw.inMemory(key)
+	if c == nil {
 		return false, nil
 	}
-	c := e.Value.(*conversation)
+	rw.mu.Lock()
 	newest := c.newest
 	rw.mu.Unlock()
 	ahead, err := c.behind.Ahead()
@@ -162,10 +160,6 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		return nil, err
 	}
 	return rw.keep(c, from.scope), nil
-}
-
-func (c caller) hintLabel() string {
-	return c.label("hint", c.hint)
 }
 
 // keep puts a conversation into memory, and drops the least recently used one. If another

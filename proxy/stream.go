@@ -245,13 +245,11 @@ func (s *stream) send(pause time.Duration) {
 	s.next = make(chan sent, 1)
 	go func(next chan<- sent) {
 		var got sent
-		if err := fault.Caught(func() error { // here nobody else can
+		got.err = fault.Caught(func() (err error) { // here nobody else can
 			s.x.sleep(pause)
-			got.resp, got.err = s.x.sendUntilTaken()
-			return nil
-		}); err != nil {
-			got = sent{err: err}
-		}
+			got.resp, err = s.x.sendUntilTaken()
+			return err
+		})
 		next <- got
 	}(s.next)
 }

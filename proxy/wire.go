@@ -1,6 +1,7 @@
 package proxy
 
 import (
+	"cmp"
 	"net/http"
 	"regexp"
 	"slices"
@@ -26,7 +27,7 @@ type protocol struct {
 	check   func(model.Model) func(transcript.View, *transcript.Transcript) error
 	reply   func(body []byte) (model.Reply, error)
 	record  func() recorder
-	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([]transcript.Message, error)
+	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([][]byte, error) // writes the answers
 }
 
 var protocols = []*protocol{messages, chat, responses, generate}
@@ -160,6 +161,16 @@ func (p *protocol) edited(m transcript.Message, edits []transcript.BlockEdit) (t
 	return p.codec(out[len(open) : len(out)-2])
 }
 
+// answer makes the messages that answer calls.
+func (p *protocol) answer(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+	all, err := p.results(calls, rs)
+	out := make([]transcript.Message, len(all))
+	for i := 0; i < len(all) && err == nil; i++ {
+		out[i], err = p.codec(all[i])
+	}
+	return out, err
+}
+
 // unnamed is a message without the name that binds it to others which the view may not show.
 func (p *protocol) unnamed(m transcript.Message) (transcript.Message, error) {
 	if p != responses {
@@ -199,7 +210,10 @@ var messages = &protocol{
 	}),
 	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
 	reply: anthropic.DecodeReply, record: func() recorder { return anthropic.NewRecorder(nil, 0) },
-	results: messageResults,
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
+		raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
+		return [][]byte{raw}, err
+	},
 }
 
 // routeMessages knows /v1/messages, and the same of any other version that an upstream's
@@ -212,16 +226,6 @@ func routeMessages(path string) (address, bool) {
 
 var versionEnd = regexp.MustCompile(`/v[0-9][^/]*$`)
 
-// messageResults makes the message that answers our calls: all results are in one.
-func messageResults(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-	raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
-	if err != nil {
-		return nil, err
-	}
-	m, err := anthropic.DecodeMessage(raw)
-	return []transcript.Message{m}, err
-}
-
 var chat = &protocol{
 	Wire:   relay.Chat,
 	format: transcript.FormatChat, route: endsIn("/chat/completions"), array: "messages",
@@ -230,30 +234,20 @@ var chat = &protocol{
 	}),
 	codec: openai.DecodeChatMessage, hash: openai.ChatMessageHash, check: openai.ChatChecker,
 	reply: openai.DecodeChatReply, record: func() recorder { return openai.NewChatRecorder(nil, 0) },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-		return eachResult(rs, openai.EncodeChatMessage, openai.DecodeChatMessage)
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
+		return eachResult(openai.EncodeChatMessage, rs)
 	},
 }
 
-// eachResult makes one message for each result, as the OpenAI wires have it.
+// eachResult writes one message for each result, as the OpenAI wires have it.
 func eachResult(
-	rs []transcript.ToolResult, encode func(transcript.Message) ([][]byte, error), decode transcript.Codec,
-) ([]transcript.Message, error) {
-	var out []transcript.Message
+	encode func(transcript.Message) ([][]byte, error), rs []transcript.ToolResult,
+) (all [][]byte, err error) {
 	for _, r := range rs {
-		elements, err := encode(transcript.Results(r))
-		if err != nil {
-			return nil, err
-		}
-		for _, raw := range elements {
-			m, err := decode(raw)
-			if err != nil {
-				return nil, err
-			}
-			out = append(out, m)
-		}
+		raw, failed := encode(transcript.Results(r))
+		all, err = append(all, raw...), cmp.Or(err, failed)
 	}
-	return out, nil
+	return all, err
 }
 
 var responses = &protocol{
@@ -267,8 +261,8 @@ var responses = &protocol{
 	}),
 	codec: openai.DecodeItem, hash: openai.ItemHash, check: openai.ResponsesChecker,
 	reply: openai.DecodeResponsesReply, record: func() recorder { return openai.NewResponsesRecorder(nil, 0) },
-	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-		return eachResult(rs, openai.EncodeItems, openai.DecodeItem)
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
+		return eachResult(openai.EncodeItems, rs)
 	},
 }
 
@@ -286,7 +280,10 @@ var generate = &protocol{
 	}),
 	codec: gemini.DecodeMessage, hash: gemini.MessageHash, check: gemini.Checker,
 	reply: gemini.DecodeReply, record: func() recorder { return gemini.NewRecorder(nil, 0) },
-	results: geminiResults,
+	results: func(calls []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
+		raw, err := gemini.EncodeResults(calls, rs)
+		return [][]byte{raw}, err
+	},
 }
 
 // routeGemini knows /v1beta/models/NAME:generateContent and its like.
@@ -303,14 +300,4 @@ func routeGemini(path string) (address, bool) {
 		return address{model: name, counts: true}, true
 	}
 	return address{}, false
-}
-
-// geminiResults makes the content that answers our calls: all results are in one.
-func geminiResults(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
-	raw, err := gemini.EncodeResults(calls, rs)
-	if err != nil {
-		return nil, err
-	}
-	m, err := gemini.DecodeMessage(raw)
-	return []transcript.Message{m}, err
 }
