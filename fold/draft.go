@@ -31,6 +31,7 @@ type Draft struct {
 	p      *Policy
 	lay    Layout
 	facts  transcript.Facts
+	turn   int    // where the turn begins that the newest results belong to; see Layout.openTurn
 	seen   int    // the messages before it count as seen by a model
 	unseen bool   // results that no model has seen may be folded too
 	safe   []bool // places where a cut splits no round; see Layout.Safe
@@ -62,7 +63,7 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 	}
 	bare := d.lay
 	bare.In = Set{}
-	d.safe, d.whole = d.lay.Safe(), bare.Safe()
+	d.safe, d.whole, d.turn = d.lay.Safe(), bare.Safe(), d.lay.openTurn()
 	if o.Steps != nil || o.Trigger == TriggerIdle {
 		d.Goal = 0
 	}

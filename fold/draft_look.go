@@ -89,7 +89,7 @@ func (d *Draft) Marks() Marks {
 	n := d.len()
 	m := Marks{
 		Prompt: d.facts.Prompt(), Opening: d.facts.Opening(), Head: d.head(), Seen: d.seen, Unseen: d.firstUnseen(),
-		Closed: n, End: n, Turn: d.lastTyped(d.lay.openTurn()), Typed: d.lastTyped(n),
+		Closed: n, End: n, Turn: d.lastTyped(d.turn), Typed: d.lastTyped(n),
 	}
 	rounds := d.Source.Rounds()
 	if k := len(rounds); k > 0 && rounds[k-1].Open() && rounds[k-1].End == n {

@@ -273,7 +273,7 @@ func (d *Draft) plan(was *Set) *Plan {
 // the provider is asked to drop what does not verify, if it can be.
 func (d *Draft) unbind(p *Plan) {
 	n := d.len()
-	if d.o.Silent || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.lay.openTurn() == n) {
+	if d.o.Silent || n > 0 && d.facts[n-1].Typed && (!d.o.ThinkFirst || d.turn == n) {
 		d.DropThinking(n)
 		return
 	}

@@ -8,13 +8,15 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
 // minedPart is what was found in one text of a block: in what was said, in a result, in what
-// a call writes into one file. It is found once: a plan writes several pages to choose
-// from. It holds no text, only where lines are and which names and words are in them.
+// a call writes into one file. It is found once: a plan writes several pages to choose from, and
+// the next one folds much of the same again. It holds no text, only where lines are and which
+// names and words are in them.
 type minedPart struct {
 	kind  sourceKind
 	label string // the file, of what a call writes
@@ -48,6 +50,7 @@ const (
 const (
 	scannedLine = 600       // bytes of a line that are looked at: what is longer is data
 	minedBytes  = 256 << 10 // of a text
+	minedKept   = 1 << 20   // of texts, whose lines are remembered for the next plan
 )
 
 // Of a long stretch only the newest part is mined, so that a page costs the same however long
@@ -76,17 +79,18 @@ func minedAs(k transcript.Kind) int {
 	return minedSaid
 }
 
-// Writer writes the pages of a conversation. It remembers what it found in them for one plan. It is
-// not safe for concurrent use.
+// Writer writes the pages of a conversation. It remembers what it found in them. It is not safe for
+// concurrent use.
 type Writer struct {
 	Source
 	Named func(tool string) string // the name that the model has for a recall tool, empty: none; nil: it has all
 
 	said userwords.Sizes // what was counted for pages before
 
-	// Of the plan that is being made; see Forget.
-	stretches map[stretchKey]*stretch
-	mines     map[transcript.BlockRef][]minedPart
+	mines map[transcript.BlockRef][]minedPart
+	mined int // bytes of text that mines are of
+
+	stretches map[stretchKey]*stretch // of the plan that is being made; see Forget
 }
 
 func (m *Writer) sizes() userwords.Sizes {
@@ -96,8 +100,13 @@ func (m *Writer) sizes() userwords.Sizes {
 	return m.said
 }
 
-// Forget drops what only other pages of the same plan can use.
-func (m *Writer) Forget() { m.stretches, m.mines = nil, nil }
+// Forget drops what only other pages of the same plan can use, and what was mined when that has become much.
+func (m *Writer) Forget() {
+	m.stretches = nil
+	if m.mined > minedKept {
+		m.mines, m.mined = nil, 0
+	}
+}
 
 // stretch is what the pages of one plan have in common that stand for the same messages: a
 // plan writes several to choose from, which differ in their room.
@@ -123,7 +132,6 @@ func (in *input) share() {
 	key := stretchKey{in.Start, in.End, len(in.Facts()), in.Focus, in.small, in.told != ""}
 	if in.stretches == nil {
 		in.stretches = make(map[stretchKey]*stretch)
-		in.mines = make(map[transcript.BlockRef][]minedPart)
 	}
 	if in.stretch = in.stretches[key]; in.stretch == nil {
 		texts := make(map[transcript.BlockRef][]blockPart)
@@ -171,11 +179,28 @@ func (in *input) tooOld(ref transcript.BlockRef) bool {
 // mine returns what is found in a block.
 func (in *input) mine(ref transcript.BlockRef) []minedPart {
 	parts, ok := in.mines[ref]
-	if !ok {
-		parts = mineTexts(in.textsOf(ref))
-		in.mines[ref] = parts
+	if ok {
+		return parts
+	}
+	texts := in.textsOf(ref)
+	parts = mineTexts(texts)
+	if in.err != nil || in.unanswered(ref) {
+		return parts
+	}
+	if in.mines == nil {
+		in.mines = make(map[transcript.BlockRef][]minedPart)
+	}
+	in.mines[ref] = parts
+	for i := range texts {
+		in.mined += len(texts[i].text)
 	}
 	return parts
+}
+
+// unanswered reports whether a block is a call whose result may still come and change it.
+func (m *Writer) unanswered(ref transcript.BlockRef) bool {
+	n := int(m.Facts().Block(ref).Call)
+	return n > 0 && m.Ledger().Entries[n-1].Outcome == toolcall.Unanswered
 }
 
 // mineTexts returns what is found in the texts of a block, never nil.

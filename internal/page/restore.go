@@ -227,7 +227,7 @@ func (in *input) openState(room int) string {
 	var skills []string
 	for i := range in.Ledger().Entries {
 		e := &in.Ledger().Entries[i]
-		if e.Call.Message < in.Start || e.Call.Message >= in.End {
+		if e.Kind != toolcall.CallOther || e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
 		switch class := toolname.Of(e.Tool); {
