@@ -1,5 +1,10 @@
 package adversary
 
+import (
+	"strings"
+	"testing"
+)
+
 // results looks at what the view shows of every result that the client sent.
 func (c *client) results(v *view, shown map[string]string) {
 	least, most := c.least(v), c.w.most()
@@ -29,6 +34,8 @@ func (c *client) results(v *view, shown map[string]string) {
 // least is how many tokens, by the provider's count, the smallest view has that shows the newest
 // round whole: what is around the messages, the head, a page with next to nothing but what people
 // typed (a third of the size that views are folded to, and a fifth more for marks), and the round.
+// Where thinking has to come first, no view begins with an answer of an open turn that has none:
+// the rounds before it stay, too.
 func (c *client) least(v *view) int {
 	const (
 		page = 300 // tokens
@@ -39,10 +46,14 @@ func (c *client) least(v *view) int {
 		around -= len(e.raw)
 	}
 	newest := len(c.sent)
-	for _, answers := range []bool{false, true} {
-		for newest > 0 && c.sent[newest-1].answers() == answers {
-			newest--
+	for whole := false; !whole; {
+		for _, answers := range []bool{false, true} {
+			for newest > 0 && c.sent[newest-1].answers() == answers {
+				newest--
+			}
 		}
+		whole = c.setup.think != "enabled" || newest == 0 || c.sent[newest].parts[0].kind == thinking ||
+			!c.sent[newest-1].has(result)
 	}
 	typed, kept, head := 0, 0, true
 	for i, e := range c.sent {
@@ -69,5 +80,26 @@ func (c *client) saw(v *view) {
 				c.seen[p.id+p.text] = true
 			}
 		}
+	}
+}
+
+func TestLeastWhereThinkingComesFirst(t *testing.T) {
+	say := func(role string, size int, kinds ...string) element {
+		e := element{role: role, raw: strings.Repeat("x", size)}
+		for _, kind := range kinds {
+			e.parts = append(e.parts, part{kind: kind})
+		}
+		return e
+	}
+	w := &world{provider: &provider{rate: 1, limit: 100_000}}
+	c := &client{w: w, setup: &setup{}, sent: []element{
+		say("user", 1, text),
+		say("assistant", 1_000, thinking, call), say("user", 1_000, result),
+		say("assistant", 100, thinking, call), say("user", 100, result),
+		say("assistant", 10, call), say("user", 10, result),
+	}}
+	free := c.least(&view{})
+	if c.setup.think = "enabled"; c.least(&view{}) != free+200 {
+		t.Errorf("%d tokens, and %d where thinking comes first", free, c.least(&view{}))
 	}
 }
