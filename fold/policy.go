@@ -186,7 +186,7 @@ func misnamed(l Lever, own []Lever) string {
 // and products of two, do not overflow.
 const maxNumber = 1 << 30
 
-// largest is the largest number in a lever's settings.
+// largest is the largest number in a lever's settings: fields that a policy file can set.
 func largest(v reflect.Value) (n int64) {
 	switch v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -195,7 +195,9 @@ func largest(v reflect.Value) (n int64) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			n = max(n, largest(v.Field(i)))
+			if f := v.Type().Field(i); f.Anonymous || f.IsExported() && f.Tag.Get("json") != "-" {
+				n = max(n, largest(v.Field(i)))
+			}
 		}
 	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {

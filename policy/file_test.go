@@ -216,3 +216,23 @@ func TestCheckNames(t *testing.T) {
 		}
 	}
 }
+
+// counting is a lever with numbers that are no settings.
+type counting struct {
+	called `json:"-"`
+	Most   int64 `json:"most"`
+	Since  int64 `json:"-"`
+	calls  int64
+}
+
+// TestCheckNumbers: only what a policy file can set is bounded.
+func TestCheckNumbers(t *testing.T) {
+	p := fold.Policy{Name: "a", AtRed: fold.Steps{counting{called: "mine", Since: 1 << 40, calls: 1 << 40}}}
+	if err := p.Check(); err != nil {
+		t.Error(err)
+	}
+	p.AtRed = fold.Steps{counting{called: "mine", Most: 1 << 40}}
+	if err := p.Check(); err == nil {
+		t.Error("a setting of 2^40 passes")
+	}
+}

@@ -133,6 +133,7 @@ func (o *Options) fill() error {
 	if o.Transport == nil {
 		o.Transport = newTransport(o.Timeout)
 	}
+	o.Transport = strict{o.Transport}
 	return nil
 }
 
@@ -162,6 +163,22 @@ func (o *Options) check() error {
 		return nil
 	}
 	return o.Policy.Check(lever.All()...)
+}
+
+// strict holds a transport to what http.RoundTripper asks of it.
+type strict struct{ http.RoundTripper }
+
+func (t strict) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := t.RoundTripper.RoundTrip(r)
+	switch {
+	case err != nil:
+		return nil, err
+	case resp == nil:
+		return nil, fmt.Errorf("option Transport (%T) returned neither a response nor an error", t.RoundTripper)
+	case resp.Body == nil:
+		resp.Body = http.NoBody
+	}
+	return resp, nil
 }
 
 func newTransport(silence time.Duration) http.RoundTripper {
