@@ -42,6 +42,7 @@ type client struct {
 	pending  []part            // results that a view of this request did not show whole
 	with     string            // the newest view's list of tools
 	given    map[string]string // the list of tools, by the messages up to the first answer
+	counted  map[string]bool   // by the same: the provider has answered, and said how many tokens it counts
 	stubs    map[string]string // what stands in a view for a result, by its id
 	got      map[string]string // what handles gave, by the result that was looked for
 	unfolded map[string]string // by handle
@@ -65,6 +66,7 @@ func newClient(w *world, i int) *client {
 		arrived: map[string]bool{},
 		seen:    map[string]bool{},
 		excused: map[string]bool{},
+		counted: map[string]bool{},
 		given:   map[string]string{}, stubs: map[string]string{}, got: map[string]string{}, unfolded: map[string]string{},
 	}
 	s := &setup{model: "small-model", stream: w.chance(0.5), texts: w.chance(0.5), images: w.chance(0.2)}
@@ -388,8 +390,7 @@ func (c *client) send() {
 }
 
 // arrive notes which results come as the newest. One that takes more than a quarter of the
-// window may be folded at once: by the proxy's count a token of the vocabulary has at least 1.9
-// bytes.
+// window may be folded at once.
 func (c *client) arrive() {
 	newest := c.sent
 	for i, e := range c.sent {
@@ -401,7 +402,7 @@ func (c *client) arrive() {
 		for _, p := range e.parts {
 			if p.kind == result {
 				c.arrived[p.id+p.text] = true
-				c.excused[p.id+p.text] = c.excused[p.id+p.text] || len(p.text) > c.w.most()*8/7*19/40
+				c.excused[p.id+p.text] = c.excused[p.id+p.text] || float64(len(p.text)) > float64(c.w.most()*2/7)*ownRate
 			}
 		}
 	}

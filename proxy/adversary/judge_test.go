@@ -159,16 +159,23 @@ func (c *client) declares() bool {
 // steady holds the list of tools of all requests that begin with the same answer to the one that
 // this answer was given with: what the provider has in its cache begins with it.
 func (c *client) steady(es []element) {
-	begins := ""
+	begins := opening(es)
+	if was, ok := c.given[begins]; ok && was != c.with {
+		c.w.fail("%s: the tools were %.300s, and are %.300s", c.wire.name, was, c.with)
+	}
+	if begins != "" {
+		c.given[begins] = c.with
+	}
+}
+
+// opening is what a conversation begins with, up to its first answer; empty: there is none.
+func opening(es []element) (begins string) {
 	for _, e := range es {
 		if begins += e.bare; e.answers() {
-			if was, ok := c.given[begins]; ok && was != c.with {
-				c.w.fail("%s: the tools were %.300s, and are %.300s", c.wire.name, was, c.with)
-			}
-			c.given[begins] = c.with
-			return
+			return begins
 		}
 	}
+	return ""
 }
 
 func (c *client) same(view, sent *element) bool {

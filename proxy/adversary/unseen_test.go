@@ -5,6 +5,9 @@ import (
 	"testing"
 )
 
+// ownRate is how many bytes of the vocabulary a token has at least, by the proxy's count.
+const ownRate = 1.9
+
 // results looks at what the view shows of every result that the client sent.
 func (c *client) results(v *view, shown map[string]string) {
 	least, most := c.least(v), c.w.most()
@@ -31,8 +34,8 @@ func (c *client) results(v *view, shown map[string]string) {
 	}
 }
 
-// least is how many tokens, by the provider's count, the smallest view has that shows the newest
-// round whole: what is around the messages, the head, a page with next to nothing but what people
+// least is how many tokens, by the provider's count, or by the proxy's own as long as a conversation
+// has no answer to learn from, the smallest view has that shows the newest round whole: what is around the messages, the head, a page with next to nothing but what people
 // typed (a third of the size that views are folded to, and a fifth more for marks), and the round.
 // Where thinking has to come first, no view begins with an answer of an open turn that has none:
 // the rounds before it stay, too.
@@ -67,13 +70,18 @@ func (c *client) least(v *view) int {
 			}
 		}
 	}
-	tokens := func(n int) int { return int(float64(n) / c.w.provider.rate) }
+	rate := c.w.provider.rate
+	if !c.counted[opening(c.sent)] {
+		rate = ownRate
+	}
+	tokens := func(n int) int { return int(float64(n) / rate) }
 	target := c.w.most() * 4 / 7 // half of the window
 	return tokens(around+kept) + page + min(tokens(typed), target*2/5)
 }
 
 // saw notes what an answered view showed whole.
 func (c *client) saw(v *view) {
+	c.counted[opening(c.sent)] = true
 	for _, e := range v.elements {
 		for _, p := range e.parts {
 			if p.kind == result {
@@ -91,13 +99,14 @@ func TestLeastWhereThinkingComesFirst(t *testing.T) {
 		}
 		return e
 	}
-	w := &world{provider: &provider{rate: 1, limit: 100_000}}
+	w := &world{provider: &provider{rate: 1, limit: 100_000, numbers: true}}
 	c := &client{w: w, setup: &setup{}, sent: []element{
 		say("user", 1, text),
 		say("assistant", 1_000, thinking, call), say("user", 1_000, result),
 		say("assistant", 100, thinking, call), say("user", 100, result),
 		say("assistant", 10, call), say("user", 10, result),
 	}}
+	c.counted = map[string]bool{opening(c.sent): true}
 	free := c.least(&view{})
 	if c.setup.think = "enabled"; c.least(&view{}) != free+200 {
 		t.Errorf("%d tokens, and %d where thinking comes first", free, c.least(&view{}))
