@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"testing/iotest"
 )
 
 // provider stands at the end of the line. It judges what comes and answers by chance.
@@ -41,7 +42,7 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		return &http.Response{
 			StatusCode: status, Status: fmt.Sprint(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
 			Header:        http.Header{"Content-Type": {kind}},
-			Body:          io.NopCloser(strings.NewReader(text)),
+			Body:          io.NopCloser(iotest.DataErrReader(strings.NewReader(text))), // as most bodies end
 			ContentLength: int64(len(text)),
 		}, nil
 	}
@@ -63,6 +64,12 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	c.saw(v)
 	parts := c.reply(v, body)
+	c.open = c.hidden[parts[len(parts)-1].id] // then it calls nothing else
+	if c.open && p.w.fills && p.w.chance(0.7) {
+		p.w.Faults++
+		c.fault = true
+		p.w.store.full.Store(true)
+	}
 	kind := "application/json"
 	if c.setup.stream {
 		kind = "text/event-stream"

@@ -17,7 +17,8 @@ import (
 
 // counts are what a run went through.
 type counts struct {
-	Cases, Requests, Views, Folded, Epochs, Results, Spans, Unfolded, Hidden, Refused, Faults, Forks, Edits, Restarts int
+	Cases, Requests, Views, Folded, Epochs, Results, Spans, Unfolded, Hidden int
+	Refused, Faults, Cut, Forks, Edits, Restarts                             int
 }
 
 func (c *counts) add(d counts) {
@@ -32,6 +33,7 @@ func (c *counts) add(d counts) {
 	c.Hidden += d.Hidden
 	c.Refused += d.Refused
 	c.Faults += d.Faults
+	c.Cut += d.Cut
 	c.Forks += d.Forks
 	c.Edits += d.Edits
 	c.Restarts += d.Restarts
@@ -44,7 +46,8 @@ type world struct {
 	counts
 	policy   string
 	options  proxy.Options
-	store    *store.Memory
+	store    *disk
+	fills    bool // the store takes nothing during some hidden rounds
 	handlers []*proxy.Handler
 	opened   map[store.SessionKey]pleat.Options
 	now      atomic.Int64 // seconds; others read it in the background
@@ -90,7 +93,7 @@ func (w *world) fail(format string, args ...any) {
 
 func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{
-		Rand: rand.New(rand.NewPCG(seed, 7)), store: store.NewMemory(),
+		Rand: rand.New(rand.NewPCG(seed, 7)), store: &disk{Memory: store.NewMemory()},
 		opened: make(map[store.SessionKey]pleat.Options),
 	}
 	w.now.Store(time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC).Unix())
@@ -122,6 +125,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	if w.options.Recall == proxy.RecallByFile {
 		w.options.RecallDir = dir
 	}
+	w.fills = w.chance(0.4)
 	w.provider.rate = 3 + 1.5*w.Float64()
 	if w.own() && w.chance(0.4) {
 		w.provider.limit, w.provider.numbers = w.options.Window*(60+w.IntN(30))/100, w.chance(0.5)
