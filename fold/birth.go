@@ -20,8 +20,10 @@ type Birth struct {
 
 	src   Source
 	o     BirthOptions
+	m     transcript.Message // Message, which a lever can change
 	lever string
 	folds []*Fold
+	made  made
 }
 
 // BirthOptions tell [AtBirth] what is not in the conversation.
@@ -74,14 +76,19 @@ func hasImages(r transcript.ToolResult) bool {
 }
 
 // AtBirth returns folds of the results of a message that is about to join the conversation. The
-// error is that of a lever that panicked.
+// error is that of a lever that panicked, or changed a fold after it was made.
 func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fold, error) {
-	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o}
+	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o, m: m, made: make(made)}
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
 			b.lever = l.Name()
 			if err := fault.Of(l, func() error { birther.Born(b); return nil }); err != nil {
 				return nil, err
+			}
+			for _, f := range b.folds {
+				if err := b.made.intact(b.lever, f); err != nil {
+					return nil, err
+				}
 			}
 		}
 	}
@@ -111,7 +118,7 @@ func (b *Birth) Earlier() (chars int) {
 // Results yields the results that may be folded, with the position of each block.
 func (b *Birth) Results() iter.Seq2[int, transcript.ToolResult] {
 	return func(yield func(int, transcript.ToolResult) bool) {
-		for i, blk := range b.Message.Blocks().All() {
+		for i, blk := range b.m.Blocks().All() {
 			if r, ok := blk.(transcript.ToolResult); ok && foldable(r) && !yield(i, r) {
 				return
 			}
@@ -161,10 +168,10 @@ func (b *Birth) Where(handle string) string {
 // [Birth.Results]. The copy may get another name than the one given, and has none where the session
 // keeps no copies.
 func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
-	if block < 0 || block >= b.Message.Blocks().Len() {
+	if block < 0 || block >= b.m.Blocks().Len() {
 		return nil
 	}
-	r, ok := b.Message.Blocks().At(block).(transcript.ToolResult)
+	r, ok := b.m.Blocks().At(block).(transcript.ToolResult)
 	if !ok || !foldable(r) {
 		return nil
 	}
@@ -190,5 +197,6 @@ func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept stri
 		return nil
 	}
 	b.folds = append(b.folds, f)
+	b.made[f] = *f
 	return f
 }

@@ -79,3 +79,51 @@ func TestBlankAtBirth(t *testing.T) {
 		}
 	}
 }
+
+// bornMeddler changes what it must not of a fold that it made, or of the message.
+type bornMeddler struct {
+	faulty
+	meddle func(*fold.Birth, *fold.Fold)
+}
+
+func (m bornMeddler) Born(b *fold.Birth) {
+	for i := range b.Results() {
+		m.meddle(b, b.Fold(i, "large", "", func(handle, _ string) string { return "[large] " + b.Where(handle) }))
+	}
+}
+
+// TestMeddlersAtBirth: folds that a lever changed are refused at birth as they are in a draft.
+func TestMeddlersAtBirth(t *testing.T) {
+	for name, meddle := range map[string]func(*fold.Birth, *fold.Fold){
+		"none":   func(_ *fold.Birth, f *fold.Fold) { f.Final, f.Reason = false, "long" },
+		"stub":   func(_ *fold.Birth, f *fold.Fold) { f.Stub = strings.Repeat("preview ", 9_000) },
+		"blank":  func(_ *fold.Birth, f *fold.Fold) { f.Stub = "" },
+		"after":  func(_ *fold.Birth, f *fold.Fold) { f.After = -1 },
+		"place":  func(_ *fold.Birth, f *fold.Fold) { f.Start, f.End = f.Start-1, f.End-1 },
+		"block":  func(_ *fold.Birth, f *fold.Fold) { f.Block-- },
+		"hash":   func(_ *fold.Birth, f *fold.Fold) { f.Hash = transcript.HashOf("x") },
+		"handle": func(_ *fold.Birth, f *fold.Fold) { f.Handle = "aaaaaaaa" },
+	} {
+		s := pleattest.Source(transcript.Assistant(transcript.Call("a", "bash", `{}`)))
+		m := transcript.Results(transcript.Result("a", strings.Repeat("a line\n", 200)))
+		p := &fold.Policy{Name: "test", AtBirth: fold.Steps{bornMeddler{meddle: meddle}}}
+		folds, err := fold.AtBirth(s, m, p, fold.BirthOptions{})
+		if own := name == "none"; own != (err == nil) || own != (len(folds) == 1) {
+			t.Errorf("%s: %v, %v", name, folds, err)
+		} else if !own && !strings.Contains(err.Error(), `lever "faulty" changed fold `) {
+			t.Errorf("%s: %v does not name the lever", name, err)
+		}
+	}
+	swap := func(b *fold.Birth, _ *fold.Fold) {
+		b.Message = transcript.Results(transcript.Result("a", strings.Repeat("another\n", 200)))
+		b.Fold(0, "large", "", func(string, string) string { return "[large]" })
+	}
+	whole := strings.Repeat("a line\n", 200)
+	folds, err := fold.AtBirth(pleattest.Source(), transcript.Results(transcript.Result("a", whole)),
+		&fold.Policy{Name: "test", AtBirth: fold.Steps{bornMeddler{meddle: swap}}}, fold.BirthOptions{})
+	for _, f := range folds {
+		if f.Hash != transcript.HashOf(whole) {
+			t.Errorf("%+v is a fold of another message, %v", f, err)
+		}
+	}
+}

@@ -39,7 +39,7 @@ type Draft struct {
 	total  int    // tokens of the view, head included
 	added  []*Fold
 	was    Set                       // the folds in force before
-	made   map[*Fold]Fold            // those added, as they were made
+	made   made                      // those added
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
 
@@ -51,7 +51,7 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
 		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
-		was: in, made: make(map[*Fold]Fold),
+		was: in, made: make(made),
 		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
 	parts, _ := d.lay.Parts()
@@ -147,107 +147,6 @@ func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string)
 	d.lay.In.Replace(f)
 	d.total += f.After - before
 	return f
-}
-
-// Span describes messages start ≤ i < end for folding: their handle, and how large they are.
-// The caller moves the ends to where a stretch can be folded with [Draft.Fit], sets the stub,
-// and folds the stretch with [Draft.FoldSpan], which takes no other ends.
-func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string) (*Fold, error) {
-	f, err := d.span(ctx, start, end)
-	if err != nil {
-		return nil, err
-	}
-	f.Lever, f.Reason = l.Name(), reason
-	_, f.Digest = l.(Asker)
-	return f, nil
-}
-
-func (d *Draft) span(ctx context.Context, start, end int) (*Fold, error) {
-	start, end = d.within(start, end)
-	p := transcript.Place{Start: start, End: end, Block: -1}
-	f, known := d.spans[p] // levers try the same stretch with pages of different sizes
-	if !known {
-		f = Fold{Start: start, End: end, Block: -1}
-		var err error
-		if f.Hash, f.Bytes, f.Lines, err = d.Source.Measure(ctx, start, end); err != nil {
-			return nil, err
-		}
-		f.Handle = d.Source.Handle(f.Hash, p).String()
-		d.spans[p] = f
-	}
-	return &f, nil
-}
-
-// FoldSpan replaces whole messages, described by [Draft.Span], if that makes the view smaller,
-// and reports whether it did. Folds inside the stretch end with it. It does nothing if the stretch
-// cuts a round or has the system prompt in it, see [Draft.Back] and [Draft.Fit], if the view would
-// be illegal for it, or would lack a result that no model has seen. Whether people's words, fixed
-// blocks and results in Keep may go with their messages is for the lever to say.
-func (d *Draft) FoldSpan(f *Fold) bool {
-	if f == nil {
-		return false
-	}
-	of, known := d.spans[transcript.Place{Start: f.Start, End: f.End, Block: -1}]
-	if !known || f.Handle != of.Handle || f.Hash != of.Hash {
-		d.refuse(f.Lever, "begin with the fold that Draft.Span returns for these messages", f.Start)
-		return false
-	}
-	return d.foldSpan(f, false)
-}
-
-// foldSpan does that. With fill, a stretch of which other folds show little may take more
-// than they do, up to the goal.
-func (d *Draft) foldSpan(f *Fold, fill bool) bool {
-	why := d.barsSpan(f.Start, f.End, f.Stub != "")
-	for _, s := range []string{f.Stub, f.Ack, f.Then} {
-		if s != "" && text.Blank(s) {
-			why = "the stub is blank"
-		}
-	}
-	if why != "" {
-		d.refuse(f.Lever, why, f.Start)
-		return false
-	}
-	if f.Parts == (Parts{}) && f.Stub != "" {
-		f.Parts = Parts{Stubs: d.Source.Tokens().CountMessage(transcript.User(f.Stub))}
-	}
-	f.Block = -1
-	stands := slices.Collect(d.standing(f.Start, f.End))
-	slices.Reverse(stands)
-	standing := d.shown(slices.Values(stands))
-	ack := f.Ack
-	if next := d.lay.In.past(f.End); ack == "" && d.endInSystem(stands) && d.speaks(next) {
-		ack = acknowledged
-		standing.Stubs += d.Source.Tokens().CountMessage(transcript.Assistant(transcript.Say(ack)))
-	}
-	f.Before, f.After = d.TokensIn(f.Start, f.End), f.Parts.Total()+standing.Total()
-	grow := f.After - f.Before
-	if grow >= 0 {
-		for in := range d.lay.In.In(f.Start, f.End) {
-			f.Before += in.Before - in.After
-		}
-		if !fill || f.After >= f.Before || d.total+grow > d.Goal {
-			return false
-		}
-	}
-	f.Stands, f.Ack = stands, ack
-	f.Parts.Add(standing)
-	d.lay.In.Replace(d.add(f))
-	d.seal(f)
-	d.total += grow
-	if !d.whole[f.End] { // a result behind the stretch has just become late
-		parts, _ := d.lay.Parts()
-		d.total = parts.Total()
-	}
-	return true
-}
-
-// seal forbids cuts inside a folded stretch: it becomes part of a larger one as a whole or
-// not at all.
-func (d *Draft) seal(f *Fold) {
-	for i := f.Start + 1; i < f.End; i++ {
-		d.safe[i] = false
-	}
 }
 
 func (d *Draft) add(f *Fold) *Fold {

@@ -7,7 +7,8 @@ import (
 )
 
 // Fold is one recorded decision: what is replaced, by what, and why. A session stores a
-// fold before it gives out a view that shows it. A stored fold never changes.
+// fold before it gives out a view that shows it. A stored fold never changes. Of one that it made, a
+// lever may change Reason, Final, Digest and By; another change is its error.
 type Fold struct {
 	ID     int    `json:"id"`     // counted from 1 within the session
 	Handle string `json:"handle"` // address of what was folded; see Session.Unfold

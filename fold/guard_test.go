@@ -149,7 +149,7 @@ func (m meddler) Pull(ctx context.Context, d *fold.Draft) error {
 // stored could not be read again.
 func TestMeddlers(t *testing.T) {
 	for name, meddle := range map[string]func(*fold.Draft, *fold.Fold){
-		"none":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f) },
+		"none":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.FoldSpan(f); f.Final, f.Reason = true, "stale" },
 		"replace": func(*fold.Draft, *fold.Fold) {},
 		"outside": func(_ *fold.Draft, f *fold.Fold) { f.Start = -3 },
 		"bare":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.Folds().Bare = 9_999 },
@@ -157,6 +157,7 @@ func TestMeddlers(t *testing.T) {
 		"end":     func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.End++ },
 		"handle":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Handle = "abcdefgh" },
 		"tokens":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Before = -1 },
+		"stub":    func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); f.Stub = "[old work, and more]" },
 		"unnamed": func(d *fold.Draft, f *fold.Fold) { f.Lever = "" },
 		"source":  func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f); d.Source = nil },
 	} {

@@ -230,7 +230,7 @@ func (p Pages) fold(ctx context.Context, start, end int, l Lever, reason string,
 		f.Parts.Digest += d.Count(f.Ack) + d.Count(f.Then)
 	}
 	f.Parts.Stubs += d.Source.Tokens().CountMessage(transcript.User("")) // the message around it
-	if !d.foldSpan(f, style.Fill) {
+	if !d.foldSpan(f, f.Parts, style.Fill) {
 		return nil, nil
 	}
 	return f, nil

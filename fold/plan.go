@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -180,32 +179,6 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 		return nil, fmt.Errorf("plan: %w", err)
 	}
 	return d.plan(&in), nil
-}
-
-// intact refuses folds of this plan that a lever changed after they were made, or put into the
-// set by itself: what they name could not be unfolded, or the session not be read again.
-func (d *Draft) intact(lever string) error {
-	meddled := func(format string, args ...any) error {
-		return &fault.Lever{Name: lever, Panicked: true, Err: fmt.Errorf(format, args...)} // it would do so again
-	}
-	switch {
-	case d.Source == nil:
-		return meddled("took the draft's Source away")
-	case d.lay.In.Bare < 0 || d.lay.In.Bare > d.len():
-		return meddled("dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
-	}
-	for _, f := range slices.Concat(d.lay.In.spans, d.lay.In.blocks) {
-		m, ok := d.made[f]
-		switch {
-		case !ok && !d.was.has(f) && !d.o.Born.has(f):
-			return meddled("changed the set of folds: add with FoldSpan or FoldBlock")
-		case ok &&
-			(f.Start != m.Start || f.End != m.End || f.Block != m.Block || f.Handle != m.Handle || f.Hash != m.Hash),
-			min(f.Before, f.After, f.Bytes, f.Lines) < 0:
-			return meddled("changed fold %s after it was made", f.Handle)
-		}
-	}
-	return nil
 }
 
 // NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
