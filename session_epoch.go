@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/summarizer"
@@ -35,21 +36,23 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 }
 
 // Pull opens an epoch with these levers alone, as far as each of them goes. Begin with
-// lever.Aim to stop at the budget's target. Without a lever it is an error.
+// lever.Aim to stop at the budget's target. Without a lever it is an error, as is one that
+// [fold.Steps.Check] refuses.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
-	switch {
-	case len(levers) == 0:
+	if len(levers) == 0 {
 		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.key)
-	case slices.ContainsFunc(levers, func(l fold.Lever) bool { return l == nil }):
-		return nil, fmt.Errorf("pull levers in session %s: one is nil", s.key)
+	}
+	steps := fold.Steps(levers)
+	if err := steps.Check(lever.All()...); err != nil {
+		return nil, fmt.Errorf("pull levers in session %s: %w", s.key, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	o := s.planOptions()
-	o.Trigger, o.Steps = fold.TriggerAsked, levers
+	o.Trigger, o.Steps = fold.TriggerAsked, steps
 	p, err := s.epoch(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("pull %s in session %s: %w", fold.Steps(levers), s.key, err)
+		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.key, err)
 	}
 	return p, nil
 }

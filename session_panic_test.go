@@ -11,8 +11,10 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -79,5 +81,77 @@ func TestCodecPanics(t *testing.T) {
 	err := s.Append(t.Context(), slices.Repeat([]transcript.Message{m}, 4)...)
 	if err == nil || !strings.Contains(err.Error(), "panicked: oops") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// touchy is a lever that panics when it is asked one thing.
+type touchy struct{ asked string }
+
+func (l touchy) panics(asked string) {
+	if l.asked == asked {
+		panic("oops")
+	}
+}
+
+func (l touchy) Name() string                          { l.panics("Name"); return "touchy" }
+func (touchy) Pull(context.Context, *fold.Draft) error { return nil }
+func (l touchy) Check() error                          { l.panics("Check"); return nil }
+func (l touchy) Asks() fold.Ask                        { l.panics("Asks"); return fold.Ask{} }
+func (touchy) Ahead(*fold.Draft, int)                  {}
+func (l touchy) Behind() int                           { l.panics("Behind"); return 0 }
+func (l touchy) MarshalJSON() ([]byte, error)          { l.panics("MarshalJSON"); return []byte("{}"), nil }
+
+// A lever that panics when it is asked something is an error that names it, before anything is folded.
+func TestLeverPanicsWhenAsked(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{})
+	for _, asked := range []string{"", "Name", "Check", "Asks", "Behind"} {
+		p := fold.Policy{Name: "mine", AtRed: fold.Steps{touchy{asked}}}
+		_, opened := pleat.OpenSession(t.Context(), store.NewMemory(), pleat.Key{Session: "s"}, &pleat.Options{Policy: p})
+		_, pulled := s.Pull(t.Context(), touchy{asked})
+		for _, err := range []error{opened, pulled} {
+			if (err == nil) != (asked == "") || err != nil && (!strings.Contains(err.Error(), "touchy") ||
+				!strings.Contains(err.Error(), "panicked: oops")) {
+				t.Errorf("%s panics: got %v", asked, err)
+			}
+		}
+	}
+	for _, asked := range []string{"Name", "MarshalJSON"} {
+		p := fold.Policy{Name: "mine", AtRed: fold.Steps{touchy{asked}}}
+		if _, err := policy.Format(p); err == nil || !strings.Contains(err.Error(), "panicked: oops") {
+			t.Errorf("%s panics: the policy is written, %v", asked, err)
+		}
+	}
+}
+
+// unnamed is a lever without a name.
+type unnamed struct{ touchy }
+
+func (unnamed) Name() string { return "" }
+
+// posing is a lever with the name of one of pleat's own.
+type posing struct{ touchy }
+
+func (posing) Name() string { return "mask" }
+
+// Pull refuses what a policy with these levers would be refused for.
+func TestPullChecksLevers(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{})
+	if err := s.Append(t.Context(), pleattest.Reading(12, 60)...); err != nil {
+		t.Fatal(err)
+	}
+	for want, l := range map[string]fold.Lever{
+		"step 2 is nil":               (*lever.Mask)(nil),
+		"has no name":                 unnamed{},
+		"one of pleat's own":          posing{},
+		`lever "mask": `:              lever.Mask{Keep: -1},
+		"can only be pulled at birth": lever.Spill{Chars: 5},
+	} {
+		p, err := s.Pull(t.Context(), lever.Aim{}, l)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, %v, want an error with %q", p, err, want)
+		}
+	}
+	if n := len(s.Folds()); n > 0 {
+		t.Errorf("%d folds are made", n)
 	}
 }

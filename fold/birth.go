@@ -81,8 +81,12 @@ func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fo
 	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o, m: m, made: make(made)}
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
-			b.lever = l.Name()
-			if err := fault.Of(l, func() error { birther.Born(b); return nil }); err != nil {
+			err := fault.Of(l, func() error {
+				b.lever = l.Name()
+				birther.Born(b)
+				return nil
+			})
+			if err != nil {
 				return nil, err
 			}
 			for _, f := range b.folds {

@@ -75,12 +75,15 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 
 func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	for _, l := range steps {
-		if slices.Contains(d.o.Barred, l.Name()) {
-			continue
-		}
-		err := fault.Of(l, func() error { return l.Pull(ctx, d) })
+		var name string
+		err := fault.Of(l, func() error {
+			if name = l.Name(); slices.Contains(d.o.Barred, name) {
+				return nil
+			}
+			return l.Pull(ctx, d)
+		})
 		if err == nil {
-			err = d.intact(l.Name())
+			err = d.intact(name)
 		}
 		if err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fault"
 )
@@ -33,11 +32,15 @@ func (s Steps) MarshalJSON() ([]byte, error) {
 		if fault.IsNil(l) {
 			return nil, fmt.Errorf("write step %d: it is nil", i+1)
 		}
-		settings, err := json.Marshal(l)
+		var name, settings []byte
+		err := fault.Of(l, func() (err error) {
+			name, _ = json.Marshal(l.Name())
+			settings, err = json.Marshal(l)
+			return err
+		})
 		if err != nil {
-			return nil, fmt.Errorf("write lever %q: %w", l.Name(), err)
+			return nil, fmt.Errorf("write %w", err)
 		}
-		name, _ := json.Marshal(l.Name())
 		step := append([]byte(`{"lever":`), name...)
 		if string(settings) != "{}" {
 			step = append(append(step, ','), settings[1:len(settings)-1]...)
@@ -55,9 +58,6 @@ func (s Steps) Names() []string {
 	}
 	return names
 }
-
-// String writes the steps as people do: "mask, digest".
-func (s Steps) String() string { return strings.Join(s.Names(), ", ") }
 
 // Change returns the steps with every lever of type L changed. The steps it was given
 // stay as they are.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"time"
-
-	"github.com/pleat-dev/pleat/internal/fault"
 )
 
 // A Policy says what happens on each occasion: it is a program of levers. An
@@ -110,7 +108,7 @@ func (p *Policy) steps(t Trigger) Steps {
 // to levers of their types.
 func (p *Policy) Check(own ...Lever) error {
 	wrong := func(format string, args ...any) error {
-		return fmt.Errorf("policy %q: %s", p.Name, fmt.Sprintf(format, args...))
+		return fmt.Errorf("policy %q: %w", p.Name, fmt.Errorf(format, args...))
 	}
 	if p.Name == "" {
 		return wrong("it has no name")
@@ -135,29 +133,8 @@ func (p *Policy) Check(own ...Lever) error {
 		return wrong("%d is more than %d", n, maxNumber)
 	}
 	for _, list := range p.lists() {
-		for i, l := range list.steps {
-			if fault.IsNil(l) {
-				return wrong("step %d of %s is nil", i+1, list.name)
-			}
-			if why := misnamed(l, own); why != "" {
-				return wrong("step %d of %s: lever %q %s", i+1, list.name, l.Name(), why)
-			}
-			if n := largest(reflect.Indirect(reflect.ValueOf(l))); n > maxNumber {
-				return wrong("step %d of %s: lever %q: %d is more than %d", i+1, list.name, l.Name(), n, maxNumber)
-			}
-			_, birther := l.(Birther)
-			if born := list.name == "at_birth"; born != birther {
-				where := "can only be pulled at birth"
-				if born {
-					where = "cannot be pulled at birth"
-				}
-				return wrong("step %d of %s: lever %q %s", i+1, list.name, l.Name(), where)
-			}
-			if c, ok := l.(Checker); ok {
-				if err := c.Check(); err != nil {
-					return wrong("step %d of %s: lever %q: %v", i+1, list.name, l.Name(), err)
-				}
-			}
+		if err := list.steps.check(list.name, own); err != nil {
+			return wrong("%w", err)
 		}
 	}
 	if len(p.WhenItPays) > 0 && p.Saver() == nil {
@@ -167,48 +144,6 @@ func (p *Policy) Check(own ...Lever) error {
 		return wrong("when_idle and idle_after go together")
 	}
 	return nil
-}
-
-// misnamed says what is wrong with a lever's name; empty: nothing.
-func misnamed(l Lever, own []Lever) string {
-	if l.Name() == "" {
-		return "has no name"
-	}
-	for _, o := range own {
-		if o.Name() == l.Name() && reflect.Indirect(reflect.ValueOf(l)).Type() != reflect.TypeOf(o) {
-			return "has the name of one of pleat's own: give it another"
-		}
-	}
-	return ""
-}
-
-// maxNumber is the largest number that a setting of a lever may have. Sums of such numbers,
-// and products of two, do not overflow.
-const maxNumber = 1 << 30
-
-// largest is the largest number in a lever's settings: fields that a policy file can set.
-func largest(v reflect.Value) (n int64) {
-	switch v.Kind() {
-	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		if _, ok := v.Type().MethodByName("Nanoseconds"); !ok {
-			n = v.Int()
-		}
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if f := v.Type().Field(i); f.Anonymous || f.IsExported() && f.Tag.Get("json") != "-" {
-				n = max(n, largest(v.Field(i)))
-			}
-		}
-	case reflect.Slice, reflect.Array:
-		for i := range v.Len() {
-			n = max(n, largest(v.Index(i)))
-		}
-	case reflect.Map:
-		for _, key := range v.MapKeys() {
-			n = max(n, largest(v.MapIndex(key)))
-		}
-	}
-	return n
 }
 
 type stepList struct {

@@ -17,6 +17,6 @@ func ExampleParse() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(p.Name, p.Budget.Red, p.AtRed)
-	// Output: short 70% mask, squeeze
+	fmt.Println(p.Name, p.Budget.Red, p.AtRed.Names())
+	// Output: short 70% [mask squeeze]
 }

@@ -101,11 +101,15 @@ func (e *Hook) Unwrap() error { return e.Err }
 
 // Of calls a method of a lever. Its error, or its panic, becomes a *Lever.
 func Of(l interface{ Name() string }, call func() error) error {
-	name := l.Name()
-	if err := Caught(call); err != nil {
-		return &Lever{name, errors.As(err, new(*Panic)), err}
+	name := ""
+	err := Caught(func() error { name = l.Name(); return call() })
+	if err == nil {
+		return nil
 	}
-	return nil
+	if name == "" { // it may be that which panicked
+		name = fmt.Sprintf("%T", l)
+	}
+	return &Lever{name, errors.As(err, new(*Panic)), err}
 }
 
 // IsNil reports whether what a program gave is nil, or a pointer or a function that is.
