@@ -32,7 +32,7 @@ type client struct {
 	alts     map[string][]string // what an element was sent as besides, with texts that were left out later
 	refused  int                 // of the request under way
 	fault    bool
-	open     bool // the newest answer calls only the proxy's tools: there must be another
+	open     bool // the newest answer breaks off, or calls only the proxy's tools: there must be another
 
 	memory   *memory
 	said     map[string]bool   // by kind, id and text
@@ -378,7 +378,7 @@ func (c *client) send() {
 				w.fail("%s: the client cannot read the answer: %v\n%s", c.wire.name, err, rec.Body)
 				return
 			}
-		case c.fault && rec.Code == http.StatusServiceUnavailable:
+		case c.fault && (rec.Code == http.StatusServiceUnavailable || rec.Code == http.StatusBadGateway):
 		case c.refused > 0 && rec.Code < 500:
 			if !w.own() || try < 6 {
 				break

@@ -62,7 +62,10 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 		return answer(http.StatusServiceUnavailable, "application/json",
 			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`)
 	}
-	c.saw(v)
+	breaks := p.w.chance(0.02)
+	if !breaks {
+		c.saw(v)
+	}
 	parts := c.reply(v, body)
 	c.open = c.hidden[parts[len(parts)-1].id] // then it calls nothing else
 	if c.open && p.w.fills && p.w.chance(0.7) {
@@ -74,7 +77,14 @@ func (p *provider) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.setup.stream {
 		kind = "text/event-stream"
 	}
-	return answer(http.StatusOK, kind, string(c.wire.reply(parts, usage{tokens, 20}, c.setup.stream)))
+	resp, err := answer(http.StatusOK, kind, string(c.wire.reply(parts, usage{tokens, 20}, c.setup.stream)))
+	if breaks {
+		p.w.Faults++
+		c.fault, c.open = true, true
+		begun := io.LimitReader(resp.Body, int64(p.w.IntN(int(resp.ContentLength/2))))
+		resp.Body = io.NopCloser(io.MultiReader(begun, iotest.ErrReader(io.ErrUnexpectedEOF)))
+	}
+	return resp, err
 }
 
 // reply makes an answer to a view, and remembers it.

@@ -115,7 +115,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 			proxy.RecallByTools, proxy.RecallByTools, proxy.RecallByTools, proxy.RecallOff,
 			proxy.RecallByFile,
 		}[w.IntN(5)],
-		Rounds: 1 + w.IntN(4),
+		Rounds: 1 + w.IntN(4), Patience: time.Millisecond,
 		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
 		Report: func(r proxy.Exchange) { w.report = r },
 		Session: func(key store.SessionKey, o *pleat.Options) {
