@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestSyncSpilledView: a view from before the first epoch has stubs of large results. It is known
@@ -140,5 +141,28 @@ func TestSyncRepeatedCall(t *testing.T) {
 				t.Errorf("it goes on in %s", next.Key())
 			}
 		})
+	}
+}
+
+// TestSyncRepairedView: a program died after it had stored one of two results. The view that it
+// repairs is still the session's, message by message.
+func TestSyncRepairedView(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
+	if err := s.Append(t.Context(), turns(30, 2_000)...); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s)
+	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("c1", "read", `{"p":1}`), pleat.Call("c2", "read", `{"p":2}`)),
+		pleat.Results(pleat.Result("c1", "one")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Folds()) == 0 {
+		t.Fatal("nothing is folded")
+	}
+	n := s.Len()
+	next := mustSync(t, s, append(transcript.Repair(view(t, s), nil), pleat.User("Go on.")))
+	if next != s || s.Len() != n+2 {
+		t.Errorf("it goes on in %s with %d messages, after %d in %s", next.Key(), next.Len(), n, s.Key())
 	}
 }

@@ -5,7 +5,6 @@ package transcript
 
 import (
 	"io"
-	"slices"
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -208,14 +207,15 @@ func Unanswered(msgs ...Message) []ToolCall {
 // providers refuse a conversation with such a call in it. Each gets an error result with
 // the text that text returns for it, which is what the model is told about the call; nil: that
 // its result was lost. The results of one answer, which assistant messages in a row are, are one new
-// message right after it, so a conversation that ends with calls gets its results at the end. The
-// given messages stay as they are, and a conversation without such calls is returned as it is.
+// message right after it and the messages with nothing but results that follow it, so a conversation
+// that ends with calls, or with the results of some, goes on at its end. The given messages stay as they
+// are, and a conversation without such calls is returned as it is.
 func Repair(msgs []Message, text func(ToolCall) string) []Message {
 	if text == nil {
 		text = lost
 	}
 	results := make(map[int][]ToolResult) // by the message they go before
-	unanswered(msgs, func(end int, c ToolCall) { results[end] = append(results[end], ErrorResult(c.ID, text(c))) })
+	unanswered(msgs, func(at int, c ToolCall) { results[at] = append(results[at], ErrorResult(c.ID, text(c))) })
 	if len(results) == 0 {
 		return msgs
 	}
@@ -236,20 +236,30 @@ func lost(c ToolCall) string {
 	return "[interrupted] The result of " + c.Name + " was lost. It may have taken effect: look before you repeat it."
 }
 
-// unanswered calls visit for each call without a result, with the end of its answer.
-func unanswered(msgs []Message, visit func(end int, c ToolCall)) {
+// unanswered calls visit for each call without a result, with the message that one would go before.
+func unanswered(msgs []Message, visit func(at int, c ToolCall)) {
 	t := NewTranscript(msgs...)
 	for _, r := range t.rounds {
-		end := r.Calls[len(r.Calls)-1].Call.Message + 1
-		if n := slices.IndexFunc(msgs[end:], func(m Message) bool { return m.Role() != RoleAssistant }); n >= 0 {
-			end += n
-		} else {
-			end = len(msgs)
+		at := r.Calls[len(r.Calls)-1].Call.Message + 1
+		for at < len(msgs) && msgs[at].Role() == RoleAssistant {
+			at++
+		}
+		for at < len(msgs) && onlyResults(msgs[at]) {
+			at++
 		}
 		for _, c := range r.Calls {
 			if !c.Answered {
-				visit(end, t.Block(c.Call).(ToolCall))
+				visit(at, t.Block(c.Call).(ToolCall))
 			}
 		}
 	}
+}
+
+func onlyResults(m Message) bool {
+	for _, b := range m.Blocks().All() {
+		if b.Kind() != KindToolResult {
+			return false
+		}
+	}
+	return m.Blocks().Len() > 0
 }

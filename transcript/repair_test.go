@@ -32,6 +32,9 @@ func TestRepair(t *testing.T) {
 	a, u, say := transcript.Assistant, transcript.User, transcript.Say
 	call := func(id string) transcript.Block { return transcript.Call(id, "bash", `{}`) }
 	res := func(id string) transcript.Message { return transcript.Results(transcript.Result(id, "ok")) }
+	beside := func(text string, r transcript.Block) transcript.Message {
+		return transcript.NewMessage(transcript.RoleUser, r, transcript.Say(text))
+	}
 	tests := []struct {
 		name string
 		msgs []transcript.Message
@@ -49,7 +52,14 @@ func TestRepair(t *testing.T) {
 			"1 2 assistant =1!=2!",
 		},
 		{"in the middle", []transcript.Message{a(call("1")), u("stop"), a(say("yes"))}, "1", "1 =1! user assistant"},
-		{"some answered", []transcript.Message{a(call("1"), call("2")), res("2"), u("go on")}, "1", "12 =1! =2 user"},
+		{"some answered", []transcript.Message{a(call("1"), call("2")), res("2"), u("go on")}, "1", "12 =2 =1! user"},
+		{"one answered at the end", []transcript.Message{a(call("1"), call("2")), res("1")}, "2", "12 =1 =2!"},
+		{
+			"answered beside words, which results go before",
+			[]transcript.Message{a(call("1"), call("2")), beside("go on", transcript.Result("2", "ok"))},
+			"1",
+			"12 =1! =2",
+		},
 		{"several answers", []transcript.Message{a(call("1")), u("stop"), a(call("2"))}, "1 2", "1 =1! user 2 =2!"},
 		{
 			"an id used again",
