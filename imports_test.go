@@ -73,7 +73,7 @@ var imports = map[string][]string{
 		"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger",
 		"ledger/toolcall", "transcript", "userwords",
 	},
-	"policy": {"fold", "fold/lever"},
+	"policy": {"fold", "fold/lever", "internal/fault"},
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 

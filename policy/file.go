@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/fault"
 )
 
 // Format writes a policy as [Parse] reads it. A step is an object with the lever's name and
@@ -38,7 +39,8 @@ type policyFile struct {
 }
 
 // Parse reads a policy file, as [Format] writes it. It can name the levers of package lever
-// and the ones passed in, which must have names of their own. Parse refuses a member that is there
+// and the ones passed in, which must have names of their own. Each step is a copy of its lever with
+// the settings that the file gives. Parse refuses a member that is there
 // twice, and what [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(data, append(lever.All(), levers...))
@@ -54,11 +56,18 @@ func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 	names := make(map[string]bool)
 	for _, l := range known {
-		if names[l.Name()] {
-			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name",
-				l.Name())
+		if fault.IsNil(l) {
+			return fold.Policy{}, errors.New("a lever that was passed in is nil")
 		}
-		names[l.Name()] = true
+		var name string
+		if err := fault.Of(l, func() error { name = l.Name(); return nil }); err != nil {
+			return fold.Policy{}, err
+		}
+		if names[name] {
+			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name",
+				name)
+		}
+		names[name] = true
 	}
 	var f policyFile
 	if err := strict(data, &f); err != nil {
@@ -114,14 +123,51 @@ func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 			continue
 		}
 		rest, _ := json.Marshal(settings)
-		v := reflect.New(reflect.TypeOf(l))
-		v.Elem().Set(reflect.ValueOf(l))
-		if err := strict(rest, v.Interface()); err != nil {
+		step := apart(reflect.ValueOf(l))
+		into := step
+		if step.Kind() != reflect.Pointer {
+			into = step.Addr()
+		}
+		if err := strict(rest, into.Interface()); err != nil {
 			return nil, fmt.Errorf("lever %q: %w", name, err)
 		}
-		return v.Elem().Interface().(fold.Lever), nil
+		return step.Interface().(fold.Lever), nil
 	}
 	return nil, fmt.Errorf("there is no lever %q: there are %s", name, strings.Join(names, ", "))
+}
+
+// apart copies a lever with its settings, so that what is read into the copy leaves the lever, and
+// other steps of it, as they are.
+func apart(v reflect.Value) reflect.Value {
+	c := reflect.New(v.Type()).Elem()
+	c.Set(v)
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			c.Set(apart(v.Elem()).Addr())
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := c.Field(i); f.CanSet() && v.Type().Field(i).Tag.Get("json") != "-" {
+				f.Set(apart(v.Field(i)))
+			}
+		}
+	case reflect.Slice:
+		if !v.IsNil() {
+			c.Set(reflect.MakeSlice(v.Type(), v.Len(), v.Len()))
+		}
+		for i := range v.Len() {
+			c.Index(i).Set(apart(v.Index(i)))
+		}
+	case reflect.Map:
+		if !v.IsNil() {
+			c.Set(reflect.MakeMap(v.Type()))
+		}
+		for _, key := range v.MapKeys() {
+			c.SetMapIndex(key, apart(v.MapIndex(key)))
+		}
+	}
+	return c
 }
 
 // strict decodes JSON and refuses unknown members.

@@ -154,6 +154,49 @@ func TestParseOwnLever(t *testing.T) {
 	}
 }
 
+// shared is a lever with settings behind pointers.
+type shared struct {
+	Nth   int            `json:"nth"`
+	Tools map[string]int `json:"tools"`
+	Names []string       `json:"names"`
+	Seen  *[]string      `json:"-"`
+}
+
+func (*shared) Name() string                            { return "shared" }
+func (*shared) Pull(context.Context, *fold.Draft) error { return nil }
+
+// TestParsePointers: every step is a lever of its own, also where levers are pointers or hold some.
+func TestParsePointers(t *testing.T) {
+	file := []byte(`{"name": "mine", "at_red": [
+		{"lever": "shared", "nth": 2, "tools": {"bash": 1}, "names": ["x"]}, {"lever": "shared", "tools": {"grep": 2}}]}`)
+	passed := func() *shared {
+		return &shared{Nth: 10, Tools: map[string]int{"read": 3}, Names: []string{"a", "b"}, Seen: new([]string)}
+	}
+	own := passed()
+	got, err := policy.Parse(file, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := policy.Parse(bytes.ReplaceAll(file, []byte("bash"), []byte("edit")), own); err != nil {
+		t.Fatal(err)
+	}
+	want := fold.Steps{
+		&shared{2, map[string]int{"read": 3, "bash": 1}, []string{"x"}, own.Seen},
+		&shared{10, map[string]int{"read": 3, "grep": 2}, []string{"a", "b"}, own.Seen},
+	}
+	if d := difftest.Values(want, got.AtRed); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if d := difftest.Values(passed(), own); d != "" {
+		t.Errorf("the lever that was passed in (-want +got):\n%s", d)
+	}
+	for _, l := range []fold.Lever{nil, (*shared)(nil)} {
+		if _, err := policy.Parse(file, l); err == nil || !strings.Contains(err.Error(), "is nil") {
+			t.Errorf("a lever that is nil: %v", err)
+		}
+	}
+}
+
 // FuzzParse: parsing never panics, and what parses is written as something that parses to
 // the same.
 func FuzzParse(f *testing.F) {
