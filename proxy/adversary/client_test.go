@@ -19,11 +19,9 @@ type client struct {
 	setup *setup
 	key   string
 	name  string
-	tools []string
 	n     int
-
-	before, list, after string // of the body: around the messages, with the list of tools in one of them
-	close               string // how the list of tools ends
+	shell
+	bare shell // of requests beside the conversation, which have no tools
 
 	history  []element
 	branches [][]element
@@ -32,6 +30,7 @@ type client struct {
 	alts     map[string][]string // what an element was sent as besides, with texts that were left out later
 	refused  int                 // of the request under way
 	fault    bool
+	aside    bool // it is beside the conversation
 	open     bool // the newest answer breaks off, or calls only the proxy's tools: there must be another
 
 	memory   *memory
@@ -47,6 +46,13 @@ type client struct {
 	stubs    map[string]string // what stands in a view for a result, by its id
 	got      map[string]string // what handles gave, by the result that was looked for
 	unfolded map[string]string // by handle
+}
+
+// shell is what a body has around the messages.
+type shell struct {
+	tools         []string
+	before, after string // with the list of tools in one of them
+	list, close   string // and how it ends
 }
 
 func newClient(w *world, i int) *client {
@@ -138,7 +144,7 @@ func (c *client) frame() {
 	default:
 		c.before, c.after = obj+sep+st.str("tools")+colon+tools+sep+name, "}"
 	}
-	c.list = tools
+	c.list, c.bare = tools, shell{before: obj + sep + name, after: "}"}
 }
 
 func (c *client) push(raws ...string) {
@@ -213,6 +219,9 @@ func (c *client) turn() {
 	case len(c.branches) > 0 && w.chance(0.03): // back to where another branch was left
 		i := w.IntN(len(c.branches))
 		c.history, c.branches[i] = slices.Clone(c.branches[i]), slices.Clone(c.history)
+	case last.answers() && !c.setup.binds && w.chance(0.2): // thinking is bound to the tools, too
+		c.beside()
+		return
 	case last.answers():
 		c.say()
 	case c.wire.system != nil && c.setup.system && last.role != "system" &&
@@ -245,6 +254,16 @@ func (c *client) say() {
 		texts[0] += ` [folded: bash ls, 3 lines, 9 bytes. Done and seen; do not repeat it to see it: unfold("abcdefgh")]`
 	}
 	c.push(c.wire.user(c.style, c.setup, texts, c.setup.images && w.chance(0.3)))
+}
+
+// beside asks for something beside the conversation, without tools.
+func (c *client) beside() {
+	c.w.Beside++
+	history, with := c.history, c.shell
+	c.shell, c.aside = c.bare, true
+	c.say()
+	c.send()
+	c.history, c.shell, c.aside = history, with, false
 }
 
 // fork goes back and on from there in another way.
@@ -379,6 +398,8 @@ func (c *client) send() {
 				return
 			}
 		case c.fault && (rec.Code == http.StatusServiceUnavailable || rec.Code == http.StatusBadGateway):
+		case c.refused > 0 && c.aside: // nothing is folded for it
+			return
 		case c.refused > 0 && rec.Code < 500:
 			if !w.own() || try < 6 {
 				break

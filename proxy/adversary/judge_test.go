@@ -143,10 +143,10 @@ func (c *client) around(body string) (list []json.RawMessage, shell string, err 
 }
 
 // declares reports whether tools are defined among the messages of the conversation's first
-// request: then the proxy may add its own as a list.
+// request, or of one beside it: then the proxy may add its own as a list.
 func (c *client) declares() bool {
 	for _, e := range c.sent {
-		if e.answers() {
+		if e.answers() && !c.aside {
 			break
 		}
 		if e.has(state) && strings.Contains(e.raw, `"additional_tools"`) {
@@ -160,6 +160,9 @@ func (c *client) declares() bool {
 // this answer was given with: what the provider has in its cache begins with it.
 func (c *client) steady(es []element) {
 	begins := opening(es)
+	if c.aside {
+		return
+	}
 	if was, ok := c.given[begins]; ok && was != c.with {
 		c.w.fail("%s: the tools were %.300s, and are %.300s", c.wire.name, was, c.with)
 	}

@@ -18,7 +18,7 @@ import (
 // counts are what a run went through.
 type counts struct {
 	Cases, Requests, Views, Folded, Epochs, Results, Spans, Unfolded, Hidden int
-	Refused, Faults, Cut, Forks, Edits, Restarts                             int
+	Refused, Faults, Cut, Forks, Edits, Restarts, Beside                     int
 }
 
 func (c *counts) add(d counts) {
@@ -37,6 +37,7 @@ func (c *counts) add(d counts) {
 	c.Forks += d.Forks
 	c.Edits += d.Edits
 	c.Restarts += d.Restarts
+	c.Beside += d.Beside
 }
 
 // world is one case: a store, proxies on it, a provider, and clients. All that happens
