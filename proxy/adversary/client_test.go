@@ -256,14 +256,31 @@ func (c *client) say() {
 	c.push(c.wire.user(c.style, c.setup, texts, c.setup.images && w.chance(0.3)))
 }
 
-// beside asks for something beside the conversation, without tools.
+// beside asks for something beside the conversation, without tools. Now and then the answer is a
+// summary that the next conversation begins with.
 func (c *client) beside() {
 	c.w.Beside++
 	history, with := c.history, c.shell
 	c.shell, c.aside = c.bare, true
 	c.say()
 	c.send()
+	answer := c.history[len(history)+1:]
 	c.history, c.shell, c.aside = history, with, false
+	if len(answer) == 0 || c.w.chance(0.7) {
+		return
+	}
+	summary := c.tag() + "It goes on from here:"
+	for _, e := range answer {
+		for _, p := range e.parts {
+			summary += "\n" + p.text
+		}
+	}
+	c.branches = append(c.branches, history)
+	c.history = nil
+	if c.wire == chatWire {
+		c.push(history[0].raw)
+	}
+	c.push(c.wire.user(c.style, c.setup, []string{summary}, false))
 }
 
 // fork goes back and on from there in another way.
