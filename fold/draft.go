@@ -92,6 +92,18 @@ func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	return nil
 }
 
+// pullEvery pulls the steps of every turn, whatever else the plan is made for before a request.
+func (d *Draft) pullEvery(ctx context.Context) error {
+	if d.Trigger == TriggerAsked || d.Trigger == TriggerRefused {
+		return nil
+	}
+	goal := d.Goal
+	d.Goal = 0
+	err := d.pull(ctx, d.p.EveryTurn)
+	d.Goal = goal
+	return err
+}
+
 // Clone returns a copy of the draft to try something on. Assign it back to keep the change.
 func (d *Draft) Clone() *Draft {
 	c := *d

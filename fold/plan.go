@@ -168,10 +168,14 @@ type PlanOptions struct {
 func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Plan, error) {
 	d := newDraft(src, in, p, o)
 	steps := o.Steps
+	var err error
 	if steps == nil {
+		err = d.pullEvery(ctx)
 		steps = p.steps(o.Trigger)
 	}
-	err := d.pull(ctx, steps)
+	if err == nil {
+		err = d.pull(ctx, steps)
+	}
 	if err == nil {
 		err = d.showPins(ctx, &in)
 	}

@@ -8,8 +8,9 @@ import (
 )
 
 // A Policy says what happens on each occasion: it is a program of levers. An
-// occasion without steps folds nothing, unless its comment says otherwise. Package policy
-// has the policies that come with pleat.
+// occasion without steps folds nothing, unless its comment says otherwise. In every turn and
+// when idle levers go as far as they can, or to the target behind lever.Aim; else they stop when the
+// view is no longer red. Package policy has the policies that come with pleat.
 type Policy struct {
 	Name string `json:"name"`          // in lists and reports
 	Doc  string `json:"doc,omitempty"` // one line for people
@@ -26,7 +27,7 @@ type Policy struct {
 	Transcripts string `json:"transcripts,omitempty"`
 
 	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message before a model sees it; levers are [Birther]s
-	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, red or not
+	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, ahead of what else is due
 	AtRed      Steps `json:"at_red,omitempty"`       // when the window forces it
 	OnRefusal  Steps `json:"on_refusal,omitempty"`   // when the provider refused the request as too long; empty: AtRed
 	WhenIdle   Steps `json:"when_idle,omitempty"`    // before a request that comes after a pause of at least IdleAfter
@@ -93,7 +94,7 @@ func (p *Policy) steps(t Trigger) Steps {
 	case TriggerPays:
 		return p.WhenItPays
 	case TriggerTurn:
-		return p.EveryTurn
+		return nil // which are pulled in any case
 	case TriggerIdle:
 		return p.WhenIdle
 	case TriggerRefused:
