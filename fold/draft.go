@@ -141,6 +141,10 @@ func (d *Draft) Allow(what Unseen) (end func()) {
 // model has seen; see [Draft.Allow]. The stub of a call is its new input, a JSON object if that is
 // what it was. [Plan].Refused says why a lever got nothing folded.
 func (d *Draft) FoldBlock(ref transcript.BlockRef, l Lever, reason, stub string) *Fold {
+	if fault.IsNil(l) {
+		d.refuse("nil", noLever, ref.Message)
+		return nil
+	}
 	if why := d.barsBlock(ref, stub); why != "" {
 		d.refuse(l.Name(), why, ref.Message)
 		return nil

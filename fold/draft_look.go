@@ -145,7 +145,8 @@ func (d *Draft) Back(i int) int {
 // Fit moves the ends of a stretch to where it can be folded: the start back to that of a
 // round or a folded stretch that it would cut, but not into the system prompt, the end back to
 // where what comes before the stretch and after it may be neighbours. If nothing is left, start
-// and end are equal.
+// and end are equal. Results that no model has seen are for the caller to leave out: an end after
+// [Marks].Unseen is refused, see [Draft.Allow].
 func (d *Draft) Fit(start, end int) (int, int) {
 	in := &d.lay.In
 	if k := in.reaching(start); k < len(in.spans) && in.spans[k].Start < start {

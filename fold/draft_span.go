@@ -2,8 +2,10 @@ package fold
 
 import (
 	"context"
+	"errors"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -12,6 +14,9 @@ import (
 // The caller moves the ends to where a stretch can be folded with [Draft.Fit], sets the stub,
 // and folds the stretch with [Draft.FoldSpan], which takes no other ends.
 func (d *Draft) Span(ctx context.Context, start, end int, l Lever, reason string) (*Fold, error) {
+	if fault.IsNil(l) {
+		return nil, errors.New("describe messages: " + noLever)
+	}
 	f, err := d.span(ctx, start, end)
 	if err != nil {
 		return nil, err

@@ -191,13 +191,17 @@ type stubborn struct{}
 
 func (stubborn) Name() string { return "stubborn" }
 
-func (s stubborn) Pull(_ context.Context, d *fold.Draft) error {
+func (s stubborn) Pull(ctx context.Context, d *fold.Draft) error {
 	for i, m := range d.Facts() {
 		for b := range m.Blocks {
 			d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, s, "all", "x")
 		}
 	}
 	d.FoldSpan(&fold.Fold{Lever: s.Name(), Start: 2, End: 6, Stub: "[gone]"})
+	d.FoldBlock(transcript.BlockRef{Message: 3}, nil, "all", "x")
+	if f, err := d.Span(ctx, 2, 4, (*cutter)(nil), "all"); f != nil || err == nil {
+		return errors.New("a stretch is described for no lever")
+	}
 	return nil
 }
 
@@ -217,6 +221,7 @@ refused: stubborn at message 2: a block of this kind goes only with its message
 refused: stubborn at message 3: the stub of this call must be a JSON object, as its input is
 refused: stubborn at message 4: no model has seen the result (and 1 more)
 refused: stubborn at message 3: begin with the fold that Draft.Span returns for these messages
+refused: nil at message 4: pass the lever that folds, which is nil
 `
 	if got := p.String(); got != want {
 		t.Errorf("got:\n%swant:\n%s", got, want)

@@ -106,7 +106,8 @@ type Asker interface {
 }
 
 // A Fitter guarantees a view that fits. A session whose policy has one at red gives out no
-// view that does not fit; without one it warns and gives it out.
+// view that does not fit; without one it warns, once for what an epoch leaves and once more when
+// that grows too large to be sent, and gives it out.
 type Fitter interface {
 	Lever
 	Fits()

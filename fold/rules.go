@@ -42,6 +42,9 @@ func (d *Draft) refusals(folds []*Fold) (out []string) {
 	return out
 }
 
+// noLever says what is wrong where a lever did not say that it is the one that folds.
+const noLever = "pass the lever that folds, which is nil"
+
 // barsBlock says why a block may not be replaced by a stub, whatever that saves; empty: it may.
 func (d *Draft) barsBlock(ref transcript.BlockRef, stub string) string {
 	if !d.has(ref) {
