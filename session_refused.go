@@ -50,7 +50,7 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	}
 	o := s.planOptions()
 	o.Trigger, o.Sure = fold.TriggerRefused, sure
-	if told {
+	if told || s.cap > 0 && s.refusedAt == 0 { // it said, now or before, how many it takes
 		o.Sure = min(sure, o.Limits.Max)
 	}
 	if s.st.Refused() {

@@ -193,3 +193,21 @@ func TestRefusedByLittle(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusedAgainAboveLimit: once the provider has said how much it takes, no refusal names more.
+func TestRefusedAgainAboveLimit(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Budget: fold.Budget{Window: 40_000}, System: strings.Repeat("Mind this. ", 4_000),
+	})
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s)
+	n := s.Snapshot().Tokens
+	for range 2 {
+		_, err := s.Refused(t.Context(), &model.APIError{Kind: model.ErrorTooLong, Used: n, Limit: n / 2})
+		if e := (*pleat.CannotFitError)(nil); !errors.As(err, &e) || e.Max > n/2 {
+			t.Errorf("the provider takes %d: %v", n/2, err)
+		}
+	}
+}
