@@ -33,7 +33,7 @@ type Event struct {
 	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
 	Fold     *fold.Fold     // EventFold, EventSpill, EventDigest (nil: it is only prepared)
 	Digest   *digest.Origin // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
-	Plan     *fold.Plan     // EventEpoch
+	Plan     *fold.Plan     // EventEpoch; EventWarning that nothing could be folded: Refused may say why
 	Recall   string         // EventRecall: the handle or query
 	From     Key            // EventFork: the session that it was made of
 	Shared   int            // EventFork: how many messages of that one it has

@@ -62,7 +62,7 @@ type Session struct {
 	digests []digest.Origin // how every digest came to be
 	dig     digesting
 
-	stillRed int // the epoch under which a warning said that the view stays red, counted from 1
+	stillRed *redView // the newest that a warning told of; nil: none
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
@@ -255,7 +255,11 @@ func (s *Session) whole() int { return s.st.Layout.Head.Total() + s.st.Whole() }
 func (s *Session) warn(ctx context.Context, e Event) {
 	e.Kind = EventWarning
 	s.tell(ctx, e)
-	s.o.Logger.Warn(e.Warning, "session", s.key.String())
+	args := []any{"session", s.key.String()}
+	if e.Plan != nil && len(e.Plan.Refused) > 0 {
+		args = append(args, "refused", e.Plan.Refused)
+	}
+	s.o.Logger.Warn(e.Warning, args...)
 }
 
 func (s *Session) tell(ctx context.Context, e Event) {

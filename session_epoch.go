@@ -9,11 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/epoch"
-	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -90,9 +88,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 				continue
 			}
 			// There is nothing to warn of where another process has folded in the meantime.
-			if w := s.warning(p); w != "" && o.Trigger == fold.TriggerRed && s.stillRed != s.st.Epochs+1 {
-				s.stillRed = s.st.Epochs + 1
-				s.warn(ctx, Event{Warning: w})
+			if w := s.warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worse() {
+				s.warn(ctx, Event{Warning: w, Plan: p})
 			}
 			return p, nil
 		}
@@ -173,36 +170,6 @@ func pulledIn(p *fold.Plan) string {
 	return strings.Join(steps, ", ")
 }
 
-// before asks the hook. Pins that it adds are stored and the plan is made again with them.
-func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions) (bool, error) {
-	if s.o.Hooks.BeforeEpoch == nil {
-		return true, nil
-	}
-	dec, err := s.o.Hooks.BeforeEpoch(ctx, *p)
-	if err != nil {
-		return false, &fault.Hook{Err: err}
-	}
-	for _, text := range dec.Pins {
-		if err := s.pin(ctx, text); err != nil {
-			return false, fmt.Errorf("hook before epoch: %w", err)
-		}
-	}
-	switch {
-	case dec.Veto && o.Trigger == fold.TriggerAsked:
-		return false, errVetoed
-	case dec.Veto && o.Trigger.Voluntary():
-		return false, nil
-	}
-	if len(dec.Pins) > 0 {
-		if *p, err = s.plan(ctx, o); err != nil {
-			return false, err
-		}
-	}
-	return !(*p).IsEmpty(), nil
-}
-
-var errVetoed = errors.New("the hook before the epoch vetoed it")
-
 // bar changes the options of a plan whose view was not legal. Step by step it bars the levers
 // that fold whole messages, the last one first; then all but squeeze are barred, then the
 // folds in force end, and at last messages stay where they are and only blocks are folded. It
@@ -265,29 +232,4 @@ func (s *Session) keepTranscript(ctx context.Context, p *fold.Plan) error {
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
 	s.keepFile(ctx, name, b.String())
 	return nil
-}
-
-func (s *Session) after(ctx context.Context, p *fold.Plan) {
-	for _, f := range p.Folds {
-		e := Event{Kind: EventFold, Fold: f}
-		if f.Digest {
-			r := s.reportOf(f)
-			e.Kind, e.Digest = EventDigest, &r
-			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && (r.Why == "" || r.End != f.End) {
-				r = digest.Origin{Start: f.Start, End: f.End, By: "code", Model: s.o.Digest.Model.ID, Why: why}
-				s.warn(ctx, Event{Digest: &r, Warning: r.Unwritten()})
-			}
-		}
-		s.tell(ctx, e)
-	}
-	snap := s.snapshot()
-	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
-	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
-	if p.Warning != "" {
-		s.stillRed = s.st.Epochs + 1
-		s.warn(ctx, Event{Warning: p.Warning})
-	}
-	if s.o.Hooks.AfterEpoch != nil {
-		s.o.Hooks.AfterEpoch(ctx, s.report())
-	}
 }

@@ -48,7 +48,7 @@ type Event struct {
 	Call     *Call          `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
 	Result   *CallResult    `json:"result,omitempty"`   // EventToolResult
 	Fold     *fold.Fold     `json:"fold,omitempty"`     // EventFold, EventSpill, EventDigest
-	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch
+	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch; EventWarning that nothing could be folded
 	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
 	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage
 	Digest   bool           `json:"digest,omitempty"`   // EventUsage, EventWarning: it is about a digest by a model
