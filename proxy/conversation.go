@@ -42,6 +42,7 @@ type conversation struct {
 	marks   map[transcript.Hash]mark
 	// replies are the answers with hidden rounds, by the message they begin at.
 	replies map[int]reply
+	past    bool  // as it was at an earlier request: nothing can be stored
 	told    reply // the last answer without hidden rounds, and where it belongs
 	alone   int   // answers since another replica wrote to the session
 	// client is the client's message for each message of the transcript that a mark

@@ -75,8 +75,9 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 	folds := func(c transcript.ToolCall) bool {
 		return c.Name == t.mode.Prefix+recall.ToolCompact || c.Name == t.mode.Prefix+recall.ToolSnip
 	}
-	if slices.ContainsFunc(ours, folds) {
-		// The answer is there first: what its thinking is bound to is about to change.
+	if t.conv.past || slices.ContainsFunc(ours, folds) {
+		// The answer is there first: what its thinking is bound to is about to change. What is looked up
+		// is stored, in a fork if the session has gone on.
 		if err := rw.onTurn(ctx, t, func(*conversation) error { return nil }); err != nil {
 			return false, fmt.Errorf("keep hidden round: %w", err)
 		}
@@ -158,7 +159,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 
 // addHidden adds the messages of hidden rounds that the session lacks.
 func (t *turn) addHidden(ctx context.Context, c *conversation) error {
-	if c.sess.Len() != t.at {
+	if c.past || c.sess.Len() != t.at {
 		return errMoved
 	}
 	last, news := c.sess.Last(), t.hidden[t.at-t.mark.At:]
@@ -235,6 +236,9 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 		c = t.conv
 	}
 	err = errors.Join(err, x.heard(ctx, c, last))
+	if t != nil && t.conv != nil {
+		c = t.conv
+	}
 	if c != nil {
 		if c.stays() {
 			c.behind.Soon()
@@ -314,7 +318,7 @@ func (rw *rewriter) ended(t *turn, said string) {
 
 // used records what an answer used. The caller holds the lock.
 func (c *conversation) used(ctx context.Context, r model.Reply) error {
-	if r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
+	if c.past || r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
 		return nil
 	}
 	if err := c.sess.Used(ctx, r.Usage); err != nil {

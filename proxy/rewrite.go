@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/bill"
@@ -120,6 +121,12 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller, resume
 			return nil, err
 		}
 		t, p, err := rw.advance(ctx, conv, req, from, resume)
+		if errors.Is(err, errMoved) && resume && p.mark.Client == len(req.messages) {
+			if t = rw.replay(ctx, conv, p, req, from); t != nil {
+				t.forked = forked
+				return t, nil
+			}
+		}
 		if errors.Is(err, errMoved) && try < 100 {
 			next := p.holder
 			if err = nil; next == (store.SessionKey{}) {
@@ -166,6 +173,9 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	}
 	if rw.o.Session != nil {
 		rw.o.Session(c.key, o)
+	}
+	if c.past {
+		o.Digest = digest.Options{}
 	}
 	sess, err := pleat.OpenSession(ctx, c.behind.Whole(), c.key, o)
 	if err != nil {

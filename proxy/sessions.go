@@ -130,16 +130,9 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		}
 		rw.lost(c)
 	}
-	c := &conversation{
-		key: key, marks: make(map[transcript.Hash]mark),
-		replies: make(map[int]reply), hidden: make(map[int]transcript.Message),
-	}
-	c.behind = behind.New(rw.o.Store, rw.closing.Go, func(err error) {
-		const text = "what a client sent could not be stored; it is read again with its next request"
-		rw.o.Logger.Warn(text, "session", key.String(), "err", err)
-	})
-	if err := c.load(ctx, math.MaxUint64); err != nil {
-		return nil, fmt.Errorf("open conversation: %w", err)
+	c, err := rw.stored(ctx, key, rw.o.Store)
+	if err != nil {
+		return nil, err
 	}
 	if c.mode.Recall == "" {
 		if err := rw.written(ctx, true); err != nil { // it may continue one of them
@@ -160,6 +153,22 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 		return nil, err
 	}
 	return rw.keep(c, from.scope), nil
+}
+
+// stored reads what a store has of a conversation, without its session.
+func (rw *rewriter) stored(ctx context.Context, key store.SessionKey, st store.Store) (*conversation, error) {
+	c := &conversation{
+		key: key, marks: make(map[transcript.Hash]mark),
+		replies: make(map[int]reply), hidden: make(map[int]transcript.Message),
+	}
+	c.behind = behind.New(st, rw.closing.Go, func(err error) {
+		const text = "what a client sent could not be stored; it is read again with its next request"
+		rw.o.Logger.Warn(text, "session", key.String(), "err", err)
+	})
+	if err := c.load(ctx, math.MaxUint64); err != nil {
+		return nil, fmt.Errorf("open conversation: %w", err)
+	}
+	return c, nil
 }
 
 // keep puts a conversation into memory, and drops the least recently used one. If another

@@ -1,0 +1,87 @@
+package proxy
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// A conversation that is sent again from the top, as by a job that was restarted, gets the same bytes
+// from the same session, and nothing is stored for it.
+func TestRunAgain(t *testing.T) {
+	for _, on := range protocols {
+		t.Run(string(on.format), func(t *testing.T) {
+			st := store.NewMemory()
+			a, up, r := folding(t, on, Options{Store: st})
+			n := len(a.bodies)
+			first := r.wait(n)[n-1].Session
+			entries := func() (sessions, entries int) {
+				for s, err := range st.Sessions(t.Context(), first.Tenant) {
+					if err != nil {
+						t.Fatal(err)
+					}
+					sessions, entries = sessions+1, entries+int(s.Entries)
+				}
+				return sessions, entries
+			}
+			a.resend(t, 0) // what came before is stored behind it
+			r.wait(n + 1)
+			sessions, stored := entries()
+			for i := range n - 1 {
+				a.resend(t, i)
+				if !bytes.Equal(up.all()[n+1+i], up.all()[i]) {
+					t.Errorf("request %d got other bytes the second time", i)
+				}
+				if got := r.wait(n + 2 + i)[n+1+i]; got.Session != first || got.Forked {
+					t.Errorf("request %d: session %s, forked %t; the first was %s", i, got.Session, got.Forked, first)
+				}
+			}
+			if s, e := entries(); s != sessions || e != stored {
+				t.Errorf("%d sessions with %d entries, had %d with %d", s, e, sessions, stored)
+			}
+		})
+	}
+}
+
+// resend sends a request that the agent has sent before.
+func (a *agent) resend(t *testing.T, i int) {
+	t.Helper()
+	again := *a
+	old, err := a.on.read(a.bodies[i])
+	if err == nil {
+		again.history = a.history[:len(old.messages):len(old.messages)]
+		_, err = again.send()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What a model looks up for a request that comes again is what the conversation had then. It is
+// stored, in a fork.
+func TestRecallInThePast(t *testing.T) {
+	up := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
+	r := newReports()
+	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+	a.streams = false
+	a.run(t)
+	n := len(a.bodies)
+	first := r.wait(n)[0].Session
+	for tool, input := range map[string]string{
+		"search": `{"queries":["step-2-done","step-9-done"]}`, "ledger": `{}`,
+		"pin": `{"text":"The first steps are done."}`,
+	} {
+		up.tool, up.input = tool, input
+		a.resend(t, 6)
+		n++
+		if strings.Contains(up.answer, `"is_error":true`) || strings.Contains(up.answer, "step 9 line") {
+			t.Errorf("%s fails, or shows what came later: %s", tool, up.answer)
+		}
+		if got := r.wait(n)[n-1]; got.Session == first || !got.Forked || got.Hidden != 1 {
+			t.Errorf("session %s, forked %t, %d hidden rounds; the first was %s", got.Session, got.Forked, got.Hidden, first)
+		}
+	}
+}
