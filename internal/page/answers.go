@@ -70,21 +70,21 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 // the address of a comment; empty if there is nothing of the kind.
 func (in *input) answer(e *ledger.Entry) string {
 	txt := userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
-	txt = strings.TrimSpace(txt[:min(len(txt), 16<<10)])
+	txt = strings.TrimSpace(text.CutText(txt, 16<<10))
 	var found []string
-	first, n := "", 0
+	first := ""
 	for line := range strings.Lines(txt) {
 		if line = strings.TrimSpace(line); line == "" {
 			continue
 		}
-		if n++; n > 40 || len(found) == 2 {
+		if len(found) == 2 {
 			break
 		}
 		if first == "" {
 			first = line
 		}
 		switch {
-		case line[0] == '[' && strings.Contains(line, "] "): // a commit
+		case isCommit(line):
 			found = append(found, text.ClipAround(line, 0, 90))
 		case strings.Contains(line, " -> "): // a push
 			found = append(found, text.ClipAround(line, 0, 40))
@@ -96,4 +96,11 @@ func (in *input) answer(e *ledger.Entry) string {
 		found = append(found, text.ClipAround(first, 0, 60))
 	}
 	return fence.Line(strings.TrimPrefix(strings.Join(found, "; "), "…"))
+}
+
+// isCommit reports whether a line is what git says of a new commit: "[branch 4dc9e56] Title".
+func isCommit(line string) bool {
+	where, _, ok := strings.Cut(line, "] ")
+	at := strings.LastIndexByte(where, ' ')
+	return ok && line[0] == '[' && at > 0 && len(where)-at > 7 && text.IsHex(where[at+1:])
 }

@@ -234,3 +234,21 @@ func TestPageBesideADigest(t *testing.T) {
 		t.Errorf("what the digest says is told again:\n%s", got.Text)
 	}
 }
+
+// What hooks print before a commit is not taken for the commit.
+func TestIsCommit(t *testing.T) {
+	for line, want := range map[string]bool{
+		"[main 4dc9e56] Guard the limiter":              true,
+		"[detached HEAD 4dc9e56f] Guard the limiter":    true,
+		"[main (root-commit) 4dc9e56] Guard":            true,
+		"[STARTED] Backing up original state...":        false,
+		"[COMPLETED] Backed up in git stash 4dc9e56":    false,
+		"[2026-11-17 10:12:13] fetching":                false,
+		"[feature/limits] nothing to commit":            false,
+		"warning: [main 4dc9e56] was already committed": false,
+	} {
+		if isCommit(line) != want {
+			t.Errorf("isCommit(%q) is not %v", line, want)
+		}
+	}
+}
