@@ -15,25 +15,26 @@ import (
 )
 
 func (s *clause) appendAndScan() {
-	key, all := s.key("a"), messages(0, 700)
+	const n = 2_600 // more than a page of any store
+	key, all := s.key("a"), messages(0, n)
 	last := s.append(key, 0, all[0])
-	last = s.append(key, last, all[1:600]...)
-	for _, e := range all[600:] {
+	last = s.append(key, last, all[1:n-100]...)
+	for _, e := range all[n-100:] {
 		last = s.append(key, last, e)
 	}
 	s.check(key, all)
-	for _, from := range []uint64{0, 1, 2, 350, 699, 700, 701, 1 << 40} {
+	for _, from := range []uint64{0, 1, 2, 350, n - 1, n, n + 1, 1 << 40} {
 		got := s.scan(key, from)
-		want := asStored(all)[min(max(from, 1)-1, 700):]
+		want := asStored(all)[min(max(from, 1)-1, n):]
 		if d := difftest.Values(want, append([]store.Entry{}, got...)); d != "" {
 			s.Errorf("Scan from %d (-want +got):\n%s", from, d)
 		}
 	}
 	// What the store sets is not taken from the caller.
-	bad := message(700)
+	bad := message(n)
 	bad.Seq, bad.BodyHash, bad.BodySize = 7, transcript.HashOf("else"), 99
 	s.append(key, last, bad)
-	s.check(key, append(all, message(700)))
+	s.check(key, append(all, message(n)))
 }
 
 func (s *clause) kinds() {
@@ -136,7 +137,7 @@ func noise(n int) []byte {
 func (s *clause) bigBody() {
 	key := s.key("a")
 	all := []store.Entry{
-		{Kind: "k", Body: noise(10 << 20), Data: noise(1 << 20)},
+		{Kind: "k", Body: noise(10 << 20), Data: noise(4 << 20)},
 		{Kind: "k", Body: make([]byte, 10<<20)},
 	}
 	s.append(key, 0, all...)

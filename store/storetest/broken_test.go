@@ -42,6 +42,8 @@ type fault struct {
 
 	stored  func([]store.Entry) []store.Entry             // what Append writes of what it is given
 	looked  func(store.SessionKey) store.SessionKey       // where Scan looks
+	most    int                                           // Scan stops after so many; 0: at the end
+	hit     func(*store.Hit)                              // what Search makes of a hit
 	yielded func(*store.Entry)                            // what Scan and Find make of an entry
 	body    func([]byte) []byte                           // what Body makes of it
 	anyKind bool                                          // Find ignores the kind
@@ -106,7 +108,11 @@ func (b *broken) Scan(
 		key = looked(key)
 	}
 	return func(yield func(store.Entry, error) bool) {
+		n := 0
 		for e, err := range b.Memory.Scan(ctx, key, from, kinds...) {
+			if n++; b.now().most > 0 && n > b.now().most {
+				return
+			}
 			if yielded := b.now().yielded; yielded != nil {
 				yielded(&e)
 			}
@@ -125,6 +131,16 @@ func (b *broken) Scan(
 			}
 		}
 	}
+}
+
+func (b *broken) Search(ctx context.Context, key store.SessionKey, query string, limit int) ([]store.Hit, error) {
+	hits, err := b.Memory.Search(ctx, key, query, limit)
+	if hit := b.now().hit; hit != nil {
+		for i := range hits {
+			hit(&hits[i])
+		}
+	}
+	return hits, err
 }
 
 // damaged returns which of the damaged entries it is; -1: none.

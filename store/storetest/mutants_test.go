@@ -31,6 +31,12 @@ var mutants = map[string]*fault{
 		again := usedAgain()
 		return func(e *store.Entry) { e.Data = again(e.Data) }
 	}()},
+	"one page scanned":     {clause: "append and scan", most: 1_000},
+	"large data cut":       {clause: "big body", stored: cutData},
+	"hit begins one early": {clause: "search places", hit: func(h *store.Hit) { h.Start-- }},
+	"hit begins one late":  {clause: "search places", hit: func(h *store.Hit) { h.Start++ }},
+	"hit ends early":       {clause: "search places", hit: func(h *store.Hit) { h.End -= 2 }},
+
 	"half appended":            {clause: "append and scan", stored: half},
 	"half appended, by second": {clause: "opened twice", late: true, stored: half},
 	"nothing appended, second": {clause: "opened twice, many writers", late: true, stored: none},
@@ -71,6 +77,14 @@ func usedAgain() func([]byte) []byte {
 func local(e *store.Entry) { e.Time = e.Time.In(time.Local) }
 
 func half(entries []store.Entry) []store.Entry { return entries[:(len(entries)+1)/2] }
+
+func cutData(entries []store.Entry) []store.Entry {
+	entries = slices.Clone(entries)
+	for i := range entries {
+		entries[i].Data = entries[i].Data[:min(len(entries[i].Data), 1<<20)]
+	}
+	return entries
+}
 
 func none([]store.Entry) []store.Entry { return nil }
 

@@ -155,6 +155,10 @@ func (s *clause) searchPlaces() {
 			if line < h.From || line >= h.To || h.To-h.From > 12 {
 				s.Errorf("Search(%q): lines %d–%d, want around %d", word, h.From, h.To, line)
 			}
+			if strings.Count(text[:h.Start], "\n") != h.From ||
+				line == 1234 && strings.TrimSuffix(text[h.Start:h.End], "\n") != strings.Join(lines[h.From:h.To], "\n") {
+				s.Errorf("Search(%q): bytes %d–%d are not lines %d–%d", word, h.Start, h.End, h.From, h.To)
+			}
 			if h.End-h.Start > 4096 || !strings.Contains(text[h.Start:h.End], word) {
 				s.Errorf("Search(%q): bytes %d–%d do not have it", word, h.Start, h.End)
 			}

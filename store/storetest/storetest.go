@@ -17,8 +17,9 @@ import (
 
 // Options says what else a store under test can do. A nil pointer means nothing.
 type Options struct {
-	// Reopen closes the store and opens it again with what it holds. Nil means that
-	// the store does not outlive its value; clauses about that are skipped.
+	// Reopen closes the store and opens it again with what it holds; so it cannot tell whether all
+	// was durable before it was closed, as Append promises. Nil means that the store does not outlive
+	// its value; clauses about that are skipped.
 	Reopen func(t *testing.T, store store.Store) store.Store
 	// Another opens the store once more, as another process does, while the first stays open;
 	// the suite closes both. Nil means that the store is open only once at a time.
