@@ -272,7 +272,7 @@ func (c *client) beside() {
 	summary := c.tag() + "It goes on from here:"
 	for _, e := range answer {
 		for _, p := range e.parts {
-			summary += "\n" + p.text
+			summary += "\n" + strings.ReplaceAll(p.text, fencetest.Word, "") // now it is the user's word
 		}
 	}
 	c.branches = append(c.branches, history)
@@ -394,6 +394,9 @@ func (c *client) send() {
 		w.Requests++
 		rec, broke := w.serve(r)
 		full := w.store.full.Swap(false)
+		if full {
+			delete(c.counted, opening(c.sent))
+		}
 		w.Epochs += w.report.Epochs
 		c.recover()
 		switch {
