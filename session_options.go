@@ -79,8 +79,8 @@ type Options struct {
 // Hooks let a program take part in epochs. They are called in the middle of the session's
 // work and must not call the session.
 type Hooks struct {
-	// BeforeEpoch sees a plan before it is carried out. It can add pins: then the plan is made
-	// again with them. It can veto the plan: an epoch that the window forces opens all the same,
+	// BeforeEpoch sees a copy of a plan before it is carried out. It can add pins: then the plan is
+	// made again with them. It can veto the plan: an epoch that the window forces opens all the same,
 	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error.
 	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
 	// AfterEpoch sees what was done.
