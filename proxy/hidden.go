@@ -311,8 +311,8 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 func (rw *rewriter) ended(t *turn, said string) {
 	rw.mu.Lock()
 	defer rw.mu.Unlock()
-	if newest := &t.conv.newest; newest.client == t.mark.Client {
-		newest.said, newest.own = said, t.mode.own
+	if newest := &t.conv.newest; newest.client == 0 || newest.client == t.mark.Client { // 0: it was just opened
+		*newest = exchanged{t.mark.Client, said, t.mode.own}
 	}
 }
 

@@ -2,6 +2,9 @@ package proxy
 
 import (
 	"bytes"
+	"fmt"
+	"io"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -82,6 +85,40 @@ func TestRecallInThePast(t *testing.T) {
 		}
 		if got := r.wait(n)[n-1]; got.Session == first || !got.Forked || got.Hidden != 1 {
 			t.Errorf("session %s, forked %t, %d hidden rounds; the first was %s", got.Session, got.Forked, got.Hidden, first)
+		}
+	}
+}
+
+// A run that looks something up again goes on in one fork: its next requests follow on what it got there.
+func TestRunAgainWithHiddenRounds(t *testing.T) {
+	asks := 0
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		raw, _ := io.ReadAll(r.Body)
+		asks++
+		content, stop := fmt.Sprintf(`{"type":"tool_use","id":"ask_%d","name":"ledger","input":{}}`, asks), "tool_use"
+		if bytes.LastIndex(raw, []byte(`"tool_result"`)) > bytes.LastIndex(raw, []byte("Question")) {
+			content, stop = `{"type":"text","text":"So it is."}`, "end_turn"
+		}
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":"m","type":"message","role":"assistant","model":"m","content":[%s],"stop_reason":%q,`+
+			`"usage":{"input_tokens":9,"output_tokens":5}}`, content, stop)
+	})
+	r := newReports()
+	url := start(t, up, Options{Report: r.add})
+	const requests = 5
+	for run := range 3 {
+		a := newAgent(messages, url, "Question.")
+		a.streams = false
+		for range requests {
+			a.run(t)
+			a.say("Question.")
+		}
+		sessions := make(map[store.SessionKey]bool)
+		for _, x := range r.wait((run + 1) * requests) {
+			sessions[x.Session] = true
+		}
+		if len(sessions) > run+1 {
+			t.Errorf("%d runs have %d sessions", run+1, len(sessions))
 		}
 	}
 }

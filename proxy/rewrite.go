@@ -121,18 +121,9 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller, resume
 			return nil, err
 		}
 		t, p, err := rw.advance(ctx, conv, req, from, resume)
-		if errors.Is(err, errMoved) && resume && p.mark.Client == len(req.messages) {
-			if t = rw.replay(ctx, conv, p, req, from); t != nil {
-				t.forked = forked
-				return t, nil
-			}
-		}
 		if errors.Is(err, errMoved) && try < 100 {
-			next := p.holder
-			if err = nil; next == (store.SessionKey{}) {
-				next, err = rw.fork(ctx, conv, p, req, from.scope)
-			}
-			if err == nil {
+			var next store.SessionKey
+			if t, next, err = rw.apart(ctx, conv, p, req, from, resume); err == nil && t == nil {
 				key, forked = next, true
 				continue
 			}
