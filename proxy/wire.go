@@ -211,7 +211,9 @@ var messages = &protocol{
 	codec: anthropic.DecodeMessage, hash: anthropic.MessageHash, check: anthropic.Checker,
 	reply: anthropic.DecodeReply, record: func() recorder { return anthropic.NewRecorder(nil, 0) },
 	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
-		raw, err := anthropic.EncodeMessage(transcript.Results(rs...))
+		blocks := transcript.Results(rs...).Blocks().List()
+		raw, err := anthropic.EncodeMessage(
+			transcript.WireMessage(transcript.RoleTool, transcript.FormatAnthropic, "", blocks...)) // the calls did come off it
 		return [][]byte{raw}, err
 	},
 }

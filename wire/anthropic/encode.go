@@ -167,12 +167,18 @@ func arrange(msgs []transcript.Message) ([][]byte, error) {
 // nothing.
 func encodeTurns(turns []wire.Turn) ([][]byte, error) {
 	var out [][]byte
+	own := make(map[string]bool) // ids of calls that keep their bytes
 	for i, t := range turns {
+		for _, b := range t.Blocks {
+			if c, ok := b.(transcript.ToolCall); ok && (t.Raw != "" || ownRaw(c) != "") {
+				own[c.ID] = true
+			}
+		}
 		if t.Raw != "" {
 			out = append(out, []byte(t.Raw))
 			continue
 		}
-		list, err := appendContent(nil, t.Blocks)
+		list, err := appendContent(nil, withIDs(t.Blocks, own))
 		if err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}

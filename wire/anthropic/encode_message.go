@@ -22,12 +22,17 @@ var (
 // EncodeMessage returns a message as an element of the messages array. A message that came
 // off this wire is returned as it came. In other messages results come first, then the
 // images of failed tools, then the rest. Reasoning of other providers is left out, and
-// blocks that have no form here become a short note.
+// blocks that have no form here become a short note. Ids of calls that this wire does not take
+// become others, unless the message has this wire's format: then its calls came off it.
 func EncodeMessage(m transcript.Message) ([]byte, error) {
 	if m.Format() == transcript.FormatAnthropic && m.Raw() != "" {
 		return []byte(m.Raw()), nil
 	}
-	list, err := appendContent(nil, m.Blocks().List())
+	blocks := m.Blocks().List()
+	if m.Format() != transcript.FormatAnthropic {
+		blocks = withIDs(blocks, nil)
+	}
+	list, err := appendContent(nil, blocks)
 	if err != nil {
 		return nil, fmt.Errorf("encode message: %w", err)
 	}
@@ -167,7 +172,7 @@ func appendCall(dst []byte, b transcript.ToolCall) ([]byte, error) {
 	if b.Name == "" {
 		return dst, fmt.Errorf("tool call %q: it has no name", b.ID)
 	}
-	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_use","id":`...), callID(b.ID))
+	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_use","id":`...), b.ID)
 	dst = jsonspan.AppendQuote(append(dst, `,"name":`...), b.Name)
 	dst = append(append(dst, `,"input":`...), cmp.Or(wire.Input(b), "{}")...)
 	return append(dst, '}'), nil
@@ -176,7 +181,7 @@ func appendCall(dst []byte, b transcript.ToolCall) ([]byte, error) {
 // appendResult appends a result. The result of a failed tool can hold only text; its other
 // parts are returned, to follow the results.
 func appendResult(dst []byte, b transcript.ToolResult) (_ []byte, rest []transcript.Block, err error) {
-	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_result","tool_use_id":`...), callID(b.CallID))
+	dst = jsonspan.AppendQuote(append(dst, `{"type":"tool_result","tool_use_id":`...), b.CallID)
 	var parts []transcript.Block
 	for _, p := range b.Parts.All() {
 		if _, isText := p.(transcript.Text); b.Error && !isText {
@@ -228,6 +233,25 @@ func appendImage(dst []byte, b transcript.Image) ([]byte, error) {
 		return appendBlock(dst, transcript.Say("[image left out: it has no form here]"))
 	}
 	return append(dst, "}}"...), nil
+}
+
+// withIDs returns the blocks with ids that this wire accepts, apart from those that calls brought
+// which came off it: they stay as they are, and so do their results.
+func withIDs(blocks []transcript.Block, own map[string]bool) []transcript.Block {
+	out := slices.Clone(blocks)
+	for i, b := range out {
+		switch b := b.(type) {
+		case transcript.ToolCall:
+			b.ID = callID(b.ID)
+			out[i] = b
+		case transcript.ToolResult:
+			if !own[b.CallID] {
+				b.CallID = callID(b.CallID)
+				out[i] = b
+			}
+		}
+	}
+	return out
 }
 
 // callID turns a call's id into one that this wire accepts. Ids of other providers can have

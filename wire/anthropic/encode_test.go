@@ -65,6 +65,20 @@ func TestEncode(t *testing.T) {
 	}
 }
 
+// A call that came off the wire goes back as it came; so its result has its id, whatever that is.
+func TestEncodeResultOfOwnCall(t *testing.T) {
+	for _, id := range []string{"", "functions.run:0"} {
+		answer := mustDecode(t, msgs(`{"role":"assistant","content":[{"type":"tool_use","id":"`+id+
+			`","name":"run","input":{}}]}`)).Messages[0]
+		got, err := Encode(&model.Request{Model: "m", Messages: []transcript.Message{
+			transcript.User("hi"), answer, transcript.Results(transcript.Result(id, "one")),
+		}})
+		if want := `"tool_use_id":"` + id + `","content":"one"`; err != nil || !strings.Contains(string(got), want) {
+			t.Errorf("%v, without %s: %s", err, want, got)
+		}
+	}
+}
+
 func TestEncodeMessages(t *testing.T) {
 	raw := mustDecode(t, msgs(`{"role":"user", "content":"as it came"}`)).Messages[0]
 	foreign := transcript.WireMessage(transcript.RoleAssistant, transcript.FormatResponses, `{"type":"reasoning"}`,
