@@ -562,6 +562,21 @@ func TestUnseenResultsStay(t *testing.T) {
 	}
 }
 
+// A policy with steps before every request folds when that saves money, too.
+func TestPaysBesideEveryTurn(t *testing.T) {
+	p := policy.Pays(named(t, "default"))
+	p.EveryTurn = fold.Steps{lever.Mask{Keep: 1_000}}
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
+	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 4_000)
+	view(t, s)
+	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != fold.TriggerPays {
+		t.Errorf("epochs %+v", e)
+	}
+}
+
 // A dearer price tier just ahead is reason enough for an epoch, once.
 func TestPriceCliff(t *testing.T) {
 	p := named(t, "default")

@@ -131,23 +131,31 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool, error) {
 		return o, false, nil
 	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
-	case len(p.EveryTurn) > 0:
-		o.Trigger = fold.TriggerTurn
 	case len(p.WhenItPays) > 0 && s.cliff(total, &o):
 		o.Trigger = fold.TriggerCliff
-	case len(p.WhenItPays) > 0:
-		var from int
-		var cost fold.CacheCost
-		saver := p.Saver()
-		err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
-		if err != nil || cost.Gain <= 0 {
-			return o, false, err
-		}
-		o.Trigger, o.From = fold.TriggerPays, from
 	default:
-		return o, false, nil
+		err := s.pays(&o)
+		if o.Trigger == "" && len(p.EveryTurn) > 0 {
+			o.Trigger = fold.TriggerTurn
+		}
+		return o, err == nil && o.Trigger != "", err
 	}
 	return o, true, nil
+}
+
+// pays sets what triggers the plan if folding saves money.
+func (s *Session) pays(o *fold.PlanOptions) error {
+	if len(s.o.Policy.WhenItPays) == 0 {
+		return nil
+	}
+	var from int
+	var cost fold.CacheCost
+	saver := s.o.Policy.Saver()
+	err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
+	if err == nil && cost.Gain > 0 {
+		o.Trigger, o.From = fold.TriggerPays, from
+	}
+	return err
 }
 
 // cliff reports whether the prompt is about to cross into a dearer price tier, and if so

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/bill"
@@ -166,7 +165,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		rw.o.Session(c.key, o)
 	}
 	if c.past {
-		o.Digest = digest.Options{}
+		o.Digest = pleat.Options{}.Digest // nothing new is written
 	}
 	sess, err := pleat.OpenSession(ctx, c.behind.Whole(), c.key, o)
 	if err != nil {
