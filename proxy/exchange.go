@@ -267,7 +267,7 @@ func (x *exchange) exchange() (*http.Response, error) {
 	}
 	x.report.Status = resp.StatusCode
 	switch {
-	case resp.StatusCode >= 400:
+	case resp.StatusCode >= 300:
 		resp.Body = &passing{x: x, from: resp.Body}
 		return resp, nil
 	case x.rw.o.packed(resp.Header): // nobody asked for it, and it cannot be read

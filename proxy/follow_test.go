@@ -316,7 +316,8 @@ func TestRecallWithoutEnd(t *testing.T) {
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, call, n, n)
 		})
-		a := newAgent(on, start(t, up, Options{Rounds: 2}), "Hello.")
+		reports := newReports()
+		a := newAgent(on, start(t, up, Options{Rounds: 2, Report: reports.add}), "Hello.")
 		a.streams = false
 		_, err := a.send()
 		var e *model.APIError
@@ -326,8 +327,8 @@ func TestRecallWithoutEnd(t *testing.T) {
 		if on == responses && e != nil && e.Code != "invalid_prompt" { // else Codex tries again
 			t.Errorf("the client got the code %q", e.Code)
 		}
-		if n != 4 {
-			t.Errorf("%d requests went out", n)
+		if got := reports.wait(1)[0].Hidden; n != 4 || got != 3 { // two that look it up, and one that says no
+			t.Errorf("%d requests went out, %d rounds were answered", n, got)
 		}
 	}
 }

@@ -68,9 +68,10 @@ func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err e
 	if t.conv == nil { // the store failed before
 		return false, fmt.Errorf("keep hidden round: %w", x.report.Err)
 	}
-	if x.hidden++; x.hidden > rw.o.Rounds+1 { // it was told once
-		return false, fmt.Errorf("%w (after %d rounds)", errRounds, rw.o.Rounds)
+	if x.hidden > rw.o.Rounds { // it was told once
+		return false, fmt.Errorf("%w (after %d rounds)", errRounds, x.hidden)
 	}
+	x.hidden++
 	t.hidden = append(t.hidden, got.Messages...)
 	folds := func(c transcript.ToolCall) bool {
 		return c.Name == t.mode.Prefix+recall.ToolCompact || c.Name == t.mode.Prefix+recall.ToolSnip

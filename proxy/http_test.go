@@ -481,6 +481,22 @@ func TestRecallFile(t *testing.T) {
 	}
 }
 
+// A redirect is the client's to follow, and no answer that could not be read.
+func TestRedirect(t *testing.T) {
+	up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
+	})
+	r := newReports()
+	a := newAgent(chat, start(t, up, Options{Report: r.add}), "Hello.")
+	a.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	if _, err := a.send(); err == nil {
+		t.Error("the client got an answer")
+	}
+	if got := r.wait(1)[0]; got.Err != nil || got.Status != http.StatusTemporaryRedirect {
+		t.Errorf("status %d, %v", got.Status, got.Err)
+	}
+}
+
 // An upstream that speaks no TLS is told from one that is gone.
 func TestUpstreamWithoutTLS(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())

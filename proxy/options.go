@@ -85,7 +85,7 @@ type Options struct {
 	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
 	MaxEvent int           // largest event of a stream in bytes, and largest reply that is read as a whole; 0: 64 MiB
 	Sessions int           // sessions kept in memory; 0: 256
-	Rounds   int           // most hidden rounds for one request of the client; 0: 8
+	Rounds   int           // most hidden rounds of a request that look something up, before one that says no more; 0: 8
 	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes
 	Ping     time.Duration // how often a waiting client hears something while the proxy works; 0: 10 seconds
 	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 0: 2 minutes

@@ -169,7 +169,7 @@ func one(is bool) int {
 // accounted lets a reply that is passed on be read on its way, for what it cost.
 func (x *exchange) accounted(resp *http.Response) {
 	p := &passing{x: x, from: resp.Body}
-	if resp.StatusCode < 400 && x.rw.o.plainReply(resp) == nil {
+	if resp.StatusCode < 300 && x.rw.o.plainReply(resp) == nil {
 		p.from = resp.Body
 		if isStream(resp) {
 			p.rec = x.on.record()

@@ -262,7 +262,7 @@ func (s *stream) resume(got sent) {
 	}
 	s.counted, s.from, s.rec = false, got.resp.Body, s.x.req.on.record()
 	s.split = sse.Splitter{Limit: s.x.rw.o.MaxEvent}
-	if got.resp.StatusCode < 400 && isStream(got.resp) {
+	if got.resp.StatusCode < 300 && isStream(got.resp) {
 		return
 	}
 	body, err := readAll(got.resp.Body, got.resp.ContentLength, maxError, s.x.take)

@@ -55,7 +55,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		if resp, err = x.sendUntilTaken(); err != nil {
 			return nil, err
 		}
-		if x.report.Status = resp.StatusCode; resp.StatusCode >= 400 {
+		if x.report.Status = resp.StatusCode; resp.StatusCode >= 300 {
 			resp.Body = &passing{x: x, from: resp.Body}
 			return resp, nil
 		}
