@@ -6,6 +6,11 @@
 //
 //	go get github.com/bytedance/sonic@v1.15.5
 //
+// An agent of eino can serve many conversations at once: there the rewriter and the tools take the
+// session from the context that Generate was given. Generate returns only the answer; Sync what the
+// rewriter returned last and the answer, or the session lacks the end of the run. Once a run is folded,
+// its question may be only a line in the page, so nothing of yours should look for it in the last user message.
+//
 // A MessageRewriter of eino cannot return an error. If Sync or Messages fails, let it log that and
 // return the history that it was given, which is the view before and what came since: the run goes
 // on while that fits, and the next call takes all of it in. A program that would rather stop gives
