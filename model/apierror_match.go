@@ -247,6 +247,9 @@ var overflowPatterns = []string{
 	`(?:longer|greater) than the (?:model's |maximum )?(?:context|model) length(?: of (?P<limit>#))?`,
 	`prompt too long; exceeded (?:max )?context length by (?P<over>#) tokens`,
 	`prompt has (?P<used>#) tokens, but the configured context size is (?P<limit>#)`,
+	"`inputs` tokens \\+ `max_new_tokens` must be <= (?P<limit>#)(?:\\. given: (?P<used>#) `inputs` tokens and (?P<out>#))?",
+	"`inputs` must have less than (?P<limit>#) tokens(?:\\. given: (?P<used>#))?",
+	`keep the first (?P<used>#) tokens when (?:context the|the context|context) overflows(?:.*context length of only (?P<limit>#))?`,
 	// Gemini
 	`input token count \(?(?P<used>#)\)? exceeds the maximum number of tokens allowed \(?(?P<limit>#)\)?`,
 	`input token count.*exceeds the maximum`,

@@ -199,6 +199,24 @@ func TestClassifyOverflow(t *testing.T) {
 			[4]int{9000, 0, 8192, 808},
 		},
 		{
+			"TGI, with the answer", 422, "{\"error\":\"Input validation error: `inputs` tokens + `max_new_tokens` must be " +
+				"<= 2048. Given: 3474 `inputs` tokens and 60 `max_new_tokens`\",\"error_type\":\"validation\"}",
+			long,
+			[4]int{3474, 60, 2048, 1486},
+		},
+		{
+			"TGI", 422, "{\"error\":\"Input validation error: `inputs` must have less than 1024 tokens. Given: 1168\"," +
+				"\"error_type\":\"validation\"}",
+			long,
+			[4]int{1168, 0, 1024, 144},
+		},
+		{
+			"LM Studio", 400, `{"error":"Trying to keep the first 111490 tokens when context the overflows. However, ` +
+				`the model is loaded with context length of only 32768 tokens, which is not enough."}`,
+			long,
+			[4]int{111490, 0, 32768, 78722},
+		},
+		{
 			"maximum model length", 400, plain("The decoder prompt is longer than the maximum model length of 4096"),
 			long,
 			[4]int{0, 0, 4096, 0},
