@@ -45,6 +45,7 @@ type Session struct {
 	refusal   int // tokens of the newest prompt that it refused, by its count; 0: not told
 
 	answered time.Time // when the newest answer of the model was stored
+	heard    time.Time // when the newest message was
 
 	lead   *leadData // what Sync was given last; nil: as it was stored
 	longer int       // tokens that lead has more than what it covers

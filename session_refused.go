@@ -59,11 +59,19 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	o.Limits.Max = min(o.Limits.Max, limit)
 	o.Limits.Red = min(o.Limits.Red, o.Limits.Max)
 	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
+	after, most := total, max(o.Limits.Max, o.Sure)
+	short := func() bool { return after >= total || told && after > most && s.o.Policy.Fits() }
 	if _, err := s.epoch(ctx, o); err != nil {
 		return transcript.View{}, err
 	}
-	after := s.st.Parts.Total()
-	if most := max(o.Limits.Max, o.Sure); after >= total || told && after > most && s.o.Policy.Fits() {
+	if after = s.st.Parts.Total(); short() && len(s.o.Policy.OnRefusal) > 0 { // what the policy has at red may still fold
+		o.Trigger = fold.TriggerRed
+		if _, err := s.epoch(ctx, o); err != nil {
+			return transcript.View{}, err
+		}
+		after = s.st.Parts.Total()
+	}
+	if short() {
 		e := s.cannotFit(s.st.Parts, most)
 		if after >= total {
 			e.bound = "The provider refused this view, and nothing more of it can be folded"

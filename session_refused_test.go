@@ -1,10 +1,12 @@
 package pleat_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
@@ -209,5 +211,57 @@ func TestRefusedAgainAboveLimit(t *testing.T) {
 		if e := (*pleat.CannotFitError)(nil); !errors.As(err, &e) || e.Max > n/2 {
 			t.Errorf("the provider takes %d: %v", n/2, err)
 		}
+	}
+}
+
+// idle is a lever that finds nothing to fold.
+type idle struct{}
+
+func (idle) Name() string                            { return "idle" }
+func (idle) Pull(context.Context, *fold.Draft) error { return nil }
+
+// TestRefusedFallsBack: where a policy's own steps for refusals fold too little, those at red are pulled.
+func TestRefusedFallsBack(t *testing.T) {
+	for _, refusal := range []*model.APIError{nil, {Kind: model.ErrorTooLong, Used: 12_000, Limit: 9_000}} {
+		p := named(t, "default")
+		p.OnRefusal = fold.Steps{idle{}}
+		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 20_000}})
+		if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+			t.Fatal(err)
+		}
+		work(t, s, 0, 12, 2_000)
+		view(t, s)
+		before := s.Snapshot().Tokens
+		if _, err := s.Refused(t.Context(), refusal); err != nil || s.Snapshot().Tokens >= before {
+			t.Errorf("%v: %v; %d tokens, had %d", refusal, err, s.Snapshot().Tokens, before)
+		}
+	}
+}
+
+// TestRefusedAfterReopening: a session that is opened for each request knows what the provider took before,
+// though the program reports no usage; what was only told to it does not count.
+func TestRefusedAfterReopening(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}, Now: func() time.Time { return now }}
+	st := store.NewMemory()
+	s := open(t, st, o)
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	most := 0
+	for i := range 40 {
+		s = open(t, st, o)
+		view(t, s)
+		if i%10 == 9 {
+			if _, err := s.Refused(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		}
+		most = max(most, s.Snapshot().Tokens)
+		now = now.Add(time.Minute)
+		work(t, s, i, i+1, 600)
+	}
+	if got := open(t, st, o).Snapshot().Limits.Max; got < most {
+		t.Errorf("the provider took %d tokens, and %d may be sent", most, got)
 	}
 }
