@@ -121,7 +121,17 @@ func TestLeverPanicsWhenAsked(t *testing.T) {
 			t.Errorf("%s panics: the policy is written, %v", asked, err)
 		}
 	}
+	file := []byte(`{"name": "mine", "at_red": [{"lever": "unread"}]}`)
+	if _, err := policy.Parse(file, unread{}); err == nil || !strings.Contains(err.Error(), "panicked: oops") {
+		t.Errorf("UnmarshalJSON panics: the policy is read, %v", err)
+	}
 }
+
+// unread is a lever whose settings cannot be read.
+type unread struct{ idle }
+
+func (unread) Name() string                { return "unread" }
+func (*unread) UnmarshalJSON([]byte) error { panic("oops") }
 
 // unnamed is a lever without a name.
 type unnamed struct{ touchy }

@@ -29,7 +29,7 @@ type Policy struct {
 	AtBirth    Steps `json:"at_birth,omitempty"`     // on a new message before a model sees it; levers are [Birther]s
 	EveryTurn  Steps `json:"every_turn,omitempty"`   // before every request, ahead of what else is due
 	AtRed      Steps `json:"at_red,omitempty"`       // when the window forces it
-	OnRefusal  Steps `json:"on_refusal,omitempty"`   // when the provider refused the request as too long, then AtRed if that is not enough
+	OnRefusal  Steps `json:"on_refusal,omitempty"`   // after a refusal for length; then AtRed, if it is not enough
 	WhenIdle   Steps `json:"when_idle,omitempty"`    // before a request that comes after a pause of at least IdleAfter
 	WhenItPays Steps `json:"when_it_pays,omitempty"` // when folding saves money; one lever is a [Saver]
 

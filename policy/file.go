@@ -128,8 +128,8 @@ func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 		if step.Kind() != reflect.Pointer {
 			into = step.Addr()
 		}
-		if err := strict(rest, into.Interface()); err != nil {
-			return nil, fmt.Errorf("lever %q: %w", name, err)
+		if err := fault.Of(l, func() error { return strict(rest, into.Interface()) }); err != nil {
+			return nil, err
 		}
 		return step.Interface().(fold.Lever), nil
 	}
