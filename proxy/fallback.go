@@ -110,11 +110,11 @@ func (rw *rewriter) count(req *request, from int, texts ...string) (total int) {
 // failed decides what happens to a request that could not be rewritten. A response is the
 // answer to it; without one, the turn goes out, or the request as it came.
 func (x *exchange) failed(err error, from caller) *http.Response {
+	x.report.Err = err
 	if body := x.tooLong(err); body != nil {
 		return x.refuse(http.StatusBadRequest, body)
 	}
 	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
-	x.report.Err = err
 	x.turn = nil
 	if x.rw.o.ObserveOnly {
 		return nil

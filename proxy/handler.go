@@ -35,6 +35,17 @@ func NewTransport(o *Options) (*Transport, error) {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	if r.URL == nil || r.Header == nil {
+		return nil, errors.New("a request without a URL, or without a header, cannot be sent")
+	}
+	resp, err := t.trip(r)
+	if err == nil {
+		resp.Request = r // not the one that was rewritten
+	}
+	return resp, err
+}
+
+func (t *Transport) trip(r *http.Request) (*http.Response, error) {
 	o := &t.rw.o
 	named := slices.DeleteFunc([]*url.URL{o.Anthropic, o.OpenAI, o.Gemini}, func(u *url.URL) bool { return u == nil })
 	if len(named) == 0 || slices.ContainsFunc(named, func(u *url.URL) bool { return u.Host == r.URL.Host }) {

@@ -565,3 +565,25 @@ func TestCarelessTransport(t *testing.T) {
 		})
 	}
 }
+
+// A transport keeps to what http.RoundTripper says of requests: one without a header is an error, and
+// a reply names the request that it was given.
+func TestTransportRequests(t *testing.T) {
+	answer := roundTripper(func(r *http.Request) (*http.Response, error) {
+		return &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}, Request: r}, nil
+	})
+	tr, err := NewTransport(&Options{Store: store.NewMemory(), Transport: answer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}`
+	for _, header := range []http.Header{nil, {}} {
+		r := httptest.NewRequest(http.MethodPost, "http://upstream.test/v1/messages", strings.NewReader(body))
+		r.Header = header
+		resp, err := tr.RoundTrip(r)
+		if (err == nil) != (header != nil) || err == nil && resp.Request != r {
+			t.Errorf("header %v: %v", header, err)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -61,8 +62,8 @@ func TestOverflowForEver(t *testing.T) {
 func TestCannotFit(t *testing.T) {
 	for _, on := range protocols {
 		t.Run(string(on.format), func(t *testing.T) {
-			up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
-			a := newAgent(on, start(t, up, Options{Window: 4_000}), "Do all the steps.")
+			up, r := &capture{to: upstreamtest.New(upstreamtest.Options{})}, newReports()
+			a := newAgent(on, start(t, up, Options{Window: 4_000, Report: r.add}), "Do all the steps.")
 			words, _ := json.Marshal(strings.Repeat("many different words here ", 4_000))
 			a.tools = strings.ReplaceAll(a.toolList(), `"Run."`, string(words))
 			_, err := a.send()
@@ -72,6 +73,9 @@ func TestCannotFit(t *testing.T) {
 			}
 			if n := len(up.all()); n != 0 {
 				t.Errorf("%d requests went out", n)
+			}
+			if err := r.wait(1)[0].Err; !errors.Is(err, fold.ErrCannotFit) {
+				t.Errorf("reported as %v", err)
 			}
 		})
 	}
