@@ -55,7 +55,9 @@ func checkLever(l Lever, born bool, own []Lever) error {
 	}
 	return fault.Of(l, func() error {
 		if a, ok := l.(Asker); ok {
-			a.Asks()
+			if err := a.Asks().Check(); err != nil {
+				return err
+			}
 		}
 		if s, ok := l.(Starter); ok {
 			s.Behind()

@@ -74,7 +74,7 @@ func Change[L Lever](steps Steps, change func(*L)) Steps {
 }
 
 // A Birther folds results of a message before any model has seen it. It stands at birth only:
-// its Pull is not called.
+// its Pull is not called. Where it fails, no result can be appended, not even by Session.Repair.
 type Birther interface {
 	Lever
 	// MayFold reports whether it might fold results of these sizes in bytes. It is asked

@@ -279,3 +279,17 @@ func TestCheckNumbers(t *testing.T) {
 		t.Error("a setting of 2^40 passes")
 	}
 }
+
+// asking is a lever that asks for a digest in a way that makes no sense.
+type asking struct{ called }
+
+func (asking) Asks() fold.Ask         { return fold.Ask{Retries: -3} }
+func (asking) Ahead(*fold.Draft, int) {}
+
+// TestCheckAsks: how a lever asks is checked, too.
+func TestCheckAsks(t *testing.T) {
+	p := fold.Policy{Name: "a", AtRed: fold.Steps{asking{"mine"}}}
+	if err := p.Check(); err == nil || !strings.Contains(err.Error(), "must not be negative") {
+		t.Errorf("-3 retries: %v", err)
+	}
+}

@@ -45,7 +45,9 @@ type Store interface {
 	Scan(ctx context.Context, key SessionKey, from uint64, kinds ...EntryKind) iter.Seq2[Entry, error]
 
 	// Body returns the body with that hash, if an entry of the session has it. The caller may
-	// keep the bytes for good, and change them: the store uses them for nothing else.
+	// keep the bytes for good, and change them: the store uses them for nothing else. ErrNotFound and
+	// ErrCorrupt say that the bytes are gone: what is folded then stands for a message without
+	// them. A failure that may pass is another error.
 	Body(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error)
 
 	// Find returns, for the tenant, the newest entry of the kind for each label it
