@@ -41,7 +41,7 @@ func (s *Session) kept(h *handed, own []turn) []meeting {
 		if facts[before].Role != transcript.RoleAssistant || facts.Has(before, transcript.KindToolCall) {
 			continue
 		}
-		if theirs := h.turns(h.heads); s.alike(h, own[:k], theirs, false) == k {
+		if theirs := h.turns(h.heads); s.alike(h, own[:k], theirs, true) == k {
 			list = append(list, meeting{history: theirs[k-1].end, said: own[k].start})
 		}
 		break
@@ -58,18 +58,32 @@ func (s *Session) endsAt(h *handed, own, theirs []turn, behind int) (m meeting, 
 			return m, false
 		}
 		more, ok := s.has(h, own[u], theirs[v], conv.How{More: k == 0, Cut: v == 0})
+		exact := ok
+		if !ok && k > 1 {
+			ok = s.hasRenamed(h, own[u], theirs[v], v == 0)
+		}
 		if !ok || len(more) > 0 && s.answers(own[u]) {
 			return m, false // an answer that says more is another one
 		}
 		if k == 0 {
 			m = h.behind(theirs[v], more, s.st.Len())
 		}
-		m.named = m.named || s.named(h.saidIn(theirs[v]))
+		m.named = m.named || exact && s.named(h.saidIn(theirs[v]))
 		if len(theirs) == 1 && h.saidIn(theirs[0]).Len()-len(more) < 2 {
 			return m, false // a question alone may be that of another conversation
 		}
 	}
 	return m, true
+}
+
+// hasRenamed reports whether two turns are the same but for ids, which are new ones: a turn with the
+// id of another call is the turn of that call.
+func (s *Session) hasRenamed(h *handed, own, theirs turn, cut bool) bool {
+	_, ok := s.has(h, own, theirs, conv.How{Cut: cut, Open: true})
+	ids := s.st.SaidAt(own.start, own.end).IDs()
+	return ok && !slices.ContainsFunc(h.saidIn(theirs).IDs(), func(id string) bool {
+		return !slices.Contains(ids, id) && s.callsNamed(id) > 0
+	})
 }
 
 // slid looks for a history that lacks messages of the session as in gap, but goes another way
@@ -163,15 +177,17 @@ func (s *Session) once(own []turn, at int) bool {
 
 // named reports whether a turn has a call, or the result of one, whose id one call of the session has.
 func (s *Session) named(turn conv.Said) bool {
-	return slices.ContainsFunc(turn.IDs(), func(id string) bool {
-		calls := 0
-		for _, r := range s.st.Rounds() {
-			for _, c := range r.Calls {
-				if c.ID == id {
-					calls++
-				}
+	return slices.ContainsFunc(turn.IDs(), func(id string) bool { return s.callsNamed(id) == 1 })
+}
+
+// callsNamed returns how many calls have an id.
+func (s *Session) callsNamed(id string) (n int) {
+	for _, r := range s.st.Rounds() {
+		for _, c := range r.Calls {
+			if c.ID == id {
+				n++
 			}
 		}
-		return calls == 1
-	})
+	}
+	return n
 }

@@ -1,0 +1,74 @@
+package pleat_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// renamed gives the calls in some messages other ids, and their results too.
+func renamed(msgs []pleat.Message, ids map[string]string) (out []pleat.Message) {
+	for _, m := range msgs {
+		var blocks []transcript.Block
+		for _, b := range m.Blocks().All() {
+			switch was := b.(type) {
+			case pleat.ToolCall:
+				if id, ok := ids[was.ID]; ok {
+					was.ID = id
+				}
+				b = was
+			case pleat.ToolResult:
+				if id, ok := ids[was.CallID]; ok {
+					was.CallID = id
+				}
+				b = was
+			}
+			blocks = append(blocks, b)
+		}
+		out = append(out, transcript.NewMessage(m.Role(), blocks...))
+	}
+	return out
+}
+
+// TestSyncSlidRenamed slides over a history in which ids of older calls have changed. Those of the two
+// newest turns tell where it stands.
+func TestSyncSlidRenamed(t *testing.T) {
+	all := turns(10, 40)
+	was, first, window := all[:len(all)-2], all[:2], all[len(all)-10:]
+	for _, head := range [][]pleat.Message{first, first[:1], nil} {
+		for i := 5; i < 8; i++ { // the window has rounds 5 to 9, the session those up to 8
+			s := mustSync(t, open(t, store.NewMemory(), nil), was)
+			given := slices.Concat(head, renamed(window, map[string]string{fmt.Sprint("call_", i): "other"}))
+			if next := mustSync(t, s, given); next != s || s.Len() != len(all) || len(s.Violations()) > 0 {
+				t.Errorf("%d messages before, call %d renamed: %s has %d messages of %d",
+					len(head), i, next.Key(), next.Len(), len(all))
+			}
+		}
+	}
+}
+
+// TestSyncSlidKeptRenamed does so where the first exchange is kept, and has other ids.
+func TestSyncSlidKeptRenamed(t *testing.T) {
+	head := []pleat.Message{pleat.User("Question"), poll("a"), polled("a"), say("Answer")}
+	all := slices.Concat(head, turns(10, 40)[2:])
+	s := mustSync(t, open(t, store.NewMemory(), nil), all[:len(all)-2])
+	next := mustSync(t, s, slices.Concat(renamed(head, map[string]string{"a": "b"}), all[len(all)-6:]))
+	if next != s || s.Len() != len(all) {
+		t.Errorf("%s has %d messages of %d", next.Key(), next.Len(), len(all))
+	}
+}
+
+// TestSyncSlidLeftOut: a call that says the same as another is no renamed one if it has its id. What
+// was left out between it and the newest is not shown.
+func TestSyncSlidLeftOut(t *testing.T) {
+	all := []pleat.Message{pleat.User("Wait."), poll("1"), polled("1"), poll("2"), polled("2"), poll("3"), polled("3")}
+	s := mustSync(t, open(t, store.NewMemory(), nil), all)
+	given := slices.Concat(all[:3], all[5:], []pleat.Message{say("Done.")})
+	if next := mustSync(t, s, given); next == s || allText(view(t, next)) != allText(given) {
+		t.Errorf("%s shows %s", next.Key(), allText(view(t, next)))
+	}
+}
