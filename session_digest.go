@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -21,6 +22,7 @@ import (
 type digesting struct {
 	guard  *summarizer.Guard
 	flight chan struct{} // closed when the digest in flight is there, or is not; nil: none
+	until  time.Time     // how long that is waited for; zero: nobody has waited yet
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
@@ -63,7 +65,7 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 		}, s.st.SourceHash(need.Start, need.End), instead)
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.o.Digest.Deadline)
+	ctx, cancel := s.patience(ctx)
 	defer cancel()
 	if wait := s.dig.flight; wait != nil {
 		s.unlocked(func() {
@@ -75,6 +77,25 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 		return
 	}
 	s.digest(ctx, need, false)
+}
+
+// patience bounds how long a caller waits for a digest. The one in flight is waited for once, however
+// often callers come and go, and a quarter of a caller's own time is left for the page by code.
+func (s *Session) patience(ctx context.Context) (context.Context, context.CancelFunc) {
+	now := time.Now()
+	until := now.Add(s.o.Digest.Deadline)
+	if s.dig.flight != nil {
+		if s.dig.until.IsZero() {
+			s.dig.until = until
+		}
+		until = s.dig.until
+	}
+	if own, ok := ctx.Deadline(); ok {
+		if early := own.Add(-own.Sub(now) / 4); early.Before(until) {
+			until = early
+		}
+	}
+	return context.WithDeadline(ctx, until)
 }
 
 // notesInstead returns the notes where they are so long that they take the place of a summary.
@@ -119,7 +140,7 @@ func (s *Session) digestAhead(o fold.PlanOptions) {
 		defer cancel()
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.dig.flight = nil
+		s.dig.flight, s.dig.until = nil, time.Time{}
 		defer close(done)
 		// Whoever could recover from a panic of an observer or a counter is not below us.
 		if err := fault.Caught(func() error { return s.prepareDigest(ctx, o) }); err != nil {
@@ -164,7 +185,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 	done := make(chan struct{})
 	s.dig.flight = done
 	defer func() {
-		s.dig.flight = nil
+		s.dig.flight, s.dig.until = nil, time.Time{}
 		close(done)
 	}()
 	held := s.claim(ctx, need, background)

@@ -79,6 +79,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
 			s.answer(ctx, *p.Need)
+			if err := ctx.Err(); err != nil {
+				return nil, fmt.Errorf("wait for digest: %w", err)
+			}
 			o.Model = false // whatever came of it: it was asked for once
 			continue
 		}

@@ -28,8 +28,9 @@ type Options struct {
 	// and fits.
 	NoFork bool
 
-	// Deadline bounds the time of one digest with all its tries while the caller waits;
-	// 0: a minute. One in the background may take four times as long.
+	// Deadline bounds the time of one digest with all its tries while callers wait, which is at most
+	// three quarters of the time that their contexts leave; 0: a minute. One in the background may take
+	// four times as long.
 	Deadline time.Duration
 	// NoBackground: digests are written only when they are needed, while the caller waits.
 	// Otherwise they are prepared from yellow on, so that nobody waits at red.
