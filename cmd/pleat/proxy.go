@@ -4,24 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
-	"os"
-	"os/signal"
-	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
@@ -31,8 +21,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/dash"
-	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -270,147 +258,4 @@ func (f *proxyFlags) start(
 	}
 	end := func() error { return errors.Join(h.Close(), done()) }
 	return &front{proxy: h, tally: t, token: token, store: o.Store}, l, end, nil
-}
-
-// unzstd decodes zstd, with which Codex compresses its requests.
-func unzstd(packed io.Reader) (io.ReadCloser, error) {
-	r, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(1<<30))
-	if err != nil {
-		return nil, err
-	}
-	return r.IOReadCloser(), nil
-}
-
-// recallFolder is where recall by file writes its files. It is absolute, because stubs name
-// the files to clients that work in other folders.
-func recallFolder(named string, getenv func(string) string) (string, error) {
-	if named == "" {
-		data := term.DataFolder(runtime.GOOS, getenv)
-		if data == "" {
-			return "", term.UsageError(
-				"--recall file: there is no home folder to keep the files in; name a folder with " +
-					"--recall-dir")
-		}
-		named = filepath.Join(data, "pleat", "recall")
-	}
-	dir, err := filepath.Abs(named)
-	if err != nil {
-		return "", fmt.Errorf("find the folder of --recall-dir: %w", err)
-	}
-	return dir, nil
-}
-
-func upstreamURL(s string) (*url.URL, error) {
-	if s == "" {
-		return nil, nil
-	}
-	u, err := url.Parse(s)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		const want = "%q is not the address of a provider (want https://HOST or http://HOST:PORT)"
-		return nil, term.UsageError(fmt.Sprintf(want, s))
-	}
-	u.Path = strings.TrimSuffix(u.Path, "/")
-	return u, nil
-}
-
-// serve runs the proxy until it is told to stop, then waits for streams to end.
-func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
-	token, err := readToken(f.tokenFile)
-	if err == nil {
-		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
-	}
-	if err != nil {
-		return err
-	}
-	drain, err := readToken(f.drainFile)
-	if err != nil {
-		return err
-	}
-	dashToken, err := readToken(f.dashFile)
-	switch {
-	case err != nil:
-		return err
-	case f.dash && token != "" && (dashToken == "" || dashToken == token):
-		return term.UsageError(
-			"--dash shows every session, and clients share the token in --token-file: require another " +
-				"with --dash-token-file")
-	case dashToken != "" && !f.dash:
-		return term.UsageError("--dash-token-file goes with --dash")
-	}
-	log := f.logger(p)
-	front, l, end, err := f.start(ctx, p, log, token, f.listen)
-	if err != nil {
-		return err
-	}
-	front.drain = drain
-	p.Note("pleat: listening on http://%s\n", l.Addr())
-	if f.dash {
-		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant,
-			dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
-		if err != nil {
-			return errors.Join(err, l.Close(), end())
-		}
-		defer closeDash()
-		front.dash = h
-		p.Note("pleat: dashboard on http://%s/\n", l.Addr())
-	}
-	return errors.Join(serveUntilDone(ctx, l, front, log), end())
-}
-
-// drainTime is how long streams may go on after the proxy was told to stop.
-const drainTime = time.Minute
-
-func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
-	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	server := &http.Server{
-		Handler: h, ReadHeaderTimeout: 20 * time.Second, IdleTimeout: 5 * time.Minute,
-		ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(l) }()
-	select {
-	case err := <-failed:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	signal.Reset(os.Interrupt, syscall.SIGTERM) // a second one ends the program at once
-	log.Info("stopping; replies that are under way may end first")
-	end, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	err := server.Shutdown(end)
-	if err != nil {
-		err = errors.Join(fmt.Errorf("stop: streams were still open after %v: %w", drainTime, err), server.Close())
-	}
-	<-failed
-	return err
-}
-
-func readToken(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < 16 {
-		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)",
-			file)
-	}
-	return token, nil
-}
-
-// mayListen refuses to open an address, which a flag names, to other machines by accident.
-func mayListen(flag, address, token string, open bool, hint string) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return term.UsageError(fmt.Sprintf("%s %s: %v (want HOST:PORT)", flag, address, err))
-	}
-	if local.Name(host) || token != "" || open {
-		return nil
-	}
-	return term.UsageError(flag + " " + address +
-		" can be reached from other machines: require a token with --token-file" + hint)
 }

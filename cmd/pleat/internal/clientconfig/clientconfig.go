@@ -22,14 +22,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Key is a key to set, by the names of the objects or tables around it and its own. A value
@@ -41,22 +38,6 @@ type Key struct {
 
 // Added is a value: a list whose members come after those that the list in the file has.
 type Added []any
-
-// Edit is a change of a file that has not been written yet.
-type Edit struct {
-	Path          string
-	Before, After []byte // nil: there is no such file
-
-	// Of an edit that takes a change back: Exact if the file will be as it was before; Left are
-	// the keys that have been changed since, which stay as they are and in the record.
-	Exact bool
-	Left  []string
-
-	whole bool // the file is ours
-	undo  string
-	rec   *record // nil: the change is taken back as a whole
-	steps []step  // that are made or taken back, for Diff
-}
 
 // record is what is needed to take a change back.
 type record struct {
@@ -232,183 +213,6 @@ func setKey(s syntax, text []byte, k Key, more Added) (st step, err error) {
 		err = lists.add(text, &st, more)
 	}
 	return st, err
-}
-
-// Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
-// was before, byte for byte. Else each key that still has the value which was set gets its
-// former value, or is removed; the others are Left. If nothing was set, the error is [fs.ErrNotExist].
-func Undo(undo string) (*Edit, error) {
-	rec, err := readRecord(undo)
-	if err != nil {
-		return nil, err
-	}
-	e, err := open(rec.Path, undo)
-	if err != nil {
-		return nil, err
-	}
-	if e.Before == nil {
-		return e, nil // somebody has deleted the file
-	}
-	if rec.Whole {
-		if e.whole, e.Exact = true, sum(e.Before) == rec.Sum; !e.Exact {
-			e.After, e.rec, e.Left = e.Before, rec, []string{"it"}
-		}
-		return e, nil
-	}
-	s, err := syntaxOf(rec.Path)
-	if err != nil {
-		return nil, err
-	}
-	var left []step
-	e.After, left = rec.takeBack(s, e.Before)
-	e.Exact, e.steps = sum(e.Before) == rec.Sum, rec.Steps
-	for _, st := range left {
-		e.Left = append(e.Left, strings.Join(st.Key, "."))
-		e.rec = &record{Path: rec.Path, Existed: rec.Existed, Steps: left}
-	}
-	if keys, err := s.decode(e.After); !rec.Existed && err == nil && len(keys) == 0 {
-		e.After = nil
-	}
-	return e, nil
-}
-
-// takeBack returns the text without the change, and the steps that somebody has overwritten.
-func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
-	exact := sum(text) == r.Sum
-	for i := len(r.Steps) - 1; i >= 0; i-- {
-		st := r.Steps[i]
-		switch {
-		case exact && st.At >= 0 && st.At <= len(text) && bytes.HasPrefix(text[st.At:], []byte(st.New)):
-			text = splice(text, st.At, st.New, st.Old)
-			continue
-		case st.Key == nil:
-			continue
-		}
-		if lists, ok := s.(jsonSyntax); ok && st.Members != nil {
-			text = lists.without(text, st)
-			continue
-		}
-		from, to, ok, err := s.find(text, st.Key)
-		switch {
-		case err == nil && !ok && !st.Had: // it is gone
-		case err != nil || !ok || !sameValue(string(text[from:to]), st.Value):
-			left = append([]step{st}, left...)
-		case st.Had:
-			text = splice(text, from, string(text[from:to]), st.Old)
-		default:
-			text = s.remove(text, st.Key, st.Made)
-		}
-	}
-	return text, left
-}
-
-// Write does what was planned, unless somebody has written the file since.
-func (e *Edit) Write() error {
-	now, err := open(e.Path, e.undo)
-	if err != nil {
-		return err
-	}
-	if !e.replaces(now.Before) {
-		return fmt.Errorf("%s has changed meanwhile: run it again", e.Path)
-	}
-	if e.rec != nil && e.Left == nil { // before the change, so that it can be taken back
-		if err := e.rec.write(e.undo); err != nil {
-			return err
-		}
-	}
-	switch {
-	case e.replaces(e.After):
-	case e.After == nil:
-		err = os.Remove(e.Path)
-	default:
-		err = replace(e.Path, e.After)
-	}
-	switch {
-	case err != nil:
-		return err
-	case e.rec == nil:
-		return os.Remove(e.undo)
-	case e.Left != nil:
-		return e.rec.write(e.undo)
-	}
-	return nil
-}
-
-// replaces reports whether text is what the file has now.
-func (e *Edit) replaces(text []byte) bool {
-	return bytes.Equal(e.Before, text) && (e.Before == nil) == (text == nil)
-}
-
-// replace writes a file as a whole, or not at all. It keeps its permissions, and a link
-// stays a link.
-func replace(path string, data []byte) error {
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return term.ReplaceFile(path, mode, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
-}
-
-// open reads a file, which need not exist. What is no regular file is not edited: a device would
-// be replaced, a pipe waits for ever, and a link that leads nowhere would become a file.
-func open(path, undo string) (*Edit, error) {
-	e := &Edit{Path: path, undo: undo}
-	link, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e, nil
-	}
-	info, missing := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case errors.Is(missing, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0:
-		return nil, fmt.Errorf(
-			"edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
-	case missing != nil:
-		return nil, missing
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("edit %s: it is not a regular file", path)
-	}
-	if e.Before, err = os.ReadFile(path); err == nil && e.Before == nil {
-		e.Before = []byte{}
-	}
-	return e, err
-}
-
-// Values are what the change that a record is of has set, as written; none if there is no record.
-func Values(undo string) (list []string) {
-	if r, err := readRecord(undo); err == nil {
-		for _, s := range r.Steps {
-			list = append(append(list, s.Value), s.Members...)
-		}
-	}
-	return list
-}
-
-func readRecord(path string) (*record, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, err
-	}
-	r := new(record)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
-	}
-	return r, nil
-}
-
-func (r *record) write(path string) error {
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return replace(path, append(data, '\n'))
 }
 
 func splice(text []byte, at int, old, new string) []byte {

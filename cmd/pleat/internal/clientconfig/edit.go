@@ -1,0 +1,108 @@
+package clientconfig
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+)
+
+// Edit is a change of a file that has not been written yet.
+type Edit struct {
+	Path          string
+	Before, After []byte // nil: there is no such file
+
+	// Of an edit that takes a change back: Exact if the file will be as it was before; Left are
+	// the keys that have been changed since, which stay as they are and in the record.
+	Exact bool
+	Left  []string
+
+	whole bool // the file is ours
+	undo  string
+	rec   *record // nil: the change is taken back as a whole
+	steps []step  // that are made or taken back, for Diff
+}
+
+// Write does what was planned, unless somebody has written the file since.
+func (e *Edit) Write() error {
+	now, err := open(e.Path, e.undo)
+	if err != nil {
+		return err
+	}
+	if !e.replaces(now.Before) {
+		return fmt.Errorf("%s has changed meanwhile: run it again", e.Path)
+	}
+	if e.rec != nil && e.Left == nil { // before the change, so that it can be taken back
+		if err := e.rec.write(e.undo); err != nil {
+			return err
+		}
+	}
+	switch {
+	case e.replaces(e.After):
+	case e.After == nil:
+		err = os.Remove(e.Path)
+	default:
+		err = replace(e.Path, e.After)
+	}
+	switch {
+	case err != nil:
+		return err
+	case e.rec == nil:
+		return os.Remove(e.undo)
+	case e.Left != nil:
+		return e.rec.write(e.undo)
+	}
+	return nil
+}
+
+// replaces reports whether text is what the file has now.
+func (e *Edit) replaces(text []byte) bool {
+	return bytes.Equal(e.Before, text) && (e.Before == nil) == (text == nil)
+}
+
+// replace writes a file as a whole, or not at all. It keeps its permissions, and a link
+// stays a link.
+func replace(path string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(path); err == nil {
+		mode = info.Mode().Perm()
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	return term.ReplaceFile(path, mode, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// open reads a file, which need not exist. What is no regular file is not edited: a device would
+// be replaced, a pipe waits for ever, and a link that leads nowhere would become a file.
+func open(path, undo string) (*Edit, error) {
+	e := &Edit{Path: path, undo: undo}
+	link, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	info, missing := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case errors.Is(missing, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0:
+		return nil, fmt.Errorf(
+			"edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
+	case missing != nil:
+		return nil, missing
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("edit %s: it is not a regular file", path)
+	}
+	if e.Before, err = os.ReadFile(path); err == nil && e.Before == nil {
+		e.Before = []byte{}
+	}
+	return e, err
+}

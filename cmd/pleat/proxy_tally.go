@@ -1,0 +1,193 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/proxy"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// billed says what was done, and why it was folded the last time, if that is known.
+func billed(t proxy.Tally, last fold.Trigger) []string {
+	folded := folded(t)
+	if why := library.Triggers[last]; why != "" && t.Epochs > 0 {
+		if t.Epochs > 1 {
+			why = "last: " + why
+		}
+		folded += " (" + why + ")"
+	}
+	out := []string{requests(t)}
+	if t.Failed == t.Requests {
+		return out
+	}
+	out = append(out, folded)
+	if t.Epochs+t.Folded > 0 {
+		out = append(out, fmt.Sprintf("sent %s instead of %s", term.ByteSize(t.BytesOut), term.ByteSize(t.BytesIn)))
+	} else {
+		out = append(out, "sent "+term.ByteSize(t.BytesOut))
+	}
+	if t.CacheRead > 0 {
+		out = append(out, term.Percent(int(t.CacheRead), int(t.Prompt))+" read from the cache")
+	}
+	if t.USD > 0 || t.Without > 0 {
+		out = append(out, paid(t))
+	}
+	if t.Unpriced > 0 {
+		out = append(out, unpriced(t))
+	}
+	return out
+}
+
+// requests says how many came, and how many of them failed.
+func requests(t proxy.Tally) string {
+	line := term.Plural(t.Requests, "request")
+	switch t.Failed {
+	case 0:
+		return line
+	case t.Requests:
+		return line + ", failed"
+	}
+	return fmt.Sprintf("%s, %d of them failed", line, t.Failed)
+}
+
+func paid(t proxy.Tally) string {
+	with, without := term.Cents(t.USD), term.Cents(t.Without)
+	if t.Unpriced > 0 {
+		with = fmt.Sprintf("%s of them cost %s", term.Thousands(t.Requests-t.Failed-t.Unpriced), with)
+	}
+	switch {
+	case term.Cents(t.USD) == without:
+		return with
+	case t.Epochs+t.Folded == 0 && t.USD > t.Without:
+		return with + " with the recall tools instead of " + without
+	}
+	return with + " instead of " + without
+}
+
+// folded says what was done to requests, as the end of a sentence.
+func folded(t proxy.Tally) string {
+	switch {
+	case t.Epochs == 1:
+		return "folded once"
+	case t.Epochs > 1:
+		return fmt.Sprintf("folded %d times", t.Epochs)
+	case t.Stored > 0:
+		return "stored " + term.Plural(t.Stored, "result") + " at once"
+	case t.Folded > 0:
+		return fmt.Sprintf("folded %d of them", t.Folded)
+	}
+	return "nothing folded"
+}
+
+// tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".
+type tally struct {
+	metrics  http.Handler
+	observed bool // nothing is folded, only what would have been is told
+
+	mu            sync.Mutex
+	all           proxy.Tally
+	folded, whole int              // tokens of the views, and of the conversations
+	last          store.SessionKey // that went out folded
+
+	requests *prometheus.CounterVec
+	tokens   *prometheus.CounterVec
+	usd      *prometheus.CounterVec
+	epochs   prometheus.Counter
+	hidden   prometheus.Counter
+	retried  prometheus.Counter
+	added    prometheus.Histogram
+}
+
+func newTally() *tally {
+	t := &tally{}
+	counter := func(name, help string) prometheus.Counter {
+		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
+	}
+	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
+	}
+	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.",
+		"wire", "status", "folded")
+	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
+	t.usd = vec("pleat_usd_total",
+		"USD by the price list: spent, and about what the clients' own requests would have cost.", "kind")
+	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
+	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
+	t.retried = counter("pleat_overflows_total",
+		"Requests that a provider refused as too long and that were folded harder.")
+	t.added = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "pleat_added_seconds", Help: "The proxy's own work before a request goes out.",
+		Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 5, 30},
+	})
+	reg := prometheus.NewRegistry()
+	reg.MustRegister(t.requests, t.tokens, t.usd, t.epochs, t.hidden, t.retried, t.added)
+	t.metrics = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
+	return t
+}
+
+func (t *tally) add(r proxy.Exchange) {
+	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status),
+		strconv.FormatBool(r.Folded && !t.observed)).Inc()
+	t.added.Observe(r.Added.Seconds())
+	if !t.observed {
+		t.epochs.Add(float64(r.Epochs))
+	}
+	t.hidden.Add(float64(r.Hidden))
+	if r.Retried {
+		t.retried.Inc()
+	}
+	u := r.Usage
+	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite +
+		u.CacheWrite1h, "output": u.Output} {
+		t.tokens.WithLabelValues(kind).Add(float64(n))
+	}
+	t.usd.WithLabelValues("spent").Add(r.USD)
+	t.usd.WithLabelValues("without").Add(r.Without)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.all.Requests++
+	t.all.Epochs += r.Epochs
+	t.all.Stored += r.Stored
+	if r.Folded {
+		t.all.Folded++
+		t.last = r.Session
+	}
+	if r.Status == 0 || r.Status >= 400 { // no answer, or an error
+		t.all.Failed++
+	}
+	t.folded += r.Snapshot.Tokens
+	t.whole += r.Snapshot.Whole
+	t.all.BytesIn += int64(r.BytesIn)
+	t.all.BytesOut += int64(r.BytesOut)
+}
+
+// closing says what became of the requests of a client.
+func (t *tally) closing() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	all := t.all
+	line := requests(all)
+	switch sent := term.ByteSize(all.BytesOut); {
+	case all.Failed == all.Requests:
+		return line
+	case t.observed && all.Folded == 0:
+		return line + ", sent unchanged; pleat would have folded nothing"
+	case t.observed:
+		return fmt.Sprintf("%s, sent unchanged; pleat would have %s and sent %s tokens instead of %s, %s less",
+			line, folded(all), term.Short(t.folded), term.Short(t.whole), term.Percent(t.whole-t.folded, t.whole))
+	case all.Folded == 0:
+		return line + ", " + sent + " sent; nothing had to be folded"
+	default:
+		return fmt.Sprintf("%s, %s; sent %s instead of %s; what was folded is in the store (\"pleat browse %s\")",
+			line, folded(all), sent, term.ByteSize(all.BytesIn), t.last)
+	}
+}
