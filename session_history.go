@@ -20,7 +20,9 @@ import (
 // does in the background ends as with [Session.Close]. It has the pins of s and knows what the
 // provider takes, but not the notes made behind that place, which tell of another way. An
 // [EventFork] says so; ask [Session.Answer] of the session that was returned. After a crash, give
-// the history's calls without a result one by [transcript.Repair] before you hand it over.
+// the history's calls without a result one by [transcript.Repair] before you hand it over. Where Sync failed
+// half-way, as with [store.ErrFull], s can hold calls without their results, and [Session.Messages] shows
+// them so: hand the history over again before you send anything.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
 // whatever messages it is put in, with its results in any order. The history must have the
@@ -46,7 +48,9 @@ import (
 // The history may begin with what the session shows now, or showed in an earlier epoch, message by
 // message, for programs that store a view back. They store the session's Key beside it and open
 // that one: a session does not know the views of its forks. Where something in such a view was edited,
-// the fork has the folds before that place; stubs behind it are text like any other.
+// the fork has the folds before that place; stubs behind it are text like any other. A window may slide
+// over such a view as over the session, if it has the view's messages up to the newest; where one is
+// edited, too, its stubs and pages are text.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {

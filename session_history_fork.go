@@ -41,6 +41,9 @@ func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err e
 		if m.history > best.history && (m.said >= d.Messages || m.epoch != nil) {
 			best = m
 		}
+		if m, ok, err := s.gapInView(ctx, h, view); err != nil || ok {
+			return m, err
+		}
 	}
 	return best, nil
 }

@@ -1,6 +1,7 @@
 package pleat
 
 import (
+	"context"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -84,6 +85,33 @@ func (s *Session) hasRenamed(h *handed, own, theirs turn, cut bool) bool {
 	return ok && !slices.ContainsFunc(h.saidIn(theirs).IDs(), func(id string) bool {
 		return !slices.Contains(ids, id) && s.callsNamed(id) > 0
 	})
+}
+
+// gapInView looks for a history that lacks messages of a view, as in gap, and has the rest of it.
+func (s *Session) gapInView(ctx context.Context, h *handed, view []transcript.ViewMessage) (meeting, bool, error) {
+	for _, head := range s.kept(h, s.turns) {
+		for x := max(0, len(view)-len(h.msgs)+head.history); x < len(view)-1; x++ {
+			end := head.history + len(view) - x
+			if ok, err := s.shownBefore(ctx, h, end, view[x:]); err != nil || ok {
+				return h.from(end, s.st.Len()), ok, err
+			}
+		}
+	}
+	return meeting{}, false, nil
+}
+
+// shownBefore reports whether the history has these messages of a view before one of its own. What the
+// view made, or put in place of what came, must be among them: no other session has its handles.
+func (s *Session) shownBefore(ctx context.Context, h *handed, end int, view []transcript.ViewMessage) (bool, error) {
+	made := false
+	for k, vm := range slices.Backward(view) { // the newest first, since most of them are as they came
+		j := end - len(view) + k
+		if shown, err := s.shows(ctx, vm, h, j); err != nil || !shown {
+			return false, err
+		}
+		made = made || vm.Source < 0 || len(vm.Edits) > 0 && !s.st.SaidAt(vm.Source, vm.Source+1).Equal(h.said(j))
+	}
+	return made, nil
 }
 
 // slid looks for a history that lacks messages of the session as in gap, but goes another way
