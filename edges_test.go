@@ -9,7 +9,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -182,62 +181,6 @@ func TestVetoOfTheModel(t *testing.T) {
 	if _, err := s.Compact(t.Context(), ""); err == nil || len(s.Pins()) > 0 {
 		t.Errorf("a pin of a hook that no view can hold: %v, %d pins", err, len(s.Pins()))
 	}
-}
-
-// TestRepair opens a session whose process died while tools ran.
-func TestRepair(t *testing.T) {
-	st := store.NewMemory()
-	s := open(t, st, nil)
-	err := s.Append(t.Context(),
-		pleat.User("Look."), pleat.Results(pleat.Result("nobody", "asked")), pleat.Assistant(),
-		pleat.Assistant(pleat.Say("")),
-		pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)),
-		pleat.Results(pleat.Result("a", "x.go")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, st, nil)
-	want := []string{"tool-result-orphan messages.1", "empty-message messages.2", "empty-message messages.3"}
-	if d := difftest.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
-		t.Error(d)
-	}
-	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
-		t.Errorf("%d calls repaired: %v", n, err)
-	}
-	if n, err := s.Repair(t.Context(), nil); n != 0 || err != nil {
-		t.Errorf("%d calls repaired again: %v", n, err)
-	}
-	if d := difftest.Values(want, rules(s)); d != "" {
-		t.Error(d)
-	}
-	msgs := view(t, s)
-	r, _ := msgs[len(msgs)-1].Blocks().At(0).(pleat.ToolResult)
-	if r.CallID != "b" || !r.Error || !strings.Contains(r.Text(), "rm") {
-		t.Errorf("the call is told to have ended so: %+v", r)
-	}
-}
-
-// TestOneIDTwice appends calls that no result can tell apart, and some that are far enough from each other.
-func TestOneIDTwice(t *testing.T) {
-	s := open(t, store.NewMemory(), nil)
-	a, b := pleat.Call("a", "ls", `{}`), pleat.Call("b", "ls", `{}`)
-	err := s.Append(t.Context(), pleat.User("Look."), pleat.Assistant(a, b),
-		pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
-		pleat.Assistant(a, b, a), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := difftest.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
-		t.Error(d)
-	}
-}
-
-func rules(s *pleat.Session) []string {
-	var out []string
-	for _, v := range s.Violations() {
-		out = append(out, v.Rule+" "+v.Path)
-	}
-	return out
 }
 
 // TestSpillIsTold has a result that is too large to be shown.

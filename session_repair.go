@@ -9,9 +9,10 @@ import (
 )
 
 // Violations returns what providers refuse about the conversation itself, oldest first: calls
-// without a result, results without a call, messages without content, two calls of one answer
-// with the same id. (Anthropic refuses any two; the Check of its wire finds those.)
-// Appending them is no error, since a client's conversation is what it is, and folding repairs
+// without a result, results without a call, results that come after something else was said (which only
+// the Responses wire takes, though encoders of the others put them before what a user said), messages
+// without content, two calls of one answer with the same id. (Anthropic refuses any two; the Check of its
+// wire finds those.) Appending them is no error, since a client's conversation is what it is, and folding repairs
 // them only where it folds them. [Session.Repair] answers calls at the end.
 func (s *Session) Violations() []transcript.Violation {
 	s.mu.Lock()
@@ -21,16 +22,21 @@ func (s *Session) Violations() []transcript.Violation {
 		v := transcript.Violation{Rule: rule, Path: fmt.Sprintf("messages.%d", message), Message: what}
 		bad[message] = append(bad[message], v)
 	}
-	for i, f := range s.st.Facts() {
+	facts := s.st.Facts()
+	for i, f := range facts {
 		said := func(b transcript.BlockFacts) bool { return b.Kind != transcript.KindText || b.Bytes > 0 }
 		if !slices.ContainsFunc(f.Blocks, said) {
 			add(i, "empty-message", "the message has no content")
 		}
 	}
 	for _, r := range s.st.Rounds() {
+		end := endOfResults(facts, r)
 		for i, c := range r.Calls {
 			if !c.Answered {
 				add(c.Call.Message, "tool-result-missing", fmt.Sprintf("call %q has no result", c.ID))
+			} else if c.Result.Message >= end {
+				add(c.Result.Message, "tool-result-late",
+					fmt.Sprintf("the result of call %q does not follow its answer: message %d comes between", c.ID, end))
 			}
 			if slices.ContainsFunc(r.Calls[:i], func(o transcript.CallState) bool { return o.ID == c.ID }) {
 				add(c.Call.Message, "tool-use-id-duplicate", fmt.Sprintf("two calls have the id %q", c.ID))
@@ -41,6 +47,18 @@ func (s *Session) Violations() []transcript.Violation {
 		add(ref.Message, "tool-result-orphan", "the result answers no call, or one that has its result already")
 	}
 	return slices.Concat(bad...)
+}
+
+// endOfResults returns the place behind a round's answer and the messages with results that follow it.
+func endOfResults(facts transcript.Facts, r transcript.Round) int {
+	end := r.Calls[len(r.Calls)-1].Call.Message + 1
+	for end < len(facts) && facts[end].Role == transcript.RoleAssistant {
+		end++
+	}
+	for end < len(facts) && facts.Has(end, transcript.KindToolResult) {
+		end++
+	}
+	return end
 }
 
 // Repair answers the calls at the end of the conversation that have no result, as after a
