@@ -45,8 +45,8 @@ import (
 // history, however many it has. One among the turns is part of them: if it moves, the history goes
 // another way each time. A history that goes back to an earlier way may get another fork than before.
 //
-// The history may begin with what the session shows now, or showed in an earlier epoch, message by
-// message, for programs that store a view back. They store the session's Key beside it and open
+// The history may begin with what the session shows now, or showed in an earlier epoch, for programs
+// that store a view back: it is compared in the same way. They store the session's Key beside it and open
 // that one: a session does not know the views of its forks. Where something in such a view was edited,
 // the fork has the folds before that place; stubs behind it are text like any other. A window may slide
 // over such a view as over the session, if it has the view's messages up to the newest; where one is
@@ -96,7 +96,7 @@ func (m meeting) parts() bool { return m.upTo > 0 }
 func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	m, err := s.meet(ctx, h)
+	m, err := s.meet(h)
 	if err != nil || m.parts() {
 		return m, err
 	}
@@ -108,7 +108,7 @@ func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
 }
 
 // meet finds out how far the history and the session are the same. The lock is held.
-func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
+func (s *Session) meet(h *handed) (meeting, error) {
 	n, heads := s.st.Len(), s.st.Facts().Prompt()
 	switch {
 	case len(h.msgs) == 0:
@@ -136,7 +136,7 @@ func (s *Session) meet(ctx context.Context, h *handed) (meeting, error) {
 	}
 	best := s.apart(h, own)
 	if s.st.Folded() {
-		m, err := s.meetViews(ctx, h)
+		m, err := s.meetViews(h)
 		if err != nil {
 			return m, err
 		}
@@ -195,7 +195,7 @@ func (s *Session) begins(h *handed, own []turn) (j int) {
 // the same last time, a quick look is enough to see it again.
 func (s *Session) has(h *handed, own, theirs turn, how conv.How) (more []transcript.BlockRef, ok bool) {
 	look := h.look(theirs)
-	if s.synced[own.end-1] == look {
+	if own.shown == nil && s.synced[own.end-1] == look {
 		return nil, true
 	}
 	if rounds := s.st.Rounds(); how.More && len(rounds) > 0 {
@@ -208,8 +208,8 @@ func (s *Session) has(h *handed, own, theirs turn, how conv.How) (more []transcr
 	if how.Open {
 		how.Renamed = s.renamed(h, own, theirs)
 	}
-	more, ok = s.st.SaidAt(own.start, own.end).Has(h.saidIn(theirs), how)
-	if ok && len(more) == 0 && !how.Cut && !how.Open {
+	more, ok = s.saidIn(own).Has(h.saidIn(theirs), how)
+	if ok && len(more) == 0 && !how.Cut && !how.Open && own.shown == nil {
 		s.synced[own.end-1] = look
 	}
 	return more, ok
@@ -248,10 +248,20 @@ func (s *Session) apart(h *handed, own []turn) meeting {
 
 // within returns up to where the messages of two turns are the same.
 func (s *Session) within(h *handed, own, theirs turn, how conv.How) (i, j int) {
-	for i, j = own.start, theirs.start; i < own.end && j < theirs.end; i, j = i+1, j+1 {
-		if _, ok := s.st.SaidAt(i, i+1).Has(h.said(j), how); !ok {
+	shown := own.shown
+	if shown == nil {
+		shown = transcript.Whole(own.end).Messages[own.start:]
+	}
+	i, j = own.start, theirs.start
+	for _, vm := range shown {
+		i = max(i, vm.Source)
+		if j == theirs.end {
 			break
 		}
+		if _, ok := s.st.SaidBy(vm).Has(h.said(j), how); !ok {
+			break
+		}
+		i, j = max(i, vm.Source+1), j+1
 	}
 	return i, j
 }

@@ -17,7 +17,7 @@ import (
 
 // meetViews compares a history with what the session shows, and with what it showed in earlier
 // epochs: then a fork must have the epoch, or get it.
-func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err error) {
+func (s *Session) meetViews(h *handed) (best meeting, err error) {
 	epochs := append([]epoch.Data{{}}, s.st.History...) // before the first, only results that were too large are folded
 	for i, d := range slices.Backward(epochs) {
 		in, view := s.st.Layout.In, []transcript.ViewMessage(nil)
@@ -29,10 +29,15 @@ func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err e
 		if err != nil {
 			return meeting{}, err
 		}
-		m, err := s.meetView(ctx, h, view)
-		if err != nil || !m.parts() {
-			return m, err
+		own := s.turnsIn(view)
+		if len(own) == 0 {
+			continue
 		}
+		m, ok := s.goesOn(h, own, true)
+		if ok {
+			return m, nil
+		}
+		m = s.apart(h, own)
 		if m.history > best.history && m.said < d.Messages {
 			if m.epoch, err = s.epochBefore(h, m, d, in); err != nil {
 				return meeting{}, err
@@ -41,8 +46,8 @@ func (s *Session) meetViews(ctx context.Context, h *handed) (best meeting, err e
 		if m.history > best.history && (m.said >= d.Messages || m.epoch != nil) {
 			best = m
 		}
-		if m, ok, err := s.gapInView(ctx, h, view); err != nil || ok {
-			return m, err
+		if m, ok := s.gapInView(h, view); ok {
+			return m, nil
 		}
 	}
 	return best, nil
@@ -63,63 +68,15 @@ func (s *Session) epochBefore(h *handed, m meeting, d epoch.Data, in fold.Set) (
 	if err != nil {
 		return nil, err
 	}
-	shown, heads := h.heads, s.st.Facts().Prompt()
-	for _, vm := range s.viewOf(kept) {
-		if vm.Source >= m.said {
-			break
-		}
-		if vm.Source < 0 || vm.Source >= heads {
-			shown++
-		}
+	view := s.viewOf(kept)
+	if i := slices.IndexFunc(view, func(vm transcript.ViewMessage) bool { return vm.Source >= m.said }); i >= 0 {
+		view = view[:i]
 	}
-	if shown != m.history {
+	own, theirs := s.turnsIn(view), addTurns(nil, h.heads, m.history, h.role)
+	if len(own) != len(theirs) || s.alike(h, own, theirs, true) < len(own) {
 		return nil, nil
 	}
 	return &d, nil
-}
-
-// meetView compares a history with a view.
-func (s *Session) meetView(ctx context.Context, h *handed, view []transcript.ViewMessage) (meeting, error) {
-	heads := s.st.Facts().Prompt()
-	at, j := heads, h.heads // where the session and the history go on
-	for _, vm := range view {
-		if vm.Source >= 0 && vm.Source < heads {
-			continue
-		}
-		at = max(at, vm.Source)
-		shown := false
-		if j < len(h.msgs) {
-			var err error
-			if shown, err = s.shows(ctx, vm, h, j); err != nil {
-				return meeting{}, err
-			}
-		}
-		if !shown {
-			return s.partAt(h, j, at), nil
-		}
-		at, j = max(at, vm.Source+1), j+1
-	}
-	return h.from(j, s.st.Len()), nil
-}
-
-// shows reports whether message j of the history is a message of the view, as it is shown or
-// as it came.
-func (s *Session) shows(ctx context.Context, vm transcript.ViewMessage, h *handed, j int) (bool, error) {
-	var waits bool // for results, so that its ids count
-	if vm.Source >= 0 {
-		if _, said := s.st.SaidAt(vm.Source, vm.Source+1).Has(h.said(j), conv.How{Open: true}); said ||
-			len(vm.Edits) == 0 {
-			return said, nil
-		}
-		rounds := s.st.Rounds()
-		waits = len(rounds) > 0 && rounds[len(rounds)-1].Open() && vm.Source >= rounds[len(rounds)-1].Start
-	}
-	shown, err := s.resolve(ctx, transcript.View{Messages: []transcript.ViewMessage{vm}})
-	if err != nil {
-		return false, err
-	}
-	_, same := conv.SaidIn(shown[0], 0).Has(h.said(j), conv.How{Open: !waits})
-	return same, nil
 }
 
 // forkFor opens the fork of the session that has a history.
@@ -159,7 +116,7 @@ func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, 
 		}
 		var then meeting
 		if err == nil {
-			then, err = fork.meet(ctx, h)
+			then, err = fork.meet(h)
 		}
 		fork.mu.Unlock()
 		if err != nil {

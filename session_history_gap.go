@@ -1,7 +1,6 @@
 package pleat
 
 import (
-	"context"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -88,30 +87,30 @@ func (s *Session) hasRenamed(h *handed, own, theirs turn, cut bool) bool {
 }
 
 // gapInView looks for a history that lacks messages of a view, as in gap, and has the rest of it.
-func (s *Session) gapInView(ctx context.Context, h *handed, view []transcript.ViewMessage) (meeting, bool, error) {
+func (s *Session) gapInView(h *handed, view []transcript.ViewMessage) (meeting, bool) {
 	for _, head := range s.kept(h, s.turns) {
 		for x := max(0, len(view)-len(h.msgs)+head.history); x < len(view)-1; x++ {
 			end := head.history + len(view) - x
-			if ok, err := s.shownBefore(ctx, h, end, view[x:]); err != nil || ok {
-				return h.from(end, s.st.Len()), ok, err
+			if s.shownBefore(h, end, view[x:]) {
+				return h.from(end, s.st.Len()), true
 			}
 		}
 	}
-	return meeting{}, false, nil
+	return meeting{}, false
 }
 
 // shownBefore reports whether the history has these messages of a view before one of its own. What the
 // view made, or put in place of what came, must be among them: no other session has its handles.
-func (s *Session) shownBefore(ctx context.Context, h *handed, end int, view []transcript.ViewMessage) (bool, error) {
+func (s *Session) shownBefore(h *handed, end int, view []transcript.ViewMessage) bool {
 	made := false
 	for k, vm := range slices.Backward(view) { // the newest first, since most of them are as they came
 		j := end - len(view) + k
-		if shown, err := s.shows(ctx, vm, h, j); err != nil || !shown {
-			return false, err
+		if _, shown := s.st.SaidBy(vm).Has(h.said(j), conv.How{Open: true}); !shown {
+			return false
 		}
 		made = made || vm.Source < 0 || len(vm.Edits) > 0 && !s.st.SaidAt(vm.Source, vm.Source+1).Equal(h.said(j))
 	}
-	return made, nil
+	return made
 }
 
 // slid looks for a history that lacks messages of the session as in gap, but goes another way

@@ -40,7 +40,10 @@ func isSystem(r transcript.Role) bool {
 
 // turn is what is compared as one, messages start ≤ i < end: an answer, or all that was said
 // between two answers.
-type turn struct{ start, end int }
+type turn struct {
+	start, end int
+	shown      []transcript.ViewMessage // what a view shows of it; nil: it is as it came
+}
 
 // addTurns adds the messages from start on to turns that end there.
 func addTurns(list []turn, start, end int, role func(i int) transcript.Role) []turn {
@@ -50,14 +53,52 @@ func addTurns(list []turn, start, end int, role func(i int) transcript.Role) []t
 		if last := len(list) - 1; last >= 0 && joins(role(i)) && joins(role(i-1)) {
 			list[last].end++
 		} else {
-			list = append(list, turn{i, i + 1})
+			list = append(list, turn{start: i, end: i + 1})
 		}
 	}
 	return list
 }
 
 func (h *handed) turns(from int) []turn {
-	return addTurns(nil, from, len(h.msgs), func(i int) transcript.Role { return h.msgs[i].Role() })
+	return addTurns(nil, from, len(h.msgs), h.role)
+}
+
+func (h *handed) role(i int) transcript.Role { return h.msgs[i].Role() }
+
+// turnsIn returns the turns of a view, behind the system messages at its beginning. Each begins where
+// the one before it ends, or behind what is folded there, if the view does not tell of it in that turn.
+func (s *Session) turnsIn(view []transcript.ViewMessage) []turn {
+	at := s.st.Facts().Prompt()
+	view = slices.DeleteFunc(slices.Clone(view), func(vm transcript.ViewMessage) bool {
+		return vm.Source >= 0 && vm.Source < at
+	})
+	list := addTurns(nil, 0, len(view), func(i int) transcript.Role {
+		if view[i].Source < 0 {
+			return view[i].Made.Role()
+		}
+		return s.st.Facts()[view[i].Source].Role
+	})
+	for k, t := range list {
+		shown := view[t.start:t.end]
+		start := max(at, shown[0].Source)
+		for _, vm := range shown {
+			at = max(at, vm.Source+1)
+		}
+		list[k] = turn{start, at, shown}
+	}
+	return list
+}
+
+// saidIn returns what a turn of the session says.
+func (s *Session) saidIn(t turn) conv.Said {
+	if t.shown == nil {
+		return s.st.SaidAt(t.start, t.end)
+	}
+	list := make([]conv.Said, 0, len(t.shown))
+	for _, vm := range t.shown {
+		list = append(list, s.st.SaidBy(vm))
+	}
+	return conv.Joined(list)
 }
 
 func (h *handed) said(i int) conv.Said {

@@ -154,6 +154,17 @@ func TestSyncEditedViewDigest(t *testing.T) {
 
 func callOf(m pleat.Message) string { return m.Blocks().At(0).(pleat.ToolCall).ID }
 
+// madeAgain is an answer whose calls are made again, with other ids.
+func madeAgain(m pleat.Message) pleat.Message {
+	var calls []transcript.Block
+	for _, b := range m.Blocks().All() {
+		c := b.(pleat.ToolCall)
+		c.ID = "again" + c.ID
+		calls = append(calls, c)
+	}
+	return pleat.Assistant(calls...)
+}
+
 func openKey(t *testing.T, st store.Store, key pleat.Key, o *pleat.Options) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), st, key, o)
@@ -280,16 +291,33 @@ func TestSyncEditedViewRandom(t *testing.T) {
 			was := len(k.all)
 			k.goOn()
 			history = slices.Concat(history, k.all[was:])
-			s = mustSync(t, s, history)
+			if next := mustSync(t, s, k.rejoined(history)); next != s {
+				t.Fatalf("seed %d, step %d: it goes on in %s", seed, step, next.Key())
+			}
 			history = view(t, s)
 			if step%6 != 5 {
 				continue
 			}
 			at := len(history) - 1 - k.IntN(5)
 			edited := append(history[:at:at], pleat.User(fmt.Sprint("No, otherwise ", step)))
+			again := k.IntN(2) == 0 && history[at].Blocks().Has(transcript.KindToolCall)
+			if again { // the calls are made again
+				edited = append(edited[:at], madeAgain(history[at]))
+				for _, c := range edited[at].Blocks().All() {
+					id := c.(pleat.ToolCall).ID
+					edited = append(edited, pleat.Results(pleat.Result(id, fmt.Sprint("otherwise ", step, id))))
+				}
+			}
+			rejoined := k.IntN(2) == 0
+			if rejoined {
+				edited = k.rejoined(edited)
+			}
 			fork := mustSync(t, s, edited)
+			epochs := len(fork.Report().Epochs)
 			shown := view(t, fork)
-			if fork == s || len(shown) <= at || allText(shown[:at]) != allText(history[:at]) {
+			kept := again && len(fork.Report().Epochs) > epochs || rejoined && hasBlocks(shown, history[:at]) ||
+				!rejoined && len(shown) > at && allText(shown[:at]) == allText(history[:at])
+			if fork == s || !kept {
 				t.Fatalf("seed %d, step %d: an edit of message %d of %d goes on in %s with %d messages",
 					seed, step, at, len(history), fork.Key(), len(shown))
 			}

@@ -175,7 +175,8 @@ func TestSyncRandom(t *testing.T) {
 			switch {
 			case shown != nil && k.IntN(2) == 0:
 				history = slices.Concat(shown, k.all[was:])
-			case k.IntN(2) == 0:
+			}
+			if k.IntN(2) == 0 {
 				history = k.rejoined(history)
 			}
 			next := mustSync(t, s, history)
@@ -232,4 +233,10 @@ func blockLines(msgs []pleat.Message) (lines []string) {
 	}
 	slices.Sort(lines)
 	return lines
+}
+
+// hasBlocks reports whether messages have all blocks of others, behind as many answers.
+func hasBlocks(msgs, of []pleat.Message) bool {
+	lines := blockLines(msgs)
+	return !slices.ContainsFunc(blockLines(of), func(line string) bool { return !slices.Contains(lines, line) })
 }

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -217,3 +218,18 @@ func (c *Conversation) describeBlock(
 // Foldable reports whether a result may be replaced by text. Parts that are neither text
 // nor image may mean something to the provider (tool references load tools).
 func Foldable(r transcript.ToolResult) bool { return !r.Parts.Has(transcript.KindOpaque) }
+
+// callState returns a call by its number in the ledger; zero: there is none.
+func (c *Conversation) callState(n int) transcript.CallState {
+	if n == 0 {
+		return transcript.CallState{}
+	}
+	at, rounds := c.ledger.Entries[n-1].Call, c.Rounds()
+	k := sort.Search(len(rounds), func(k int) bool { return rounds[k].Start > at.Message }) - 1
+	for _, s := range rounds[k].Calls {
+		if s.Call == at {
+			return s
+		}
+	}
+	return transcript.CallState{}
+}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"slices"
-	"sort"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -22,6 +21,7 @@ type spoken struct {
 	kind transcript.Kind
 	tool string // of a call
 	hash transcript.Hash
+	came transcript.Hash // of what a view replaced
 
 	id    string // of a call, or of the call that a result answers
 	any   bool   // the id is not known: a result that answers no call
@@ -32,7 +32,7 @@ type spoken struct {
 
 // says reports whether both say the same, whatever their ids.
 func (b spoken) says(o spoken) bool {
-	return b.role == o.role && b.kind == o.kind && b.tool == o.tool && b.hash == o.hash
+	return b.role == o.role && b.kind == o.kind && b.tool == o.tool && (b.hash == o.hash || b.came == o.hash)
 }
 
 // SaidIn returns what message i of a history says.
@@ -102,22 +102,48 @@ func Fingerprint(said ...Said) transcript.Hash {
 func (c *Conversation) SaidAt(start, end int) Said {
 	out := Said{role: c.facts[start].Role}
 	for i := start; i < end; i++ {
-		for _, bf := range c.facts[i].Blocks {
-			if bf.Kind == transcript.KindThinking {
-				continue
-			}
-			b := spoken{kind: bf.Kind, hash: bf.Hash}
-			switch call := c.callState(int(bf.Call)); bf.Kind {
-			case transcript.KindToolCall:
-				b.tool, b.id = c.ledger.Entry(int(bf.Call)).Tool, call.ID
-				b.waits = !call.Answered && i >= c.Rounds()[len(c.Rounds())-1].Start
-			case transcript.KindToolResult:
-				b.id, b.any = call.ID, bf.Call == 0
-			}
-			out.add(c.facts[i].Role, b)
+		for k := range c.facts[i].Blocks {
+			c.addBlock(&out, i, k)
 		}
 	}
 	return out
+}
+
+// SaidBy returns what a message of a view says. Where the view replaces what came, it says either.
+func (c *Conversation) SaidBy(vm transcript.ViewMessage) Said {
+	if vm.Source < 0 {
+		return SaidIn(vm.Made, 0)
+	}
+	out, edits := Said{role: c.facts[vm.Source].Role}, vm.Edits
+	for k := range c.facts[vm.Source].Blocks {
+		if len(edits) == 0 || edits[0].Block != k {
+			c.addBlock(&out, vm.Source, k)
+			continue
+		}
+		if !edits[0].Drop {
+			c.addBlock(&out, vm.Source, k)
+			b := &out.blocks[len(out.blocks)-1]
+			b.hash, b.came = transcript.HashOf(edits[0].Text), b.hash
+		}
+		edits = edits[1:]
+	}
+	return out
+}
+
+func (c *Conversation) addBlock(out *Said, i, k int) {
+	bf := c.facts[i].Blocks[k]
+	if bf.Kind == transcript.KindThinking {
+		return
+	}
+	b := spoken{kind: bf.Kind, hash: bf.Hash}
+	switch call := c.callState(int(bf.Call)); bf.Kind {
+	case transcript.KindToolCall:
+		b.tool, b.id = c.ledger.Entry(int(bf.Call)).Tool, call.ID
+		b.waits = !call.Answered && i >= c.Rounds()[len(c.Rounds())-1].Start
+	case transcript.KindToolResult:
+		b.id, b.any = call.ID, bf.Call == 0
+	}
+	out.add(c.facts[i].Role, b)
 }
 
 // How says how much of a turn of a session a history may have: with nothing set, all and no more.
@@ -262,19 +288,4 @@ func aligned(p, q []spoken, cut bool) (_, _ []spoken) {
 		})
 	}
 	return p, sorted(q)
-}
-
-// callState returns a call by its number in the ledger; zero: there is none.
-func (c *Conversation) callState(n int) transcript.CallState {
-	if n == 0 {
-		return transcript.CallState{}
-	}
-	at, rounds := c.ledger.Entries[n-1].Call, c.Rounds()
-	k := sort.Search(len(rounds), func(k int) bool { return rounds[k].Start > at.Message }) - 1
-	for _, s := range rounds[k].Calls {
-		if s.Call == at {
-			return s
-		}
-	}
-	return transcript.CallState{}
 }
