@@ -113,12 +113,15 @@ func TestRunAgainWithHiddenRounds(t *testing.T) {
 			a.run(t)
 			a.say("Question.")
 		}
-		sessions := make(map[store.SessionKey]bool)
+		sessions, forked := make(map[store.SessionKey]bool), 0
 		for _, x := range r.wait((run + 1) * requests) {
 			sessions[x.Session] = true
+			if x.Forked {
+				forked++
+			}
 		}
-		if len(sessions) > run+1 {
-			t.Errorf("%d runs have %d sessions", run+1, len(sessions))
+		if len(sessions) > run+1 || forked > run {
+			t.Errorf("%d runs have %d sessions and %d forks", run+1, len(sessions), forked)
 		}
 	}
 }

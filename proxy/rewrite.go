@@ -123,7 +123,7 @@ func (rw *rewriter) begin(ctx context.Context, req *request, from caller, resume
 		if errors.Is(err, errMoved) && try < 100 {
 			var next store.SessionKey
 			if t, next, err = rw.apart(ctx, conv, p, req, from, resume); err == nil && t == nil {
-				key, forked = next, true
+				key, forked = next, forked || next != rw.following(from.scope, req)
 				continue
 			}
 		}
