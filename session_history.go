@@ -49,8 +49,8 @@ import (
 // that store a view back: it is compared in the same way. They store the session's Key beside it and open
 // that one: a session does not know the views of its forks. Where something in such a view was edited,
 // the fork has the folds before that place; stubs behind it are text like any other. A window may slide
-// over such a view as over the session, if it has the view's messages up to the newest; where one is
-// edited, too, its stubs and pages are text.
+// over such a view as over the session, if it has the rest of the view message by message; where one of
+// these is edited, too, stubs and pages are text.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {
