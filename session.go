@@ -44,8 +44,9 @@ type Session struct {
 	taken     int // the most that it has answered, or said that it takes, by its count; 0: not known
 	refusal   int // tokens of the newest prompt that it refused, by its count; 0: not told
 
-	answered time.Time // when the newest answer of the model was stored
-	heard    time.Time // when the newest message was
+	answered  time.Time // when the newest answer of the model was stored
+	heard     time.Time // when the newest message was
+	elsewhere bool      // a view was answered before the session was opened here, or in another process
 
 	lead   *leadData // what Sync was given last; nil: as it was stored
 	longer int       // tokens that lead has more than what it covers

@@ -200,13 +200,14 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	case store.EntryPrefix:
 		s.st.Marked = s.st.Len()
 	case store.EntryMessage:
-		sent := s.sent
-		if total := s.st.Parts.Total(); len(s.fresh) == 0 && e.Time.After(s.heard) && total <= s.most() {
-			sent = total // restored: what comes later than the message before it was answered, not told
+		sent, restored := s.sent, len(s.fresh) == 0
+		if total := s.st.Parts.Total(); restored && e.Time.After(s.heard) && total <= s.most() {
+			sent = total // what comes later than the message before it was answered, not told
 		}
 		s.heard = e.Time
 		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
-			if s.answered = e.Time; s.cal.Samples() == 0 {
+			s.answered, s.elsewhere = e.Time, s.elsewhere || restored
+			if s.cal.Samples() == 0 {
 				s.took(sent) // by our count: no usage is reported
 			}
 		}

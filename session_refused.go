@@ -20,8 +20,8 @@ import (
 // less than it has taken before or said that it takes, until it takes more. For that guess no
 // result is folded that no model has seen, unless the view is nearly as large as a refused one.
 // The same bytes are never sent twice: if nothing can be folded any more
-// it returns [ErrCannotFit]. In a session that has given out no view yet it is an error of no kind,
-// and changes nothing.
+// it returns [ErrCannotFit]. In a session that has given out no view yet it is another error, and
+// changes nothing.
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
 // known. An error that is no overflow, such as a rate limit, is returned as it is and changes nothing.
@@ -40,7 +40,7 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 }
 
 func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
-	if s.sent == 0 && s.answered.IsZero() {
+	if s.sent == 0 && !s.elsewhere {
 		return transcript.View{}, errors.New("no view was sent yet")
 	}
 	total := s.st.Parts.Total()

@@ -265,3 +265,21 @@ func TestRefusedAfterReopening(t *testing.T) {
 		t.Errorf("the provider took %d tokens, and %d may be sent", most, got)
 	}
 }
+
+// TestRefusedWithoutView: no refusal is of a view that nobody got; a session that another process
+// answered in may have given one out.
+func TestRefusedWithoutView(t *testing.T) {
+	st := store.NewMemory()
+	s := open(t, st, nil)
+	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 600)
+	refusal := &model.APIError{Kind: model.ErrorTooLong, Used: 90_000, Limit: 16_000}
+	if _, err := s.Refused(t.Context(), refusal); err == nil || len(s.Report().Epochs) > 0 {
+		t.Errorf("no view was given out: %v, %d epochs", err, len(s.Report().Epochs))
+	}
+	if _, err := open(t, st, nil).Refused(t.Context(), refusal); err != nil {
+		t.Errorf("opened again: %v", err)
+	}
+}

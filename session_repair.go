@@ -67,10 +67,34 @@ func endOfResults(facts transcript.Facts, r transcript.Round) int {
 // it, which is what the model is told about the call; nil: that its result was lost. A program that
 // hands its history to [Session.Sync] repairs that, with [transcript.Repair].
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var calls []Block
-	err := s.st.Reading(ctx, func(t *transcript.Transcript) error {
+	for {
+		s.mu.Lock()
+		calls, err := s.openCalls(ctx)
+		n := s.st.Len()
+		s.mu.Unlock()
+		if err == nil && len(calls) == 0 {
+			return 0, nil
+		}
+		if err == nil {
+			results := transcript.Repair([]Message{Assistant(calls...)}, text)[1:] // text may ask the session
+			s.mu.Lock()
+			if s.st.Len() != n { // something was appended meanwhile
+				s.mu.Unlock()
+				continue
+			}
+			err = s.append(ctx, results)
+			s.mu.Unlock()
+		}
+		if err != nil {
+			return 0, fmt.Errorf("repair session %s: %w", s.key, err)
+		}
+		return len(calls), nil
+	}
+}
+
+// openCalls returns the calls at the end of the conversation that have no result.
+func (s *Session) openCalls(ctx context.Context) (calls []Block, err error) {
+	err = s.st.Reading(ctx, func(t *transcript.Transcript) error {
 		rounds := t.AllRounds()
 		if len(rounds) == 0 || rounds[len(rounds)-1].End < t.Len() {
 			return nil
@@ -82,11 +106,5 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 		}
 		return nil
 	})
-	if err == nil && len(calls) > 0 {
-		err = s.append(ctx, transcript.Repair([]Message{Assistant(calls...)}, text)[1:])
-	}
-	if err != nil {
-		return 0, fmt.Errorf("repair session %s: %w", s.key, err)
-	}
-	return len(calls), nil
+	return calls, err
 }

@@ -1,6 +1,7 @@
 package pleat_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -90,4 +91,19 @@ func rules(s *pleat.Session) []string {
 		out = append(out, v.Rule+" "+v.Path)
 	}
 	return out
+}
+
+// TestRepairAsks: what Repair asks for a text may ask the session.
+func TestRepairAsks(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{"command":"make deploy"}`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, err := s.Repair(t.Context(), func(pleat.ToolCall) string {
+		return fmt.Sprintf("Lost, with %d calls in all.", len(s.Ledger(pleat.LedgerFilter{})))
+	})
+	if got := allText(view(t, s)); n != 1 || err != nil || !strings.Contains(got, "Lost, with 1 calls in all.") {
+		t.Errorf("repaired %d, %v:\n%s", n, err, got)
+	}
 }
