@@ -3,6 +3,7 @@ package pleat_test
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -163,5 +164,41 @@ func TestPullChecksLevers(t *testing.T) {
 	}
 	if n := len(s.Folds()); n > 0 {
 		t.Errorf("%d folds are made", n)
+	}
+}
+
+// naming is a lever at birth that names copies by the ids of calls.
+type naming struct{ idle }
+
+func (naming) Name() string                    { return "naming" }
+func (naming) MayFold([]int, fold.Limits) bool { return true }
+
+func (naming) Born(b *fold.Birth) {
+	for i, r := range b.Results() {
+		b.Fold(i, "large", r.CallID, func(_, kept string) string { return "[in " + kept + "]" })
+	}
+}
+
+// TestKeepFileNames: what comes from outside leads a copy nowhere else.
+func TestKeepFileNames(t *testing.T) {
+	var names []string
+	s := open(t, store.NewMemory(), &pleat.Options{
+		Policy:   fold.Policy{Name: "p", AtBirth: fold.Steps{naming{}}, AtRed: fold.Steps{lever.Squeeze{}}},
+		KeepFile: func(name string, _ []byte) (string, error) { names = append(names, name); return name, nil },
+	})
+	for _, id := range []string{"a", "/etc/cron.d/x", "../../x", "a\x00b"} {
+		err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call(id, "bash", "{}")),
+			pleat.Results(pleat.Result(id, strings.Repeat("log\n", 500))))
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(names) != 4 || names[0] != "a" {
+		t.Fatalf("kept %q", names)
+	}
+	for _, name := range names {
+		if !filepath.IsLocal(name) || strings.ContainsRune(name, 0) {
+			t.Errorf("kept as %q", name)
+		}
 	}
 }

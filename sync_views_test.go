@@ -216,3 +216,25 @@ func TestSyncRejoinedView(t *testing.T) {
 		}
 	}
 }
+
+// TestSyncAnswerBehindPage takes the answer back that follows a page and says something else: the fork has what
+// the page stands for.
+func TestSyncAnswerBehindPage(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 4_000}, Tools: pleat.RecallTools()})
+	s = mustSync(t, s, append(turns(8, 4_000), say("The bug is in the last one.")))
+	n := s.Len()
+	compact(t, s)
+	shown := view(t, s)
+	for len(shown) > 0 && shown[len(shown)-1].Role() == transcript.RoleAssistant {
+		shown, n = shown[:len(shown)-1], n-1
+	}
+	s = mustSync(t, s, append(shown[:len(shown):len(shown)], pleat.User("No: fix the third.")))
+	if s.Len() != n+1 || len(s.Folds()) == 0 {
+		t.Fatalf("the fork has %d messages and %d folds, want %d and some", s.Len(), len(s.Folds()), n+1)
+	}
+	for _, f := range s.Folds() {
+		if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
+			t.Error(err)
+		}
+	}
+}

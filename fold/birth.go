@@ -3,7 +3,9 @@ package fold
 import (
 	"iter"
 	"math"
+	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/fault"
@@ -169,8 +171,8 @@ func (b *Birth) Where(handle string) string {
 
 // Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
 // that is shorter and not blank, and returns the fold, else nil, as for a block that is not among
-// [Birth.Results]. The copy may get another name than the one given, and has none where the session
-// keeps no copies.
+// [Birth.Results]. The copy may get another name than the one given, as where that leads out of the
+// folder, and has none where the session keeps no copies.
 func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
 	if block < 0 || block >= b.m.Blocks().Len() {
 		return nil
@@ -194,8 +196,11 @@ func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept stri
 		return f.After < f.Before && !text.Blank(f.Stub)
 	}
 	keep := name != "" && b.o.Keep != nil
-	if !keep {
+	switch {
+	case !keep:
 		name = ""
+	case !filepath.IsLocal(name) || strings.ContainsRune(name, 0): // it may be made of what came from outside
+		name = transcript.HashOf(name).String()[:16]
 	}
 	if !show(name) || keep && !show(b.o.Keep(name, whole)) {
 		return nil

@@ -10,7 +10,7 @@ import (
 )
 
 // A Lever proposes folds. It is a plain value: its fields are its settings. Package lever
-// has pleat's own; a program can add others.
+// has pleat's own; a program can add others, which must not call the session: it waits for them.
 type Lever interface {
 	// Name identifies the lever in policy files, plans and folds.
 	Name() string

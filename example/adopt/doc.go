@@ -10,6 +10,10 @@
 // session from the context that Generate was given. Generate returns only the answer; Sync what the
 // rewriter returned last and the answer, or the session lacks the end of the run. Once a run is folded,
 // its question may be only a line in the page, so nothing of yours should look for it in the last user message.
+// Where a tool returns directly, Generate returns its result without the call, which no provider takes:
+// Sync an answer of the assistant with that text instead. After a restart open the session that Sync
+// returned last, by its Key. A program that is killed inside a round loses what came since the last
+// Sync; one that appends the answer before its tools run can repair the session.
 //
 // A MessageRewriter of eino cannot return an error. If Sync or Messages fails, let it log that and
 // return the history that it was given, which is the view before and what came since: the run goes
