@@ -68,22 +68,13 @@ func endOfResults(facts transcript.Facts, r transcript.Round) int {
 // hands its history to [Session.Sync] repairs that, with [transcript.Repair].
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
 	for {
-		s.mu.Lock()
-		calls, err := s.openCalls(ctx)
-		n := s.st.Len()
-		s.mu.Unlock()
-		if err == nil && len(calls) == 0 {
-			return 0, nil
-		}
-		if err == nil {
+		calls, n, err := s.openCalls(ctx)
+		if err == nil && len(calls) > 0 {
 			results := transcript.Repair([]Message{Assistant(calls...)}, text)[1:] // text may ask the session
-			s.mu.Lock()
-			if s.st.Len() != n { // something was appended meanwhile
-				s.mu.Unlock()
+			var moved bool
+			if moved, err = s.appendAt(ctx, n, results); moved {
 				continue
 			}
-			err = s.append(ctx, results)
-			s.mu.Unlock()
 		}
 		if err != nil {
 			return 0, fmt.Errorf("repair session %s: %w", s.key, err)
@@ -92,8 +83,10 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 	}
 }
 
-// openCalls returns the calls at the end of the conversation that have no result.
-func (s *Session) openCalls(ctx context.Context) (calls []Block, err error) {
+// openCalls returns the calls at the end of the conversation that have no result, and its length.
+func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) error {
 		rounds := t.AllRounds()
 		if len(rounds) == 0 || rounds[len(rounds)-1].End < t.Len() {
@@ -106,5 +99,15 @@ func (s *Session) openCalls(ctx context.Context) (calls []Block, err error) {
 		}
 		return nil
 	})
-	return calls, err
+	return calls, s.st.Len(), err
+}
+
+// appendAt appends messages to a conversation of that length; moved says that it has another one now.
+func (s *Session) appendAt(ctx context.Context, n int, msgs []Message) (moved bool, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.st.Len() != n {
+		return true, nil
+	}
+	return false, s.append(ctx, msgs)
 }

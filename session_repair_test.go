@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/difftest"
@@ -105,5 +106,28 @@ func TestRepairAsks(t *testing.T) {
 	})
 	if got := allText(view(t, s)); n != 1 || err != nil || !strings.Contains(got, "Lost, with 1 calls in all.") {
 		t.Errorf("repaired %d, %v:\n%s", n, err, got)
+	}
+}
+
+// TestRepairPanics: a panic on the way to the store leaves the session usable.
+func TestRepairPanics(t *testing.T) {
+	wrong := false
+	s := open(t, store.NewMemory(), &pleat.Options{Now: func() time.Time {
+		if wrong {
+			panic("no clock")
+		}
+		return time.Time{}
+	}})
+	if err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{}`))); err != nil {
+		t.Fatal(err)
+	}
+	wrong = true
+	func() {
+		defer func() { _ = recover() }()
+		_, _ = s.Repair(t.Context(), nil)
+	}()
+	wrong = false
+	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
+		t.Errorf("repaired %d, %v", n, err)
 	}
 }
