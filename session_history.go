@@ -230,9 +230,6 @@ func (s *Session) apart(h *handed, own []turn) meeting {
 	i, j := own[k].start, len(h.msgs)
 	if k < len(theirs) {
 		i, j = s.within(h, own[k], theirs[k], conv.How{Open: true, Renamed: s.renamed(h, own[k], theirs[k])})
-		if k+1 < len(own) && own[k].shown != nil && j-theirs[k].start == len(own[k].shown) {
-			i = own[k+1].start // behind what a page stands for that the turn ends with
-		}
 	}
 	// Calls that have other ids in the history would wait in a fork for results under the old ones.
 	for _, r := range slices.Backward(s.st.Rounds()) {
@@ -259,12 +256,12 @@ func (s *Session) within(h *handed, own, theirs turn, how conv.How) (i, j int) {
 	for _, vm := range shown {
 		i = max(i, vm.Source)
 		if j == theirs.end {
-			break
+			return i, j
 		}
 		if _, ok := s.st.SaidBy(vm).Has(h.said(j), how); !ok {
-			break
+			return i, j
 		}
 		i, j = max(i, vm.Source+1), j+1
 	}
-	return i, j
+	return own.end, j
 }

@@ -65,8 +65,8 @@ func (h *handed) turns(from int) []turn {
 
 func (h *handed) role(i int) transcript.Role { return h.msgs[i].Role() }
 
-// turnsIn returns the turns of a view, behind the system messages at its beginning. Each begins where
-// the one before it ends, or behind what is folded there, if the view does not tell of it in that turn.
+// turnsIn returns the turns of a view, behind the system messages at its beginning. Each ends where the
+// next one begins: with what a page stands for, if it ends with one.
 func (s *Session) turnsIn(view []transcript.ViewMessage) []turn {
 	at := s.st.Facts().Prompt()
 	view = slices.DeleteFunc(slices.Clone(view), func(vm transcript.ViewMessage) bool {
@@ -80,7 +80,10 @@ func (s *Session) turnsIn(view []transcript.ViewMessage) []turn {
 	})
 	for k, t := range list {
 		shown := view[t.start:t.end]
-		start := max(at, shown[0].Source)
+		if at = max(at, shown[0].Source); k > 0 {
+			list[k-1].end = at
+		}
+		start := at
 		for _, vm := range shown {
 			at = max(at, vm.Source+1)
 		}
