@@ -5,8 +5,10 @@ import (
 	"testing"
 )
 
-// ownRate is how many bytes of the vocabulary a token has at least, by the proxy's count.
-const ownRate = 1.9
+const (
+	ownRate = 1.9 // bytes of the vocabulary that a token has at least, by the proxy's count
+	astray  = 1.2 // of one view in twenty the proxy's count is more than this above the provider's
+)
 
 // results looks at what the view shows of every result that the client sent.
 func (c *client) results(v *view, shown map[string]string) {
@@ -34,9 +36,11 @@ func (c *client) results(v *view, shown map[string]string) {
 	}
 }
 
-// least is how many tokens, by the provider's count, or by the proxy's own as long as a conversation
-// has no answer to learn from, the smallest view has that shows the newest round whole: what is around the messages, the head, a page with next to nothing but what people
-// typed (a third of the size that views are folded to, and a fifth more for marks), and the round.
+// least is how many tokens the smallest view has that shows the newest round whole: what is around
+// the messages, the head, a page with next to nothing but what people typed (a third of the size
+// that views are folded to, and a fifth more for marks), and the round. They are counted as the
+// proxy can know them: by what the provider said of earlier views, which were made of other things,
+// or by its own count as long as a conversation has no answer.
 // Where thinking has to come first, no view begins with an answer of an open turn that has none:
 // the rounds before it stay, too.
 func (c *client) least(v *view) int {
@@ -70,7 +74,7 @@ func (c *client) least(v *view) int {
 			}
 		}
 	}
-	rate := c.w.provider.rate
+	rate := c.w.provider.rate / astray
 	if !c.counted[opening(c.sent)] {
 		rate = ownRate
 	}
@@ -99,7 +103,7 @@ func TestLeastWhereThinkingComesFirst(t *testing.T) {
 		}
 		return e
 	}
-	w := &world{provider: &provider{rate: 1, limit: 100_000, numbers: true}}
+	w := &world{provider: &provider{rate: astray, limit: 100_000, numbers: true}}
 	c := &client{w: w, setup: &setup{}, sent: []element{
 		say("user", 1, text),
 		say("assistant", 1_000, thinking, call), say("user", 1_000, result),
