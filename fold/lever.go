@@ -25,7 +25,7 @@ type Lever interface {
 type Steps []Lever
 
 // MarshalJSON writes each step as an object with the lever's name and its settings:
-// {"lever": "mask", "keep": 3}.
+// {"lever": "mask", "keep": 3}. So the settings are an object without a member of that name.
 func (s Steps) MarshalJSON() ([]byte, error) {
 	out := make([]json.RawMessage, len(s))
 	for i, l := range s {
@@ -35,8 +35,17 @@ func (s Steps) MarshalJSON() ([]byte, error) {
 		var name, settings []byte
 		err := fault.Of(l, func() (err error) {
 			name, _ = json.Marshal(l.Name())
-			settings, err = json.Marshal(l)
-			return err
+			if settings, err = json.Marshal(l); err != nil {
+				return err
+			}
+			var members map[string]json.RawMessage
+			if err := json.Unmarshal(settings, &members); err != nil || members == nil {
+				return errors.New("its settings are no JSON object")
+			}
+			if members["lever"] != nil {
+				return errors.New(`a setting is called "lever", which stands for its name: call it otherwise`)
+			}
+			return nil
 		})
 		if err != nil {
 			return nil, fmt.Errorf("write %w", err)
@@ -50,11 +59,15 @@ func (s Steps) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Names lists the names of the levers.
+// Names lists the names of the levers, "nil" for a step that is nil.
 func (s Steps) Names() []string {
 	var names []string
 	for _, l := range s {
-		names = append(names, l.Name())
+		name := "nil"
+		if !fault.IsNil(l) {
+			name = l.Name()
+		}
+		names = append(names, name)
 	}
 	return names
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -40,8 +41,9 @@ type policyFile struct {
 
 // Parse reads a policy file, as [Format] writes it. It can name the levers of package lever
 // and the ones passed in, which must have names of their own. Each step is a copy of its lever with
-// the settings that the file gives. Parse refuses a member that is there
-// twice, and what [fold.Policy.Check] refuses.
+// the settings that the file gives. Names of members are taken as they are written, upper and lower
+// case. Parse refuses a member that it does not know or that is there twice, and what
+// [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 	p, err := parse(data, append(lever.All(), levers...))
 	if err == nil {
@@ -54,26 +56,18 @@ func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
 }
 
 func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
-	names := make(map[string]bool)
-	for _, l := range known {
-		if fault.IsNil(l) {
-			return fold.Policy{}, errors.New("a lever that was passed in is nil")
-		}
-		var name string
-		if err := fault.Of(l, func() error { name = l.Name(); return nil }); err != nil {
-			return fold.Policy{}, err
-		}
-		if names[name] {
-			return fold.Policy{}, fmt.Errorf("two levers are called %q: give the one that was passed in another name",
-				name)
-		}
-		names[name] = true
+	if err := checkKnown(known); err != nil {
+		return fold.Policy{}, err
+	}
+	const such = `a policy is an object such as {"name": "mine", "at_red": [{"lever": "mask", "keep": 3}]}`
+	switch first, err := json.NewDecoder(bytes.NewReader(data)).Token(); {
+	case err == io.EOF:
+		return fold.Policy{}, errors.New("it is empty: " + such)
+	case err == nil && first != json.Delim('{'):
+		return fold.Policy{}, errors.New("it is no object: " + such)
 	}
 	var f policyFile
 	if err := strict(data, &f); err != nil {
-		return fold.Policy{}, err
-	}
-	if err := unique(json.NewDecoder(bytes.NewReader(data))); err != nil {
 		return fold.Policy{}, err
 	}
 	p := f.Policy
@@ -106,13 +100,33 @@ func parse(data []byte, known []fold.Lever) (fold.Policy, error) {
 	return p, nil
 }
 
+// checkKnown refuses levers that a file could not name.
+func checkKnown(known []fold.Lever) error {
+	names := make(map[string]bool)
+	for _, l := range known {
+		if fault.IsNil(l) {
+			return errors.New("a lever that was passed in is nil")
+		}
+		var name string
+		if err := fault.Of(l, func() error { name = l.Name(); return nil }); err != nil {
+			return err
+		}
+		if names[name] {
+			return fmt.Errorf("two levers are called %q: give the one that was passed in another name", name)
+		}
+		names[name] = true
+		if fields, _ := inside(reflect.TypeOf(l)); fields["lever"] != nil {
+			return fmt.Errorf("lever %q has a setting called \"lever\", which stands for its name: call it otherwise",
+				name)
+		}
+	}
+	return nil
+}
+
 func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 	var settings map[string]json.RawMessage
-	if err := json.Unmarshal(data, &settings); err != nil {
-		return nil, err
-	}
 	var name string
-	if err := json.Unmarshal(settings["lever"], &name); err != nil {
+	if json.Unmarshal(data, &settings) != nil || json.Unmarshal(settings["lever"], &name) != nil {
 		return nil, errors.New(`a step is an object such as {"lever": "mask", "keep": 3}`)
 	}
 	delete(settings, "lever")
@@ -170,8 +184,11 @@ func apart(v reflect.Value) reflect.Value {
 	return c
 }
 
-// strict decodes JSON and refuses unknown members.
+// strict decodes JSON and refuses what exact does, unknown members and more than one value.
 func strict(data []byte, v any) error {
+	if err := exact(json.NewDecoder(bytes.NewReader(data)), reflect.TypeOf(v)); err != nil {
+		return err
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
@@ -183,30 +200,62 @@ func strict(data []byte, v any) error {
 	return nil
 }
 
-// unique refuses a value in which an object has a member twice, in whatever case: the first would
-// be ignored.
-func unique(d *json.Decoder) error {
+// exact refuses a value in which an object has a member twice, since the first would be ignored, or
+// one that package json would take for a field of t though its name differs in upper and lower case.
+func exact(d *json.Decoder, t reflect.Type) error {
 	open, err := d.Token()
 	if _, nested := open.(json.Delim); err != nil || !nested {
 		return err
 	}
-	names := make(map[string]bool)
+	fields, inner := inside(t)
+	seen := make(map[string]bool)
 	for d.More() {
 		if open == json.Delim('{') {
-			name, err := d.Token()
+			token, err := d.Token()
 			if err != nil {
 				return err
 			}
-			folded := strings.ToLower(name.(string))
-			if names[folded] {
+			name := token.(string)
+			if seen[name] {
 				return fmt.Errorf("%q is there twice", name)
 			}
-			names[folded] = true
+			seen[name] = true
+			for field := range fields {
+				if fields[name] == nil && strings.EqualFold(field, name) {
+					return fmt.Errorf("there is no %q: write it as %q", name, field)
+				}
+			}
+			if fields != nil {
+				inner = fields[name]
+			}
 		}
-		if err := unique(d); err != nil {
+		if err := exact(d, inner); err != nil {
 			return err
 		}
 	}
 	_, err = d.Token()
 	return err
+}
+
+// inside returns what package json reads into a t: a struct's fields by their names, or what lists
+// and maps are of. Both are nil for a type that reads itself, and for none.
+func inside(t reflect.Type) (fields map[string]reflect.Type, of reflect.Type) {
+	if t == nil || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Unmarshaler]()) {
+		return nil, nil
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return inside(t.Elem())
+	case reflect.Map, reflect.Slice, reflect.Array:
+		return nil, t.Elem()
+	case reflect.Struct:
+		fields = make(map[string]reflect.Type)
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if f.IsExported() && name != "-" && (name != "" || !f.Anonymous) {
+				fields[cmp.Or(name, f.Name)] = f.Type
+			}
+		}
+	}
+	return fields, nil
 }

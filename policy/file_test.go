@@ -29,6 +29,19 @@ func TestRoundTrip(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ name, file, want string }{
+		{"nothing", " \n", `it is empty: a policy is an object such as {"name": "mine", `},
+		{"a list", `[]`, `it is no object: a policy is an object such as {"name": "mine", `},
+		{"null", `null`, `it is no object: a policy is an object such as {"name": "mine", `},
+		{"member in other case", `{"NAME": "a", "at_red": [{"lever": "mask"}]}`, `no "NAME": write it as "name"`},
+		{
+			"setting in other case", `{"name": "a", "at_red": [{"lever": "mask", "Keep": 3}]}`,
+			`step 1 of at_red: lever "mask": there is no "Keep": write it as "keep"`,
+		},
+		{
+			"inner setting in other case", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"Retries": 1}}]}`,
+			`there is no "Retries": write it as "retries"`,
+		},
+		{"no step", `{"name": "a", "at_red": ["mask"]}`, `step 1 of at_red: a step is an object such as {"lever": `},
 		{"no JSON", `keep: 3`, "invalid character"},
 		{"more behind it", `{"name": "a", "at_red": [{"lever": "mask"}]} {}`, "after"},
 		{"no name", `{"at_red": [{"lever": "mask"}]}`, "no name"},
@@ -43,7 +56,7 @@ func TestParseErrors(t *testing.T) {
 		},
 		{
 			"member twice in other case", `{"name": "a", "Name": "b", "at_red": [{"lever": "mask"}]}`,
-			`"Name" is there twice`,
+			`there is no "Name": write it as "name"`,
 		},
 		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
 		{
@@ -197,6 +210,41 @@ func TestParsePointers(t *testing.T) {
 	}
 }
 
+// levering is a lever with a setting that has the name of what is no setting.
+type levering struct {
+	every
+	Lever string `json:"lever,omitempty"`
+}
+
+// TestSettingLever: in a file "lever" is the name of a lever, so a setting cannot be called so.
+func TestSettingLever(t *testing.T) {
+	file := []byte(`{"name": "mine", "at_red": [{"lever": "mask"}]}`)
+	if _, err := policy.Parse(file, levering{}); err == nil || !strings.Contains(err.Error(), "call it otherwise") {
+		t.Errorf("Parse: %v", err)
+	}
+	for l, want := range map[fold.Lever]string{
+		levering{Lever: "a"}: `lever "every": a setting is called "lever"`, called("mine"): "no JSON object",
+	} {
+		out, err := policy.Format(fold.Policy{Name: "mine", AtRed: fold.Steps{l}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Format: %v, want %q:\n%s", err, want, out)
+		}
+	}
+}
+
+// TestCaseOfTools: names of tools differ in upper and lower case.
+func TestCaseOfTools(t *testing.T) {
+	want := fold.Steps{lever.Spill{Tools: map[string]int{"Bash": 1, "bash": 2}}}
+	file, err := policy.Format(fold.Policy{Name: "mine", AtBirth: want})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := policy.Parse(file)
+	if d := difftest.Values(want, got.AtBirth); d != "" || err != nil {
+		t.Errorf("%v, (-want +got):\n%s", err, d)
+	}
+}
+
 // FuzzParse: parsing never panics, and what parses is written as something that parses to
 // the same.
 func FuzzParse(f *testing.F) {
@@ -231,12 +279,16 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// TestFormatNil writes a policy with a step that is nil, which Check refuses too.
+// TestFormatNil writes a policy with a step that is nil, which Check refuses too, and lists its names.
 func TestFormatNil(t *testing.T) {
 	p := policy.Default()
 	p.EveryTurn = fold.Steps{nil}
 	if out, err := policy.Format(p); err == nil || !strings.Contains(err.Error(), "step 1") {
 		t.Errorf("%v: %s", err, out)
+	}
+	p.EveryTurn = fold.Steps{lever.Aim{}, nil, (*lever.Mask)(nil)}
+	if d := difftest.Values([]string{"aim", "nil", "nil"}, p.EveryTurn.Names()); d != "" {
+		t.Errorf("names (-want +got):\n%s", d)
 	}
 }
 
