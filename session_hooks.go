@@ -21,7 +21,8 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 		copied := *f
 		seen.Folds[i] = &copied
 	}
-	dec, err := s.o.Hooks.BeforeEpoch(ctx, &seen)
+	var dec EpochDecision
+	err := fault.Caught(func() (err error) { dec, err = s.o.Hooks.BeforeEpoch(ctx, &seen); return err })
 	if err != nil {
 		return false, &fault.Hook{Err: err}
 	}
@@ -67,7 +68,10 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 		s.warn(ctx, Event{Warning: p.Warning})
 	}
 	if s.o.Hooks.AfterEpoch != nil {
-		s.o.Hooks.AfterEpoch(ctx, s.report())
+		err := fault.Caught(func() error { s.o.Hooks.AfterEpoch(ctx, s.report()); return nil })
+		if err != nil {
+			s.o.Logger.Warn("the hook after the epoch failed", append(fault.Log(err), "session", s.key.String())...)
+		}
 	}
 }
 

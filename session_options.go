@@ -81,9 +81,10 @@ type Options struct {
 type Hooks struct {
 	// BeforeEpoch sees a copy of a plan before it is carried out. It can add pins: then the plan is
 	// made again with them. It can veto the plan: an epoch that the window forces opens all the same,
-	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error.
+	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error, and
+	// so is a panic.
 	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
-	// AfterEpoch sees what was done.
+	// AfterEpoch sees what was done. A panic is logged: the epoch is open already.
 	AfterEpoch func(ctx context.Context, r Report)
 }
 

@@ -74,6 +74,36 @@ func TestObserverPanicsInBackground(t *testing.T) {
 	})
 }
 
+// A hook before an epoch that panics is an error, and nothing is folded; what one after it panics with
+// is logged. The session goes on.
+func TestHooksPanic(t *testing.T) {
+	var log strings.Builder
+	before := true
+	s := busy(t, 30, &pleat.Options{
+		Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Hooks: pleat.Hooks{
+			BeforeEpoch: func(context.Context, *fold.Plan) (d pleat.EpochDecision, err error) {
+				if before {
+					panic("oops")
+				}
+				return d, nil
+			},
+			AfterEpoch: func(context.Context, pleat.Report) { panic("too late") },
+		},
+	})
+	_, err := s.Messages(t.Context())
+	if err == nil || !strings.Contains(err.Error(), "hook before epoch: panicked: oops") || len(s.Folds()) > 0 {
+		t.Errorf("before: %v, %d folds", err, len(s.Folds()))
+	}
+	before = false
+	if _, err := s.Messages(t.Context()); err != nil || len(s.Folds()) == 0 {
+		t.Errorf("after: %v, %d folds", err, len(s.Folds()))
+	}
+	if !strings.Contains(log.String(), "panicked: too late") || !strings.Contains(log.String(), "session_panic_test.go") {
+		t.Errorf("the log has:\n%s", log.String())
+	}
+}
+
 // A codec that panics while many messages are read is an error of Append.
 func TestCodecPanics(t *testing.T) {
 	codecs := map[transcript.Format]transcript.Codec{"mine": func([]byte) (transcript.Message, error) { panic("oops") }}
