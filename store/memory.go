@@ -120,8 +120,8 @@ func (m *Memory) add(s *memSession, key SessionKey, e Entry) {
 	s.newest = m.appends
 	if e.BodySize > 0 {
 		s.bodies[e.BodyHash] = true
-		if at := (memBody{key.Tenant, e.BodyHash}); m.bodies[at] == nil {
-			m.bodies[at] = e.Body
+		if e.Body != nil { // a copy for a fork comes without
+			m.bodies[memBody{key.Tenant, e.BodyHash}] = e.Body
 		}
 		e.Body = nil
 	}

@@ -7,10 +7,19 @@ import (
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/storetest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 func TestMemStore(t *testing.T) {
-	storetest.Test(t, func(*testing.T) store.Store { return store.NewMemory() }, nil)
+	storetest.Test(t, func(*testing.T) store.Store { return store.NewMemory() }, &storetest.Options{
+		Damage: func(t *testing.T, st store.Store, key store.SessionKey, body transcript.Hash) {
+			bytes, err := st.(*store.Memory).Shared(t.Context(), key, body)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes[0] ^= 1
+		},
+	})
 }
 
 // A store keeps sessions as numbered entries; large parts are read by their hash.

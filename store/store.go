@@ -23,7 +23,8 @@ import (
 //     it answers, since the caller will append them again.
 //   - A body is content-addressed and checked against its SHA-256 on every read. An
 //     entry's own fields are checked on every scan, and a missing entry is noticed.
-//     What fails its check is returned as [ErrCorrupt], never as data.
+//     What fails its check is returned as [ErrCorrupt], never as data. A body that is
+//     appended again takes the place of a damaged one, for every session that has it.
 //   - Nothing crosses from one session to another: a body can be read only through a
 //     session that has an entry with it.
 //   - Any number of goroutines and processes may read. Any number may try to append to
@@ -52,8 +53,9 @@ type Store interface {
 
 	// Find returns, for the tenant, the newest entry of the kind for each label it
 	// knows, once each, in no particular order. Newest means appended last, whatever its
-	// Time. The empty label is none: entries without a label are not found. It is how a
-	// client's conversation is found again by the hashes of its prefixes.
+	// Time; if that one is damaged, the error is ErrCorrupt, and labels asked for without it
+	// are found as ever. The empty label is none: entries without a label are not found. It is
+	// how a client's conversation is found again by the hashes of its prefixes.
 	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)
 
 	// Close waits for calls under way and releases the store. It may be called twice; every
@@ -185,8 +187,8 @@ type Claimer interface {
 	// Claim takes a piece of work of a session, named by what, for the caller alone. Ok
 	// is false while somebody else has it; release is nil then. The claim ends when release
 	// is called, or when ttl has passed by the store's own clock, so that somebody takes over
-	// the work of a process that died. A ttl that is not positive is an error. The session
-	// need not exist.
+	// the work of a process that died. A store that outlives its process keeps claims too. A ttl
+	// that is not positive is an error. The session need not exist.
 	//
 	// Release may be called more than once. It does nothing once somebody else has the
 	// claim.
@@ -200,8 +202,9 @@ type Forker interface {
 	// Fork makes a new session of the entries 1 to upTo of another one of the same tenant.
 	// All of them are durable when it returns; after an error none is there. Data returns
 	// the Data of an entry's copy. It must not use the store. All else is as in the
-	// original, and search finds the same. If the new session has entries already, the
-	// error is [ErrConflict]; if the other has fewer than upTo, [ErrNotFound].
+	// original, and search finds the same; the copies count as appended now. If the new
+	// session has entries already, the error is [ErrConflict]; if the other has fewer than
+	// upTo, [ErrNotFound].
 	Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) error
 }
 

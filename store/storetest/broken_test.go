@@ -2,6 +2,7 @@ package storetest_test
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 	"sync"
@@ -18,6 +19,15 @@ type disk struct {
 	handles int           // that are open
 	order   []store.Found // every entry, in the order in which they were appended
 	spoiled []spoiled
+	damaged []func() // damage a body, again if it was mended
+	forgot  bool     // a session was deleted
+}
+
+// damage changes a byte of a body, unless it is damaged already.
+func (d *disk) damage(key store.SessionKey, hash transcript.Hash) {
+	if body, err := d.Shared(context.Background(), key, hash); err == nil {
+		body[0] ^= 1
+	}
 }
 
 // spoiled is an entry that was damaged.
@@ -39,6 +49,7 @@ type broken struct {
 type fault struct {
 	clause string // of the suite, which must find it
 	late   bool   // it shows only through a handle that is opened later
+	after  bool   // it shows only after a session was deleted
 
 	stored  func([]store.Entry) []store.Entry             // what Append writes of what it is given
 	looked  func(store.SessionKey) store.SessionKey       // where Scan looks
@@ -51,15 +62,18 @@ type fault struct {
 	infos   func([]store.SessionInfo) []store.SessionInfo // what Sessions lists
 	claimed bool                                          // Claim gives what somebody has
 	kept    bool                                          // Forget does nothing
-	trusted bool                                          // Scan does not notice damage
+	trusted bool                                          // Scan, Find and Body do not notice damage
 	blind   bool                                          // Verify does not
+	older   bool                                          // Find takes an older entry for one that is damaged
+	hides   bool                                          // Find fails for all labels where one entry is damaged
+	rotten  bool                                          // Append relies on a damaged body
 }
 
 var right = &fault{}
 
 // now is the fault, as far as it shows through this handle.
 func (b *broken) now() *fault {
-	if b.fault.late && !b.later {
+	if b.fault.late && !b.later || b.fault.after && !b.forgot {
 		return right
 	}
 	return b.fault
@@ -78,6 +92,11 @@ func (b *broken) Append(
 		return 0, err
 	}
 	b.record(key, last+1)
+	if b.now().rotten {
+		for _, damage := range b.disk.damaged {
+			damage()
+		}
+	}
 	return end, nil
 }
 
@@ -116,7 +135,7 @@ func (b *broken) Scan(
 			if yielded := b.now().yielded; yielded != nil {
 				yielded(&e)
 			}
-			if i := b.damaged(key, e.Seq); i >= 0 && err == nil {
+			if i := b.spoilt(key, e.Seq); i >= 0 && err == nil {
 				switch {
 				case !b.now().trusted:
 					yield(store.Entry{}, store.ErrCorrupt)
@@ -143,8 +162,8 @@ func (b *broken) Search(ctx context.Context, key store.SessionKey, query string,
 	return hits, err
 }
 
-// damaged returns which of the damaged entries it is; -1: none.
-func (b *broken) damaged(key store.SessionKey, seq uint64) int {
+// spoilt returns which of the damaged entries it is; -1: none.
+func (b *broken) spoilt(key store.SessionKey, seq uint64) int {
 	return slices.IndexFunc(b.spoiled, func(s spoiled) bool { return s.key == key && s.seq == seq })
 }
 
@@ -155,13 +174,21 @@ func (b *broken) Verify(ctx context.Context) iter.Seq2[store.Damage, error] {
 				return
 			}
 		}
-		b.Memory.Verify(ctx)(yield)
+		for damage, err := range b.Memory.Verify(ctx) {
+			if (err != nil || !b.now().blind) && !yield(damage, err) {
+				return
+			}
+		}
 	}
 }
 
 func (b *broken) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	body, err := b.Memory.Body(ctx, key, hash)
-	if f := b.now(); f.body != nil {
+	f := b.now()
+	if f.trusted && errors.Is(err, store.ErrCorrupt) {
+		return []byte("something else"), nil
+	}
+	if f.body != nil {
 		body = f.body(body)
 	}
 	return body, err
@@ -176,6 +203,9 @@ func (b *broken) Find(
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	order, f := slices.Clone(b.disk.order), b.now()
+	if f.hides && len(b.spoiled) > 0 {
+		return nil, store.ErrCorrupt
+	}
 	if f.order != nil {
 		slices.SortStableFunc(order, f.order)
 	}
@@ -185,6 +215,12 @@ func (b *broken) Find(
 		e := &at.Entry
 		if at.Key.Tenant == tenant && slices.Contains(labels, e.Label) && !seen[e.Label] &&
 			(f.anyKind || e.Kind == kind) {
+			if b.spoilt(at.Key, e.Seq) >= 0 && !f.trusted {
+				if f.older {
+					continue
+				}
+				return nil, store.ErrCorrupt
+			}
 			seen[e.Label] = true
 			if f.yielded != nil {
 				f.yielded(e)
@@ -231,6 +267,7 @@ func (b *broken) Forget(ctx context.Context, key store.SessionKey) error {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.forgot = true
 	b.disk.order = slices.DeleteFunc(b.disk.order, func(f store.Found) bool { return f.Key == key })
 	return b.Memory.Forget(ctx, key)
 }

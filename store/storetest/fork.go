@@ -65,6 +65,7 @@ func (s *clause) fork() {
 			s.Fatalf("Fork at entry %d: %v", n, err)
 		}
 		s.check(b, want[:n])
+		s.checkNewest(b, want[:n])
 	}
 	b := s.key(fmt.Sprint("b", len(all)))
 	found, err := s.Find(s.Context(), a.Tenant, "k", "marked")

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -18,18 +17,7 @@ func (s *clause) sessions() {
 	tenant := s.Name() + "tenant"
 	a, b := store.SessionKey{Tenant: tenant, Session: "a"}, store.SessionKey{Tenant: tenant, Session: "b"}
 	s.append(store.SessionKey{Tenant: tenant + "2", Session: "c"}, 0, message(0))
-	list := func() []store.SessionInfo {
-		s.Helper()
-		var infos []store.SessionInfo
-		for info, err := range keeper.Sessions(s.Context(), tenant) {
-			if err != nil {
-				s.Fatal(err)
-			}
-			infos = append(infos, info)
-		}
-		return infos
-	}
-	if got := list(); len(got) != 0 {
+	if got := s.list(tenant); len(got) != 0 {
 		s.Fatalf("sessions of a tenant without any: %v", got)
 	}
 	s.append(a, 0, messages(0, 3)...)
@@ -37,7 +25,7 @@ func (s *clause) sessions() {
 	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
 	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
 	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
-	if d := difftest.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+	if d := difftest.Values([]store.SessionInfo{infoA, infoB}, s.list(tenant)); d != "" {
 		s.Errorf("Sessions (-want +got):\n%s", d)
 	}
 	for range keeper.Sessions(s.Context(), tenant) {
@@ -45,10 +33,43 @@ func (s *clause) sessions() {
 	}
 	if s.opts.Reopen != nil {
 		s.Store = s.opts.Reopen(s.T, s.Store)
-		keeper = optional[store.Keeper](s)
-		if d := difftest.Values([]store.SessionInfo{infoA, infoB}, list()); d != "" {
+		if d := difftest.Values([]store.SessionInfo{infoA, infoB}, s.list(tenant)); d != "" {
 			s.Errorf("Sessions after reopening (-want +got):\n%s", d)
 		}
+	}
+}
+
+// list returns the sessions of a tenant in a store that can list them.
+func (s *clause) list(tenant string) (infos []store.SessionInfo) {
+	s.Helper()
+	for info, err := range optional[store.Keeper](s).Sessions(s.Context(), tenant) {
+		if err != nil {
+			s.Fatalf("Sessions of %q: %v", tenant, err)
+		}
+		infos = append(infos, info)
+	}
+	return infos
+}
+
+// checkNewest: the session that was written last is listed first, with what it holds, if the store
+// can list.
+func (s *clause) checkNewest(key store.SessionKey, entries []store.Entry) {
+	s.Helper()
+	if _, ok := s.Store.(store.Keeper); !ok {
+		return
+	}
+	want := store.SessionInfo{
+		Key: key, Entries: uint64(len(entries)), First: entries[0].Time, Last: entries[len(entries)-1].Time,
+	}
+	for _, e := range entries {
+		want.BodyBytes += int64(len(e.Body))
+	}
+	var got store.SessionInfo
+	if infos := s.list(key.Tenant); len(infos) > 0 {
+		got = infos[0]
+	}
+	if d := difftest.Values(want, got); d != "" {
+		s.Errorf("the first of Sessions (-want +got):\n%s", d)
 	}
 }
 
@@ -105,75 +126,54 @@ func (s *clause) forget() {
 	s.verify()
 }
 
-func (s *clause) damagedBody() {
-	if s.opts.Damage == nil {
-		s.Skip("the suite is not told how to damage a body")
-	}
-	key, body := s.key("damaged"), noise(1_000)
-	s.append(key, 0, store.Entry{Kind: "k", Body: body}, message(1))
-	hash := transcript.HashOf(string(body))
-	s.opts.Damage(s.T, s.Store, key, hash)
-	if got, err := s.Body(s.Context(), key, hash); !errors.Is(err, store.ErrCorrupt) {
-		s.Errorf("a damaged body: %d bytes, %v, want ErrCorrupt", len(got), err)
-	}
-	if !s.foundDamaged(func(at store.SessionKey) bool { return at == key || at.Session == "" }) {
-		s.Error("Verify does not find a damaged body")
-	}
-	s.forgetDamaged(key)
-}
-
-func (s *clause) damagedEntry() {
-	if s.opts.Spoil == nil {
-		s.Skip("the suite is not told how to damage an entry")
-	}
-	for _, remove := range []bool{false, true} {
-		for seq := range uint64(3) {
-			what := fmt.Sprintf("entry %d of 3, removed %t", seq+1, remove)
-			key := s.key(what)
-			for i := range 3 { // each alone, so that a store which keeps them so must miss the newest too
-				s.append(key, uint64(i), messages(i, i+1)...)
-			}
-			s.opts.Spoil(s.T, s.Store, key, seq+1, remove)
-			var got []store.Entry
-			var last error
-			for e, err := range s.Scan(s.Context(), key, 0) {
-				if last = err; err == nil {
-					got = append(got, e)
-				}
-			}
-			if !errors.Is(last, store.ErrCorrupt) || uint64(len(got)) > seq {
-				s.Errorf("%s: Scan yields %d entries, then %v, want ErrCorrupt", what, len(got), last)
-			} else if d := difftest.Values(asStored(messages(0, len(got))), got); len(got) > 0 && d != "" {
-				s.Errorf("%s: Scan yields (-want +got):\n%s", what, d)
-			}
-			if !s.foundDamaged(func(at store.SessionKey) bool { return at == key }) {
-				s.Errorf("%s: Verify does not find it", what)
-			}
-			s.forgetDamaged(key)
+// forgetThenAppend: what is appended after a session was deleted is the newest, as ever.
+func (s *clause) forgetThenAppend() {
+	keeper := optional[store.Keeper](s)
+	tenant, ends := s.Name()+"tenant", make(map[string]uint64)
+	key := func(name string) store.SessionKey { return store.SessionKey{Tenant: tenant, Session: name} }
+	add := func(names ...string) {
+		s.Helper()
+		for _, name := range names {
+			ends[name] = s.append(key(name), ends[name], store.Entry{Kind: "k", Label: "l", Time: clock})
 		}
 	}
-}
-
-// foundDamaged reports whether Verify finds damage at such a key, if the store can look for it.
-func (s *clause) foundDamaged(at func(store.SessionKey) bool) bool {
-	keeper, ok := s.Store.(store.Keeper)
-	if !ok {
-		return true
-	}
-	found := false
-	for damage, err := range keeper.Verify(s.Context()) {
-		found = found || err == nil && at(damage.Key)
-	}
-	return found
-}
-
-// forgetDamaged deletes a damaged session, which must go as any other does.
-func (s *clause) forgetDamaged(key store.SessionKey) {
-	if keeper, ok := s.Store.(store.Keeper); ok {
-		if err := keeper.Forget(s.Context(), key); err != nil {
-			s.Errorf("Forget of a damaged session: %v", err)
+	forget := func(names ...string) {
+		s.Helper()
+		for _, name := range names {
+			if err := keeper.Forget(s.Context(), key(name)); err != nil {
+				s.Fatalf("Forget: %v", err)
+			}
+			delete(ends, name)
 		}
 	}
+	check := func(want ...string) {
+		s.Helper()
+		var got []string
+		for _, info := range s.list(tenant) {
+			got = append(got, info.Key.Session)
+		}
+		if !slices.Equal(want, got) {
+			s.Errorf("Sessions: %q, want %q", got, want)
+		}
+		newest := store.Entry{Seq: ends[want[0]], Kind: "k", Label: "l", Time: clock}
+		s.checkFound(tenant, "k", []string{"l"}, store.Found{Key: key(want[0]), Entry: newest})
+	}
+	add("a", "b", "c", "d")
+	forget("d", "c")
+	check("b", "a")
+	add("a")
+	check("a", "b")
+	add("c")
+	check("c", "a", "b")
+	forget("a")
+	if s.opts.Reopen != nil {
+		s.Store = s.opts.Reopen(s.T, s.Store)
+		keeper = optional[store.Keeper](s)
+	}
+	check("c", "b")
+	forget("c")
+	add("d", "b", "a")
+	check("a", "b", "d")
 }
 
 func (s *clause) verify() {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/storetest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // mutants are stores with a fault, each with the clause that must find it.
@@ -63,6 +64,18 @@ var mutants = map[string]*fault{
 	"not forgotten by a second": {clause: "opened twice", late: true, kept: true},
 	"damage not seen":           {clause: "damaged entry", trusted: true},
 	"damage not verified":       {clause: "damaged entry", blind: true},
+	"damaged body given":        {clause: "damaged body", trusted: true},
+	"damaged body not verified": {clause: "damaged body", blind: true},
+	"damaged body relied on":    {clause: "damaged body", rotten: true},
+	"damaged entry found":       {clause: "damaged label", trusted: true},
+	"older than damaged found":  {clause: "damaged label", older: true},
+	"damaged entry hides all":   {clause: "damaged label", hides: true},
+
+	"sessions in another order, one deleted": {clause: "forget, then append", after: true, infos: backward},
+	"newest by number, one deleted":          {clause: "forget, then append", after: true, order: byNumber},
+	"newest by session, one deleted":         {clause: "forget, then append", after: true, order: bySession},
+	"forks without bytes":                    {clause: "fork", infos: noBytes},
+	"forks as old as their originals":        {clause: "fork", infos: backward},
 }
 
 // usedAgain returns what it is given in the same bytes each time.
@@ -124,6 +137,13 @@ func validNames(infos []store.SessionInfo) []store.SessionInfo {
 	return infos
 }
 
+func noBytes(infos []store.SessionInfo) []store.SessionInfo {
+	for i := range infos {
+		infos[i].BodyBytes = 0
+	}
+	return infos
+}
+
 func backward(infos []store.SessionInfo) []store.SessionInfo {
 	slices.Reverse(infos)
 	return infos
@@ -147,6 +167,10 @@ func TestMutant(t *testing.T) {
 		}, Spoil: func(_ *testing.T, st store.Store, key store.SessionKey, seq uint64, remove bool) {
 			d := st.(*broken).disk
 			d.spoiled = append(d.spoiled, spoiled{key, seq, remove})
+		}, Damage: func(_ *testing.T, st store.Store, key store.SessionKey, body transcript.Hash) {
+			d := st.(*broken).disk
+			d.damaged = append(d.damaged, func() { d.damage(key, body) })
+			d.damage(key, body)
 		}})
 }
 
@@ -158,6 +182,9 @@ func TestMutants(t *testing.T) {
 				"-mutant", name).CombinedOutput()
 			if !strings.Contains(string(out), "--- FAIL: TestMutant/"+strings.ReplaceAll(f.clause, " ", "_")) {
 				t.Errorf("the suite's clause %q lets it pass:\n%s", f.clause, out)
+			}
+			if len(out) > 50_000 {
+				t.Errorf("the suite says so in %d bytes, beginning with:\n%.2000s", len(out), out)
 			}
 		})
 	}

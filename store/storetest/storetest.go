@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"big body", (*clause).bigBody},
 		{"damaged body", (*clause).damagedBody},
 		{"damaged entry", (*clause).damagedEntry},
+		{"damaged label", (*clause).damagedLabel},
 		{"odd bytes", (*clause).oddBytes},
 		{"times", (*clause).times},
 		{"copies", (*clause).copies},
@@ -79,6 +81,7 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"search odd queries", (*clause).searchOdd},
 		{"sessions", (*clause).sessions},
 		{"forget", (*clause).forget},
+		{"forget, then append", (*clause).forgetThenAppend},
 		{"verify", (*clause).verify},
 		{"sizes", (*clause).sizes},
 		{"claim", (*clause).claim},
@@ -106,6 +109,26 @@ type clause struct {
 	*testing.T
 	store.Store
 	opts *Options
+}
+
+// Errorf shows no more than the beginning of what may be a whole body.
+func (s *clause) Errorf(format string, args ...any) {
+	s.Helper()
+	s.T.Error(clip(fmt.Sprintf(format, args...)))
+}
+
+// Fatalf is [clause.Errorf] that ends the clause.
+func (s *clause) Fatalf(format string, args ...any) {
+	s.Helper()
+	s.T.Fatal(clip(fmt.Sprintf(format, args...)))
+}
+
+func clip(text string) string {
+	const most = 2_000
+	if len(text) <= most {
+		return text
+	}
+	return fmt.Sprintf("%s… (%d bytes more)", strings.ToValidUTF8(text[:most], ""), len(text)-most)
 }
 
 // optional returns the store as an interface that it need not implement, or skips the
