@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -56,6 +57,10 @@ type Session struct {
 
 	byTools bool         // Options.Recall follows from the tools
 	past    []model.Tool // that were there before SetHead
+
+	// edited are the messages of the last resolved view of which a part is folded, so that their
+	// originals, which may be large, are not read for each view.
+	edited map[int]transcript.ViewMessage
 
 	// fresh are the messages being appended: they need not be read back from the store.
 	fresh []newMessage
@@ -198,16 +203,38 @@ func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.
 }
 
 func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transcript.Message, err error) {
+	v.Messages = slices.Clone(v.Messages)
+	edited, own := make(map[int]transcript.ViewMessage), make(map[int]bool)
 	for i, m := range v.Messages {
 		if m.Source >= s.st.Len() {
 			return nil, fmt.Errorf("message %d: %w", i, transcript.ErrBadView)
 		}
+		if len(m.Edits) == 0 || m.Source < 0 {
+			continue
+		}
+		edited[i] = m
+		if e, ok := s.edited[m.Source]; ok && slices.Equal(e.Edits, m.Edits) {
+			v.Messages[i], own[m.Source] = transcript.ViewMessage{Source: -1, Made: e.Made}, true
+		}
 	}
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		msgs, err = v.Resolve(t.At)
+		msgs, err = v.Resolve(func(i int) transcript.Message {
+			m := t.At(i)
+			own[i] = m.Raw() == "" // else what is left of it is a part of the raw bytes, and keeps them
+			return m
+		})
 		return err
 	})
-	return msgs, err
+	if err != nil {
+		return nil, err
+	}
+	s.edited = make(map[int]transcript.ViewMessage)
+	for i, m := range edited {
+		if own[m.Source] {
+			s.edited[m.Source] = transcript.ViewMessage{Edits: m.Edits, Made: msgs[i]}
+		}
+	}
+	return msgs, nil
 }
 
 // most is the largest view that may be sent, in our own tokens.

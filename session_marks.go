@@ -28,6 +28,7 @@ func (s *Session) Shrink(bytes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.st.Contents.Shrink(bytes)
+	s.edited = nil
 }
 
 // Weight is about how many bytes of memory the session takes.

@@ -28,7 +28,8 @@ type Contents struct {
 	forms []MessageForm         // those that occur: a few
 	held  map[int]*list.Element // of order
 	order *list.List            // of *heldMessage, the one used last in front
-	bytes int
+	bytes int                   // of these
+	large *heldMessage          // the last that is too large to stand among them; nil: none
 
 	// leaving is called before a message goes from memory; nil: nothing is.
 	leaving func(i int)
@@ -85,9 +86,11 @@ func (c *Contents) Find(seq uint64) (message int, ok bool) {
 
 // at returns message i, or a stand-in if what was stored of it is damaged.
 func (c *Contents) at(ctx context.Context, i int) (transcript.Message, error) {
-	if e := c.held[i]; e != nil {
-		c.order.MoveToFront(e)
-		return e.Value.(*heldMessage).m, nil
+	if m, ok := c.holding(i); ok {
+		if e := c.held[i]; e != nil {
+			c.order.MoveToFront(e)
+		}
+		return m, nil
 	}
 	m, err := c.load(ctx, i)
 	if err != nil {
@@ -97,28 +100,69 @@ func (c *Contents) at(ctx context.Context, i int) (transcript.Message, error) {
 	return m, nil
 }
 
-// hold keeps a message in memory, and drops others if there are too many. The newest is
-// kept whatever its size: it is about to be read.
+// holding returns message i if it is in memory.
+func (c *Contents) holding(i int) (m transcript.Message, ok bool) {
+	if c.large != nil && c.large.i == i {
+		return c.large.m, true
+	}
+	if e := c.held[i]; e != nil {
+		return e.Value.(*heldMessage).m, true
+	}
+	return m, false
+}
+
+// hold keeps a message in memory, and drops others if there are too many. One that would take
+// more than a quarter of the room drives out only the last of its kind: it is kept because it is
+// about to be read, and the others are read for each view.
 func (c *Contents) hold(i int, m transcript.Message) {
 	h := &heldMessage{i, m.Weight(), m}
+	if h.bytes > c.limit/4 {
+		c.dropLarge()
+		c.large = h
+		return
+	}
 	c.held[i] = c.order.PushFront(h)
 	c.bytes += h.bytes
-	c.Shrink(c.limit)
+	c.trim(c.limit)
 }
 
 // Shrink drops messages from memory, those used least recently first, until the others take
 // about that many bytes.
 func (c *Contents) Shrink(bytes int) {
+	c.dropLarge()
+	c.trim(bytes)
+}
+
+func (c *Contents) trim(bytes int) {
 	for c.bytes > bytes && c.order.Len() > 1 {
 		back := c.order.Back()
 		last := back.Value.(*heldMessage)
-		if c.leaving != nil {
-			c.leaving(last.i)
-		}
+		c.leave(last.i)
 		c.order.Remove(back)
 		delete(c.held, last.i)
 		c.bytes -= last.bytes
 	}
+}
+
+func (c *Contents) dropLarge() {
+	if c.large != nil {
+		c.leave(c.large.i)
+		c.large = nil
+	}
+}
+
+func (c *Contents) leave(i int) {
+	if c.leaving != nil {
+		c.leaving(i)
+	}
+}
+
+// weight is about how many bytes of memory the messages take.
+func (c *Contents) weight() int {
+	if c.large != nil {
+		return c.bytes + c.large.bytes
+	}
+	return c.bytes
 }
 
 // load reads message i from the store, or makes a stand-in for it.

@@ -140,11 +140,11 @@ func (c *Conversation) leaving(i int) {
 	}
 	c.meters = slices.DeleteFunc(c.meters, func(m *stretchMeter) bool {
 		for m.end <= i {
-			e := c.Contents.held[m.end]
-			if e == nil {
+			msg, ok := c.Contents.holding(m.end)
+			if !ok {
 				return true // reading it back now would not pay
 			}
-			m.take(e.Value.(*heldMessage).m)
+			m.take(msg)
 		}
 		return false
 	})

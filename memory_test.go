@@ -1,0 +1,46 @@
+package pleat_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// readStore counts the bodies that are read.
+type readStore struct {
+	store.Store
+	bodies int
+}
+
+func (r *readStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	r.bodies++
+	return r.Store.Body(ctx, key, hash)
+}
+
+// A view whose large results are folded does not read them, however little is kept in memory.
+func TestFoldedIsNotRead(t *testing.T) {
+	for _, size := range []int{100_000, 3_000_000} {
+		st := &readStore{Store: store.NewMemory()}
+		s := open(t, st, &pleat.Options{Memory: 1 << 20, Budget: pleat.Budget{Window: 100_000}})
+		mustAppend(t, s, pleat.User("start"))
+		for i := range 30 {
+			a, b := fmt.Sprint("a", i), fmt.Sprint("b", i)
+			mustAppend(t, s, pleat.Assistant(pleat.Call(a, "sh", `{"command":"cat log"}`), pleat.Call(b, "sh", `{"command":"ls"}`)),
+				pleat.Results(pleat.Result(a, strings.Repeat(a+" some line\n", size/20)), pleat.Result(b, "go.mod")))
+			for range 2 { // the second view is the first one again
+				st.bodies = 0
+				if _, err := s.Messages(t.Context()); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if st.bodies > 0 {
+				t.Fatalf("results of %d bytes: view %d reads %d bodies", size, i, st.bodies)
+			}
+		}
+	}
+}
