@@ -38,7 +38,6 @@ type Draft struct {
 	whole  []bool // the same for the transcript without folds
 	total  int    // tokens of the view, head included
 	added  []*Fold
-	was    Set                       // the folds in force before
 	made   made                      // those added
 	spans  map[transcript.Place]Fold // what Span has measured
 	pages  pageState
@@ -51,13 +50,14 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 		Source: src, Trigger: o.Trigger, Focus: o.Focus, Limits: o.Limits, Goal: o.Limits.Red - 1, From: o.From,
 		Child: o.Child, Epochs: o.Epochs, Keep: make(map[transcript.BlockRef]bool),
 		o: o, p: p, facts: src.Facts(), seen: o.Seen, spans: make(map[transcript.Place]Fold),
-		was: in, made: make(made),
-		lay: Layout{Source: src, In: in.clone(), Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
+		made: make(made),
+		lay:  Layout{Source: src, Head: o.Head, Recall: o.Recall, ThinkFirst: o.ThinkFirst},
 	}
+	d.lay.In = d.made.lendAll(in)
 	parts, _ := d.lay.Parts()
 	d.Before, d.total = parts.Total(), parts.Total()
 	if o.Fresh {
-		d.lay.In = o.Born.clone()
+		d.lay.In = d.made.lendAll(o.Born)
 		parts, _ = d.lay.Parts()
 		d.total = parts.Total()
 	}
@@ -213,7 +213,7 @@ func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
 	}
 	d.total += full - f.After
 	if d.lay.In.remove(ref); born != nil {
-		d.lay.In.Replace(born)
+		d.lay.In.Replace(d.made.lend(born))
 	}
 	return true
 }

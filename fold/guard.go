@@ -7,15 +7,34 @@ import (
 	"github.com/pleat-dev/pleat/internal/fault"
 )
 
-// made has folds as they were made. Levers get the folds themselves, and what one of them names
-// could not be unfolded, or the session not be read again, if a lever changed it.
+// made has folds as they were made. Levers get the folds themselves, of those in force a copy, and
+// what one of them names could not be unfolded, or the session not be read again, if a lever changed it.
 type made map[*Fold]Fold
+
+// lend returns a copy of a fold in force.
+func (m made) lend(f *Fold) *Fold {
+	lent := *f
+	lent.Stands = slices.Clone(f.Stands)
+	m[&lent] = *f
+	return &lent
+}
+
+// lendAll returns a copy of a set in force, and of its folds.
+func (m made) lendAll(s Set) Set {
+	s = s.clone()
+	for _, list := range [][]*Fold{s.spans, s.blocks} {
+		for i, f := range list {
+			list[i] = m.lend(f)
+		}
+	}
+	return s
+}
 
 // intact returns the error of a lever that changed a fold after it was made. Why it was made is the
 // lever's to say.
 func (m made) intact(lever string, f *Fold) error {
 	was, ok := m[f]
-	if !ok || f.ref() == was.ref() && f.End == was.End && f.Handle == was.Handle && f.Hash == was.Hash &&
+	if !ok || f.ID == was.ID && f.ref() == was.ref() && f.End == was.End && f.Handle == was.Handle && f.Hash == was.Hash &&
 		f.Lever == was.Lever && f.Stub == was.Stub && f.Ack == was.Ack && f.Then == was.Then &&
 		f.File == was.File && f.Parts == was.Parts && slices.Equal(f.Stands, was.Stands) &&
 		f.Before == was.Before && f.After == was.After && f.Bytes == was.Bytes && f.Lines == was.Lines {
@@ -38,7 +57,7 @@ func (d *Draft) intact(lever string) error {
 		return meddled(lever, "dropped thinking before message %d of %d", d.lay.In.Bare, d.len())
 	}
 	for _, f := range slices.Concat(d.lay.In.spans, d.lay.In.blocks) {
-		if _, ok := d.made[f]; !ok && !d.was.has(f) && !d.o.Born.has(f) {
+		if _, ok := d.made[f]; !ok {
 			return meddled(lever, "changed the set of folds: add with FoldSpan or FoldBlock")
 		}
 		if err := d.made.intact(lever, f); err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -174,6 +175,48 @@ func TestMeddlers(t *testing.T) {
 			t.Errorf("%s: %v does not name the lever", name, err)
 		}
 	}
+}
+
+// TestMeddlersInForce: folds in force are as they were, whatever a lever does to what it was given.
+func TestMeddlersInForce(t *testing.T) {
+	src := pleattest.Source(pleattest.Reading(20, 60)...)
+	o := fold.PlanOptions{
+		Trigger: fold.TriggerRed, Limits: fold.Budget{Window: 4_000}.Limits(), Recall: fold.UnfoldCall,
+	}
+	o.Seen, o.Answered = 30, 30
+	own := func(d *fold.Draft, f *fold.Fold) { d.FoldSpan(f) }
+	first, err := fold.Make(t.Context(), src, fold.Set{},
+		&fold.Policy{Name: "own", AtRed: fold.Steps{meddler{own}}}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, meddle := range map[string]func(*fold.Fold){
+		"id":    func(f *fold.Fold) { f.ID += 900 },
+		"stub":  func(f *fold.Fold) { f.Stub = "[nothing]" },
+		"hash":  func(f *fold.Fold) { f.Hash[0]++ },
+		"start": func(f *fold.Fold) { f.Start++ },
+	} {
+		was := *first.Folds[0]
+		p := fold.Policy{Name: "own", AtRed: fold.Steps{inForce{meddle}}}
+		if plan, err := fold.Make(t.Context(), src, first.In, &p, o); err == nil {
+			t.Errorf("%s: %v", name, plan)
+		}
+		if !reflect.DeepEqual(*first.Folds[0], was) {
+			t.Errorf("%s: the fold in force is %+v", name, first.Folds[0])
+		}
+	}
+}
+
+// inForce changes the folds that it finds.
+type inForce struct{ meddle func(*fold.Fold) }
+
+func (inForce) Name() string { return "in force" }
+
+func (l inForce) Pull(_ context.Context, d *fold.Draft) error {
+	for f := range d.Folds().In(0, d.Marks().End) {
+		l.meddle(f)
+	}
+	return nil
 }
 
 // reader reads the conversation.
