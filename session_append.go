@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/store"
@@ -17,8 +18,9 @@ import (
 // meanwhile, the session takes in what it wrote and returns [ErrConflict]; if it deleted the
 // session, [ErrNotFound]: then open it again. Messages are written several
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
-// error is an [*AppendError], which says how many were added before it. Calls that a crash left
-// without a result get one by [Session.Repair].
+// error is an [*AppendError], which says how many were added before it. A context that ends between
+// the writes of calls and of their results does not part them. Calls that a crash left without a
+// result get one by [Session.Repair].
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,6 +32,12 @@ func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ..
 	done := 0
 	var b appendBatch
 	flush := func() error {
+		ctx := ctx
+		if done > 0 && s.inRound() {
+			var cancel context.CancelFunc
+			ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), roundGrace)
+			defer cancel()
+		}
 		err := s.appendBatch(ctx, &b)
 		if err == nil {
 			done += len(b.fresh)
@@ -59,8 +67,18 @@ func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ..
 	return nil
 }
 
-// batchBytes is how much is written at a time, about.
-const batchBytes = 8 << 20
+// inRound reports whether the conversation ends on calls of which not all are answered.
+func (s *Session) inRound() bool {
+	rounds := s.st.Rounds()
+	return len(rounds) > 0 && rounds[len(rounds)-1].End == s.st.Len() && rounds[len(rounds)-1].Open()
+}
+
+const (
+	batchBytes = 8 << 20 // is written at a time, about
+	// roundGrace is how long results may take to be written whose calls are, although the context has
+	// ended: without them later requests would not be legal.
+	roundGrace = 10 * time.Second
+)
 
 // maxConflicts is how often something is tried again because others wrote meanwhile.
 const maxConflicts = 100

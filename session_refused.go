@@ -19,12 +19,12 @@ import (
 // which are not of this view, that size is taken to be two thirds of what it refused, but never
 // less than it has taken before or said that it takes, until it takes more. For that guess no
 // result is folded that no model has seen, unless the view is nearly as large as a refused one.
-// The same bytes are never sent twice: if nothing can be folded any more
-// it returns [ErrCannotFit]. In a session that has given out no view yet it is another error, and
+// It never returns the view that was refused: if nothing can be folded any more it returns
+// [ErrCannotFit]. What was folded on the way stays so, until [Session.Undo]. In a session that has given out no view yet it is another error, and
 // changes nothing.
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
-// known. An error that is no overflow, such as a rate limit, is returned as it is and changes nothing.
+// known. An error that is no overflow, such as a rate limit, is wrapped and changes nothing.
 // A request with too many bytes (413) tells no size in tokens: the view is folded, and nothing learned.
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	if e != nil && !e.Overflow() {

@@ -12,10 +12,13 @@
 // its question may be only a line in the page, so nothing of yours should look for it in the last user message.
 // Where a tool returns directly, Generate returns its result without the call, which no provider takes:
 // Sync an answer of the assistant with that text instead. After a restart open the session that Sync
-// returned last, by its Key. A program that is killed inside a round loses what came since the last
-// Sync; one that appends the answer before its tools run can repair the session.
+// returned last, by its Key, and call Repair: of a program that was killed while Sync wrote, the
+// session may have calls without their results. What came since the last Sync is lost. A program that
+// keeps only questions and answers, and hands those to Sync, begins a fork each turn: append the
+// question to what Messages returns instead.
 //
-// A MessageRewriter of eino cannot return an error. If Sync or Messages fails, let it log that and
+// A MessageRewriter of eino cannot return an error, and its context is the run's: give Sync
+// [context.WithoutCancel] of it, or the history of a run that ends meanwhile is lost. If Sync or Messages fails, let it log that and
 // return the history that it was given, which is the view before and what came since: the run goes
 // on while that fits, and the next call takes all of it in. A program that would rather stop gives
 // the run a context of [context.WithCancelCause] and has the rewriter cancel it with the error.

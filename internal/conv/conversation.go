@@ -66,7 +66,9 @@ func Of(count tokens.MessageCounter, msgs ...transcript.Message) *Conversation {
 const perMessage = 400
 
 // Weight is about how many bytes of memory the conversation takes.
-func (c *Conversation) Weight() int { return c.Contents.weight() + c.words.Weight() + perMessage*c.Len() }
+func (c *Conversation) Weight() int {
+	return c.Contents.weight() + c.words.Weight() + perMessage*c.Len()
+}
 
 // Len returns the number of messages.
 func (c *Conversation) Len() int { return len(c.facts) }
