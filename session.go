@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
@@ -25,13 +24,14 @@ import (
 
 // Session owns one conversation: it stores what is said, decides what a model is shown
 // of it, and gives back what was folded. It is the only part of the engine with effects.
-// It is safe for concurrent use; calls wait for one another.
+// It is safe for concurrent use; calls wait for one another, those that return an error until
+// their context ends.
 type Session struct {
 	store store.Store
 	key   store.SessionKey
 	o     Options
 
-	mu    sync.Mutex
+	mu    lock
 	st    *epoch.State
 	last  uint64      // number of the newest entry applied
 	entry store.Entry // that entry, without its body
@@ -75,7 +75,7 @@ type Session struct {
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
 // session are the same bytes as before. Options may be nil.
 func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts *Options) (*Session, error) {
-	s := &Session{store: st, key: key}
+	s := &Session{store: st, key: key, mu: make(lock, 1)}
 	if opts != nil {
 		s.o = *opts
 	}
@@ -176,7 +176,9 @@ func (s *Session) Reported(n int) int {
 // message whose stored bytes are damaged it returns one that says so; a store that cannot be read
 // is an error.
 func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return transcript.Message{}, err
+	}
 	defer s.mu.Unlock()
 	if i < 0 || i >= s.st.Len() {
 		const none = "read message %d of session %s, which has %d: %w"
@@ -193,7 +195,9 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 // [Session.Message] does. A store that cannot be read is an error, and so is a view of another
 // session that does not fit.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	msgs, err := s.resolve(ctx, v)
 	if err != nil {

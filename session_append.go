@@ -22,7 +22,9 @@ import (
 // the writes of calls and of their results does not part them. Calls that a crash left without a
 // result get one by [Session.Repair].
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	return s.append(ctx, msgs)
 }

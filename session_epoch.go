@@ -22,7 +22,9 @@ import (
 // be empty, says what matters most. It returns the plan that was carried out; an
 // empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
@@ -44,7 +46,9 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	if err := steps.Check(lever.All()...); err != nil {
 		return nil, fmt.Errorf("pull levers in session %s: %w", s.key, err)
 	}
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Steps = fold.TriggerAsked, steps

@@ -94,7 +94,9 @@ func (m meeting) parts() bool { return m.upTo > 0 }
 
 // goOn appends what is new, unless the history goes another way.
 func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return meeting{}, err
+	}
 	defer s.mu.Unlock()
 	m, err := s.meet(h)
 	if err != nil || m.parts() {

@@ -81,7 +81,9 @@ func (s *Session) epochBefore(h *handed, m meeting, d epoch.Data, in fold.Set) (
 
 // forkFor opens the fork of the session that has a history.
 func (s *Session) forkFor(ctx context.Context, h *handed, m meeting) (*Session, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
 	ways := s.ways(h, m)
 	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt, m.epoch, nil}

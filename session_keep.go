@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -23,7 +21,9 @@ import (
 // view shows it unless the conversation does. Pinning it again moves it to the end of
 // [Session.Pins]. What would take more than a quarter of the window is refused.
 func (s *Session) Pin(ctx context.Context, text string) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	return s.pin(ctx, text)
 }
@@ -46,7 +46,9 @@ func (s *Session) pin(ctx context.Context, text string) error {
 
 // Unpin lets go of a pinned text.
 func (s *Session) Unpin(ctx context.Context, txt string) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if !slices.Contains(s.st.Pins, txt) {
 		return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
@@ -81,7 +83,9 @@ const (
 // Note writes something down under a key, outside of the transcript: at most 256 notes of
 // 64 KB. An empty text removes the note.
 func (s *Session) Note(ctx context.Context, key, text string) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	known := slices.ContainsFunc(s.st.Notes, func(n transcript.Note) bool { return n.Key == key })
 	switch {
@@ -115,7 +119,9 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	if err := u.Check(); err != nil {
 		return fmt.Errorf("record usage of session %s: %w", s.key, err)
 	}
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	usd, _ := s.o.Model.Cost(u)
 	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
@@ -153,7 +159,9 @@ func (s *Session) Spent() float64 {
 // Nothing needs to be brought back, because nothing was gone. It is refused with
 // [ErrCannotFit] if the result would be too large to send.
 func (s *Session) Undo(ctx context.Context) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	return s.undo(ctx, s.limits().Max)
 }
@@ -161,7 +169,9 @@ func (s *Session) Undo(ctx context.Context) error {
 // UndoAll takes back every epoch, whatever the budget: for a session that is to be folded
 // anew. The next view opens an epoch if it must.
 func (s *Session) UndoAll(ctx context.Context) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	for {
 		if _, ok := s.st.Undone(); !ok {
@@ -215,86 +225,4 @@ func (s *Session) Words() (said []userwords.Said, tasks userwords.TaskState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.st.Said()), s.st.Words().Tasks()
-}
-
-// Report says what was folded, why, and how to get it back.
-type Report struct {
-	Session  string         `json:"session"`
-	Messages int            `json:"messages"` // in the transcript
-	Epochs   []Epoch        `json:"epochs"`
-	Folds    []*fold.Fold   `json:"folds"` // in force
-	Snapshot fold.Snapshot  `json:"snapshot"`
-	Whole    int            `json:"tokens_whole"` // what the whole transcript would take
-	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
-	// Digests tell how each digest came to be, oldest first: by a model, or by code where
-	// a model was asked in vain or the notes said enough.
-	Digests []digest.Origin `json:"digests,omitempty"`
-}
-
-// Epoch is one opening of an epoch, or its undoing.
-type Epoch struct {
-	Number   int          `json:"number"`            // counted from 1
-	Messages int          `json:"messages"`          // length of the transcript when it opened
-	Trigger  fold.Trigger `json:"trigger"`           // why it opened
-	Undo     bool         `json:"undo,omitempty"`    // it was taken back here
-	Focus    string       `json:"focus,omitempty"`   // what whoever asked cared for most
-	Folds    int          `json:"folds"`             // new ones
-	Window   int          `json:"window,omitempty"`  // of the budget in force; 0: not known
-	Before   int          `json:"tokens_before"`     // of the view before
-	After    int          `json:"tokens_after"`      // of the view after
-	Warning  string       `json:"warning,omitempty"` // empty: all went well
-	// Kept are files that stay in view because they were read again after each of the
-	// epochs before.
-	Kept []string `json:"kept,omitempty"`
-}
-
-// Report says what was folded so far.
-func (s *Session) Report() Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.report()
-}
-
-func (s *Session) report() Report {
-	r := Report{
-		Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Digests: slices.Clone(s.digests),
-		Whole: s.whole(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
-	}
-	for _, d := range s.st.History {
-		r.Epochs = append(r.Epochs, Epoch{
-			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window, d.Before, d.After, d.Warning,
-			d.Kept,
-		})
-		r.Cache = d.Cache
-	}
-	for _, id := range s.st.Layout.In.IDs() {
-		r.Folds = append(r.Folds, s.st.Folds[id-1])
-	}
-	return r
-}
-
-// String tells the report to a person.
-func (r Report) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s messages, %s tokens whole, %s shown (%.0f %% of the window, %s)\n", text.Thousands(r.Messages),
-		text.Thousands(r.Snapshot.Whole), text.Thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization,
-		r.Snapshot.State)
-	for _, e := range r.Epochs {
-		what := fmt.Sprintf("epoch %d (%s): %s", e.Number, e.Trigger, text.Plural(e.Folds, "fold"))
-		if e.Undo {
-			what = fmt.Sprintf("epoch %d undone", e.Number)
-		}
-		fmt.Fprintf(&b, "%s, %s → %s tokens\n", what, text.Thousands(e.Before), text.Thousands(e.After))
-		if len(e.Kept) > 0 {
-			fmt.Fprintf(&b, "  kept, because read again after each epoch: %s\n", strings.Join(e.Kept, ", "))
-		}
-	}
-	for _, d := range r.Digests {
-		fmt.Fprintln(&b, d)
-	}
-	for _, f := range r.Folds {
-		fmt.Fprintf(&b, "  %-9s %s %s, %s: %s\n",
-			f.Lever, f.Handle, text.Plural(f.Lines, "line"), text.Plural(f.Bytes, "byte"), f.Reason)
-	}
-	return b.String()
 }

@@ -14,7 +14,9 @@ import (
 
 // Refresh takes in what other processes wrote to the session since it last looked.
 func (s *Session) Refresh(ctx context.Context) error {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
 	defer s.mu.Unlock()
 	if err := s.refresh(ctx); err != nil {
 		return fmt.Errorf("refresh session %s: %w", s.key, err)
@@ -59,7 +61,9 @@ func (s *Session) Mark(ctx context.Context, label string, data []byte, msgs ...t
 func (s *Session) MarkAs(
 	ctx context.Context, labels []string, data []byte, msgs ...transcript.Message,
 ) (uint64, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return 0, err
+	}
 	defer s.mu.Unlock()
 	var entries []store.Entry
 	for _, label := range labels {

@@ -20,7 +20,9 @@ import (
 // [ErrNotFound]: handles work only in the session that made them and, of what both have, in its
 // forks.
 func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Unfolded, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return recall.Unfolded{}, err
+	}
 	defer s.mu.Unlock()
 	u, err := s.finder().Unfold(ctx, r)
 	if err != nil {
@@ -80,7 +82,9 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	if len(r.Queries) == 0 {
 		return recall.SearchResult{}, errors.New("search: no query was given")
 	}
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return recall.SearchResult{}, err
+	}
 	defer s.mu.Unlock()
 	res, err := s.finder().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
 		places, err := s.places(ctx, words, n)

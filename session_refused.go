@@ -30,7 +30,9 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	if e != nil && !e.Overflow() {
 		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)
 	}
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return transcript.View{}, err
+	}
 	defer s.mu.Unlock()
 	v, err := s.refused(ctx, e)
 	if err != nil {

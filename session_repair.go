@@ -85,7 +85,9 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 
 // openCalls returns the calls at the end of the conversation that have no result, and its length.
 func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, 0, err
+	}
 	defer s.mu.Unlock()
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) error {
 		rounds := t.AllRounds()
@@ -104,7 +106,9 @@ func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err erro
 
 // appendAt appends messages to a conversation of that length; moved says that it has another one now.
 func (s *Session) appendAt(ctx context.Context, n int, msgs []Message) (moved bool, err error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return false, err
+	}
 	defer s.mu.Unlock()
 	if s.st.Len() != n {
 		return true, nil

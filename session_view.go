@@ -35,7 +35,9 @@ type Turn struct {
 //
 // The view must not be changed. It stays valid when the session goes on.
 func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return transcript.View{}, err
+	}
 	defer s.mu.Unlock()
 	v, err := s.view(ctx, turn)
 	if err != nil {
@@ -221,7 +223,9 @@ func (s *Session) rates() model.Rates {
 // Plan returns the folds that [Session.Compact] would make now with this focus, and makes none:
 // nothing is stored, and no model is asked, so code writes the digest in it.
 func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
 	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
@@ -236,7 +240,9 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 // Page writes the page that would stand for all messages, for a reader who has nothing else, and
 // folds nothing.
 func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return "", err
+	}
 	defer s.mu.Unlock()
 	defer s.pages.Forget()
 	past := s.st.Past()

@@ -1,0 +1,56 @@
+package pleat_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+)
+
+// TestWaitEnds: a call that waits for another of the same session returns when its context ends.
+func TestWaitEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := make(chan struct{})
+		s := busy(t, 30, &pleat.Options{Budget: fold.Budget{Window: 8_000}, Hooks: pleat.Hooks{
+			BeforeEpoch: func(context.Context, *fold.Plan) (d pleat.EpochDecision, err error) {
+				<-slow
+				return d, nil
+			},
+		}})
+		first := make(chan error)
+		go func() {
+			_, err := s.Messages(t.Context())
+			first <- err
+		}()
+		synctest.Wait() // it is in the hook
+		for name, call := range map[string]func(context.Context) error{
+			"Append":  func(ctx context.Context) error { return s.Append(ctx, pleat.User("Go on.")) },
+			"View":    func(ctx context.Context) error { _, err := s.View(ctx, pleat.Turn{}); return err },
+			"Compact": func(ctx context.Context) error { _, err := s.Compact(ctx, ""); return err },
+			"Pin":     func(ctx context.Context) error { return s.Pin(ctx, "x") },
+			"Refresh": s.Refresh,
+		} {
+			ctx, cancel := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- call(ctx) }()
+			synctest.Wait()
+			cancel()
+			synctest.Wait()
+			select {
+			case err := <-ended:
+				if !errors.Is(err, context.Canceled) {
+					t.Errorf("%s: %v, want context.Canceled", name, err)
+				}
+			default:
+				t.Errorf("%s waits though its context has ended", name)
+			}
+		}
+		close(slow)
+		if err := <-first; err != nil || len(s.Folds()) == 0 {
+			t.Errorf("the first call: %v, %d folds", err, len(s.Folds()))
+		}
+	})
+}
