@@ -23,7 +23,7 @@ import (
 // result get one by [Session.Repair].
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	if err := s.wait(ctx); err != nil {
-		return err
+		return &AppendError{s.key, 0, len(msgs), err}
 	}
 	defer s.mu.Unlock()
 	return s.append(ctx, msgs)
