@@ -232,15 +232,15 @@ func TestSettingLever(t *testing.T) {
 	}
 }
 
-// TestCaseOfTools: names of tools differ in upper and lower case.
-func TestCaseOfTools(t *testing.T) {
-	want := fold.Steps{lever.Spill{Tools: map[string]int{"Bash": 1, "bash": 2}}}
-	file, err := policy.Format(fold.Policy{Name: "mine", AtBirth: want})
+// TestCaseOfKeys: only names of fields are known in upper and lower case; keys of maps are what they are.
+func TestCaseOfKeys(t *testing.T) {
+	want := fold.Steps{&shared{Tools: map[string]int{"A": 1, "a": 2, "NTH": 3}}}
+	file, err := policy.Format(fold.Policy{Name: "mine", AtRed: want})
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := policy.Parse(file)
-	if d := difftest.Values(want, got.AtBirth); d != "" || err != nil {
+	got, err := policy.Parse(file, &shared{})
+	if d := difftest.Values(want, got.AtRed); d != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, d)
 	}
 }

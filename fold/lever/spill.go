@@ -37,14 +37,19 @@ type Spill struct {
 // Name returns "spill".
 func (Spill) Name() string { return "spill" }
 
-// Check refuses negative numbers and a stub that would be blank.
+// Check refuses negative numbers, two limits for one tool and a stub that would be blank.
 func (s Spill) Check() error {
-	for tool, chars := range s.Tools {
-		if err := notNegative("chars of tool "+tool, chars); err != nil {
+	tools, spelled := slices.Sorted(maps.Keys(s.Tools)), make(map[string]string)
+	for _, tool := range tools {
+		if err := notNegative("chars of tool "+tool, s.Tools[tool]); err != nil {
 			return err
 		}
+		if other, ok := spelled[toolname.Plain(tool)]; ok {
+			return fmt.Errorf("tools has limits for %q and %q, which are one tool: leave one out", other, tool)
+		}
+		spelled[toolname.Plain(tool)] = tool
 	}
-	if err := knownTools(append(slices.Sorted(maps.Keys(s.Tools)), s.Exempt...)); err != nil {
+	if err := knownTools(append(tools, s.Exempt...)); err != nil {
 		return err
 	}
 	said := s.Stub

@@ -60,6 +60,8 @@ func TestSpill(t *testing.T) {
 	}
 	refused(t, lever.Spill{Chars: -1}, "must not be negative")
 	refused(t, lever.Spill{Tools: map[string]int{"@shells": 1}}, `no class of tools "@shells"`)
+	refused(t, lever.Spill{Tools: map[string]int{"ReadFile": 1, "read_file": 2}},
+		`limits for "ReadFile" and "read_file", which are one tool`)
 	refused(t, lever.Mask{Exempt: []string{"@reads"}}, `no class of tools "@reads"`)
 	refused(t, lever.Supersede{Exempt: []string{"@reads"}}, `no class of tools "@reads"`)
 }
