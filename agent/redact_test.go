@@ -92,6 +92,7 @@ func FuzzRedactSecrets(f *testing.F) {
 	for _, s := range secrets {
 		f.Add(strings.Replace(s.text, "%s", s.secret, 1))
 	}
+	f.Add("MIIEow\n-----END PRIVATE KEY----- -----BEGIN PRIVATE KEY-----\nMIIEow\n\n-----END PRIVATE KEY-----MIIEow")
 	f.Fuzz(func(t *testing.T, text string) {
 		once := agent.RedactSecrets(text)
 		if twice := agent.RedactSecrets(once); twice != once {

@@ -23,9 +23,8 @@ type shape struct {
 // shapes are ordered: the more special one comes first. What they match is replaced and
 // does not match again.
 var shapes = []shape{
-	hinted(`-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?s:.*?)(?:-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----|\z)`, "[redacted private key]", "private key"),
 	prefixed("AWS key id", `\b(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
-	hinted(`(?i)((?:aws_secret|secretaccesskey|secret_access_key)[a-z_]*["']?\s*[=:]\s*["']?)[A-Za-z0-9/+]{40}\b`,
+	hinted(`(?i)((?:aws_secret|secretaccesskey|secret_access_key)[a-z_]*["']?[ \t]*[=:][ \t]*["']?)[A-Za-z0-9/+]{40}\b`,
 		"${1}[redacted AWS secret key]", "aws_secret", "secretaccesskey", "secret_access_key"),
 	prefixed("GitHub token", `\b(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})`, "ghp_", "gho_",
 		"ghu_", "ghs_", "ghr_", "github_pat_"),
@@ -43,8 +42,8 @@ var shapes = []shape{
 	prefixed("Hugging Face token", `\bhf_[A-Za-z0-9]{30,}\b`, "hf_"),
 	prefixed("SendGrid key", `\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}`, "SG."),
 	prefixed("JWT", `\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}`, "eyJ"),
-	hinted(`(?i)(\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token|apikey)\s+|\bx-(?:goog-)?api-key["']?\s*[:=]\s*["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}[redacted credentials]", "authorization", "api-key"),
-	hinted(`(\b[Bb]earer\s+)[A-Za-z0-9._~+/-]{20,}=*`, "${1}[redacted credentials]", "bearer "),
+	hinted(`(?i)(\b(?:proxy-)?authorization["']?[ \t]*[:=][ \t]*["']?(?:bearer|basic|token|apikey)[ \t]+|\bx-(?:goog-)?api-key["']?[ \t]*[:=][ \t]*["']?)[A-Za-z0-9._~+/=-]{8,}`, "${1}[redacted credentials]", "authorization", "api-key"),
+	hinted(`(\b[Bb]earer[ \t]+)[A-Za-z0-9._~+/-]{20,}=*`, "${1}[redacted credentials]", "bearer "),
 	hinted(`(\b[a-z][a-z0-9+.-]*://[^\s/:@"'<>]*:)[^\s/@"'<>\[\]]{3,}@`, "${1}[redacted password]@", "://"),
 }
 
@@ -60,8 +59,10 @@ func hinted(pattern, with string, hints ...string) shape {
 // AWS, GitHub, GitLab, Anthropic, OpenAI, Slack, Google, Stripe, npm, PyPI, Hugging Face
 // and SendGrid, JSON web tokens, authorization headers, passwords in URLs. In their place
 // it puts what they were. The same text always gives the same result, and redacting twice
-// is redacting once. Secrets without a shape of their own are not found.
+// is redacting once. Only keys have several lines, and nothing else that stands on a line of
+// its own is taken out. Secrets without a shape of their own are not found.
 func Redact(text string) string {
+	text = redactKeys(text)
 	lower := strings.ToLower(text)
 	for _, s := range shapes {
 		if containsAny(text, s.prefixes) || containsAny(lower, s.hints) {
