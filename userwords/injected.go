@@ -14,10 +14,11 @@ import (
 // injected text only the arguments of a command that was typed. Otherwise the text is
 // judged. Agents mark what they inject by elements on lines of their own
 // (<system-reminder>, <environment_context>, <local-command-stdout> and the like) or by
-// well-known first words; TypedText removes these. Some elements wrap what was typed: the
-// arguments of a slash command, an editor's <user_query>, a message sent while the agent
-// was working. Of those the inside is kept. What is left is verbatim, its pieces separated
-// by a blank line.
+// well-known first words; TypedText removes these. What is in an element may hold such tags
+// too, so a block's words are those before its first element and after the last closing tag.
+// Some elements wrap what was typed: the arguments of a slash command, an editor's
+// <user_query>, a message sent while the agent was working. Of those the inside is kept.
+// What is left is verbatim, its pieces separated by a blank line.
 //
 // Only user messages speak for people, and the one kind of system message with which a
 // client passes on what was typed meanwhile. Tool results never do.
@@ -27,7 +28,9 @@ func TypedText(m transcript.Message) (words string, ok bool) {
 	case m.Origin() == transcript.OriginSummary:
 		return "", false
 	case m.Origin() == transcript.OriginInjected:
-		words = typedArgs(m)
+		if role == transcript.RoleUser {
+			words = commandArgs(strings.TrimSpace(m.Text()))
+		}
 		return words, words != ""
 	case role == transcript.RoleSystem || role == transcript.RoleDeveloper:
 		words, _ = passedOn(strings.TrimSpace(m.Text()))
@@ -36,42 +39,27 @@ func TypedText(m transcript.Message) (words string, ok bool) {
 		return "", false
 	}
 	p := typedPieces{typed: m.Origin() == transcript.OriginTyped}
+	var texts []string
 	for _, b := range m.Blocks().All() {
 		if t, isText := b.(transcript.Text); isText && !t.Text.IsEmpty() {
-			p.block(t.Text.String())
+			texts = append(texts, t.Text.String())
 		}
 	}
+	for _, text := range withoutFiles(texts) {
+		p.block(text)
+	}
 	return strings.Join(p.pieces, "\n\n"), len(p.pieces) > 0
-}
-
-// typedArgs returns what was typed after a slash command.
-func typedArgs(m transcript.Message) string {
-	if m.Role() != transcript.RoleUser {
-		return ""
-	}
-	text := strings.TrimSpace(m.Text())
-	if !strings.HasPrefix(text, "<command-") {
-		return ""
-	}
-	_, rest, _ := strings.Cut(text, "<command-args>")
-	args, _, ok := strings.Cut(rest, "</command-args>")
-	if !ok {
-		return ""
-	}
-	return strings.TrimSpace(args)
 }
 
 // typedPieces gathers what is left of a message.
 type typedPieces struct {
 	pieces []string
-	closed map[string]bool // no closing tag of this name is left in the block
-	wrap   bool            // the block has an element that holds all typed words
-	typed  bool            // the source knows that a person typed it
-	output bool            // the next block is what a tool gave the client
+	typed  bool // the source knows that a person typed it
+	output bool // the next block is what a tool gave the client
 }
 
 func (p *typedPieces) keep(text string) {
-	if text = strings.TrimSpace(text); text != "" && !p.wrap {
+	if text = strings.TrimSpace(text); text != "" {
 		p.pieces = append(p.pieces, text)
 	}
 }
@@ -84,7 +72,7 @@ func (p *typedPieces) block(text string) {
 		p.output = false
 		return
 	}
-	if !p.typed && startsInjected(text) {
+	if !p.typed && startsInjected(text) || imageMark(text) {
 		p.output = strings.HasPrefix(text, calledRead)
 		return
 	}
@@ -92,97 +80,18 @@ func (p *typedPieces) block(text string) {
 		p.keep(words)
 		return
 	}
-	text = typedRequest(withoutFiles(text))
-	p.closed, p.wrap = make(map[string]bool), false
-	from := 0 // what is before this is dealt with
-	for at := 0; at < len(text); {
-		lt := strings.IndexByte(text[at:], '<')
-		if lt < 0 {
-			break
-		}
-		at += lt
-		if !ownLine(text[from:at]) {
-			at++
-			continue
-		}
-		inner, end, tag := p.element(text, at)
-		if end == 0 {
-			at++
-			continue
-		}
-		p.keep(text[from:at])
-		from, at = end, end
-		switch {
-		case typedTags[tag]:
-			p.keep(inner)
-		case wholeTags[tag]:
-			if inner = strings.TrimSpace(inner); inner != "" {
-				p.pieces, p.wrap = append(p.pieces[:0], inner), true
-			}
-		default:
-			if words, ok := passedOn(strings.TrimSpace(inner)); ok {
-				p.keep(words)
-			}
-		}
+	if words, ok := wholeWords(text); ok {
+		p.pieces = append(p.pieces[:0], words)
+		return
 	}
-	p.keep(text[from:])
-	p.wrap = false
+	text = typedRequest(text)
+	from, to := injectedSpan(text, p.typed)
+	p.keep(unwrapped(text[:from]))
+	p.keep(wordsInside(text[from:to]))
+	if rest := strings.TrimSpace(text[to:]); to == 0 || !strings.HasPrefix(rest, outputNotice) {
+		p.keep(unwrapped(rest))
+	}
 }
-
-// ownLine reports whether before, the text since the last element, is empty or ends in a
-// line feed, spaces aside: then what follows it begins a line.
-func ownLine(before string) bool {
-	before = strings.TrimRight(before, " \t\r")
-	return before == "" || before[len(before)-1] == '\n'
-}
-
-// element reads the injected element that begins at text[at]: its inside, where it ends,
-// and its name. The end is 0 where there is none.
-func (p *typedPieces) element(text string, at int) (inner string, end int, tag string) {
-	rest := text[at+1:]
-	n := 0
-	for n < len(rest) && n < 32 && isTagByte(rest[n]) {
-		n++
-	}
-	tag = rest[:n]
-	if !injectedTags[tag] || p.closed[tag] || n == len(rest) || p.typed && vagueTags[tag] {
-		return "", 0, ""
-	}
-	gt := strings.IndexByte(rest[n:min(len(rest), n+400)], '>')
-	if gt < 0 || gt > 0 && rest[n] != ' ' {
-		return "", 0, ""
-	}
-	at += 1 + n + gt + 1
-	if singleTags[tag] {
-		return "", at, tag
-	}
-	shut := "</" + tag + ">"
-	stop := strings.Index(text[at:], shut)
-	if stop < 0 {
-		p.closed[tag] = true // an unclosed tag is part of what was typed
-		return "", 0, ""
-	}
-	return text[at : at+stop], at + stop + len(shut), tag
-}
-
-func isTagByte(c byte) bool { return text.IsLetterByte(c) || c == '-' || c == '_' || c == '/' }
-
-// The elements that clients put into user messages.
-var (
-	injectedTags = text.WordSet(`system-reminder system_reminder command-name command-message command-contents command-args
-		local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr task-notification
-		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics
-		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
-		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
-		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
-		skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt image /image task feedback user_message
-		user_query userRequest`)
-	typedTags  = text.WordSet("command-args task feedback")          // what is in them was typed
-	wholeTags  = text.WordSet("user_message user_query userRequest") // so was this, and nothing else of the block
-	singleTags = text.WordSet("image /image")                        // they have no end
-	// People write them too: not looked for in typed text.
-	vagueTags = text.WordSet("skill task feedback")
-)
 
 // injectedStarts are the first words of text that clients inject without a tag.
 var injectedStarts = []string{
@@ -212,6 +121,11 @@ var injectedStarts = []string{
 	"[Image: source:",
 	"[Image: original",
 	"[Request interrupted by user",
+}
+
+// imageMark reports whether a block is what a client puts before or behind an image.
+func imageMark(txt string) bool {
+	return text.HasAnyPrefix(txt, "<image>", "<image ", "</image>") && strings.IndexByte(txt, '>') == len(txt)-1
 }
 
 // calledRead announces a file that a client attached because the person named it; its
@@ -257,34 +171,45 @@ func passedOn(text string) (string, bool) {
 	return strings.TrimSpace(rest), true
 }
 
-// withoutFiles removes the files that a client appended because the person named them.
-func withoutFiles(text string) string {
+// withoutFiles removes the files that a client appended because the person named them. Its
+// marks may stand in blocks of their own. A file can hold the end mark too: all up to the
+// last one is files.
+func withoutFiles(texts []string) []string {
 	const from, to = "--- Content from referenced files ---", "--- End of content ---"
-	i := strings.Index(text, from)
-	if i <= 0 || text[i-1] != '\n' {
-		return text
+	for i, text := range texts {
+		at := strings.Index(text, from)
+		if at < 0 || !ownLine(text[:at]) {
+			continue
+		}
+		left := append(texts[:i:i], text[:at])
+		for j := len(texts) - 1; j >= i; j-- {
+			if end := strings.LastIndex(texts[j], to); end >= 0 && (j > i || end > at) {
+				return append(append(left, texts[j][end+len(to):]), texts[j+1:]...)
+			}
+		}
+		return left
 	}
-	rest := text[i:]
-	if j := strings.LastIndex(rest, to); j >= 0 {
-		return text[:i] + strings.TrimLeft(rest[j+len(to):], " \t\r\n")
-	}
-	return text[:i]
+	return texts
 }
 
 // typedRequest returns what was asked for, where a client puts lists of files, the editor's
-// state or a standing instruction of its own before it.
+// state or a standing instruction of its own before it. What an editor shows may hold the
+// mark too: there the last one counts.
 func typedRequest(text string) string {
-	for _, s := range [...]struct{ start, mark string }{
-		{"# Files mentioned by the user:", "\n## My request for Codex:"},
-		{"# Context from my IDE setup:", "\n## My request for Codex:"},
-		{"[[PLAN]] I want to create an implementation plan.", "\nMy request:"},
+	for _, s := range [...]struct {
+		start, mark string
+		find        func(text, mark string) int
+	}{
+		{"# Files mentioned by the user:", "\n## My request for Codex:", strings.LastIndex},
+		{"# Context from my IDE setup:", "\n## My request for Codex:", strings.LastIndex},
+		{"[[PLAN]] I want to create an implementation plan.", "\nMy request:", strings.Index},
 	} {
 		// The notice may follow a one-line element such as the time.
 		at := strings.Index(text[:min(len(text), 400)], s.start)
 		if at < 0 || at > 0 && text[at-1] != '\n' {
 			continue
 		}
-		if i := strings.Index(text[at:], s.mark); i >= 0 {
+		if i := s.find(text[at:], s.mark); i >= 0 {
 			return strings.TrimSpace(text[at+i+len(s.mark):])
 		}
 	}

@@ -1,0 +1,145 @@
+package userwords
+
+import (
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
+)
+
+// The elements that clients put into user messages.
+var (
+	injectedTags = text.WordSet(`system-reminder system_reminder command-name command-message command-contents command-args
+		local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr task-notification
+		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics
+		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
+		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
+		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
+		skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt`)
+	typedTags = []string{"task", "feedback"}                          // what is in them was typed
+	wholeTags = []string{"user_message", "user_query", "userRequest"} // so was this, and nothing else of the block
+)
+
+// vagueTag is one that people write too: it is not looked for in typed text.
+const vagueTag = "skill"
+
+// outputNotice is what a client writes after the notice of a task that has ended.
+const outputNotice = "Read the output file to retrieve the result:"
+
+// injectedSpan returns where the first injected element of a text begins and where the last
+// closing tag of any ends: what stands between may be a file or a command's output that
+// writes tags. Both are 0 where there is no element; an unclosed tag is part of what was typed.
+func injectedSpan(text string, typed bool) (from, to int) {
+	injected := func(tag string) bool { return injectedTags[tag] && !(typed && tag == vagueTag) }
+	for to = len(text); ; {
+		if to = strings.LastIndex(text[:to], "</"); to < 0 {
+			return 0, 0
+		}
+		if tag, end := tagAt(text, to+2); end > 0 && injected(tag) {
+			break
+		}
+	}
+	closed := make(map[string]int) // where the last closing tag of a name is
+	for from = 0; from < to; from++ {
+		lt := strings.IndexByte(text[from:to], '<')
+		if lt < 0 {
+			break
+		}
+		from += lt
+		tag, end := tagAt(text, from+1)
+		if end == 0 || !injected(tag) || !ownLine(text[:from]) {
+			continue
+		}
+		if _, ok := closed[tag]; !ok {
+			closed[tag] = strings.LastIndex(text, "</"+tag+">")
+		}
+		if closed[tag] >= end {
+			return from, to + strings.IndexByte(text[to:], '>') + 1
+		}
+	}
+	return 0, 0
+}
+
+// tagAt reads the name of a tag from text[at] on, and where the tag ends: 0 if it is none.
+func tagAt(text string, at int) (name string, end int) {
+	n := at
+	for n < len(text) && n < at+32 && isTagByte(text[n]) {
+		n++
+	}
+	gt := strings.IndexByte(text[n:min(len(text), n+400)], '>')
+	if gt < 0 || gt > 0 && text[n] != ' ' {
+		return "", 0
+	}
+	return text[at:n], n + gt + 1
+}
+
+func isTagByte(c byte) bool { return text.IsLetterByte(c) || c == '-' || c == '_' }
+
+// ownLine reports whether before is empty or ends in a line feed, spaces aside: then what
+// follows it begins a line.
+func ownLine(before string) bool {
+	before = strings.TrimRight(before, " \t\r")
+	return before == "" || before[len(before)-1] == '\n'
+}
+
+// wordsInside returns a person's words in the first of a text's elements, which begins it:
+// the arguments of a command, or a message that a reminder passes on.
+func wordsInside(text string) string {
+	for _, tag := range [...]string{"system-reminder", "system_reminder"} {
+		if inner, _, ok := leading(text, tag); ok {
+			words, _ := passedOn(strings.TrimSpace(inner))
+			return words
+		}
+	}
+	return commandArgs(text)
+}
+
+// commandArgs returns what was typed after a slash command, which stands behind its name.
+func commandArgs(text string) string {
+	for range 2 {
+		for _, tag := range [...]string{"command-name", "command-message"} {
+			if _, rest, ok := leading(text, tag); ok {
+				text = strings.TrimSpace(rest)
+			}
+		}
+	}
+	args, _, _ := leading(text, "command-args")
+	return strings.TrimSpace(args)
+}
+
+// wholeWords returns what is in the element that holds all typed words of a block. Files
+// that the block has beside it may write such an element: it has to begin or to end the block.
+func wholeWords(text string) (string, bool) {
+	for _, tag := range wholeTags {
+		inner, _, ok := leading(text, tag)
+		if before, ends := strings.CutSuffix(text, "</"+tag+">"); !ok && ends {
+			at := strings.LastIndex(before, "<"+tag+">")
+			if ok = at >= 0 && ownLine(before[:at]); ok {
+				inner = before[at+len(tag)+2:]
+			}
+		}
+		if inner = strings.TrimSpace(inner); ok && inner != "" {
+			return inner, true
+		}
+	}
+	return "", false
+}
+
+// unwrapped returns a text without the element that a client put around what was typed.
+func unwrapped(text string) string {
+	text = strings.TrimSpace(text)
+	for _, tag := range typedTags {
+		if inner, rest, ok := leading(text, tag); ok && rest == "" {
+			return inner
+		}
+	}
+	return text
+}
+
+// leading returns what is in the element that begins a text, and what is behind it.
+func leading(text, tag string) (inner, rest string, ok bool) {
+	rest, ok = strings.CutPrefix(text, "<"+tag+">")
+	if !ok {
+		return "", "", false
+	}
+	return strings.Cut(rest, "</"+tag+">")
+}
