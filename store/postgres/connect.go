@@ -27,7 +27,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil || misread(text) {
 		return nil, errors.New("the URL is not one of a PostgreSQL database; it should look like " +
-			"postgres://user:password@host:5432/database, with special characters of the password as %XX")
+			"postgres://user:password@host:5432/database, with special characters of the password as %XX (@ is %40)")
 	}
 	switch {
 	case opts.MaxConns > 0:
@@ -62,12 +62,21 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	return config, nil
 }
 
-// misread reports whether a part of a URL's password would be taken for the host, looked up and
-// shown: it has a slash, a question mark or a # before its last @.
+// misread reports whether a part of a URL's password would be taken for the host or the database, looked
+// up and shown: it has a slash, a question mark, a # or an @ before its last @, or // is missing.
 func misread(text string) bool {
-	_, rest, ok := strings.Cut(text, "://")
-	at := strings.IndexAny(rest, "/?#")
-	return ok && at >= 0 && strings.Contains(rest[:at], ":") && strings.Contains(rest[at:], "@")
+	scheme, rest, ok := strings.Cut(text, ":")
+	if !ok || !strings.EqualFold(scheme, "postgres") && !strings.EqualFold(scheme, "postgresql") {
+		return false
+	}
+	rest, ok = strings.CutPrefix(rest, "//")
+	server, behind := rest, ""
+	if at := strings.IndexAny(rest, "/?#"); at >= 0 {
+		server, behind = rest[:at], rest[at:]
+	}
+	database, _, _ := strings.Cut(behind, "?")
+	return !ok || strings.Count(server, "@") > 1 || strings.Contains(database, "@") ||
+		strings.Contains(server, ":") && strings.Contains(behind, "@")
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(max(d.Milliseconds(), 1), 10) }

@@ -238,12 +238,13 @@ func Kind(path string) string {
 	return "PostgreSQL"
 }
 
-var schemePattern = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://`)
+var schemePattern = regexp.MustCompile(`(?i)^([a-z][a-z0-9+.-]*)://|^(postgres(?:ql)?):`)
 
-// Scheme is the scheme of a store's URL in lower case, or "" if the store is a file.
+// Scheme is the scheme of a store's URL in lower case, or "" if the store is a file. What lacks the
+// slashes of a database's URL is none: a file of that name would show its password.
 func Scheme(path string) string {
 	if m := schemePattern.FindStringSubmatch(path); m != nil {
-		return strings.ToLower(m[1])
+		return strings.ToLower(m[1] + m[2])
 	}
 	return ""
 }

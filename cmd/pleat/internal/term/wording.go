@@ -146,7 +146,7 @@ func DidYouMean(prefix, word string, names []string) string {
 // Passwords in a text: in the address of a server, whatever characters the password has,
 // and in the words of a connection string.
 var (
-	passwordInURL  = regexp.MustCompile(`(://[^\s:/@]*):\S*@`)
+	passwordInURL  = regexp.MustCompile(`(?i)((?::/{2,}|\bpostgres\w*[:/]+)[^\s:/@]*):\S*@`)
 	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
 )
 
