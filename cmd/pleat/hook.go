@@ -278,7 +278,7 @@ func readHookState(p *term.Console, agent string) (s hookState, err error) {
 	if err != nil {
 		return s, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := term.ReadRegular(path)
 	if err != nil {
 		return s, err
 	}

@@ -148,7 +148,7 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 	}
 	if s.file != "" {
 		const begin = 50 // bytes that tell a file of pleat's from one of the user's
-		if old, err := os.ReadFile(s.file); err == nil && !strings.HasPrefix(string(old), s.text[:begin]) {
+		if old, err := term.ReadRegular(s.file); err == nil && !strings.HasPrefix(string(old), s.text[:begin]) {
 			return fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 		}
 		for dir := filepath.Dir(s.file); missing(dir); dir = filepath.Dir(dir) {

@@ -69,7 +69,14 @@ func settingsFiles(p *term.Console, root *cobra.Command) (out []settingsFile, er
 	}
 	for _, path := range slices.Compact(paths) {
 		f := settingsFile{path: path, trusted: path == user || path == named, keys: make(map[string]any)}
-		_, err := toml.DecodeFile(path, &f.keys)
+		read := term.ReadRegular
+		if named != "" { // the user may name what no file is, such as /dev/null
+			read = os.ReadFile
+		}
+		data, err := read(path)
+		if err == nil {
+			err = toml.Unmarshal(data, &f.keys)
+		}
 		if e, ok := errors.AsType[toml.ParseError](err); ok {
 			return nil, fmt.Errorf("read %s: line %d: %s", path, e.Position.Line, e.Message)
 		}

@@ -24,7 +24,11 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 		}
 	}
 	path := c.path(getenv)
-	if why := c.elsewhere(path, getenv); why != "" {
+	why, err := c.elsewhere(path, getenv)
+	if err != nil {
+		return c, err
+	}
+	if why != "" {
 		hint := "use an API key of the provider"
 		if _, err := c.insideChanges(getenv, "pleat"); err == nil {
 			hint += ", or pleat inside (pleat setup " + c.name + " --inside)"
@@ -50,28 +54,34 @@ func (c client) settled(base string, getenv func(string) string) (client, error)
 
 // elsewhere says why a client's requests go where its login or its cloud has them go, whatever
 // address its settings name; empty: they do not.
-func (c client) elsewhere(path string, getenv func(string) string) string {
+func (c client) elsewhere(path string, getenv func(string) string) (string, error) {
 	switch c.name {
 	case "claude":
 		for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
 			name := "CLAUDE_CODE_USE_" + cloud
-			set, _ := clientconfig.Get(path, "env", name)
+			set, err := clientconfig.Get(path, "env", name)
+			if err != nil {
+				return "", err
+			}
 			if set, _ := set.(string); !slices.Contains([]string{"", "0", "false"}, cmp.Or(set, getenv(name))) {
-				return "has " + name
+				return "has " + name, nil
 			}
 		}
 	case "codex":
-		if isLogin(filepath.Join(filepath.Dir(path), "auth.json")) {
-			return "is logged in with ChatGPT"
+		login, err := isLogin(filepath.Join(filepath.Dir(path), "auth.json"))
+		if login {
+			return "is logged in with ChatGPT", nil
 		}
+		return "", err
 	case "gemini":
-		kind, _ := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security",
+		kind, err := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security",
 			"auth", "selectedType")
 		if kind, _ := kind.(string); !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
-			return "is logged in with " + kind
+			return "is logged in with " + kind, nil
 		}
+		return "", err
 	}
-	return ""
+	return "", nil
 }
 
 // proxyOf is the address of the proxy that agents were set up for; the usual one if none was.
@@ -93,13 +103,15 @@ func proxyOf(p *term.Console) string {
 var proxyPattern = regexp.MustCompile(`http://([^/\s"',\\]+)`)
 
 // isLogin reports whether Codex is logged in with an account rather than with a key.
-func isLogin(auth string) bool {
-	get := func(name string) any {
-		value, _ := clientconfig.Get(auth, name)
-		return value
+func isLogin(auth string) (bool, error) {
+	kind, err := clientconfig.Get(auth, "auth_mode")
+	if err != nil {
+		return false, err
 	}
-	mode, _ := get("auth_mode").(string)
-	return mode == "chatgpt" || mode == "" && get("tokens") != nil && get("OPENAI_API_KEY") == nil
+	mode, _ := kind.(string)
+	tokens, _ := clientconfig.Get(auth, "tokens")
+	key, _ := clientconfig.Get(auth, "OPENAI_API_KEY")
+	return mode == "chatgpt" || mode == "" && tokens != nil && key == nil, nil
 }
 
 // upstreams are the flags that let the proxy forward to where a client has sent its requests

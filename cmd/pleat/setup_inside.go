@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -36,7 +35,7 @@ func (c client) isInside(p *term.Console, program string) bool {
 	if err != nil {
 		return false
 	}
-	text, err := os.ReadFile(changes[0].path)
+	text, err := term.ReadRegular(changes[0].path)
 	quoted, failed := json.Marshal(program)
 	return err == nil && failed == nil && (bytes.Contains(text, quoted) ||
 		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hookName))

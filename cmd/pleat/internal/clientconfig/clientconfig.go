@@ -23,10 +23,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Key is a key to set, by the names of the objects or tables around it and its own. A value
@@ -152,7 +153,7 @@ func Get(path string, key ...string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := os.ReadFile(path)
+	text, err := term.ReadRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

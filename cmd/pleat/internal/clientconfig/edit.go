@@ -81,28 +81,16 @@ func replace(path string, data []byte) error {
 	})
 }
 
-// open reads a file, which need not exist. What is no regular file is not edited: a device would
-// be replaced, a pipe waits for ever, and a link that leads nowhere would become a file.
-func open(path, undo string) (*Edit, error) {
+// open reads a file, which need not exist. A link that leads nowhere would become a file.
+func open(path, undo string) (_ *Edit, err error) {
 	e := &Edit{Path: path, undo: undo}
-	link, err := os.Lstat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return e, nil
+	e.Before, err = term.ReadRegular(path)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return e, err
 	}
-	info, missing := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case errors.Is(missing, fs.ErrNotExist) && link.Mode()&fs.ModeSymlink != 0:
+	if _, err := os.Lstat(path); err == nil {
 		return nil, fmt.Errorf(
 			"edit %s: it is a link to a file that does not exist; make the file or remove the link", path)
-	case missing != nil:
-		return nil, missing
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("edit %s: it is not a regular file", path)
 	}
-	if e.Before, err = os.ReadFile(path); err == nil && e.Before == nil {
-		e.Before = []byte{}
-	}
-	return e, err
+	return e, nil
 }

@@ -16,6 +16,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 	path := filepath.Join(dir, "settings.json")
 	for want, lay := range map[string]func() error{
 		"not a regular file":         func() error { return os.Symlink(os.DevNull, path) },
+		"not a regular file: no end": func() error { return os.Symlink("/dev/zero", path) },
 		"not a regular file: a pipe": func() error { return syscall.Mkfifo(path, 0o600) },
 		"not a regular file: folder": func() error { return os.Mkdir(path, 0o700) },
 		"does not exist":             func() error { return os.Symlink(filepath.Join(dir, "nowhere"), path) },
@@ -23,9 +24,15 @@ func TestOnlyRegularFiles(t *testing.T) {
 		if err := lay(); err != nil {
 			t.Fatal(err)
 		}
+		what, _, _ := strings.Cut(want, ":")
 		_, err := Set(path, filepath.Join(dir, "undo"), Key{[]string{"a"}, "b"})
-		if what, _, _ := strings.Cut(want, ":"); err == nil || !strings.Contains(err.Error(), what) {
+		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%s: %v", want, err)
+		}
+		_, err1 := Get(path, "a")
+		_, err2 := Undo(path)
+		if what != "does not exist" && (err1 == nil || err2 == nil || err1.Error() != err.Error()) {
+			t.Errorf("%s: read: %v; as a record: %v", want, err1, err2)
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
@@ -87,7 +88,7 @@ func Values(undo string) (list []string) {
 }
 
 func readRecord(path string) (*record, error) {
-	data, err := os.ReadFile(path)
+	data, err := term.ReadRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -35,6 +35,31 @@ func UserFolder(goos string, getenv func(string) string, windowsName, windows, n
 	return filepath.Join(home, filepath.FromSlash(folder))
 }
 
+// mostRead is how many bytes the largest settings may have: some agents keep their history in them.
+const mostRead = 64 << 20
+
+// ReadRegular reads a file that others keep, such as settings. What would wait or never end, as a pipe or
+// a device does, is refused.
+func ReadRegular(name string) ([]byte, error) {
+	file, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("read %s: it is not a regular file", name)
+	}
+	data, err := io.ReadAll(io.LimitReader(file, mostRead+1))
+	if err == nil && len(data) > mostRead {
+		return nil, fmt.Errorf("read %s: it has more than %d MB", name, mostRead>>20)
+	}
+	return data, err
+}
+
 // WriteTo writes to standard output, or to a file that appears only when it is complete.
 func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {

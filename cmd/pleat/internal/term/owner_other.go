@@ -7,4 +7,6 @@ import (
 	"os"
 )
 
+const nonblock = 0
+
 func keepOwner(*os.File, fs.FileInfo) {}
