@@ -17,7 +17,11 @@ func (jsonSyntax) empty() string { return "{}\n" }
 
 // parse reads a text, which may begin with a byte order mark.
 func parse(text []byte) (hujson.Value, error) {
-	v, err := hujson.Parse(bytes.Replace(text, []byte("\ufeff"), []byte("   "), 1))
+	plain := bytes.Clone(text)
+	if bytes.HasPrefix(text, []byte("\ufeff")) {
+		copy(plain, "   ")
+	}
+	v, err := hujson.Parse(plain)
 	if err == nil {
 		v.BeforeExtra = hujson.Extra(text[:len(v.BeforeExtra)])
 	}

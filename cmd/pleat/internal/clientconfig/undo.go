@@ -3,7 +3,10 @@ package clientconfig
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -24,8 +27,11 @@ func Undo(undo string) (*Edit, error) {
 	if e.Before == nil {
 		return e, nil // somebody has deleted the file
 	}
+	// A file that has been moved and linked to is the user's: it stays, without what pleat has set.
+	info, err := os.Lstat(rec.Path)
+	moved := err == nil && info.Mode()&fs.ModeSymlink != 0
 	if rec.Whole {
-		if e.whole, e.Exact = true, sum(e.Before) == rec.Sum; !e.Exact {
+		if e.whole, e.Exact = true, sum(e.Before) == rec.Sum && !moved; !e.Exact {
 			e.After, e.rec, e.Left = e.Before, rec, []string{"it"}
 		}
 		return e, nil
@@ -41,7 +47,11 @@ func Undo(undo string) (*Edit, error) {
 		e.Left = append(e.Left, strings.Join(st.Key, "."))
 		e.rec = &record{Path: rec.Path, Existed: rec.Existed, Steps: left}
 	}
-	if keys, err := s.decode(e.After); !rec.Existed && err == nil && len(keys) == 0 {
+	keys, err := s.decode(e.After)
+	if _, before := s.decode(e.Before); err != nil && before == nil {
+		return nil, damaged(undo, fmt.Errorf("without it %s would be broken: %w", rec.Path, err))
+	}
+	if !rec.Existed && !moved && err == nil && len(keys) == 0 {
 		e.After = nil
 	}
 	return e, nil
@@ -93,10 +103,33 @@ func readRecord(path string) (*record, error) {
 		return nil, err
 	}
 	r := new(record)
-	if err := json.Unmarshal(data, r); err != nil {
-		return nil, fmt.Errorf("read %s: %w", path, err)
+	if err = json.Unmarshal(data, r); err == nil {
+		err = r.check()
+	}
+	if err != nil {
+		return nil, damaged(path, err)
 	}
 	return r, nil
+}
+
+func damaged(undo string, err error) error {
+	return fmt.Errorf("read %s: %w (delete that file, and take back by hand what pleat had set)", undo, err)
+}
+
+// check refuses a record that no change can have left.
+func (r *record) check() error {
+	if r.Path == "" {
+		return errors.New("it names no file")
+	}
+	if _, err := syntaxOf(r.Path); err != nil && !r.Whole {
+		return err
+	}
+	for _, st := range r.Steps {
+		if st.Key != nil && len(st.Key) == 0 || st.Key == nil && (st.Had || st.Value != "" || st.Members != nil) {
+			return errors.New("it has a step without a key")
+		}
+	}
+	return nil
 }
 
 func (r *record) write(path string) error {
