@@ -10,7 +10,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -113,7 +112,7 @@ func Fitted(window int) int { return max(window-1, 0) }
 // first try may be too long.
 func (h *handoff) fit(ctx context.Context) (string, error) {
 	room := h.budget - h.counter.CountText(h.head()+Earlier("")) + h.apart
-	shortest := "" // what was said
+	var shortest transcript.View
 	for range 4 {
 		if err := h.s.SetBudget(Fit(room)); err != nil {
 			return "", err
@@ -125,7 +124,7 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 		}
 		v, err := h.s.View(ctx, pleat.Turn{})
 		if errors.Is(err, fold.ErrCannotFit) {
-			if shortest == "" {
+			if shortest.Messages == nil {
 				return "", err
 			}
 			break
@@ -133,10 +132,12 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if shortest, err = h.text(ctx, v); err != nil {
+		shortest = v
+		said, err := h.text(ctx, v)
+		if err != nil {
 			return "", err
 		}
-		text := h.head() + Earlier(shortest)
+		text := h.head() + Earlier(said)
 		over := h.counter.CountText(text) - h.budget
 		if over <= 0 {
 			return text, nil
@@ -146,17 +147,7 @@ func (h *handoff) fit(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	return h.cut(shortest), nil
-}
-
-// cut leaves out the middle of what was said if it cannot be folded any more.
-func (h *handoff) cut(said string) string {
-	for limit := len(said) - 1; limit > 0; limit = limit * 9 / 10 {
-		if s := h.head() + Earlier(text.ShortMiddle(said, limit)); h.counter.CountText(s) <= h.budget {
-			return s
-		}
-	}
-	return ""
+	return h.less(ctx, shortest)
 }
 
 // Earlier puts what was said in an earlier session between tags.
