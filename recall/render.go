@@ -128,16 +128,18 @@ func writeRange(from, to int) string {
 	return fmt.Sprintf("%d-%d", from, to)
 }
 
-// render writes the line with its number. A part of a line says which.
+// render writes the line with its number. A part of a line says which. What else may pass for the
+// end of a line is written as an escape, so that nothing stands on a line without a number.
 func (l Line) render() string {
+	shown := fence.Shown(l.Text)
 	number := strconv.Itoa(l.Number)
 	if l.State == lineUncertain {
 		number += "?"
 	}
 	if l.whole() {
-		return number + "\t" + l.Text + "\n"
+		return number + "\t" + shown + "\n"
 	}
-	return fmt.Sprintf("%s[%d-%d of %d]\t%s\n", number, l.Column, l.Column+len(l.Text)-1, l.Size, l.Text)
+	return fmt.Sprintf("%s[%d-%d of %d]\t%s\n", number, l.Column, l.Column+len(l.Text)-1, l.Size, shown)
 }
 
 // Text is what a model reads: what it is, the lines with their numbers, and how to get the

@@ -184,7 +184,7 @@ func instructs(m transcript.Message) bool {
 
 // WriteMessage writes a message of a view as plain text. Source is its number in the
 // session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
-// the beginning of another.
+// the beginning of another; control characters in it are written as escapes.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
 	number := "by pleat"
 	if source >= 0 {
@@ -194,23 +194,23 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
 		case transcript.Text:
-			fmt.Fprintln(w, fence.Alone("text", b.Text.String()))
+			fmt.Fprintln(w, fence.Alone("text", fence.Shown(b.Text.String())))
 		case transcript.Thinking:
 			if thinking && !b.Text.IsEmpty() {
-				fmt.Fprintln(w, "(thinking)"+fence.After("thinking", b.Text.String()))
+				fmt.Fprintln(w, "(thinking)"+fence.After("thinking", fence.Shown(b.Text.String())))
 			}
 		case transcript.ToolCall:
-			fmt.Fprintf(w, "(call) %s%s\n", fence.Line(b.Name), fence.After("input", b.Input.String()))
+			fmt.Fprintf(w, "(call) %s%s\n", fence.Shown(fence.Line(b.Name)), fence.After("input", fence.Shown(b.Input.String())))
 		case transcript.ToolResult:
 			how := "result"
 			if b.Error {
 				how = "error"
 			}
-			fmt.Fprintf(w, "(%s)%s\n", how, fence.After("result", b.Text()))
+			fmt.Fprintf(w, "(%s)%s\n", how, fence.After("result", fence.Shown(b.Text())))
 		case transcript.Image:
-			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Line(b.MediaType))
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.MediaType)))
 		case transcript.Opaque:
-			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Line(b.Type))
+			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.Type)))
 		}
 	}
 }

@@ -1,10 +1,12 @@
 package library_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A hit with all words goes before one with some, one that has them in a line before one that has them
@@ -42,5 +44,17 @@ func TestWordsOf(t *testing.T) {
 	}
 	if words := library.WordsOf("zebra limits"); words.MayBeIn([]byte("neither")) || !words.MayBeIn([]byte("a limit")) {
 		t.Error("one word does")
+	}
+}
+
+// What a message holds moves no cursor.
+func TestWriteMessageControl(t *testing.T) {
+	var b strings.Builder
+	library.WriteMessage(&b, transcript.Assistant(
+		transcript.Say("one\x1b[1E"), transcript.Call("c", "cat\b", "{\x1c}"), transcript.Opaque{Type: "x\u009b"},
+	), 0, true)
+	library.WriteMessage(&b, transcript.Results(transcript.Result("c", "a\x1b[2Jb")), 1, true)
+	if strings.ContainsAny(b.String(), "\x1b\b\x1c\u009b") {
+		t.Errorf("%q", b.String())
 	}
 }

@@ -172,7 +172,7 @@ func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
 }
 
 func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
-	title := cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name))
+	title := plain(cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name)))
 	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens),
 		term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
 	view, err := r.viewJSON()
@@ -188,36 +188,44 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 	return nil
 }
 
+// writeMarkdown writes a block so that nothing in it gets out: texts stand in a quotation or in a
+// fence, names on one line.
 func (b blockJSON) writeMarkdown(w io.Writer) {
+	shown := fence.Shown(b.Text)
 	switch {
-	case b.Kind == transcript.KindText.String() && heading.MatchString(b.Text):
-		fmt.Fprintf(w, "\n%s\n", quoted(b.Text))
 	case b.Kind == transcript.KindText.String():
-		fmt.Fprintf(w, "\n%s\n", b.Text)
+		fmt.Fprintf(w, "\n%s\n", quoted(shown))
 	case b.Kind == transcript.KindThinking.String():
 		if b.Text != "" {
-			fmt.Fprintf(w, "\n%s\n", quoted("*thinking:* "+b.Text))
+			fmt.Fprintf(w, "\n*thinking:*\n\n%s\n", quoted(shown))
 		}
 	case b.Kind == transcript.KindToolCall.String():
-		fmt.Fprintf(w, "\n**%s**\n\n%s\n", fence.Line(b.Tool), fenced(b.Text, "json"))
+		fmt.Fprintf(w, "\n**%s**\n\n%s\n", plain(b.Tool), fenced(shown, "json"))
 	case b.Error:
-		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(b.Text, ""))
+		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(shown, ""))
 	case b.Kind == transcript.KindToolResult.String():
-		fmt.Fprintf(w, "\nResult:\n\n%s\n", fenced(b.Text, ""))
+		fmt.Fprintf(w, "\nResult:\n\n%s\n", fenced(shown, ""))
 	default:
-		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, b.Type)
+		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, plain(b.Type))
 	}
 }
 
-// heading is in texts that have a heading, which must not pass for that of another message.
-var heading = regexp.MustCompile(`(?m)^\s*(#|=+\s*$|-+\s*$)|[\r\x{85}\x{2028}\x{2029}]`)
+// plain is a name in Markdown, on one line.
+func plain(name string) string {
+	return markup.ReplaceAllString(fence.Shown(fence.Line(name)), `\$0`)
+}
+
+var (
+	markup = regexp.MustCompile("[\\\\`*<>&\\[\\]]")
+	// A quotation does not hold HTML, which can end it.
+	html = regexp.MustCompile(`<[A-Za-z/!?]`)
+)
 
 func quoted(text string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(text, "\n") {
-		b.WriteString("\n> " + fence.Line(line))
+	if html.MatchString(text) {
+		return fenced(text, "")
 	}
-	return b.String()[1:]
+	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
 }
 
 // fenced puts a text into a Markdown fence that is longer than any in the text.
@@ -248,7 +256,7 @@ next one.
 func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
 	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
 	if dir := r.File.Info.Dir; dir != "" {
-		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Line(dir))
+		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Shown(fence.Line(dir)))
 	}
 	var said strings.Builder
 	if err := r.writeText(&said, false, ""); err != nil { // thinking is only valid in its own session
