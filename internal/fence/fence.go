@@ -13,18 +13,61 @@ import (
 	"unicode/utf8"
 )
 
-// mark returns letters that the text does not have: the beginning of a hash, so that everybody who
-// writes the same text writes the same mark.
+// mark returns letters that the text does not have, not even for a reader who sees only printed
+// ASCII and no case: the beginning of a hash, so that everybody who writes the same text writes
+// the same mark.
 func mark(text string) string {
 	hash := sha256.Sum256([]byte(text[:min(len(text), hashed)]))
-	sum := hex.EncodeToString(hash[:])
-	n := 4
-	for n < len(sum) && strings.Contains(text, sum[:n]) {
-		n++
+	for sum := hex.EncodeToString(hash[:]); ; sum += sum {
+		if n := begun(text, sum); n < len(sum) {
+			return sum[:max(n+1, 4)]
+		}
 	}
-	for sum = sum[:n]; strings.Contains(text, sum); sum += "0" {
+}
+
+// begun returns how many of a sum's digits the text has in a row, from the first on. It goes
+// through the text once, however often they begin there.
+func begun(text, sum string) (most int) {
+	back := borders(sum)
+	n := 0
+	for i := range len(text) {
+		c := text[i]
+		if c < ' ' || c > '~' {
+			continue
+		}
+		if c |= 'a' - 'A'; c != sum[n] {
+			if n == 0 {
+				continue
+			}
+			for n = back[n]; n > 0 && c != sum[n]; n = back[n] {
+			}
+			if c != sum[n] {
+				continue
+			}
+		}
+		if n++; n > most {
+			if most = n; n == len(sum) {
+				break
+			}
+		}
 	}
-	return sum
+	return most
+}
+
+// borders returns, for each length, how long the longest end of so much of a text is that also
+// begins it.
+func borders(text string) []int {
+	back := make([]int, len(text)+1)
+	for i, n := 1, 0; i < len(text); i++ {
+		for n > 0 && text[i] != text[n] {
+			n = back[n]
+		}
+		if text[i] == text[n] {
+			n++
+		}
+		back[i+1] = n
+	}
+	return back
 }
 
 // hashed is how many bytes of a text its mark follows from.

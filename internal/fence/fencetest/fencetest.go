@@ -41,7 +41,7 @@ func lines(text string) []line {
 	for l := range strings.SplitSeq(text, "\n") {
 		m := opens.FindStringSubmatch(l)
 		switch {
-		case closing == l:
+		case closing != "" && closing == printed(l):
 			tag, closing = "", ""
 		case closing == "" && m != nil:
 			tag, closing = m[1], "</"+m[1]+" "+m[2]+">"
@@ -50,6 +50,16 @@ func lines(text string) []line {
 		}
 	}
 	return out
+}
+
+// printed is a line as those see it who see only printed ASCII and no case.
+func printed(line string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, line))
 }
 
 // Outside returns the lines of a text that stand in no fence.
