@@ -137,7 +137,7 @@ func sameBlocks(got, want transcript.Blocks) bool {
 			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
 		case transcript.ToolCall:
 			x, is := x.(transcript.ToolCall)
-			ok = is && x.ID == y.ID && x.Name == y.Name && same(x.Input, y.Input)
+			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && same(x.Input, y.Input)
 		case transcript.ToolResult:
 			x, is := x.(transcript.ToolResult)
 			ok = is && x.CallID == y.CallID && x.Error == y.Error && sameBlocks(x.Parts, y.Parts)

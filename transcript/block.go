@@ -60,7 +60,9 @@ type ToolCall struct {
 	ID    string
 	Name  string
 	Input Content // the arguments as JSON text, or free text for custom tools
-	Raw   string
+	// Signed says that the provider's signature stands beside the call, for the arguments as they are.
+	Signed bool
+	Raw    string
 }
 
 // ToolResult answers the call with the same id.

@@ -30,6 +30,7 @@ type neutralBlock struct {
 	Error     bool           `json:"error,omitempty"`
 	Redacted  bool           `json:"redacted,omitempty"`
 	Stands    bool           `json:"stands,omitempty"`
+	Signed    bool           `json:"signed,omitempty"`
 	Signature exact          `json:"signature,omitempty"`
 	MediaType string         `json:"media_type,omitempty"`
 	URL       exact          `json:"url,omitempty"`
@@ -110,6 +111,7 @@ func toNeutral(b Blocks) []neutralBlock {
 			n.Redacted, n.Raw = b.Redacted, exact(b.Raw)
 		case ToolCall:
 			n.ID, n.Name, n.Text, n.Raw = exact(b.ID), exact(b.Name), exact(b.Input.String()), exact(b.Raw)
+			n.Signed = b.Signed
 		case ToolResult:
 			n.ID, n.Error, n.Raw, n.Parts = exact(b.CallID), b.Error, exact(b.Raw), toNeutral(b.Parts)
 		case Image:
@@ -133,7 +135,9 @@ func fromNeutral(list []neutralBlock) (Blocks, error) {
 		case "thinking":
 			out = append(out, Thinking{Text: text, Signature: string(n.Signature), Redacted: n.Redacted, Raw: raw})
 		case "tool_call":
-			out = append(out, ToolCall{ID: string(n.ID), Name: string(n.Name), Input: text, Raw: raw})
+			out = append(out, ToolCall{
+				ID: string(n.ID), Name: string(n.Name), Input: text, Signed: n.Signed, Raw: raw,
+			})
 		case "tool_result":
 			parts, err := fromNeutral(n.Parts)
 			if err != nil {

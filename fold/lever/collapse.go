@@ -137,13 +137,19 @@ func quiet(d *fold.Draft, r transcript.Round) bool {
 		}
 		for b := range f.Blocks {
 			bf := &f.Blocks[b]
-			if d.Keep[transcript.BlockRef{Message: i, Block: b}] || bf.Fixed && bf.Kind != transcript.KindThinking ||
+			if d.Keep[transcript.BlockRef{Message: i, Block: b}] || bf.Fixed && !signed(bf) ||
 				f.Role != transcript.RoleAssistant && bf.Kind == transcript.KindText {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// signed reports whether a block that is not folded by itself may go with its round: thinking, and
+// calls with a signature.
+func signed(bf *transcript.BlockFacts) bool {
+	return bf.Kind == transcript.KindThinking || bf.Kind == transcript.KindToolCall
 }
 
 // roundSubject says whether a round only reads, and what it is about.

@@ -193,6 +193,7 @@ func (c *Conversation) describeBlock(
 		c.ledger.Call(ref, b.ID, toolcall.DescribeCall(b))
 		f.Call = counted(c.ledger.Len())
 		f.Text = !strings.HasPrefix(strings.TrimSpace(b.Input.String()), "{")
+		f.Fixed = b.Signed
 	case transcript.ToolResult:
 		call := c.ledger.Waiting(b.CallID)
 		if call > 0 {

@@ -326,6 +326,8 @@ func (c *client) derived(at int, e, from *element) {
 		switch {
 		case p.kind != q.kind || p.id != q.id || p.name != q.name || p.failed != q.failed:
 			bad("another part")
+		case p.kind == call && p.sig != "" && p.sig == q.sig && without(p.args) != without(q.args):
+			bad("the signature of other arguments")
 		case p.kind == result:
 			if p.text != q.text {
 				c.stubs[p.id+"\x00"+q.text] = p.text

@@ -72,7 +72,7 @@ func TestRules(t *testing.T) {
 }
 
 // A view that leaves a call without its response, or takes the user's words from before it,
-// is refused; one that folds is not, and edited calls keep their signatures.
+// is refused; one that folds is not.
 func TestChecker(t *testing.T) {
 	m, _ := model.DefaultModels().Lookup("gemini-3.8-flash")
 	tr := transcript.NewTranscript(decode(t, contents(asks, calls, answer, calls, answer)).Messages...)

@@ -62,7 +62,11 @@ func TestDecodeParts(t *testing.T) {
 			transcript.ToolCall{ID: "f", Name: "f"},
 			"",
 		},
-		{`{"function_call":{"name":"f"},"thought_signature":"cw=="}`, transcript.ToolCall{ID: "f", Name: "f"}, ""},
+		{
+			`{"function_call":{"name":"f"},"thought_signature":"cw=="}`,
+			transcript.ToolCall{ID: "f", Name: "f", Signed: true},
+			"",
+		},
 		{
 			`{"functionResponse":{"id":"c1","name":"f","response":{"output":"x\n"}}}`,
 			transcript.ToolResult{CallID: "c1"},
@@ -113,7 +117,9 @@ func brief(b transcript.Block) string {
 			out += " redacted " + b.Signature
 		}
 	case transcript.ToolCall:
-		out += " " + b.ID + " " + b.Name
+		if out += " " + b.ID + " " + b.Name; b.Signed {
+			out += " signed"
+		}
 	case transcript.ToolResult:
 		if out += " " + b.CallID; b.Error {
 			out += " failed"
@@ -181,10 +187,12 @@ func TestSplice(t *testing.T) {
 	stub(`{"text":"x","thoughtSignature":"cw==","partMetadata":{}}`, `{"partMetadata":{},"text":"[s]"}`)
 	stub(`{"thought_signature":"cw==","text":"x"}`, `{"text":"[s]"}`)
 
-	body := contents(asks,
-		`{"role":"model","parts":[{"text":"x","thought":true},{"executableCode":{}},{"functionCall":{"name":"run"}}]}`,
+	body := contents(asks, `{"role":"model","parts":[{"text":"x","thought":true},{"executableCode":{}},`+
+		`{"functionCall":{"name":"run"}},{"functionCall":{"name":"run","args":{"x":1}},"thoughtSignature":"cw=="}]}`,
 		answer)
-	for _, e := range []transcript.BlockEdit{{Block: 0, Text: "x"}, {Block: 1, Text: "x"}, {Block: 2, Text: "{}"}} {
+	for _, e := range []transcript.BlockEdit{
+		{Block: 0, Text: "x"}, {Block: 1, Text: "x"}, {Block: 2, Text: "{}"}, {Block: 3, Text: "{}"},
+	} {
 		v := transcript.Whole(3)
 		v.Messages[1].Edits = []transcript.BlockEdit{e}
 		if _, err := decode(t, body).Splice(v); !errors.Is(err, transcript.ErrNotEditable) {

@@ -25,8 +25,8 @@
 // what is known of that is undone. A response's text is
 // its only member if that is a string, such as output, else its JSON.
 //
-// A thoughtSignature stays beside its part, whatever else happens to the part, except beside a
-// text that is replaced: it goes with the words that it was for. An empty text with a
+// A thoughtSignature stays beside its part, except beside a text that is replaced: it goes with
+// the words that it was for. A call that has one cannot be replaced. An empty text with a
 // signature, as streams end with, is thinking.
 //
 // # Rules

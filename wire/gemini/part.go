@@ -136,9 +136,12 @@ func (d *decoder) build(p *part, whole jsonspan.Span) (transcript.Block, wire.Pl
 		}
 		return transcript.Text{Text: d.Literal(p.text), Raw: raw}, place
 	case p.kind == "functionCall" && !p.name.IsZero():
-		place.Content, place.JSON = p.args, true
+		signed := signature != "" && signature != unsigned
+		if !signed { // it is for these arguments
+			place.Content, place.JSON = p.args, true
+		}
 		return transcript.ToolCall{
-			ID: d.callID(p), Name: d.Text(p.name), Input: transcript.Plain(d.Raw(p.args)), Raw: raw,
+			ID: d.callID(p), Name: d.Text(p.name), Input: transcript.Plain(d.Raw(p.args)), Signed: signed, Raw: raw,
 		}, place
 	case p.kind == "functionResponse" && !p.name.IsZero():
 		return d.result(p, raw, place)

@@ -80,7 +80,7 @@ func (r *Request) Partial() bool { return r.cached }
 // responses get the ids of the calls that they are shown behind.
 //
 // A result's text becomes the only string of its response, where it has one, else the member
-// output of a new response. A call keeps its signature whatever its arguments become.
+// output of a new response. A call with a signature may only be kept or dropped.
 //
 // The tools are added after the request's own function declarations. A request without any
 // gets none: the provider's own tools do not always go together with functions.
