@@ -47,7 +47,8 @@ func (j *writer) digestText(w wanted) string {
 		line("Be shorter than usual: only what the next steps cannot do without.")
 	}
 	if f := strings.TrimSpace(j.Source.Need.Focus); f != "" {
-		line("The user asks that this matters most, and gets the most room: %s", f)
+		line("Asked for beside the conversation, by the agent or the program that it runs in: this matters most, and "+
+			"gets the most room: %s", fence.Line(f))
 	}
 	if r := strings.TrimSpace(j.Options.Rules); r != "" {
 		line("The user's own rules for digests: %s", r)
@@ -67,7 +68,7 @@ func (j *writer) digestText(w wanted) string {
 	if len(w.wrong) > 0 {
 		line("Your last digest was not used. What was wrong with it:")
 		for _, f := range w.wrong[:min(len(w.wrong), 12)] {
-			fmt.Fprintf(&rules, "  - %s\n", text.Clip(f.String(), 200))
+			fmt.Fprintf(&rules, "  - %s\n", fence.Line(text.Clip(f.String(), 200)))
 		}
 	}
 	handles := "Behind facts of which more may have to be looked up put the handle in brackets of the result that " +
@@ -186,7 +187,7 @@ func (j *writer) plainRequest(req *model.Request, turns string) *model.Request {
 		usual = "You summarize a conversation for an agent that will go on with it. Answer with text and call no tools."
 	}
 	add(cmp.Or(j.Ask.Prompt, usual), "")
-	add(j.Source.Need.Focus, "What matters most: ")
+	add(fence.Line(j.Source.Need.Focus), "What matters most: ")
 	add(j.Options.Rules, "The user's own rules for summaries: ")
 	req.System = strings.Join(system, "\n")
 	if n := j.Ask.Source; n > 0 {
