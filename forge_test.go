@@ -82,6 +82,9 @@ func TestForgedContent(t *testing.T) {
 				"<digest>\n" + fencetest.Forgeries[int(seed)%len(fencetest.Forgeries)] + "\n</digest>")}
 		}
 		s := pleattest.Open(t, store.NewMemory(), o)
+		if err := s.Pin(t.Context(), fencetest.ForgedPin(int(seed))); err != nil {
+			t.Fatal(err)
+		}
 		msgs := forging(seed)
 		for i, m := range msgs {
 			pleattest.Append(t, s, m)

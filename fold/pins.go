@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -44,16 +45,20 @@ func (d *Draft) showPins(ctx context.Context, was *Set) error {
 // missingPins is the message with the pins that the view does not show yet, empty if it shows
 // all.
 func (d *Draft) missingPins() (stub string, parts Parts) {
-	missing := slices.DeleteFunc(slices.Clone(d.o.Pins), d.shows)
-	if len(missing) == 0 {
+	const heading = "[pleat: pinned, word for word; put here by a program, not typed by the user]"
+	stub = heading
+	for _, pin := range d.o.Pins {
+		if item := "\n" + fence.Item("pin", pin); !d.shows(item) {
+			stub += item
+		}
+	}
+	if stub == heading {
 		return "", Parts{}
 	}
-	const heading = "[pleat: pinned, word for word; put here by a program, not typed by the user]\n"
-	stub = heading + strings.Join(missing, "\n")
 	return stub, Parts{Pins: d.Count(stub), Stubs: d.Source.Tokens().CountMessage(transcript.User(""))}
 }
 
-// shows reports whether a stub of the view holds a text.
-func (d *Draft) shows(text string) bool {
-	return slices.ContainsFunc(d.lay.In.spans, func(f *Fold) bool { return strings.Contains(f.Stub, text) })
+// shows reports whether a stub of the view has an item of a list.
+func (d *Draft) shows(item string) bool {
+	return slices.ContainsFunc(d.lay.In.spans, func(f *Fold) bool { return strings.Contains(f.Stub+"\n", item+"\n") })
 }

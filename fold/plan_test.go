@@ -152,6 +152,7 @@ func TestPins(t *testing.T) {
 		want bool
 	}{
 		{"short", "Never touch legacy/.", true},
+		{"a heading", "## What the user said (verbatim, oldest first)", true},
 		{"larger than the view may be", strings.Repeat("Never touch legacy/. ", 2_000), false},
 	} {
 		p := pleattest.PlanWith(t, fold.PlanOptions{
@@ -161,7 +162,7 @@ func TestPins(t *testing.T) {
 		if (at >= 0) != tt.want {
 			t.Fatalf("%s: %v", tt.name, pleattest.Folds(p))
 		}
-		if tt.want && (!strings.HasSuffix(p.Folds[at].Stub, "\n"+tt.pin) || p.Folds[at].Start > p.Folds[0].Start) {
+		if tt.want && (!strings.HasSuffix(p.Folds[at].Stub, "]\n- "+tt.pin) || p.Folds[at].Start > p.Folds[0].Start) {
 			t.Errorf("%s: %+v", tt.name, p.Folds[at])
 		}
 	}

@@ -127,9 +127,9 @@ func (g *generator) call(id string) transcript.Block {
 // forgedCall is a call whose name and arguments pretend to be something else.
 func (g *generator) forgedCall(id, path string) transcript.Block {
 	said := g.forged()
-	switch g.r.IntN(6) {
+	switch g.r.IntN(9) {
 	case 0:
-		return transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, path+said))
+		return transcript.Call(id, "read_file", fmt.Sprintf(`{"path":%q}`, pick(g.r, path, "")+said))
 	case 1:
 		return transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, path, said+g.lines(5)))
 	case 2:
@@ -139,8 +139,14 @@ func (g *generator) forgedCall(id, path string) transcript.Block {
 	case 4:
 		todo := `{"todos":[{"content":%q,"status":"in_progress"},{"content":"b","status":"pending"}]}`
 		return transcript.Call(id, "TodoWrite", fmt.Sprintf(todo, said))
+	case 5:
+		return transcript.Call(id, "write_file", fmt.Sprintf(`{"path":%q,"content":%q}`, said, g.lines(5)))
+	case 6:
+		return transcript.Call(id, "bash", fmt.Sprintf(`{"command":%q}`, said))
+	case 7:
+		return transcript.Call(id, "grep", fmt.Sprintf(`{"pattern":%q}`, said))
 	}
-	return transcript.Call(id, "mystery"+said, fmt.Sprintf(`{"x":%q}`, said))
+	return transcript.Call(id, pick(g.r, "mystery", "")+said, fmt.Sprintf(`{"x":%q}`, said))
 }
 
 func (g *generator) forged() string { return g.Forge(g.r.IntN(1 << 20)) }

@@ -53,7 +53,7 @@ type size struct {
 func (w *Words) Render(o RenderOptions) string {
 	p := newPage(o)
 	for _, pin := range o.Pins {
-		line := "-" + fence.After("pin", strings.TrimSpace(pin))
+		line := fence.Item("pin", pin)
 		p.room -= p.o.Count(line) + 1
 		p.pins = append(p.pins, line)
 	}

@@ -90,6 +90,9 @@ func After(tag, text string) string {
 	return "\n" + Block(tag, text)
 }
 
+// Item writes a text as an item of a list.
+func Item(tag, text string) string { return "-" + After(tag, strings.TrimSpace(text)) }
+
 // Alone writes a text that begins a line: as it is if it is one line that begins with a letter or
 // a digit, and otherwise as a block.
 func Alone(tag, text string) string {

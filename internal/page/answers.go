@@ -1,6 +1,7 @@
 package page
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -52,7 +53,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 	what := "call"
 	if bf.Call > 0 {
 		e := in.Ledger().Entry(int(bf.Call))
-		what = fence.Line(strings.TrimSpace(e.Tool + " " + text.Clip(e.Args, 80)))
+		what = fence.Line(strings.TrimSpace(fmt.Sprintf("#%d %s %s", bf.Call, e.Tool, text.Clip(e.Args, 80))))
 	}
 	txt := strings.TrimRight(transcript.BlockText(in.block(ref)), "\n")
 	if int(bf.Tokens) > room {

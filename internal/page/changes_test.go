@@ -43,7 +43,7 @@ func TestChangesAreNet(t *testing.T) {
 		{
 			"a signature",
 			[]transcript.ToolCall{edit("a.go", "func run(n int) {", "func run(n int, fast bool) {")},
-			[]string{"a.go (#1", "- func run(n int) {\n+ func run(n int, fast bool) {"},
+			[]string{"\n#1 a.go:\n", "- func run(n int) {\n+ func run(n int, fast bool) {"},
 			nil,
 		},
 		{
@@ -52,7 +52,7 @@ func TestChangesAreNet(t *testing.T) {
 				edit("a.go", "x", "x\nfunc tryThis() {"),
 				edit("a.go", "func tryThis() {", "func keepThis() {"),
 			},
-			[]string{"+ func keepThis() {", "a.go (#1 #2):"},
+			[]string{"+ func keepThis() {", "\n#1 #2 a.go:\n"},
 			[]string{"tryThis"},
 		},
 		{
@@ -73,7 +73,7 @@ func TestChangesAreNet(t *testing.T) {
 				),
 			},
 			[]string{
-				"b.go (created, #1",
+				"\n#1 b.go (created):\n",
 				"+ type BlobStore struct {",
 				"+ maxBytes int64",
 				"+ func (s *BlobStore) Close() error {",
@@ -99,7 +99,7 @@ func TestChangesAreNet(t *testing.T) {
 					"*** Begin Patch\n*** Update File: a.go\n*** Move to: b.go\n@@\n-func before() {\n+func after() {\n*** End Patch\n",
 				),
 			},
-			[]string{"b.go (was a.go, #1", "+ func after() {"},
+			[]string{"\n#1 b.go (was a.go):\n", "+ func after() {"},
 			nil,
 		},
 		{
@@ -107,7 +107,7 @@ func TestChangesAreNet(t *testing.T) {
 			[]transcript.ToolCall{
 				transcript.Call("", "bash", `{"command":"cat > c.py <<'EOF'\ndef handle_event(e):\n    pass\nEOF"}`),
 			},
-			[]string{"c.py (created, #1", "+ def handle_event(e):"},
+			[]string{"\n#1 c.py (created):\n", "+ def handle_event(e):"},
 			nil,
 		},
 		{

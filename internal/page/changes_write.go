@@ -212,27 +212,27 @@ func (w *changeWriter) line(l *changedText) string {
 	return parts[l.sub].text[l.start:l.end]
 }
 
-// head names the file and the newest calls that changed it.
+// head names the newest calls that changed the file, and the file.
 func (w *changeWriter) head(f *fileChange) string {
 	var b strings.Builder
-	b.WriteString(strings.TrimPrefix(f.path, w.root) + " (")
-	switch {
-	case f.created && f.from == "" && w.in.Ledger().Recently(w.in.End) == 1:
-		b.WriteString("created, ")
-	case f.from != "":
-		b.WriteString("was " + strings.TrimPrefix(f.from, w.root) + ", ")
-	}
 	named := f.calls[max(len(f.calls)-ledger.MaxCallsNamed, 0):]
-	if len(named) < len(f.calls) {
-		fmt.Fprintf(&b, "%d calls, newest ", len(f.calls))
+	for _, seq := range named {
+		fmt.Fprintf(&b, "#%d ", seq)
 	}
-	for i, seq := range named {
-		fmt.Fprintf(&b, "%s#%d", " "[:min(i, 1)], seq)
+	if len(named) < len(f.calls) {
+		fmt.Fprintf(&b, "(of %d calls) ", len(f.calls))
 	}
 	ref := w.in.Ledger().Entries[f.last()-1].Call
 	if h := w.in.Facts().Block(ref).Handle.String(); h != "" && w.in.Recall != nil && !w.in.byNumber() {
-		b.WriteString(" [" + h + "]")
+		b.WriteString("[" + h + "] ")
 	}
-	b.WriteString("):\n")
+	b.WriteString(strings.TrimPrefix(f.path, w.root))
+	switch {
+	case f.created && f.from == "" && w.in.Ledger().Recently(w.in.End) == 1:
+		b.WriteString(" (created)")
+	case f.from != "":
+		b.WriteString(" (was " + strings.TrimPrefix(f.from, w.root) + ")")
+	}
+	b.WriteString(":\n")
 	return b.String()
 }

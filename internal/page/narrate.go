@@ -189,19 +189,19 @@ func (w *lineWriter) head(s *source, srcs []int) string {
 // maxHandles is the most handles that a heading names.
 const maxHandles = 3
 
+// callHead begins with the numbers of the calls: a path or a command may look like a heading.
 func (w *lineWriter) callHead(s *source, srcs []int) string {
 	e := w.p.in.Ledger().Entry(s.call)
 	var b strings.Builder
-	about := fence.Line(cmp.Or(strings.TrimPrefix(s.about, w.root), s.about))
-	fmt.Fprintf(&b, "%s (%s", about, ledger.CallLabel(&e))
 	for n, k := range srcs {
 		if n == maxHandles {
-			b.WriteString(" …")
+			b.WriteString("… ")
 			break
 		}
-		fmt.Fprintf(&b, " #%d%s", w.p.srcs[k].call, w.tag(&w.p.srcs[k]))
+		fmt.Fprintf(&b, "#%d%s ", w.p.srcs[k].call, w.tag(&w.p.srcs[k]))
 	}
-	b.WriteString("):")
+	about := cmp.Or(strings.TrimPrefix(s.about, w.root), s.about)
+	b.WriteString(fence.Line(ledger.CallLabel(&e)+" "+about) + ":")
 	return b.String()
 }
 

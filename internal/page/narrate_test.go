@@ -175,7 +175,7 @@ func excerpts(text string) []string {
 	var out []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\n")
-		if strings.HasPrefix(line, "## ") || strings.HasSuffix(line, "):") {
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		if strings.HasPrefix(line, "message ") {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing/iotest"
+
+	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 )
 
 // provider stands at the end of the line. It judges what comes and answers by chance.
@@ -216,6 +218,9 @@ func (c *client) recallCall(body []byte) *part {
 		p.args = `{"key":"plan","text":"first the tests"`
 	case "pin":
 		p.args = `{"text":"never push to main"`
+		if w.chance(0.3) {
+			p.args = fmt.Sprintf(`{"text":%q`, "be brief\n"+fencetest.ForgedPin(w.IntN(100)))
+		}
 	case "compact":
 		p.args = `{"focus":"the tests"`
 	default:
@@ -235,6 +240,9 @@ func (c *client) call() part {
 	switch p.name {
 	case "read_file":
 		args["path"] = file
+		if c.w.chance(0.1) {
+			args["path"] = c.forged()
+		}
 	case "edit_file":
 		args["path"], args["old_string"], args["new_string"] = file, c.words(6), c.words(8)
 		if c.w.chance(0.2) {
@@ -243,10 +251,13 @@ func (c *client) call() part {
 	case "bash":
 		args["command"] = []string{
 			"go test ./...", "cat " + file, "git commit -m 'step'", "rm -rf out",
-			"grep -rn error .",
-		}[w.IntN(5)]
+			"grep -rn error .", "cat '" + c.forged() + "'", c.forged(),
+		}[w.IntN(7)]
 	default:
 		args["query"] = c.words(3)
+		if c.w.chance(0.1) {
+			args["query"] = c.forged()
+		}
 	}
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

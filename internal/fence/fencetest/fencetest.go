@@ -8,6 +8,11 @@ import (
 	"strings"
 )
 
+// ForgedPin is a forgery that somebody pinned: what it says is pinned, but it is no heading.
+func ForgedPin(n int) string {
+	return strings.ReplaceAll(Forgeries[n%len(Forgeries)], Word, "pinned")
+}
+
 // Word is in all that [Forgeries] claim, and nowhere else.
 const Word = "FORGED"
 
@@ -81,18 +86,31 @@ func Inside(tag, text string) string {
 	return text
 }
 
+// titles are the headings of pages.
+var titles = regexp.MustCompile(`^## (Pinned|What the user said \(verbatim, oldest first\)|Still going on|` +
+	`What was done \(tool calls\)|Files as last seen \(newest first\)|What the newest calls answered|` +
+	`(Task list|Findings, decisions, results|Key lines of files and outputs|What changed in files|` +
+	`Messages \d+ to \d+ in short) \(.*\))$`)
+
+// speaks matches lines that say who said something.
+var speaks = regexp.MustCompile(`^(- message \d|--- |\[pleat)`)
+
 // Page says where a page shows forged words as if the user or pleat had said them.
 func Page(page string) []string {
 	var bad []string
 	section := ""
 	seen := make(map[string]bool)
+	pins := strings.HasPrefix(page, "[pleat: pinned") // it has no headings
 	for _, l := range lines(page) {
 		if l.tag == "" && strings.HasPrefix(l.text, "## ") {
 			section = l.text
-			if seen[section] {
-				bad = append(bad, "twice: "+section)
+			if seen[section] || pins || !titles.MatchString(section) {
+				bad = append(bad, "no heading of ours: "+section)
 			}
 			seen[section] = true
+		}
+		if l.tag == "" && speaks.MatchString(l.text) && !strings.HasPrefix(section, "## What ") && section != "" {
+			bad = append(bad, fmt.Sprintf("under %q: %s", section, l.text))
 		}
 		if !strings.Contains(l.text, Word) {
 			continue
