@@ -81,7 +81,7 @@ func syntaxOf(path string) (syntax, error) {
 	case ".yaml", ".yml":
 		return lineSyntax{sep: ": "}, nil
 	case ".env":
-		return lineSyntax{sep: "="}, nil
+		return envSyntax{}, nil
 	default:
 		return nil, fmt.Errorf("edit %s: files that end in %q are not known", path, ext)
 	}

@@ -3,7 +3,6 @@ package clientconfig
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -12,7 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineSyntax is a format with one key a line: TOML, which has tables, YAML and .env.
+// lineSyntax is a format with one key a line: TOML, which has tables, and YAML.
 type lineSyntax struct {
 	sep    string
 	tables bool
@@ -22,19 +21,11 @@ func (lineSyntax) empty() string { return "" }
 
 func (s lineSyntax) decode(text []byte) (map[string]any, error) {
 	values := make(map[string]any)
-	var err error
-	switch s.sep {
-	case " = ":
-		err = toml.Unmarshal(text, &values)
-	case ": ":
-		err = yaml.Unmarshal(text, &values)
-	default:
-		for _, l := range s.lines(text) {
-			if l.name != "" {
-				values[l.name] = strings.Trim(string(text[l.from:l.to]), `"'`)
-			}
-		}
+	unmarshal := yaml.Unmarshal
+	if s.tables {
+		unmarshal = toml.Unmarshal
 	}
+	err := unmarshal(text, &values)
 	if values == nil { // a YAML file of comments
 		values = make(map[string]any)
 	}
@@ -42,12 +33,6 @@ func (s lineSyntax) decode(text []byte) (map[string]any, error) {
 }
 
 func (s lineSyntax) encode(value any, _ int, _ []byte) (string, error) {
-	if text, ok := value.(string); ok && s.sep == "=" {
-		if strings.ContainsAny(text, " \t\r\n\"'#$\\") {
-			return "", errors.New("a value for .env must be one plain word")
-		}
-		return text, nil
-	}
 	var b bytes.Buffer // JSON's texts and lists are also TOML's and YAML's
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -69,7 +54,6 @@ var (
 	keyLine    = map[string]*regexp.Regexp{
 		" = ": regexp.MustCompile(`^\s*([\w"'-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
 		": ":  regexp.MustCompile(`^([\w"'-]+):\s+("(?:[^"\\]|\\.)*"|'[^']*'|.*?)\s*(\s#.*)?$`),
-		"=":   regexp.MustCompile(`^\s*(?:export\s+)?(\w+)\s*=\s*("[^"]*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
 	}
 )
 
@@ -87,8 +71,6 @@ func (s lineSyntax) lines(text []byte) (list []line) {
 			table, l.header = tableName(string(m[1])), true
 		} else if s.tables && len(blank) > 0 && blank[0] == '[' {
 			table, l.header = "[[", true
-		} else if n := openQuote(text[at:]); s.sep == "=" && n > 0 { // a value of several lines
-			l.end = at + n
 		} else if m := keyLine[s.sep].FindSubmatchIndex(row); m != nil && !l.ignore {
 			l.name, l.from, l.to = strings.Trim(string(row[m[2]:m[3]]), `"'`), at+m[4], at+m[5]
 		}
@@ -96,26 +78,6 @@ func (s lineSyntax) lines(text []byte) (list []line) {
 		list, at = append(list, l), l.end
 	}
 	return list
-}
-
-var quoteLine = regexp.MustCompile(`^\s*(?:export\s+)?\w+\s*=\s*(["'])`)
-
-// openQuote returns where a quoted value ends that begins on the first line of a text and goes
-// on behind it; 0: there is none.
-func openQuote(text []byte) int {
-	m := quoteLine.FindSubmatchIndex(text)
-	if m == nil {
-		return 0
-	}
-	n := bytes.IndexByte(text[m[3]:], text[m[2]])
-	if n < 0 || bytes.IndexByte(text[m[3]:m[3]+n], '\n') < 0 {
-		return 0
-	}
-	end := m[3] + n
-	if feed := bytes.IndexByte(text[end:], '\n'); feed >= 0 {
-		return end + feed + 1
-	}
-	return len(text)
 }
 
 // tableName writes the name of a table in one way: [ a . "b" ] is a.b.
@@ -152,10 +114,7 @@ func (s lineSyntax) insert(text []byte, key []string, value any) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	end := "\n"
-	if bytes.Contains(text, []byte("\r\n")) {
-		end = "\r\n"
-	}
+	end := lineEnd(text)
 	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
 	added := name + s.sep + written + end
 	st := step{Key: key, Value: written, At: -1}
@@ -181,6 +140,14 @@ func (s lineSyntax) insert(text []byte, key []string, value any) (step, error) {
 	}
 	st.New = added
 	return st, nil
+}
+
+// lineEnd is how the lines of a text end.
+func lineEnd(text []byte) string {
+	if bytes.Contains(text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
 }
 
 func (s lineSyntax) remove(text []byte, key []string, made int) []byte {

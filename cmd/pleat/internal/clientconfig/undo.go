@@ -74,17 +74,32 @@ func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 			continue
 		}
 		from, to, ok, err := s.find(text, st.Key)
+		if err == nil && !ok && !st.Had { // it is gone
+			continue
+		}
+		mine, next := err == nil && ok && sameValue(string(text[from:to]), st.Value), text
 		switch {
-		case err == nil && !ok && !st.Had: // it is gone
-		case err != nil || !ok || !sameValue(string(text[from:to]), st.Value):
+		case mine && st.Had:
+			next = splice(text, from, string(text[from:to]), st.Old)
+		case mine:
+			next = s.remove(text, st.Key, st.Made)
+		}
+		if mine && sameBut(s, st.Key[0], text, next) {
+			text = next
+		} else {
 			left = append([]step{st}, left...)
-		case st.Had:
-			text = splice(text, from, string(text[from:to]), st.Old)
-		default:
-			text = s.remove(text, st.Key, st.Made)
 		}
 	}
 	return text, left
+}
+
+// sameBut reports whether two texts have the same values, but for one name at the top.
+func sameBut(s syntax, name string, a, b []byte) bool {
+	x, err1 := s.decode(a)
+	y, err2 := s.decode(b)
+	delete(x, name)
+	delete(y, name)
+	return err1 == nil && err2 == nil && Same(x, y)
 }
 
 // Values are what the change that a record is of has set, as written; none if there is no record.
