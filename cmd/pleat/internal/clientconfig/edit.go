@@ -4,10 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
@@ -47,7 +45,7 @@ func (e *Edit) Write() error {
 	case e.After == nil:
 		err = os.Remove(e.Path)
 	default:
-		err = replace(e.Path, e.After)
+		err = term.WriteIn(e.Path, e.After)
 	}
 	switch {
 	case err != nil:
@@ -63,22 +61,6 @@ func (e *Edit) Write() error {
 // replaces reports whether text is what the file has now.
 func (e *Edit) replaces(text []byte) bool {
 	return bytes.Equal(e.Before, text) && (e.Before == nil) == (text == nil)
-}
-
-// replace writes a file as a whole, or not at all. It keeps its permissions, and a link
-// stays a link.
-func replace(path string, data []byte) error {
-	mode := fs.FileMode(0o600)
-	if info, err := os.Stat(path); err == nil {
-		mode = info.Mode().Perm()
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	return term.ReplaceFile(path, mode, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
 }
 
 // open reads a file, which need not exist. A link that leads nowhere would become a file.

@@ -3,6 +3,7 @@
 package clientconfig
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +67,40 @@ func TestKeepsOwner(t *testing.T) {
 	}
 	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 1234 || stat.Gid != 4321 {
 		t.Errorf("it belongs to %d:%d", stat.Uid, stat.Gid)
+	}
+}
+
+// What root makes in the home of another belongs to that home's owner, records and folders too.
+func TestNewFilesInAnothersHome(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can give files to others")
+	}
+	home := t.TempDir()
+	if err := os.Chown(home, 1234, 4321); err != nil {
+		t.Fatal(err)
+	}
+	undo := filepath.Join(home, ".local", "share", "setup", "x.json")
+	e, err := Set(filepath.Join(home, ".claude", "settings.json"), undo, Key{[]string{"a"}, "b"})
+	if err == nil {
+		err = e.Write()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 1234 || stat.Gid != 4321 {
+			t.Errorf("%s belongs to %d:%d", path, stat.Uid, stat.Gid)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }

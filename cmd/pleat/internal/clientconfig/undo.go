@@ -152,5 +152,5 @@ func (r *record) write(path string) error {
 	if err != nil {
 		return err
 	}
-	return replace(path, append(data, '\n'))
+	return term.WriteIn(path, append(data, '\n'))
 }

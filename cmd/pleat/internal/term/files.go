@@ -113,7 +113,44 @@ func beside(name string) (*os.File, error) {
 // ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
 // reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
 // would replace the device for everybody.
-func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (err error) {
+func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) error {
+	return replaceFile(name, mode, nil, write)
+}
+
+// WriteIn writes a file of a user's as [ReplaceFile] does, and makes the folders that it needs. A file
+// keeps its permissions; a new one, and new folders, are their owner's alone, who is that of the folder
+// around them, also if root makes them.
+func WriteIn(name string, data []byte) error {
+	mode := fs.FileMode(0o600)
+	if info, err := os.Stat(name); err == nil {
+		mode = info.Mode().Perm()
+	}
+	var folders []string
+	around, err := os.Stat(filepath.Dir(name))
+	for dir := filepath.Dir(name); errors.Is(err, fs.ErrNotExist) && dir != filepath.Dir(dir); {
+		folders = append(folders, dir)
+		dir = filepath.Dir(dir)
+		around, err = os.Stat(dir)
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	if !isRoot() {
+		around = nil
+	}
+	for _, dir := range folders {
+		if around != nil {
+			giveFolder(dir, around)
+		}
+	}
+	return replaceFile(name, mode, around, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}
+
+// replaceFile is ReplaceFile. A new file belongs to the owner of around, if that is not nil.
+func replaceFile(name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // write to what the link points to
 	}
@@ -135,7 +172,10 @@ func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) (er
 		}
 	}()
 	if info, err := os.Stat(name); err == nil {
-		keepOwner(file, info)
+		around = info
+	}
+	if around != nil {
+		keepOwner(file, around)
 	}
 	fill := func() error { return buffered(file, name, write) }
 	chmod := func() error { return file.Chmod(mode) }
