@@ -102,6 +102,8 @@ func launchAgent(label, log string, command []string) string {
 		element("string", w)
 	}
 	b.WriteString("</array>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
+	element("key", "ExitTimeOut") // in seconds; launchd kills after 20 otherwise, streams or not
+	element("integer", fmt.Sprint((drainTime + 10*time.Second).Seconds()))
 	element("key", "StandardErrorPath")
 	element("string", log)
 	b.WriteString("</dict></plist>\n")

@@ -17,6 +17,7 @@ func TestServiceOf(t *testing.T) {
 		"darwin": {
 			"<string>/opt/my tools/pleat</string>", `<string>--dir=50% &#34;&amp;&#34; $HOME\x</string>`,
 			"<key>RunAtLoad</key><true/>", "/home/u/Library/LaunchAgents/dev.pleat.proxy.plist", "bootstrap gui/",
+			"<key>ExitTimeOut</key>\n<integer>70</integer>",
 			"bootout gui/",
 		},
 		"windows": {
