@@ -224,7 +224,7 @@ var others = map[string][]string{
 	},
 
 	"internal/rows":  {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
-	"internal/mcp":   {"github.com/modelcontextprotocol/go-sdk/mcp"},
+	"internal/mcp":   {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"},
 	"store/postgres": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
 	"store/sqlite":   {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }

@@ -11,10 +11,12 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/pleat-dev/pleat/internal/local"
@@ -76,12 +78,6 @@ func (p *pending) wait() {
 	}
 }
 
-// message is what is looked at of a line.
-type message struct {
-	Version    string          `json:"jsonrpc"`
-	ID, Method json.RawMessage // requests have both, answers have no method
-}
-
 // requests is the input, a line at a time.
 type requests struct {
 	in      *bufio.Reader
@@ -109,22 +105,37 @@ func (r *requests) Read(b []byte) (int, error) {
 	return n, nil
 }
 
-// take passes on a line that is a message, and answers any other.
+// take passes on a line that is a message, and answers any other, at which the SDK would end. It would also
+// round an id that is not legal, so that the client does not know the answer.
 func (r *requests) take(line []byte) {
-	var m message
-	switch err := json.Unmarshal(line, &m); {
+	var parts map[string]json.RawMessage
+	err := json.Unmarshal(line, &parts)
+	m, wrong := jsonrpc.DecodeMessage(line)
+	request, _ := m.(*jsonrpc.Request)
+	id, given := parts["id"]
+	if parts["method"] == nil || !legalID(id) { // the number in an answer is not one of a request
+		id = []byte("null")
+	}
+	switch {
 	case len(line) > maxLine:
-		r.replies.refuse(-32600, fmt.Sprintf("a request has at most %d bytes", maxLine))
+		r.replies.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request has at most %d bytes", maxLine))
 	case !json.Valid(line):
-		r.replies.refuse(-32700, "the line is not JSON")
-	case err != nil || m.Version != "2.0" || m.ID == nil && m.Method == nil:
-		r.replies.refuse(-32600, "the line is not a message of JSON-RPC 2.0")
+		r.replies.refuse(id, jsonrpc.CodeParseError, "the line is not JSON")
+	case err != nil || wrong != nil || request != nil && given && !legalID(parts["id"]):
+		r.replies.refuse(id, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
 	default:
-		if m.ID != nil && m.Method != nil {
+		if request != nil && request.IsCall() {
 			r.pending.add(1)
 		}
 		r.line = append(bytes.TrimRight(line, "\r\n"), '\n') // the last one may have no end
 	}
+}
+
+// legalID reports whether a request's id is a string, or an integer that survives as a floating-point number.
+func legalID(id json.RawMessage) bool {
+	const most = 1 << 53
+	n, err := strconv.ParseInt(string(id), 10, 64)
+	return bytes.HasPrefix(id, []byte(`"`)) || err == nil && -most <= n && n <= most
 }
 
 // next reads a line. Of one that is too long it keeps only the beginning.
@@ -159,19 +170,19 @@ func (r *replies) Write(b []byte) (int, error) {
 		if !ok {
 			return n, err
 		}
-		var m message
-		if json.Unmarshal(line, &m) == nil && m.ID != nil && m.Method == nil {
+		m, _ := jsonrpc.DecodeMessage(line)
+		if _, ok := m.(*jsonrpc.Response); ok {
 			r.pending.add(-1)
 		}
 		r.rest = append([]byte(nil), rest...)
 	}
 }
 
-// refuse answers a line that no request was found in.
-func (r *replies) refuse(code int, why string) {
+// refuse answers a line that is not passed on.
+func (r *replies) refuse(id json.RawMessage, code int, why string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	fmt.Fprintf(r.out, `{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`+"\n", code, why)
+	fmt.Fprintf(r.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
 }
 
 func (*replies) Close() error { return nil }
