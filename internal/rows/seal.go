@@ -61,44 +61,64 @@ func (k Keys) seal(begin string, data []byte, use string) []byte {
 }
 
 func (k Keys) open(data []byte, use string) ([]byte, error) {
+	key, err := k.of(data)
+	if err != nil {
+		return nil, err
+	}
+	out, err := key.aead.Open(nil, nil, data[idBytes:], []byte(use))
+	if err != nil {
+		return nil, errors.New("does not decrypt: it was changed")
+	}
+	return out, nil
+}
+
+// of is the key that has encrypted data.
+func (k Keys) of(data []byte) (key, error) {
 	for _, key := range k.keys {
 		if bytes.HasPrefix(data, key.id) {
-			out, err := key.aead.Open(nil, nil, data[idBytes:], []byte(use))
-			if err != nil {
-				return nil, errors.New("does not decrypt: it was changed")
-			}
-			return out, nil
+			return key, nil
 		}
 	}
 	if k.none() {
-		return nil, fmt.Errorf("%w: open the store with its key", ErrKey)
+		return key{}, fmt.Errorf("%w: open the store with its key", ErrKey)
 	}
-	return nil, fmt.Errorf("%w with a key that is not given: the one given may be wrong", ErrKey)
+	return key{}, fmt.Errorf("%w with a key that is not given: the one given may be wrong", ErrKey)
 }
 
-// fits returns an error if the newest thing in the store was encrypted and the key that would
-// encrypt now cannot read it: what was added without it would be readable, or lost with a mistyped key.
+// Fits returns an error if the newest things in the store, which are the rows of [Pages].Newest, were
+// encrypted with a key that is not given: what was added would be readable, or lost with a mistyped key.
+func (b *Base) Fits(list List) error {
+	for row, err := range list {
+		var codec int
+		var data []byte
+		if err == nil {
+			err = row.Scan(&codec, &data)
+		}
+		if err != nil {
+			return err
+		}
+		sealed := codec >= codecSealed
+		if codec < 0 {
+			data, sealed = bytes.CutPrefix(data, []byte(sealing))
+		}
+		if !sealed {
+			continue
+		}
+		if _, err := b.Keys.of(data); err != nil {
+			return fmt.Errorf("the store %w", err)
+		}
+	}
+	return nil
+}
+
+// fits is Fits, unless that was so before.
 func (b *Base) fits(ctx context.Context) error {
 	b.mayAdd.Lock()
 	defer b.mayAdd.Unlock()
 	if b.checked {
 		return nil
 	}
-	err := b.tables.Read(ctx, func(list List) error {
-		for row, err := range list {
-			var data []byte
-			if err == nil {
-				err = row.Scan(&data)
-			}
-			if err != nil {
-				return err
-			}
-			if _, err = b.Keys.plain(data, "data"); errors.Is(err, ErrKey) {
-				return fmt.Errorf("the store %w", err)
-			}
-		}
-		return nil
-	}, b.Pages.Newest)
+	err := b.tables.Read(ctx, b.Fits, b.Pages.Newest)
 	b.checked = err == nil
 	return err
 }

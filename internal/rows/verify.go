@@ -25,8 +25,10 @@ type Pages struct {
 	Bodies    string
 	FirstBody [2]any
 	Tenants   string // their names, in order
-	Newest    string // the data of the newest entry that has some
-	Orphans   string // IDs above $1 that entries have and no session, in order, and how many entries
+	// Newest selects -1 and the beginning of the data of the newest entry that has some, and perhaps the
+	// codec and the beginning of the newest body.
+	Newest  string
+	Orphans string // IDs above $1 that entries have and no session, in order, and how many entries
 }
 
 // pageRows is the number of rows in a page: few, since rows can be large.
@@ -81,6 +83,10 @@ func (b *Base) Verify(
 ) iter.Seq2[store.Damage, error] {
 	return func(yield func(store.Damage, error) bool) {
 		v := &Verifier{b: b, ctx: ctx, yield: yield}
+		if err := b.tables.Read(ctx, b.Fits, b.Pages.Newest); errors.Is(err, ErrKey) {
+			yield(store.Damage{}, b.Fail(ctx, err, "verify %s", b.Name))
+			return
+		}
 		for _, step := range append(own, (*Verifier).sessions, (*Verifier).bodies, (*Verifier).orphans) {
 			err := step(v)
 			if err != nil && !v.stopped && onlyStep(err) {

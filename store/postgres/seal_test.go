@@ -41,6 +41,16 @@ func TestSealed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	plain := open(t, url, nil)
+	_, err = plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k", Data: []byte("x")})
+	if err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
+		t.Errorf("append without the key: %v", err)
+	}
+	for d, err := range plain.Verify(t.Context()) {
+		if err == nil || !strings.Contains(err.Error(), "is encrypted") {
+			t.Errorf("verify without the key: %v, %v", d, err)
+		}
+	}
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,9 @@ func (t tables) Append(
 	ctx context.Context, key store.SessionKey, last uint64, drafts []rows.Draft, source *rows.Session,
 ) (head uint64, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {
+		if err := t.fits(ctx); err != nil {
+			return err
+		}
 		x, err := t.session(ctx, t.write.session, key)
 		if err != nil {
 			return err
@@ -56,6 +59,20 @@ func (t tables) Append(
 		return err
 	})
 	return head, err
+}
+
+// fits checks the store's key again if another process wrote since the last time: it may have encrypted
+// what this one would go on writing as it is.
+func (s *Store) fits(ctx context.Context) error {
+	var version sql.NullInt64
+	err := s.write.version.QueryRowContext(ctx).Scan(&version)
+	if err == nil && version != s.fitted {
+		err = s.base.Fits(rows.Each(s.conn.QueryContext(ctx, pages.Newest)))
+	}
+	if err == nil {
+		s.fitted = version
+	}
+	return err
 }
 
 // addEntry writes one entry, and the row of its session if it is new.

@@ -138,6 +138,43 @@ func TestSealed(t *testing.T) {
 	}
 }
 
+// Who wrote before the store was encrypted does not go on in plain text, which also would let a wrong key
+// pass. Bodies count without data.
+func TestSealedMeanwhile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	for name, e := range map[string]store.Entry{
+		"data": {Kind: "k", Data: []byte("some words")}, "body": {Kind: "k", Body: []byte("some words")},
+	} {
+		path := path + name
+		add := func(st *sqlite.Store, session string) error {
+			if len(e.Body) > 0 {
+				e.Body = []byte("words of " + session)
+			}
+			_, err := st.Append(t.Context(), store.SessionKey{Session: session}, 0, e)
+			return err
+		}
+		plain, wrong := sealed(t, path), sealed(t, path, storeKey(2))
+		if err := errors.Join(add(plain, "1"), add(sealed(t, path, storeKey(1)), "2")); err != nil {
+			t.Fatal(err)
+		}
+		for i, st := range []*sqlite.Store{plain, wrong, sealed(t, path), plain} {
+			if err := add(st, "3"); err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
+				t.Errorf("%s: writer %d: %v", name, i, err)
+			}
+		}
+		for _, st := range []*sqlite.Store{plain, wrong} {
+			for d, err := range st.Verify(t.Context()) {
+				if err == nil || !strings.Contains(err.Error(), "is encrypted") {
+					t.Errorf("%s: verify without the key: %v, %v", name, d, err)
+				}
+			}
+		}
+		for d, err := range sealed(t, path, storeKey(1)).Verify(t.Context()) {
+			t.Errorf("%s: %v, %v", name, d, err)
+		}
+	}
+}
+
 // What looks encrypted is not stored: nobody could read it back.
 func TestLooksSealed(t *testing.T) {
 	st := open(t, filepath.Join(t.TempDir(), "store.db"))

@@ -9,7 +9,7 @@ import (
 
 // statements are those of the writer's connection, prepared once.
 type statements struct {
-	session, addSession, setSession            *sql.Stmt
+	session, addSession, setSession, version   *sql.Stmt
 	addEntry, addBlob, getBlob, setBlob        *sql.Stmt
 	addText, copyText, addPending              *sql.Stmt
 	getIndexed, setIndexed, addWords, addPlace *sql.Stmt
@@ -56,6 +56,7 @@ func (s *Store) prepare(ctx context.Context) error {
 	w, q := &s.write, &s.query
 	err := s.prepareAll(ctx, s.conn.PrepareContext, []preparation{
 		{&w.session, selectSession},
+		{&w.version, "PRAGMA data_version"}, // another one when another process has written
 		{&w.addSession, `INSERT INTO session(tenant, name, hash, head, kinds, bytes, first, last, newest, sum)
 			VALUES(?, ?, ?, 0, '', 0, 0, 0, 0, '')`},
 		{&w.setSession, `UPDATE session SET head = ?, kinds = ?, bytes = ?, first = ?, last = ?, newest = ?, sum = ?

@@ -80,9 +80,10 @@ type Store struct {
 	opts  Options
 	still bool // nobody can write to the file
 
-	read   *sql.DB   // many connections
-	writer *sql.DB   // one connection, and that is conn
-	conn   *sql.Conn // used by the holder of turn
+	read   *sql.DB       // many connections
+	writer *sql.DB       // one connection, and that is conn
+	conn   *sql.Conn     // used by the holder of turn
+	fitted sql.NullInt64 // version of the data that the key was compared with; of the holder of turn
 	turn   chan struct{}
 	locked time.Time // since when it has found the file locked; zero: it has not
 	tried  time.Time // when it did so last

@@ -53,8 +53,9 @@ var pages = rows.Pages{
 		LEFT JOIN blob b ON b.hash = e.body AND b.tenant = $2 WHERE e.session = $1 AND e.seq > $3 ORDER BY e.seq LIMIT $4`,
 	Bodies: "SELECT id, id, tenant, hash, size, codec, data FROM blob NOT INDEXED " +
 		"WHERE id > max($1, $2) ORDER BY id LIMIT $3",
-	Tenants:   "SELECT DISTINCT tenant FROM session ORDER BY tenant",
-	Newest:    "SELECT data FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1",
+	Tenants: "SELECT DISTINCT tenant FROM session ORDER BY tenant",
+	Newest: `SELECT * FROM (SELECT -1, substr(data, 1, 32) FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1)
+		UNION ALL SELECT * FROM (SELECT codec, substr(data, 1, 32) FROM blob ORDER BY id DESC LIMIT 1)`,
 	FirstBody: [2]any{math.MinInt64, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM entry e WHERE e.session > ?
 		AND NOT EXISTS (SELECT 1 FROM session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT ?`,
