@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 )
 
@@ -43,10 +44,13 @@ func SameOrigin(r *http.Request) bool {
 
 // Forwarded reports whether a proxy says that it asks for somebody else.
 func Forwarded(r *http.Request) bool {
-	for _, name := range []string{"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Real-Ip"} {
-		if r.Header.Get(name) != "" {
+	for name := range r.Header {
+		if strings.HasPrefix(name, "X-Forwarded-") || slices.Contains(forwarding, name) {
 			return true
 		}
 	}
 	return false
 }
+
+// forwarding are the headers that proxies add, besides those that begin with X-Forwarded-.
+var forwarding = []string{"Forwarded", "Via", "X-Real-Ip", "X-Client-Ip", "True-Client-Ip", "Cf-Connecting-Ip"}

@@ -35,6 +35,20 @@ func TestFrom(t *testing.T) {
 	}
 }
 
+func TestForwarded(t *testing.T) {
+	for name, want := range map[string]bool{
+		"Forwarded": true, "X-Forwarded-For": true, "X-Forwarded-Proto": true, "x-real-ip": true, "Via": true,
+		"X-Client-IP": true, "CF-Connecting-IP": true, "True-Client-IP": true,
+		"Accept": false, "X-Pleat-Token": false,
+	} {
+		r := httptest.NewRequest("GET", "/", nil)
+		r.Header.Set(name, "192.0.2.7")
+		if got := Forwarded(r); got != want {
+			t.Errorf("Forwarded with %s = %t", name, got)
+		}
+	}
+}
+
 func TestSameOrigin(t *testing.T) {
 	for _, c := range []struct {
 		name, method                 string
