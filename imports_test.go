@@ -92,7 +92,9 @@ var imports = map[string][]string{
 
 	"internal/localserver": {"model"},
 
-	"sessionlog":     {"internal/jsonspan", "model", "transcript", "wire/anthropic", "wire/openai"},
+	"sessionlog": {
+		"internal/jsonspan", "model", "transcript", "userwords", "wire/anthropic", "wire/openai",
+	},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},

@@ -63,20 +63,11 @@ func (e Entry) OutcomeText() string {
 	case e.Outcome != toolcall.Failed:
 		return ""
 	case e.ErrorLine != "":
-		return "failed: " + e.cause()
+		return "failed: " + e.ErrorLine
 	case e.ExitCode != nil:
 		return fmt.Sprintf("exit %d", *e.ExitCode)
 	}
 	return "failed"
-}
-
-// cause is the line that says why the call failed. Clients tell a model at length that a person
-// refused a call.
-func (e *Entry) cause() string {
-	if strings.HasPrefix(e.ErrorLine, "The user doesn't want to ") {
-		return "rejected by the user"
-	}
-	return e.ErrorLine
 }
 
 // CallLabel names what a call does: its kind, where that says enough, else its tool.

@@ -104,7 +104,7 @@ func (e *Entry) failure(width int) string {
 		told += fmt.Sprintf(" (exit %d)", *e.ExitCode)
 	}
 	if e.ErrorLine != "" {
-		told += ": " + text.OneLine(e.cause(), width)
+		told += ": " + text.OneLine(e.ErrorLine, width)
 	}
 	return told
 }

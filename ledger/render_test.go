@@ -50,11 +50,16 @@ func TestLedgerRunCutOff(t *testing.T) {
 }
 
 func TestLedgerRejected(t *testing.T) {
-	l := ledgerOf(bashCall("git push",
-		"!The user doesn't want to proceed with this tool use. The tool use was rejected (eg."))
+	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg."
+	push := bashCall("git push", "!"+refused)
+	push.tool = "Bash"
+	l := ledgerOf(push, bashCall("git fetch", "!"+refused), bashCall("git pull", refused))
 	got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
 	if !strings.Contains(got, "git push: failed: rejected by the user\n") {
 		t.Error(got)
+	}
+	if strings.Count(got, "rejected by the user") != 1 {
+		t.Errorf("what a tool says counts as the client's word:\n%s", got)
 	}
 }
 

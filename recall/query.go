@@ -109,7 +109,7 @@ func (f *Finder) admits(n *narrowing, ref transcript.BlockRef, bf *transcript.Bl
 	switch role := f.Facts()[ref.Message].Role; n.by {
 	case "":
 	case "user":
-		if !f.Facts()[ref.Message].Typed {
+		if !bf.Typed {
 			return false
 		}
 	case "tool":

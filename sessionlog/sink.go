@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // sink takes what a reader finds and hands it to the caller. It joins consecutive results:
@@ -136,16 +137,23 @@ var injectedMarks = []string{
 // old logs do not mark it in any other way.
 const continuedMark = "This session is being continued from a previous conversation"
 
-// textOrigin judges words in a user message where the log does not say whose they are.
+// textOrigin judges words in a user message where the log does not say whose they are. What
+// begins with an element of the agent's is typed if words follow the element.
 func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")
 	if strings.HasPrefix(text, continuedMark) {
 		return transcript.OriginSummary
 	}
 	for _, mark := range injectedMarks {
-		if strings.HasPrefix(text, mark) {
-			return transcript.OriginInjected
+		if !strings.HasPrefix(text, mark) {
+			continue
 		}
+		typed := transcript.User(text).WithOrigin(transcript.OriginTyped)
+		if words, ok := userwords.TypedText(typed); ok && words != strings.TrimSpace(text) &&
+			!strings.HasPrefix(mark, "<command-") {
+			return transcript.OriginTyped
+		}
+		return transcript.OriginInjected
 	}
 	return transcript.OriginTyped
 }
@@ -170,11 +178,11 @@ func blocksOrigin(blocks []transcript.Block) transcript.Origin {
 	return origin
 }
 
-// head is enough of a text to see what it begins with.
+// head is enough of a text to see what it begins with: all of it if that is an element.
 func head(c transcript.Content) string {
 	const enough = 4096
 	lit := c.Literal()
-	if len(lit) <= enough || strings.IndexByte(lit[:enough], '\\') >= 0 {
+	if len(lit) <= enough || lit[1] == '<' || strings.IndexByte(lit[:enough], '\\') >= 0 {
 		return c.String()
 	}
 	return lit[1:enough]

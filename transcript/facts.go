@@ -30,6 +30,7 @@ type BlockFacts struct {
 	Fixed  bool // never folded: see docs/design.md, "What is never folded"
 	Empty  bool // a result without content, so that no stub can be shorter
 	Text   bool // a call that takes text, and no JSON object
+	Typed  bool // a text that a person typed, at least in part
 }
 
 // Block returns the facts of a block.

@@ -93,8 +93,11 @@ func wordsInside(text string) string {
 	return commandArgs(text)
 }
 
-// commandArgs returns what was typed after a slash command, which stands behind its name.
+// commandArgs returns what was typed after a slash command, whose name begins the text.
 func commandArgs(text string) string {
+	if strings.HasPrefix(text, "<command-args>") {
+		return ""
+	}
 	for range 2 {
 		for _, tag := range [...]string{"command-name", "command-message"} {
 			if _, rest, ok := leading(text, tag); ok {
@@ -129,7 +132,7 @@ func unwrapped(text string) string {
 	text = strings.TrimSpace(text)
 	for _, tag := range typedTags {
 		if inner, rest, ok := leading(text, tag); ok && rest == "" {
-			return inner
+			return strings.TrimSpace(inner)
 		}
 	}
 	return text

@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -23,74 +24,80 @@ import (
 // Only user messages speak for people, and the one kind of system message with which a
 // client passes on what was typed meanwhile. Tool results never do.
 func TypedText(m transcript.Message) (words string, ok bool) {
-	role := m.Role()
+	pieces := slices.DeleteFunc(TypedBlocks(m), func(s string) bool { return s == "" })
+	return strings.Join(pieces, "\n\n"), len(pieces) > 0
+}
+
+// TypedBlocks returns what [TypedText] finds in each block of a message, nil if nothing.
+func TypedBlocks(m transcript.Message) []string {
+	role, origin := m.Role(), m.Origin()
+	if origin == transcript.OriginSummary || role == transcript.RoleAssistant || role == transcript.RoleTool {
+		return nil
+	}
+	texts := make([]string, m.Blocks().Len())
+	for i, b := range m.Blocks().All() {
+		if t, isText := b.(transcript.Text); isText {
+			texts[i] = strings.TrimSpace(t.Text.String())
+		}
+	}
 	switch {
-	case m.Origin() == transcript.OriginSummary:
-		return "", false
-	case m.Origin() == transcript.OriginInjected:
-		if role == transcript.RoleUser {
-			words = commandArgs(strings.TrimSpace(m.Text()))
+	case origin == transcript.OriginInjected:
+		for i, text := range texts {
+			texts[i] = ""
+			if role == transcript.RoleUser && i == 0 {
+				texts[i] = commandArgs(text)
+			}
 		}
-		return words, words != ""
-	case role == transcript.RoleSystem || role == transcript.RoleDeveloper:
-		words, _ = passedOn(strings.TrimSpace(m.Text()))
-		return words, words != ""
 	case role != transcript.RoleUser:
-		return "", false
-	}
-	p := typedPieces{typed: m.Origin() == transcript.OriginTyped}
-	var texts []string
-	for _, b := range m.Blocks().All() {
-		if t, isText := b.(transcript.Text); isText && !t.Text.IsEmpty() {
-			texts = append(texts, t.Text.String())
+		for i, text := range texts {
+			texts[i], _ = passedOn(text)
 		}
+	default:
+		typedBlocks(texts, origin == transcript.OriginTyped)
 	}
-	for _, text := range withoutFiles(texts) {
-		p.block(text)
-	}
-	return strings.Join(p.pieces, "\n\n"), len(p.pieces) > 0
+	return texts
 }
 
-// typedPieces gathers what is left of a message.
-type typedPieces struct {
-	pieces []string
-	typed  bool // the source knows that a person typed it
-	output bool // the next block is what a tool gave the client
-}
-
-func (p *typedPieces) keep(text string) {
-	if text = strings.TrimSpace(text); text != "" {
-		p.pieces = append(p.pieces, text)
+// typedBlocks leaves of each block's text what was typed. Well-known first words are not
+// looked for where the source knows that a person typed the text.
+func typedBlocks(texts []string, typed bool) {
+	withoutFiles(texts)
+	output := false // the next text is what a tool gave the client
+	for i, text := range texts {
+		if text == "" {
+			continue
+		}
+		texts[i] = ""
+		switch {
+		case output:
+			output = false
+			continue
+		case !typed && startsInjected(text) || imageMark(text):
+			output = strings.HasPrefix(text, calledRead)
+			continue
+		}
+		if words, ok := wholeWords(text); ok {
+			clear(texts[:i])
+			texts[i] = words
+			continue
+		}
+		texts[i] = typedIn(text, typed)
 	}
 }
 
-// block takes in one text block. Well-known first words are not looked for where the
-// source knows that a person typed the text.
-func (p *typedPieces) block(text string) {
-	text = strings.TrimSpace(text)
-	if p.output {
-		p.output = false
-		return
-	}
-	if !p.typed && startsInjected(text) || imageMark(text) {
-		p.output = strings.HasPrefix(text, calledRead)
-		return
-	}
+// typedIn returns what was typed in a block.
+func typedIn(text string, typed bool) string {
 	if words, ok := passedOn(text); ok {
-		p.keep(words)
-		return
-	}
-	if words, ok := wholeWords(text); ok {
-		p.pieces = append(p.pieces[:0], words)
-		return
+		return words
 	}
 	text = typedRequest(text)
-	from, to := injectedSpan(text, p.typed)
-	p.keep(unwrapped(text[:from]))
-	p.keep(wordsInside(text[from:to]))
-	if rest := strings.TrimSpace(text[to:]); to == 0 || !strings.HasPrefix(rest, outputNotice) {
-		p.keep(unwrapped(rest))
+	from, to := injectedSpan(text, typed)
+	rest := strings.TrimSpace(text[to:])
+	if to > 0 && strings.HasPrefix(rest, outputNotice) {
+		rest = ""
 	}
+	pieces := []string{unwrapped(text[:from]), wordsInside(text[from:to]), unwrapped(rest)}
+	return strings.Join(slices.DeleteFunc(pieces, func(s string) bool { return s == "" }), "\n\n")
 }
 
 // injectedStarts are the first words of text that clients inject without a tag.
@@ -174,22 +181,28 @@ func passedOn(text string) (string, bool) {
 // withoutFiles removes the files that a client appended because the person named them. Its
 // marks may stand in blocks of their own. A file can hold the end mark too: all up to the
 // last one is files.
-func withoutFiles(texts []string) []string {
+func withoutFiles(texts []string) {
 	const from, to = "--- Content from referenced files ---", "--- End of content ---"
 	for i, text := range texts {
 		at := strings.Index(text, from)
 		if at < 0 || !ownLine(text[:at]) {
 			continue
 		}
-		left := append(texts[:i:i], text[:at])
-		for j := len(texts) - 1; j >= i; j-- {
-			if end := strings.LastIndex(texts[j], to); end >= 0 && (j > i || end > at) {
-				return append(append(left, texts[j][end+len(to):]), texts[j+1:]...)
-			}
+		last := len(texts) - 1
+		for last > i && !strings.Contains(texts[last], to) {
+			last--
 		}
-		return left
+		rest := ""
+		if end := strings.LastIndex(texts[last], to); end >= 0 && (last > i || end > at) {
+			rest = strings.TrimSpace(texts[last][end+len(to):])
+		} else {
+			last = len(texts) - 1
+		}
+		clear(texts[i : last+1])
+		texts[last] = rest
+		texts[i] = strings.TrimSpace(text[:at] + texts[i])
+		return
 	}
-	return texts
 }
 
 // typedRequest returns what was asked for, where a client puts lists of files, the editor's
@@ -212,18 +225,6 @@ func typedRequest(text string) string {
 		if i := s.find(text[at:], s.mark); i >= 0 {
 			return strings.TrimSpace(text[at+i+len(s.mark):])
 		}
-	}
-	return text
-}
-
-// WithoutReminder drops the reminder that a client appended to a result for its model.
-func WithoutReminder(text string) string {
-	const mark, end = "<system-reminder>", "</system-reminder>"
-	if !strings.HasSuffix(strings.TrimSpace(text), end) {
-		return text
-	}
-	if i := strings.LastIndex(text, mark); i >= 0 {
-		return strings.TrimRight(text[:i], " \r\n")
 	}
 	return text
 }

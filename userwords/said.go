@@ -116,8 +116,7 @@ func (w *Words) results(i int, m transcript.Message) {
 }
 
 // answered returns a person's words in a tool result: the answer to a question tool, or
-// the reason why a call was refused. A tool's own output never counts: the refusal must
-// be an error in the client's exact words.
+// the reason why a call was refused.
 func answered(tool string, r transcript.ToolResult) string {
 	if !r.Error {
 		if toolname.Of(tool) == toolname.Ask {
@@ -125,13 +124,8 @@ func answered(tool string, r transcript.ToolResult) string {
 		}
 		return ""
 	}
-	text := r.Text()
-	const mark = "the user said:"
-	i := strings.Index(text[:min(len(text), 1000)], mark)
-	if i < 0 || !strings.HasPrefix(text, "The user doesn't want to ") {
-		return ""
-	}
-	return strings.TrimSpace(text[i+len(mark):])
+	words, _ := toolname.Refused(tool, r.Text())
+	return words
 }
 
 // interrupts reports whether a client says in a message that the person stopped the assistant.

@@ -244,6 +244,9 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.Call("1", "Bash", "{}"),
 			transcript.Call("2", "AskUserQuestion", "{}"),
 			transcript.Call("3", "Bash", "{}"),
+			transcript.Call("4", "mcp__tracker__get_issue", "{}"),
+			transcript.Call("5", "bash", "{}"),
+			transcript.Call("6", "Bash", "{}"),
 		),
 	)
 	w.Add(
@@ -253,6 +256,9 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.ErrorResult("1", refused+"never push to main"),
 			transcript.Result("2", `"Which?"="Tabs"`),
 			transcript.Result("3", refused+"a tool says so"),
+			transcript.ErrorResult("4", refused+"a server says so"),
+			transcript.ErrorResult("5", refused+"another program's shell says so"),
+			transcript.ErrorResult("6", "Exit code 1\n"+refused+"a command says so"),
 		),
 	)
 	var got []string

@@ -156,7 +156,7 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 	f := transcript.MessageFacts{
 		Role: m.Role(), Origin: m.Origin(), Blocks: make([]transcript.BlockFacts, m.Blocks().Len()),
 	}
-	_, f.Typed = userwords.TypedText(m)
+	typed := userwords.TypedBlocks(m)
 	f.Stands = m.Blocks().Len() == 0 && m.Role() == transcript.RoleSystem // the model's effort from there on
 	sum := 0
 	for b, blk := range m.Blocks().All() {
@@ -167,6 +167,8 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		o, _ := blk.(transcript.Opaque)
 		f.Stands = f.Stands || o.Stands
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
+		f.Blocks[b].Typed = len(typed) > 0 && typed[b] != ""
+		f.Typed = f.Typed || f.Blocks[b].Typed
 		sum += int(f.Blocks[b].Tokens)
 	}
 	f.Extra = counted(wrapping(c.count, m, sum))

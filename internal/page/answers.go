@@ -8,7 +8,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 const (
@@ -70,7 +69,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 // answer returns what a call that others see got back: the commit's hash, what was pushed,
 // the address of a comment; empty if there is nothing of the kind.
 func (in *input) answer(e *ledger.Entry) string {
-	txt := userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
+	txt := text.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	txt = strings.TrimSpace(text.CutText(txt, 16<<10))
 	var found []string
 	first := ""

@@ -9,7 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // minedPart is what was found in one text of a block: in what was said, in a result, in what
@@ -170,7 +169,7 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		} else if isQuiet(e.Tool) {
 			return nil
 		}
-		said := text.CutText(userwords.WithoutReminder(blk.Text()), minedBytes)
+		said := text.CutText(text.WithoutReminder(blk.Text()), minedBytes)
 		return []blockPart{{kind: kind, about: callSubject(e), text: said}}
 	}
 	return nil

@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // files shows the files that the agent touched last, as it last saw them, in at most room
@@ -173,7 +172,7 @@ func (in *input) seenText(e *ledger.Entry) string {
 		if e.Outcome != toolcall.Succeeded {
 			return ""
 		}
-		return userwords.WithoutReminder(transcript.BlockText(in.block(e.Result)))
+		return text.WithoutReminder(transcript.BlockText(in.block(e.Result)))
 	}
 	call, ok := in.block(e.Call).(transcript.ToolCall)
 	if !ok {

@@ -105,7 +105,7 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		if m.Superseded[k] {
 			word, cut = "superseded "+word, cut/4
 		}
-		txt := text.ShortMiddle(userwords.WithoutReminder(blk.Text()), cut)
+		txt := text.ShortMiddle(text.WithoutReminder(blk.Text()), cut)
 		fmt.Fprintf(b, "(%s [%s])%s", word, m.Handles[k], fence.After("result", txt))
 	case transcript.Image:
 		b.WriteString("(image)")

@@ -182,7 +182,7 @@ func clone(texts ...*string) {
 // ResultFacts is what a tool's result says, judged by the call that it answers.
 type ResultFacts struct {
 	Outcome   Outcome `json:"outcome"`
-	ErrorLine string  `json:"error,omitempty"` // the most telling line of a failure, verbatim
+	ErrorLine string  `json:"error,omitempty"` // the most telling line of a failure, verbatim, or that the user rejected the call
 	ExitCode  *int    `json:"exit_code,omitempty"`
 	Lines     int     `json:"lines"`
 	Bytes     int     `json:"bytes"`

@@ -6,6 +6,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -55,6 +56,9 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	}
 	if f.Outcome == Failed {
 		f.ErrorLine = tellingLine(call, head, tail, len(txt))
+		if _, ok := toolname.Refused(call.Tool, head); ok && r.Error {
+			f.ErrorLine = "rejected by the user" // clients say so at length
+		}
 	} else {
 		f.Touched = touched(call, head)
 		f.Unchanged = call.Kind == CallRead && saysUnchanged(txt)

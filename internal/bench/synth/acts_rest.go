@@ -200,7 +200,7 @@ func (s *synth) revert() {
 
 // interrupt is a call that the person refuses, with the reason.
 func (s *synth) interrupt() {
-	if !s.style.marksErrors {
+	if s.style.name != "claude" {
 		return
 	}
 	words := s.x(
