@@ -12,6 +12,7 @@ func TestTextOrigin(t *testing.T) {
 		`{"name": "x"} is what I get, why?`: transcript.OriginTyped,
 		`{"task_id":"b1","tool_use_id":"t1","description":"Run the tests","task_type":"local_bash"}`: transcript.OriginInjected,
 		"<system-reminder>\nabc\n</system-reminder>\n\nTake 2, but only cache-7731.":                 transcript.OriginTyped,
+		"# AGENTS.md instructions for /a\nrules\n<environment_context>\n</environment_context>":      transcript.OriginInjected,
 		"<bash-stdout>\n</bash-stdout>\nTake 2.\n</bash-stdout>":                                     transcript.OriginInjected,
 		"<command-name>/go</command-name>\n<command-args>all</command-args>":                         transcript.OriginInjected,
 		"<task-notification>\n</task-notification>\nRead the output file to retrieve the result: /o": transcript.OriginInjected,

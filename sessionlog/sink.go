@@ -149,8 +149,8 @@ func textOrigin(text string) transcript.Origin {
 			continue
 		}
 		typed := transcript.User(text).WithOrigin(transcript.OriginTyped)
-		if words, ok := userwords.TypedText(typed); ok && words != strings.TrimSpace(text) &&
-			!strings.HasPrefix(mark, "<command-") {
+		whole := strings.TrimSpace(text)
+		if words, ok := userwords.TypedText(typed); ok && words != whole && strings.HasSuffix(whole, words) {
 			return transcript.OriginTyped
 		}
 		return transcript.OriginInjected
