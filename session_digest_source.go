@@ -6,7 +6,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // digestSource copies what a need is about. The lock is held.
@@ -16,7 +15,7 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 		Need: summarizer.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
 		Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
 		Calls: st.Ledger().Len(), Pins: st.Pins, Notes: append([]transcript.Note(nil), st.Notes...),
-		Said: append([]userwords.Said(nil), st.Said()...),
+		Said: st.Said(),
 	}
 	if t := st.ToldBefore(want.Start, want.End); t != nil {
 		src.Prev, src.First = t.Text, t.End

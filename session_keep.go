@@ -224,5 +224,5 @@ func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
 func (s *Session) Words() (said []userwords.Said, tasks userwords.TaskState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.st.Said()), s.st.Words().Tasks()
+	return s.st.Said(), s.st.Words().Tasks()
 }

@@ -104,7 +104,9 @@ func (s *Session) fitting() (transcript.View, error) {
 	if s.o.Policy.Fits() && s.st.Parts.Total() > s.most() {
 		return transcript.View{}, s.cannotFit(s.st.Parts, s.most())
 	}
-	s.sent = s.st.Parts.Total()
+	if s.st.Len() > 0 {
+		s.sent = s.st.Parts.Total()
+	}
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
 	return s.inForce(), nil
 }

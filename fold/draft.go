@@ -182,7 +182,7 @@ func (d *Draft) live() []*Fold {
 
 // Show shows more of a folded block, if the view still meets the goal then and does not become
 // red: another stub, or, if that is empty, all of it, down to the stub that it was born with.
-// It reports whether it did.
+// It reports whether it did. A lever that a program pulls by itself sets a goal first, or there is none.
 func (d *Draft) Show(ref transcript.BlockRef, stub string) bool {
 	f := d.lay.In.Block(ref)
 	if f == nil {

@@ -10,7 +10,8 @@ import (
 // What levers ask a draft: about the view, about places in the conversation, about what is
 // known of it, and about the draft's folds.
 
-// Enough reports whether the view is small enough to stop.
+// Enough reports whether the view is small enough to stop. With [TriggerPays] it is from the start:
+// a [Saver] that is pulled to save money goes on.
 func (d *Draft) Enough() bool { return d.total <= d.Goal }
 
 // Tokens returns the size of the view with what is folded so far, system prompt and tools
@@ -205,4 +206,4 @@ func (d *Draft) Folds() *Set { return &d.lay.In }
 
 // Added returns the folds that levers have added, in order. Later ones may have replaced some
 // of them.
-func (d *Draft) Added() []*Fold { return d.added }
+func (d *Draft) Added() []*Fold { return slices.Clone(d.added) }

@@ -98,7 +98,7 @@ type Birther interface {
 }
 
 // A Saver folds single results, so that the engine can work out from which message on
-// folding them pays.
+// folding them pays. Pulled for that, it goes on where [Draft.Enough] reports true, from d.From on.
 type Saver interface {
 	Lever
 	// Keeps returns how many of the newest results it leaves alone.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 
@@ -214,7 +215,8 @@ func (d *Draft) plan(was *Set) *Plan {
 		Epoch: o.Epoch, Trigger: o.Trigger, Focus: o.Focus, Before: d.Before, After: d.Before, Limits: o.Limits,
 		Need: d.pages.need,
 	}
-	if len(d.added) == 0 && d.lay.In.Bare == was.Bare && !o.Fresh {
+	shows := d.Trigger == TriggerAsked && !slices.Equal(d.lay.In.IDs(), was.IDs())
+	if len(d.added) == 0 && d.lay.In.Bare == was.Bare && !o.Fresh && !shows {
 		p.Refused = d.refusals(nil)
 		return p
 	}
@@ -239,7 +241,7 @@ func (d *Draft) plan(was *Set) *Plan {
 		p.other = p.After < p.Before
 		first = min(first, was.Bare)
 	}
-	p.other = p.other || o.Fresh
+	p.other = p.other || o.Fresh || shows
 	p.Cache = WeighCache(o.Rates, p.Before-p.After, d.TokensIn(first, o.Seen), o.Ahead, o.Cold)
 	p.Warning = o.Limits.Warning(p.After, o.Trigger)
 	return p

@@ -8,6 +8,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -88,8 +89,8 @@ func (c *Conversation) Ledger() *ledger.Ledger { return &c.ledger }
 // Words returns what people said.
 func (c *Conversation) Words() *userwords.Words { return &c.words }
 
-// Said lists what people said, oldest first.
-func (c *Conversation) Said() []userwords.Said { return c.words.Said() }
+// Said lists what people said, oldest first. The list is the caller's.
+func (c *Conversation) Said() []userwords.Said { return slices.Clone(c.words.Said()) }
 
 // Tokens returns what counts tokens.
 func (c *Conversation) Tokens() tokens.MessageCounter { return c.count }
@@ -141,9 +142,9 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 	c.Contents.add(m, at)
 	c.facts = append(c.facts, f)
 	c.whole += c.facts.Tokens(i, i+1)
-	said := len(c.Said())
+	said := len(c.words.Said())
 	c.words.Add(i, m)
-	for _, s := range c.Said()[said:] {
+	for _, s := range c.words.Said()[said:] {
 		if s.Via != "" { // a person's words are not folded as a tool's
 			f.Blocks[s.Block].Fixed = true
 		}

@@ -5,6 +5,7 @@ package summarizer
 
 import (
 	"cmp"
+	"slices"
 	"sync"
 	"time"
 
@@ -47,7 +48,7 @@ func NewGuard(o *digest.Options, now func() time.Time) *Guard { return &Guard{op
 func (g *Guard) Closed() (bool, string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.now().Before(g.until) {
+	if left := g.until.Sub(g.now()); left > 0 && left <= breakerPause { // more: the clock was set back
 		return false, text.Plural(g.failed, "digest") + " failed in a row; the model rests"
 	}
 	if !g.left() {
@@ -72,10 +73,11 @@ func (g *Guard) left() bool {
 	if g.options.Calls < 0 {
 		return true
 	}
-	since := g.now().Add(-callsPer)
-	for len(g.calls) > 0 && !g.calls[0].After(since) {
-		g.calls = g.calls[1:]
-	}
+	now := g.now()
+	g.calls = slices.DeleteFunc(g.calls, func(at time.Time) bool {
+		ago := now.Sub(at)
+		return ago >= callsPer || ago < 0 // the clock was set back
+	})
 	return len(g.calls) < g.options.Calls
 }
 

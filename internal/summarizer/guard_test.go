@@ -1,0 +1,26 @@
+package summarizer
+
+import (
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/digest"
+)
+
+// TestGuardClock: a clock that is set back does not keep the model from being asked.
+func TestGuardClock(t *testing.T) {
+	for name, o := range map[string]*digest.Options{"breaker": {Breaker: 1, Calls: -1}, "calls": {Calls: 1}} {
+		now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+		g := NewGuard(o, func() time.Time { return now })
+		if err := g.Allow(); err != nil {
+			t.Fatal(err)
+		}
+		g.Ended(false)
+		for _, jump := range []time.Duration{time.Second, -24 * time.Hour} {
+			now = now.Add(jump)
+			if ok, why := g.Closed(); ok != (jump < 0) {
+				t.Errorf("%s, after %v: %v, %s", name, jump, ok, why)
+			}
+		}
+	}
+}
