@@ -24,7 +24,7 @@ import (
 //   - A body is content-addressed and checked against its SHA-256 on every read. An
 //     entry's own fields are checked on every scan, and a missing entry is noticed.
 //     What fails its check is returned as [ErrCorrupt], never as data. A body that is
-//     appended again takes the place of a damaged one, for every session that has it.
+//     appended to its session again takes the place of a damaged one.
 //   - Nothing crosses from one session to another: a body can be read only through a
 //     session that has an entry with it.
 //   - Any number of goroutines and processes may read. Any number may try to append to
@@ -53,7 +53,7 @@ type Store interface {
 
 	// Find returns, for the tenant, the newest entry of the kind for each label it
 	// knows, once each, in no particular order. Newest means appended last, whatever its
-	// Time; if that one is damaged, the error is ErrCorrupt, and labels asked for without it
+	// Time; if that one cannot be read, the error is ErrCorrupt, and labels asked for without it
 	// are found as ever. The empty label is none: entries without a label are not found. It is
 	// how a client's conversation is found again by the hashes of its prefixes.
 	Find(ctx context.Context, tenant string, kind EntryKind, labels ...string) ([]Found, error)

@@ -67,7 +67,6 @@ var mutants = map[string]*fault{
 	"damaged body given":        {clause: "damaged body", trusted: true},
 	"damaged body not verified": {clause: "damaged body", blind: true},
 	"damaged body relied on":    {clause: "damaged body", rotten: true},
-	"damaged entry found":       {clause: "damaged label", trusted: true},
 	"older than damaged found":  {clause: "damaged label", older: true},
 	"damaged entry hides all":   {clause: "damaged label", hides: true},
 
