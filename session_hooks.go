@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -15,14 +16,12 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 	if s.o.Hooks.BeforeEpoch == nil {
 		return true, nil
 	}
-	seen := **p // a hook's changes are not carried out
-	seen.Folds = make([]*fold.Fold, len(seen.Folds))
-	for i, f := range (*p).Folds {
-		copied := *f
-		seen.Folds[i] = &copied
+	seen, err := s.copied(*p) // a hook's changes are not carried out
+	if err != nil {
+		return false, err
 	}
 	var dec EpochDecision
-	err := fault.Caught(func() (err error) { dec, err = s.o.Hooks.BeforeEpoch(ctx, &seen); return err })
+	err = fault.Caught(func() (err error) { dec, err = s.o.Hooks.BeforeEpoch(ctx, seen); return err })
 	if err != nil {
 		return false, &fault.Hook{Err: err}
 	}
@@ -43,6 +42,29 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 		}
 	}
 	return !(*p).IsEmpty(), nil
+}
+
+// copied returns a copy of a plan, and of its folds.
+func (s *Session) copied(p *fold.Plan) (*fold.Plan, error) {
+	seen, byID := *p, make(map[int]*fold.Fold)
+	own := func(f *fold.Fold) *fold.Fold {
+		if byID[f.ID] == nil {
+			c := *f
+			c.Stands, byID[f.ID] = slices.Clone(f.Stands), &c
+		}
+		return byID[f.ID]
+	}
+	seen.Folds = nil
+	for _, f := range p.Folds {
+		seen.Folds = append(seen.Folds, own(f))
+	}
+	var in []*fold.Fold
+	for f := range p.In.In(0, s.st.Len()+1) {
+		in = append(in, own(f))
+	}
+	var err error
+	seen.In, err = fold.NewSet(in, p.In.Bare)
+	return &seen, err
 }
 
 var errVetoed = errors.New("the hook before the epoch vetoed it")

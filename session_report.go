@@ -61,7 +61,8 @@ func (s *Session) report() Report {
 		r.Cache = d.Cache
 	}
 	for _, id := range s.st.Layout.In.IDs() {
-		r.Folds = append(r.Folds, s.st.Folds[id-1])
+		f := *s.st.Folds[id-1]
+		r.Folds = append(r.Folds, &f)
 	}
 	return r
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // Folds returns every fold that was ever made in the session, oldest first, whether it
-// is in force or not. The store can give back what each of them replaced.
+// is in force or not. The store can give back what each of them replaced. They are the session's
+// own, for reading only.
 func (s *Session) Folds() []*fold.Fold {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -36,7 +36,7 @@ func (d *Draft) formatted(ctx context.Context, ref transcript.BlockRef, format, 
 type Result struct {
 	*transcript.BlockFacts
 	Tool string // empty: not known
-	Fold *Fold  // in force in its place; nil: none
+	Fold *Fold  // in force in its place, for reading only; nil: none
 }
 
 // Result returns what is known of the result at a position.
