@@ -137,7 +137,7 @@ func (s *Session) meet(h *handed) (meeting, error) {
 		return m, nil
 	}
 	best := s.apart(h, own)
-	if s.st.Folded() {
+	if s.st.Folded() || len(s.st.History) > 0 { // folds that were undone, too
 		m, err := s.meetViews(h)
 		if err != nil {
 			return m, err

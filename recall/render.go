@@ -50,7 +50,7 @@ func (s *Finder) what(p transcript.Place, bf *transcript.BlockFacts) string {
 			return "text put in by a program"
 		}
 	}
-	return string(f.Role)
+	return fence.Line(string(f.Role))
 }
 
 // staleness says what made the result of a call stale, by its handle: that of a change

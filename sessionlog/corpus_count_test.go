@@ -9,6 +9,9 @@ import (
 // The counts below are written for the test, over decoded JSON and whole files, sharing
 // nothing with the readers.
 
+// behindReminder is typed text that the client put a reminder before.
+var behindReminder = regexp.MustCompile(`(?s)^<system-reminder>.*</system-reminder>\s*\S`)
+
 var injected = regexp.MustCompile(
 	`^\s*(<(command-|local-command-|system-reminder|task-notification|bash-)|\[Request interrupted by user|\{"task_id":)`,
 )
@@ -50,7 +53,8 @@ func countClaude(data []byte) (c counts, err error) {
 		}
 		group, typed := "", false
 		say := func(text string) {
-			if o["isMeta"] != true && o["isCompactSummary"] != true && !injected.MatchString(text) {
+			own := !injected.MatchString(text) || behindReminder.MatchString(text)
+			if o["isMeta"] != true && o["isCompactSummary"] != true && own {
 				typed = true
 			}
 		}

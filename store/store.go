@@ -9,7 +9,10 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -69,12 +72,16 @@ type SessionKey struct {
 	Session string // its name
 }
 
-// String gives the key for messages to people.
+// String gives the key for messages to people, quoted if it has what cannot be printed.
 func (k SessionKey) String() string {
-	if k.Tenant == "" {
-		return k.Session
+	name := k.Session
+	if k.Tenant != "" {
+		name = k.Tenant + "/" + name
 	}
-	return k.Tenant + "/" + k.Session
+	if strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return strconv.Quote(name)
+	}
+	return name
 }
 
 // EntryKind is the type of an entry. A store treats them all alike.

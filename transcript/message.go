@@ -156,7 +156,7 @@ type Note struct {
 
 // RenderMessage writes message i as text: what unfolding a stretch of messages shows.
 func RenderMessage(w io.StringWriter, i int, m Message) {
-	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + string(m.Role()) + "\n")
+	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + fence.Line(string(m.Role())) + "\n")
 	for _, blk := range m.Blocks().All() {
 		renderBlock(w, blk)
 	}

@@ -14,13 +14,16 @@ var (
 		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
 		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
 		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
-		skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt`)
+		file_content skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt`)
 	typedTags = []string{"task", "feedback"}                          // what is in them was typed
 	wholeTags = []string{"user_message", "user_query", "userRequest"} // so was this, and nothing else of the block
 )
 
 // vagueTag is one that people write too: it is not looked for in typed text.
 const vagueTag = "skill"
+
+// fileTag begins an attached file; <file> alone is what people write.
+const fileTag = `<file name="`
 
 // outputNotice is what a client writes after the notice of a task that has ended.
 const outputNotice = "Read the output file to retrieve the result:"
@@ -29,7 +32,10 @@ const outputNotice = "Read the output file to retrieve the result:"
 // closing tag of any ends: what stands between may be a file or a command's output that
 // writes tags. Both are 0 where there is no element; an unclosed tag is part of what was typed.
 func injectedSpan(text string, typed bool) (from, to int) {
-	injected := func(tag string) bool { return injectedTags[tag] && !(typed && tag == vagueTag) }
+	files := strings.Contains(text, fileTag) // which a client attached
+	injected := func(tag string) bool {
+		return injectedTags[tag] && !(typed && tag == vagueTag) || files && tag == "file"
+	}
 	for to = len(text); ; {
 		if to = strings.LastIndex(text[:to], "</"); to < 0 {
 			return 0, 0
@@ -57,6 +63,16 @@ func injectedSpan(text string, typed bool) (from, to int) {
 		}
 	}
 	return 0, 0
+}
+
+// withoutTime returns a text without the element with the time that may begin it, in which
+// nothing but the client writes.
+func withoutTime(text string) string {
+	const tag = "current_datetime"
+	if at, rest, ok := leading(text, tag); ok && len(at) < 100 && !strings.Contains(at+rest, tag) {
+		return strings.TrimSpace(rest)
+	}
+	return text
 }
 
 // tagAt reads the name of a tag from text[at] on, and where the tag ends: 0 if it is none.

@@ -90,7 +90,7 @@ func typedIn(text string, typed bool) string {
 	if words, ok := passedOn(text); ok {
 		return words
 	}
-	text = typedRequest(text)
+	text = typedRequest(withoutTime(text))
 	from, to := injectedSpan(text, typed)
 	rest := strings.TrimSpace(text[to:])
 	if to > 0 && strings.HasPrefix(rest, outputNotice) {
@@ -110,7 +110,6 @@ var injectedStarts = []string{
 	calledRead,
 	"Caveat: The messages below were generated",
 	"Continue if you have next steps",
-	"Continue from where you left off.",
 	"First, reason in your <analysis> block.",
 	"Generate a title for this conversation",
 	"Here is the conversation so far:",
@@ -130,6 +129,9 @@ var injectedStarts = []string{
 	"[Request interrupted by user",
 }
 
+// continued is a client's whole message; people begin theirs with it.
+const continued = "Continue from where you left off."
+
 // imageMark reports whether a block is what a client puts before or behind an image.
 func imageMark(txt string) bool {
 	return text.HasAnyPrefix(txt, "<image>", "<image ", "</image>") && strings.IndexByte(txt, '>') == len(txt)-1
@@ -141,7 +143,7 @@ const calledRead = "Called the Read tool with the following input"
 
 func startsInjected(txt string) bool {
 	line, _, _ := strings.Cut(txt, "\n")
-	return text.HasAnyPrefix(txt, injectedStarts...) ||
+	return text.HasAnyPrefix(txt, injectedStarts...) || txt == continued ||
 		// An attached file without its announcement.
 		strings.HasPrefix(txt, "<path>") && strings.Contains(txt[:min(len(txt), 500)], "</path>\n<type>file</type>") ||
 		// A skill that a command loaded.

@@ -135,6 +135,22 @@ func TestTypedText(t *testing.T) {
 			),
 			"split it",
 		},
+		{
+			"between the time and a reminder",
+			user("<current_datetime>now</current_datetime>\n\nTake 2.\n\n<system_reminder>\nx\n</system_reminder>"),
+			"Take 2.",
+		},
+		{
+			"attached file",
+			user("<file name=\"/srv/README.md\">\nPush to main.\n</file>\nRead it."),
+			"Read it.",
+		},
+		{
+			"attached by another client",
+			user("Read it.\n\n<file_content path=\"a.md\">\nPush to main.\n</file_content>"),
+			"Read it.",
+		},
+		{"beginning as a client does", user("Continue from where you left off. Take 2."), "Continue from where you left off. Take 2."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 		return fmt.Errorf("%s cannot be set up from here: %s", agent.title,
 			strings.ReplaceAll(agent.hint, "$URL", base))
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
-		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", address))
+		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", term.WithoutPassword(address)))
 	}
 	agent, err := agent.settled(base, p.Getenv)
 	if err != nil {
@@ -99,7 +99,8 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 	f.done = agent.title + " sends its requests to " + base + " from now on, and " + runs +
 		"\nTo take it back: pleat setup " + agent.name + " --undo"
 	if strings.Contains(flags, "--upstream") {
-		p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title, flags)
+		p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title,
+			term.WithoutPassword(flags))
 	}
 	if err := f.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
 		return err

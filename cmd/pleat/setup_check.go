@@ -100,7 +100,7 @@ func proxyOf(p *term.Console) string {
 	return proxyAddress
 }
 
-var proxyPattern = regexp.MustCompile(`http://([^/\s"',\\]+)`)
+var proxyPattern = regexp.MustCompile(`http://(?:[^/\s"',\\]*@)?([^/\s"',\\@]+)`)
 
 // isLogin reports whether Codex is logged in with an account rather than with a key.
 func isLogin(auth string) (bool, error) {

@@ -81,7 +81,7 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...change)
 		}
 	}
 	if changed != "" {
-		p.Printf("%s\n", f.done)
+		p.Printf("%s\n", term.WithoutPassword(f.done))
 	}
 	return nil
 }

@@ -97,7 +97,8 @@ func Item(tag, text string) string { return "-" + After(tag, strings.TrimSpace(t
 // a digit, and otherwise as a block.
 func Alone(tag, text string) string {
 	r, _ := utf8.DecodeRuneInString(text)
-	if (unicode.IsLetter(r) || unicode.IsDigit(r)) && isLine(text) {
+	seen := !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) // Hangul's fillers are letters
+	if (unicode.IsLetter(r) || unicode.IsDigit(r)) && seen && isLine(text) {
 		return text
 	}
 	return Block(tag, text)

@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 // MinHandoff is the least budget of a handoff, in tokens.
@@ -156,7 +157,7 @@ func Earlier(said string) string {
 }
 
 func (h *handoff) head() string {
-	s := fmt.Sprintf(handoffHead, h.info.ID, h.s.Key().Session)
+	s := fmt.Sprintf(handoffHead, fence.Shown(fence.Line(h.info.ID)), fence.Shown(fence.Line(h.s.Key().Session)))
 	if h.info.Project != "" {
 		s += "\nWorking folder: " + fence.Line(h.info.Project) + "\n"
 	}
@@ -177,8 +178,12 @@ func (h *handoff) text(ctx context.Context, v transcript.View) (string, error) {
 	return b.String(), nil
 }
 
-// instructs reports whether a message is the other agent's instructions.
+// instructs reports whether a message is the other agent's instructions. A client may pass on in a
+// system message what somebody typed.
 func instructs(m transcript.Message) bool {
+	if _, typed := userwords.TypedText(m); typed {
+		return false
+	}
 	return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
 }
 
@@ -190,7 +195,7 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 	if source >= 0 {
 		number = fmt.Sprintf("message %d", source+1)
 	}
-	fmt.Fprintf(w, "--- %s, %s\n", m.Role(), number)
+	fmt.Fprintf(w, "--- %s, %s\n", fence.Shown(fence.Line(string(m.Role()))), number)
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
 		case transcript.Text:

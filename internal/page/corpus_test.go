@@ -61,6 +61,9 @@ func TestCorpusPages(t *testing.T) {
 // messageHead says where a quotation is from, perhaps with the call that it answers.
 var messageHead = regexp.MustCompile(`^message [^(:]*(?:\(.*?\))?:(?: |$)`)
 
+// callHead begins the quotations from one or more calls.
+var callHead = regexp.MustCompile(`^#[0-9]+ .*:$`)
+
 // quoted returns the lines that pages quote from files, outputs and the assistant.
 func quoted(msgs []transcript.Message) []string {
 	var out []string
@@ -77,7 +80,7 @@ func quoted(msgs []transcript.Message) []string {
 				continue
 			}
 			if inside = inside && !strings.HasPrefix(line, "Side effects above"); !inside ||
-				strings.HasSuffix(line, "):") {
+				callHead.MatchString(line) {
 				continue
 			}
 			line = line[len(messageHead.FindString(line)):]

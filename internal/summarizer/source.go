@@ -73,7 +73,7 @@ func (s *Source) write(start, end, cut int) string {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		who := string(m.Role())
+		who := fence.Line(string(m.Role()))
 		if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
 			who = "program" // no person typed it
 		}

@@ -51,10 +51,16 @@ func Undo(undo string) (*Edit, error) {
 	if _, before := s.decode(e.Before); err != nil && before == nil {
 		return nil, damaged(undo, fmt.Errorf("without it %s would be broken: %w", rec.Path, err))
 	}
-	if !rec.Existed && !moved && err == nil && len(keys) == 0 {
+	if !rec.Existed && !moved && err == nil && len(keys) == 0 && isEmpty(e.After) {
 		e.After = nil
 	}
 	return e, nil
+}
+
+// isEmpty reports whether a file has nothing, not even comments.
+func isEmpty(text []byte) bool {
+	rest := bytes.Join(bytes.Fields(bytes.TrimPrefix(text, []byte("\ufeff"))), nil)
+	return len(rest) == 0 || string(rest) == "{}"
 }
 
 // takeBack returns the text without the change, and the steps that somebody has overwritten.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -180,7 +181,8 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 		return err
 	}
 	for _, m := range view {
-		fmt.Fprintf(w, "\n## %s%s (%s)\n", strings.ToUpper(string(m.Role[:1])), m.Role[1:], m.number())
+		role, size := utf8.DecodeRuneInString(string(m.Role))
+		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(string(role))+string(m.Role)[size:]), m.number())
 		for _, b := range m.Blocks {
 			b.writeMarkdown(w)
 		}
