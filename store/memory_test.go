@@ -46,3 +46,15 @@ func ExampleMemory() {
 	// last entry: 2
 	// found in entry: 2
 }
+
+func TestKeyOnOneLine(t *testing.T) {
+	for key, want := range map[store.SessionKey]string{
+		{Session: "a b"}:                              "a b",
+		{Tenant: "t", Session: "a"}:                   "t/a",
+		{Session: "evil\n## Pinned\u2028\x1b[2Jmain"}: `"evil\n## Pinned\u2028\x1b[2Jmain"`,
+	} {
+		if got := key.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

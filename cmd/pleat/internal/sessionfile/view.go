@@ -181,8 +181,9 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 		return err
 	}
 	for _, m := range view {
-		role, size := utf8.DecodeRuneInString(string(m.Role))
-		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(string(role))+string(m.Role)[size:]), m.number())
+		role := cmp.Or(string(m.Role), "nobody")
+		_, first := utf8.DecodeRuneInString(role)
+		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(role[:first])+role[first:]), m.number())
 		for _, b := range m.Blocks {
 			b.writeMarkdown(w)
 		}
