@@ -207,24 +207,32 @@ func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.
 }
 
 func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transcript.Message, err error) {
-	v.Messages = slices.Clone(v.Messages)
-	edited, own := make(map[int]transcript.ViewMessage), make(map[int]bool)
-	for i, m := range v.Messages {
+	known := make(map[int]transcript.ViewMessage)
+	fresh := make(map[int]int) // edited messages that are not known, and where they are in the view
+	given := v.Messages
+	for i, m := range given {
 		if m.Source >= s.st.Len() {
 			return nil, fmt.Errorf("message %d: %w", i, transcript.ErrBadView)
 		}
 		if len(m.Edits) == 0 || m.Source < 0 {
 			continue
 		}
-		edited[i] = m
-		if e, ok := s.edited[m.Source]; ok && slices.Equal(e.Edits, m.Edits) {
-			v.Messages[i], own[m.Source] = transcript.ViewMessage{Source: -1, Made: e.Made}, true
+		e, ok := s.edited[m.Source]
+		if !ok || !slices.Equal(e.Edits, m.Edits) {
+			fresh[m.Source] = i
+			continue
 		}
+		if len(known) == 0 {
+			v.Messages = slices.Clone(given)
+		}
+		known[m.Source], v.Messages[i] = e, transcript.ViewMessage{Source: -1, Made: e.Made}
 	}
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
 		msgs, err = v.Resolve(func(i int) transcript.Message {
 			m := t.At(i)
-			own[i] = m.Raw() == "" // else what is left of it is a part of the raw bytes, and keeps them
+			if m.Raw() != "" { // what is left of it is a part of the raw bytes, and would keep them
+				delete(fresh, i)
+			}
 			return m
 		})
 		return err
@@ -232,12 +240,10 @@ func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transc
 	if err != nil {
 		return nil, err
 	}
-	s.edited = make(map[int]transcript.ViewMessage)
-	for i, m := range edited {
-		if own[m.Source] {
-			s.edited[m.Source] = transcript.ViewMessage{Edits: m.Edits, Made: msgs[i]}
-		}
+	for source, i := range fresh {
+		known[source] = transcript.ViewMessage{Edits: given[i].Edits, Made: msgs[i]}
 	}
+	s.edited = known
 	return msgs, nil
 }
 

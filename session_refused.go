@@ -12,15 +12,15 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Refused opens an epoch because the provider said that the last view is too long, and
-// returns the view to retry with. What it says about sizes corrects the estimate and the
-// budget: later views for the same model stay below the size it takes, unless
-// [Session.SetBudget] sets a larger window. If it gives no numbers, or those of a refusal before,
-// which are not of this view, that size is taken to be two thirds of what it refused, but never
-// less than it has taken before or said that it takes, until it takes more. For that guess no
-// result is folded that no model has seen, unless the view is nearly as large as a refused one.
-// It never returns the view that was refused: if nothing can be folded any more it returns
-// [ErrCannotFit]. What was folded on the way stays so, until [Session.Undo]. In a session that has given out no view yet it is another error, and
+// Refused opens an epoch because the provider said that the last view is too long, and returns the
+// view to retry with. What it says about sizes corrects the estimate and the budget: later views
+// for the same model stay below the size it takes, unless [Session.SetBudget] sets a larger window.
+// If it gives no numbers, or those of a refusal before, which are not of this view, that size is
+// taken to be two thirds of what it refused, but never less than it has taken before or said that
+// it takes, until it takes more. For that guess no result is folded that no model has seen, unless
+// the view is nearly as large as a refused one. It never returns the view that was refused: if
+// nothing can be folded any more it returns [ErrCannotFit]. What was folded on the way stays so,
+// until [Session.Undo]. In a session that has given out no view yet it is another error, and
 // changes nothing.
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is

@@ -81,7 +81,8 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 		return fmt.Errorf("%s cannot be set up from here: %s", agent.title,
 			strings.ReplaceAll(agent.hint, "$URL", base))
 	case wrong != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "", strings.ContainsAny(base, ", "):
-		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST", term.WithoutPassword(address)))
+		return term.UsageError(fmt.Sprintf("--url %s: want http://HOST:PORT or https://HOST",
+			term.WithoutPassword(address)))
 	}
 	agent, err := agent.settled(base, p.Getenv)
 	if err != nil {

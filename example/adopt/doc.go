@@ -18,8 +18,9 @@
 // question to what Messages returns instead.
 //
 // A MessageRewriter of eino cannot return an error, and its context is the run's: give Sync
-// [context.WithoutCancel] of it, or the history of a run that ends meanwhile is lost. If Sync or Messages fails, let it log that and
-// return the history that it was given, which is the view before and what came since: the run goes
-// on while that fits, and the next call takes all of it in. A program that would rather stop gives
-// the run a context of [context.WithCancelCause] and has the rewriter cancel it with the error.
+// [context.WithoutCancel] of it, or the history of a run that ends meanwhile is lost. If Sync or
+// Messages fails, let it log that and return the history that it was given, which is the view
+// before and what came since: the run goes on while that fits, and the next call takes all of it
+// in. A program that would rather stop gives the run a context of [context.WithCancelCause] and has
+// the rewriter cancel it with the error.
 package adopt
