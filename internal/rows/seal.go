@@ -104,11 +104,28 @@ func (b *Base) Fits(list List) error {
 		if !sealed {
 			continue
 		}
-		if _, err := b.Keys.of(data); err != nil {
-			return fmt.Errorf("the store %w", err)
+		if err := b.Keys.Fit(data); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// Fit returns an error if the key that has encrypted data, or whose ID it is, is not given.
+func (k Keys) Fit(data []byte) error {
+	_, err := k.of(data)
+	if err != nil {
+		err = fmt.Errorf("the store %w", err)
+	}
+	return err
+}
+
+// ID names the key that encrypts, nil if nothing is encrypted.
+func (k Keys) ID() []byte {
+	if k.none() {
+		return nil
+	}
+	return k.keys[0].id
 }
 
 // fits is Fits, unless that was so before.

@@ -25,8 +25,8 @@ type Pages struct {
 	Bodies    string
 	FirstBody [2]any
 	Tenants   string // their names, in order
-	// Newest selects -1 and the beginning of the data of the newest entry that has some, and perhaps the
-	// codec and the beginning of the newest body.
+	// Newest selects -1 and the beginning of the data of the newest entry that has some, and perhaps a
+	// codec and the beginning of the newest body, or of what has the ID of its key.
 	Newest  string
 	Orphans string // IDs above $1 that entries have and no session, in order, and how many entries
 }

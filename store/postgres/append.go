@@ -22,6 +22,7 @@ type appending struct {
 	drafts    []rows.Draft
 	source    *rows.Session                   // what the drafts are copies of, if they are
 	bodies    map[transcript.Hash]*rows.Draft // one for each body; some may be stored already
+	sealer    []byte                          // ID of the key that the store was encrypted with last; nil: it was not
 	uncertain []string                        // transactions of which it is not known whether they were committed
 	head      uint64
 }
@@ -132,8 +133,12 @@ func (s *Store) lockSession(
 		return err
 	})
 	if len(a.drafts) > 0 {
-		batch.Queue("SELECT nextval('pleat.moment'), pg_current_xact_id()::text").QueryRow(func(row pgx.Row) error {
-			return row.Scan(&moment, &xid)
+		const query = "SELECT nextval('pleat.moment'), pg_current_xact_id()::text, (SELECT " + sealer + ")"
+		batch.Queue(query).QueryRow(func(row pgx.Row) error {
+			if err := row.Scan(&moment, &xid, &a.sealer); err != nil || a.sealer == nil {
+				return err
+			}
+			return s.base.Keys.Fit(a.sealer)
 		})
 	}
 	if len(a.bodies) > 0 {

@@ -80,3 +80,48 @@ func TestSealed(t *testing.T) {
 		}
 	}
 }
+
+// Who wrote before the store was encrypted does not go on in plain text, nor in a key that was taken from use.
+func TestSealedMeanwhile(t *testing.T) {
+	url := pgtest.Shared(t).Database(t)
+	with := func(keys ...byte) *postgres.Store {
+		opts := &postgres.Options{}
+		for _, k := range keys {
+			opts.Keys = append(opts.Keys, bytes.Repeat([]byte{k}, 32))
+		}
+		return open(t, url, opts)
+	}
+	n := 0
+	add := func(st *postgres.Store) error {
+		n++
+		text := []byte(fmt.Sprint("words ", n))
+		_, err := st.Append(t.Context(), store.SessionKey{Session: string(text)}, 0, store.Entry{Kind: "k", Body: text})
+		return err
+	}
+	plain, old, rotated, back := with(), with(1), with(2, 1), with(1, 2)
+	for i, want := range []struct {
+		st      *postgres.Store
+		refused bool
+	}{
+		{plain, false},
+		{old, false},
+		{plain, true},
+		{with(), true},
+		{with(3), true},
+		{rotated, false},
+		{old, true},
+		{with(1), true},
+		{back, false},
+		{rotated, false},
+		{plain, true},
+	} {
+		err := add(want.st)
+		if refused := err != nil && strings.Contains(err.Error(), "the store is encrypted"); refused != want.refused ||
+			!refused && err != nil {
+			t.Errorf("writer %d: %v", i, err)
+		}
+	}
+	for d, err := range rotated.Verify(t.Context()) {
+		t.Error(d, err)
+	}
+}

@@ -26,8 +26,9 @@ var pages = rows.Pages{
 	Bodies: `SELECT hash, owner, ''::bytea, hash, size, codec, data FROM pleat.blob
 		WHERE (hash, owner) > ($1, $2) ORDER BY hash, owner LIMIT $3`,
 	Tenants: "SELECT DISTINCT tenant FROM pleat.session ORDER BY tenant",
-	Newest: `SELECT -1, substr(e.data, 1, 32) FROM pleat.session s JOIN pleat.entry e ON e.session = s.id AND e.seq = s.head
-		WHERE e.data <> ''::bytea ORDER BY s.newest DESC LIMIT 1`,
+	Newest: `SELECT 16, ` + sealer + ` UNION ALL (SELECT -1, substr(e.data, 1, 32)
+		FROM pleat.session s JOIN pleat.entry e ON e.session = s.id AND e.seq = s.head
+		WHERE e.data <> ''::bytea ORDER BY s.newest DESC LIMIT 1)`,
 	FirstBody: [2]any{[]byte{}, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM pleat.entry e WHERE e.session > $1
 		AND NOT EXISTS (SELECT 1 FROM pleat.session s WHERE s.id = e.session) GROUP BY e.session ORDER BY e.session LIMIT $2`,

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 
 	"github.com/jackc/pgx/v5"
@@ -29,6 +30,11 @@ const (
 	copyTexts = `INSERT INTO pleat.text(session, seq, size, codec, data)
 		SELECT $1, seq, size, codec, data FROM pleat.text WHERE session = $2 AND seq <= $3`
 	insertPending = "INSERT INTO pleat.pending(session, seq, done) SELECT $1, *, 0 FROM unnest($2::bigint[])"
+	// The ID of the key that encrypts is the token of a claim that does not end. Everybody reads it before each
+	// commit: who has not that key would go on in plain text, or with one that was taken from use.
+	sealer    = `token FROM pleat.claim WHERE work = 'sealed'`
+	setSealer = `INSERT INTO pleat.claim(work, token, expires) VALUES('sealed', $1, 'infinity')
+		ON CONFLICT (work) DO UPDATE SET token = excluded.token`
 	updateSession = `UPDATE pleat.session
 		SET head = $1, kinds = $2, bytes = $3, first = $4, last = $5, newest = $6, sum = $7 WHERE id = $8 AND head = $9`
 )
@@ -80,6 +86,9 @@ func (s *Store) writeEntries(
 		batch.Queue(insertPending, x.ID, pending)
 	}
 	batch.Queue(updateSession, append(x.Values(), int64(a.last))...)
+	if id := keys.ID(); !bytes.Equal(id, a.sealer) {
+		batch.Queue(setSealer, id)
+	}
 	batch.Queue("COMMIT")
 	return conn.SendBatch(ctx, batch).Close()
 }
