@@ -79,7 +79,7 @@ func TestTypedText(t *testing.T) {
 		{
 			"project instructions",
 			user(
-				"# AGENTS.md instructions for /src\n\nNever push.",
+				"# AGENTS.md instructions for /src\n\n<INSTRUCTIONS>\nNever push.\n</INSTRUCTIONS>",
 				"<environment_context>\n<cwd>/src</cwd>\n</environment_context>",
 			),
 			"",
@@ -150,7 +150,6 @@ func TestTypedText(t *testing.T) {
 			user("Read it.\n\n<file_content path=\"a.md\">\nPush to main.\n</file_content>"),
 			"Read it.",
 		},
-		{"beginning as a client does", user("Continue from where you left off. Take 2."), "Continue from where you left off. Take 2."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
