@@ -170,7 +170,8 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 		}
 	case scheme != "": // without the rest of the URL, which may have a password
 		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want "+
-			"postgres://user:password@host:5432/database, or the path of a file)", scheme)
+			"postgres://user:password@host:5432/database, with neither quotes nor space before it, or the path of a "+
+			"file)", scheme)
 	default:
 		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or `+
@@ -238,10 +239,10 @@ func Kind(path string) string {
 	return "PostgreSQL"
 }
 
-var schemePattern = regexp.MustCompile(`(?i)^([a-z][a-z0-9+.-]*)://|^(postgres(?:ql)?):`)
+var schemePattern = regexp.MustCompile("(?i)^([\\s\"'`]*[a-z][a-z0-9+.-]+):/|^([\\s\"'`]*postgres[a-z]*)(?::|//)")
 
-// Scheme is the scheme of a store's URL in lower case, or "" if the store is a file. What lacks the
-// slashes of a database's URL is none: a file of that name would show its password.
+// Scheme is the scheme of a store's URL in lower case, with what stands before it, or "" if the store is a
+// file. A mistyped URL is none: a file of that name would show its password.
 func Scheme(path string) string {
 	if m := schemePattern.FindStringSubmatch(path); m != nil {
 		return strings.ToLower(m[1] + m[2])

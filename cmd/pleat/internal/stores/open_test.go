@@ -1,0 +1,45 @@
+//go:build unix
+
+package stores
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// What was meant as an address makes no file, whose name would show the password.
+func TestMistypedAddress(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, address := range []string{
+		"'postgres://u:hunter2@h/d'", `"postgres://u:hunter2@h/d"`, " postgres://u:hunter2@h/d", "postgress://u:hunter2@h/d",
+		"postgress:/u:hunter2@h/d", "postgres:/u:hunter2@h/d", "postgres//u:hunter2@h/d", "'postgres:u:hunter2@h/d'",
+		"postgress:u:hunter2@h", "mysql:/u:hunter2@h/d", "\tPostgreSQL:///d",
+	} {
+		st, err := OpenAt(t.Context(), address, MakeMissing)
+		if err == nil {
+			st.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "postgres://user:password@host:5432/database") ||
+			strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if files, err := filepath.Glob("*"); err != nil || len(files) > 0 {
+		t.Errorf("made %q, %v", files, err)
+	}
+	if err := os.MkdirAll("postgres/it's:", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{
+		"plain.db", "postgres.db", "postgres/x.db", "postgres/it's:/u@h.db", "./mysql:x", "a:b", "my store",
+	} {
+		st, err := OpenAt(t.Context(), path, MakeMissing)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		st.Close()
+	}
+}
