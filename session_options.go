@@ -23,7 +23,8 @@ import (
 
 // Options set a session up. The zero value works: the default policy, a window of
 // [model.DefaultWindow] tokens, exact counting with o200k_base, no observers. Negative numbers
-// are refused.
+// are refused. Where a function given here panics in a call of the program's, the panic reaches the
+// program, unless the function's comment says otherwise.
 type Options struct {
 	Policy fold.Policy // zero: the policy "default"
 	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the

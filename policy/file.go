@@ -45,7 +45,7 @@ type policyFile struct {
 // case. Parse refuses a member that it does not know or that is there twice, and what
 // [fold.Policy.Check] refuses.
 func Parse(data []byte, levers ...fold.Lever) (fold.Policy, error) {
-	p, err := parse(data, append(lever.All(), levers...))
+	p, err := parse(bytes.TrimPrefix(data, []byte("\ufeff")), append(lever.All(), levers...))
 	if err == nil {
 		err = p.Check()
 	}
@@ -192,6 +192,9 @@ func strict(data []byte, v any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
+		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+			return fmt.Errorf("%q has the wrong kind of value: %s", kind.Field, kind.Value)
+		}
 		return err
 	}
 	if _, err := d.Token(); err != io.EOF {

@@ -42,6 +42,10 @@ func TestParseErrors(t *testing.T) {
 			`there is no "Retries": write it as "retries"`,
 		},
 		{"no step", `{"name": "a", "at_red": ["mask"]}`, `step 1 of at_red: a step is an object such as {"lever": `},
+		{
+			"wrong kind", `{"name": "a", "at_red": [{"lever": "mask", "keep": "3"}]}`,
+			`lever "mask": "keep" has the wrong kind of value: string`,
+		},
 		{"no JSON", `keep: 3`, "invalid character"},
 		{"more behind it", `{"name": "a", "at_red": [{"lever": "mask"}]} {}`, "after"},
 		{"no name", `{"at_red": [{"lever": "mask"}]}`, "no name"},
@@ -151,7 +155,7 @@ func TestParseOwnLever(t *testing.T) {
 	file := []byte(
 		`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`,
 	)
-	got, err := policy.Parse(file, every{Nth: 10})
+	got, err := policy.Parse(append([]byte("\ufeff"), file...), every{Nth: 10})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,8 +173,8 @@ type Keeper interface {
 type SessionInfo struct {
 	Key         SessionKey
 	Entries     uint64
-	BodyBytes   int64 // sum of the sizes of the bodies, uncompressed
-	First, Last time.Time
+	BodyBytes   int64     // sum of the sizes of the bodies, uncompressed
+	First, Last time.Time // of its entries
 }
 
 // Damage is one thing that failed a check.

@@ -92,9 +92,10 @@ func (s *State) PayingFrom(l fold.Saver, r model.Rates, cold bool) (int, fold.Ca
 				continue
 			}
 			keep--
-			saves := l.Saves(s.Layout.Result(transcript.BlockRef{Message: i, Block: b}))
+			r := s.Layout.Result(transcript.BlockRef{Message: i, Block: b})
+			saves := min(l.Saves(r), int(r.Tokens))
 			switch {
-			case i >= s.seen() || saves == 0:
+			case i >= s.seen() || saves <= 0:
 			case keep >= 0:
 				soon += saves
 			default:

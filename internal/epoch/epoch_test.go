@@ -3,6 +3,7 @@ package epoch_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -195,6 +196,25 @@ func TestPayingFrom(t *testing.T) {
 		if (from >= 0) != tt.want || tt.want && (cost.Gain <= 0 || from >= s.Len()-2) {
 			t.Errorf("%d rounds, cold %v: from %d, %+v", tt.rounds, tt.cold, from, cost)
 		}
+	}
+}
+
+// saver claims that folding any result saves so many tokens.
+type saver struct {
+	lever.Mask
+	tokens int
+}
+
+func (s saver) Saves(fold.Result) int { return s.tokens }
+
+// TestPayingFromClaims: what a lever claims to save counts up to what there is.
+func TestPayingFromClaims(t *testing.T) {
+	s := talked(60)
+	if from, cost := s.PayingFrom(saver{tokens: math.MinInt / 2}, model.DefaultRates, true); from >= 0 {
+		t.Errorf("savings below zero: from %d, %+v", from, cost)
+	}
+	if from, cost := s.PayingFrom(saver{tokens: math.MaxInt / 2}, model.DefaultRates, true); cost.Removed > s.Whole() {
+		t.Errorf("savings beyond the conversation: from %d, %+v", from, cost)
 	}
 }
 
