@@ -18,6 +18,12 @@ func TestTextOrigin(t *testing.T) {
 		"<task-notification>\n</task-notification>\nRead the output file to retrieve the result: /o": transcript.OriginInjected,
 		"\n<task-notification>\n<task-id>b1</task-id>":                                               transcript.OriginInjected,
 		"This session is being continued from a previous conversation that ran out of context.":      transcript.OriginSummary,
+		"This session is being continued from a previous conversation, which failed.":                transcript.OriginTyped,
+		"[Request interrupted by user] is shown, why?":                                               transcript.OriginTyped,
+		"[Request interrupted by user]":                                                              transcript.OriginInjected,
+		"[Image: source: /a.png] What is this?":                                                      transcript.OriginTyped,
+		"[Image: source: /a.png]":                                                                    transcript.OriginInjected,
+		`{"task_id":"b1","task_type":"x"} is what I get, why?`:                                       transcript.OriginTyped,
 	} {
 		if got := textOrigin(text); got != want {
 			t.Errorf("%.40q is taken for %v, want %v", text, got, want)

@@ -121,6 +121,7 @@ var (
 		"[Request interrupted by user for tool use]",
 	}
 	injectedForms = []struct{ start, then, end string }{
+		{`{"task_id":"`, `,"task_type":"`, `"}`}, // a task that was sent to the background
 		{"# AGENTS.md instructions for ", "\n\n<INSTRUCTIONS>\n", "</INSTRUCTIONS>"},
 		{"<path>", "</path>\n<type>file</type>\n", ""}, // an attached file without its announcement
 		{
