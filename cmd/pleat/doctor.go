@@ -227,7 +227,7 @@ var errAddress = errors.New("no address of a server")
 func askProxy(ctx context.Context, base string) (ours bool, status string, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", nil)
 	if err != nil {
-		return false, "", fmt.Errorf("%w: %w", errAddress, err)
+		return false, "", errAddress
 	}
 	client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second} // not through HTTP_PROXY
 	resp, err := client.Do(req)

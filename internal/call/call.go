@@ -173,7 +173,9 @@ func (c *caller) once(ctx context.Context, p Post, w Wire, sink func(model.Delta
 
 	req, err := http.NewRequestWithContext(watched, http.MethodPost, p.URL, bytes.NewReader(p.Body))
 	if err != nil {
-		return model.Reply{}, &failure{err: fmt.Errorf("make request: %w", err)}
+		// Its words may quote a part of a password, where that has a #.
+		return model.Reply{}, &failure{err: errors.New("make request: the server's address is none [hint: it looks like " +
+			"https://HOST/v1; special characters of a password are %XX]")}
 	}
 	if p.Header != nil {
 		req.Header = p.Header.Clone()

@@ -77,6 +77,16 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// What cannot be an address is not quoted: it may have a password.
+func TestNoAddress(t *testing.T) {
+	for _, w := range wires {
+		_, err := w.client("http://u:hunter2#w@h", nil, tuning{}).Generate(t.Context(), request(w.model), nil)
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: got %v", w.name, err)
+		}
+	}
+}
+
 // A retry is logged, without the key.
 func TestLogger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -83,8 +83,8 @@ func Running(ctx context.Context, hc *http.Client) []Server {
 func Discover(ctx context.Context, address string, hc *http.Client) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
-		return Server{}, fmt.Errorf("discover models: %q is no address [hint: it looks like http://127.0.0.1:8080]",
-			address)
+		return Server{}, errors.New( // which may have a password
+			"discover models: what is given is no address [hint: it looks like http://127.0.0.1:8080]")
 	}
 	root := strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1")
 	p := prober{root: root, http: *cmp.Or(hc, http.DefaultClient)}

@@ -126,14 +126,15 @@ func TestDiscoverFails(t *testing.T) {
 	moved := httptest.NewServer(http.RedirectHandler(page.URL, http.StatusFound))
 	defer moved.Close()
 	for address, want := range map[string]string{
-		page.URL:      "is no server of models",
-		gone.URL:      "refused",
-		"localhost:1": "is no address",
-		"":            "is no address",
-		moved.URL:     "302",
+		page.URL:           "is no server of models",
+		gone.URL:           "refused",
+		"localhost:1":      "is no address",
+		"":                 "is no address",
+		"http://u:hunter2": "is no address",
+		moved.URL:          "302",
 	} {
 		if _, err := localserver.Discover(t.Context(), address, nil); err == nil ||
-			!strings.Contains(err.Error(), want) {
+			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: got %v, want %q", address, err, want)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
@@ -45,6 +46,9 @@ func Start(ctx context.Context, p *term.Console, endpoint string) (*Telemetry, e
 	}
 	if endpoint == "-" {
 		return newTelemetry(sdktrace.NewSimpleSpanProcessor(printer{p})), nil
+	}
+	if u, err := url.Parse(endpoint); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
+		return nil, fmt.Errorf("send traces to %s: want http://HOST:PORT or https://HOST", term.WithoutPassword(endpoint))
 	}
 	out, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(endpoint),
 		otlptracehttp.WithTimeout(5*time.Second))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -86,6 +87,12 @@ func TestTelemetryEndpoint(t *testing.T) {
 		}
 	}))
 	defer collector.Close()
+	none := &term.Console{Getenv: func(string) string { return "" }}
+	for _, address := range []string{"http://u:hunter2#w@h", "http:/u:hunter2@h", "http://u:hunter2 w@h", "h:4318"} {
+		if _, err := Start(t.Context(), none, address); err == nil || strings.Contains(err.Error(), "hunter2") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
 	for _, tt := range []struct {
 		flag, env string
 		posts     int32

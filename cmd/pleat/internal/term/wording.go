@@ -144,15 +144,23 @@ func DidYouMean(prefix, word string, names []string) string {
 }
 
 // Passwords in a text: in the address of a server, whatever characters the password has,
-// and in the words of a connection string.
+// and in the words of a connection string. One in an address goes to the last @ before a quotation mark,
+// or before a space if it begins as a port does.
 var (
-	passwordInURL  = regexp.MustCompile(`(?i)((?::/{2,}|\bpostgres\w*[:/]+)[^\s:/@]*):\S*@`)
+	nextAddress   = regexp.MustCompile(`(?i)(?:\s\S*?|")[a-z][a-z0-9+.-]+:/`)
+	passwordInURL = regexp.MustCompile(`(?i)((?::/+|\b(?:postgres|http)\w*[:/]+)[^\s:/@"]*):` +
+		`(?:[^\s\d"][^"\n]*@(?:\S*@)?|\S*@)`)
 	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
 )
 
 // WithoutPassword is a text that can be shown: no address in it has its password.
 func WithoutPassword(s string) string {
-	return passwordInWord.ReplaceAllString(passwordInURL.ReplaceAllString(s, "$1:xxxxx@"), "$1${2}xxxxx")
+	out, begin := "", 0
+	for _, next := range append(nextAddress.FindAllStringIndex(s, -1), []int{len(s)}) {
+		out += passwordInURL.ReplaceAllString(s[begin:next[0]], "$1:xxxxx@")
+		begin = next[0]
+	}
+	return passwordInWord.ReplaceAllString(out, "$1${2}xxxxx")
 }
 
 // filled is how wide the lists of help are in the source: where the next word would not have

@@ -123,3 +123,29 @@ func TestRefill(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
+
+func TestWithoutPassword(t *testing.T) {
+	for text, want := range map[string]string{
+		"http://u:p@h/x":                           "http://u:xxxxx@h/x",
+		"http:/u:p@h":                              "http:/u:xxxxx@h",
+		"http:u:p@h":                               "http:u:xxxxx@h",
+		"http//u:p@h":                              "http//u:xxxxx@h",
+		"mysql:/u:p@h":                             "mysql:/u:xxxxx@h",
+		"'postgress:/u:p@h'":                       "'postgress:/u:xxxxx@h'",
+		"see \"http://u:p w @x y@h/\": no":         "see \"http://u:xxxxx@h/\": no",
+		"http://u:p#w@h":                           "http://u:xxxxx@h",
+		"http://u:a@b\"c@h":                        "http://u:xxxxx@h",
+		"http://u:80/x?y@h":                        "http://u:xxxxx@h",
+		"http://u:ab://c d@h":                      "http://u:xxxxx@h",
+		"a=http://u:p@h1 b=https://u:p w@h2":       "a=http://u:xxxxx@h1 b=https://u:xxxxx@h2",
+		"http://127.0.0.1:4141 answers me@x":       "http://127.0.0.1:4141 answers me@x",
+		`"u":"http://h:1","v":"http://w:p@h"`:      `"u":"http://h:1","v":"http://w:xxxxx@h"`,
+		`"u":"http://h","v":"me@x"`:                `"u":"http://h","v":"me@x"`,
+		"https://h: lookup of me@x":                "https://h: lookup of me@x",
+		"https://h/models/m:run by me@x\nhttp://h": "https://h/models/m:run by me@x\nhttp://h",
+	} {
+		if got := WithoutPassword(text); got != want {
+			t.Errorf("%s:\ngot  %s\nwant %s", text, got, want)
+		}
+	}
+}
