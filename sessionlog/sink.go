@@ -126,8 +126,8 @@ var injectedMarks = []string{
 	"<user-prompt-submit-hook>", "<user-memory-input>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>",
 	"<teammate-message", "<background-task", "<tick>",
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
-	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>", "<INSTRUCTIONS>", "# AGENTS.md instructions for ",
-	"<skill-context", "<current_datetime>", "<session_context>",
+	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>", "<INSTRUCTIONS>",
+	"# AGENTS.md instructions for ", "<skill-context", "<current_datetime>", "<session_context>",
 }
 
 // injectedTexts begin what agents write without an element, and people too: the whole form tells.
