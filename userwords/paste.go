@@ -2,7 +2,10 @@ package userwords
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -46,19 +49,37 @@ func pastesIn(txt string) []span {
 	return kept
 }
 
-// join adds a pasted line to the paste before it, if only little that looks typed is
-// between them: programs print sentences too.
+// join adds a pasted line to the paste before it, if only little is between them that is no
+// sentence: what people say of two pastes stands between them.
 func join(list []span, s span, txt string) []span {
 	const between = 160
 	if n := len(list); n > 0 {
 		last := &list[n-1]
 		gap := strings.TrimSpace(txt[last.end:s.start])
-		if len(gap) <= between && (!strings.HasSuffix(gap, ":") || last.end-last.start < leastPaste) {
+		if len(gap) <= between && !slices.ContainsFunc(strings.Split(gap, "\n"), isSentence) &&
+			(!strings.HasSuffix(gap, ":") || last.end-last.start < leastPaste) {
 			last.end = s.end
 			return list
 		}
 	}
 	return append(list, s)
+}
+
+// isSentence reports whether a line is plain prose: words, hardly anything else, and the end
+// of a word or sentence.
+func isSentence(line string) bool {
+	line = strings.TrimSpace(line)
+	letters, wide, last := 0, 0, ' '
+	for _, last = range line {
+		if unicode.IsLetter(last) || last == ' ' {
+			letters++
+		}
+		if last >= 0x2e80 { // of an alphabet that writes no spaces
+			wide++
+		}
+	}
+	return (strings.Count(line, " ") >= 2 || wide > 4) && letters*10 >= utf8.RuneCountInString(line)*8 &&
+		(unicode.IsLetter(last) || strings.ContainsRune(".,:;?!…。，：；？！", last))
 }
 
 // isHeading reports whether a line is a Markdown heading: a document begins.

@@ -35,6 +35,21 @@ func TestPastes(t *testing.T) {
 			true,
 		},
 		{
+			"a sentence between", line + "I do not want the cache touched.\n" + log + "\n缓存不要动，谢谢你\n\n" + line,
+			[]string{"\nI do not want the cache touched.\n", "\n缓存不要动，谢谢你\n"},
+			true,
+		},
+		{
+			"between fences", "```\n" + line + "```\nThis one is right, but\n```\n" + line + "```\n",
+			[]string{"\nThis one is right, but\n"},
+			true,
+		},
+		{
+			"short quotes", strings.Repeat("> the reader is slow\n> and large\nIt must stay as it is, please.\n", 40),
+			[]string{strings.Repeat("> the reader is slow\n> and large\nIt must stay as it is, please.\n", 39)},
+			false,
+		},
+		{
 			"one line", "parse this: \n{" + strings.Repeat(`"a":1,`, 400) + "}",
 			[]string{"parse this: \n", "{\"a\":1,"},
 			true,
