@@ -116,7 +116,8 @@ func (f *front) admit(r *http.Request) (*http.Request, string) {
 const draining = "draining"
 
 // ready reports whether new requests should come here: not while draining, and not while
-// the store cannot be read, or is a file that another process keeps locked or has deleted.
+// the store cannot be read, or cannot be written: it needs a key, or is a file that another process keeps
+// locked or has deleted.
 func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 	if f.proxy.Draining() {
 		http.Error(w, draining, http.StatusServiceUnavailable)
@@ -128,11 +129,11 @@ func (f *front) ready(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the store cannot be read: "+err.Error(), http.StatusServiceUnavailable)
 		return
 	}
-	if s, ok := f.store.(interface{ CanWrite(context.Context) error }); ok {
-		if err := s.CanWrite(ctx); err != nil {
-			http.Error(w, "the store cannot be written: "+err.Error(), http.StatusServiceUnavailable)
-			return
-		}
+	// Nothing is added, but in the way of all that is.
+	_, err := f.store.Append(ctx, store.SessionKey{Session: "readyz"}, 0)
+	if err != nil && !errors.Is(err, store.ErrConflict) {
+		http.Error(w, "the store cannot be written: "+err.Error(), http.StatusServiceUnavailable)
+		return
 	}
 	_, _ = w.Write([]byte("ready\n"))
 }

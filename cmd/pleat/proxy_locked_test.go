@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
@@ -76,6 +77,22 @@ func TestProxyWithLockedStore(t *testing.T) {
 	other.Close()
 	if got := ask("/readyz", ""); got != http.StatusOK {
 		t.Errorf("readyz is %d afterwards", got)
+	}
+	// When another process encrypts it, the proxy cannot go on either.
+	sealed, err := stores.OpenAt(t.Context(), path, stores.MustExist, make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sealed.Close()
+	key := store.SessionKey{Session: "readyz"}
+	if _, err := sealed.Append(t.Context(), key, 0, store.Entry{Kind: "k", Data: []byte("x")}); err != nil {
+		t.Fatal(err)
+	}
+	r := httptest.NewRequest(http.MethodGet, "http://127.0.0.1/readyz", nil)
+	w := httptest.NewRecorder()
+	front.ServeHTTP(w, r)
+	if w.Code != http.StatusServiceUnavailable || !strings.Contains(w.Body.String(), "open the store with its key") {
+		t.Errorf("readyz is %d without the store's key: %s", w.Code, w.Body)
 	}
 }
 

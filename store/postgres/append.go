@@ -132,15 +132,16 @@ func (s *Store) lockSession(
 		x, err = s.base.ReadSessionOf(a.key, row)
 		return err
 	})
+	next := "0::bigint, ''"
 	if len(a.drafts) > 0 {
-		const query = "SELECT nextval('pleat.moment'), pg_current_xact_id()::text, (SELECT " + sealer + ")"
-		batch.Queue(query).QueryRow(func(row pgx.Row) error {
-			if err := row.Scan(&moment, &xid, &a.sealer); err != nil || a.sealer == nil {
-				return err
-			}
-			return s.base.Keys.Fit(a.sealer)
-		})
+		next = "nextval('pleat.moment'), pg_current_xact_id()::text"
 	}
+	batch.Queue("SELECT " + next + ", (SELECT " + sealer + ")").QueryRow(func(row pgx.Row) error {
+		if err := row.Scan(&moment, &xid, &a.sealer); err != nil || a.sealer == nil {
+			return err
+		}
+		return s.base.Keys.Fit(a.sealer)
+	})
 	if len(a.bodies) > 0 {
 		hashes := make([][]byte, 0, len(a.bodies))
 		for hash := range a.bodies {

@@ -120,6 +120,9 @@ func TestSealedMeanwhile(t *testing.T) {
 			!refused && err != nil {
 			t.Errorf("writer %d: %v", i, err)
 		}
+		if _, err := want.st.Append(t.Context(), store.SessionKey{Session: "none"}, 0); (err != nil) != want.refused {
+			t.Errorf("writer %d of nothing: %v", i, err)
+		}
 	}
 	for d, err := range rotated.Verify(t.Context()) {
 		t.Error(d, err)

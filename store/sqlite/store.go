@@ -273,11 +273,6 @@ func commit(ctx context.Context, conn *sql.Conn, err error) error {
 	return err
 }
 
-// CanWrite reports why nothing can be written now.
-func (s *Store) CanWrite(ctx context.Context) error {
-	return s.update(ctx, func(context.Context) error { return nil })
-}
-
 // begin takes the file's write lock.
 func (s *Store) begin(ctx context.Context) error {
 	return s.whileBusy(ctx, func(ctx context.Context) (bool, error) {
