@@ -57,6 +57,9 @@ func ExampleSession_Sync() {
 		}
 		history = append(history, reply)
 		if len(reply.Calls()) == 0 {
+			if s, err = s.Sync(ctx, history); err != nil { // it has the answer, too
+				log.Fatal(err)
+			}
 			break
 		}
 		results := make([]pleat.ToolResult, len(reply.Calls()))

@@ -272,7 +272,7 @@ func (s *Session) applyMessage(ctx context.Context, e store.Entry) error {
 	case err == nil:
 		s.st.Record(m, conv.ShapesOf(m), k)
 	case conv.IsDamage(err):
-		s.o.Logger.Warn("a message cannot be read back", "session", s.key.String(), "entry", e.Seq, "err", err)
+		s.warn(ctx, Event{Warning: fmt.Sprintf("message %d cannot be read back: %v", s.st.Len(), err)})
 		s.st.Record(conv.StandIn(k.Form, d.Blocks), d.Blocks, k)
 	default:
 		return err

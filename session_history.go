@@ -19,10 +19,13 @@ import (
 // fork of s that begins where they part, under a name that follows from the history, and what s
 // does in the background ends as with [Session.Close]. It has the pins of s and knows what the
 // provider takes, but not the notes made behind that place, which tell of another way. An
-// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a crash, give
-// the history's calls without a result one by [transcript.Repair] before you hand it over. Where Sync failed
-// half-way, as with [store.ErrFull], s can hold calls without their results, and [Session.Messages] shows
-// them so: hand the history over again before you send anything.
+// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a restart, open
+// the Key of the session that Sync returned last: a history without its oldest messages does not
+// lead from s to a fork of it. After a crash, give the history's calls without a result one by
+// [transcript.Repair] before you hand it over. Where Sync failed half-way, as with [store.ErrFull],
+// s can hold calls without their results, and [Session.Messages] shows them so: hand the history
+// over again before you send anything. A message whose bytes in the store are damaged, of which an
+// [EventWarning] tells when the session is opened, stays so, though the history has it.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
 // whatever messages it is put in, with its results in any order. The history must have the
@@ -46,8 +49,8 @@ import (
 // another way each time. A history that goes back to an earlier way may get another fork than before.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, for programs
-// that store a view back: it is compared in the same way. They store the session's Key beside it and open
-// that one: a session does not know the views of its forks. Where something in such a view was edited,
+// that store a view back: it is compared in the same way. A session does not know the views of its
+// forks. Where something in such a view was edited,
 // the fork has the folds before that place; stubs behind it are text like any other. A window may slide
 // over such a view as over the session, if it has the rest of the view message by message; where one of
 // these is edited, too, stubs and pages are text.

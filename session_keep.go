@@ -19,7 +19,7 @@ import (
 
 // Pin keeps a text verbatim in the views of every epoch from the next one on. Until then no
 // view shows it unless the conversation does. Pinning it again moves it to the end of
-// [Session.Pins]. What would take more than a quarter of the window is refused.
+// [Session.Pins]. If all pins would take more than a quarter of what may be sent, it is refused.
 func (s *Session) Pin(ctx context.Context, text string) error {
 	if err := s.wait(ctx); err != nil {
 		return err

@@ -201,7 +201,15 @@ func TestDamagedBody(t *testing.T) {
 			t.Errorf("search: %v", err)
 		}
 	}
-	t.Run("opened", func(t *testing.T) { check(t, open(t, st, nil)) })
+	t.Run("opened", func(t *testing.T) {
+		warned := ""
+		check(t, open(t, st, &pleat.Options{Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+			warned += e.Warning + "\n"
+		}}))
+		if !strings.Contains(warned, "message 2 cannot be read back") {
+			t.Errorf("observers were told %q", warned)
+		}
+	})
 	t.Run("read later", func(t *testing.T) {
 		whole := &rotten{Memory: mem}
 		again := open(t, whole, &pleat.Options{Memory: 1})

@@ -46,7 +46,7 @@ type Options struct {
 	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
-	// 32 MB. Older ones are read from the store when they are needed.
+	// 32 MB. Older ones are read from the store when they are needed, by an epoch several times.
 	Memory int
 
 	Tokens tokens.MessageCounter                  // nil: a [tokens.Tokenizer] for the model

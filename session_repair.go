@@ -63,7 +63,8 @@ func endOfResults(facts transcript.Facts, r transcript.Round) int {
 
 // Repair answers the calls at the end of the conversation that have no result, as after a
 // crash or a cancelled run, and returns how many. Call it before anything else is appended: calls
-// that are not at the end stay as they are. Each gets an error result with what text returns for
+// that are not at the end stay as they are, and only a fork can be without them: [Session.Sync]
+// what [transcript.Repair] makes of the messages. Each gets an error result with what text returns for
 // it, which is what the model is told about the call; nil: that its result was lost. A program that
 // hands its history to [Session.Sync] repairs that, with [transcript.Repair].
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {

@@ -142,10 +142,19 @@ func read(data json.RawMessage, known []fold.Lever) (fold.Lever, error) {
 		if step.Kind() != reflect.Pointer {
 			into = step.Addr()
 		}
-		if err := fault.Of(l, func() error { return strict(rest, into.Interface()) }); err != nil {
+		var read fold.Lever
+		if err := fault.Of(l, func() error {
+			if err := strict(rest, into.Interface()); err != nil {
+				return err
+			}
+			if read = step.Interface().(fold.Lever); read.Name() != name {
+				return fmt.Errorf("with these settings it is called %q", read.Name())
+			}
+			return nil
+		}); err != nil {
 			return nil, err
 		}
-		return step.Interface().(fold.Lever), nil
+		return read, nil
 	}
 	return nil, fmt.Errorf("there is no lever %q: there are %s", name, strings.Join(names, ", "))
 }

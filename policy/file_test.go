@@ -166,10 +166,22 @@ func TestParseOwnLever(t *testing.T) {
 	if _, err := policy.Parse(file, every{}, every{}); err == nil || !strings.Contains(err.Error(), `called "every"`) {
 		t.Errorf("two levers of one name: %v", err)
 	}
+	renamed := []byte(`{"name": "mine", "at_red": [{"lever": "first", "called": "second"}]}`)
+	if p, err := policy.Parse(renamed, titled{"first"}); err == nil || !strings.Contains(err.Error(), `it is called "second"`) {
+		t.Errorf("a name that settings change: %+v, %v", p.AtRed, err)
+	}
 	if _, err := policy.Parse(file); err == nil || !strings.Contains(err.Error(), `no lever "every"`) {
 		t.Errorf("not passed in: %v", err)
 	}
 }
+
+// titled is a lever whose name is a setting.
+type titled struct {
+	Called string `json:"called"`
+}
+
+func (t titled) Name() string                          { return t.Called }
+func (titled) Pull(context.Context, *fold.Draft) error { return nil }
 
 // shared is a lever with settings behind pointers.
 type shared struct {

@@ -66,7 +66,8 @@ type Store interface {
 	Close() error
 }
 
-// SessionKey names a session. Equal names of different tenants are different sessions.
+// SessionKey names a session. Equal names of different tenants are different sessions. A name can
+// be any string.
 type SessionKey struct {
 	Tenant  string // whose session it is; empty is a tenant like any other
 	Session string // its name

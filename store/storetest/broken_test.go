@@ -67,6 +67,7 @@ type fault struct {
 	older   bool                                          // Find takes an older entry for one that is damaged
 	hides   bool                                          // Find fails for all labels where one entry is damaged
 	rotten  bool                                          // Append relies on a damaged body
+	silent  bool                                          // Scan of a closed store is that of an empty one
 }
 
 var right = &fault{}
@@ -130,6 +131,9 @@ func (b *broken) Scan(
 		n := 0
 		for e, err := range b.Memory.Scan(ctx, key, from, kinds...) {
 			if n++; b.now().most > 0 && n > b.now().most {
+				return
+			}
+			if b.now().silent && errors.Is(err, store.ErrClosed) {
 				return
 			}
 			if yielded := b.now().yielded; yielded != nil {

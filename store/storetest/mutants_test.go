@@ -44,6 +44,7 @@ var mutants = map[string]*fault{
 	"tenants mixed":            {clause: "isolation", looked: oneTenant},
 	"second reads elsewhere":   {clause: "opened twice", late: true, looked: elsewhere},
 
+	"closed, and nothing there": {clause: "close", silent: true},
 	"kind ignored":              {clause: "find", anyKind: true},
 	"kind ignored after reopen": {clause: "find", late: true, anyKind: true},
 	"newest by session":         {clause: "find", late: true, order: bySession},

@@ -66,6 +66,7 @@ func (s *clause) close() {
 	check("Body", err)
 	_, err = s.Find(ctx, key.Tenant, "k", "l")
 	check("Find", err)
+	err = nil
 	for _, err = range s.Scan(ctx, key, 0) {
 	}
 	check("Scan", err)
@@ -75,9 +76,11 @@ func (s *clause) close() {
 	}
 	if keeper, ok := s.Store.(store.Keeper); ok {
 		check("Forget", keeper.Forget(ctx, key))
+		err = nil
 		for _, err = range keeper.Sessions(ctx, key.Tenant) {
 		}
 		check("Sessions", err)
+		err = nil
 		for _, err = range keeper.Verify(ctx) {
 		}
 		check("Verify", err)
@@ -152,16 +155,16 @@ func (s *clause) find() {
 	}
 	s.append(a, 0, entry("k", "one", "1"), entry("k", "two", "2"), entry("other", "one", "3"), entry("k", "", "4"))
 	s.append(elsewhere, 0, entry("k", "one", "5"), entry("k", "only there", "6"))
-	late := entry("k", "two", "7")
-	late.Time = clock.Add(-time.Hour) // appended later, though it says otherwise
+	late, last := entry("k", "two", "7"), entry("k", "one", "9")
+	late.Time, last.Time = clock.Add(-time.Hour), clock.Add(-time.Hour) // appended later, though they say otherwise
 	s.append(b, 0, late, entry("k", "one", "8"))
-	s.append(a, 4, entry("k", "one", "9"), entry("other", "one", "10"), entry("other", "only of that kind", "11"))
+	s.append(a, 4, last, entry("other", "one", "10"), entry("other", "only of that kind", "11"))
 
-	one, two := asStored([]store.Entry{entry("k", "one", "9")})[0], asStored([]store.Entry{late})[0]
+	one, two := asStored([]store.Entry{last})[0], asStored([]store.Entry{late})[0]
 	one.Seq = 5
 	check := func() {
 		s.Helper()
-		s.checkFound(a.Tenant, "k", []string{"one", "two", "three", "only there", "only of that kind", "", "one"},
+		s.checkFound(a.Tenant, "k", []string{"one", "one", "two", "three", "only there", "only of that kind", "", "one"},
 			store.Found{Key: a, Entry: one}, store.Found{Key: b, Entry: two})
 	}
 	check()
