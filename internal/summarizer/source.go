@@ -2,6 +2,7 @@ package summarizer
 
 import (
 	"fmt"
+	"sort"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -67,20 +68,49 @@ type SourceMessage struct {
 // holds them.
 var sourceCuts = []int{1 << 40, 6_000, 1_500, 400}
 
-// write writes messages start ≤ i < end for the summarizer. Blocks of more than cut
-// characters lose their middle; results that a later call superseded lose more of it.
-func (s *Source) write(start, end, cut int) string {
+// piece is a block, written for the summarizer.
+type piece struct {
+	message int
+	text    string
+}
+
+// pieces writes the blocks of messages start ≤ i < end. Blocks of more than cut characters
+// lose their middle; results that a later call superseded lose more of it.
+func (s *Source) pieces(start, end, cut int) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		who := fence.Line(string(m.Role()))
-		if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
-			who = "program" // no person typed it
-		}
-		fmt.Fprintf(&b, "--- message %d, %s\n", i+1, who)
 		for k, blk := range m.Blocks().All() {
+			b.Reset()
 			s.writeBlock(&b, m, k, blk, cut)
+			list = append(list, piece{i, b.String()})
 		}
+	}
+	return list
+}
+
+// write writes all but the middle of some pieces: so many of the first and of the last of them.
+func (s *Source) write(list []piece, ends int) string {
+	var b strings.Builder
+	left := len(list) - 2*ends
+	at := -1 // the message that is being written
+	for k, p := range list {
+		if k >= ends && k < ends+left {
+			if k == ends {
+				fmt.Fprintf(&b, "[… %s left out …]\n", text.Plural(left, "block"))
+			}
+			at = -1
+			continue
+		}
+		if m := &s.Msgs[p.message-s.First]; p.message != at {
+			at = p.message
+			who := fence.Line(string(m.Role()))
+			if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
+				who = "program" // no person typed it
+			}
+			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, who)
+		}
+		b.WriteString(p.text)
 	}
 	return b.String()
 }
@@ -126,7 +156,8 @@ type group struct {
 func (s *Source) groups(from, room int, count func(string) int) []group {
 	cut := sourceCuts[0]
 	for _, cut = range sourceCuts[:3] {
-		if text := s.write(from, s.Need.End, cut); count(text) <= room {
+		list := s.pieces(from, s.Need.End, cut)
+		if text := s.write(list, len(list)); count(text) <= room {
 			return []group{{from, s.Need.End, text}}
 		}
 	}
@@ -138,18 +169,19 @@ func (s *Source) groups(from, room int, count func(string) int) []group {
 		for next < s.Need.End && !s.Msgs[next-s.First].Cut {
 			next++
 		}
-		txt := s.write(i, next, cut)
-		n := count(txt)
+		list := s.pieces(i, next, cut)
+		txt := s.write(list, len(list))
 		for _, harder := range []int{sourceCuts[3], sourceCuts[3] / 4} {
-			if n > room {
-				txt = s.write(i, next, harder)
-				n = count(txt)
+			if count(txt) > room {
+				list = s.pieces(i, next, harder)
+				txt = s.write(list, len(list))
 			}
 		}
-		if n > room { // one round of very many calls: its beginning and end
-			txt = fence.Block("cut", text.ShortMiddle(txt, len(txt)*room/n)) + "\n"
-			n = count(txt)
+		if count(txt) > room { // one round of very many calls: its beginning and end
+			ends := sort.Search(len(list)/2, func(n int) bool { return count(s.write(list, n+1)) > room })
+			txt = s.write(list, ends)
 		}
+		n := count(txt)
 		if tokens+n > room && tokens > 0 {
 			out = append(out, open)
 			open, tokens = group{start: i}, 0
