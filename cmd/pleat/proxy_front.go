@@ -86,7 +86,7 @@ func (f *front) drained(w http.ResponseWriter, r *http.Request, given string) {
 	case r.Method != http.MethodPost:
 		http.Error(w, "use POST to drain", http.StatusMethodNotAllowed)
 	case new(http.CrossOriginProtection).Check(r) != nil,
-		f.drain == "" && (f.token != "" || !local.From(r)),
+		f.drain == "" && (f.token != "" || !local.From(r) || local.Forwarded(r)),
 		f.drain != "" && !sameToken(given, f.drain):
 		http.Error(w,
 			"draining needs a token of its own: start the proxy with --drain-token-file, and name the file with "+

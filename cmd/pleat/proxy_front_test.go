@@ -153,6 +153,7 @@ func TestFrontDrain(t *testing.T) {
 		{"its own token where clients need none", "", operator, operator, "192.0.2.1:5", 200},
 		{"no token", client, operator, "", "127.0.0.1:5", 401},
 		{"none where only draining needs one", "", operator, "", "127.0.0.1:5", 403},
+		{"a proxy for somebody else", "", "", "", "127.0.0.1:5", 403},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			to, _ := url.Parse("http://127.0.0.1:1")
@@ -163,6 +164,9 @@ func TestFrontDrain(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:4141/pleat/drain", nil)
 			r.RemoteAddr = tt.from
 			r.Header.Set(tokenHeader, tt.given)
+			if strings.HasPrefix(tt.name, "a proxy") {
+				r.Header.Set("X-Forwarded-For", "192.0.2.7")
+			}
 			w := httptest.NewRecorder()
 			(&front{proxy: h, token: tt.token, drain: tt.drain}).ServeHTTP(w, r)
 			if w.Code != tt.want || h.Draining() != (tt.want == 200) {

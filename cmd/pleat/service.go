@@ -7,6 +7,7 @@ import (
 	"encoding/xml"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,7 +151,10 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 	}
 	if s.file != "" {
 		const begin = 50 // bytes that tell a file of pleat's from one of the user's
-		if old, err := term.ReadRegular(s.file); err == nil && !strings.HasPrefix(string(old), s.text[:begin]) {
+		switch old, err := term.ReadRegular(s.file); {
+		case err != nil && !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("start the proxy: %w", err)
+		case err == nil && !strings.HasPrefix(string(old), s.text[:begin]):
 			return fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 		}
 		for dir := filepath.Dir(s.file); missing(dir); dir = filepath.Dir(dir) {
