@@ -14,12 +14,13 @@ import (
 )
 
 // mark returns letters that the text does not have, not even for a reader who sees only printed
-// ASCII and no case: the beginning of a hash, so that everybody who writes the same text writes
+// ASCII and no case, or takes for ASCII what looks like it: the beginning of a hash, so that everybody who writes the same text writes
 // the same mark.
 func mark(text string) string {
 	hash := sha256.Sum256([]byte(text[:min(len(text), hashed)]))
+	alike := asASCII(text)
 	for sum := hex.EncodeToString(hash[:]); ; sum += sum {
-		if n := begun(text, sum); n < len(sum) {
+		if n := max(begun(text, sum), begun(alike, sum)); n < len(sum) {
 			return sum[:max(n+1, 4)]
 		}
 	}
