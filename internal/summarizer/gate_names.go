@@ -81,6 +81,9 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 		from, to := start+at[0], start+at[1]
 		code := strings.Count(txt[:from], "`")%2 == 1
 		t := strings.TrimRight(txt[from:to], ".:-+=?&")
+		if strings.HasPrefix(txt[to:], "#") { // red/green/#ff00ff
+			t = strings.TrimRight(t, "/")
+		}
 		switch to = from + len(t); {
 		case strings.Trim(t, "./~") == "":
 		case strings.Contains(t, "://"):

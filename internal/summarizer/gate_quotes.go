@@ -81,7 +81,7 @@ func quotesUser(before string) (by, direct bool) {
 	words := plainWords(before)
 	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
 	for i, w := range words {
-		by = by || strings.HasPrefix(w, "user")
+		by = by || w == "user" || w == "users" || strings.HasPrefix(w, "user'") // not userName
 		direct = direct || w == "user" && i >= len(words)-3
 	}
 	return by, direct || by && colon
@@ -96,7 +96,7 @@ func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark]
 
 // quotations finds the quotations of a text, outside of code. A quote opens one behind what is
 // no word and closes it before what is no word, so that the words between two quotations are
-// not taken for one.
+// not taken for one. Two quotes are an empty string.
 func quotations(s string) []quotation {
 	var list []quotation
 	for _, at := range quotedText.FindAllStringIndex(s, -1) {
@@ -111,7 +111,7 @@ func quotations(s string) []quotation {
 	return list
 }
 
-var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\\B\"\\S.*?\"\\B")
+var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\"\"|\\B\"\\S.*?\"\\B")
 
 // nearlySaid reports whether a person said something with nearly all of these words.
 func (g *gateSource) nearlySaid(q string) bool {

@@ -89,6 +89,13 @@ func TestGate(t *testing.T) {
 			"- The user said Never delete that production database.",
 		},
 		{"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`, ""},
+		{"empty strings", `- The store is "" in fold_test.go, then port 8081, and "" again; the log has "FAIL: TestFold".`, ""},
+		{"a name that begins like the user", `- userMessageText is "" on port 8081, userName too ("").`, ""},
+		{
+			"a quotation behind such a name", `- userMessageText is "the words of nobody here".`,
+			"- userMessageText is the words of nobody here.",
+		},
+		{"alternatives before a sign", "- Of port/retries/store/#117 port was read.", ""},
 		{"users of the program", "- The user service expects a token, and the user table requires an index.", ""},
 		{
 			"nobody's quotation", `- The log says "everything went very well".`,
