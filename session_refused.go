@@ -189,7 +189,7 @@ func (e *CannotFitError) Error() string {
 	if bound != "" {
 		bound = ". " + bound
 	}
-	return e.Sizes() + bound + " (use a model with a larger window, fewer tools, or a shorter message)"
+	return e.Sizes() + bound + " (use a model with a larger window, fewer tools, or a shorter system prompt or message)"
 }
 
 // cannotFit is the error for a view of which at most so many of our tokens may be sent.

@@ -199,8 +199,8 @@ const minWindow = 100
 // Check reports what makes no sense about the budget.
 func (b Budget) Check() error {
 	if b.Window != 0 && b.Window < minWindow || b.Window > maxTokens {
-		return fmt.Errorf("a window of %d tokens: want the model's context window, such as %d",
-			b.Window, model.DefaultWindow)
+		return fmt.Errorf("a window of %d tokens: want the model's context window, such as %d, at least %d",
+			b.Window, model.DefaultWindow, minWindow)
 	}
 	for _, l := range []struct {
 		name string

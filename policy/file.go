@@ -202,6 +202,9 @@ func strict(data []byte, v any) error {
 	d.DisallowUnknownFields()
 	if err := d.Decode(v); err != nil {
 		if kind := (*json.UnmarshalTypeError)(nil); errors.As(err, &kind) {
+			if kind.Field == "" {
+				return fmt.Errorf("%s is no struct, so it has no settings", kind.Type)
+			}
 			return fmt.Errorf("%q has the wrong kind of value: %s", kind.Field, kind.Value)
 		}
 		return err

@@ -170,10 +170,20 @@ func TestParseOwnLever(t *testing.T) {
 	if p, err := policy.Parse(renamed, titled{"first"}); err == nil || !strings.Contains(err.Error(), `it is called "second"`) {
 		t.Errorf("a name that settings change: %+v, %v", p.AtRed, err)
 	}
+	if _, err := policy.Parse([]byte(`{"name": "mine", "at_red": [{"lever": "bare"}]}`), bare("x")); err == nil ||
+		!strings.Contains(err.Error(), "bare is no struct") {
+		t.Errorf("a lever that is no struct: %v", err)
+	}
 	if _, err := policy.Parse(file); err == nil || !strings.Contains(err.Error(), `no lever "every"`) {
 		t.Errorf("not passed in: %v", err)
 	}
 }
+
+// bare is a lever without settings.
+type bare string
+
+func (bare) Name() string                            { return "bare" }
+func (bare) Pull(context.Context, *fold.Draft) error { return nil }
 
 // titled is a lever whose name is a setting.
 type titled struct {

@@ -33,6 +33,7 @@ import (
 //   - Any number of goroutines and processes may read. Any number may try to append to
 //     one session; of those that expect the same last entry one wins and the others
 //     get [ErrConflict].
+//   - A call whose context has ended returns its error, and stores nothing.
 //
 // What else a store can do is found by type assertion: [Searcher], [Keeper], [Claimer],
 // [Forker], [Sizer].
@@ -106,7 +107,7 @@ const (
 // Entry is one record of a session.
 type Entry struct {
 	Seq   uint64    // set by the store
-	Kind  EntryKind // never empty: Append refuses an empty one
+	Kind  EntryKind // any bytes, as in Label, but never empty: Append refuses an empty one
 	Label string    // optional name to find the entry by; see Store.Find
 	Time  time.Time // when it happened, by the caller's clock; kept to the millisecond, in UTC
 	Data  []byte    // small structured part, usually JSON; comes back with Scan, nil when empty

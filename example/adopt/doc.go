@@ -22,5 +22,7 @@
 // Messages fails, let it log that and return the history that it was given, which is the view
 // before and what came since: the run goes on while that fits, and the next call takes all of it
 // in. A program that would rather stop gives the run a context of [context.WithCancelCause] and has
-// the rewriter cancel it with the error.
+// the rewriter cancel it with the error. The Sync after the run needs such a context, too. In the ADK
+// BeforeChatModel has the rewriter's place, and can return an error. What providers refuse, and what
+// they counted, only the chat model sees: wrap it, for Refused and Used.
 package adopt

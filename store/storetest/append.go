@@ -51,7 +51,11 @@ func (s *clause) kinds() {
 	s.append(key, 0, all[:10]...)
 	s.append(key, 10, all[10:]...)
 	for _, want := range [][]store.EntryKind{
-		{store.EntryFold}, {store.EntryMessage, store.EntryFold}, {"a kind of its own", "none"}, {"none"},
+		{store.EntryFold},
+		{store.EntryMessage, store.EntryFold},
+		{"a kind of its own", "none"},
+		{"none"},
+		{"none", store.EntryFold, store.EntrySession, "a kind of its own"},
 	} {
 		for _, from := range []uint64{0, 3, 500, 999, 1000, 1001} {
 			var expect []store.Entry
