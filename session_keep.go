@@ -157,7 +157,8 @@ func (s *Session) Spent() float64 {
 
 // Undo drops the newest epoch's folds: the view is what it would be without that epoch.
 // Nothing needs to be brought back, because nothing was gone. It is refused with
-// [ErrCannotFit] if the result would be too large to send.
+// [ErrCannotFit] if the result would be too large to send. A pin that the epoch showed is shown
+// again by the next one.
 func (s *Session) Undo(ctx context.Context) error {
 	if err := s.wait(ctx); err != nil {
 		return err
@@ -198,7 +199,8 @@ func (s *Session) undo(ctx context.Context, most int) error {
 	then.In = in
 	parts, _ := then.Parts()
 	if parts.Total() > most {
-		return fmt.Errorf("undo epoch %d, without which the view is too large: %w", d.Epoch, s.cannotFit(parts, most))
+		return fmt.Errorf("undo epoch %d: %w without it: the view has %s tokens, and at most %s may be sent",
+			d.Epoch, ErrCannotFit, text.Thousands(parts.Total()), text.Thousands(most))
 	}
 	d.Before, d.After = s.st.Parts.Total(), parts.Total()
 	data, err := json.Marshal(d)

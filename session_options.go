@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
+	"reflect"
 	"strings"
 	"time"
 
@@ -30,7 +31,9 @@ type Options struct {
 	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the
 	// policy's or the model's, whichever is smaller; a Window given here is used as it is.
 	Budget fold.Budget
-	Model  model.Model // what the session talks to; zero: unknown
+	// Model is what the session talks to; zero: unknown. If it is only an ID, the table of
+	// [model.DefaultModels] says the rest.
+	Model model.Model
 
 	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
 	// openai.Chat and openai.Responses make one. Zero: there is no wire.
@@ -176,6 +179,10 @@ func (o *Options) named(tool string) string {
 func (o *Options) fillWire() {
 	if o.Model.ID == "" && o.Model.Window == 0 {
 		o.Model = o.Wire.Model
+	}
+	if id := o.Model.ID; id != "" && reflect.DeepEqual(o.Model, model.Model{ID: id}) {
+		o.Model, _ = model.DefaultModels().Lookup(id)
+		o.Model.ID = id
 	}
 	if o.Check == nil {
 		o.Check = o.Wire.Check

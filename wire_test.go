@@ -34,3 +34,20 @@ func TestWireOption(t *testing.T) {
 		t.Errorf("a window of %d, want the model's", w)
 	}
 }
+
+// TestModelByID: the table says what a model is of which only the name is given.
+func TestModelByID(t *testing.T) {
+	want, _ := model.DefaultModels().Lookup("gpt-4o")
+	for name, o := range map[string]*pleat.Options{
+		"model": {Model: model.Model{ID: "gpt-4o"}},
+		"wire":  {Wire: anthropic.Messages(model.Model{ID: "gpt-4o"})},
+	} {
+		if got := open(t, store.NewMemory(), o).Snapshot().Limits.Window; got != want.Window {
+			t.Errorf("%s: a window of %d, want %d", name, got, want.Window)
+		}
+	}
+	o := &pleat.Options{Model: model.Model{ID: "gpt-4o", Window: 50_000}}
+	if got := open(t, store.NewMemory(), o).Snapshot().Limits.Window; got != 50_000 {
+		t.Errorf("a window of %d where 50,000 were given", got)
+	}
+}
