@@ -27,16 +27,32 @@ func alike(r rune) rune {
 		return r - '！' + '!'
 	case r >= '𝐀' && r <= '𝚣': // of mathematics: A to Z and a to z in many hands
 		return 'a' + (r-'𝐀')%26
+	case r >= 0xE0020 && r <= 0xE007E: // tags, which nobody sees but a model reads
+		return r - 0xE0000
 	case unicode.IsDigit(r):
 		return digit(r)
 	}
-	for i, set := range [...]string{"аАαΑɑ", "ВΒЬƄ", "сСϲϹⅽ", "ԁⅾ", "еЕΕҽ", "ϜƒҒ"} { // Cyrillic, Greek, Latin
-		if strings.ContainsRune(set, r) {
-			return 'a' + rune(i)
-		}
+	if c, ok := alikes[r]; ok {
+		return c
 	}
 	return -1
 }
+
+// alikes are raised, lowered, small, circled, boxed and numbering forms, and letters of other alphabets.
+var alikes = func() map[rune]rune {
+	known := make(map[rune]rune)
+	for i, set := range [...]string{
+		"⁰₀⓪⓿🄀🄁🄋🄌", "¹₁①⑴⒈⓵❶➀➊🄂", "²₂②⑵⒉⓶❷➁➋🄃", "³₃③⑶⒊⓷❸➂➌🄄", "⁴₄④⑷⒋⓸❹➃➍🄅",
+		"⁵₅⑤⑸⒌⓹❺➄➎🄆", "⁶₆⑥⑹⒍⓺❻➅➏🄇", "⁷₇⑦⑺⒎⓻❼➆➐🄈", "⁸₈⑧⑻⒏⓼❽➇➑🄉", "⁹₉⑨⑼⒐⓽❾➈➒🄊",
+		"аАαΑɑªᴀᴬᵃₐ⒜Ⓐⓐ🄐🄰🅐🅰🇦", "ВΒЬƄʙᴮᵇℬ⒝Ⓑⓑ🄑🄱🅑🅱🇧", "сСϲϹⅽⅭᴄᶜℂℭꟲ⒞Ⓒⓒ🄒🄫🄲🅒🅲🇨",
+		"ԁⅾⅮᴅᴰᵈⅅⅆ⒟Ⓓⓓ🄓🄳🅓🅳🇩", "еЕΕҽᴇᴱᵉₑℯℰⅇ⒠Ⓔⓔ🄔🄴🅔🅴🇪", "ϜƒҒꜰᶠℱꟳ⒡Ⓕⓕ🄕🄵🅕🅵🇫",
+	} {
+		for _, r := range set {
+			known[r] = rune("0123456789abcdef"[i])
+		}
+	}
+	return known
+}()
 
 // digit returns the ASCII digit for one of any alphabet. They are coded in runs from 0 to 9.
 func digit(r rune) rune {
