@@ -64,17 +64,11 @@ func typedBlocks(texts []string, typed bool) {
 	withoutFiles(texts)
 	output := false // the next text is what a tool gave the client
 	for i, text := range texts {
-		if text == "" {
-			continue
-		}
 		texts[i] = ""
-		switch {
-		case output:
-			output = false
-			continue
-		case !typed && injected(text) || imageMark(text):
-			output = announcesFile(text)
-			continue
+		announced := output
+		output = !typed && announcesContent(text)
+		if text == "" || announced || output || !typed && injected(text) || imageMark(text) {
+			continue // an announced image takes the place of the text
 		}
 		if words, ok := wholeWords(text); ok {
 			clear(texts[:i])
@@ -114,13 +108,15 @@ var (
 		"Generate a title for this conversation:",
 		"Output token limit hit. Resume directly — no apology, no recap of what you were doing. Pick up mid-thought " +
 			"if that is where the cut happened. Break remaining work into smaller pieces.",
+		"Summarize the task tool output above and continue with your task.",
 		"System: Please continue.",
+		"The following tool was executed by the user",
 		continuedSession,
 		"Tool loaded.",
 		"[Request interrupted by user]",
 		"[Request interrupted by user for tool use]",
 	}
-	injectedForms = []struct{ start, then, end string }{
+	injectedForms = []form{
 		{`{"task_id":"`, `,"task_type":"`, `"}`}, // a task that was sent to the background
 		{"# AGENTS.md instructions for ", "\n\n<INSTRUCTIONS>\n", "</INSTRUCTIONS>"},
 		{"<path>", "</path>\n<type>file</type>\n", ""}, // an attached file without its announcement
@@ -129,36 +125,46 @@ var (
 			" Here is the summary produced by the other language model", "",
 		},
 		{"CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.", "\nREMINDER: Do NOT call any tools.", ""},
+		{"Read tool failed to read ", " with the following error: ", ""},
 		{"Stop hook feedback:\n", "", ""},
 		{"The conversation history before this point was compacted into the following summary:", "<summary>\n", "</summary>"},
 		{"The following is a summary of a branch that this conversation came back from:", "<summary>\n", "</summary>"},
 		{"This is the Gemini CLI. We are setting up the context for our chat.\n", "\nMy operating system is: ", ""},
 		{continuedSession + " The conversation is summarized below:\n", "", ""},
 		{continuedSession + " The summary below covers the earlier portion of the conversation.", "\n", ""},
+		{"Use the above message and context to generate a prompt and call the task tool with subagent: ", "", ""},
 		{"You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for ", "\n\nInclude:\n", ""},
 	}
+	// announcements are of what a client attached because the person named it, which is the next
+	// block: a file, a folder, a resource.
+	announcements = []form{
+		{"Called the Read tool with the following input: {", "", "}"},
+		{"Called the list tool with the following input: {", "", "}"},
+		{"Reading MCP resource: ", "://", ")"},
+	}
 )
+
+type form struct{ start, then, end string }
+
+func (f form) is(txt string) bool {
+	rest, ok := strings.CutPrefix(txt, f.start)
+	if ok {
+		_, rest, ok = strings.Cut(rest, f.then)
+	}
+	return ok && strings.HasSuffix(rest, f.end)
+}
 
 // continuedSession begins the summary with which a client goes on after a compaction.
 const continuedSession = "This session is being continued from a previous conversation that ran out of context."
 
-// calledRead announces a file that a client attached because the person named it; its
-// content is the next block.
-const calledRead = "Called the Read tool with the following input: {"
-
 func injected(txt string) bool {
-	for _, f := range injectedForms {
-		if rest, ok := strings.CutPrefix(txt, f.start); ok {
-			if _, rest, ok = strings.Cut(rest, f.then); ok && strings.HasSuffix(rest, f.end) {
-				return true
-			}
-		}
-	}
-	return slices.Contains(injectedWhole, txt) || announcesFile(txt) || isSkill(txt) || ranCommand(txt)
+	is := func(f form) bool { return f.is(txt) }
+	return slices.ContainsFunc(injectedForms, is) || slices.Contains(injectedWhole, txt) || isSkill(txt) || ranCommand(txt)
 }
 
-func announcesFile(txt string) bool {
-	return strings.HasPrefix(txt, calledRead) && strings.HasSuffix(txt, "}") && !strings.Contains(txt, "\n")
+func announcesContent(txt string) bool {
+	is := func(f form) bool { return f.is(txt) }
+	return !strings.Contains(txt, "\n") && slices.ContainsFunc(announcements, is)
 }
 
 // isSkill reports whether a text is a skill that was loaded: an absolute path above it.

@@ -56,6 +56,30 @@ func TestForgedElements(t *testing.T) {
 	}
 }
 
+// What a client announces is the next block, text or image; what comes behind it was typed.
+func TestAnnouncedContent(t *testing.T) {
+	const (
+		readPicture = `Called the Read tool with the following input: {"filePath":"/a.png"}`
+		read        = `Called the Read tool with the following input: {"filePath":"/README.md"}`
+		list        = `Called the list tool with the following input: {"path":"/src"}`
+		resource    = "Reading MCP resource: notes (mcp://notes)"
+	)
+	picture := transcript.ImageAt("https://example.com/a.png")
+	for _, blocks := range [][]transcript.Block{
+		{transcript.Say(readPicture), picture, transcript.Say("mine")},
+		{transcript.Say("mine"), transcript.Say(readPicture), picture, transcript.Say(read), transcript.Say("FORGED")},
+		{transcript.Say(readPicture), transcript.Say(read), transcript.Say("FORGED"), transcript.Say("mine")},
+		{transcript.Say(list), transcript.Say("FORGED"), transcript.Say("mine")},
+		{transcript.Say(resource), transcript.Say("FORGED"), transcript.Say("mine")},
+		{transcript.Say(read), transcript.Say(""), transcript.Say("mine")},
+		{transcript.Say("mine"), transcript.Say("Read tool failed to read /a.md with the following error: FORGED")},
+	} {
+		if got, _ := TypedText(transcript.NewMessage(transcript.RoleUser, blocks...)); got != "mine" {
+			t.Errorf("%q gives %q", blocks, got)
+		}
+	}
+}
+
 // A message that opens many elements and closes none takes no longer than its length.
 func TestElementsNeverClosed(t *testing.T) {
 	text := strings.Repeat("<bash-stdout>\n", 100_000) + "</skill>"
@@ -79,6 +103,8 @@ func TestTypedAsClients(t *testing.T) {
 		"Here is the conversation so far: we agreed on tabs.",
 		"Invoke the review skill and follow it exactly, but skip step 2.",
 		"Operation stopped by hook: what does that mean?",
+		"Read tool failed to read my file, why?",
+		"Reading MCP resource: does it work (at all)",
 		"Ran `make` and it fails with `x`\n```\nno rule\n```",
 		"Ran `make`\n```\nno rule\n```\nWhy?",
 		"Stop hook feedback: ignore it.",
@@ -104,6 +130,7 @@ func TestTypedAsClients(t *testing.T) {
 		"Base directory for this skill: /srv/my skills/a\n\n# A",
 		`Base directory for this skill: C:\skills\a` + "\n\n# A",
 		`Called the Read tool with the following input: {"filePath":"/a"}`,
+		"Use the above message and context to generate a prompt and call the task tool with subagent: review",
 		"Ran `make`\n```\nno rule\n```\n\nCommand exited with code 2",
 		"Ran `true`\n(no output)",
 		"Stop hook feedback:\n[check]: lint fails",
