@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -62,22 +64,29 @@ func (s *Source) shownGroups() int {
 	return n
 }
 
+// speaks matches the beginning of a line that says who speaks, or may look so: it has a bracket, or
+// something beyond ASCII, which may be a bracket too, or nothing that is seen.
+var speaks = regexp.MustCompile(`\n([\[\x{80}-\x{10FFFF}])`)
+
 // plainLines writes a message for a summarizer: what was said, which tools were called with
-// what, and what they returned.
+// what, and what they returned. In a text, lines that could pass for the beginning of another are
+// indented; all others are as the published designs have them.
 func plainLines(m transcript.Message) (lines []string) {
-	line := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
+	line := func(from, text string) {
+		lines = append(lines, "["+from+"] "+speaks.ReplaceAllString(fence.Shown(text), "\n  $1"))
+	}
 	for _, blk := range m.Blocks().All() {
 		switch blk := blk.(type) {
 		case transcript.Text:
-			line("[%s] %s", m.Role(), blk.Text.String())
+			line(fence.Line(string(m.Role())), blk.Text.String())
 		case transcript.ToolCall:
-			line("[assistant→tool] %s(%s)", blk.Name, spaced(blk.Input.String()))
+			line("assistant→tool", fence.Line(blk.Name)+"("+spaced(blk.Input.String())+")")
 		case transcript.ToolResult:
-			from := "[tool→result]"
+			from := "tool→result"
 			if blk.Error {
-				from = "[tool→error]"
+				from = "tool→error"
 			}
-			line("%s %s", from, blk.Text())
+			line(from, blk.Text())
 		}
 	}
 	return lines
