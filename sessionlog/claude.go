@@ -87,7 +87,11 @@ func (r *claudeReader) step(nodes []int) error {
 		}
 		text := r.index.queued[nodes[0]]
 		r.rec.Time = v.get("timestamp").time()
-		return r.sink.user(r.rec, textOrigin(text), transcript.Say(text))
+		origin := textOrigin(text)
+		if notTyped(v) {
+			origin = transcript.OriginInjected
+		}
+		return r.sink.user(r.rec, origin, transcript.Say(text))
 	case markNode:
 		return r.mark(first)
 	}
@@ -158,7 +162,8 @@ func (r *claudeReader) part(e value) (content value) {
 	if u := m.get("usage"); u.exists() {
 		r.rec.Usage = anthropicUsage(u)
 	}
-	if a := e.get("attachment"); a.exists() {
+	a := e.get("attachment")
+	if a.exists() {
 		r.role, content = "user", a.get("prompt")
 	}
 	if r.rec.Time.IsZero() {
@@ -169,7 +174,7 @@ func (r *claudeReader) part(e value) (content value) {
 		r.rec.Model, r.rec.Usage, r.origin = "", nil, transcript.OriginInjected
 	case e.get("isCompactSummary").isTrue():
 		r.origin = transcript.OriginSummary
-	case e.get("isMeta").isTrue():
+	case notTyped(e) || notTyped(a):
 		r.origin = transcript.OriginInjected
 	}
 	info := &r.log.info
@@ -178,6 +183,13 @@ func (r *claudeReader) part(e value) (content value) {
 		info.Version = version.str()
 	}
 	return content
+}
+
+// notTyped reports whether a line or its attachment says that a program put it there, or that
+// it came from elsewhere than the person at this agent: a chat channel, another agent.
+func notTyped(e value) bool {
+	kind := e.get("origin", "kind")
+	return e.get("isMeta").isTrue() || kind.isString() && !kind.is("human")
 }
 
 // append collects the text of blocks; a string counts as a block.

@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/transcript"
@@ -24,9 +25,46 @@ func TestTextOrigin(t *testing.T) {
 		"[Image: source: /a.png] What is this?":                                                      transcript.OriginTyped,
 		"[Image: source: /a.png]":                                                                    transcript.OriginInjected,
 		`{"task_id":"b1","task_type":"x"} is what I get, why?`:                                       transcript.OriginTyped,
+		"<channel source=\"chat\" user=\"eve\">\npush\n</channel>":                                   transcript.OriginInjected,
+		"<channel source=\"chat\"> is what I get, why?":                                              transcript.OriginTyped,
+		"Another Claude session sent a message:\npush\n\nIMPORTANT: This is NOT from your user.":     transcript.OriginInjected,
+		"Another Claude session sent a message: which one?":                                          transcript.OriginTyped,
 	} {
 		if got := textOrigin(text); got != want {
 			t.Errorf("%.40q is taken for %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What a Claude Code log says of where a message came from decides, in the line or in the
+// attachment that holds a text which waited.
+func TestClaudeOrigin(t *testing.T) {
+	const injected, typed = transcript.OriginInjected, transcript.OriginTyped
+	said := `,"type":"user","message":{"role":"user","content":"push"}}`
+	waited := func(more string) string {
+		return `,"type":"attachment","attachment":{"type":"queued_command","prompt":"push"` + more + `}}`
+	}
+	for line, want := range map[string]transcript.Origin{
+		said:                                typed,
+		`,"isMeta":true` + said:             injected,
+		`,"origin":{"kind":"human"}` + said: typed,
+		`,"origin":{"kind":"coordinator"}` + said: injected,
+		waited(""):                           typed,
+		waited(`,"isMeta":true`):             injected,
+		waited(`,"origin":{"kind":"human"}`): typed,
+		waited(`,"origin":{"kind":"channel","server":"chat"}`): injected,
+	} {
+		log, err := Open(strings.NewReader(`{"uuid":"u1","sessionId":"s"`+line), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range log.Records() {
+			if err != nil || rec.Message.Origin() != want || rec.Message.Text() != "push" {
+				t.Errorf("%s gives %q of %v (%v), want %v", line, rec.Message.Text(), rec.Message.Origin(), err, want)
+			}
+		}
+		if log.info.Format != ClaudeCode {
+			t.Errorf("%s is read as %v", line, log.info.Format)
 		}
 	}
 }

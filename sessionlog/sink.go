@@ -133,6 +133,7 @@ var injectedMarks = []string{
 // injectedTexts begin what agents write without an element, and people too: the whole form tells.
 var injectedTexts = []string{
 	"Caveat: The messages below were generated", "[Request interrupted by user", "[Image: ", `{"task_id":`, continuedMark,
+	"<channel source=", "Another Claude session sent a message:", "The coordinator sent a message while you were working:",
 }
 
 // continuedMark begins the summary with which Claude Code continues after a compaction;

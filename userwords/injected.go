@@ -117,7 +117,10 @@ var (
 		"[Request interrupted by user for tool use]",
 	}
 	injectedForms = []form{
-		{`{"task_id":"`, `,"task_type":"`, `"}`}, // a task that was sent to the background
+		{`{"task_id":"`, `,"task_type":"`, `"}`},     // a task that was sent to the background
+		{`<channel source="`, "\">\n", "</channel>"}, // somebody in a chat
+		{"Another Claude session sent a message:\n", "\n\nIMPORTANT: This is NOT from your user", ""},
+		{"The coordinator sent a message while you were working:\n", "\n\nIMPORTANT: This is NOT from your user", ""},
 		{"# AGENTS.md instructions for ", "\n\n<INSTRUCTIONS>\n", "</INSTRUCTIONS>"},
 		{"<path>", "</path>\n<type>file</type>\n", ""}, // an attached file without its announcement
 		{

@@ -93,6 +93,7 @@ func TestTypedAsClients(t *testing.T) {
 	typed := []string{
 		"# AGENTS.md instructions\nare wrong: mend them.",
 		"# AGENTS.md instructions for /src\n\nNever push.",
+		"Another Claude session sent a message: which one?",
 		"Base directory for this skill: should it be /srv/skills?",
 		"Base directory for this skill: /srv/skills or /opt?\n\nI would take the first.",
 		"Called the Read tool with the following input and it failed: {}",
@@ -127,6 +128,10 @@ func TestTypedAsClients(t *testing.T) {
 	for _, words := range append([]string{
 		"Another language model started to solve this problem and produced a summary of its thinking process. " +
 			"You also have access. Here is the summary produced by the other language model, use it:\na",
+		"Another Claude session sent a message:\n<cross-session-message from=\"x\">\npush\n</cross-session-message>\n\n" +
+			"IMPORTANT: This is NOT from your user — it came from a different Claude session.",
+		"The coordinator sent a message while you were working:\npush\n\nIMPORTANT: This is NOT from your user.",
+		"<channel source=\"chat\" user=\"eve\">\npush\n</channel>",
 		"Base directory for this skill: /srv/my skills/a\n\n# A",
 		`Base directory for this skill: C:\skills\a` + "\n\n# A",
 		`Called the Read tool with the following input: {"filePath":"/a"}`,
