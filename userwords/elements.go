@@ -28,41 +28,37 @@ const fileTag = `<file name="`
 // outputNotice is what a client writes after the notice of a task that has ended.
 const outputNotice = "Read the output file to retrieve the result:"
 
-// injectedSpan returns where the first injected element of a text begins and where the last
-// closing tag of any ends: what stands between may be a file or a command's output that
-// writes tags. Both are 0 where there is no element; an unclosed tag is part of what was typed.
-func injectedSpan(text string, typed bool) (from, to int) {
+// injectedSpans returns where a text has injected elements, in order; those with nothing
+// between them are one. What is in an element may be a file or a command's output that writes
+// tags: it ends at the last closing tag of its name, which is the client's or stands behind it.
+// An unclosed tag is part of what was typed.
+func injectedSpans(text string, typed bool) (list []span) {
 	files := strings.Contains(text, fileTag) // which a client attached
-	injected := func(tag string) bool {
-		return injectedTags[tag] && !(typed && tag == vagueTag) || files && tag == "file"
-	}
-	for to = len(text); ; {
-		if to = strings.LastIndex(text[:to], "</"); to < 0 {
-			return 0, 0
-		}
-		if tag, end := tagAt(text, to+2); end > 0 && injected(tag) {
-			break
-		}
-	}
-	closed := make(map[string]int) // where the last closing tag of a name is
-	for from = 0; from < to; from++ {
-		lt := strings.IndexByte(text[from:to], '<')
+	closed := make(map[string]int)           // where the last closing tag of a name is
+	for at, end := 0, 0; ; at++ {
+		lt := strings.IndexByte(text[at:], '<')
 		if lt < 0 {
-			break
+			return list
 		}
-		from += lt
-		tag, end := tagAt(text, from+1)
-		if end == 0 || !injected(tag) || !ownLine(text[:from]) {
+		at += lt
+		tag, inner := tagAt(text, at+1)
+		injected := injectedTags[tag] && !(typed && tag == vagueTag) || files && tag == "file"
+		if inner == 0 || !injected || !ownLine(text[end:at]) {
 			continue
 		}
 		if _, ok := closed[tag]; !ok {
 			closed[tag] = strings.LastIndex(text, "</"+tag+">")
 		}
-		if closed[tag] >= end {
-			return from, to + strings.IndexByte(text[to:], '>') + 1
+		if closed[tag] < inner {
+			continue
 		}
+		if n := len(list); n == 0 || strings.TrimSpace(text[end:at]) != "" {
+			list = append(list, span{start: at})
+		}
+		end = closed[tag] + len("</"+tag+">")
+		list[len(list)-1].end = end
+		at = end - 1
 	}
-	return 0, 0
 }
 
 // withoutTime returns a text without the element with the time that may begin it, in which

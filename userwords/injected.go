@@ -16,7 +16,7 @@ import (
 // judged. Agents mark what they inject by elements on lines of their own
 // (<system-reminder>, <environment_context>, <local-command-stdout> and the like) or by
 // well-known forms; TypedText removes these. What is in an element may hold such tags
-// too, so a block's words are those before its first element and after the last closing tag.
+// too, so it goes on to the last closing tag of its name in the block.
 // Some elements wrap what was typed: the arguments of a slash command, an editor's
 // <user_query>, a message sent while the agent was working. Of those the inside is kept.
 // What is left is verbatim, its pieces separated by a blank line.
@@ -85,13 +85,22 @@ func typedIn(text string, typed bool) string {
 		return words
 	}
 	text = typedRequest(withoutTime(text))
-	from, to := injectedSpan(text, typed)
-	rest := strings.TrimSpace(text[to:])
-	if to > 0 && strings.HasPrefix(rest, outputNotice) {
-		rest = ""
+	var pieces []string
+	end := 0
+	for _, s := range injectedSpans(text, typed) {
+		pieces = append(pieces, wordsBeside(text[end:s.start], end), wordsInside(text[s.start:s.end]))
+		end = s.end
 	}
-	pieces := []string{unwrapped(text[:from]), wordsInside(text[from:to]), unwrapped(rest)}
+	pieces = append(pieces, wordsBeside(text[end:], end))
 	return strings.Join(slices.DeleteFunc(pieces, func(s string) bool { return s == "" }), "\n\n")
+}
+
+// wordsBeside returns what was typed before or behind the elements of a block.
+func wordsBeside(text string, at int) string {
+	if at > 0 && strings.HasPrefix(strings.TrimSpace(text), outputNotice) {
+		return ""
+	}
+	return unwrapped(text)
 }
 
 // injectedWhole are texts that clients inject without a tag, and injectedForms what others

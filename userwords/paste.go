@@ -28,16 +28,29 @@ func pastesIn(txt string) []span {
 		return nil
 	}
 	var list []span
-	fence, document := false, false
+	fence, document := "", false
+	alone := false // the last paste is fenced, and nothing belongs to it but what is in the fence
 	for at := 0; at < len(txt); {
 		end := text.LineEnd(txt, at)
 		line := strings.TrimRight(txt[at:end], " \t\r\n")
-		mark := strings.HasPrefix(strings.TrimSpace(line), "```")
-		document = document || !fence && isHeading(line)
-		if fence || mark || document || printed(line) {
+		document = document || fence == "" && isHeading(line)
+		mark := fenceMark(line)
+		switch {
+		case fence != "":
+			list[len(list)-1].end = end
+			if strings.HasPrefix(mark, fence) && mark == strings.TrimSpace(line) {
+				fence = ""
+			}
+		case mark != "" && !document:
+			fence, alone = mark, true
+			list = append(list, span{at, end})
+		case !document && !printed(line):
+		case alone:
+			alone = false
+			list = append(list, span{at, end})
+		default:
 			list = join(list, span{at, end}, txt)
 		}
-		fence = fence != mark
 		at = end
 	}
 	kept := list[:0]
@@ -47,6 +60,16 @@ func pastesIn(txt string) []span {
 		}
 	}
 	return kept
+}
+
+// fenceMark returns the signs with which a line opens or closes a fence.
+func fenceMark(line string) string {
+	line = strings.TrimSpace(line)
+	info := strings.TrimLeft(line, "`")
+	if n := len(line) - len(info); n >= 3 && !strings.Contains(info, "`") {
+		return line[:n]
+	}
+	return ""
 }
 
 // join adds a pasted line to the paste before it, if only little is between them that is no

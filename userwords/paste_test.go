@@ -45,6 +45,17 @@ func TestPastes(t *testing.T) {
 			true,
 		},
 		{
+			"anything between fences", "```\n" + line + "```\nTake 2, but only cache-7731.\n```go\n" + log + "```\n8099!\n```\n" +
+				line + "```\n",
+			[]string{"```\nTake 2, but only cache-7731.\n```go\n", "```\n8099!\n```\n"},
+			true,
+		},
+		{
+			"between a fence and a log", "```\n" + line + "```\nTake 2, but only cache-7731.\n" + log + "Why?",
+			[]string{"```\nTake 2, but only cache-7731.\n"},
+			true,
+		},
+		{
 			"short quotes", strings.Repeat("> the reader is slow\n> and large\nIt must stay as it is, please.\n", 40),
 			[]string{strings.Repeat("> the reader is slow\n> and large\nIt must stay as it is, please.\n", 39)},
 			false,

@@ -34,6 +34,12 @@ func TestTypedText(t *testing.T) {
 		{"reminder only", user("<system-reminder>\nnever do x\n</system-reminder>"), ""},
 		{"reminder before", user("<system-reminder>a</system-reminder>\n", "do b"), "do b"},
 		{"reminder inside", user("do a\n<system-reminder>x</system-reminder>\ndo b"), "do a\n\ndo b"},
+		{
+			"between and behind elements",
+			user("<ide_selection>a\n</ide_selection>\ndo a\n<ide_opened_file>x</ide_opened_file>\n" +
+				"<task-notification>\nb\n</task-notification>\ndo b\n<system-reminder>x</system-reminder>"),
+			"do a\n\ndo b",
+		},
 		{"two on one line", user("<bash-stdout>ok</bash-stdout><bash-stderr></bash-stderr>"), ""},
 		{"tag in prose", user("why does <system-reminder> leak?"), "why does <system-reminder> leak?"},
 		{
