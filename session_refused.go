@@ -18,10 +18,11 @@ import (
 // If it gives no numbers, or those of a refusal before, which are not of this view, that size is
 // taken to be two thirds of what it refused, but never less than it has taken before or said that
 // it takes, until it takes more. For that guess no result is folded that no model has seen, unless
-// the view is nearly as large as a refused one. It never returns the view that was refused: if
-// nothing can be folded any more it returns [ErrCannotFit]. What was folded on the way stays so,
-// until [Session.Undo]. In a session that has given out no view yet it is another error, and
-// changes nothing.
+// the view is nearly as large as a refused one. What the answer that the request asked for leaves
+// of the window bounds the retry, but no later view to less than was taken before. It never
+// returns the view that was refused: if nothing can be folded any more it returns [ErrCannotFit].
+// What was folded on the way stays so, until [Session.Undo]. In a session that has given out no
+// view yet it is another error, and changes nothing.
 //
 // [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
 // known. An error that is no overflow, such as a rate limit, is wrapped and changes nothing.
@@ -74,11 +75,15 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		after = s.st.Parts.Total()
 	}
 	if short() {
-		e := s.cannotFit(s.st.Parts, most)
-		if after >= total {
-			e.bound = "The provider refused this view, and nothing more of it can be folded"
+		big := s.cannotFit(s.st.Parts, most)
+		switch {
+		case told && e.Output > 0:
+			big.bound = fmt.Sprintf("The request asks for an answer of %s tokens, and the model's window has %s by the "+
+				"provider's count: ask for fewer", text.Thousands(e.Output), text.Thousands(e.Limit))
+		case after >= total:
+			big.bound = "The provider refused this view, and nothing more of it can be folded"
 		}
-		return transcript.View{}, e
+		return transcript.View{}, big
 	}
 	if !told && (e == nil || e.Kind != model.ErrorTooLarge) {
 		learned := max(s.theirs(max(limit, after)), s.taken)
@@ -111,6 +116,9 @@ func (s *Session) learn(ctx context.Context, e *model.APIError, total int) (limi
 	}
 	limit = min(limit, sure)
 	d := usageData{Usage: model.Usage{Input: e.Used}, Estimated: s.lastSent(), Limit: max(room, 0)}
+	if e.Output > 0 { // another request may ask for a shorter answer
+		d.Limit = max(d.Limit, s.taken)
+	}
 	switch {
 	case room > 0 && e.Used <= 0 && s.theirs(total) <= room:
 		d.Usage.Input = room + 1 // at least, or it would not be refused

@@ -57,6 +57,42 @@ func TestRefusedBelowTaken(t *testing.T) {
 	}
 }
 
+// TestRefusedForItsAnswer: a request that asked for too long an answer bounds its retry, not the session.
+func TestRefusedForItsAnswer(t *testing.T) {
+	st := store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 128_000}}
+	s := open(t, st, o)
+	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
+		t.Fatal(err)
+	}
+	work(t, s, 0, 40, 4_000)
+	view(t, s)
+	taken := s.Snapshot().Tokens
+	if err := s.Used(t.Context(), model.Usage{Input: taken, Output: 10}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Append(t.Context(), pleat.Assistant(pleat.Say("Done.")), pleat.User("Explain at length.")); err != nil {
+		t.Fatal(err)
+	}
+	view(t, s)
+	e := &model.APIError{Kind: model.ErrorTooLong, Used: s.Snapshot().Tokens, Limit: 128_000, Output: 110_000}
+	if _, err := s.Refused(t.Context(), e); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.Snapshot().Tokens; got > 18_000 {
+		t.Errorf("the retry has %d tokens, where the answer leaves 18,000", got)
+	}
+	for _, s := range []*pleat.Session{s, open(t, st, o)} {
+		if got := s.Snapshot().Limits.Max; got < taken {
+			t.Errorf("at most %d tokens are taken to fit, %d were taken", got, taken)
+		}
+	}
+	e = &model.APIError{Kind: model.ErrorTooLong, Used: s.Snapshot().Tokens - 1, Limit: 128_000, Output: 127_990}
+	if _, err := s.Refused(t.Context(), e); err == nil || !strings.Contains(err.Error(), "an answer of 127,990 tokens") {
+		t.Errorf("no room beside the answer: %v", err)
+	}
+}
+
 // TestCannotFitSaysWhy: after a refusal the error names what was learned from it.
 func TestCannotFitSaysWhy(t *testing.T) {
 	long := strings.Repeat("Mind this. ", 40_000)

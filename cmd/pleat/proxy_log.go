@@ -40,7 +40,7 @@ func (l *lineLog) Handle(_ context.Context, r slog.Record) error {
 	if r.Level >= slog.LevelWarn {
 		line += "warning: "
 	}
-	line += r.Message
+	line += term.Visible(strings.ReplaceAll(r.Message, "\n", " "))
 	r.Attrs(func(a slog.Attr) bool {
 		line += fmt.Sprintf(", %s: %s", a.Key, term.OneLine(a.Value.String()))
 		return true

@@ -237,7 +237,10 @@ func TestLogExchange(t *testing.T) {
 			Session: store.SessionKey{Session: "k3v9r2wq1hx0c5dz"}, Status: 200, Model: "m", Messages: 2,
 		},
 		"200  haiku  no session  1 message  ": {Status: 200, Model: "haiku", Messages: 1},
-		"400  passed on, not understood  ":    {Status: 400, Passed: true},
+		`200  m\u001b[2J 07:00 forged  no session`: {
+			Status: 200, Model: "m\x1b[2J\n07:00 forged",
+		},
+		"400  passed on, not understood  ": {Status: 400, Passed: true},
 		"": {
 			Session: store.SessionKey{Session: "s"}, Err: errors.New("connection refused"),
 		},

@@ -150,12 +150,8 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		return err
 	}
 	if s.file != "" {
-		const begin = 50 // bytes that tell a file of pleat's from one of the user's
-		switch old, err := term.ReadRegular(s.file); {
-		case err != nil && !errors.Is(err, fs.ErrNotExist):
+		if err := s.own(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("start the proxy: %w", err)
-		case err == nil && !strings.HasPrefix(string(old), s.text[:begin]):
-			return fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 		}
 		for dir := filepath.Dir(s.file); missing(dir); dir = filepath.Dir(dir) {
 			s.made = append(s.made, dir)
@@ -185,14 +181,29 @@ func stopService(ctx context.Context, p *term.Console) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(s.file); s.file != "" && err != nil {
-		return errors.New("the proxy is no service here: end it where it was started")
+	if s.file != "" {
+		switch err := s.own(); {
+		case errors.Is(err, fs.ErrNotExist):
+			return errors.New("the proxy is no service here: end it where it was started")
+		case err != nil:
+			return fmt.Errorf("stop the proxy: %w", err)
+		}
 	}
 	if err := s.run(ctx, s.stop); err != nil {
 		return err
 	}
 	p.Printf("The proxy is stopped, and no longer starts when you log in.\n")
 	return s.forget()
+}
+
+// own returns an error if the file is not there, or is not one that pleat wrote.
+func (s service) own() error {
+	const begin = 50 // bytes that tell a file of pleat's from one of the user's
+	text, err := term.ReadRegular(s.file)
+	if err == nil && !strings.HasPrefix(string(text), s.text[:begin]) {
+		err = fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
+	}
+	return err
 }
 
 // answers waits a moment for a proxy to answer.

@@ -91,7 +91,7 @@ func (f *editFlags) diff(p *term.Console, edits []*clientconfig.Edit) string {
 	var changed []*clientconfig.Edit
 	for _, e := range edits {
 		if diff := e.Diff(); diff != "" {
-			p.Printf("%s", diff)
+			p.Printf("%s", term.WithoutPassword(diff))
 			changed = append(changed, e)
 		}
 	}

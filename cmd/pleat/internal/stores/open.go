@@ -239,13 +239,20 @@ func Kind(path string) string {
 	return "PostgreSQL"
 }
 
-var schemePattern = regexp.MustCompile("(?i)^([\\s\"'`]*[a-z][a-z0-9+.-]+):/|^([\\s\"'`]*postgres[a-z]*)(?::|//)")
+var (
+	schemePattern = regexp.MustCompile("(?i)^([\\s\"'`]*[a-z][a-z0-9+.-]+):/|^([\\s\"'`]*postgres[a-z]*)(?::|//)")
+	// Anything else before ://, the settings of a connection, a password before a host.
+	mistyped = regexp.MustCompile(`(?i)^[^/]*[:;]//|^\s*(?:host|hostaddr|port|dbname|user|password)\s*=|^[^/@]*:[^/@]*@`)
+)
 
 // Scheme is the scheme of a store's URL in lower case, with what stands before it, or "" if the store is a
 // file. A mistyped URL is none: a file of that name would show its password.
 func Scheme(path string) string {
 	if m := schemePattern.FindStringSubmatch(path); m != nil {
 		return strings.ToLower(m[1] + m[2])
+	}
+	if mistyped.MatchString(path) {
+		return "unknown"
 	}
 	return ""
 }

@@ -16,6 +16,8 @@ func TestMistypedAddress(t *testing.T) {
 		"'postgres://u:hunter2@h/d'", `"postgres://u:hunter2@h/d"`, " postgres://u:hunter2@h/d", "postgress://u:hunter2@h/d",
 		"postgress:/u:hunter2@h/d", "postgres:/u:hunter2@h/d", "postgres//u:hunter2@h/d", "'postgres:u:hunter2@h/d'",
 		"postgress:u:hunter2@h", "mysql:/u:hunter2@h/d", "\tPostgreSQL:///d",
+		"host=127.0.0.1 user=u password=hunter2 dbname=x", "jdbc:postgresql://u:hunter2@h/d", "=postgres://u:hunter2@h/d",
+		"“postgres://u:hunter2@h/d", "u:hunter2@h/d", "postgres;//u:hunter2@h/d", "password = hunter2",
 	} {
 		st, err := OpenAt(t.Context(), address, MakeMissing)
 		if err == nil {
