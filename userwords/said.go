@@ -119,13 +119,19 @@ func (w *Words) results(i int, m transcript.Message) {
 // the reason why a call was refused.
 func answered(tool string, r transcript.ToolResult) string {
 	if !r.Error {
-		if toolname.Of(tool) == toolname.Ask {
-			return strings.TrimSpace(r.Text())
+		if text := strings.TrimSpace(r.Text()); toolname.Of(tool) == toolname.Ask && !noAnswers[text] {
+			return text
 		}
 		return ""
 	}
 	words, _ := toolname.Refused(tool, r.Text())
 	return words
+}
+
+// noAnswers are the texts with which a client returns no answer.
+var noAnswers = map[string]bool{
+	"User has answered your questions: . You can now continue with the user's answers in mind.": true,
+	"Your questions have been answered: . You can now continue with these answers in mind.":     true,
 }
 
 // interrupts reports whether a client says in a message that the person stopped the assistant.

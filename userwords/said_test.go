@@ -303,6 +303,51 @@ func TestWordsInToolResults(t *testing.T) {
 	}
 }
 
+// What a client writes around a person's words in a refusal, and the questions that it repeats
+// because nobody answered them, are not that person's.
+func TestClientsWordsInRefusals(t *testing.T) {
+	const (
+		refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file " +
+			"edit, the new_string was NOT written to the file). To tell you how to proceed, the user said:\n"
+		note = "\n\nNote: The user's next message may contain a correction or preference. Pay close attention — if they " +
+			"explain what went wrong or how they'd prefer you to work, consider saving that to memory for future sessions."
+		clarify = "The user wants to clarify these questions.\n    This means they may have additional information, " +
+			"context or questions for you.\n    Take their response into account and then reformulate the questions if " +
+			"appropriate.\n    Start by asking them what they would like to clarify.\n\n    Questions asked:\n"
+	)
+	for _, tt := range []struct{ tool, text, want string }{
+		{"Bash", "use trash" + note, "use trash"},
+		{"Bash", "use trash\n\nand a backup" + note, "use trash\n\nand a backup"},
+		{"Bash", note[2:], ""},
+		{"Bash", note[2:] + "\nis what it says", note[2:] + "\nis what it says"},
+		{"AskUserQuestion", "neither, wait", "neither, wait"},
+		{"AskUserQuestion", clarify + "- \"push?\"\n  (No answer provided)" + note, ""},
+		{
+			"AskUserQuestion",
+			clarify + "- \"push?\"\n  (No answer provided)\n- \"port?\"\n  Answer: 8099\n- \"a\nb?\"\n  (No answer provided)",
+			"- \"port?\"\n  Answer: 8099",
+		},
+	} {
+		var w Words
+		w.Add(0, transcript.Assistant(transcript.Call("1", tt.tool, "{}")))
+		w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+tt.text)))
+		got := ""
+		for _, s := range w.Said() {
+			got += s.Text
+		}
+		if got != tt.want {
+			t.Errorf("%s refused with %q gives %q, want %q", tt.tool, tt.text, got, tt.want)
+		}
+	}
+	var w Words
+	w.Add(0, transcript.Assistant(transcript.Call("1", "AskUserQuestion", "{}")))
+	w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.Result("1",
+		"User has answered your questions: . You can now continue with the user's answers in mind.")))
+	if said := w.Said(); len(said) > 0 {
+		t.Errorf("no answer gives %q", said[0].Text)
+	}
+}
+
 func TestRenderWords(t *testing.T) {
 	w := listen(
 		"u: Port the reader to Go. Never touch legacy/.",

@@ -30,7 +30,36 @@ func Refused(tool, text string) (words string, ok bool) {
 		return "", false
 	}
 	if !strings.HasSuffix(notice, ". To tell you how to proceed, the user said:") {
-		words = ""
+		return "", true
+	}
+	if words = withoutNote(words); Of(tool) == Ask {
+		words = withoutQuestions(words)
 	}
 	return strings.TrimSpace(words), true
+}
+
+// withoutNote cuts off the paragraph that the client appends to what the person said.
+func withoutNote(words string) string {
+	at := strings.LastIndex(words, "Note: The user's next message may contain a correction or preference. ")
+	if at < 0 || at > 0 && !strings.HasSuffix(words[:at], "\n\n") || strings.Contains(words[at:], "\n") {
+		return words
+	}
+	return words[:at]
+}
+
+// withoutQuestions returns the answers that were given, each with its question, where the
+// client says that a person did not answer all that was asked: the other questions are the
+// assistant's words, and the text before them the client's.
+func withoutQuestions(words string) string {
+	if !strings.HasPrefix(words, "The user wants to clarify these questions.\n    This means they may have ") {
+		return words
+	}
+	_, asked, _ := strings.Cut(words, "\n    Questions asked:\n")
+	var answered []string
+	for q := range strings.SplitSeq("\n"+asked, "\n- \"") {
+		if strings.Contains(q, "\"\n  Answer: ") {
+			answered = append(answered, "- \""+strings.TrimSpace(q))
+		}
+	}
+	return strings.Join(answered, "\n")
 }
