@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -63,8 +64,17 @@ func TypedBlocks(m transcript.Message) []string {
 func typedBlocks(texts []string, typed bool) {
 	withoutFiles(texts)
 	output := false // the next text is what a tool gave the client
+	tool := ""      // which, where its result is written as text
 	for i, text := range texts {
 		texts[i] = ""
+		if name, result, ok := textResult(text); ok && !typed {
+			texts[i], tool = saidToTool(name, result), name
+			output = result == ""
+			continue
+		} else if output && tool != "" {
+			texts[i], tool, output = saidToTool(tool, text), "", false
+			continue
+		}
 		announced := output
 		output = !typed && announcesContent(text)
 		if text == "" || announced || output || !typed && injected(text) || imageMark(text) {
@@ -177,6 +187,31 @@ func injected(txt string) bool {
 func announcesContent(txt string) bool {
 	is := func(f form) bool { return f.is(txt) }
 	return !strings.Contains(txt, "\n") && slices.ContainsFunc(announcements, is)
+}
+
+// textResult returns the tool and the result where a client that writes tools as text says
+// that a block is one: "[read_file for 'README.md'] Result:". The result may be the next block.
+func textResult(txt string) (tool, result string, ok bool) {
+	line, result, _ := strings.Cut(txt, "] Result:")
+	tool, _, named := strings.Cut(strings.TrimPrefix(line, "["), " for '")
+	known := toolname.Of(tool) != toolname.Unknown
+	return tool, strings.TrimSpace(result), known && line[0] == '[' && len(line) < len(txt) &&
+		(!named || strings.HasSuffix(line, "'"))
+}
+
+// saidToTool returns what a person said in a result that is text: an answer to a question, or
+// why they refused. It has to be all of the result, since files can write such elements too.
+func saidToTool(tool, result string) string {
+	if toolname.Of(tool) == toolname.Ask {
+		if answer, rest, ok := leading(result, "answer"); ok && rest == "" {
+			return strings.TrimSpace(answer)
+		}
+	}
+	_, said, ok := strings.Cut(result, "The user denied this operation and provided the following feedback:\n")
+	if words, rest, whole := leading(said, "feedback"); ok && whole && rest == "" && strings.HasPrefix(result, "The user denied") {
+		return strings.TrimSpace(words)
+	}
+	return ""
 }
 
 // isSkill reports whether a text is a skill that was loaded: an absolute path above it.
