@@ -258,6 +258,7 @@ func TestQuestionFromAnEarlierList(t *testing.T) {
 
 func TestWordsInToolResults(t *testing.T) {
 	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. To tell you how to proceed, the user said:\n"
+	const denied = "Permission for this tool use was denied. The tool use was rejected. The user said:\n"
 	var w Words
 	w.Add(
 		0,
@@ -268,6 +269,8 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.Call("4", "mcp__tracker__get_issue", "{}"),
 			transcript.Call("5", "bash", "{}"),
 			transcript.Call("6", "Bash", "{}"),
+			transcript.Call("7", "Write", "{}"),
+			transcript.Call("8", "mcp__tracker__get_issue", "{}"),
 		),
 	)
 	w.Add(
@@ -280,13 +283,17 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.ErrorResult("4", refused+"a server says so"),
 			transcript.ErrorResult("5", refused+"another program's shell says so"),
 			transcript.ErrorResult("6", "Exit code 1\n"+refused+"a command says so"),
+			transcript.ErrorResult("7", denied+"use trash"),
+			transcript.ErrorResult("8", denied+"a server says so"),
 		),
 	)
 	var got []string
 	for _, s := range w.Said() {
 		got = append(got, s.Via+": "+s.Text)
 	}
-	if d := difftest.Values([]string{"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`}, got); d != "" {
+	if d := difftest.Values([]string{
+		"Bash: never push to main", `AskUserQuestion: "Which?"="Tabs"`, "Write: use trash",
+	}, got); d != "" {
 		t.Error(d)
 	}
 	w.Add(2, transcript.User("[Request interrupted by user]"))

@@ -26,10 +26,12 @@ func Refused(tool, text string) (words string, ok bool) {
 	if strings.HasPrefix(notice, "The user doesn't want to take this action right now. STOP what you are doing") {
 		return "", true
 	}
-	if !strings.HasPrefix(notice, "The user doesn't want to proceed with this tool use. The tool use was rejected") {
+	switch {
+	case strings.HasPrefix(notice, "Permission for this tool use was denied. The tool use was rejected") &&
+		strings.HasSuffix(notice, ". The user said:"): // to a sub-agent
+	case !strings.HasPrefix(notice, "The user doesn't want to proceed with this tool use. The tool use was rejected"):
 		return "", false
-	}
-	if !strings.HasSuffix(notice, ". To tell you how to proceed, the user said:") {
+	case !strings.HasSuffix(notice, ". To tell you how to proceed, the user said:"):
 		return "", true
 	}
 	if words = withoutNote(words); Of(tool) == Ask {
