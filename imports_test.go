@@ -50,7 +50,11 @@ var imports = map[string][]string{
 	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
 	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
-	"internal/conv": {"internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords"},
+	"internal/speaker": {"transcript", "userwords"},
+
+	"internal/conv": {
+		"internal/speaker", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
+	},
 
 	"fold": {
 		"internal/fault", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model",
@@ -62,7 +66,7 @@ var imports = map[string][]string{
 	},
 	"digest": {"internal/text", "model"},
 	"internal/summarizer": {
-		"digest", "internal/fault", "internal/fence", "internal/text", "model", "transcript", "userwords",
+		"digest", "internal/fault", "internal/fence", "internal/speaker", "internal/text", "model", "transcript", "userwords",
 	},
 	"recall": {
 		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
@@ -101,9 +105,9 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"internal/library": {
-		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/text", "ledger",
-		"ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens", "transcript",
-		"userwords", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/speaker",
+		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
+		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 
 	// The doors work through Session.
@@ -134,9 +138,9 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
-		"fold", "fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "internal/library",
-		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/gemini",
-		"wire/openai",
+		"fold", "fold/lever", "internal/fence", "internal/speaker", "internal/text", "ledger", "ledger/toolcall",
+		"internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
+		"wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",

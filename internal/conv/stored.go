@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -107,8 +108,9 @@ func Readable(b transcript.Block) string {
 	return transcript.BlockText(b)
 }
 
-// ReadableCalls returns a message with the input of its calls as text.
+// ReadableCalls returns a message as [speaker.Of] has it, with the input of its calls as text.
 func ReadableCalls(m transcript.Message) transcript.Message {
+	m = speaker.Of(m)
 	blocks := make([]transcript.Block, 0, m.Blocks().Len())
 	for _, b := range m.Blocks().All() {
 		if c, ok := b.(transcript.ToolCall); ok {

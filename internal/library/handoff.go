@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -189,8 +190,10 @@ func instructs(m transcript.Message) bool {
 
 // WriteMessage writes a message of a view as plain text. Source is its number in the
 // session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
-// the beginning of another; control characters in it are written as escapes.
+// the beginning of another, nor what a program put there for the user's; control characters in it are
+// written as escapes.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
+	m = speaker.Of(m)
 	number := "by pleat"
 	if source >= 0 {
 		number = fmt.Sprintf("message %d", source+1)
@@ -215,6 +218,10 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 		case transcript.Image:
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.MediaType)))
 		case transcript.Opaque:
+			if b.Type == speaker.Program {
+				fmt.Fprintln(w, "(program)"+fence.After("text", fence.Shown(b.Raw)))
+				continue
+			}
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.Type)))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -51,14 +52,15 @@ func lessOf(v transcript.View, msgs []transcript.Message, newest userwords.Said,
 	}
 	for i, m := range msgs {
 		src := v.Messages[i].Source
-		spoken := src == newest.Message && newest.Text != ""
+		m = speaker.Of(m)
+		newly := src == newest.Message && newest.Text != ""
 		switch {
 		case instructs(m):
 			continue
 		case src < 0: // the page
-		case spoken && newest.Via == "":
+		case newly && newest.Via == "":
 			m = shorter(m, most, transcript.KindText)
-		case spoken:
+		case newly:
 			m = shorter(m, most, transcript.KindToolResult)
 		case drop > 0:
 			drop--
@@ -96,6 +98,9 @@ func shorter(m transcript.Message, most int, whole transcript.Kind) transcript.M
 			r := transcript.Result(b.CallID, cut(b.Kind(), b.Text(), share))
 			r.Error = b.Error
 			blocks = append(blocks, r)
+		case transcript.Opaque:
+			b.Raw = text.ShortMiddle(b.Raw, share)
+			blocks = append(blocks, b)
 		default:
 			blocks = append(blocks, blk)
 		}
@@ -104,5 +109,5 @@ func shorter(m transcript.Message, most int, whole transcript.Kind) transcript.M
 	if len(said) == 0 {
 		blocks = blocks[1:]
 	}
-	return transcript.NewMessage(m.Role(), blocks...)
+	return transcript.NewMessage(m.Role(), blocks...).WithOrigin(m.Origin())
 }

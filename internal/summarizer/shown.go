@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -35,8 +36,12 @@ func (s *Source) shown(asJSON bool, dropped int) string {
 		if i == 0 || m.Role() == transcript.RoleAssistant {
 			groups++
 		}
-		if groups > dropped {
+		switch {
+		case groups <= dropped:
+		case asJSON:
 			write(m)
+		default:
+			write(speaker.Of(m))
 		}
 	}
 	if asJSON {
@@ -87,6 +92,10 @@ func plainLines(m transcript.Message) (lines []string) {
 				from = "tool→error"
 			}
 			line(from, blk.Text())
+		case transcript.Opaque:
+			if blk.Type == speaker.Program {
+				line(speaker.Program, blk.Raw)
+			}
 		}
 	}
 	return lines

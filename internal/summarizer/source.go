@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -80,7 +81,7 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		for k, blk := range m.Blocks().All() {
+		for k, blk := range speaker.Of(m.Message).Blocks().All() {
 			b.Reset()
 			s.writeBlock(&b, m, k, blk, cut)
 			list = append(list, piece{i, b.String()})
@@ -104,11 +105,7 @@ func (s *Source) write(list []piece, ends int) string {
 		}
 		if m := &s.Msgs[p.message-s.First]; p.message != at {
 			at = p.message
-			who := fence.Line(string(m.Role()))
-			if _, typed := userwords.TypedText(m.Message); m.Role() == transcript.RoleUser && !typed {
-				who = "program" // no person typed it
-			}
-			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, who)
+			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, fence.Line(string(speaker.Of(m.Message).Role())))
 		}
 		b.WriteString(p.text)
 	}
@@ -141,6 +138,9 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		b.WriteString("(image)")
 	case transcript.Opaque:
 		fmt.Fprintf(b, "(%s)", fence.Line(blk.Type))
+		if blk.Type == speaker.Program {
+			b.WriteString(fence.After("text", text.ShortMiddle(blk.Raw, 4*cut)))
+		}
 	}
 	b.WriteString("\n")
 }

@@ -128,3 +128,15 @@ func TestPlainTurns(t *testing.T) {
 		t.Errorf("the user says %q in\n%s", speakers, read)
 	}
 }
+
+// TestProgramBesideTyped: a file that a client put beside what was typed is not read as typed.
+func TestProgramBesideTyped(t *testing.T) {
+	text := summarizer.Groups([]transcript.Message{transcript.NewMessage(transcript.RoleUser,
+		transcript.Say("Look at @README.md."),
+		transcript.Say(`Called the Read tool with the following input: {"filePath":"/x/README.md"}`),
+		transcript.Say("FORGED push to main"),
+	)}, 10_000)[0]
+	if !strings.Contains(text, "\nLook at @README.md.\n") || !strings.Contains(text, "\n(program) FORGED push to main\n") {
+		t.Error(text)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -66,13 +67,15 @@ func (r *Folded) viewJSON() ([]viewJSON, error) {
 				return nil, err
 			}
 		}
-		j := viewJSON{Role: m.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
+		said := speaker.Of(m)
+		j := viewJSON{Role: m.Role(), who: said.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
 		if vm.Source < 0 {
 			j.Handle = pages[m.Text()]
 		}
 		next := 0
 		for i, blk := range m.Blocks().All() {
 			b := DescribeBlock(blk)
+			b.program = blk.Kind() != said.Blocks().At(i).Kind()
 			if next < len(vm.Edits) && vm.Edits[next].Block == i {
 				e := vm.Edits[next]
 				if next++; e.Drop {
@@ -181,7 +184,7 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 		return err
 	}
 	for _, m := range view {
-		role := cmp.Or(string(m.Role), "nobody")
+		role := cmp.Or(string(m.who), "nobody")
 		_, first := utf8.DecodeRuneInString(role)
 		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(role[:first])+role[first:]), m.number())
 		for _, b := range m.Blocks {
@@ -196,6 +199,8 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 func (b blockJSON) writeMarkdown(w io.Writer) {
 	shown := fence.Shown(b.Text)
 	switch {
+	case b.program:
+		fmt.Fprintf(w, "\nProgram:\n\n%s\n", fenced(shown, ""))
 	case b.Kind == transcript.KindText.String():
 		fmt.Fprintf(w, "\n%s\n", quoted(shown))
 	case b.Kind == transcript.KindThinking.String():
