@@ -107,3 +107,20 @@ func TestRestoreOfFilesAlone(t *testing.T) {
 		t.Errorf("what was given became %+v", got)
 	}
 }
+
+func TestFirstWords(t *testing.T) {
+	const page = "one two\n\n## What was done (tool calls)\nthree four\n\n## Five\nsix"
+	for n, want := range map[int]string{
+		1:  "one …",
+		2:  "one two …",
+		5:  "one two\n…",
+		8:  "one two\n…",
+		9:  "one two\n\n## What was done (tool calls)\nthree …",
+		12: "one two\n\n## What was done (tool calls)\nthree four\n…",
+		13: page,
+	} {
+		if got := firstWords(page, n); got != want {
+			t.Errorf("%d words: %q, want %q", n, got, want)
+		}
+	}
+}

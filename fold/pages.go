@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -278,11 +279,21 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	r.Narrative = p.narrative(f, style)
 	pg, err := d.o.Pages.Page(ctx, r)
 	if style.Words > 0 {
-		if short := text.FirstWords(pg.Text, style.Words); short != pg.Text {
+		if short := firstWords(pg.Text, style.Words); short != pg.Text {
 			pg = WrittenPage{short, Parts{Digest: d.Count(short)}, pg.By}
 		}
 	}
 	return pg, err
+}
+
+// firstWords cuts a page after its first n words. A heading with nothing under it goes too: half of
+// one is not a heading of ours.
+func firstWords(page string, n int) string {
+	short := text.FirstWords(page, n)
+	if i := strings.LastIndex(short, "\n## "); short != page && i >= 0 && !strings.Contains(short[i+1:], "\n") {
+		return strings.TrimRight(short[:i], "\n") + "\n…"
+	}
+	return short
 }
 
 // narrative is the model's digest for the page of a stretch, if there is one, the page has

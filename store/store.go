@@ -68,7 +68,7 @@ type Store interface {
 }
 
 // SessionKey names a session. Equal names of different tenants are different sessions. A name can
-// be any string.
+// be any string but the empty one.
 type SessionKey struct {
 	Tenant  string // whose session it is; empty is a tenant like any other
 	Session string // its name
