@@ -32,7 +32,7 @@ type Options struct {
 	// policy's or the model's, whichever is smaller; a Window given here is used as it is.
 	Budget fold.Budget
 	// Model is what the session talks to; zero: unknown. If it is only an ID, the table of
-	// [model.DefaultModels] says the rest.
+	// [model.DefaultModels] says the rest, of one that it does not know the window alone.
 	Model model.Model
 
 	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
@@ -181,8 +181,11 @@ func (o *Options) fillWire() {
 		o.Model = o.Wire.Model
 	}
 	if id := o.Model.ID; id != "" && reflect.DeepEqual(o.Model, model.Model{ID: id}) {
-		o.Model, _ = model.DefaultModels().Lookup(id)
-		o.Model.ID = id
+		m, known := model.DefaultModels().Lookup(id)
+		if known {
+			o.Model = m
+		}
+		o.Model.ID, o.Model.Window = id, m.Window
 	}
 	if o.Check == nil {
 		o.Check = o.Wire.Check

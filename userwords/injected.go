@@ -207,8 +207,8 @@ func saidToTool(tool, result string) string {
 			return strings.TrimSpace(answer)
 		}
 	}
-	_, said, ok := strings.Cut(result, "The user denied this operation and provided the following feedback:\n")
-	if words, rest, whole := leading(said, "feedback"); ok && whole && rest == "" && strings.HasPrefix(result, "The user denied") {
+	said, ok := strings.CutPrefix(result, "The user denied this operation and provided the following feedback:\n")
+	if words, rest, whole := leading(said, "feedback"); ok && whole && rest == "" {
 		return strings.TrimSpace(words)
 	}
 	return ""

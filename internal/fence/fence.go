@@ -14,8 +14,8 @@ import (
 )
 
 // mark returns letters that the text does not have, not even for a reader who sees only printed
-// ASCII and no case, or takes for ASCII what looks like it: the beginning of a hash, so that everybody who writes the same text writes
-// the same mark.
+// ASCII and no case, or takes for ASCII what looks like it: the beginning of a hash, so that
+// everybody who writes the same text writes the same mark.
 func mark(text string) string {
 	hash := sha256.Sum256([]byte(text[:min(len(text), hashed)]))
 	alike := asASCII(text)
