@@ -27,7 +27,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 	config, err := pgxpool.ParseConfig(text)
 	if err != nil || misread(text) {
 		return nil, errors.New("the URL is not one of a PostgreSQL database; it should look like " +
-			"postgres://user:password@host:5432/database, with special characters of the password as %XX "+
+			"postgres://user:password@host:5432/database, with special characters of the password as %XX " +
 			"(an at sign is %40)")
 	}
 	switch {
