@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -124,6 +125,9 @@ func (n *sourceNames) name(t string) bool {
 	}
 	if text.IsNumber(t) {
 		return n.word("v"+t, false)
+	}
+	if rest := parts[1:]; text.IsNumber(parts[0]) && !strings.ContainsFunc(strings.Join(rest, ""), unicode.IsDigit) {
+		parts = parts[:1] // 256-colour, whoever writes 256-color
 	}
 	return !slices.ContainsFunc(parts, func(p string) bool { return len(p) > 2 && !n.word(p, false) })
 }

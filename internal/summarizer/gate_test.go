@@ -95,6 +95,8 @@ func TestGate(t *testing.T) {
 			"a quotation behind such a name", `- userMessageText is "the words of nobody here".`,
 			"- userMessageText is the words of nobody here.",
 		},
+		{"a number's word spelled otherwise", "- Of the 117-colour palette port 8081 has none.", ""},
+		{"a number that is not there", "- Port 8081.\n- The 256-colour palette.", "- Port 8081."},
 		{"alternatives before a sign", "- Of port/retries/store/#117 port was read.", ""},
 		{"users of the program", "- The user service expects a token, and the user table requires an index.", ""},
 		{
