@@ -65,15 +65,17 @@ func (n *sourceNames) has(a gateName) bool {
 	return n.name(t) || n.member(a.text)
 }
 
-// member reports whether a name that ends like a file is a field of a type: the conversation has
-// both, and no file of the type's name.
+// member reports whether a name that ends like a file is a field: the conversation has both parts, and
+// no file of the owner's name. Of a value, unlike a type, it has to show the field being set.
 func (n *sourceNames) member(t string) bool {
 	owner, field, _ := strings.Cut(t, ".")
-	if owner == "" || text.ByteClass[owner[0]] != text.ByteUpper || !isIdentifier(owner, true) {
+	if !isIdentifier(owner, true) {
 		return false
 	}
+	aType := text.ByteClass[owner[0]] == text.ByteUpper
 	owner, field = strings.ToLower(owner), strings.ToLower(field)
-	return n.word(owner, false) && n.word(field, false) && !strings.Contains(n.lower, owner+".")
+	known := aType && n.word(field, false) || n.word(field+":", true) || n.word(field+" =", true)
+	return known && n.word(owner, false) && !strings.Contains(n.lower, owner+".")
 }
 
 func (n *sourceNames) hasNumber(a gateName) bool {

@@ -130,10 +130,10 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A field of a type is no file that was made up.
+// A field is no file that was made up.
 func TestGateMembers(t *testing.T) {
 	msgs := append(gated(),
-		transcript.Assistant(transcript.Say("DefaultTextStyle has a color; PageView.tsx has some css.")))
+		transcript.Assistant(transcript.Say("DefaultTextStyle has a color; PageView.tsx has some css; plainTheme = {code: yellow}.")))
 	for _, tt := range []struct {
 		in     string
 		struck bool
@@ -141,6 +141,8 @@ func TestGateMembers(t *testing.T) {
 		{"- `DefaultTextStyle.color` is a function.", false},
 		{"- `DefaultTextStyle.width` is a function.", true},
 		{"- `PageView.css` has it.", true},
+		{"- `plainTheme.code` is yellow.", false},
+		{"- `plainTheme.css` has it.", true},
 		{"- `color.css` has it.", true},
 	} {
 		_, findings, _ := summarizer.CheckDigest(msgs, "- Port 8081 in fold_test.go with v1.26.3.\n"+tt.in)
