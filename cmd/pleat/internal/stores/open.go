@@ -169,9 +169,12 @@ func OpenAt(ctx context.Context, path string, how Access, keys ...[]byte) (st St
 					`PLEAT_STORE)`, err)
 		}
 	case scheme != "": // without the rest of the URL, which may have a password
-		err = fmt.Errorf("a store cannot be at a URL that begins with %s:// (want "+
-			"postgres://user:password@host:5432/database, with neither quotes nor space before it, or the path of a "+
-			"file)", scheme)
+		where := "this address"
+		if scheme != unknown {
+			where = "a URL that begins with " + scheme + "://"
+		}
+		err = fmt.Errorf("a store cannot be at %s (want postgres://user:password@host:5432/database, with neither "+
+			"quotes nor space before it, or the path of a file)", where)
 	default:
 		if _, missing := os.Stat(path); how != MakeMissing && errors.Is(missing, fs.ErrNotExist) {
 			return nil, fmt.Errorf(`no store at %s: %w ("pleat compact FILE" makes one; name another with --store or `+
@@ -252,10 +255,13 @@ func Scheme(path string) string {
 		return strings.ToLower(m[1] + m[2])
 	}
 	if mistyped.MatchString(path) {
-		return "unknown"
+		return unknown
 	}
 	return ""
 }
+
+// unknown is the scheme of an address that has none.
+const unknown = "unknown"
 
 // Find finds a session by its name, or by the beginning of its name if only one
 // session has that beginning, which p is told of, if it is not nil.
