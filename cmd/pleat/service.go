@@ -26,6 +26,7 @@ type service struct {
 	start, stop [][]string
 	log         string   // how to see what it logs
 	made        []string // folders that were made for the file, the innermost first
+	was         []byte   // what the file said before; nil: there was none
 }
 
 // serviceOf describes the service of a system that runs a command.
@@ -150,7 +151,7 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		return err
 	}
 	if s.file != "" {
-		if err := s.own(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if s.was, err = s.own(); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("start the proxy: %w", err)
 		}
 		for dir := filepath.Dir(s.file); missing(dir); dir = filepath.Dir(dir) {
@@ -164,6 +165,9 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 		}
 	}
 	if err := s.run(ctx, s.start); err != nil {
+		if s.was != nil {
+			return errors.Join(err, os.WriteFile(s.file, s.was, 0o600))
+		}
 		return errors.Join(err, s.forget())
 	}
 	p.Printf("The proxy starts now and whenever you log in; \"pleat proxy stop\" ends both.\n")
@@ -182,7 +186,7 @@ func stopService(ctx context.Context, p *term.Console) error {
 		return err
 	}
 	if s.file != "" {
-		switch err := s.own(); {
+		switch _, err := s.own(); {
 		case errors.Is(err, fs.ErrNotExist):
 			return errors.New("the proxy is no service here: end it where it was started")
 		case err != nil:
@@ -196,14 +200,14 @@ func stopService(ctx context.Context, p *term.Console) error {
 	return s.forget()
 }
 
-// own returns an error if the file is not there, or is not one that pleat wrote.
-func (s service) own() error {
+// own returns what the file says, and an error if it is not there, or is not one that pleat wrote.
+func (s service) own() ([]byte, error) {
 	const begin = 50 // bytes that tell a file of pleat's from one of the user's
 	text, err := term.ReadRegular(s.file)
 	if err == nil && !strings.HasPrefix(string(text), s.text[:begin]) {
 		err = fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 	}
-	return err
+	return text, err
 }
 
 // answers waits a moment for a proxy to answer.

@@ -1,9 +1,15 @@
 package main
 
 import (
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Each system is told to run the command as it was given, at every login.
@@ -41,5 +47,36 @@ func TestServiceOf(t *testing.T) {
 	}
 	if _, err := serviceOf("plan9", "/home/u", nil, command); err == nil {
 		t.Error("a system that has no services got one")
+	}
+}
+
+// A start that fails leaves what there was: the description of an earlier one, or nothing.
+func TestFailedServiceStart(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the file is systemd's")
+	}
+	home := t.TempDir()
+	t.Setenv("PATH", home) // without systemctl
+	env := map[string]string{"HOME": home}
+	p := &term.Console{Getenv: func(name string) string { return env[name] }, Stdout: io.Discard, Stderr: io.Discard}
+	if err := startService(t.Context(), p, "127.0.0.1:1", nil); err == nil {
+		t.Fatal("it started")
+	}
+	file := filepath.Join(home, ".config", "systemd", "user", "pleat.service")
+	if !missing(filepath.Join(home, ".config")) {
+		t.Errorf("%s is left", file)
+	}
+	old := "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=\"/opt/pleat\" \"proxy\"\n"
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := startService(t.Context(), p, "127.0.0.1:1", nil); err == nil {
+		t.Fatal("it started")
+	}
+	if got, err := os.ReadFile(file); err != nil || string(got) != old {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
