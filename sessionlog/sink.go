@@ -141,7 +141,8 @@ var injectedTexts = []string{
 const continuedMark = "This session is being continued from a previous conversation"
 
 // textOrigin judges words in a user message where the log does not say whose they are. What
-// begins with an element of the agent's is typed if words follow the element.
+// begins with an element of the agent's is typed if words follow the element, and of no known
+// origin if they may stand between two elements.
 func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, mark := range injectedTexts {
@@ -164,19 +165,26 @@ func textOrigin(text string) transcript.Origin {
 		if words, ok := userwords.TypedText(typed); ok && words != whole && strings.HasSuffix(whole, words) {
 			return transcript.OriginTyped
 		}
+		var words userwords.Words
+		if words.Add(0, typed); len(words.Said()) == 0 && words.Weight() > 0 {
+			return transcript.OriginUnknown // a person's or a program's
+		}
 		return transcript.OriginInjected
 	}
 	return transcript.OriginTyped
 }
 
 // blocksOrigin judges a user message of a log in which people type: it is typed if any of
-// its blocks is, and it has no origin of its own if it holds nothing but tool results.
+// its blocks is, and it has no origin of its own if it holds nothing but tool results, or one of
+// its blocks has none.
 func blocksOrigin(blocks []transcript.Block) transcript.Origin {
-	origin := transcript.OriginUnknown
+	origin, unsure := transcript.OriginUnknown, false
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case transcript.Text:
-			if o := textOrigin(head(b.Text)); o == transcript.OriginTyped || origin == transcript.OriginUnknown {
+			o := textOrigin(head(b.Text))
+			unsure = unsure || o == transcript.OriginUnknown
+			if o == transcript.OriginTyped || origin == transcript.OriginUnknown {
 				origin = o
 			}
 		case transcript.Image: // pasted
@@ -185,6 +193,9 @@ func blocksOrigin(blocks []transcript.Block) transcript.Origin {
 		if origin == transcript.OriginTyped {
 			return origin
 		}
+	}
+	if unsure {
+		return transcript.OriginUnknown
 	}
 	return origin
 }

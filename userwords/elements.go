@@ -31,14 +31,14 @@ const outputNotice = "Read the output file to retrieve the result:"
 // injectedSpans returns where a text has injected elements, in order; those with nothing
 // between them are one. What is in an element may be a file or a command's output that writes
 // tags: it ends at the last closing tag of its name, which is the client's or stands behind it.
-// An unclosed tag is part of what was typed.
-func injectedSpans(text string, typed bool) (list []span) {
+// An unclosed tag is part of what was typed. Doubt is what may not be in an element after all.
+func injectedSpans(text string, typed bool) (list []span, doubt []string) {
 	files := strings.Contains(text, fileTag) // which a client attached
 	closed := make(map[string]int)           // where the last closing tag of a name is
 	for at, end := 0, 0; ; at++ {
 		lt := strings.IndexByte(text[at:], '<')
 		if lt < 0 {
-			return list
+			return list, doubt
 		}
 		at += lt
 		tag, inner := tagAt(text, at+1)
@@ -57,8 +57,25 @@ func injectedSpans(text string, typed bool) (list []span) {
 		}
 		end = closed[tag] + len("</"+tag+">")
 		list[len(list)-1].end = end
+		doubt = append(doubt, between(text[inner:closed[tag]], tag, typed)...)
 		at = end - 1
 	}
+}
+
+// between returns the words in an element that stand behind a closing tag of its name. If a client
+// wrote that tag, they were typed between two elements; if not, they are part of one.
+func between(inner, tag string, typed bool) (list []string) {
+	for i, words := range strings.Split(inner, "</"+tag+">") {
+		if i == 0 {
+			continue
+		}
+		if next := max(strings.LastIndex(words, "<"+tag+">"), strings.LastIndex(words, "<"+tag+" ")); next >= 0 {
+			words = words[:next]
+		}
+		words, doubt := typedIn(wordsBeside(words, 1), typed)
+		list = append(list, words, doubt)
+	}
+	return list
 }
 
 // withoutTime returns a text without the element with the time that may begin it, in which

@@ -25,17 +25,24 @@ import (
 // Only user messages speak for people, and the one kind of system message with which a
 // client passes on what was typed meanwhile. Tool results never do.
 func TypedText(m transcript.Message) (words string, ok bool) {
-	pieces := slices.DeleteFunc(TypedBlocks(m), func(s string) bool { return s == "" })
-	return strings.Join(pieces, "\n\n"), len(pieces) > 0
+	words = joined(TypedBlocks(m))
+	return words, words != ""
 }
 
 // TypedBlocks returns what [TypedText] finds in each block of a message, nil if nothing.
 func TypedBlocks(m transcript.Message) []string {
+	texts, _ := judged(m)
+	return texts
+}
+
+// judged returns what was typed in each block of a message, and what a person or a program wrote:
+// nobody can tell whose words between two elements of one name are.
+func judged(m transcript.Message) (texts, doubt []string) {
 	role, origin := m.Role(), m.Origin()
 	if origin == transcript.OriginSummary || role == transcript.RoleAssistant || role == transcript.RoleTool {
-		return nil
+		return nil, nil
 	}
-	texts := make([]string, m.Blocks().Len())
+	texts = make([]string, m.Blocks().Len())
 	for i, b := range m.Blocks().All() {
 		if t, isText := b.(transcript.Text); isText {
 			texts[i] = strings.TrimSpace(t.Text.String())
@@ -54,14 +61,14 @@ func TypedBlocks(m transcript.Message) []string {
 			texts[i], _ = passedOn(text)
 		}
 	default:
-		typedBlocks(texts, origin == transcript.OriginTyped)
+		doubt = typedBlocks(texts, origin == transcript.OriginTyped)
 	}
-	return texts
+	return texts, doubt
 }
 
 // typedBlocks leaves of each block's text what was typed. Well-known forms are not
 // looked for where the source knows that a person typed the text.
-func typedBlocks(texts []string, typed bool) {
+func typedBlocks(texts []string, typed bool) (doubt []string) {
 	withoutFiles(texts)
 	output := false // the next text is what a tool gave the client
 	tool := ""      // which, where its result is written as text
@@ -82,26 +89,35 @@ func typedBlocks(texts []string, typed bool) {
 		}
 		if words, ok := wholeWords(text); ok {
 			clear(texts[:i])
-			texts[i] = words
+			texts[i], doubt = words, nil
 			continue
 		}
-		texts[i] = typedIn(text, typed)
+		var unsure string
+		if texts[i], unsure = typedIn(text, typed); unsure != "" {
+			doubt = append(doubt, unsure)
+		}
 	}
+	return doubt
 }
 
-// typedIn returns what was typed in a block.
-func typedIn(text string, typed bool) string {
+// typedIn returns what was typed in a block, and what may have been.
+func typedIn(text string, typed bool) (words, doubt string) {
 	if words, ok := passedOn(text); ok {
-		return words
+		return words, ""
 	}
 	text = typedRequest(withoutTime(text))
 	var pieces []string
 	end := 0
-	for _, s := range injectedSpans(text, typed) {
+	spans, unsure := injectedSpans(text, typed)
+	for _, s := range spans {
 		pieces = append(pieces, wordsBeside(text[end:s.start], end), wordsInside(text[s.start:s.end]))
 		end = s.end
 	}
 	pieces = append(pieces, wordsBeside(text[end:], end))
+	return joined(pieces), joined(unsure)
+}
+
+func joined(pieces []string) string {
 	return strings.Join(slices.DeleteFunc(pieces, func(s string) bool { return s == "" }), "\n\n")
 }
 

@@ -150,3 +150,32 @@ func TestTypedAsClients(t *testing.T) {
 		}
 	}
 }
+
+// Words between two elements of one name may be a person's or part of one element, which wrote the tags.
+// They stand on the page and speak for nobody.
+func TestBetweenElements(t *testing.T) {
+	for tag := range injectedTags {
+		open, shut := "<"+tag+">", "</"+tag+">"
+		for _, text := range []string{
+			open + "a" + shut + " Never push. " + open + "b" + shut,
+			"mine\n" + open + "a" + shut + "\nNever push.\n" + open + "b" + shut + "\n" + open + "c" + shut,
+			open + "see " + open + shut + "\nNever push.\n<new-diagnostics>x</new-diagnostics>\n" + open + "b" + shut,
+			open + "a" + shut + "\nNever push. Why is " + shut + " there?",
+			open + "a" + shut + "\nWhy is " + open + " there? Never push.\n" + open + "b" + shut,
+		} {
+			var w Words
+			w.Add(0, transcript.User("Never push. Start with the parser."))
+			w.Add(1, transcript.User(text))
+			page := w.Render(RenderOptions{})
+			_, page, _ = strings.Cut(page, "- message 2 (between two of a program's elements; the user or the program wrote it):")
+			for _, s := range w.Said()[1:] {
+				if strings.Contains(s.Text, "push") {
+					t.Errorf("%q: %q is taken for a person's", text, s.Text)
+				}
+			}
+			if !strings.Contains(page, "Never push.") || strings.Contains(page, "x</") {
+				t.Errorf("%q gives\n%s", text, page)
+			}
+		}
+	}
+}

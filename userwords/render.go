@@ -30,7 +30,7 @@ type RenderOptions struct {
 type Sizes map[sizeKey]size
 
 type sizeKey struct {
-	at     int    // index into the list of what was said
+	at     int    // index into the list of what is shown
 	rest   string // what a message that is cut ends with
 	asking asking
 }
@@ -97,7 +97,7 @@ type page struct {
 	pins   []string
 	tasks  []string
 	taskAs int            // the message that the task list is from
-	said   map[int]string // by index into the list of what was said
+	said   map[int]string // by index into the list of what is shown
 	left   []int          // messages that did not fit
 }
 
@@ -118,13 +118,13 @@ func (p *page) fits(text string) bool {
 // were typed again, with more after them, are shown once.
 func (p *page) eligible(w *Words) []int {
 	var list []int
-	for i, s := range w.said {
+	for i, s := range w.shown {
 		if s.Message >= p.o.UpTo || p.o.Skip != nil && p.o.Skip(s.Message) {
 			continue
 		}
-		if i+1 < len(w.said) {
-			next := w.said[i+1]
-			if next.Message < p.o.UpTo && len(s.Text) > 20 && strings.HasPrefix(next.Text, s.Text) {
+		if i+1 < len(w.shown) {
+			next := w.shown[i+1]
+			if next.Message < p.o.UpTo && next.unsure == s.unsure && len(s.Text) > 20 && strings.HasPrefix(next.Text, s.Text) {
 				continue
 			}
 		}
@@ -137,6 +137,8 @@ func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	switch {
+	case s.unsure:
+		b.WriteString(" (between two of a program's elements; the user or the program wrote it)")
 	case s.Via != "" && toolname.Of(s.Via) == toolname.Ask:
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	case s.Via != "":

@@ -7,7 +7,7 @@ import (
 )
 
 type entry struct {
-	at   int // index into the list of what was said
+	at   int // index into the list of what is shown
 	size size
 	took int // tokens that it has on the page
 }
@@ -18,15 +18,16 @@ func (p *page) say(w *Words) []*entry {
 	var list []*entry // newest first
 	for _, i := range slices.Backward(p.eligible(w)) {
 		if p.o.Budget <= 0 {
-			p.said[i] = p.saidText(w.said[i], w.said[i].Text)
+			p.said[i] = p.saidText(w.shown[i], w.shown[i].Text)
 			continue
 		}
 		list = append(list, &entry{at: i, size: p.size(w, i)})
 	}
 	if len(list) > 0 {
 		p.unask(w, list)
-		p.sayNewest(w, list[0])
-		p.sayShort(w, list[1:])
+		typed := slices.IndexFunc(list, func(e *entry) bool { return !w.shown[e.at].unsure })
+		p.sayNewest(w, list[max(typed, 0)])
+		p.sayShort(w, list)
 	}
 	for _, e := range list {
 		if e.took == 0 {
@@ -39,7 +40,7 @@ func (p *page) say(w *Words) []*entry {
 			p.sayIn(w, e, p.room+e.took)
 		}
 		if e.took == 0 {
-			p.left = append(p.left, w.said[e.at].Message)
+			p.left = append(p.left, w.shown[e.at].Message)
 		}
 	}
 	return list
@@ -57,7 +58,7 @@ func (p *page) unask(w *Words, list []*entry) {
 			return
 		}
 		took -= e.size.whole
-		p.o.Told = max(p.o.Told, w.said[e.at].Message+1)
+		p.o.Told = max(p.o.Told, w.shown[e.at].Message+1)
 		e.size = p.size(w, e.at)
 		took += e.size.whole
 	}
@@ -75,7 +76,7 @@ func (p *page) sayNewest(w *Words, e *entry) {
 func (p *page) sayShort(w *Words, list []*entry) {
 	room := p.room / 2
 	for _, e := range list {
-		if n := e.size.whole; n <= p.o.Budget/shortShare && n <= room {
+		if n := e.size.whole; e.took == 0 && n <= p.o.Budget/shortShare && n <= room {
 			p.sayIn(w, e, n)
 			room -= n
 		}
@@ -85,11 +86,11 @@ func (p *page) sayShort(w *Words, list []*entry) {
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
 func (p *page) sayWhole(w *Words, list []*entry) {
 	list = slices.DeleteFunc(list, func(e *entry) bool {
-		return e.took != e.size.whole || len(w.said[e.at].pastes) == 0
+		return e.took != e.size.whole || len(w.shown[e.at].pastes) == 0
 	})
-	slices.SortStableFunc(list, func(a, b *entry) int { return len(w.said[a.at].Text) - len(w.said[b.at].Text) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return len(w.shown[a.at].Text) - len(w.shown[b.at].Text) })
 	for _, e := range list {
-		s := w.said[e.at]
+		s := w.shown[e.at]
 		if len(s.Text) > (p.room+e.took)*maxTokenBytes {
 			continue
 		}
@@ -115,7 +116,7 @@ const (
 // sayIn shows as much of a message as fits into room tokens: its typed words, or their
 // beginning and end.
 func (p *page) sayIn(w *Words, e *entry, room int) {
-	s, txt, n := w.said[e.at], "", e.size.whole
+	s, txt, n := w.shown[e.at], "", e.size.whole
 	switch {
 	case n <= room:
 		txt = p.saidText(s, s.Brief(p.rest(s.Message)))
@@ -134,7 +135,7 @@ func (p *page) sayIn(w *Words, e *entry, room int) {
 // sayAlways shows a message for which there is no room: without what it answers, and if it is
 // long only its beginning and its end.
 func (p *page) sayAlways(w *Words, e *entry) {
-	s := w.said[e.at]
+	s := w.shown[e.at]
 	s.Question = ""
 	words, rest := s.Brief(p.rest(s.Message)), p.rest(s.Message)
 	if len(words) > 3*minKept { // else the mark would take as much as it saves
@@ -147,7 +148,7 @@ func (p *page) sayAlways(w *Words, e *entry) {
 }
 
 func (p *page) size(w *Words, i int) size {
-	s := w.said[i]
+	s := w.shown[i]
 	key := sizeKey{i, p.rest(s.Message), p.asking(s)}
 	z, known := p.o.Sizes[key]
 	if !known {

@@ -30,6 +30,7 @@ type Said struct {
 	Question string `json:"question,omitempty"`
 
 	pastes []span // what is pasted into it
+	unsure bool   // a person or a program wrote it
 }
 
 // Words collects what people said in a conversation and the agent's task list. It takes
@@ -39,6 +40,7 @@ type Said struct {
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
 	said    []Said
+	shown   []Said            // on pages: the same, and what a person or a program wrote
 	asked   string            // what the assistant said last
 	offered string            // the last of its texts that offered options
 	waiting map[string]string // calls whose results may carry a person's words: tool by id
@@ -57,7 +59,11 @@ func (w *Words) Add(i int, m transcript.Message) {
 		w.results(i, m)
 		w.stopped = w.stopped || interrupts(m)
 	}
-	if text, ok := TypedText(m); ok {
+	texts, doubt := judged(m)
+	if text := joined(doubt); text != "" {
+		w.show(Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text), unsure: true})
+	}
+	if text := joined(texts); text != "" {
 		w.heard(Said{Message: i, Text: text})
 	}
 }
@@ -154,6 +160,11 @@ func (w *Words) heard(s Said) {
 		s.Interrupts, w.stopped = w.stopped, false
 	}
 	w.said = append(w.said, s)
+	w.show(s)
+}
+
+func (w *Words) show(s Said) {
+	w.shown = append(w.shown, s)
 	w.weight += len(s.Text)
 }
 
