@@ -142,6 +142,10 @@ func TestWithoutPassword(t *testing.T) {
 		`"u":"http://h:1","v":"http://w:p@h"`:      `"u":"http://h:1","v":"http://w:xxxxx@h"`,
 		`"u":"http://h","v":"me@x"`:                `"u":"http://h","v":"me@x"`,
 		"https://h: lookup of me@x":                "https://h: lookup of me@x",
+		"user:hunter2@h":                           "user:xxxxx@h",
+		`--url "user:a/b@c@h:80/x" fails`:          `--url "user:xxxxx@h:80/x" fails`,
+		"url=user:1@h":                             "url=user:xxxxx@h",
+		"https://me@h C:\\me@x git@h:x note: me@x": "https://me@h C:\\me@x git@h:x note: me@x",
 		"https://h/models/m:run by me@x\nhttp://h": "https://h/models/m:run by me@x\nhttp://h",
 	} {
 		if got := WithoutPassword(text); got != want {
