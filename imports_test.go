@@ -38,6 +38,7 @@ var imports = map[string][]string{
 	"search": {"internal/text"},
 
 	"internal/calibrate": {},
+	"internal/order":     {"transcript"},
 
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
@@ -83,16 +84,16 @@ var imports = map[string][]string{
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch",
-		"internal/fault", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store", "tokens",
-		"transcript", "userwords",
+		"internal/fault", "internal/order", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store",
+		"tokens", "transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
 	"internal/wire":  {"internal/jsonspan", "internal/sse", "model", "transcript"},
 	"internal/call":  {"internal/wire", "model"},
-	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/sse", "internal/wire", "model", "transcript"},
-	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
-	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/wire", "model", "transcript"},
+	"wire/anthropic": {"internal/call", "internal/jsonspan", "internal/order", "internal/sse", "internal/wire", "model", "transcript"},
+	"wire/openai":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},
+	"wire/gemini":    {"internal/call", "internal/jsonspan", "internal/order", "internal/wire", "model", "transcript"},
 
 	"internal/localserver": {"model"},
 
@@ -138,9 +139,9 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
-		"fold", "fold/lever", "internal/fence", "internal/speaker", "internal/text", "ledger", "ledger/toolcall",
-		"internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
-		"wire/anthropic", "wire/gemini", "wire/openai",
+		"fold", "fold/lever", "internal/fence", "internal/order", "internal/speaker", "internal/text", "ledger",
+		"ledger/toolcall", "internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript",
+		"userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",

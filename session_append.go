@@ -20,8 +20,8 @@ import (
 // at a time, in order, and one whose results may be spilled begins a write of its own: an
 // error is an [*AppendError], which says how many were added before it. A context that ends between
 // the writes of calls and of their results does not part them. Calls that a crash left without a
-// result get one by [Session.Repair]. What a person types while calls wait for their results belongs
-// behind these: most providers take nothing in between, and what is there stays.
+// result get one by [Session.Repair]. What a person types while calls wait for their results may come
+// before them: [Session.Messages] shows it behind.
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	if err := s.wait(ctx); err != nil {
 		return &AppendError{s.key, 0, len(msgs), err}

@@ -9,11 +9,11 @@ import (
 )
 
 // Violations returns what providers refuse about the conversation itself, oldest first: calls
-// without a result, results without a call, results that come after something else was said (which only
-// the Responses wire takes, though encoders of the others put them before what a user said), messages
-// without content, two calls of one answer with the same id. (Anthropic refuses any two; the Check of its
-// wire finds those.) Appending them is no error, since a client's conversation is what it is, and folding repairs
-// them only where it folds them. [Session.Repair] answers calls at the end.
+// without a result, results without a call, messages without content, two calls of one answer with the same
+// id. (Anthropic refuses any two; the Check of its wire finds those.) Results that come after something else
+// was said are none, since [Session.Messages] and the encoders of the wires put them behind their calls.
+// Appending violations is no error, since a client's conversation is what it is, and folding repairs them
+// only where it folds them. [Session.Repair] answers the newest calls.
 func (s *Session) Violations() []transcript.Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -30,13 +30,9 @@ func (s *Session) Violations() []transcript.Violation {
 		}
 	}
 	for _, r := range s.st.Rounds() {
-		end := endOfResults(facts, r)
 		for i, c := range r.Calls {
 			if !c.Answered {
 				add(c.Call.Message, "tool-result-missing", fmt.Sprintf("call %q has no result", c.ID))
-			} else if c.Result.Message >= end {
-				add(c.Result.Message, "tool-result-late",
-					fmt.Sprintf("the result of call %q does not follow its answer: message %d comes between", c.ID, end))
 			}
 			if slices.ContainsFunc(r.Calls[:i], func(o transcript.CallState) bool { return o.ID == c.ID }) {
 				add(c.Call.Message, "tool-use-id-duplicate", fmt.Sprintf("two calls have the id %q", c.ID))
@@ -49,24 +45,11 @@ func (s *Session) Violations() []transcript.Violation {
 	return slices.Concat(bad...)
 }
 
-// endOfResults returns the place behind a round's answer and the messages with results that follow it.
-func endOfResults(facts transcript.Facts, r transcript.Round) int {
-	end := r.Calls[len(r.Calls)-1].Call.Message + 1
-	for end < len(facts) && facts[end].Role == transcript.RoleAssistant {
-		end++
-	}
-	for end < len(facts) && facts.Has(end, transcript.KindToolResult) {
-		end++
-	}
-	return end
-}
-
-// Repair answers the calls at the end of the conversation that have no result, as after a
-// crash or a cancelled run, and returns how many. Call it before anything else is appended: calls
-// that are not at the end stay as they are, and only a fork can be without them: [Session.Sync]
-// what [transcript.Repair] makes of the messages. Each gets an error result with what text returns for
-// it, which is what the model is told about the call; nil: that its result was lost. A program that
-// hands its history to [Session.Sync] repairs that, with [transcript.Repair].
+// Repair answers the calls of the newest answer that have no result, as after a crash or a cancelled run,
+// and returns how many. Each gets an error result with what text returns for it, which is what the model
+// is told about the call; nil or empty: that its result was lost. Older calls stay as they are: to answer those,
+// hand what [transcript.Repair] makes of the messages to [Session.Sync], which goes on in a fork. A program
+// that hands over its history anyway repairs that in the same way.
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
 	for {
 		calls, n, err := s.openCalls(ctx)
@@ -84,18 +67,23 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 	}
 }
 
-// openCalls returns the calls at the end of the conversation that have no result, and its length.
+// openCalls returns the calls of the newest answer that have no result, and the conversation's length.
 func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, 0, err
 	}
 	defer s.mu.Unlock()
 	err = s.st.Reading(ctx, func(t *transcript.Transcript) error {
-		rounds := t.AllRounds()
-		if len(rounds) == 0 || rounds[len(rounds)-1].End < t.Len() {
+		rounds, facts := t.AllRounds(), s.st.Facts()
+		if len(rounds) == 0 {
 			return nil
 		}
-		for _, c := range rounds[len(rounds)-1].Calls {
+		newest := rounds[len(rounds)-1]
+		answers := func(m transcript.MessageFacts) bool { return m.Role == transcript.RoleAssistant }
+		if slices.ContainsFunc(facts[newest.End:], answers) {
+			return nil
+		}
+		for _, c := range newest.Calls {
 			if call, ok := t.Block(c.Call).(ToolCall); ok && !c.Answered {
 				calls = append(calls, call)
 			}

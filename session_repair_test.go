@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // TestRepair opens a session whose process died while tools ran.
@@ -59,30 +60,71 @@ func TestOneIDTwice(t *testing.T) {
 	}
 }
 
-// TestLateResults appends results that do not follow their calls, and some that do.
+// TestLateResults appends results behind what was said meanwhile. They are shown behind their calls, and
+// the session goes on with what it showed.
 func TestLateResults(t *testing.T) {
 	call := pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "ls", `{}`))
 	a, b := pleat.Results(pleat.Result("a", "x")), pleat.Results(pleat.Result("b", "x"))
 	said, answered := pleat.User("Wait."), pleat.Assistant(pleat.Say("I wait."))
+	beside := transcript.NewMessage(transcript.RoleUser, pleat.Result("a", "x"), pleat.Say("Still."))
 	for _, tt := range []struct {
 		name string
 		then []pleat.Message
-		want []string
+		want string
 	}{
-		{"one by one", []pleat.Message{a, b, said}, nil},
-		{"behind the rest of the answer", []pleat.Message{answered, b, a}, nil},
-		{"the user spoke", []pleat.Message{said, a, b}, []string{
-			"tool-result-late messages.3", "tool-result-late messages.4",
-		}},
-		{"the model answered", []pleat.Message{a, said, answered, b}, []string{"tool-result-late messages.5"}},
+		{"one by one", []pleat.Message{a, b, said}, "Look. (a b) =a =b Wait."},
+		{"behind the rest of the answer", []pleat.Message{answered, b, a}, "Look. (a b) I wait. =b =a"},
+		{"the user spoke", []pleat.Message{said, a, b}, "Look. (a b) =a =b Wait."},
+		{"with more words", []pleat.Message{said, beside, b}, "Look. (a b) =a =b Wait. Still."},
+		{"the model answered", []pleat.Message{a, said, answered, b}, "Look. (a b) =a =b Wait. I wait."},
 	} {
 		s := open(t, store.NewMemory(), nil)
-		if err := s.Append(t.Context(), append([]pleat.Message{pleat.User("Look."), call}, tt.then...)...); err != nil {
+		mustAppend(t, s, append([]pleat.Message{pleat.User("Look."), call}, tt.then...)...)
+		msgs, err := s.Messages(t.Context())
+		if err != nil {
 			t.Fatal(err)
 		}
-		if d := difftest.Values(tt.want, rules(s)); d != "" {
-			t.Errorf("%s: %s", tt.name, d)
+		if got := order(msgs); got != tt.want || len(s.Violations()) > 0 {
+			t.Errorf("%s: %s, not %s: %v", tt.name, got, tt.want, s.Violations())
 		}
+		if tt.name != "the model answered" && mustSync(t, s, append(msgs, answered)) != s {
+			t.Errorf("%s: the view, handed back, is another conversation", tt.name)
+		}
+	}
+}
+
+// order tells words, calls and results in one line.
+func order(msgs []pleat.Message) string {
+	var out []string
+	for _, m := range msgs {
+		var calls []string
+		for _, b := range m.Blocks().All() {
+			switch b := b.(type) {
+			case pleat.ToolCall:
+				calls = append(calls, b.ID)
+			case pleat.ToolResult:
+				out = append(out, "="+b.CallID)
+			default:
+				out = append(out, transcript.NewMessage(m.Role(), b).Text())
+			}
+		}
+		if len(calls) > 0 {
+			out = append(out, "("+strings.Join(calls, " ")+")")
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+// TestRepairBehindWords: what was typed while the tools ran does not keep their calls from being answered.
+func TestRepairBehindWords(t *testing.T) {
+	s := open(t, store.NewMemory(), nil)
+	mustAppend(t, s, pleat.User("Look."), pleat.Assistant(pleat.Call("a", "ls", `{}`)), pleat.User("Wait."))
+	if n, err := s.Repair(t.Context(), nil); n != 1 || err != nil {
+		t.Errorf("%d calls repaired: %v", n, err)
+	}
+	msgs, err := s.Messages(t.Context())
+	if got, want := order(msgs), "Look. (a) =a Wait."; got != want || err != nil {
+		t.Errorf("%s, not %s (%v)", got, want, err)
 	}
 }
 

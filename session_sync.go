@@ -3,22 +3,24 @@ package pleat
 import (
 	"context"
 
+	"github.com/pleat-dev/pleat/internal/order"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Messages returns the messages to send now, none while the session has none: [Session.View] and
-// [Session.Resolve] in one.
-// Programs that send bytes of a wire want the view itself, which also says whether thinking
-// has to be dropped. The store, and so the context, is asked only if something has to be
+// [Session.Resolve] in one. Results stand right behind their calls, also where something was said
+// before they came. Programs that send bytes of a wire want the view itself, which also says whether
+// thinking has to be dropped. The store, and so the context, is asked only if something has to be
 // written or read.
 func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 	v, err := s.View(ctx, Turn{})
 	if err != nil {
 		return nil, err
 	}
-	return s.Resolve(ctx, v)
+	msgs, err := s.Resolve(ctx, v)
+	return order.Results(msgs), err
 }
 
 // Answer answers a call to one of the [RecallTools] that [Options].Tools has. It reports

@@ -4,6 +4,7 @@
 package transcript
 
 import (
+	"cmp"
 	"io"
 	"strconv"
 
@@ -205,8 +206,8 @@ func Unanswered(msgs ...Message) []ToolCall {
 
 // Repair answers the tool calls that have no result, as after a crash or a cancelled run:
 // providers refuse a conversation with such a call in it. Each gets an error result with
-// the text that text returns for it, which is what the model is told about the call; nil: that
-// its result was lost. The results of one answer, which assistant messages in a row are, are one new
+// the text that text returns for it, which is what the model is told about the call; nil or empty:
+// that its result was lost. The results of one answer, which assistant messages in a row are, are one new
 // message right after it and the messages with nothing but results that follow it, so a conversation
 // that ends with calls, or with the results of some, goes on at its end. The given messages stay as they
 // are, and a conversation without such calls is returned as it is.
@@ -215,7 +216,9 @@ func Repair(msgs []Message, text func(ToolCall) string) []Message {
 		text = lost
 	}
 	results := make(map[int][]ToolResult) // by the message they go before
-	unanswered(msgs, func(at int, c ToolCall) { results[at] = append(results[at], ErrorResult(c.ID, text(c))) })
+	unanswered(msgs, func(at int, c ToolCall) {
+		results[at] = append(results[at], ErrorResult(c.ID, cmp.Or(text(c), lost(c))))
+	})
 	if len(results) == 0 {
 		return msgs
 	}

@@ -117,7 +117,10 @@ func outline(msgs []transcript.Message) string {
 // TestRepairByDefault answers calls when nobody says what the model is told.
 func TestRepairByDefault(t *testing.T) {
 	msgs := []transcript.Message{transcript.User("Look."), transcript.Assistant(transcript.Call("a", "read", "{}"))}
-	if got := transcript.Repair(msgs, nil); len(got) != 3 || len(transcript.Unanswered(got...)) > 0 {
-		t.Errorf("%v", got)
+	for _, text := range []func(transcript.ToolCall) string{nil, func(transcript.ToolCall) string { return "" }} {
+		got := transcript.Repair(msgs, text)
+		if len(got) != 3 || !strings.Contains(got[2].Blocks().At(0).(transcript.ToolResult).Text(), "was lost") {
+			t.Errorf("%v", got)
+		}
 	}
 }

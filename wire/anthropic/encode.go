@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/order"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -28,7 +29,7 @@ const defaultMaxTokens = 16000
 //     those that follow them;
 //   - system messages at the beginning become part of the system prompt; later ones
 //     stay, but move behind user messages that follow them;
-//   - a call without a result gets an error result that says so;
+//   - results move behind their calls; a call without a result gets an error result that says so;
 //   - results that answer no call are an error.
 //
 // With a SessionKey the request asks for prompt caching, unless its tools or messages have
@@ -150,7 +151,7 @@ func ownTool(raw string) bool {
 
 // arrange turns the messages into elements of the array and repairs what it can.
 func arrange(msgs []transcript.Message) ([][]byte, error) {
-	turns, err := pair(merge(lateSystem(collect(msgs))))
+	turns, err := pair(merge(lateSystem(collect(order.Results(msgs)))))
 	if err == nil {
 		turns, err = together(turns)
 	}

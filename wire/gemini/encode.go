@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/order"
 	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -27,7 +28,7 @@ var errNothing = errors.New("nothing to send")
 //     [EncodeMessage] does, neighbours of one role together;
 //   - system messages at the beginning become part of the system instruction, later ones are
 //     the user's;
-//   - the results of an answer stand in one content; a call without one gets an error result
+//   - the results of an answer stand in one content behind it; a call without one gets an error result
 //     that says so, and results that answer no call are an error;
 //   - where the model wants signatures, a call that has none gets the word for that.
 func Encode(req *model.Request) ([]byte, error) {
@@ -37,7 +38,7 @@ func Encode(req *model.Request) ([]byte, error) {
 
 func encode(req *model.Request, signed bool) ([]byte, error) {
 	system, msgs := wire.SplitSystem(req)
-	turns, err := pair(merge(collect(msgs)))
+	turns, err := pair(merge(collect(order.Results(msgs))))
 	if err != nil {
 		return nil, fmt.Errorf("encode gemini request: %w", err)
 	}

@@ -295,7 +295,7 @@ func TestEncodeChatArranges(t *testing.T) {
 	const want = `{"model":"m","messages":[{"role":"user","content":"hi"},` +
 		`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},` +
 		`{"id":"b","type":"function","function":{"name":"patch","arguments":"{\"input\":\"x\"}"}}]},` +
-		`{"role":"tool","tool_call_id":"a","content":"1"},{"role":"tool","tool_call_id":"b","content":"2"},` +
+		`{"role":"tool","tool_call_id":"b","content":"2"},{"role":"tool","tool_call_id":"a","content":"1"},` +
 		`{"role":"user","content":"hi"},{"role":"assistant","content":"ok"},{"role":"user","content":"hi"}]}`
 	if string(body) != want {
 		t.Errorf("got\n%s\nwant\n%s", body, want)

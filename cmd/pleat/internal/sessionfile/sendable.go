@@ -3,8 +3,9 @@ package sessionfile
 import (
 	"fmt"
 	"regexp"
-	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/order"
 
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -16,7 +17,7 @@ import (
 func sendable(msgs []transcript.Message) []transcript.Message {
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
 	out := make([]transcript.Message, 0, len(msgs))
-	for i, m := range resultsFirst(msgs) {
+	for i, m := range order.Results(msgs) {
 		if m.Role() == transcript.RoleAssistant && i > 0 && msgs[i-1].Role() != transcript.RoleAssistant {
 			clear(s.open) // results belong to the answer before them
 		}
@@ -26,33 +27,6 @@ func sendable(msgs []transcript.Message) []transcript.Message {
 	}
 	return transcript.Repair(out,
 		func(transcript.ToolCall) string { return "There is no result: the call was broken off." })
-}
-
-// resultsFirst moves the results that follow an answer before everything else that follows it.
-func resultsFirst(msgs []transcript.Message) []transcript.Message {
-	msgs = slices.Clone(msgs)
-	for i := range msgs {
-		if !answerEnds(msgs, i) {
-			continue
-		}
-		end := i + 1
-		for end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
-			end++
-		}
-		rest := slices.Clone(msgs[i+1 : end])
-		plain := slices.DeleteFunc(slices.Clone(rest),
-			func(m transcript.Message) bool { return m.Blocks().Has(transcript.KindToolResult) })
-		results := slices.DeleteFunc(rest,
-			func(m transcript.Message) bool { return !m.Blocks().Has(transcript.KindToolResult) })
-		copy(msgs[i+1:], slices.Concat(results, plain))
-	}
-	return msgs
-}
-
-// answerEnds reports whether message i is the last element of an answer of the model.
-func answerEnds(msgs []transcript.Message, i int) bool {
-	return msgs[i].Role() == transcript.RoleAssistant &&
-		(i+1 == len(msgs) || msgs[i+1].Role() != transcript.RoleAssistant)
 }
 
 type sender struct {
