@@ -165,7 +165,7 @@ pleat store import session.jsonl --as from-laptop`,
 	as := fs.String("as", "", "store it under this `NAME`")
 	asJSON := fs.Bool("json", false, "print JSON")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
-		file, name, err := openExport(p, args[0])
+		file, name, err := openExport(ctx, p, args[0])
 		if err != nil {
 			return err
 		}
@@ -179,23 +179,31 @@ pleat store import session.jsonl --as from-laptop`,
 	return c
 }
 
-// openExport opens an export file. Standard input is copied to a temporary file that has
+// openExport opens an export file. Standard input, or a pipe, is copied to a temporary file that has
 // no name, because it is read twice.
-func openExport(p *term.Console, name string) (file *os.File, shown string, err error) {
-	if name != "-" {
+func openExport(
+	ctx context.Context, p *term.Console, name string,
+) (file *os.File, shown string, err error) {
+	if !term.Waits(name) {
 		file, err = os.Open(name)
 		return file, name, err
 	}
+	shown = name
+	if name == "-" {
+		shown = "standard input"
+	}
 	file, err = os.CreateTemp("", "pleat-import-*")
 	if err != nil {
-		return nil, "", fmt.Errorf("keep standard input: %w", err)
+		return nil, "", fmt.Errorf("keep %s: %w", shown, err)
 	}
 	defer os.Remove(file.Name())
-	if _, err := io.Copy(file, p.Stdin); err != nil {
+	in := p.Wait(ctx, name)
+	defer in.Close()
+	if _, err := io.Copy(file, in); err != nil {
 		_ = file.Close()
-		return nil, "", fmt.Errorf("read standard input: %w", err)
+		return nil, "", fmt.Errorf("read %s: %w", shown, err)
 	}
-	return file, "standard input", nil
+	return file, shown, nil
 }
 
 func storePageCommand(p *term.Console) *cobra.Command {

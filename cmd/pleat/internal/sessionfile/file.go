@@ -107,7 +107,7 @@ func Read(ctx context.Context, p *term.Console, name string, flags Flags) (*File
 	f := &File{Name: cmp.Or(kept, name), number: number, hash: sha256.New()}
 	if kept != "" {
 		err = f.readStored(ctx, p, flags.Store)
-	} else if in, failed := openInput(p, name); failed == nil {
+	} else if in, failed := openInput(ctx, p, name); failed == nil {
 		f.input = in
 		if err = f.read(ctx, p, in, flags); err == nil {
 			f.of.Session = listed(p, f)
@@ -231,9 +231,9 @@ func (f *File) explain(err error) error {
 	return fmt.Errorf("read %s: %w", f.Name, err)
 }
 
-func openInput(p *term.Console, name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(p.Stdin), nil
+func openInput(ctx context.Context, p *term.Console, name string) (io.ReadCloser, error) {
+	if term.Waits(name) {
+		return p.Wait(ctx, name), nil
 	}
 	f, err := os.Open(name)
 	if err != nil {

@@ -2,6 +2,7 @@ package term
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -58,6 +59,31 @@ func ReadRegular(name string) ([]byte, error) {
 		return nil, fmt.Errorf("read %s: it has more than %d MB", name, mostRead>>20)
 	}
 	return data, err
+}
+
+// Waits reports whether what a name means may wait for who writes into it: standard input, or a pipe.
+func Waits(name string) bool {
+	info, err := os.Stat(name)
+	return name == "-" || err == nil && info.Mode()&fs.ModeNamedPipe != 0
+}
+
+// Wait reads standard input, or a pipe with this name. The end of the context ends it at once: nothing
+// else would end the opening of a pipe into which nobody writes.
+func (p *Console) Wait(ctx context.Context, name string) io.ReadCloser {
+	r, w := io.Pipe()
+	go func() {
+		in, err := io.NopCloser(p.Stdin), error(nil)
+		if name != "-" {
+			in, err = os.Open(name)
+		}
+		if err == nil {
+			_, err = io.Copy(w, in)
+			_ = in.Close()
+		}
+		_ = w.CloseWithError(err)
+	}()
+	context.AfterFunc(ctx, func() { _ = w.CloseWithError(ctx.Err()) })
+	return r
 }
 
 // WriteTo writes to standard output, or to a file that appears only when it is complete.
