@@ -52,3 +52,24 @@ func TestFullStoreRecall(t *testing.T) {
 		t.Errorf("pin: %s", got)
 	}
 }
+
+// TestManyCalls folds an answer with more calls than a page has room for: it names as many as fit.
+func TestManyCalls(t *testing.T) {
+	for _, tt := range []struct{ window, calls int }{{4_000, 200}, {8_000, 90}, {16_000, 175}, {32_000, 425}, {8_000, 1_000}} {
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Budget: pleat.Budget{Window: tt.window}, Tools: pleat.RecallTools(),
+		})
+		calls, results := make([]pleat.Block, tt.calls), make([]pleat.ToolResult, tt.calls)
+		for i := range calls {
+			id := fmt.Sprint("call_", i)
+			calls[i] = pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"src/part%d.go"}`, i))
+			results[i] = pleat.Result(id, strings.Repeat(fmt.Sprintf("// line of file %d\n", i), 30))
+		}
+		mustAppend(t, s, pleat.User("Read all."), pleat.Assistant(calls...), pleat.Results(results...))
+		page := allText(view(t, s))
+		least := min(tt.calls, tt.window/40)
+		if n := strings.Count(page, ".go"); n < least || !strings.Contains(page, fmt.Sprintf("part%d.go", tt.calls-1)) {
+			t.Errorf("%d calls in a window of %d: %d files are named\n%s", tt.calls, tt.window, n, page)
+		}
+	}
+}

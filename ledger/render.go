@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
@@ -106,6 +107,14 @@ func (r *Record) Render(o RenderOptions) string {
 		details = details[filesDetail:]
 	}
 	for _, d := range details {
+		if d.reads == readsCounted && len(w.groups)+len(w.changed) == 0 { // else nothing would be named
+			some := d
+			some.reads = readsNamed
+			named := func(n int) string { w.looked = n; return w.text(some) }
+			if n, s := largest(len(w.read), named, fits); n > 0 {
+				return s
+			}
+		}
 		if s := w.text(d); fits(s) {
 			return w.leading(s, d, o.Handle)
 		}
@@ -232,14 +241,19 @@ func (w *ledgerWriter) commands(b *strings.Builder, d ledgerDetail) int {
 	return w.older + w.lines - len(shown)
 }
 
-// reads names the files that were only looked at.
+// reads names the files that were only looked at, the newest if there is no room for all.
 func (w *ledgerWriter) reads(b *strings.Builder, d ledgerDetail) {
-	if d.reads != readsNamed || len(w.read) == 0 {
+	more := max(len(w.read)-w.looked, 0)
+	if d.reads != readsNamed || len(w.read) == more {
 		return
 	}
-	names := make([]string, len(w.read))
-	for i, s := range w.read {
-		names[i] = s.Path
+	names := make([]string, 0, len(w.read)-more)
+	for _, s := range w.read[more:] {
+		names = append(names, s.Path)
 	}
-	fmt.Fprintf(b, "Only looked at: %s\n", joinPaths(names))
+	fmt.Fprintf(b, "Only looked at: %s", joinPaths(names))
+	if more > 0 {
+		fmt.Fprintf(b, ", and before them at %s", text.Plural(more, "other file"))
+	}
+	b.WriteString("\n")
 }

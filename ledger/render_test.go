@@ -220,6 +220,24 @@ func namedPaths(text string) []string {
 	return out
 }
 
+// TestLedgerNamesSomeReads: where all calls only looked, the newest are named that there is room for.
+func TestLedgerNamesSomeReads(t *testing.T) {
+	var calls []callStep
+	for i := range 100 {
+		calls = append(calls, readCall(fmt.Sprintf("src/part%02d.go", i), ""))
+	}
+	l := ledgerOf(calls...)
+	o := ledger.RenderOptions{UpTo: 1_000, Budget: 100, Count: count}
+	got := l.Render(o)
+	if n := strings.Count(got, "part"); n < 10 || count(got) > o.Budget || !strings.Contains(got, "part99.go") ||
+		!strings.Contains(got, fmt.Sprintf("and before them at %d other files", 100-n)) {
+		t.Errorf("%d files in %d tokens:\n%s", n, count(got), got)
+	}
+	if o.Budget = 20; !strings.Contains(l.Render(o), "100 calls are only counted") {
+		t.Errorf("without room:\n%s", l.Render(o))
+	}
+}
+
 func TestLedgerSelect(t *testing.T) {
 	l := ledgerSession()
 	tests := []struct {

@@ -30,6 +30,7 @@ type ledgerWriter struct {
 	brief   bool
 	limit   int
 	folders int // most folders of changed files that are not named
+	looked  int // most files to name that were only looked at
 }
 
 // callGroup is a command, or a failed call, with its repeats.
@@ -40,7 +41,9 @@ type callGroup struct {
 
 // newLedgerWriter prepares renderings of the first n calls.
 func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
-	w := &ledgerWriter{brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0)}
+	w := &ledgerWriter{
+		brief: brief, entries: l.Entries[max(n-Recent, 0):n], older: max(n-Recent, 0), looked: unlimited,
+	}
 	var calls tally
 	var files trail
 	for i := range n {
@@ -49,6 +52,7 @@ func newLedgerWriter(l *Ledger, n int, brief bool) *ledgerWriter {
 	}
 	w.counts = calls.counts()
 	w.changed, w.read = files.states()
+	slices.SortStableFunc(w.read, func(a, b PathState) int { return a.Last - b.Last })
 	at := map[string]int{}
 	for i := range w.entries {
 		e := &w.entries[i]

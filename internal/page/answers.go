@@ -13,6 +13,8 @@ import (
 const (
 	newestRounds = 3   // rounds of which a page shows the results, if it stands for the newest
 	newestRoom   = 900 // most tokens for that
+	newestText   = 40  // least tokens of one
+	newestLeast  = 80  // the same with what stands around it
 )
 
 // newest shows the newest results if the page stands for them: the model has not seen the
@@ -38,7 +40,11 @@ func (in *input) newest(room int) string {
 	}
 	var out strings.Builder
 	out.WriteString("## What the newest calls answered\n")
-	each := max((room-in.count(out.String()))/len(refs), 40)
+	if more := len(refs) - max(room/newestLeast, newestRounds); more > 0 {
+		fmt.Fprintf(&out, "%s right before these are left out.\n", text.Plural(more, "answer"))
+		refs = refs[more:]
+	}
+	each := max((room-in.count(out.String()))/len(refs), newestText)
 	for _, ref := range refs {
 		out.WriteString(in.newestResult(ref, each))
 	}
