@@ -131,8 +131,12 @@ func (d *doctor) examineStore(ctx context.Context) {
 	case err == nil:
 		defer store.Close()
 		list, err := library.Conversations(ctx, store, d.store.Tenant)
+		if err == nil && len(list) > 0 { // a list needs no key
+			_, err = library.Begins(ctx, store, list[0].Key)
+		}
 		if err != nil {
-			d.add("store", "wrong", term.WithoutPassword(err.Error()), "look at it with \"pleat store verify\"")
+			d.add("store", "wrong", term.WithoutPassword(err.Error()),
+				"if it is encrypted, give its key; look at it with \"pleat store verify\"")
 			return
 		}
 		d.add("store", "ok", fmt.Sprintf("%s, %s", term.WithoutPassword(path), term.Plural(len(list), "session")), "")
