@@ -149,6 +149,9 @@ func (v *Verifier) entries(x *Session) error {
 	first := entry{examined: examined[Record]{row: &Record{}}}
 	err := eachRow(v, v.b.Pages.Entries, first, after, read, func(e entry) error {
 		r := e.row
+		if what, ok := errors.AsType[damaged](e.err); ok && errors.Is(what.error, ErrKey) {
+			return v.b.In(what, "session %q", x.Key)
+		}
 		if e.err != nil {
 			due.From = r.Seq + 1
 			return v.Report(x.Key, r.Seq, "%s", e.err)
@@ -229,7 +232,11 @@ func (v *Verifier) bodies() error {
 		case !SetHash(&h, b.hash) || b.Size < 0 || b.Size > maxSize:
 			return v.Report(key, 0, "body %x has a damaged record", b.hash)
 		}
-		if _, err := v.b.Keys.Unpack(b.Blob, b.Size, h); err != nil {
+		_, err := v.b.Keys.Unpack(b.Blob, b.Size, h)
+		if errors.Is(err, ErrKey) {
+			return v.b.Corrupt("body %v %w", h, err)
+		}
+		if err != nil {
 			return v.Report(key, 0, "body %v %v", h, err)
 		}
 		return nil

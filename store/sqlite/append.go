@@ -62,7 +62,7 @@ func (t tables) Append(
 }
 
 // fits checks the store's key again if another process wrote since the last time: it may have encrypted
-// what this one would go on writing as it is.
+// what this one would go on writing as it is. It notes the key, which counts when all sessions are forgotten.
 func (s *Store) fits(ctx context.Context) error {
 	var version sql.NullInt64
 	err := s.write.version.QueryRowContext(ctx).Scan(&version)
@@ -71,6 +71,9 @@ func (s *Store) fits(ctx context.Context) error {
 	}
 	if err == nil {
 		s.fitted = version
+	}
+	if id := s.base.Keys.ID(); err == nil && id != nil {
+		_, err = s.write.seal.ExecContext(ctx, id)
 	}
 	return err
 }

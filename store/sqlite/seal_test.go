@@ -107,7 +107,7 @@ func TestSealed(t *testing.T) {
 		t.Errorf("without the key: %v", err)
 	}
 	if err := read(storeKey(2)); !errors.Is(err, store.ErrCorrupt) ||
-		!strings.HasSuffix(err.Error(), "entry 1 is encrypted with a key that is not given: the one given may be wrong") {
+		!strings.HasSuffix(err.Error(), "entry 1 is encrypted with a key that is not given: the one given may be wrong, or not the only one needed") {
 		t.Errorf("with another key: %v", err)
 	}
 	// Nobody without the key adds anything, which would be readable or lost.
@@ -172,6 +172,54 @@ func TestSealedMeanwhile(t *testing.T) {
 		for d, err := range sealed(t, path, storeKey(1)).Verify(t.Context()) {
 			t.Errorf("%s: %v, %v", name, d, err)
 		}
+	}
+}
+
+// After a change of keys, the new one alone finds nothing damaged: it says that another is needed.
+func TestSealedByTwoKeys(t *testing.T) {
+	for name, e := range map[string]store.Entry{
+		"data": {Kind: "k", Data: []byte("some words")}, "body": {Kind: "k", Body: []byte("some words")},
+	} {
+		path := filepath.Join(t.TempDir(), "store.db")
+		for i, keys := range [][][]byte{{storeKey(1)}, {storeKey(2), storeKey(1)}} {
+			e.Label = strings.Repeat("x", i)
+			e.Body = append(e.Body, e.Body...)
+			st := sealed(t, path, keys...)
+			if _, err := st.Append(t.Context(), store.SessionKey{Session: name}, uint64(i), e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []error
+		for d, err := range sealed(t, path, storeKey(2)).Verify(t.Context()) {
+			if got = append(got, err); d.What != "" {
+				t.Errorf("%s: %v", name, d)
+			}
+		}
+		if len(got) != 1 || got[0] == nil || !strings.Contains(got[0].Error(), "encrypted with a key that is not given") {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// A store stays encrypted when all that was in it is forgotten.
+func TestSealedAndForgotten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	st, key := sealed(t, path, storeKey(1)), store.SessionKey{Session: "s"}
+	said := store.Entry{Kind: "k", Data: []byte("some words")}
+	if _, err := st.Append(t.Context(), key, 0, said); err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Forget(t.Context(), key); err != nil {
+		t.Fatal(err)
+	}
+	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
+		if _, err := sealed(t, path, keys...).Append(t.Context(), key, 0, said); err == nil ||
+			!strings.Contains(err.Error(), "the store is encrypted") {
+			t.Errorf("with %d keys: %v", len(keys), err)
+		}
+	}
+	if _, err := sealed(t, path, storeKey(2), storeKey(1)).Append(t.Context(), key, 0, said); err != nil {
+		t.Errorf("with its key and a new one: %v", err)
 	}
 }
 

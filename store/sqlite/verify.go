@@ -54,7 +54,8 @@ var pages = rows.Pages{
 	Bodies: "SELECT id, id, tenant, hash, size, codec, data FROM blob NOT INDEXED " +
 		"WHERE id > max($1, $2) ORDER BY id LIMIT $3",
 	Tenants: "SELECT DISTINCT tenant FROM session ORDER BY tenant",
-	Newest: `SELECT * FROM (SELECT -1, substr(data, 1, 32) FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1)
+	Newest: `SELECT 16, token FROM claim WHERE work = CAST('sealed' AS BLOB)
+		UNION ALL SELECT * FROM (SELECT -1, substr(data, 1, 32) FROM entry WHERE data <> x'' ORDER BY id DESC LIMIT 1)
 		UNION ALL SELECT * FROM (SELECT codec, substr(data, 1, 32) FROM blob ORDER BY id DESC LIMIT 1)`,
 	FirstBody: [2]any{math.MinInt64, math.MinInt64},
 	Orphans: `SELECT e.session, count(*) FROM entry e WHERE e.session > ?
