@@ -166,7 +166,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // askToken shows the form for the token, and takes it.
 func (h *Handler) askToken(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		if wait := h.guard.wrong.wait(h.o.Now()); wait > 0 {
+		if wait := h.guard.wrong.wait(r, h.o.Now()); wait > 0 {
 			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
 			h.problem(w, http.StatusTooManyRequests, "Too many wrong tokens. Try again in a minute.")
 			return

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -24,36 +25,48 @@ type guard struct {
 	wrong *wrongTokens
 }
 
-// wrongTokens bounds how fast tokens can be tried out.
+// wrongTokens bounds how fast tokens can be tried out, by each client: one does not lock out others.
 type wrongTokens struct {
 	mu    sync.Mutex
-	n     int
-	until time.Time // when n begins anew
+	n     map[netip.Prefix]int
+	until time.Time // when all begin anew
 }
 
 const (
-	maxWrong  = 10 // wrong tokens, of all clients together
-	wrongTime = time.Minute
+	maxWrong   = 10 // wrong tokens of a client
+	wrongTime  = time.Minute
+	maxClients = 10_000 // that are told apart; the rest count as one
 )
 
-// wait is how long no token is taken; 0: it may be tried now, and counts as a wrong one.
-func (t *wrongTokens) wait(now time.Time) time.Duration {
+// wait is how long no token of a client is taken; 0: it may be tried now, and counts as a wrong one.
+func (t *wrongTokens) wait(r *http.Request, now time.Time) time.Duration {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if now.After(t.until) {
-		t.n, t.until = 0, now.Add(wrongTime)
+		t.n, t.until = make(map[netip.Prefix]int), now.Add(wrongTime)
 	}
-	if t.n++; t.n > maxWrong {
+	from := t.client(r)
+	if t.n[from]++; t.n[from] > maxWrong {
 		return t.until.Sub(now)
 	}
 	return 0
 }
 
 // right takes back the count of a token that was right.
-func (t *wrongTokens) right() {
+func (t *wrongTokens) right(r *http.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.n--
+	t.n[t.client(r)]--
+}
+
+// client is the network that a request comes from: an address, or the many of IPv6 that one machine has.
+func (t *wrongTokens) client(r *http.Request) netip.Prefix {
+	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if it is none
+	from, _ := at.Addr().Unmap().WithZone("").Prefix(min(at.Addr().Unmap().BitLen(), 64))
+	if _, known := t.n[from]; !known && len(t.n) >= maxClients {
+		return netip.Prefix{}
+	}
+	return from
 }
 
 func newGuard(token string) guard {
@@ -115,7 +128,7 @@ func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
 	if g.token == "" || !hmac.Equal(a[:], b[:]) {
 		return false
 	}
-	g.wrong.right()
+	g.wrong.right(r)
 	http.SetCookie(w, &http.Cookie{
 		Name: cookieName, Value: g.sign("cookie"), Path: "/",
 		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,

@@ -83,10 +83,10 @@ func TestTokenIsAsked(t *testing.T) {
 	st := store.NewMemory()
 	s := fill(t, st, "made up", 8, 8000, "words that are shown")
 	const token = "0123456789abcdef0123"
-	h := newDash(t, st, token)
+	h, from := newDash(t, st, token), "192.0.2.7:1"
 	ask := func(method, path, form, cookie string) *httptest.ResponseRecorder {
 		r := httptest.NewRequest(method, "http://pleat.example"+path, strings.NewReader(form))
-		if r.RemoteAddr = "192.0.2.7:1"; method == http.MethodPost {
+		if r.RemoteAddr = from; method == http.MethodPost {
 			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		}
 		if cookie != "" {
@@ -119,6 +119,14 @@ func TestTokenIsAsked(t *testing.T) {
 	}
 	if w := ask("POST", "/dash/login", form+"&token="+token, ""); w.Header().Get("Retry-After") == "" {
 		t.Errorf("status %d at once after too many wrong ones", w.Code)
+	}
+	from = "[2001:db8::1]:1"
+	if w := ask("POST", "/dash/login", form+"&token="+token, ""); w.Code != http.StatusSeeOther {
+		t.Errorf("status %d for another client than who tried too many", w.Code)
+	}
+	from = "192.0.2.7:2"
+	if w := ask("POST", "/dash/login", form+"&token="+token, ""); w.Code != http.StatusTooManyRequests {
+		t.Errorf("status %d for the same client on another port", w.Code)
 	}
 	h.guard.wrong.until = time.Time{} // a minute later
 	w := ask("POST", "/dash/login", form+"&token="+token, "")
