@@ -16,7 +16,10 @@ func TestTextOrigin(t *testing.T) {
 		"# AGENTS.md instructions for /a\nrules\n<environment_context>\n</environment_context>":      transcript.OriginInjected,
 		"<bash-stdout>\n</bash-stdout>\nTake 2.\n</bash-stdout>":                                     transcript.OriginUnknown,
 		"<system-reminder>\na</system-reminder> Take 2. <system-reminder>b</system-reminder>":        transcript.OriginUnknown,
-		"<command-name>/go</command-name>\n<command-args>all</command-args>":                         transcript.OriginInjected,
+		"<command-name>/go</command-name>\n<command-args>all</command-args>":                         transcript.OriginUnknown,
+		"<bash-input>git pull</bash-input>":                                                          transcript.OriginUnknown,
+		"<bash-stdout>git pull</bash-stdout>":                                                        transcript.OriginInjected,
+
 		"<task-notification>\n</task-notification>\nRead the output file to retrieve the result: /o": transcript.OriginInjected,
 		"\n<task-notification>\n<task-id>b1</task-id>":                                               transcript.OriginInjected,
 		"This session is being continued from a previous conversation that ran out of context.":      transcript.OriginSummary,

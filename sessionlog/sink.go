@@ -142,7 +142,7 @@ const continuedMark = "This session is being continued from a previous conversat
 
 // textOrigin judges words in a user message where the log does not say whose they are. What
 // begins with an element of the agent's is typed if words follow the element, and of no known
-// origin if they may stand between two elements.
+// origin if they may stand in it or between two.
 func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, mark := range injectedTexts {
@@ -162,12 +162,13 @@ func textOrigin(text string) transcript.Origin {
 		}
 		typed := transcript.User(text).WithOrigin(transcript.OriginTyped)
 		whole := strings.TrimSpace(text)
-		if words, ok := userwords.TypedText(typed); ok && words != whole && strings.HasSuffix(whole, words) {
+		words, ok := userwords.TypedText(typed)
+		if ok && words != whole && strings.HasSuffix(whole, words) {
 			return transcript.OriginTyped
 		}
-		var words userwords.Words
-		if words.Add(0, typed); len(words.Said()) == 0 && words.Weight() > 0 {
-			return transcript.OriginUnknown // a person's or a program's
+		var all userwords.Words
+		if all.Add(0, typed); all.Weight() > len(words) || !strings.HasPrefix(whole, words) {
+			return transcript.OriginUnknown
 		}
 		return transcript.OriginInjected
 	}

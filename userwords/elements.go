@@ -9,7 +9,8 @@ import (
 // The elements that clients put into user messages.
 var (
 	injectedTags = text.WordSet(`system-reminder system_reminder command-name command-message command-contents command-args
-		local-command-stdout local-command-stderr local-command-caveat bash-input bash-stdout bash-stderr task-notification
+		local-command-stdout local-command-stderr local-command-caveat bash-stdout bash-stderr task-notification
+		bash-input user-memory-input
 		user-prompt-submit-hook post-tool-use-hook ide_opened_file ide_selection ide_diagnostics new-diagnostics
 		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
 		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
@@ -110,13 +111,22 @@ func ownLine(before string) bool {
 	return before == "" || before[len(before)-1] == '\n'
 }
 
-// wordsInside returns a person's words in the first of a text's elements, which begins it:
-// the arguments of a command, or a message that a reminder passes on.
+// typedSigns are what people type before what is in these elements: a command for their shell, and
+// something for the agent's memory.
+var typedSigns = map[string]string{"bash-input": "!", "user-memory-input": "#"}
+
+// wordsInside returns a person's words in the first of a text's elements, which begins it: the
+// arguments of a command, what was typed for the shell, or a message that a reminder passes on.
 func wordsInside(text string) string {
 	for _, tag := range [...]string{"system-reminder", "system_reminder"} {
 		if inner, _, ok := leading(text, tag); ok {
 			words, _ := passedOn(strings.TrimSpace(inner))
 			return words
+		}
+	}
+	for tag, sign := range typedSigns {
+		if inner, _, ok := leading(text, tag); ok && strings.TrimSpace(inner) != "" {
+			return sign + strings.TrimSpace(inner)
 		}
 	}
 	return commandArgs(text)

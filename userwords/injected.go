@@ -12,9 +12,8 @@ import (
 // TypedText returns the words of a person in a message, without what programs put beside
 // them; ok is false where there are none.
 //
-// Where the source knew the origin, that decides: summaries hold no person's words, and
-// injected text only the arguments of a command that was typed. Otherwise the text is
-// judged. Agents mark what they inject by elements on lines of their own
+// Where the source knew the origin, that decides: summaries and injected text hold no
+// person's words. Otherwise the text is judged. Agents mark what they inject by elements on lines of their own
 // (<system-reminder>, <environment_context>, <local-command-stdout> and the like) or by
 // well-known forms; TypedText removes these. What is in an element may hold such tags
 // too, so it goes on to the last closing tag of its name in the block.
@@ -39,7 +38,8 @@ func TypedBlocks(m transcript.Message) []string {
 // nobody can tell whose words between two elements of one name are.
 func judged(m transcript.Message) (texts, doubt []string) {
 	role, origin := m.Role(), m.Origin()
-	if origin == transcript.OriginSummary || role == transcript.RoleAssistant || role == transcript.RoleTool {
+	if origin == transcript.OriginSummary || origin == transcript.OriginInjected ||
+		role == transcript.RoleAssistant || role == transcript.RoleTool {
 		return nil, nil
 	}
 	texts = make([]string, m.Blocks().Len())
@@ -48,22 +48,13 @@ func judged(m transcript.Message) (texts, doubt []string) {
 			texts[i] = strings.TrimSpace(t.Text.String())
 		}
 	}
-	switch {
-	case origin == transcript.OriginInjected:
-		for i, text := range texts {
-			texts[i] = ""
-			if role == transcript.RoleUser && i == 0 {
-				texts[i] = commandArgs(text)
-			}
-		}
-	case role != transcript.RoleUser:
-		for i, text := range texts {
-			texts[i], _ = passedOn(text)
-		}
-	default:
-		doubt = typedBlocks(texts, origin == transcript.OriginTyped)
+	if role == transcript.RoleUser {
+		return texts, typedBlocks(texts, origin == transcript.OriginTyped)
 	}
-	return texts, doubt
+	for i, text := range texts {
+		texts[i], _ = passedOn(text)
+	}
+	return texts, nil
 }
 
 // typedBlocks leaves of each block's text what was typed. Well-known forms are not

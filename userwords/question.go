@@ -18,6 +18,9 @@ const (
 // questionFor finds what an answer answers in what the assistant said last. An answer is
 // short when it means little by itself; a longer one gets only the options it names.
 func questionFor(answer, asked, offered string) (short bool, question string) {
+	if strings.HasPrefix(answer, typedSigns["bash-input"]) {
+		return false, "" // it is for the shell
+	}
 	words := text.Words(answer[:min(len(answer), 400)])
 	short = len(words) <= maxShortWords && len(answer) <= 120 &&
 		!strings.Contains(answer, "\n\n") && !strings.HasSuffix(answer, "?")

@@ -63,11 +63,19 @@ func TestTypedText(t *testing.T) {
 			"keep commits small",
 		},
 		{
-			"command with words, injected",
+			"command of somebody else",
 			user(
 				"<command-name>/go</command-name>\n<command-args>keep commits small</command-args>",
 			).WithOrigin(transcript.OriginInjected),
-			"keep commits small",
+			"",
+		},
+		{"for the shell", user("<bash-input>git pull</bash-input>"), "!git pull"},
+		{"for the shell, with output", user("<bash-input>ls</bash-input>\n<bash-stdout>a</bash-stdout>"), "!ls"},
+		{"for the memory", user("<user-memory-input>use tabs</user-memory-input>"), "#use tabs"},
+		{
+			"output that writes as people",
+			user("<bash-stdout>\n</bash-stdout>\n<bash-input>x</bash-input>\n</bash-stdout>"),
+			"",
 		},
 		{"summary", user("we did a lot").WithOrigin(transcript.OriginSummary), ""},
 		{"injected", user("do this").WithOrigin(transcript.OriginInjected), ""},
