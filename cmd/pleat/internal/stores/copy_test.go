@@ -32,7 +32,7 @@ func (s *failingStore) Append(
 // A copy that is interrupted again and again is complete in the end, entry by entry, and
 // nothing is brought over twice: from a file to a database and back.
 func TestCopyResumes(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
+	url := pgtest.Own(t, 0).Database(t)
 	from, back := filepath.Join(t.TempDir(), "from.db"), filepath.Join(t.TempDir(), "back.db")
 	const entries = 3*importEntries + 7
 	keys := []store.SessionKey{{Session: "a"}, {Tenant: "t", Session: "a"}, {Tenant: "t\xff", Session: "b \x00"}}
