@@ -9,9 +9,8 @@ func (p part) take(n int) int { return n * p.of / p.in }
 var (
 	codePage   = part{1, 2}   // of what is free: a page by code; the newest turns have the rest
 	longPage   = part{2, 3}   // the same, where what the assistant reported would fill that
-	digestPage = part{9, 10}  // of what is free: a page with a model's digest
-	digestHalf = part{1, 2}   // of the view without system prompt and tools: what a digest may have at least …
-	digestMost = part{14, 15} // … but no more than this of what is free
+	digestPage = part{19, 20} // of what is free: a page with a model's digest
+	digestHalf = part{1, 2}   // of the view without system prompt and tools: what a digest may have at least
 
 	saidOfView = part{2, 5}   // of the goal: what people typed; a third, and a fifth more for numbers and questions …
 	saidOfRest = part{2, 3}   // … but no more than this of what system prompt and tools leave
@@ -120,7 +119,7 @@ func (a *Allotment) words() int {
 func (a *Allotment) ByModel() bool { return a.d.Model || a.d.Told > 0 }
 
 // afford is what a model's digest and people's words may have between them.
-func (a *Allotment) afford() int { return digestMost.take(a.goal - a.d.Fixed) }
+func (a *Allotment) afford() int { return a.goal - a.d.Fixed }
 
 // shown is about what people's words take on a page, with their marks.
 func (a *Allotment) shown() int { return saidMarks.take(a.d.Said) }

@@ -77,10 +77,9 @@ type gateResult struct {
 
 // The gate's measures.
 const (
-	gateSlack    = 20 // a text may be longer than its room by a twentieth
-	trimSlack    = 2  // one that is longer by up to a half is trimmed; else a shorter one is asked for
-	mostStruck   = 4  // it is refused if more than a quarter was struck
-	mostInvented = 8  // or if more was invented, and more than one thing in 250 tokens
+	trimSlack    = 2 // one that is longer by up to a half is trimmed; else a shorter one is asked for
+	mostStruck   = 4 // it is refused if more than a quarter was struck
+	mostInvented = 8 // or if more was invented, and more than one thing in 250 tokens
 )
 
 func (g *gateSource) check(txt string, w gateWants) gateResult {
@@ -93,7 +92,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 		return refuse(digest.FoundEmpty, "")
 	case !utf8.ValidString(txt):
 		return refuse(digest.FoundEmpty, "it is no text: not UTF-8")
-	case tokens > w.room+w.room/gateSlack:
+	case tokens > w.room:
 		return refuse(digest.FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
 	case tokens >= w.replaces:
 		return refuse(digest.FoundTooLong, "it is longer than the turns it stands for")
@@ -141,26 +140,28 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 // trimmed takes lines off the ends of the longest sections of a digest until it fits its room.
 // What matters most comes first.
 func trimmed(txt string, room int, count func(string) int) string {
-	most := room + room/gateSlack
 	var sections [][]string
-	size := 0
 	for line := range strings.Lines(txt) {
 		if sections == nil || strings.HasPrefix(line, "#") {
 			sections = append(sections, nil)
 		}
 		last := &sections[len(sections)-1]
 		*last = append(*last, line)
-		size += len(line)
 	}
-	for tokens := count(txt); tokens > most && size > 0; tokens = count(txt) {
-		for goal := size * most / tokens * 19 / 20; size > goal; {
-			longest := slices.MaxFunc(sections, func(a, b []string) int { return len(a) - len(b) })
-			i := slices.IndexFunc(sections, func(s []string) bool { return len(s) == len(longest) })
-			n := len(longest) - 1
-			size -= len(longest[n])
-			if sections[i] = longest[:n]; n == 0 {
+	for over := count(txt) - room; over > 0 && txt != ""; over = count(txt) - room {
+		for over > 0 {
+			longest := 0
+			for i := range sections {
+				if len(sections[i]) > len(sections[longest]) {
+					longest = i
+				}
+			}
+			n := len(sections[longest]) - 1
+			if n < 0 {
 				break
 			}
+			over -= max(count(sections[longest][n]), 1)
+			sections[longest] = sections[longest][:n]
 		}
 		txt = strings.Join(slices.Concat(sections...), "")
 	}
@@ -275,7 +276,7 @@ func withoutEmptySections(text string) string {
 // what room is left, at most a quarter.
 func (r *gateResult) carry(w gateWants) {
 	const title = "### From the earlier digest\n"
-	room := min(w.room+w.room/gateSlack-w.count(r.text), w.room/4) - w.count(title)
+	room := min(w.room-w.count(r.text), w.room/4) - w.count(title)
 	has := make(map[uint64]bool)
 	for _, a := range text.AppendAnchors(nil, r.text) {
 		has[a.Hash] = true

@@ -39,7 +39,7 @@ func TestTrimmed(t *testing.T) {
 	count := func(s string) int { return len(s) / 4 }
 	for _, room := range []int{1, 20, 60, 100, 1_000} {
 		got := trimmed(b.String(), room, count)
-		if count(got) > room+room/gateSlack {
+		if count(got) > room {
 			t.Errorf("%d tokens in a room of %d", count(got), room)
 		}
 		if room >= 100 && !strings.Contains(got, "fact 2 of 3") || room == 1_000 && got != b.String() {
