@@ -88,10 +88,10 @@ func (j *writer) digestText(w wanted) string {
 }
 
 // size says how many words and characters a digest of so many tokens has. Tokens differ from model
-// to model, by half and more; digests of work with code have 1.15 times the tokens of the task's
+// to model, by half and more; digests of work with code have up to 1.2 times the tokens of the task's
 // prose for each character, and 7.9 characters a word.
 func (j *writer) size(tokens int) (words, signs int) {
-	signs = tokens * len(digestTask) / max(j.Count(digestTask), 1) * 7 / 8
+	signs = tokens * len(digestTask) / max(j.Count(digestTask), 1) * 5 / 6
 	return signs * 10 / 79, signs
 }
 
