@@ -84,17 +84,29 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 		if strings.HasPrefix(txt[to:], "#") { // red/green/#ff00ff
 			t = strings.TrimRight(t, "/")
 		}
+		path, _, _ := strings.Cut(t, ":")
 		switch to = from + len(t); {
 		case strings.Trim(t, "./~") == "":
 		case strings.Contains(t, "://"):
 			list = append(list, gateName{kind: nameURL, text: strings.TrimRight(t, "/"), start: from, end: to})
 		case strings.Contains(t, "/") && isPathText(t, code):
-			path, _, _ := strings.Cut(t, ":")
 			list = append(list, gateName{kind: namePath, text: path, start: from, end: from + len(path)})
-			list = appendAtoms(list, txt, from+len(path), to, code)
+			list = appendLines(list, txt, from+len(path), to, code)
+		case isFileName(path):
+			list = appendAtoms(list, txt, from, from+len(path), code)
+			list = appendLines(list, txt, from+len(path), to, code)
 		default:
 			list = appendAtoms(list, txt, from, to, code)
 		}
+	}
+	return list
+}
+
+// appendLines appends what follows a file's name: main.go:95,198.
+func appendLines(list []gateName, txt string, start, end int, code bool) []gateName {
+	for line := range strings.SplitSeq(txt[start:end], ",") {
+		list = appendAtoms(list, txt, start, start+len(line), code)
+		start += len(line) + len(",")
 	}
 	return list
 }
