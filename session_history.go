@@ -42,18 +42,18 @@ import (
 // only what it has is shown then. An empty history is an error.
 //
 // Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
-// Thinking does not count, since many programs drop it; nor does the content of images. Ids of
-// calls may change, with those of their results, but not that of a call whose result is still to
-// come. System messages at the beginning do not count at all: views begin with those of the newest
-// history, however many it has. One among the turns is part of them: if it moves, the history goes
-// another way each time. A history that goes back to an earlier way may get another fork than before.
+// Thinking does not count, since many programs drop it, nor does an empty text beside other blocks,
+// nor the content of images. Ids of calls may change, with those of their results, but not that of a
+// call whose result is still to come. System messages at the beginning do not count at all: views begin
+// with those of the newest history, however many it has. One among the turns is part of them: if it
+// moves, the history goes another way each time. A history that goes back to an earlier way may get
+// another fork than before.
 //
 // The history may begin with what the session shows now, or showed in an earlier epoch, for programs
 // that store a view back: it is compared in the same way. A session does not know the views of its
-// forks. Where something in such a view was edited,
-// the fork has the folds before that place; stubs behind it are text like any other. A window may slide
-// over such a view as over the session, if it has the rest of the view message by message; where one of
-// these is edited, too, stubs and pages are text.
+// forks. Where something in such a view was edited, the fork has the folds before that place; stubs
+// behind it are text like any other. A window may slide over such a view as over the session, if it has
+// the rest of the view message by message; where one of these is edited, too, stubs and pages are text.
 func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error) {
 	h, err := readHistory(history)
 	if err != nil {

@@ -3,6 +3,7 @@ package pleat_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 
@@ -32,6 +33,20 @@ func TestWaitEnds(t *testing.T) {
 			"Compact": func(ctx context.Context) error { _, err := s.Compact(ctx, ""); return err },
 			"Pin":     func(ctx context.Context) error { return s.Pin(ctx, "x") },
 			"Refresh": s.Refresh,
+			"Answer": func(ctx context.Context) error {
+				r, ok := s.Answer(ctx, pleat.Call("x", "unfold", `{}`))
+				if ok && r.Error && strings.Contains(r.Text(), context.Canceled.Error()) {
+					return context.Canceled
+				}
+				return nil
+			},
+			"Recall": func(ctx context.Context) error {
+				text, failed, _ := s.Recall(ctx, "ledger", `{}`)
+				if failed && strings.Contains(text, context.Canceled.Error()) {
+					return context.Canceled
+				}
+				return nil
+			},
 		} {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan error, 1)

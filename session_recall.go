@@ -37,7 +37,9 @@ func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Un
 // the model, with what to do instead. Most programs want [Session.Answer], which goes by the
 // names in [Options].Tools.
 func (s *Session) Recall(ctx context.Context, tool, input string) (text string, isError, handled bool) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return err.Error(), true, true
+	}
 	window := s.o.Budget.Limits().Window
 	s.mu.Unlock()
 	return recall.Answer(ctx, recallSession{s}, window, tool, input)

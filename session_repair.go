@@ -9,11 +9,12 @@ import (
 )
 
 // Violations returns what providers refuse about the conversation itself, oldest first: calls
-// without a result, results without a call, messages without content, two calls of one answer with the same
-// id. (Anthropic refuses any two; the Check of its wire finds those.) Results that come after something else
-// was said are none, since [Session.Messages] and the encoders of the wires put them behind their calls.
-// Appending violations is no error, since a client's conversation is what it is, and folding repairs them
-// only where it folds them. [Session.Repair] answers the newest calls.
+// without a result, results without a call, messages without content, an answer before anybody spoke, two
+// calls of one answer with the same id. (Anthropic refuses any two, and texts of white space; the Check of its
+// wire finds those.) Results that come after something else was said are none, since [Session.Messages] and
+// the encoders of the wires put them behind their calls. Appending violations is no error, since a client's
+// conversation is what it is, and folding repairs them only where it folds them. [Session.Repair] answers
+// the newest calls.
 func (s *Session) Violations() []transcript.Violation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,6 +29,10 @@ func (s *Session) Violations() []transcript.Violation {
 		if !slices.ContainsFunc(f.Blocks, said) {
 			add(i, "empty-message", "the message has no content")
 		}
+	}
+	if first := facts.Prompt(); first < len(facts) && facts[first].Role == transcript.RoleAssistant &&
+		!facts.Has(first, transcript.KindOpaque) { // which a provider's own compaction is
+		add(first, "first-role", "the first message is the assistant's, not the user's")
 	}
 	for _, r := range s.st.Rounds() {
 		for i, c := range r.Calls {

@@ -45,6 +45,24 @@ func TestRepair(t *testing.T) {
 	}
 }
 
+// TestAnswerFirst begins a conversation with an answer, which Anthropic takes only from its own compaction.
+func TestAnswerFirst(t *testing.T) {
+	for _, tt := range []struct {
+		first pleat.Block
+		want  []string
+	}{
+		{pleat.Say("Hello."), []string{"first-role messages.1"}},
+		{transcript.Opaque{Type: "compaction", Raw: `{"type":"compaction","content":"x"}`}, nil},
+	} {
+		s := open(t, store.NewMemory(), nil)
+		mustAppend(t, s, transcript.NewMessage(transcript.RoleSystem, pleat.Say("Be brief.")),
+			pleat.Assistant(tt.first), pleat.User("Hi."))
+		if d := difftest.Values(tt.want, rules(s)); d != "" {
+			t.Error(d)
+		}
+	}
+}
+
 // TestOneIDTwice appends calls that no result can tell apart, and some that are far enough from each other.
 func TestOneIDTwice(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)

@@ -10,7 +10,9 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Report says what was folded, why, and how to get it back.
+// Report says what was folded, why, and how to get it back. Its tokens are those that pleat counts; the
+// snapshot's, and those that String tells of the whole and of what is shown, are corrected by the usage
+// that the provider reported.
 type Report struct {
 	Session  string         `json:"session"`
 	Messages int            `json:"messages"` // in the transcript

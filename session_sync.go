@@ -24,9 +24,12 @@ func (s *Session) Messages(ctx context.Context) ([]Message, error) {
 }
 
 // Answer answers a call to one of the [RecallTools] that [Options].Tools has. It reports
-// false if the tool is none of them: then the call is the program's own to carry out.
+// false if the tool is none of them: then the call is the program's own to carry out. If the context
+// ends while other calls have the session, the result is an error that says so.
 func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) {
-	s.mu.Lock()
+	if err := s.wait(ctx); err != nil {
+		return transcript.ErrorResult(call.ID, err.Error()), true
+	}
 	tool := s.recallTool(call.Name)
 	s.mu.Unlock()
 	if tool == "" {

@@ -240,3 +240,21 @@ func hasBlocks(msgs, of []pleat.Message) bool {
 	lines := blockLines(msgs)
 	return !slices.ContainsFunc(blockLines(of), func(line string) bool { return !slices.Contains(lines, line) })
 }
+
+// TestSyncEmptyText: a text without words beside a call, which not every program keeps, is no other way.
+func TestSyncEmptyText(t *testing.T) {
+	call, empty := pleat.Call("a", "ls", `{}`), pleat.Say("")
+	end := []pleat.Message{pleat.Results(pleat.Result("a", "x")), pleat.Assistant(pleat.Say("Done."))}
+	for _, answers := range [][2]pleat.Message{
+		{pleat.Assistant(call), pleat.Assistant(empty, call)}, {pleat.Assistant(empty, call), pleat.Assistant(call)},
+	} {
+		s := open(t, store.NewMemory(), nil)
+		mustSync(t, s, []pleat.Message{pleat.User("Go."), answers[0]})
+		for k := range end {
+			history := append([]pleat.Message{pleat.User("Go."), answers[1]}, end[:k+1]...)
+			if next := mustSync(t, s, history); next != s || s.Len() != k+3 {
+				t.Errorf("it goes on in %s with %d messages", next.Key(), s.Len())
+			}
+		}
+	}
+}

@@ -160,7 +160,8 @@ func (d *Draft) Fit(start, end int) (int, int) {
 	return start, max(start, end)
 }
 
-// Results lists the tool results that are not inside a folded stretch, oldest first.
+// Results lists the tool results that are not inside a folded stretch, oldest first. Facts().Block(ref).Call is
+// the number of the result's call, with which Source.Ledger().Entry tells the tool; 0: the call is not known.
 func (d *Draft) Results() []transcript.BlockRef {
 	var out []transcript.BlockRef
 	for i := range d.facts {

@@ -61,6 +61,6 @@ func (f *Fold) ref() transcript.BlockRef {
 	return transcript.BlockRef{Message: f.Start, Block: f.Block}
 }
 
-// ErrCannotFit means that no legal view fits the budget. A session returns a
-// *pleat.CannotFitError, which says why.
+// ErrCannotFit means that no legal view fits the budget. A session returns a *pleat.CannotFitError, which
+// says why; only its Undo, which asks for one certain view, returns this error with the size of that.
 var ErrCannotFit = errors.New("nothing that may be sent fits")

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,7 +44,8 @@ type Session interface {
 // tokens for unfold and 2,500 for search and ledger, or an eighth of the window if that is
 // less (but 200 in any window). handled is false if the tool is none of them. Models are
 // sloppy with arguments, so Answer accepts what is clear: numbers in quotes, one string for
-// a list, the main argument alone. An error text tells the model what to do instead.
+// a list, the main argument alone. An argument that the tool does not have is an error, since without it the
+// answer would be to another question. An error text tells the model what to do instead.
 func Answer(ctx context.Context, s Session, window int, tool, input string) (text string, isError, handled bool) {
 	answer, ok := map[string]func(answerer, context.Context, args) (string, error){
 		ToolUnfold: answerer.unfold, ToolSearch: answerer.search, ToolLedger: answerer.ledger,
@@ -51,7 +54,11 @@ func Answer(ctx context.Context, s Session, window int, tool, input string) (tex
 	if !ok {
 		return "", false, false
 	}
-	text, err := answer(answerer{s, window}, ctx, readArgs(tool, input))
+	a := readArgs(tool, input)
+	err := a.check(tool)
+	if err == nil {
+		text, err = answer(answerer{s, window}, ctx, a)
+	}
 	if err != nil {
 		return mark + tool + " failed] " + told(err).Error() + "\n", true, true
 	}
@@ -211,10 +218,25 @@ type Compacted struct {
 // args are the arguments of a call as they came.
 type args map[string]any
 
-// mainArg is what a call with a bare value means.
-var mainArg = map[string]string{
-	ToolUnfold: "handle", ToolSearch: "queries", ToolLedger: "path",
-	ToolNote: "key", ToolPin: "text", ToolCompact: "focus", ToolSnip: "keep",
+// argNames are the arguments of the tools. The first is what a call with a bare value means.
+var argNames = map[string][]string{
+	ToolUnfold:  {"handle", "lines", "bytes", "pattern", "column", "raw", "diff"},
+	ToolSearch:  {"queries", "query", "hits"},
+	ToolLedger:  {"path", "kind", "outcome", "text", "tool", "files", "effects", "from", "to"},
+	ToolNote:    {"key", "text"},
+	ToolPin:     {"text", "remove"},
+	ToolCompact: {"focus"},
+	ToolSnip:    {"keep"},
+}
+
+// check refuses arguments that the tool does not have.
+func (a args) check(tool string) error {
+	for _, name := range slices.Sorted(maps.Keys(a)) {
+		if !slices.Contains(argNames[tool], name) {
+			return fmt.Errorf("it has no argument %q, but %s", name, strings.Join(argNames[tool], ", "))
+		}
+	}
+	return nil
 }
 
 func readArgs(tool, input string) args {
@@ -224,7 +246,7 @@ func readArgs(tool, input string) args {
 	case map[string]any:
 		return v
 	default:
-		return args{mainArg[tool]: v}
+		return args{argNames[tool][0]: v}
 	}
 }
 

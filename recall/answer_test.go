@@ -52,7 +52,13 @@ func TestRecallTakesSloppyArguments(t *testing.T) {
 		{"unfold", `{"handle":"` + h + `","lines":"x"}`, "is no range"},
 		{"unfold", `{"handle":"` + h + `","lines":"900-"}`, "it has 400 lines"},
 		{"unfold", `{"handle":"` + h + `","pattern":"("}`, "pattern"},
+		{"unfold", `{"handle":"` + h + `","line":"7"}`, `it has no argument "line", but handle, lines, bytes, pattern`},
 		{"search", `{}`, "queries are needed"},
+		{"search", `{"queries":["upload limit"],"limit":3}`, `it has no argument "limit"`},
+		{"ledger", `{"file":"config/server.toml"}`, `it has no argument "file"`},
+		{"note", `{"name":"plan","text":"x"}`, `it has no argument "name"`},
+		{"pin", `{"text":"Never touch legacy/.","delete":true}`, `it has no argument "delete"`},
+		{"compact", `{"on":"upload"}`, `it has no argument "on"`},
 		{"ledger", `{"kind":"magic"}`, "want one of"},
 		{"pin", `{"text":"unknown","remove":true}`, "not found"},
 	} {

@@ -191,7 +191,8 @@ func ErrorResult(callID, text string) ToolResult {
 // Say makes a text block.
 func Say(text string) Text { return Text{Text: Plain(text)} }
 
-// Call makes a tool call; input is the JSON text of its arguments.
+// Call makes a tool call; input is the JSON text of its arguments. What is no JSON object, as with custom tools,
+// is sent as the argument "input" where the wire wants an object.
 func Call(id, name, input string) ToolCall {
 	return ToolCall{ID: id, Name: name, Input: Plain(input)}
 }

@@ -39,13 +39,19 @@ func (b spoken) says(o spoken) bool {
 func SaidIn(m transcript.Message, i int) Said {
 	out := Said{role: m.Role()}
 	for k, s := range ShapesOf(m) {
-		if kind := m.Blocks().At(k).Kind(); kind != transcript.KindThinking {
+		kind := m.Blocks().At(k).Kind()
+		if kind != transcript.KindThinking && !emptyBeside(kind, s.Bytes, m.Blocks().Len()) {
 			tool := text.OneLine(s.Name, 80) // as the ledger names it
 			at := transcript.BlockRef{Message: i, Block: k}
 			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, at: at})
 		}
 	}
 	return out
+}
+
+// emptyBeside reports whether a block is an empty text beside others, which not every program keeps.
+func emptyBeside(kind transcript.Kind, bytes, blocks int) bool {
+	return kind == transcript.KindText && bytes == 0 && blocks > 1
 }
 
 func (s *Said) add(role transcript.Role, b spoken) {
@@ -132,7 +138,7 @@ func (c *Conversation) SaidBy(vm transcript.ViewMessage) Said {
 
 func (c *Conversation) addBlock(out *Said, i, k int) {
 	bf := c.facts[i].Blocks[k]
-	if bf.Kind == transcript.KindThinking {
+	if bf.Kind == transcript.KindThinking || emptyBeside(bf.Kind, int(bf.Bytes), len(c.facts[i].Blocks)) {
 		return
 	}
 	b := spoken{kind: bf.Kind, hash: bf.Hash}
