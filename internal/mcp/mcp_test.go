@@ -219,6 +219,7 @@ func TestServer(t *testing.T) {
 		}
 		c.wants("search", map[string]any{"queries": []string{"zebra"}}, false, "found in 0 of 2")
 		c.wants("search", in(map[string]any{"queries": []string{"upload_limit_bytes"}}), false, "1048576")
+		c.wants("search", in(map[string]any{"queries": []string{"upload_limit_bytes"}, "limit": 5}), false, "1048576")
 		c.wants("search", map[string]any{}, true, "queries")
 		handle := regexp.MustCompile(`\b[0-9a-z]{8}\b`).FindString(found[strings.Index(found, "result of")-20:])
 		c.wants("unfold", in(map[string]any{"handle": "path:src/part003.go"}), false, "upload_limit_bytes")

@@ -110,7 +110,9 @@ func (s server) recall(ctx context.Context, t tool, id string, input json.RawMes
 	if err := json.Unmarshal(input, &args); err != nil {
 		return "", fmt.Errorf("the arguments cannot be read: %w", err)
 	}
-	delete(args, "session")
+	for _, own := range []string{"session", "project", "agent", "limit", "offset", "budget"} { // see arguments
+		delete(args, own)
+	}
 	rest, err := json.Marshal(args)
 	if err != nil {
 		return "", err
