@@ -29,9 +29,14 @@ func (p *page) say(w *Words) []*entry {
 		p.sayNewest(w, list[max(typed, 0)])
 		p.sayShort(w, list)
 	}
-	for _, e := range list {
+	for _, e := range list { // something of each before more of any
 		if e.took == 0 {
-			p.sayIn(w, e, min(p.o.Budget/saidShares, p.room))
+			p.sayIn(w, e, min(e.size.least, p.room))
+		}
+	}
+	for _, e := range list {
+		if most := min(p.o.Budget/saidShares, p.room+e.took); e.took < e.size.whole && e.took < most {
+			p.sayIn(w, e, most)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.size.whole, b.size.whole) })

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/fence"
@@ -88,10 +89,11 @@ func (j *writer) digestText(w wanted) string {
 }
 
 // size says how many words and characters a digest of so many tokens has. Tokens differ from model
-// to model, by half and more; digests of work with code have up to 1.2 times the tokens of the task's
-// prose for each character, and 7.9 characters a word.
+// to model and from subject to subject, by half and more, but a digest has nearly as many characters
+// a token as its conversation, and 7.9 a word.
 func (j *writer) size(tokens int) (words, signs int) {
-	signs = tokens * len(digestTask) / max(j.Count(digestTask), 1) * 5 / 6
+	sample := digestTask + j.Source.sample()
+	signs = tokens * utf8.RuneCountInString(sample) / max(j.Count(sample), 1) * 97 / 100
 	return signs * 10 / 79, signs
 }
 

@@ -90,6 +90,18 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 	return list
 }
 
+// sample is a part of what the summarizer has to read, from all over it.
+func (s *Source) sample() string {
+	const messages, cut = 100, 1_500
+	var b strings.Builder
+	for i := 0; i < len(s.Msgs); i += 1 + len(s.Msgs)/messages {
+		for _, p := range s.pieces(s.First+i, s.First+i+1, cut) {
+			b.WriteString(p.text)
+		}
+	}
+	return b.String()
+}
+
 // write writes all but the middle of some pieces: so many of the first and of the last of them.
 func (s *Source) write(list []piece, ends int) string {
 	var b strings.Builder
