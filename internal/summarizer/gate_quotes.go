@@ -78,7 +78,7 @@ func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 // quotesUser reports whether what comes before a quotation names the user, and whether it does
 // so directly before it, as in "the user then said".
 func quotesUser(before string) (by, direct bool) {
-	words := plainWords(before)
+	words := plainWords(userName.ReplaceAllString(before, "name"))
 	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
 	for i, w := range words {
 		by = by || w == "user" || w == "users" || strings.HasPrefix(w, "user'") // not userName
@@ -86,6 +86,9 @@ func quotesUser(before string) (by, direct bool) {
 	}
 	return by, direct || by && colon
 }
+
+// userName are names that begin like the user: user-message.ts, user.go.
+var userName = regexp.MustCompile(`(?i)\buser[-./][\pL\pN]+`)
 
 type quotation struct {
 	start, end int

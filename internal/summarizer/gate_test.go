@@ -92,6 +92,10 @@ func TestGate(t *testing.T) {
 		{"empty strings", `- The store is "" in fold_test.go, then port 8081, and "" again; the log has "FAIL: TestFold".`, ""},
 		{"a name that begins like the user", `- userMessageText is "" on port 8081, userName too ("").`, ""},
 		{
+			"a quotation behind a file of such a name", `- user-view in fold_test.go has a line "Message n of m".`,
+			"- user-view in fold_test.go has a line Message n of m.",
+		},
+		{
 			"a quotation behind such a name", `- userMessageText is "the words of nobody here".`,
 			"- userMessageText is the words of nobody here.",
 		},
