@@ -77,6 +77,7 @@ var (
 
 // appendTokens appends the names between two places of a text.
 func appendTokens(list []gateName, txt string, start, end int) []gateName {
+	lines := -1 // where a file's lines may go on: main.go:95,198,201
 	for _, at := range tokenText.FindAllStringIndex(txt[start:end], -1) {
 		from, to := start+at[0], start+at[1]
 		code := strings.Count(txt[:from], "`")%2 == 1
@@ -92,9 +93,14 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 		case strings.Contains(t, "/") && isPathText(t, code):
 			list = append(list, gateName{kind: namePath, text: path, start: from, end: from + len(path)})
 			list = appendLines(list, txt, from+len(path), to, code)
+			lines = to
 		case isFileName(path):
 			list = appendAtoms(list, txt, from, from+len(path), code)
 			list = appendLines(list, txt, from+len(path), to, code)
+			lines = to
+		case lines >= 0 && txt[lines:from] == ",":
+			list = appendLines(list, txt, from, to, code)
+			lines = to
 		default:
 			list = appendAtoms(list, txt, from, to, code)
 		}
@@ -102,7 +108,7 @@ func appendTokens(list []gateName, txt string, start, end int) []gateName {
 	return list
 }
 
-// appendLines appends what follows a file's name: main.go:95,198.
+// appendLines appends the lines that follow a file's name.
 func appendLines(list []gateName, txt string, start, end int, code bool) []gateName {
 	for line := range strings.SplitSeq(txt[start:end], ",") {
 		list = appendAtoms(list, txt, start, start+len(line), code)

@@ -101,7 +101,7 @@ func TestGate(t *testing.T) {
 		},
 		{"a number's word spelled otherwise", "- Of the 117-colour palette port 8081 has none.", ""},
 		{"a number that is not there", "- Port 8081.\n- The 256-colour palette.", "- Port 8081."},
-		{"lines of a file", "- src/api/handler.go:64,117 and fold_test.go:117,64 fail.", ""},
+		{"lines of a file", "- src/api/handler.go:64,117 and fold_test.go:9,117,64 fail.", ""},
 		{"alternatives before a sign", "- Of port/retries/store/#117 port was read.", ""},
 		{"users of the program", "- The user service expects a token, and the user table requires an index.", ""},
 		{
