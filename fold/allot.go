@@ -7,14 +7,14 @@ func (p part) take(n int) int { return n * p.of / p.in }
 // How a view is shared out. Free is what the goal leaves beside the system prompt, the tools
 // and the head.
 var (
-	codePage    = part{1, 2}   // of what is free: a page by code; the newest turns have the rest
-	longPage    = part{2, 3}   // the same, where what the assistant reported would fill that
-	digestPage  = part{19, 20} // of what is free: a page with a model's digest
-	digestShare = part{3, 4}   // of the view without system prompt and tools: what a digest has before words get more than below
+	codePage   = part{1, 2}   // of what is free: a page by code; the newest turns have the rest
+	longPage   = part{2, 3}   // the same, where what the assistant reported would fill that
+	digestPage = part{19, 20} // of what is free: a page with a model's digest
+	digestHalf = part{1, 2}   // of the view without system prompt and tools: what a digest may have at least
 
 	saidOfView = part{2, 5}   // of the goal: what people typed; a third, and a fifth more for numbers and questions …
 	saidOfRest = part{2, 3}   // … but no more than this of what system prompt and tools leave
-	saidBeside = part{1, 5}   // of the goal: what people typed, the head included, beside a digest
+	saidBeside = part{1, 3}   // of the goal: what people typed, the head included, beside a digest
 	saidLeast  = part{1, 16}  // of the goal: what they have in any case
 	saidOfPage = part{2, 5}   // of a page: what they have without taking from the rest
 	saidMarks  = part{11, 10} // of what was typed: what it takes with its marks
@@ -104,15 +104,15 @@ func (a *Allotment) files() int {
 
 // words is what people's typed words may take. Beside a model's digest, what they typed in the
 // head is part of it, and the fifth for numbers and questions is there only if the digest has
-// its share without it.
+// half of the view without it.
 func (a *Allotment) words() int {
 	most := min(saidOfView.take(a.goal), saidOfRest.take(max(a.goal-a.d.Overhead, 0)))
 	if !a.ByModel() {
 		return most
 	}
-	digest := min(digestShare.take(a.goal-a.d.Overhead), mostDigest)
+	half := min(digestHalf.take(a.goal-a.d.Overhead), mostDigest)
 	beside := min(most, saidBeside.take(a.goal)) - a.d.Typed
-	return max(beside, min(most-a.d.Typed, a.afford()-digest), saidLeast.take(a.goal))
+	return max(beside, min(most-a.d.Typed, a.afford()-half), saidLeast.take(a.goal))
 }
 
 // ByModel reports whether the page has a model's digest, or one is asked for.

@@ -591,3 +591,18 @@ func TestRenderShortBesideLong(t *testing.T) {
 		t.Errorf("got\n%.2000s", got)
 	}
 }
+
+// However long the newest messages are, something of each older one is shown before more of them.
+func TestSomethingOfEach(t *testing.T) {
+	const long = "please look at all of this before you go on, since it matters for what comes next; "
+	var lines []string
+	for i := range 12 {
+		lines = append(lines, fmt.Sprintf("u: wish %d: ", i)+strings.Repeat(long, 3*(i+1)), "a: Done.")
+	}
+	page := listen(lines...).Render(RenderOptions{Budget: 900})
+	for i := range 12 {
+		if want := fmt.Sprintf("wish %d:", i); !strings.Contains(page, want) {
+			t.Errorf("nothing of %q:\n%s", want, page)
+		}
+	}
+}

@@ -33,7 +33,7 @@ func toldLimits(t testing.TB, req *model.Request) (tokens, words int) {
 
 // A digest that keeps to the limit it was told, or passes it by a little, is in the view,
 // beside the user's words and the names of changed files. It has half of the view, also
-// where the user wrote much.
+// where the user wrote much: all that they typed has a third.
 func TestDigestHasTheRoom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
