@@ -28,7 +28,7 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
-	p, err := s.epoch(ctx, o)
+	p, err := s.epoch(ctx, o, false)
 	if err != nil {
 		return nil, fmt.Errorf("compact session %s: %w", s.key, err)
 	}
@@ -52,7 +52,7 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	defer s.mu.Unlock()
 	o := s.planOptions()
 	o.Trigger, o.Steps = fold.TriggerAsked, steps
-	p, err := s.epoch(ctx, o)
+	p, err := s.epoch(ctx, o, false)
 	if err != nil {
 		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.key, err)
 	}
@@ -71,9 +71,10 @@ func (s *Session) forPeople(p *fold.Plan) {
 	}
 }
 
-// epoch plans, checks, stores and applies. An empty plan opens nothing. If another
-// process wrote meanwhile, it plans again on what is true now.
-func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
+// epoch plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must
+// fit, one whose view does not: what could not be sent would stay folded when there is room again.
+// If another process wrote meanwhile, it plans again on what is true now.
+func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
 	for conflicts := 0; ; {
@@ -110,6 +111,9 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions) (*fold.Plan, er
 		}
 		if err != nil || p.IsEmpty() {
 			return p, err
+		}
+		if parts := s.partsIn(p); mustFit && s.o.Policy.Fits() && parts.Total() > s.most() {
+			return nil, s.cannotFit(parts, s.most())
 		}
 		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && conflicts < maxConflicts {
@@ -160,10 +164,15 @@ func (s *Session) checkPlan(
 		*p = none
 		return false, nil
 	}
+	return false, s.cannotFit(s.partsIn(*p), o.Limits.Max)
+}
+
+// partsIn counts the view that a plan makes.
+func (s *Session) partsIn(p *fold.Plan) fold.Parts {
 	then := s.st.Layout
-	then.In = (*p).In
+	then.In = p.In
 	parts, _ := then.Parts()
-	return false, s.cannotFit(parts, o.Limits.Max)
+	return parts
 }
 
 // pulledIn lists the levers whose folds a plan has.

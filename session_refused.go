@@ -64,12 +64,12 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	o.Limits.Target = min(o.Limits.Target, o.Limits.Max*3/4)
 	after, most := total, max(o.Limits.Max, o.Sure)
 	short := func() bool { return after >= total || told && after > most && s.o.Policy.Fits() }
-	if _, err := s.epoch(ctx, o); err != nil {
+	if _, err := s.epoch(ctx, o, false); err != nil {
 		return transcript.View{}, err
 	}
 	if after = s.st.Parts.Total(); short() && len(s.o.Policy.OnRefusal) > 0 { // what the policy has at red may still fold
 		o.Trigger = fold.TriggerRed
-		if _, err := s.epoch(ctx, o); err != nil {
+		if _, err := s.epoch(ctx, o, false); err != nil {
 			return transcript.View{}, err
 		}
 		after = s.st.Parts.Total()

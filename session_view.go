@@ -30,8 +30,9 @@ type Turn struct {
 }
 
 // View returns what the model is to be sent now. If the window forces it, or the policy
-// wants it, an epoch opens first: its folds are stored, then the view is returned. While
-// no fold is in force the view is the whole transcript.
+// wants it, an epoch opens first: its folds are stored, then the view is returned. Where
+// nothing fits, the error is a [CannotFitError], and nothing is folded. While no fold is in
+// force the view is the whole transcript.
 //
 // The view must not be changed. It stays valid when the session goes on.
 func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) {
@@ -64,7 +65,7 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 		}
 	}
 	if due {
-		if _, err := s.epoch(ctx, o); err != nil {
+		if _, err := s.epoch(ctx, o, true); err != nil {
 			return transcript.View{}, err
 		}
 	} else {
