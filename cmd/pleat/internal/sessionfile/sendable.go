@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/order"
-
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -16,8 +15,9 @@ import (
 // Other messages stay as they are.
 func sendable(msgs []transcript.Message) []transcript.Message {
 	s := sender{used: make(map[string]bool), open: make(map[string][]string)}
+	msgs = order.Results(msgs)
 	out := make([]transcript.Message, 0, len(msgs))
-	for i, m := range order.Results(msgs) {
+	for i, m := range msgs {
 		if m.Role() == transcript.RoleAssistant && i > 0 && msgs[i-1].Role() != transcript.RoleAssistant {
 			clear(s.open) // results belong to the answer before them
 		}

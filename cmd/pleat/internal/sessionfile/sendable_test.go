@@ -66,3 +66,25 @@ func TestSendable(t *testing.T) {
 		t.Errorf("a legal message was changed: %v", got)
 	}
 }
+
+// A result that moves leaves its message in two: no answer's results are lost for that.
+func TestSendableLateResults(t *testing.T) {
+	var msgs []transcript.Message
+	for _, id := range []string{"a", "b", "c"} {
+		msgs = append(msgs,
+			transcript.Assistant(transcript.Call(id, "read", `{}`)), transcript.User("typed meanwhile"),
+			transcript.NewMessage(transcript.RoleUser, transcript.Result(id, "found "+id), transcript.Say("beside it")))
+	}
+	msgs = append(msgs, transcript.Assistant(transcript.Say("done")))
+	found := 0
+	for _, m := range sendable(msgs) {
+		for _, b := range m.Blocks().All() {
+			if r, ok := b.(transcript.ToolResult); ok && r.Text() == "found "+r.CallID {
+				found++
+			}
+		}
+	}
+	if found != 3 {
+		t.Errorf("%d of 3 results are sent", found)
+	}
+}
