@@ -333,3 +333,41 @@ func TestFoldBlockReadsNothing(t *testing.T) {
 		t.Errorf("the call that takes text is not folded: %v, %v", p, err)
 	}
 }
+
+// twice folds a stretch and then the words in it.
+type twice struct{ t *testing.T }
+
+func (twice) Name() string { return "twice" }
+
+func (w twice) Pull(ctx context.Context, d *fold.Draft) error {
+	start, end := d.Fit(d.Marks().Head, d.Marks().Newest)
+	f, err := d.Span(ctx, start, end, w, "old")
+	if err != nil {
+		return err
+	}
+	f.Stub = "[gone]"
+	if !d.FoldSpan(f) {
+		return errors.New("the stretch is not folded")
+	}
+	before := d.Tokens()
+	for i := start; i < end; i++ {
+		for b := range d.Facts()[i].Blocks {
+			d.FoldBlock(transcript.BlockRef{Message: i, Block: b}, w, "long", "[cut]")
+		}
+	}
+	if d.Tokens() != before || d.Tokens() != d.TokensIn(0, len(d.Facts())) {
+		w.t.Errorf("%d tokens after folding what is folded, %d before, %d counted", d.Tokens(), before,
+			d.TokensIn(0, len(d.Facts())))
+	}
+	return nil
+}
+
+// TestFoldFolded: what a folded stretch hides saves nothing a second time.
+func TestFoldFolded(t *testing.T) {
+	msgs := []transcript.Message{transcript.User("go")}
+	for range 5 {
+		msgs = append(msgs, transcript.Assistant(transcript.Say(strings.Repeat("What I found. ", 40))),
+			transcript.User(strings.Repeat("And what about that? ", 40)))
+	}
+	pleattest.Plan(t, 1_000, msgs, twice{t})
+}

@@ -19,8 +19,8 @@ type Policy struct {
 	Budget Budget `json:"budget,omitzero"`
 	// CharsPerToken estimates tokens from characters; 0: they are counted.
 	CharsPerToken int `json:"chars_per_token,omitempty"`
-	// FoldHead lets levers fold the messages before the first answer. System messages at
-	// the beginning always stay.
+	// FoldHead puts [Marks].Head right behind the system messages at the beginning, which always
+	// stay: levers that go by it, as pleat's do, then fold what comes before the first answer too.
 	FoldHead bool `json:"fold_head,omitempty"`
 	// Transcripts is a folder that the whole transcript is written to before a digest
 	// replaces it; empty: the store is enough.

@@ -58,6 +58,8 @@ func (d *Draft) barsBlock(ref transcript.BlockRef, stub string) string {
 		return "a block of this kind goes only with its message"
 	case bf.Kind == transcript.KindToolResult && !d.unseen && ref.Message >= d.seen:
 		return "no model has seen the result"
+	case d.lay.In.covered(ref.Message):
+		return "its message is in a folded stretch"
 	case d.lay.late(ref):
 		return "the result's call is folded"
 	case text.Blank(stub):

@@ -101,9 +101,9 @@ func (s *clause) emptyCases() {
 	if _, err := s.Body(s.Context(), key, transcript.HashOf("")); !errors.Is(err, store.ErrNotFound) {
 		s.Errorf("Body of the hash of nothing: %v, want ErrNotFound", err)
 	}
-	nameless := store.SessionKey{Tenant: s.Name()}
-	s.append(nameless, 0, message(1))
-	s.check(nameless, messages(1, 2))
+	if n, err := s.Append(s.Context(), key, 2); err != nil || n != 2 {
+		s.Errorf("Append of nothing after entry 2: %d, %v, want the newest number, 2", n, err)
+	}
 }
 
 func (s *clause) bodies() {
@@ -258,6 +258,9 @@ func (s *clause) isolation() {
 		{Tenant: s.Name() + "A", Session: "same"},
 		{Tenant: s.Name() + "A", Session: "other"},
 		{Tenant: s.Name() + "B", Session: "same"},
+		{Tenant: s.Name() + "A", Session: "Same"},
+		{Tenant: s.Name() + "A", Session: "same "},
+		{Tenant: s.Name() + "a", Session: "same"},
 	}
 	for i, key := range keys {
 		s.append(key, 0, messages(10*i, 10*i+5)...)
@@ -277,7 +280,7 @@ func (s *clause) isolation() {
 	s.append(keys[2], 5, shared)
 	for i, key := range keys {
 		_, err := s.Body(s.Context(), key, transcript.HashOf("shared secret"))
-		if want := i != 1; (err == nil) != want {
+		if want := i == 0 || i == 2; (err == nil) != want {
 			s.Errorf("Body through %v: %v", key, err)
 		}
 	}
