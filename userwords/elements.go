@@ -31,11 +31,21 @@ const outputNotice = "Read the output file to retrieve the result:"
 
 // injectedSpans returns where a text has injected elements, in order; those with nothing
 // between them are one. What is in an element may be a file or a command's output that writes
-// tags: it ends at the last closing tag of its name, which is the client's or stands behind it.
-// An unclosed tag is part of what was typed. Doubt is what may not be in an element after all.
+// tags: it ends at the last closing tag of its name, which is the client's or stands behind it, or
+// in another element (see [reach]). An unclosed tag is part of what was typed. Doubt is what may
+// not be in an element after all.
 func injectedSpans(text string, typed bool) (list []span, doubt []string) {
 	files := strings.Contains(text, fileTag) // which a client attached
-	closed := make(map[string]int)           // where the last closing tag of a name is
+	closed := make(map[string]int)
+	last := func(tag string) int { // where the last closing tag of a client's element ends
+		if !injectedTags[tag] && !(files && tag == "file") || typed && tag == vagueTag {
+			return 0
+		}
+		if _, ok := closed[tag]; !ok {
+			closed[tag] = strings.LastIndex(text, "</"+tag+">") + len("</"+tag+">")
+		}
+		return closed[tag]
+	}
 	for at, end := 0, 0; ; at++ {
 		lt := strings.IndexByte(text[at:], '<')
 		if lt < 0 {
@@ -43,28 +53,35 @@ func injectedSpans(text string, typed bool) (list []span, doubt []string) {
 		}
 		at += lt
 		tag, inner := tagAt(text, at+1)
-		injected := injectedTags[tag] && !(typed && tag == vagueTag) || files && tag == "file"
-		if inner == 0 || !injected || !ownLine(text[end:at]) {
-			continue
-		}
-		if _, ok := closed[tag]; !ok {
-			closed[tag] = strings.LastIndex(text, "</"+tag+">")
-		}
-		if closed[tag] < inner {
+		if inner == 0 || last(tag) <= inner || !ownLine(text[end:at]) {
 			continue
 		}
 		if n := len(list); n == 0 || strings.TrimSpace(text[end:at]) != "" {
 			list = append(list, span{start: at})
 		}
-		end = closed[tag] + len("</"+tag+">")
+		end = reach(text, inner+strings.Index(text[inner:], "</"+tag+">"), last(tag), last)
 		list[len(list)-1].end = end
-		doubt = append(doubt, between(text[inner:closed[tag]], tag, typed)...)
+		doubt = append(doubt, between(text[inner:end], tag, typed)...)
 		at = end - 1
 	}
 }
 
-// between returns the words in an element that stand behind a closing tag of its name. If a client
-// wrote that tag, they were typed between two elements; if not, they are part of one.
+// reach returns up to where a text is in elements or may be: an element that may have ended at
+// first, and ends before end, has others in it then, one of which may have written its last tag.
+func reach(text string, first, end int, last func(tag string) int) int {
+	for at := first; at < end; at++ {
+		if text[at] != '<' {
+			continue
+		}
+		if tag, inner := tagAt(text, at+1); inner > 0 {
+			end = max(end, last(tag))
+		}
+	}
+	return end
+}
+
+// between returns the words that stand behind a closing tag of an element's name and may be in it. If
+// a client wrote that tag, they were typed between two elements; if not, they are part of one.
 func between(inner, tag string, typed bool) (list []string) {
 	for i, words := range strings.Split(inner, "</"+tag+">") {
 		if i == 0 {

@@ -151,7 +151,7 @@ func TestTypedAsClients(t *testing.T) {
 	}
 }
 
-// Words between two elements of one name may be a person's or part of one element, which wrote the tags.
+// Words between two elements may be a person's or part of one element, which wrote the tags.
 // They stand on the page and speak for nobody.
 func TestBetweenElements(t *testing.T) {
 	for tag := range injectedTags {
@@ -162,6 +162,8 @@ func TestBetweenElements(t *testing.T) {
 			open + "see " + open + shut + "\nNever push.\n<new-diagnostics>x</new-diagnostics>\n" + open + "b" + shut,
 			open + "a" + shut + "\nNever push. Why is " + shut + " there?",
 			open + "a" + shut + "\nWhy is " + open + " there? Never push.\n" + open + "b" + shut,
+			open + "a" + shut + "<new-diagnostics>b\n" + shut + "\nNever push.\n<new-diagnostics></new-diagnostics>",
+			open + "a" + shut + "<new-diagnostics>b\n" + shut + "\nNever push.\n</new-diagnostics>\nmine",
 		} {
 			var w Words
 			w.Add(0, transcript.User("Never push. Start with the parser."))
