@@ -82,6 +82,9 @@ func (d *Draft) foldSpan(f *Fold, parts Parts, fill bool) bool {
 			why = "the stub is blank"
 		}
 	}
+	if why == "" && d.beginsWithAnswer(f) {
+		why = "the view would begin with an answer"
+	}
 	if why != "" {
 		d.refuse(f.Lever, why, f.Start)
 		return false

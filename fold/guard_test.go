@@ -371,3 +371,38 @@ func TestFoldFolded(t *testing.T) {
 	}
 	pleattest.Plan(t, 1_000, msgs, twice{t})
 }
+
+// silent drops the first messages without a word in their place.
+type silent struct{ ack string }
+
+func (silent) Name() string { return "silent" }
+
+func (s silent) Pull(ctx context.Context, d *fold.Draft) error {
+	f, err := d.Span(ctx, 0, 2, s, "old")
+	if err == nil {
+		f.Ack = s.ack
+		d.FoldSpan(f)
+	}
+	return err
+}
+
+// TestBeginsWithAnswer: no lever makes a view that begins with an answer.
+func TestBeginsWithAnswer(t *testing.T) {
+	long := strings.Repeat("And what about that? ", 40)
+	answer := transcript.Assistant(transcript.Say(long))
+	for _, tt := range []struct {
+		ack   string
+		third transcript.Message
+		folds bool
+	}{
+		{"", answer, false},
+		{"Noted.", transcript.User(long), false},
+		{"", transcript.User(long), true},
+	} {
+		msgs := []transcript.Message{transcript.User(long), answer, tt.third, transcript.User("go on"), answer}
+		p := pleattest.Plan(t, 1_000, msgs, silent{tt.ack})
+		if folds := len(p.Folds) > 0; folds != tt.folds {
+			t.Errorf("acknowledged by %q, before %s: %s", tt.ack, tt.third.Role(), p)
+		}
+	}
+}

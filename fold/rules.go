@@ -116,6 +116,18 @@ func (d *Draft) joins(start, end int, stub bool) bool {
 	return at >= 0 && d.facts[at].Role != transcript.RoleAssistant
 }
 
+// beginsWithAnswer reports whether nobody would have spoken before the first answer of the view,
+// which no provider takes, because of a fold without a stub.
+func (d *Draft) beginsWithAnswer(f *Fold) bool {
+	in, first := &d.lay.In, d.facts.Prompt()
+	if f.Stub != "" || first == d.len() || d.facts[first].Role == transcript.RoleAssistant ||
+		in.before(f.Start) >= first || len(in.spans) > 0 && in.spans[0].End <= f.Start && in.spans[0].Stub != "" {
+		return false
+	}
+	next := in.past(f.End)
+	return f.Ack != "" || f.Then == "" && next < d.len() && d.facts[next].Role == transcript.RoleAssistant
+}
+
 // speaks reports whether message i is one that no system message may come before.
 func (d *Draft) speaks(i int) bool {
 	return i < d.len() && (d.facts[i].Role == transcript.RoleUser || d.facts[i].Role == transcript.RoleTool)
