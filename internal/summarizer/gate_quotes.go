@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -15,10 +16,11 @@ import (
 type spoken struct {
 	text  string          // normal form
 	stems map[string]bool // of its words
+	as    string          // as it was said
 }
 
 func newSpoken(s userwords.Said) spoken {
-	out := spoken{text: flatText(s.Text), stems: make(map[string]bool)}
+	out := spoken{text: flatText(s.Text), stems: make(map[string]bool), as: s.Text}
 	for _, w := range plainWords(s.Text) {
 		out.stems[stemOf(w)] = true
 	}
@@ -51,22 +53,22 @@ var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", 
 
 // quotes checks the quotations of a sentence. What the user is said to have said must be the
 // user's; other quotations must be somebody's. What nobody said, or the user in nearly these
-// words, loses its quotes.
+// words, loses its quotes, unless it has a "not" more or less than the user's.
 func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 	var found []digest.Finding
 	var b strings.Builder
 	done := 0
 	for _, q := range quotations(s) {
 		inner := q.of(s)
-		if len(strings.Fields(inner)) < 3 || g.saidQuote(inner) {
+		by, direct := quotesUser(s[:q.start])
+		if len(strings.Fields(inner)) < 3 || q.other && !direct || g.saidQuote(inner) {
 			continue
 		}
-		by, direct := quotesUser(s[:q.start])
 		source := g.inSource(inner)
 		switch {
-		case by && (direct || !source) && !g.nearlySaid(inner):
+		case by && (direct || !source) && (!g.nearlySaid(inner) || g.denies(inner)):
 			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
-		case !source:
+		case direct || !source:
 			found = append(found, digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)})
 			b.WriteString(s[done:q.start] + inner)
 			done = q.end
@@ -92,7 +94,8 @@ var userName = regexp.MustCompile(`(?i)\buser[-./][\pL\pN]+`)
 
 type quotation struct {
 	start, end int
-	mark       int // bytes of a quote
+	mark       int  // bytes of a quote
+	other      bool // its quotes mean other things too
 }
 
 func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark] }
@@ -103,18 +106,14 @@ func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark]
 func quotations(s string) []quotation {
 	var list []quotation
 	for _, at := range quotedText.FindAllStringIndex(s, -1) {
-		switch s[at[0]] {
-		case '`':
-		case '"':
-			list = append(list, quotation{at[0], at[1], len(`"`)})
-		default:
-			list = append(list, quotation{at[0], at[1], len("“")})
+		if open, size := utf8.DecodeRuneInString(s[at[0]:]); open != '`' {
+			list = append(list, quotation{at[0], at[1], size, open != '"' && open != '“'})
 		}
 	}
 	return list
 }
 
-var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\"\"|\\B\"\\S.*?\"\\B")
+var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\"\"|\\B\"\\S.*?\"\\B|«.*?»|‘.*?’\\B|\\B'\\S.*?'\\B")
 
 // nearlySaid reports whether a person said something with nearly all of these words.
 func (g *gateSource) nearlySaid(q string) bool {
@@ -128,6 +127,49 @@ func (g *gateSource) nearlySaid(q string) bool {
 		}
 		return hits*5 >= len(words)*4
 	})
+}
+
+// denies reports whether a quotation has a negation where what a person said does not, or none
+// where they have one. Each clause is compared with those that share the most words with it.
+func (g *gateSource) denies(q string) bool {
+	return slices.ContainsFunc(clauses(q), func(c clause) bool {
+		most, agrees := 0, true
+		for _, sp := range g.said {
+			for _, said := range clauses(sp.as) {
+				n := 0
+				for w := range c.stems {
+					if said.stems[w] {
+						n++
+					}
+				}
+				if n > most {
+					most, agrees = n, false
+				}
+				agrees = agrees || n == most && said.negated == c.negated
+			}
+		}
+		return !agrees
+	})
+}
+
+type clause struct {
+	stems   map[string]bool // of its words that negate nothing
+	negated bool
+}
+
+func clauses(s string) (list []clause) {
+	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(".,;:!?\n", r) }) {
+		c := clause{stems: make(map[string]bool)}
+		for _, w := range plainWords(part) {
+			if strings.HasSuffix(w, "n't") || slices.Contains([]string{"no", "not", "never", "cannot"}, w) {
+				c.negated = true
+			} else {
+				c.stems[stemOf(w)] = true
+			}
+		}
+		list = append(list, c)
+	}
+	return list
 }
 
 // saidQuote reports whether a person said these words. An ellipsis matches any others.
