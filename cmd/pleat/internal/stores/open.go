@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -245,19 +246,33 @@ func Kind(path string) string {
 var (
 	schemePattern = regexp.MustCompile("(?i)^([\\s\"'`]*[a-z][a-z0-9+.-]+):/|^([\\s\"'`]*postgres[a-z]*)(?::|//)")
 	// Anything else before ://, the settings of a connection, a password before a host.
-	mistyped = regexp.MustCompile(`(?i)^[^/]*[:;]//|^\s*(?:host|hostaddr|port|dbname|user|password)\s*=|^[^/@]*:[^/@]*@`)
+	mistyped = regexp.MustCompile(
+		`(?i)^[^/]*[:;]//|^\s*(?:host|hostaddr|port|dbname|user)\s*=|(?:pass\w*|pwd)\s*=|:[^@]*@`)
 )
 
 // Scheme is the scheme of a store's URL in lower case, with what stands before it, or "" if the store is a
-// file. A mistyped URL is none: a file of that name would show its password.
+// file. What may be a mistyped URL is none, unless there are such folders: a file of that name would show its
+// password.
 func Scheme(path string) string {
 	if m := schemePattern.FindStringSubmatch(path); m != nil {
 		return strings.ToLower(m[1] + m[2])
 	}
-	if mistyped.MatchString(path) {
+	if mistyped.MatchString(missing(path)) {
 		return unknown
 	}
 	return ""
+}
+
+// missing is what of a path is not on disk.
+func missing(path string) string {
+	for i := len(path); i > 0; i = strings.LastIndexFunc(path[:i], func(r rune) bool {
+		return r < utf8.RuneSelf && os.IsPathSeparator(uint8(r))
+	}) {
+		if _, err := os.Stat(path[:i]); err == nil {
+			return path[i:]
+		}
+	}
+	return path
 }
 
 // unknown is the scheme of an address that has none.
