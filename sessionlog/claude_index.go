@@ -27,7 +27,7 @@ func (x *claudeIndex) steps() (steps [][]int) {
 			}
 			stepOf[at] = step
 		case resultNode:
-			if call, ok := x.calls[x.results[at][0]]; ok && call < at {
+			if call := x.lastCall(at); call >= 0 {
 				answer := stepOf[call]
 				if joined, ok := resultsOf[answer]; ok && x.sameLine(steps[joined][0], at) {
 					step = joined
@@ -42,6 +42,18 @@ func (x *claudeIndex) steps() (steps [][]int) {
 		steps[step] = append(steps[step], at)
 	}
 	return steps
+}
+
+// lastCall is the last node before this one with a call that it answers, or -1: behind that, no
+// result of it stands before its call.
+func (x *claudeIndex) lastCall(at int) int {
+	last := -1
+	for _, id := range x.results[at] {
+		if call, ok := x.calls[id]; ok && call < at {
+			last = max(last, call)
+		}
+	}
+	return last
 }
 
 func (x *claudeIndex) sameLine(a, b int) bool {

@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,5 +71,38 @@ func TestClaudeOrigin(t *testing.T) {
 		if log.info.Format != ClaudeCode {
 			t.Errorf("%s is read as %v", line, log.info.Format)
 		}
+	}
+}
+
+// Results of two answers on one line follow both, so that none stands before its call.
+func TestResultsOfTwoAnswers(t *testing.T) {
+	const log = `{"type":"assistant","uuid":"1","sessionId":"s","message":{"role":"assistant","id":"a","content":[` +
+		`{"type":"tool_use","id":"t1","name":"Read","input":{}},{"type":"tool_use","id":"t2","name":"Read","input":{}}]}}
+{"type":"user","uuid":"2","parentUuid":"1","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"x"}]}}
+{"type":"assistant","uuid":"3","parentUuid":"2","message":{"role":"assistant","id":"b","content":[{"type":"tool_use","id":"t3","name":"Read","input":{}}]}}
+{"type":"user","uuid":"4","parentUuid":"3","message":{"role":"user","content":[` +
+		`{"type":"tool_result","tool_use_id":"t2","content":"y"},{"type":"tool_result","tool_use_id":"t3","content":"z"}]}}
+`
+	l, err := Open(strings.NewReader(log), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for rec, err := range l.Records() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, b := range rec.Message.Blocks().All() {
+			switch b := b.(type) {
+			case transcript.ToolCall:
+				order = append(order, "call "+b.ID)
+			case transcript.ToolResult:
+				order = append(order, "result "+b.CallID)
+			}
+		}
+	}
+	want := []string{"call t1", "call t2", "result t1", "call t3", "result t2", "result t3"}
+	if !slices.Equal(order, want) {
+		t.Errorf("%q, want %q", order, want)
 	}
 }
