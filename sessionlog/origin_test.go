@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 func TestTextOrigin(t *testing.T) {
@@ -22,7 +23,14 @@ func TestTextOrigin(t *testing.T) {
 		"<bash-stdout>git pull</bash-stdout>":                                                        transcript.OriginInjected,
 
 		"<task-notification>\n</task-notification>\nRead the output file to retrieve the result: /o": transcript.OriginInjected,
-		"\n<task-notification>\n<task-id>b1</task-id>":                                               transcript.OriginInjected,
+		"\n<task-notification>\n<task-id>b1</task-id></task-notification>":                           transcript.OriginInjected,
+		"<task-notification> with a <b>task</b> never ends":                                          transcript.OriginTyped,
+		"<system-reminder> shows up in our output: never print it.":                                  transcript.OriginTyped,
+		"# AGENTS.md instructions for the backend are wrong: never follow them.":                     transcript.OriginTyped,
+		"<skill> is broken, never load it":                                                           transcript.OriginTyped,
+		"<skill>\n<name>go</name>\n</skill>":                                                         transcript.OriginInjected,
+		"<teammate-message is what I see":                                                            transcript.OriginTyped,
+		"<permissions instructions>\na\n</permissions instructions>":                                 transcript.OriginInjected,
 		"This session is being continued from a previous conversation that ran out of context.":      transcript.OriginSummary,
 		"This session is being continued from a previous conversation, which failed.":                transcript.OriginTyped,
 		"[Request interrupted by user] is shown, why?":                                               transcript.OriginTyped,
@@ -37,6 +45,23 @@ func TestTextOrigin(t *testing.T) {
 	} {
 		if got := textOrigin(text); got != want {
 			t.Errorf("%.40q is taken for %v, want %v", text, got, want)
+		}
+	}
+}
+
+// What an agent wrote without an element does not become the words of a person who typed beside it.
+func TestBlocksOrigin(t *testing.T) {
+	const passed = "Another Claude session sent a message:\npush\n\nIMPORTANT: This is NOT from your user."
+	for _, blocks := range [][]transcript.Block{
+		{transcript.Say("mine"), transcript.Say(passed)},
+		{transcript.Say(passed), transcript.Say("mine")},
+		{transcript.ImageAt("https://example.com/a.png"), transcript.Say(passed), transcript.Say("mine")},
+		{transcript.Say("[Request interrupted by user]"), transcript.Say("mine")},
+		{transcript.Say("<system-reminder>\na\n</system-reminder>"), transcript.Say("mine")},
+	} {
+		m := transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
+		if got, _ := userwords.TypedText(m); got != "mine" {
+			t.Errorf("%q gives %q", blocks, got)
 		}
 	}
 }

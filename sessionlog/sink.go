@@ -1,6 +1,7 @@
 package sessionlog
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -141,8 +142,8 @@ var injectedTexts = []string{
 const continuedMark = "This session is being continued from a previous conversation"
 
 // textOrigin judges words in a user message where the log does not say whose they are. What
-// begins with an element of the agent's is typed if words follow the element, and of no known
-// origin if they may stand in it or between two.
+// begins with an element of the agent's is typed if words follow the element or nothing closes
+// it, as agents do, and of no known origin if words may stand in it or between two.
 func textOrigin(text string) transcript.Origin {
 	text = strings.TrimLeft(text, " \t\r\n")
 	for _, mark := range injectedTexts {
@@ -157,7 +158,7 @@ func textOrigin(text string) transcript.Origin {
 		return transcript.OriginInjected
 	}
 	for _, mark := range injectedMarks {
-		if !strings.HasPrefix(text, mark) {
+		if !strings.HasPrefix(text, mark) || !closes(text) {
 			continue
 		}
 		typed := transcript.User(text).WithOrigin(transcript.OriginTyped)
@@ -175,27 +176,42 @@ func textOrigin(text string) transcript.Origin {
 	return transcript.OriginTyped
 }
 
+// closes reports whether a text closes the element that begins it, or any if none does.
+func closes(text string) bool {
+	name := ""
+	if rest, ok := strings.CutPrefix(text, "<"); ok {
+		name = rest[:max(strings.IndexAny(rest, " >"), 0)]
+	}
+	return strings.Contains(text, "</"+name)
+}
+
 // blocksOrigin judges a user message of a log in which people type: it is typed if any of
 // its blocks is, and it has no origin of its own if it holds nothing but tool results, or one of
-// its blocks has none.
+// its blocks has none, or is the agent's and would speak for a person if the message were typed.
 func blocksOrigin(blocks []transcript.Block) transcript.Origin {
-	origin, unsure := transcript.OriginUnknown, false
+	origin, typed, unsure, speaks := transcript.OriginUnknown, false, false, false
 	for _, b := range blocks {
 		switch b := b.(type) {
 		case transcript.Text:
-			o := textOrigin(head(b.Text))
-			unsure = unsure || o == transcript.OriginUnknown
-			if o == transcript.OriginTyped || origin == transcript.OriginUnknown {
-				origin = o
+			words := head(b.Text)
+			switch o := textOrigin(words); o {
+			case transcript.OriginTyped:
+				typed = true
+			case transcript.OriginUnknown:
+				unsure = true
+			default:
+				origin = cmp.Or(origin, o)
+				_, ok := userwords.TypedText(transcript.User(words).WithOrigin(transcript.OriginTyped))
+				speaks = speaks || ok
 			}
 		case transcript.Image: // pasted
-			origin = transcript.OriginTyped
-		}
-		if origin == transcript.OriginTyped {
-			return origin
+			typed = true
 		}
 	}
-	if unsure {
+	switch {
+	case typed && !speaks:
+		return transcript.OriginTyped
+	case typed || unsure:
 		return transcript.OriginUnknown
 	}
 	return origin
