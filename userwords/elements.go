@@ -167,20 +167,21 @@ func commandArgs(text string) string {
 
 // wholeWords returns what is in the element that holds all typed words of a block. Files
 // that the block has beside it may write such an element: it has to begin or to end the block.
-func wholeWords(text string) (string, bool) {
+func wholeWords(text string) (words, before string, ok bool) {
 	for _, tag := range wholeTags {
-		inner, _, ok := leading(text, tag)
-		if before, ends := strings.CutSuffix(text, "</"+tag+">"); !ok && ends {
-			at := strings.LastIndex(before, "<"+tag+">")
-			if ok = at >= 0 && ownLine(before[:at]); ok {
-				inner = before[at+len(tag)+2:]
+		before = ""
+		words, _, ok = leading(text, tag)
+		if head, ends := strings.CutSuffix(text, "</"+tag+">"); !ok && ends {
+			at := strings.LastIndex(head, "<"+tag+">")
+			if ok = at >= 0 && ownLine(head[:at]); ok {
+				words, before = head[at+len(tag)+2:], head[:at]
 			}
 		}
-		if inner = strings.TrimSpace(inner); ok && inner != "" {
-			return inner, true
+		if words = strings.TrimSpace(words); ok && words != "" {
+			return words, before, true
 		}
 	}
-	return "", false
+	return "", "", false
 }
 
 // unwrapped returns a text without the element that a client put around what was typed.

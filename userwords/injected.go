@@ -60,7 +60,7 @@ func judged(m transcript.Message) (texts, doubt []string) {
 // typedBlocks leaves of each block's text what was typed. Well-known forms are not
 // looked for where the source knows that a person typed the text.
 func typedBlocks(texts []string, typed bool) (doubt []string) {
-	withoutFiles(texts)
+	doubt = append(doubt, withoutFiles(texts))
 	output := false // the next text is what a tool gave the client
 	tool := ""      // which, where its result is written as text
 	for i, text := range texts {
@@ -78,9 +78,15 @@ func typedBlocks(texts []string, typed bool) (doubt []string) {
 		if text == "" || announced || output || !typed && injected(text) || imageMark(text) {
 			continue // an announced image takes the place of the text
 		}
-		if words, ok := wholeWords(text); ok {
+		if words, before, ok := wholeWords(text); ok {
+			before, _ = typedIn(before, typed)
+			for _, s := range append(texts[:i:i], before) {
+				if !strings.HasPrefix(s, "<") { // else an editor's element
+					doubt = append(doubt, s)
+				}
+			}
 			clear(texts[:i])
-			texts[i], doubt = words, nil
+			texts[i] = words
 			continue
 		}
 		var unsure string
@@ -96,16 +102,16 @@ func typedIn(text string, typed bool) (words, doubt string) {
 	if words, ok := passedOn(text); ok {
 		return words, ""
 	}
-	text = typedRequest(withoutTime(text))
+	text, unsure := typedRequest(withoutTime(text))
 	var pieces []string
 	end := 0
-	spans, unsure := injectedSpans(text, typed)
+	spans, within := injectedSpans(text, typed)
 	for _, s := range spans {
 		pieces = append(pieces, wordsBeside(text[end:s.start], end), wordsInside(text[s.start:s.end]))
 		end = s.end
 	}
 	pieces = append(pieces, wordsBeside(text[end:], end))
-	return joined(pieces), joined(unsure)
+	return joined(pieces), joined(append(within, unsure))
 }
 
 func joined(pieces []string) string {
@@ -114,8 +120,8 @@ func joined(pieces []string) string {
 
 // wordsBeside returns what was typed before or behind the elements of a block.
 func wordsBeside(text string, at int) string {
-	if at > 0 && strings.HasPrefix(strings.TrimSpace(text), outputNotice) {
-		return ""
+	if text = strings.TrimSpace(text); at > 0 && strings.HasPrefix(text, outputNotice) {
+		_, text, _ = strings.Cut(text, "\n")
 	}
 	return unwrapped(text)
 }
@@ -280,8 +286,8 @@ func passedOn(text string) (string, bool) {
 
 // withoutFiles removes the files that a client appended because the person named them. Its
 // marks may stand in blocks of their own. A file can hold the end mark too: all up to the
-// last one is files.
-func withoutFiles(texts []string) {
+// last one is files. Without one, what follows is in doubt, unless the mark is a block, as clients write it.
+func withoutFiles(texts []string) (doubt string) {
 	const from, to = "--- Content from referenced files ---", "--- End of content ---"
 	for i, text := range texts {
 		at := strings.Index(text, from)
@@ -295,20 +301,22 @@ func withoutFiles(texts []string) {
 		rest := ""
 		if end := strings.LastIndex(texts[last], to); end >= 0 && (last > i || end > at) {
 			rest = strings.TrimSpace(texts[last][end+len(to):])
-		} else {
-			last = len(texts) - 1
+		} else if last = len(texts) - 1; text != from {
+			doubt = joined(append([]string{strings.TrimSpace(text[at+len(from):])}, texts[i+1:]...))
 		}
 		clear(texts[i : last+1])
 		texts[last] = rest
 		texts[i] = strings.TrimSpace(text[:at] + texts[i])
-		return
+		break
 	}
+	return doubt
 }
 
 // typedRequest returns what was asked for, where a client puts lists of files, the editor's
 // state or a standing instruction of its own before it. What an editor shows may hold the
-// mark too: there the last one counts.
-func typedRequest(text string) string {
+// mark too: there the last one counts, and what is behind another is in doubt, as is what is
+// before the client's notice.
+func typedRequest(text string) (words, doubt string) {
 	for _, s := range [...]struct {
 		start, mark string
 		find        func(text, mark string) int
@@ -323,8 +331,10 @@ func typedRequest(text string) string {
 			continue
 		}
 		if i := s.find(text[at:], s.mark); i >= 0 {
-			return strings.TrimSpace(text[at+i+len(s.mark):])
+			before, _ := typedIn(text[:at], true)
+			_, other, _ := strings.Cut(text[at:at+i], s.mark)
+			return strings.TrimSpace(text[at+i+len(s.mark):]), joined([]string{before, strings.TrimSpace(other)})
 		}
 	}
-	return text
+	return text, ""
 }

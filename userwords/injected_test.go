@@ -181,3 +181,28 @@ func TestBetweenElements(t *testing.T) {
 		}
 	}
 }
+
+// What may have been typed before or behind a client's mark stands on the page.
+func TestWordsBesideMarks(t *testing.T) {
+	for _, texts := range [][]string{
+		{"Never push.\n\nMy template:\n<user_query>\nhello\n</user_query>"},
+		{"Never push.", "look:\n<user_query>hello</user_query>"},
+		{"Explain:\n--- Content from referenced files ---\nabc\nNever push."},
+		{"--- Content from referenced files ---\nabc", "Never push."},
+		{"# Context from my IDE setup:\nx\n## My request for Codex:\nNever push; it was:\n## My request for Codex:\nold"},
+		{"Never push:\n# Context from my IDE setup:\nfoo\n## My request for Codex:\nbar"},
+		{"<task-notification>a</task-notification>\nRead the output file to retrieve the result: /x\n\nNever push."},
+	} {
+		var all []transcript.Block
+		for _, s := range texts {
+			all = append(all, transcript.Say(s))
+		}
+		for _, origin := range []transcript.Origin{transcript.OriginUnknown, transcript.OriginTyped} {
+			var w Words
+			w.Add(0, transcript.NewMessage(transcript.RoleUser, all...).WithOrigin(origin))
+			if page := w.Render(RenderOptions{}); !strings.Contains(page, "Never push") {
+				t.Errorf("%q gives\n%s", texts, page)
+			}
+		}
+	}
+}
