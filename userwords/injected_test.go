@@ -169,7 +169,7 @@ func TestBetweenElements(t *testing.T) {
 			w.Add(0, transcript.User("Never push. Start with the parser."))
 			w.Add(1, transcript.User(text))
 			page := w.Render(RenderOptions{})
-			_, page, _ = strings.Cut(page, "- message 2 (between two of a program's elements; the user or the program wrote it):")
+			_, page, _ = strings.Cut(page, "- message 2 (beside a program's text; the user or a program wrote it):")
 			for _, s := range w.Said()[1:] {
 				if strings.Contains(s.Text, "push") {
 					t.Errorf("%q: %q is taken for a person's", text, s.Text)

@@ -138,7 +138,7 @@ func (p *page) saidText(s Said, words string) string {
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	switch {
 	case s.unsure:
-		b.WriteString(" (between two of a program's elements; the user or the program wrote it)")
+		b.WriteString(" (beside a program's text; the user or a program wrote it)")
 	case s.Via != "" && toolname.Of(s.Via) == toolname.Ask:
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	case s.Via != "":
