@@ -180,12 +180,14 @@ func (s *clause) oddBytes() {
 		check()
 	}
 	// Names that would run together if they were only joined.
-	a := store.SessionKey{Tenant: s.Name() + "a/b", Session: "c"}
-	b := store.SessionKey{Tenant: s.Name() + "a", Session: "b/c"}
-	s.append(a, 0, message(1))
-	s.append(b, 0, message(2), message(3))
-	s.check(a, messages(1, 2))
-	s.check(b, messages(2, 4))
+	for _, sep := range []string{"", "/", ":", "-", "_", "|", ".", " ", "\\", "\x00"} {
+		a := store.SessionKey{Tenant: s.Name() + "a" + sep + "b", Session: "c" + sep}
+		b := store.SessionKey{Tenant: s.Name() + "a", Session: "b" + sep + "c" + sep}
+		s.append(a, 0, message(1))
+		s.append(b, 0, message(2), message(3))
+		s.check(a, messages(1, 2))
+		s.check(b, messages(2, 4))
+	}
 }
 
 func (s *clause) times() {
