@@ -112,8 +112,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 		if err != nil || p.IsEmpty() {
 			return p, err
 		}
-		if parts := s.partsIn(p); mustFit && s.o.Policy.Fits() && parts.Total() > s.most() {
-			return nil, s.cannotFit(parts, s.most())
+		if mustFit && s.o.Policy.Fits() && p.After > s.most() {
+			return nil, s.cannotFit(s.partsIn(p), s.most())
 		}
 		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && conflicts < maxConflicts {

@@ -151,3 +151,22 @@ func TestRecallWhileBudgetChanges(t *testing.T) {
 	})
 	both.Wait()
 }
+
+// What a definition offers is an argument of its tool.
+func TestRecallTakesItsOwnArguments(t *testing.T) {
+	s := recallSession(t)
+	for _, tool := range append(recall.Tools(), recall.SnipTool()) {
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+		}
+		if err := json.Unmarshal([]byte(tool.Schema), &schema); err != nil || len(schema.Properties) == 0 {
+			t.Fatalf("%s: %v, %d properties", tool.Name, err, len(schema.Properties))
+		}
+		for name := range schema.Properties {
+			text, _, handled := s.Recall(t.Context(), tool.Name, `{"`+name+`":null}`)
+			if !handled || strings.Contains(text, "has no argument") {
+				t.Errorf("%s with %s: %s", tool.Name, name, text)
+			}
+		}
+	}
+}

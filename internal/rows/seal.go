@@ -82,7 +82,8 @@ func (k Keys) of(data []byte) (key, error) {
 	if k.none() {
 		return key{}, fmt.Errorf("%w: open the store with its key", ErrKey)
 	}
-	return key{}, fmt.Errorf("%w with a key that is not given: the one given may be wrong, or not the only one needed", ErrKey)
+	return key{}, fmt.Errorf(
+		"%w with a key that is not given: the one given may be wrong, or not the only one needed", ErrKey)
 }
 
 // Fits returns an error if the newest things in the store, which are the rows of [Pages].Newest, were

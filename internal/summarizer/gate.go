@@ -150,18 +150,14 @@ func trimmed(txt string, room int, count func(string) int) string {
 	}
 	for over := count(txt) - room; over > 0 && txt != ""; over = count(txt) - room {
 		for over > 0 {
-			longest := 0
-			for i := range sections {
-				if len(sections[i]) > len(sections[longest]) {
-					longest = i
-				}
-			}
-			n := len(sections[longest]) - 1
+			longest := slices.MaxFunc(sections, func(a, b []string) int { return len(a) - len(b) })
+			i := slices.IndexFunc(sections, func(s []string) bool { return len(s) == len(longest) })
+			n := len(longest) - 1
 			if n < 0 {
 				break
 			}
-			over -= max(count(sections[longest][n]), 1)
-			sections[longest] = sections[longest][:n]
+			over -= max(count(longest[n]), 1)
+			sections[i] = longest[:n]
 		}
 		txt = strings.Join(slices.Concat(sections...), "")
 	}
