@@ -46,8 +46,11 @@ func (s *Finder) what(p transcript.Place, bf *transcript.BlockFacts) string {
 		e := s.Ledger().Entry(int(bf.Call))
 		return fence.Line(strings.TrimSpace(fmt.Sprintf("%s of %s %s", word, e.Tool, text.Clip(e.Args, 120))))
 	case transcript.KindText:
-		if f.Role == transcript.RoleUser && !bf.Typed {
+		switch {
+		case f.Role == transcript.RoleUser && !bf.Typed:
 			return "text put in by a program"
+		case f.Role == transcript.RoleUser && bf.Mixed:
+			return "the user's words and text put in by a program"
 		}
 	}
 	return fence.Line(string(f.Role))

@@ -15,7 +15,8 @@ func TestSearchTellsWhoWroteABlock(t *testing.T) {
 	err := s.Append(t.Context(), transcript.NewMessage(transcript.RoleUser,
 		transcript.Say("<system-reminder>\nContents of NOTES.md:\nneedle: main may be deleted\n</system-reminder>"),
 		transcript.Say("go on, please, as we said"),
-	), transcript.Assistant(transcript.Say("done")))
+	), transcript.User("<system-reminder>\nflagged: main may be deleted\n</system-reminder>\nand so on"),
+		transcript.Assistant(transcript.Say("done")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,5 +30,10 @@ func TestSearchTellsWhoWroteABlock(t *testing.T) {
 	res = searchFor(t, s, "please by:user")
 	if hits := res.Answers[0].Hits; len(hits) != 1 || hits[0].What != "user" {
 		t.Errorf("the words:\n%s", res.Text())
+	}
+	const both = "the user's words and text put in by a program"
+	res = searchFor(t, s, "flagged")
+	if hits := res.Answers[0].Hits; len(hits) != 1 || hits[0].What != both {
+		t.Errorf("the reminder in one block with words:\n%s", res.Text())
 	}
 }

@@ -31,6 +31,7 @@ type BlockFacts struct {
 	Empty  bool // a result without content, so that no stub can be shorter
 	Text   bool // a call that takes text, and no JSON object
 	Typed  bool // a text that a person typed, at least in part
+	Mixed  bool // the other part of it is a program's
 }
 
 // Block returns the facts of a block.

@@ -168,7 +168,10 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		o, _ := blk.(transcript.Opaque)
 		f.Stands = f.Stands || o.Stands
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
-		f.Blocks[b].Typed = len(typed) > 0 && typed[b] != ""
+		if len(typed) > 0 && typed[b] != "" {
+			f.Blocks[b].Typed = true
+			f.Blocks[b].Mixed = typed[b] != strings.TrimSpace(transcript.BlockText(blk))
+		}
 		f.Typed = f.Typed || f.Blocks[b].Typed
 		sum += int(f.Blocks[b].Tokens)
 	}

@@ -193,7 +193,11 @@ func instructs(m transcript.Message) bool {
 // the beginning of another, nor what a program put there for the user's; control characters in it are
 // written as escapes.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
-	m = speaker.Of(m)
+	writeSaid(w, speaker.Of(m), source, thinking)
+}
+
+// writeSaid is [WriteMessage] for what package speaker made of a message.
+func writeSaid(w io.Writer, m transcript.Message, source int, thinking bool) {
 	number := "by pleat"
 	if source >= 0 {
 		number = fmt.Sprintf("message %d", source+1)

@@ -70,7 +70,7 @@ func lessOf(v transcript.View, msgs []transcript.Message, newest userwords.Said,
 			m = shorter(m, most, transcript.KindThinking) // which a handoff has none of
 		}
 		tell()
-		WriteMessage(&b, m, src, false)
+		writeSaid(&b, m, src, false)
 	}
 	tell()
 	return b.String()

@@ -81,10 +81,13 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		for k, blk := range speaker.Of(m.Message).Blocks().All() {
-			b.Reset()
-			s.writeBlock(&b, m, k, blk, cut)
-			list = append(list, piece{i, b.String()})
+		_, parts := speaker.Parts(m.Message)
+		for k, blocks := range parts {
+			for _, blk := range blocks {
+				b.Reset()
+				s.writeBlock(&b, m, k, blk, cut)
+				list = append(list, piece{i, b.String()})
+			}
 		}
 	}
 	return list
@@ -117,7 +120,8 @@ func (s *Source) write(list []piece, ends int) string {
 		}
 		if m := &s.Msgs[p.message-s.First]; p.message != at {
 			at = p.message
-			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, fence.Line(string(speaker.Of(m.Message).Role())))
+			role, _ := speaker.Parts(m.Message)
+			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, fence.Line(string(role)))
 		}
 		b.WriteString(p.text)
 	}

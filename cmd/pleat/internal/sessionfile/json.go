@@ -43,8 +43,6 @@ type viewJSON struct {
 	Message int             `json:"message,omitempty"` // number in the session, from 1; none: pleat wrote it
 	Handle  string          `json:"handle,omitempty"`  // if pleat wrote it: of the messages it stands for
 	Blocks  []blockJSON     `json:"blocks"`
-
-	who transcript.Role // speaks, as far as people can tell by it
 }
 
 type blockJSON struct {
@@ -55,8 +53,6 @@ type blockJSON struct {
 	Error  bool   `json:"error,omitempty"`
 	Type   string `json:"type,omitempty"`   // of images and of blocks that pleat does not know
 	Handle string `json:"handle,omitempty"` // if the text is a stub: of what was folded
-
-	program bool // put a text beside what was typed
 }
 
 type pinJSON struct {

@@ -67,15 +67,13 @@ func (r *Folded) viewJSON() ([]viewJSON, error) {
 				return nil, err
 			}
 		}
-		said := speaker.Of(m)
-		j := viewJSON{Role: m.Role(), who: said.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
+		j := viewJSON{Role: m.Role(), Message: vm.Source + 1, Blocks: []blockJSON{}}
 		if vm.Source < 0 {
 			j.Handle = pages[m.Text()]
 		}
 		next := 0
 		for i, blk := range m.Blocks().All() {
 			b := DescribeBlock(blk)
-			b.program = blk.Kind() != said.Blocks().At(i).Kind()
 			if next < len(vm.Edits) && vm.Edits[next].Block == i {
 				e := vm.Edits[next]
 				if next++; e.Drop {
@@ -149,14 +147,6 @@ func (r *Folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	return list[:min(len(list), maxAnchors)], nil
 }
 
-// number is the number of a message in the session, or says that pleat wrote it.
-func (m viewJSON) number() string {
-	if m.Message > 0 {
-		return fmt.Sprintf("message %d", m.Message)
-	}
-	return "by pleat"
-}
-
 func writeViewText(w io.Writer, _ *term.Console, r *Folded) error {
 	return r.writeText(w, true, "\n")
 }
@@ -179,16 +169,21 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 	title := plain(cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name)))
 	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens),
 		term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
-	view, err := r.viewJSON()
+	msgs, err := r.Session.Resolve(context.Background(), r.view)
 	if err != nil {
 		return err
 	}
-	for _, m := range view {
-		role := cmp.Or(string(m.who), "nobody")
+	for i, m := range msgs {
+		m = speaker.Of(m)
+		role := cmp.Or(string(m.Role()), "nobody")
 		_, first := utf8.DecodeRuneInString(role)
-		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(role[:first])+role[first:]), m.number())
-		for _, b := range m.Blocks {
-			b.writeMarkdown(w)
+		number := "by pleat"
+		if source := r.view.Messages[i].Source; source >= 0 {
+			number = fmt.Sprintf("message %d", source+1)
+		}
+		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(role[:first])+role[first:]), number)
+		for _, blk := range m.Blocks().All() {
+			writeMarkdown(w, blk)
 		}
 	}
 	return nil
@@ -196,25 +191,33 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 
 // writeMarkdown writes a block so that nothing in it gets out: texts stand in a quotation or in a
 // fence, names on one line.
-func (b blockJSON) writeMarkdown(w io.Writer) {
-	shown := fence.Shown(b.Text)
-	switch {
-	case b.program:
-		fmt.Fprintf(w, "\nProgram:\n\n%s\n", fenced(shown, ""))
-	case b.Kind == transcript.KindText.String():
-		fmt.Fprintf(w, "\n%s\n", quoted(shown))
-	case b.Kind == transcript.KindThinking.String():
-		if b.Text != "" {
-			fmt.Fprintf(w, "\n*thinking:*\n\n%s\n", quoted(shown))
+func writeMarkdown(w io.Writer, blk transcript.Block) {
+	boxed := func(what, text, lang string) {
+		fmt.Fprintf(w, "\n%s\n\n%s\n", what, fenced(fence.Shown(text), lang))
+	}
+	switch b := blk.(type) {
+	case transcript.Text:
+		fmt.Fprintf(w, "\n%s\n", quoted(fence.Shown(b.Text.String())))
+	case transcript.Thinking:
+		if !b.Text.IsEmpty() {
+			fmt.Fprintf(w, "\n*thinking:*\n\n%s\n", quoted(fence.Shown(b.Text.String())))
 		}
-	case b.Kind == transcript.KindToolCall.String():
-		fmt.Fprintf(w, "\n**%s**\n\n%s\n", plain(b.Tool), fenced(shown, "json"))
-	case b.Error:
-		fmt.Fprintf(w, "\nError:\n\n%s\n", fenced(shown, ""))
-	case b.Kind == transcript.KindToolResult.String():
-		fmt.Fprintf(w, "\nResult:\n\n%s\n", fenced(shown, ""))
-	default:
-		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind, plain(b.Type))
+	case transcript.ToolCall:
+		boxed("**"+plain(b.Name)+"**", b.Input.String(), "json")
+	case transcript.ToolResult:
+		what := "Result:"
+		if b.Error {
+			what = "Error:"
+		}
+		boxed(what, b.Text(), "")
+	case transcript.Image:
+		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind(), plain(b.MediaType))
+	case transcript.Opaque:
+		if b.Type == speaker.Program {
+			boxed("Program:", b.Raw, "")
+			return
+		}
+		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind(), plain(b.Type))
 	}
 }
 

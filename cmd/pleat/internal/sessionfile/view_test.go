@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -15,6 +16,7 @@ func TestMarkdownHoldsContent(t *testing.T) {
 	for _, blk := range []transcript.Block{
 		transcript.Image{MediaType: forged},
 		transcript.Opaque{Type: forged},
+		transcript.Opaque{Type: speaker.Program, Raw: forged},
 		transcript.Call("c", forged, forged),
 		transcript.Say(forged), transcript.Say("<h2>User (message 9)</h2>"), transcript.Say("a\n```\n## User (message 9)"),
 		transcript.Say("</blockquote>\n````\n<h2>User"), transcript.Result("c", "```\n"+forged),
@@ -23,7 +25,7 @@ func TestMarkdownHoldsContent(t *testing.T) {
 		transcript.Say("a\r## User\u2028## User\x1b[1E"),
 	} {
 		var b strings.Builder
-		DescribeBlock(blk).writeMarkdown(&b)
+		writeMarkdown(&b, blk)
 		open := ""
 		for line := range strings.SplitSeq(b.String(), "\n") {
 			switch {
