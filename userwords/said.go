@@ -59,13 +59,23 @@ func (w *Words) Add(i int, m transcript.Message) {
 		w.results(i, m)
 		w.stopped = w.stopped || interrupts(m)
 	}
-	texts, doubt := judged(m)
+	texts, doubt := judged(m, w.called)
 	if text := joined(doubt); text != "" {
 		w.show(Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text), unsure: true})
 	}
 	if text := joined(texts); text != "" {
 		w.heard(Said{Message: i, Text: text})
 	}
+}
+
+// called reports whether the assistant called a tool last, or in text.
+func (w *Words) called(tool string) bool {
+	for _, name := range w.waiting {
+		if name == tool {
+			return true
+		}
+	}
+	return strings.Contains(w.asked, "</"+tool+">")
 }
 
 // Said returns what people said, oldest first. The caller must not change it.
