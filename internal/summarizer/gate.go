@@ -137,27 +137,41 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	return r
 }
 
-// trimmed takes lines off the ends of the longest sections of a digest until it fits its room.
+// trimmed takes sentences off the ends of the largest sections of a digest until it fits its room.
 // What matters most comes first.
 func trimmed(txt string, room int, count func(string) int) string {
-	var sections [][]string
+	over := count(txt) - room
+	if over <= 0 {
+		return txt
+	}
+	var sections [][]string // their sentences
+	var sizes []int
 	for line := range strings.Lines(txt) {
 		if sections == nil || strings.HasPrefix(line, "#") {
-			sections = append(sections, nil)
+			sections, sizes = append(sections, nil), append(sizes, 0)
 		}
-		last := &sections[len(sections)-1]
-		*last = append(*last, line)
+		last := len(sections) - 1
+		sizes[last] += count(line)
+		for n := 0; line != ""; line = line[n:] {
+			n = sentenceEnd(line)
+			sections[last] = append(sections[last], line[:n])
+		}
 	}
-	for over := count(txt) - room; over > 0 && txt != ""; over = count(txt) - room {
+	for ; over > 0 && txt != ""; over = count(txt) - room {
 		for over > 0 {
-			longest := slices.MaxFunc(sections, func(a, b []string) int { return len(a) - len(b) })
-			i := slices.IndexFunc(sections, func(s []string) bool { return len(s) == len(longest) })
-			n := len(longest) - 1
-			if n < 0 {
+			largest := slices.Index(sizes, slices.Max(sizes))
+			s := sections[largest]
+			if len(s) == 0 {
 				break
 			}
-			over -= max(count(longest[n]), 1)
-			sections[i] = longest[:n]
+			n := max(count(s[len(s)-1]), 1)
+			over, sizes[largest] = over-n, max(sizes[largest]-n, 0)
+			if s = s[:len(s)-1]; len(s) == 0 {
+				sizes[largest] = -1
+			} else if rest := s[len(s)-1]; !strings.HasSuffix(rest, "\n") {
+				s[len(s)-1] = rest + "\n"
+			}
+			sections[largest] = s
 		}
 		txt = strings.Join(slices.Concat(sections...), "")
 	}

@@ -60,7 +60,7 @@ func (n *sourceNames) has(a gateName) bool {
 	case nameHex:
 		return n.word(t, true)
 	case namePath:
-		return n.path(t) || n.variants(a.text)
+		return n.path(t) || n.variants(a.text) || n.alternatives(t)
 	}
 	return n.name(t) || n.member(a.text)
 }
@@ -165,6 +165,17 @@ func (n *sourceNames) variants(t string) bool {
 		}
 	}
 	return true
+}
+
+// alternatives reports whether what looks like a path is names side by side, such as bold/italic/underline:
+// the conversation has all of them, and none as a directory or a file.
+func (n *sourceNames) alternatives(t string) bool {
+	for part := range strings.FieldsFuncSeq(t, func(r rune) bool { return r == '/' || r == '+' }) {
+		if isFileName(part) || n.word(part+"/", true) || !n.word(part, false) {
+			return false
+		}
+	}
+	return !rooted.MatchString(t)
 }
 
 // stems are the beginnings of a name up to a dot, an underscore or a capital.

@@ -46,6 +46,12 @@ func TestTrimmed(t *testing.T) {
 			t.Errorf("in %d tokens:\n%s", room, got)
 		}
 	}
+	// A long line loses no more than the sentences that do not fit.
+	long := "### Now\n- " + strings.Repeat("It holds `a.go` and more. ", 40) + "The end.\n### Next\n- Wait.\n"
+	want := strings.Replace(long, " The end.", "", 1)
+	if got := trimmed(long, count(long)-2, count); got != want {
+		t.Errorf("a long line:\n%s", trimmed(long, count(long)-2, count))
+	}
 }
 
 // What an agent asks for, and what was wrong with a digest, are one line each, and nobody takes them
