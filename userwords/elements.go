@@ -29,12 +29,18 @@ const fileTag = `<file name="`
 // outputNotice is what a client writes after the notice of a task that has ended.
 const outputNotice = "Read the output file to retrieve the result:"
 
+// element is where a text has a client's element, or several with nothing between them.
+type element struct {
+	span
+	words []string // a person's in it
+}
+
 // injectedSpans returns where a text has injected elements, in order; those with nothing
 // between them are one. What is in an element may be a file or a command's output that writes
 // tags: it ends at the last closing tag of its name, which is the client's or stands behind it, or
 // in another element (see [reach]). An unclosed tag is part of what was typed. Doubt is what may
 // not be in an element after all.
-func injectedSpans(text string, typed bool) (list []span, doubt []string) {
+func injectedSpans(text string, typed bool) (list []element, doubt []string) {
 	files := strings.Contains(text, fileTag) // which a client attached
 	closed := make(map[string]int)
 	last := func(tag string) int { // where the last closing tag of a client's element ends
@@ -46,6 +52,7 @@ func injectedSpans(text string, typed bool) (list []span, doubt []string) {
 		}
 		return closed[tag]
 	}
+	before := "" // the name of the element that ends where this one begins
 	for at, end := 0, 0; ; at++ {
 		lt := strings.IndexByte(text[at:], '<')
 		if lt < 0 {
@@ -57,12 +64,14 @@ func injectedSpans(text string, typed bool) (list []span, doubt []string) {
 			continue
 		}
 		if n := len(list); n == 0 || strings.TrimSpace(text[end:at]) != "" {
-			list = append(list, span{start: at})
+			list, before = append(list, element{span: span{start: at}}), ""
 		}
 		end = reach(text, inner+strings.Index(text[inner:], "</"+tag+">"), last(tag), last)
-		list[len(list)-1].end = end
-		doubt = append(doubt, between(text[inner:end], tag, typed)...)
-		at = end - 1
+		words, unsure := inElement(text[inner:end], tag, before, typed)
+		here := &list[len(list)-1]
+		here.end, here.words = end, append(here.words, words...)
+		doubt = append(doubt, unsure...)
+		at, before = end-1, tag
 	}
 }
 
@@ -80,20 +89,33 @@ func reach(text string, first, end int, last func(tag string) int) int {
 	return end
 }
 
-// between returns the words that stand behind a closing tag of an element's name and may be in it. If
-// a client wrote that tag, they were typed between two elements; if not, they are part of one.
-func between(inner, tag string, typed bool) (list []string) {
-	for i, words := range strings.Split(inner, "</"+tag+">") {
-		if i == 0 {
-			continue
-		}
-		if next := max(strings.LastIndex(words, "<"+tag+">"), strings.LastIndex(words, "<"+tag+" ")); next >= 0 {
-			words = words[:next]
-		}
-		words, doubt := typedIn(wordsBeside(words, 1), typed)
-		list = append(list, words, doubt)
+// inElement returns a person's words in an element, whose inside and closing tags inner is, and
+// those that stand behind a closing tag of its name and may be in it. If a client wrote that tag,
+// they were typed between two elements; if not, they are part of one.
+func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
+	shut := "</" + tag + ">"
+	inside, rest, _ := strings.Cut(inner, shut)
+	words = []string{wordsInside(inside, tag, before)}
+	if tag == "command-args" && words[0] == "" { // of no command
+		doubt = append(doubt, strings.TrimSpace(inside))
 	}
-	return list
+	for typedSigns[tag] != "" { // in several of these, nothing but typed words is
+		next, more, ok := leading(strings.TrimSpace(rest), tag)
+		if !ok {
+			break
+		}
+		words, rest = append(words, wordsInside(next, tag, tag)), more
+	}
+	for between := range strings.SplitSeq(rest, shut) {
+		if next := max(strings.LastIndex(between, "<"+tag+">"), strings.LastIndex(between, "<"+tag+" ")); next >= 0 {
+			_, end := tagAt(between, next+1)
+			doubt = append(doubt, wordsInside(between[max(end, next):], tag, tag))
+			between = between[:next]
+		}
+		words, unsure := typedIn(wordsBeside(between, 1), typed)
+		doubt = append(doubt, words, unsure)
+	}
+	return words, doubt
 }
 
 // withoutTime returns a text without the element with the time that may begin it, in which
@@ -132,37 +154,20 @@ func ownLine(before string) bool {
 // something for the agent's memory.
 var typedSigns = map[string]string{"bash-input": "!", "user-memory-input": "#"}
 
-// wordsInside returns a person's words in the first of a text's elements, which begins it: the
-// arguments of a command, what was typed for the shell, or a message that a reminder passes on.
-func wordsInside(text string) string {
-	for _, tag := range [...]string{"system-reminder", "system_reminder"} {
-		if inner, _, ok := leading(text, tag); ok {
-			words, _ := passedOn(strings.TrimSpace(inner))
-			return words
-		}
+// wordsInside returns a person's words in an element: the arguments of a command, whose name is the
+// element before it, what was typed for the shell, or a message that a reminder passes on.
+func wordsInside(inside, tag, before string) string {
+	switch inside = strings.TrimSpace(inside); {
+	case inside == "":
+	case tag == "system-reminder" || tag == "system_reminder":
+		words, _ := passedOn(inside)
+		return words
+	case typedSigns[tag] != "":
+		return typedSigns[tag] + inside
+	case tag == "command-args" && strings.HasPrefix(before, "command-"):
+		return inside
 	}
-	for tag, sign := range typedSigns {
-		if inner, _, ok := leading(text, tag); ok && strings.TrimSpace(inner) != "" {
-			return sign + strings.TrimSpace(inner)
-		}
-	}
-	return commandArgs(text)
-}
-
-// commandArgs returns what was typed after a slash command, whose name begins the text.
-func commandArgs(text string) string {
-	if strings.HasPrefix(text, "<command-args>") {
-		return ""
-	}
-	for range 2 {
-		for _, tag := range [...]string{"command-name", "command-message"} {
-			if _, rest, ok := leading(text, tag); ok {
-				text = strings.TrimSpace(rest)
-			}
-		}
-	}
-	args, _, _ := leading(text, "command-args")
-	return strings.TrimSpace(args)
+	return ""
 }
 
 // wholeWords returns what is in the element that holds all typed words of a block. Files

@@ -113,7 +113,7 @@ func typedIn(text string, typed bool) (words, doubt string) {
 	end := 0
 	spans, within := injectedSpans(text, typed)
 	for _, s := range spans {
-		pieces = append(pieces, wordsBeside(text[end:s.start], end), wordsInside(text[s.start:s.end]))
+		pieces = append(append(pieces, wordsBeside(text[end:s.start], end)), s.words...)
 		end = s.end
 	}
 	pieces = append(pieces, wordsBeside(text[end:], end))

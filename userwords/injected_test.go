@@ -182,6 +182,43 @@ func TestBetweenElements(t *testing.T) {
 	}
 }
 
+// Each of several elements side by side gives the words that were typed into it.
+func TestAdjacentElements(t *testing.T) {
+	const (
+		reminder = "<system-reminder>x</system-reminder>\n"
+		run      = "<bash-input>a</bash-input>"
+		again    = "<bash-input>mine</bash-input>"
+		args     = "<command-args>mine</command-args>"
+		passed   = "<system-reminder>The user sent the following message:\nmine</system-reminder>"
+	)
+	for text, want := range map[string]struct {
+		words  string
+		unsure bool
+	}{
+		run + "\n" + again:            {"!a\n\n!mine", false},
+		run + again + "\nmine":        {"!a\n\n!mine\n\nmine", false},
+		reminder + again:              {"!mine", false},
+		reminder + run + "\n" + again: {"!a\n\n!mine", false},
+		"<bash-stdout>x</bash-stdout>" + again + "<user-memory-input>b</user-memory-input>":       {"!mine\n\n#b", false},
+		reminder + "<command-name>/x</command-name>\n" + args:                                     {"mine", false},
+		reminder + "<command-message>x</command-message><command-name>/x</command-name>\n" + args: {"mine", false},
+
+		// The output may have written the second.
+		run + "<bash-stdout>x</bash-stdout>\n" + again:                         {"!a", true},
+		"<bash-stdout>x</bash-stdout>" + again + "<bash-stdout></bash-stdout>": {"", true},
+		reminder + passed: {"", true},
+		reminder + args:   {"", true},
+	} {
+		var w Words
+		w.Add(0, transcript.User(text))
+		got, _ := TypedText(transcript.User(text))
+		_, page, unsure := strings.Cut(w.Render(RenderOptions{}), "the user or a program wrote it):")
+		if got != want.words || unsure != want.unsure || unsure && !strings.Contains(page, "mine") {
+			t.Errorf("%q gives %q, unsure %q", text, got, page)
+		}
+	}
+}
+
 // What may have been typed before or behind a client's mark stands on the page.
 func TestWordsBesideMarks(t *testing.T) {
 	for _, texts := range [][]string{
