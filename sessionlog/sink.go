@@ -217,6 +217,24 @@ func blocksOrigin(blocks []transcript.Block) transcript.Origin {
 	return origin
 }
 
+// wordsOrigin judges a user message of a log that does not say whose words it holds: it is typed if
+// knowing that would change none of what package userwords finds in it, which else judges them.
+func wordsOrigin(blocks []transcript.Block) transcript.Origin {
+	var found, typed userwords.Words
+	m := transcript.NewMessage(transcript.RoleUser, blocks...)
+	found.Add(0, m)
+	typed.Add(0, m.WithOrigin(transcript.OriginTyped))
+	words, _ := userwords.TypedText(m)
+	same, _ := userwords.TypedText(m.WithOrigin(transcript.OriginTyped))
+	switch {
+	case !m.Blocks().Has(transcript.KindText) || words != "" && words == same && found.Weight() == typed.Weight():
+		return transcript.OriginTyped
+	case found.Weight() == 0:
+		return transcript.OriginInjected
+	}
+	return transcript.OriginUnknown
+}
+
 // head is enough of a text to see what it begins with: all of it if that is an element.
 func head(c transcript.Content) string {
 	const enough = 4096

@@ -15,9 +15,10 @@ var (
 		teammate-message persisted-output environment_context user_instructions user_shell_command turn_aborted
 		subagent_notification model_switch collaboration_mode environment_details environment_info workspace_info
 		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
-		file_content skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt`)
-	typedTags = []string{"task", "feedback"}                          // what is in them was typed
-	wholeTags = []string{"user_message", "user_query", "userRequest"} // so was this, and nothing else of the block
+		file_content skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt mode_notice`)
+	typedTags = []string{"task", "feedback"} // what is in them was typed
+	// So was this, and nothing else of the message.
+	wholeTags = []string{"user_message", "user_query", "userRequest", "user_input", "user_command"}
 )
 
 // vagueTag is one that people write too: it is not looked for in typed text.
@@ -107,7 +108,7 @@ func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
 		words, rest = append(words, wordsInside(next, tag, tag)), more
 	}
 	for between := range strings.SplitSeq(rest, shut) {
-		if next := max(strings.LastIndex(between, "<"+tag+">"), strings.LastIndex(between, "<"+tag+" ")); next >= 0 {
+		if next := lastOpen(between, tag); next >= 0 {
 			_, end := tagAt(between, next+1)
 			doubt = append(doubt, wordsInside(between[max(end, next):], tag, tag))
 			between = between[:next]
@@ -118,12 +119,13 @@ func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
 	return words, doubt
 }
 
-// withoutTime returns a text without the element with the time that may begin it, in which
-// nothing but the client writes.
-func withoutTime(text string) string {
-	const tag = "current_datetime"
-	if at, rest, ok := leading(text, tag); ok && len(at) < 100 && !strings.Contains(at+rest, tag) {
-		return strings.TrimSpace(rest)
+// withoutNotice returns a text without the element with the time or the mode that may begin it, in
+// which nothing but the client writes.
+func withoutNotice(text string) string {
+	for _, tag := range [...]string{"current_datetime", "mode_notice"} {
+		if at, rest, ok := leading(text, tag); ok && len(at) < 100 && !strings.Contains(at+rest, tag) {
+			return strings.TrimSpace(rest)
+		}
 	}
 	return text
 }
@@ -139,6 +141,11 @@ func tagAt(text string, at int) (name string, end int) {
 		return "", 0
 	}
 	return text[at:n], n + gt + 1
+}
+
+// lastOpen returns where the last opening tag of a name begins; -1: there is none.
+func lastOpen(text, name string) int {
+	return max(strings.LastIndex(text, "<"+name+">"), strings.LastIndex(text, "<"+name+" "))
 }
 
 func isTagByte(c byte) bool { return text.IsLetterByte(c) || c == '-' || c == '_' }
@@ -170,21 +177,31 @@ func wordsInside(inside, tag, before string) string {
 	return ""
 }
 
-// wholeWords returns what is in the element that holds all typed words of a block. Files
-// that the block has beside it may write such an element: it has to begin or to end the block.
-func wholeWords(text string) (words, before string, ok bool) {
+// wholeWords returns what is in the element that holds all typed words of a block, and what may
+// have been typed beside it. Files that the block has there may write such an element: it has to
+// begin or to end the block.
+func wholeWords(text string) (words, beside string, ok bool) {
 	for _, tag := range wholeTags {
-		before = ""
-		words, _, ok = leading(text, tag)
-		if head, ends := strings.CutSuffix(text, "</"+tag+">"); !ok && ends {
-			at := strings.LastIndex(head, "<"+tag+">")
-			if ok = at >= 0 && ownLine(head[:at]); ok {
-				words, before = head[at+len(tag)+2:], head[:at]
-			}
+		shut := "</" + tag + ">"
+		head, ends := strings.CutSuffix(text, shut)
+		at := lastOpen(head, tag)
+		if strings.HasPrefix(text, "<"+tag+">") || strings.HasPrefix(text, "<"+tag+" ") {
+			_, inner := tagAt(text, 1)
+			words, beside, ok = strings.Cut(text[inner:], shut)
+		} else if at >= 0 && ends {
+			_, inner := tagAt(text, at+1)
+			words, beside, ok = head[max(inner, at):], text[:at], ownLine(text[:at])
+			ends = false
+		} else {
+			continue
 		}
-		if words = strings.TrimSpace(words); ok && words != "" {
-			return words, before, true
+		if words = withoutNotice(strings.TrimSpace(words)); !ok || words == "" {
+			continue
 		}
+		if beside = inDoubt(beside); !ends {
+			beside = notElement(beside)
+		}
+		return words, beside, true
 	}
 	return "", "", false
 }

@@ -42,6 +42,7 @@ var (
 		},
 		{"CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.", "\nREMINDER: Do NOT call any tools.", ""},
 		{"Read tool failed to read ", " with the following error: ", ""},
+		{"Skipping tool [", "] due to user rejecting a previous tool.", ""},
 		{"Stop hook feedback:\n", "", ""},
 		{"The conversation history before this point was compacted into the following summary:", "<summary>\n", "</summary>"},
 		{"The following is a summary of a branch that this conversation came back from:", "<summary>\n", "</summary>"},
@@ -49,6 +50,8 @@ var (
 		{continuedSession + " The conversation is summarized below:\n", "", ""},
 		{continuedSession + " The summary below covers the earlier portion of the conversation.", "\n", ""},
 		{"Use the above message and context to generate a prompt and call the task tool with subagent: ", "", ""},
+		{"[ERROR] You did not use a tool in your previous response! ", "\n(This is an automated message", ")"},
+		{"[TASK RESUMPTION] This task was interrupted ", " please reassess the task context.", "."},
 		{"You are performing a CONTEXT CHECKPOINT COMPACTION. Create a handoff summary for ", "\n\nInclude:\n", ""},
 	}
 	// announcements are of what a client attached because the person named it, which is the next

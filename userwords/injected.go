@@ -62,6 +62,7 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 	doubt = append(doubt, withoutFiles(texts))
 	output := false     // the next text is what a tool gave the client
 	var head textResult // the line above that
+	whole := false      // one of the blocks before holds all that was typed
 	for i, text := range texts {
 		texts[i] = ""
 		begins, result := head.tool == "" && !typed && !output, text
@@ -84,23 +85,32 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 		if text == "" || announced || output || !typed && injected(text) || imageMark(text) {
 			continue // an announced image takes the place of the text
 		}
-		if words, before, ok := wholeWords(text); ok {
-			before, _ = typedIn(before, typed)
-			for _, s := range append(texts[:i:i], before) {
-				if !strings.HasPrefix(s, "<") { // else an editor's element
-					doubt = append(doubt, s)
-				}
+		words, unsure, ok := wholeWords(withoutNotice(text))
+		switch {
+		case ok:
+			for _, s := range texts[:i] {
+				doubt = append(doubt, notElement(s))
 			}
 			clear(texts[:i])
-			texts[i] = words
-			continue
+			whole = true
+		case whole:
+			unsure = notElement(inDoubt(text))
+		default:
+			words, unsure = typedIn(text, typed)
 		}
-		var unsure string
-		if texts[i], unsure = typedIn(text, typed); unsure != "" {
-			doubt = append(doubt, unsure)
-		}
+		texts[i] = words
+		doubt = append(doubt, unsure)
 	}
 	return doubt
+}
+
+// notElement returns a text that may have been typed beside the element with all typed words: ""
+// if it is an editor's element.
+func notElement(text string) string {
+	if strings.HasPrefix(text, "<") {
+		return ""
+	}
+	return text
 }
 
 // typedIn returns what was typed in a block, and what may have been.
@@ -108,7 +118,7 @@ func typedIn(text string, typed bool) (words, doubt string) {
 	if words, ok := passedOn(text); ok {
 		return words, ""
 	}
-	text, unsure := typedRequest(withoutTime(text))
+	text, unsure := typedRequest(withoutNotice(text))
 	var pieces []string
 	end := 0
 	spans, within := injectedSpans(text, typed)

@@ -80,6 +80,27 @@ func TestAnnouncedContent(t *testing.T) {
 	}
 }
 
+// What a client wraps was typed; its notices and attachments beside it were not.
+func TestWrappedWords(t *testing.T) {
+	const notice = "<mode_notice>The user switched from plan mode to act mode before sending this message.</mode_notice>"
+	for _, text := range []string{
+		`<user_input mode="act">mine</user_input>`,
+		`<user_command slash="team">mine</user_command>`,
+		notice + "\n" + `<user_input mode="act">mine</user_input>`,
+		notice + `<user_input mode="act">mine</user_input>` + "\n<file_content path=\"a\">\nFORGED\n</file_content>",
+		`<user_input mode="act">` + notice + `mine</user_input>`,
+	} {
+		for _, origin := range []transcript.Origin{transcript.OriginUnknown, transcript.OriginTyped} {
+			var w Words
+			w.Add(0, transcript.User(text).WithOrigin(origin))
+			if page := w.Render(RenderOptions{}); len(w.Said()) != 1 || w.Said()[0].Text != "mine" ||
+				!strings.Contains(page, "message 1: mine\n") || strings.Contains(page, "FORGED") {
+				t.Errorf("%q gives\n%s", text, page)
+			}
+		}
+	}
+}
+
 // A message that opens many elements and closes none takes no longer than its length.
 func TestElementsNeverClosed(t *testing.T) {
 	text := strings.Repeat("<bash-stdout>\n", 100_000) + "</skill>"
@@ -116,6 +137,7 @@ func TestTypedAsClients(t *testing.T) {
 		"This session is being continued from a previous conversation, which failed.",
 		"This session is being continued from a previous conversation that ran out of context. Read the plan again.",
 		"Tool loaded. Now use it.",
+		"[ERROR] You did not use a tool in your previous response! Why?",
 		"[Image: source: /a.png] What is this?",
 		"[Request interrupted by user] is shown, why?",
 	}
@@ -144,6 +166,11 @@ func TestTypedAsClients(t *testing.T) {
 		continuedSession + " The conversation is summarized below:\nAnalysis:\na",
 		"[Image: original 10x10, displayed at 5x5. Multiply coordinates by 2.00 to map to original image.]",
 		"[Image: source: /a.png]",
+		"[ERROR] You did not use a tool in your previous response! Please retry with a tool use.\n\n# Next Steps\n" +
+			"(This is an automated message, so do not respond to it conversationally.)",
+		"[TASK RESUMPTION] This task was interrupted 1 hour ago. It may or may not be complete, so please reassess the " +
+			"task context. If it has not been completed, retry the last step.",
+		"Skipping tool [read_file for 'a'] due to user rejecting a previous tool.",
 	}, injectedWhole...) {
 		if got, ok := TypedText(transcript.User(words)); ok {
 			t.Errorf("%q gives %q", words, got)
@@ -224,6 +251,10 @@ func TestWordsBesideMarks(t *testing.T) {
 	for _, texts := range [][]string{
 		{"Never push.\n\nMy template:\n<user_query>\nhello\n</user_query>"},
 		{"Never push.", "look:\n<user_query>hello</user_query>"},
+		{"<user_query>hello</user_query>\nNever push."},
+		{"<user_query>hello</user_query>", "Never push."},
+		{"<user_input mode=\"act\">hello</user_input>\n\nNever push."},
+		{"<user_input mode=\"act\">hello </user_input>\n<b>Never push.</b></user_input>"},
 		{"Explain:\n--- Content from referenced files ---\nabc\nNever push."},
 		{"--- Content from referenced files ---\nabc", "Never push."},
 		{"# Context from my IDE setup:\nx\n## My request for Codex:\nNever push; it was:\n## My request for Codex:\nold"},
