@@ -17,6 +17,9 @@ type gateSource struct {
 	names *sourceNames
 	said  []spoken // by people
 	cover *cover
+
+	msgs   []SourceMessage
+	others string // what was said by others, in normal form, once it is asked for
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
@@ -36,7 +39,7 @@ func newGateSource(src *Source, o digest.Options) *gateSource {
 			n.add(transcript.BlockText(b))
 		}
 	}
-	g := &gateSource{names: n, cover: newCover(src)}
+	g := &gateSource{names: n, cover: newCover(src), msgs: src.Msgs}
 	for i := range src.Msgs {
 		m := &src.Msgs[i]
 		for k, b := range m.Blocks().All() {
@@ -111,7 +114,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 			out.WriteString(clean + "\n")
 		}
 	}
-	r.text = withoutEmptySections(out.String())
+	r.text = trimmed(withoutEmptySections(out.String()), w.room, w.count) // quotations may have grown
 	invented := 0
 	for _, f := range r.findings {
 		if f.Kind == digest.FoundInvented || f.Kind == digest.FoundNotSaid {

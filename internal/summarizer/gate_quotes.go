@@ -2,46 +2,14 @@ package summarizer
 
 import (
 	"regexp"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/userwords"
+	"github.com/pleat-dev/pleat/transcript"
 )
-
-// spoken is something that a person said, made for checking quotations of it.
-type spoken struct {
-	text  string          // normal form
-	stems map[string]bool // of its words
-	as    string          // as it was said
-}
-
-func newSpoken(s userwords.Said) spoken {
-	out := spoken{text: flatText(s.Text), stems: make(map[string]bool), as: s.Text}
-	for _, w := range plainWords(s.Text) {
-		out.stems[stemOf(w)] = true
-	}
-	return out
-}
-
-// plainWords are the words of a text in lower case; an apostrophe is part of one.
-func plainWords(text string) []string {
-	text = strings.ToLower(strings.ReplaceAll(text, "’", "'"))
-	return strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '\'' && r != '_'
-	})
-}
-
-// stemOf is enough of a word to know its forms by.
-func stemOf(w string) string {
-	if r := []rune(w); len(r) > 5 {
-		return string(r[:5])
-	}
-	return strings.TrimSuffix(w, "s")
-}
 
 // flatText is a text in the form in which quotations are compared: lower case, no quotes
 // inside of quotes, one space between words.
@@ -51,9 +19,10 @@ func flatText(s string) string {
 
 var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "")
 
-// quotes checks the quotations of a sentence. What the user is said to have said must be the
-// user's; other quotations must be somebody's. What nobody said, or the user in nearly these
-// words, loses its quotes, unless it has a "not" more or less than the user's.
+// quotes checks the quotations of a sentence. What the user is said to have said must be the user's, and
+// becomes their whole sentences: a few of their words can say the opposite. Where these are too long, or the
+// user is only named somewhere before, it shows where it was cut. Other quotations must be somebody's, or lose
+// their quotes.
 func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 	var found []digest.Finding
 	var b strings.Builder
@@ -61,20 +30,52 @@ func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 	for _, q := range quotations(s) {
 		inner := q.of(s)
 		by, direct := quotesUser(s[:q.start])
-		if len(strings.Fields(inner)) < 3 || q.other && !direct || g.saidQuote(inner) {
+		if len(strings.Fields(inner)) < 3 || q.other && !direct {
 			continue
 		}
-		source := g.inSource(inner)
-		switch {
-		case by && (direct || !source) && (!g.nearlySaid(inner) || g.denies(inner)):
-			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
-		case direct || !source:
-			found = append(found, digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)})
-			b.WriteString(s[done:q.start] + inner)
-			done = q.end
+		whole, said := "", false
+		if by {
+			whole, said = g.wholeQuote(inner)
 		}
+		long := len(whole) > len(inner)+mostRestored
+		becomes := inner // without quotes
+		switch {
+		case !direct && (!said || g.othersSaid(inner)) && g.inSource(inner):
+			continue
+		case by && !said && (whole == "" || long):
+			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
+		case by:
+			if said && (!direct || long) {
+				whole = cutQuote(inner, whole)
+			}
+			if bareQuote(whole) == bareQuote(inner) {
+				continue
+			}
+			becomes = s[q.start:q.start+q.mark] + strings.ReplaceAll(whole, `"`, "'") + s[q.end-q.mark:q.end]
+		}
+		found = append(found, digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)})
+		b.WriteString(s[done:q.start] + becomes)
+		done = q.end
 	}
 	return b.String() + s[done:], found
+}
+
+// cutQuote puts an ellipsis where a quotation leaves out the beginning or the end of what was said.
+func cutQuote(q, whole string) string {
+	parts, all := quoteParts(q), bareQuote(whole)
+	q = strings.Trim(q, " .…")
+	if !strings.HasPrefix(all, bareQuote(parts[0])) {
+		q = "… " + q
+	}
+	if !strings.HasSuffix(all, bareQuote(parts[len(parts)-1])) {
+		q += " …"
+	}
+	return q
+}
+
+// quoteParts parts a quotation where an ellipsis stands for something else.
+func quoteParts(q string) []string {
+	return strings.Split(strings.Trim(strings.ReplaceAll(q, "...", "…"), " …"), "…")
 }
 
 // quotesUser reports whether what comes before a quotation names the user, and whether it does
@@ -115,66 +116,28 @@ func quotations(s string) []quotation {
 
 var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\"\"|\\B\"\\S.*?\"\\B|«.*?»|‘.*?’\\B|\\B'\\S.*?'\\B")
 
-// nearlySaid reports whether a person said something with nearly all of these words.
-func (g *gateSource) nearlySaid(q string) bool {
-	words := plainWords(q)
-	return slices.ContainsFunc(g.said, func(sp spoken) bool {
-		hits := 0
-		for _, w := range words {
-			if sp.stems[stemOf(w)] {
-				hits++
-			}
-		}
-		return hits*5 >= len(words)*4
-	})
-}
+// mostRestored is how many bytes a quotation may grow by.
+const mostRestored = 300
 
-// denies reports whether a quotation has a negation where what a person said does not, or none
-// where they have one. Each clause is compared with those that share the most words with it.
-func (g *gateSource) denies(q string) bool {
-	return slices.ContainsFunc(clauses(q), func(c clause) bool {
-		most, agrees := 0, true
-		for _, sp := range g.said {
-			for _, said := range clauses(sp.as) {
-				n := 0
-				for w := range c.stems {
-					if said.stems[w] {
-						n++
-					}
-				}
-				if n > most {
-					most, agrees = n, false
-				}
-				agrees = agrees || n == most && said.negated == c.negated
-			}
+// wholeQuote returns the sentences of a person that have the words of a quotation, or nearly all words of
+// each sentence of it, and whether it has the very words.
+func (g *gateSource) wholeQuote(q string) (whole string, said bool) {
+	exact := quoteParts(q)
+	for _, sp := range g.said {
+		if whole := sp.whole(exact, false); whole != "" {
+			return whole, true
 		}
-		return !agrees
-	})
-}
-
-type clause struct {
-	stems   map[string]bool // of its words that negate nothing
-	negated bool
-}
-
-func clauses(s string) (list []clause) {
-	for _, part := range strings.FieldsFunc(s, func(r rune) bool { return strings.ContainsRune(".,;:!?\n", r) }) {
-		c := clause{stems: make(map[string]bool)}
-		for _, w := range plainWords(part) {
-			if strings.HasSuffix(w, "n't") || slices.Contains([]string{"no", "not", "never", "cannot"}, w) {
-				c.negated = true
-			} else {
-				c.stems[stemOf(w)] = true
-			}
-		}
-		list = append(list, c)
 	}
-	return list
-}
-
-// saidQuote reports whether a person said these words. An ellipsis matches any others.
-func (g *gateSource) saidQuote(q string) bool {
-	return slices.ContainsFunc(g.said, func(sp spoken) bool { return sp.text != "" && hasInOrder(sp.text, q) })
+	var parts []string
+	for _, p := range exact {
+		parts = append(parts, sentences(p)...)
+	}
+	for _, sp := range g.said {
+		if whole := sp.whole(parts, true); whole != "" {
+			return whole, false
+		}
+	}
+	return "", false
 }
 
 func (g *gateSource) inSource(q string) bool {
@@ -184,9 +147,31 @@ func (g *gateSource) inSource(q string) bool {
 	return hasInOrder(g.names.flat, q)
 }
 
+// othersSaid reports whether somebody else than a person has these words.
+func (g *gateSource) othersSaid(q string) bool {
+	if g.others == "" {
+		var b strings.Builder
+		for i := range g.msgs {
+			m := speaker.Of(g.msgs[i].Message)
+			for _, blk := range m.Blocks().All() {
+				if o, ok := blk.(transcript.Opaque); ok {
+					b.WriteString(o.Raw + "\n")
+				} else if m.Role() != transcript.RoleUser || blk.Kind() != transcript.KindText {
+					b.WriteString(transcript.BlockText(blk) + "\n")
+				}
+			}
+		}
+		g.others = flatText(b.String())
+	}
+	return hasInOrder(g.others, q)
+}
+
+// bareQuote is a quotation in normal form, without what stands around it.
+func bareQuote(q string) string { return strings.Trim(flatText(q), " .,;:!?[]()") }
+
 func hasInOrder(text, q string) bool {
-	for part := range strings.SplitSeq(strings.ReplaceAll(q, "...", "…"), "…") {
-		part = strings.Trim(flatText(part), " .,;:!?[]()")
+	for _, part := range quoteParts(q) {
+		part = bareQuote(part)
 		i := strings.Index(text, part)
 		if i < 0 {
 			return false
