@@ -17,7 +17,7 @@ var (
 	saidBeside = part{1, 3}   // of the goal: what people typed, the head included, beside a digest
 	saidLeast  = part{1, 16}  // of the goal: what they have in any case
 	saidOfPage = part{2, 5}   // of a page: what they have without taking from the rest
-	saidMarks  = part{11, 10} // of what was typed: what it takes with its marks
+	saidMarks  = part{21, 20} // of what was typed: what it takes with its marks
 	saidInside = part{5, 3}   // of what is left beside people's words: the page that has both
 
 	filesOfView   = part{1, 5} // of the goal without system prompt and tools: restored files
@@ -37,7 +37,7 @@ const (
 	leastPage   = 300    // tokens: with less, a page says nothing
 	mostDigest  = 10_000 // tokens: no more is asked of a model
 	leastDigest = 200    // tokens: no less is
-	aroundPage  = 400    // tokens of a page's first and last lines, and the least that the ledger takes
+	aroundPage  = 350    // tokens of a page's first and last lines, and the least that the ledger takes
 )
 
 // demand is what wants a share of a view, in tokens.
