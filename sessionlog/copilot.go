@@ -66,13 +66,15 @@ func (r copilotReader) line(ln line, e value) error {
 // it was sent.
 func (r copilotReader) user(rec Record, data value) error {
 	typed, sent := data.get("content").str(), data.get("transformedContent").str()
-	origin := textOrigin(typed)
-	if data.get("source").isString() && !data.get("source").is("user") {
-		origin = transcript.OriginInjected // a skill's
-	}
 	before, after, found := strings.Cut(sent, typed)
 	if !found || typed == "" {
 		before, after = sent, ""
+	}
+	origin := transcript.OriginTyped
+	if source := data.get("source"); source.isString() && !source.is("user") {
+		origin = transcript.OriginInjected // a skill's
+	} else if !source.isString() && sent == "" { // it does not say who wrote it
+		origin = textOrigin(typed)
 	}
 	put := func(text string, origin transcript.Origin) {
 		if text != "" {

@@ -30,6 +30,8 @@ func TestTextOrigin(t *testing.T) {
 		"<skill> is broken, never load it":                                                           transcript.OriginTyped,
 		"<skill>\n<name>go</name>\n</skill>":                                                         transcript.OriginInjected,
 		"<teammate-message is what I see":                                                            transcript.OriginTyped,
+		"<INSTRUCTIONS>do x</INSTRUCTIONS>":                                                          transcript.OriginTyped,
+		"<plan>\ndo x\n</plan>":                                                                      transcript.OriginTyped,
 		"<permissions instructions>\na\n</permissions instructions>":                                 transcript.OriginInjected,
 		"This session is being continued from a previous conversation that ran out of context.":      transcript.OriginSummary,
 		"This session is being continued from a previous conversation, which failed.":                transcript.OriginTyped,
@@ -95,6 +97,27 @@ func TestClaudeOrigin(t *testing.T) {
 		}
 		if log.info.Format != ClaudeCode {
 			t.Errorf("%s is read as %v", line, log.info.Format)
+		}
+	}
+}
+
+// What a Copilot log holds beside what was sent is what was typed, whatever it reads like.
+func TestCopilotOrigin(t *testing.T) {
+	for data, want := range map[string]transcript.Origin{
+		`"content":"<tick>never</tick>","transformedContent":"<tick>never</tick>\n\n<x>y</x>"`: transcript.OriginTyped,
+		`"content":"<tick>never</tick>","source":"user"`:                                       transcript.OriginTyped,
+		`"content":"<tick>never</tick>","source":"skill-x"`:                                    transcript.OriginInjected,
+		`"content":"<tick>never</tick>"`:                                                       transcript.OriginInjected,
+	} {
+		log, err := Open(strings.NewReader(`{"type":"session.start","data":{"sessionId":"s"}}`+"\n"+
+			`{"type":"user.message","data":{`+data+`}}`+"\n"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for rec, err := range log.Records() {
+			if m := rec.Message; err != nil || strings.Contains(m.Text(), "never") && m.Origin() != want {
+				t.Errorf("%s is of %v, want %v (%v)", data, m.Origin(), want, err)
+			}
 		}
 	}
 }

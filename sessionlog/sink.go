@@ -127,7 +127,7 @@ var injectedMarks = []string{
 	"<user-prompt-submit-hook>", "<user-memory-input>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>",
 	"<teammate-message", "<background-task", "<tick>",
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
-	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>", "<INSTRUCTIONS>",
+	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>",
 	"# AGENTS.md instructions for ", "<skill-context", "<current_datetime>", "<session_context>",
 }
 
@@ -161,14 +161,15 @@ func textOrigin(text string) transcript.Origin {
 		if !strings.HasPrefix(text, mark) || !closes(text) {
 			continue
 		}
-		typed := transcript.User(text).WithOrigin(transcript.OriginTyped)
 		whole := strings.TrimSpace(text)
-		words, ok := userwords.TypedText(typed)
+		words, ok := userwords.TypedText(transcript.User(text).WithOrigin(transcript.OriginTyped))
 		if ok && words != whole && strings.HasSuffix(whole, words) {
 			return transcript.OriginTyped
 		}
 		var all userwords.Words
-		if all.Add(0, typed); all.Weight() > len(words) || !strings.HasPrefix(whole, words) {
+		all.Add(0, transcript.User(text))
+		found, _ := userwords.TypedText(transcript.User(text))
+		if all.Weight() > len(found) || !strings.HasPrefix(whole, words) {
 			return transcript.OriginUnknown
 		}
 		return transcript.OriginInjected

@@ -48,12 +48,27 @@ func judged(m transcript.Message, called func(tool string) bool) (texts, doubt [
 		}
 	}
 	if role == transcript.RoleUser {
-		return texts, typedBlocks(texts, origin == transcript.OriginTyped, called)
+		typed := origin == transcript.OriginTyped
+		if doubt = typedBlocks(texts, typed, called); typed && joined(slices.Concat(doubt, texts)) == "" {
+			doubt = []string{onlyText(m)}
+		}
+		return texts, doubt
 	}
 	for i, text := range texts {
 		texts[i], _ = passedOn(text)
 	}
 	return texts, nil
+}
+
+// onlyText returns the text of a message of nothing else. If it was typed, all of it may have been,
+// though it reads like a client's element.
+func onlyText(m transcript.Message) string {
+	for _, b := range m.Blocks().All() {
+		if b.Kind() != transcript.KindText {
+			return ""
+		}
+	}
+	return strings.TrimSpace(m.Text())
 }
 
 // typedBlocks leaves of each block's text what was typed. Well-known forms are not

@@ -246,6 +246,24 @@ func TestAdjacentElements(t *testing.T) {
 	}
 }
 
+// A message of which the log says that it was typed stands on the page, though it is an element.
+func TestTypedElement(t *testing.T) {
+	for tag := range injectedTags {
+		holdsWords := typedSigns[tag] != "" || tag == "command-args" || tag == vagueTag
+		text := transcript.Say("<" + tag + ">\nNever push.\n</" + tag + ">")
+		var w, beside Words
+		w.Add(0, transcript.NewMessage(transcript.RoleUser, text).WithOrigin(transcript.OriginTyped))
+		if page := w.Render(RenderOptions{}); !strings.Contains(page, "Never push.") {
+			t.Errorf("%q gives\n%s", text.Text.String(), page)
+		}
+		picture := transcript.ImageAt("https://example.com/a.png")
+		beside.Add(0, transcript.NewMessage(transcript.RoleUser, picture, text).WithOrigin(transcript.OriginTyped))
+		if page := beside.Render(RenderOptions{}); !holdsWords && page != "" {
+			t.Errorf("%q beside a picture gives\n%s", text.Text.String(), page)
+		}
+	}
+}
+
 // What may have been typed before or behind a client's mark stands on the page.
 func TestWordsBesideMarks(t *testing.T) {
 	for _, texts := range [][]string{
