@@ -125,23 +125,27 @@ func (w *Words) results(i int, m transcript.Message) {
 			continue
 		}
 		delete(w.waiting, r.CallID)
-		if text := answered(tool, r); text != "" {
+		switch text, sure := answered(tool, r); {
+		case text == "":
+		case sure:
 			w.heard(Said{Message: i, Text: text, Via: tool, Block: k})
+		default:
+			w.show(Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text), unsure: true})
 		}
 	}
 }
 
 // answered returns a person's words in a tool result: the answer to a question tool, or
-// the reason why a call was refused.
-func answered(tool string, r transcript.ToolResult) string {
+// the reason why a call was refused, which another's tool may have written.
+func answered(tool string, r transcript.ToolResult) (words string, sure bool) {
 	if !r.Error {
 		if text := strings.TrimSpace(r.Text()); toolname.Of(tool) == toolname.Ask && !noAnswers[text] {
-			return text
+			return text, true
 		}
-		return ""
+		return "", false
 	}
-	words, _ := toolname.Refused(tool, r.Text())
-	return words
+	words, _, sure = toolname.Refused(tool, r.Text())
+	return words, sure
 }
 
 // noAnswers are the texts with which a client returns no answer.

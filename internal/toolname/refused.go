@@ -16,29 +16,34 @@ var refusable = func() map[string]bool {
 }()
 
 // Refused reports whether the text of a failed call is what a client writes when a person
-// refused it, and returns what that person said. Any tool can write such a text: only the
-// client's whole sentences at the beginning count, and only for its own tools.
-func Refused(tool, text string) (words string, ok bool) {
-	notice, words, _ := strings.Cut(text, "\n")
-	if !refusable[tool] {
-		return "", false
+// refused it, and returns what that person said. Any tool can write such a text: only the client's
+// whole sentences at the beginning count, and it is sure only of the client's own tools.
+func Refused(tool, text string) (words string, ok, sure bool) {
+	if words, ok = strings.CutPrefix(text, rejected); ok {
+		return strings.TrimSpace(words), true, false
 	}
+	notice, words, _ := strings.Cut(text, "\n")
+	sure = refusable[tool]
 	if strings.HasPrefix(notice, "The user doesn't want to take this action right now. STOP what you are doing") {
-		return "", true
+		return "", true, sure
 	}
 	switch {
 	case strings.HasPrefix(notice, "Permission for this tool use was denied. The tool use was rejected") &&
 		strings.HasSuffix(notice, ". The user said:"): // to a sub-agent
 	case !strings.HasPrefix(notice, "The user doesn't want to proceed with this tool use. The tool use was rejected"):
-		return "", false
+		return "", false, false
 	case !strings.HasSuffix(notice, ". To tell you how to proceed, the user said:"):
-		return "", true
+		return "", true, sure
 	}
 	if words = withoutNote(words); Of(tool) == Ask {
 		words = withoutQuestions(words)
 	}
-	return strings.TrimSpace(words), true
+	return strings.TrimSpace(words), true, sure
 }
+
+// rejected is what opencode writes; its tools have the names of other agents', whose failed commands
+// answer with what a program wrote.
+const rejected = "The user rejected permission to use this specific tool call with the following feedback: "
 
 // withoutNote cuts off the paragraph that the client appends to what the person said.
 func withoutNote(words string) string {

@@ -56,7 +56,7 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	}
 	if f.Outcome == Failed {
 		f.ErrorLine = tellingLine(call, head, tail, len(txt))
-		if _, ok := toolname.Refused(call.Tool, head); ok && r.Error {
+		if _, ok, sure := toolname.Refused(call.Tool, head); ok && sure && r.Error {
 			f.ErrorLine = "rejected by the user" // clients say so at length
 		}
 	} else {
