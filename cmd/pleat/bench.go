@@ -159,7 +159,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if err != nil {
 		return err
 	}
-	return b.write(p, report)
+	return b.write(ctx, p, report)
 }
 
 // compare lives through the sessions under every policy.
@@ -187,23 +187,23 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	if b.jsonOut != "" {
-		return p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, rows) })
+		return p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, rows) })
 	}
 	p.Printf("%s, each lived through in a window of 32,000 tokens under every policy; summaries by %s.\n",
 		term.Plural(len(b.sessions), "session"), by)
 	p.Printf("Requests and their tokens in all; then the share that the last view still shows of rules that people\n" +
 		"gave, of what they said, of the newest results and of changed files.\n\n")
-	return p.WriteTo("", func(w io.Writer) error { return bench.WriteLive(w, rows) })
+	return p.WriteTo(ctx, "", func(w io.Writer) error { return bench.WriteLive(w, rows) })
 }
 
-func (b *benchFlags) write(p *term.Console, report *bench.Report) error {
+func (b *benchFlags) write(ctx context.Context, p *term.Console, report *bench.Report) error {
 	if b.jsonOut != "" {
-		if err := p.WriteTo(b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) }); err != nil {
+		if err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) }); err != nil {
 			return err
 		}
 	}
 	if b.htmlOut != "" {
-		err := p.WriteTo(b.htmlOut, func(w io.Writer) error {
+		err := p.WriteTo(ctx, b.htmlOut, func(w io.Writer) error {
 			return report.WriteHTML(w, bench.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
 		})
 		if err != nil {
@@ -213,7 +213,7 @@ func (b *benchFlags) write(p *term.Console, report *bench.Report) error {
 	if b.jsonOut == "-" {
 		return nil
 	}
-	return p.WriteTo("", report.WriteText)
+	return p.WriteTo(ctx, "", report.WriteText)
 }
 
 func armNames() (names []string) {

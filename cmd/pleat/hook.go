@@ -310,7 +310,7 @@ func (h *hook) keepState() {
 	}
 	data, err := json.Marshal(h.state)
 	if err == nil && os.MkdirAll(filepath.Dir(path), 0o700) == nil {
-		_ = term.ReplaceFile(path, 0o600, func(w io.Writer) error {
+		_ = term.ReplaceFile(context.Background(), path, 0o600, func(w io.Writer) error {
 			_, err := w.Write(data)
 			return err
 		})

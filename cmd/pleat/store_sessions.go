@@ -130,7 +130,7 @@ pleat store export file:3f9c | ssh host pleat store import -`,
 			if *out == "" || *out == "-" {
 				err = write(p.Contents())
 			} else {
-				err = term.WriteNewFile(*out, *force, write)
+				err = term.WriteNewFile(ctx, *out, *force, write)
 			}
 			if err != nil {
 				return fmt.Errorf("export session %s: %w", info.Key, err)

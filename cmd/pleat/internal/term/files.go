@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 )
 
 // DataFolder is where programs keep a user's data; "" if the environment does not say.
@@ -87,20 +88,20 @@ func (p *Console) Wait(ctx context.Context, name string) io.ReadCloser {
 }
 
 // WriteTo writes to standard output, or to a file that appears only when it is complete.
-func (p *Console) WriteTo(name string, write func(io.Writer) error) error {
+func (p *Console) WriteTo(ctx context.Context, name string, write func(io.Writer) error) error {
 	if name == "" || name == "-" {
 		return buffered(p.Contents(), "output", write)
 	}
-	return ReplaceFile(name, 0o644, write)
+	return ReplaceFile(ctx, name, 0o644, write)
 }
 
 // WriteNewFile writes a file that only its owner can read. It replaces an existing file only
 // if told to.
-func WriteNewFile(name string, replace bool, write func(io.Writer) error) error {
+func WriteNewFile(ctx context.Context, name string, replace bool, write func(io.Writer) error) error {
 	if err := MayWrite(name, replace); err != nil {
 		return err
 	}
-	return ReplaceFile(name, 0o600, write)
+	return ReplaceFile(ctx, name, 0o600, write)
 }
 
 // MayWrite says early what writing a file would say late: it refuses a folder, a file that exists
@@ -138,9 +139,9 @@ func beside(name string) (*os.File, error) {
 
 // ReplaceFile writes a temporary file and renames it when it is complete, so that nobody
 // reads half a file. It writes directly to a device or a pipe: renaming a file to /dev/null
-// would replace the device for everybody.
-func ReplaceFile(name string, mode fs.FileMode, write func(io.Writer) error) error {
-	return replaceFile(name, mode, nil, write)
+// would replace the device for everybody. The end of the context ends the waiting for who reads a pipe.
+func ReplaceFile(ctx context.Context, name string, mode fs.FileMode, write func(io.Writer) error) error {
+	return replaceFile(ctx, name, mode, nil, write)
 }
 
 // WriteIn writes a file of a user's as [ReplaceFile] does, and makes the folders that it needs. A file
@@ -169,23 +170,21 @@ func WriteIn(name string, data []byte) error {
 			giveFolder(dir, around)
 		}
 	}
-	return replaceFile(name, mode, around, func(w io.Writer) error {
+	return replaceFile(context.Background(), name, mode, around, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
 }
 
 // replaceFile is ReplaceFile. A new file belongs to the owner of around, if that is not nil.
-func replaceFile(name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error) (err error) {
+func replaceFile(
+	ctx context.Context, name string, mode fs.FileMode, around fs.FileInfo, write func(io.Writer) error,
+) (err error) {
 	if target, err := filepath.EvalSymlinks(name); err == nil {
 		name = target // write to what the link points to
 	}
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		file, err := os.OpenFile(name, os.O_WRONLY, 0)
-		if err != nil {
-			return err
-		}
-		return errors.Join(buffered(file, name, write), file.Close())
+		return writeDevice(ctx, name, write)
 	}
 	file, err := beside(name)
 	if err != nil {
@@ -212,6 +211,33 @@ func replaceFile(name string, mode fs.FileMode, around fs.FileInfo, write func(i
 		}
 	}
 	return nil
+}
+
+// writeDevice writes to what is no regular file. Nothing but a reader ends the opening of a pipe.
+func writeDevice(ctx context.Context, name string, write func(io.Writer) error) error {
+	type opened struct {
+		*os.File
+		err error
+	}
+	done := make(chan opened, 1)
+	go func() {
+		file, err := os.OpenFile(name, os.O_WRONLY, 0)
+		done <- opened{file, err}
+	}()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case file := <-done:
+		if file.err != nil {
+			return file.err
+		}
+		defer context.AfterFunc(ctx, func() { _ = file.SetWriteDeadline(time.Unix(1, 0)) })()
+		err := errors.Join(buffered(file, name, write), file.Close())
+		if err != nil && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return err
+	}
 }
 
 func buffered(to io.Writer, name string, write func(io.Writer) error) error {

@@ -20,10 +20,10 @@ func TestWriteToDevice(t *testing.T) {
 		t.Skip("no devices among the files here")
 	}
 	p := &Console{}
-	if err := p.WriteTo(os.DevNull, hello); err != nil {
+	if err := p.WriteTo(t.Context(), os.DevNull, hello); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteNewFile(os.DevNull, true, hello); err != nil {
+	if err := WriteNewFile(t.Context(), os.DevNull, true, hello); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(os.DevNull); err != nil || info.Mode()&fs.ModeCharDevice == 0 {
@@ -40,7 +40,7 @@ func TestWriteThroughLink(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Skip("no symbolic links here:", err)
 	}
-	if err := (&Console{}).WriteTo(link, hello); err != nil {
+	if err := (&Console{}).WriteTo(t.Context(), link, hello); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
