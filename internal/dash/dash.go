@@ -8,13 +8,13 @@ import (
 	"html/template"
 	"log/slog"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -96,7 +96,7 @@ func New(o Options) (*Handler, error) {
 		o.Now = time.Now
 	}
 	h := &Handler{
-		o: o, guard: newGuard(o.Token), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
+		o: o, guard: newGuard(o.Token, o.Now), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
 		listed: newRecent[[]library.Info](), billed: newRecent[bill.Bill](),
 		sizes: make(map[string]size), streams: make(chan struct{}, 64),
 	}
@@ -166,12 +166,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // askToken shows the form for the token, and takes it.
 func (h *Handler) askToken(w http.ResponseWriter, r *http.Request) {
 	if r.Method == http.MethodPost {
-		if wait := h.guard.wrong.wait(r, h.o.Now()); wait > 0 {
-			w.Header().Set("Retry-After", strconv.Itoa(int(wait.Seconds())+1))
-			h.problem(w, http.StatusTooManyRequests, "Too many wrong tokens. Try again in a minute.")
+		switch ok, wait := h.guard.logIn(w, r); {
+		case wait > 0:
+			h.problem(w, http.StatusTooManyRequests, local.TooMany(w.Header(), wait))
 			return
-		}
-		if h.guard.logIn(w, r) {
+		case ok:
 			http.Redirect(w, r, "/", http.StatusSeeOther)
 			return
 		}

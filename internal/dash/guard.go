@@ -6,8 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"net/http"
-	"net/netip"
-	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/local"
@@ -22,57 +20,13 @@ const policyHeader = "default-src 'none'; script-src 'self'; style-src 'self'; i
 type guard struct {
 	key   []byte // random; makes what follows
 	token string // empty: clients on this machine alone are answered
-	wrong *wrongTokens
+	tried *local.Tokens
 }
 
-// wrongTokens bounds how fast tokens can be tried out, by each client: one does not lock out others.
-type wrongTokens struct {
-	mu    sync.Mutex
-	n     map[netip.Prefix]int
-	until time.Time // when all begin anew
-}
-
-const (
-	maxWrong   = 10 // wrong tokens of a client
-	wrongTime  = time.Minute
-	maxClients = 10_000 // that are told apart; the rest count as one
-)
-
-// wait is how long no token of a client is taken; 0: it may be tried now, and counts as a wrong one.
-func (t *wrongTokens) wait(r *http.Request, now time.Time) time.Duration {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if now.After(t.until) {
-		t.n, t.until = make(map[netip.Prefix]int), now.Add(wrongTime)
-	}
-	from := t.client(r)
-	if t.n[from]++; t.n[from] > maxWrong {
-		return t.until.Sub(now)
-	}
-	return 0
-}
-
-// right takes back the count of a token that was right.
-func (t *wrongTokens) right(r *http.Request) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.n[t.client(r)]--
-}
-
-// client is the network that a request comes from: an address, or the many of IPv6 that one machine has.
-func (t *wrongTokens) client(r *http.Request) netip.Prefix {
-	at, _ := netip.ParseAddrPort(r.RemoteAddr) // the zero address if it is none
-	from, _ := at.Addr().Unmap().WithZone("").Prefix(min(at.Addr().Unmap().BitLen(), 64))
-	if _, known := t.n[from]; !known && len(t.n) >= maxClients {
-		return netip.Prefix{}
-	}
-	return from
-}
-
-func newGuard(token string) guard {
+func newGuard(token string, now func() time.Time) guard {
 	key := make([]byte, 32)
 	_, _ = rand.Read(key) // never fails
-	return guard{key, token, new(wrongTokens)}
+	return guard{key, token, &local.Tokens{Now: now}}
 }
 
 // sign makes a value that only this process can make.
@@ -122,16 +76,13 @@ func (g guard) known(r *http.Request) bool {
 	return err == nil && hmac.Equal([]byte(c.Value), []byte(g.sign("cookie")))
 }
 
-// logIn checks the token of a form and remembers the client.
-func (g guard) logIn(w http.ResponseWriter, r *http.Request) bool {
-	a, b := sha256.Sum256([]byte(r.PostFormValue("token"))), sha256.Sum256([]byte(g.token))
-	if g.token == "" || !hmac.Equal(a[:], b[:]) {
-		return false
+// logIn checks the token of a form and remembers the client. If it tried too many, wait is how long none is taken.
+func (g guard) logIn(w http.ResponseWriter, r *http.Request) (ok bool, wait time.Duration) {
+	if ok, wait = g.tried.Check(r, r.PostFormValue("token"), g.token); ok {
+		http.SetCookie(w, &http.Cookie{
+			Name: cookieName, Value: g.sign("cookie"), Path: "/",
+			HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
+		})
 	}
-	g.wrong.right(r)
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: g.sign("cookie"), Path: "/",
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: r.TLS != nil,
-	})
-	return true
+	return ok, wait
 }

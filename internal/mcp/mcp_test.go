@@ -315,6 +315,33 @@ func TestHTTPRefuses(t *testing.T) {
 	}
 }
 
+// Nobody can try out tokens without end; one wrong token, however often it is sent, locks out nobody.
+func TestHTTPBoundsWrongTokens(t *testing.T) {
+	h := mcp.NewHandler(mcp.NewServer(newLibrary(t), mcp.Options{}), "0123456789abcdef")
+	ask := func(from, token string) int {
+		r := httptest.NewRequest("GET", "http://box.example/", nil)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range 50 {
+		if got := ask("192.0.2.7:1", "old"); got != http.StatusUnauthorized {
+			t.Fatalf("the same wrong token: status %d", got)
+		}
+	}
+	for i := range 50 {
+		ask("192.0.2.7:1", fmt.Sprint("wrong", i))
+	}
+	if got := ask("192.0.2.7:2", "0123456789abcdef"); got != http.StatusTooManyRequests {
+		t.Errorf("after many wrong tokens: status %d", got)
+	}
+	if got := ask("192.0.2.8:1", "old"); got != http.StatusUnauthorized {
+		t.Errorf("another client: status %d", got)
+	}
+}
+
 // Every tool answers on every real session.
 func TestCorpus(t *testing.T) {
 	var all []string

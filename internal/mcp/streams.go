@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,9 +192,17 @@ func (*replies) Close() error { return nil }
 func NewHandler(srv *sdk.Server, token string) http.Handler {
 	h := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return srv },
 		&sdk.StreamableHTTPOptions{SessionTimeout: time.Hour, DisableLocalhostProtection: token != ""})
+	var tokens local.Tokens
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		ok, wait := token == "", time.Duration(0)
+		if !ok && bearer {
+			ok, wait = tokens.Check(r, given, token)
+		}
 		switch {
-		case token != "" && !hasToken(r, token):
+		case wait > 0:
+			http.Error(w, local.TooMany(w.Header(), wait), http.StatusTooManyRequests)
+		case !ok:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "a bearer token is required", http.StatusUnauthorized)
 		case token == "" && !local.Name(r.Host):
@@ -209,11 +215,4 @@ func NewHandler(srv *sdk.Server, token string) http.Handler {
 			h.ServeHTTP(w, r)
 		}
 	})
-}
-
-// hasToken compares in a time that does not depend on the token.
-func hasToken(r *http.Request, token string) bool {
-	got, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	a, b := sha256.Sum256([]byte(got)), sha256.Sum256([]byte(token))
-	return ok && subtle.ConstantTimeCompare(a[:], b[:]) == 1
 }
