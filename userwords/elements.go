@@ -108,13 +108,13 @@ func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
 		words, rest = append(words, wordsInside(next, tag, tag)), more
 	}
 	for between := range strings.SplitSeq(rest, shut) {
+		inside := ""
 		if next := lastOpen(between, tag); next >= 0 {
 			_, end := tagAt(between, next+1)
-			doubt = append(doubt, wordsInside(between[max(end, next):], tag, tag))
-			between = between[:next]
+			between, inside = between[:next], wordsInside(between[max(end, next):], tag, tag)
 		}
 		words, unsure := typedIn(wordsBeside(between, 1), typed)
-		doubt = append(doubt, words, unsure)
+		doubt = append(doubt, words, unsure, inside)
 	}
 	return words, doubt
 }
@@ -184,15 +184,16 @@ func wholeWords(text string) (words, beside string, ok bool) {
 	for _, tag := range wholeTags {
 		shut := "</" + tag + ">"
 		head, ends := strings.CutSuffix(text, shut)
-		at := lastOpen(head, tag)
-		if strings.HasPrefix(text, "<"+tag+">") || strings.HasPrefix(text, "<"+tag+" ") {
+		switch {
+		case strings.HasPrefix(text, "<"+tag+">"), strings.HasPrefix(text, "<"+tag+" "):
 			_, inner := tagAt(text, 1)
 			words, beside, ok = strings.Cut(text[inner:], shut)
-		} else if at >= 0 && ends {
-			_, inner := tagAt(text, at+1)
-			words, beside, ok = head[max(inner, at):], text[:at], ownLine(text[:at])
+		case ends && lastOpen(head, tag) >= 0:
+			at := lastOpen(head, tag)
+			_, inner := tagAt(head, at+1)
+			words, beside, ok = head[max(inner, at):], head[:at], ownLine(head[:at])
 			ends = false
-		} else {
+		default:
 			continue
 		}
 		if words = withoutNotice(strings.TrimSpace(words)); !ok || words == "" {

@@ -101,6 +101,24 @@ func TestWrappedWords(t *testing.T) {
 	}
 }
 
+// Tags that are cut off or never opened are part of what was typed.
+func TestBrokenTags(t *testing.T) {
+	for _, tag := range append(wholeTags, "bash-input", "command-args", "mode_notice", "system-reminder") {
+		for _, text := range []string{
+			"</" + tag + ">", "<" + tag, "<" + tag + " ", "<" + tag + ">", "x\n<" + tag + " a</" + tag + ">", "<" + tag + " a</" + tag + ">",
+		} {
+			var w Words
+			for _, origin := range []transcript.Origin{transcript.OriginUnknown, transcript.OriginTyped} {
+				w.Add(0, transcript.User(text).WithOrigin(origin))
+				w.Add(1, transcript.User("["+tag+text+"] Result:"+text).WithOrigin(origin))
+			}
+			if page := w.Render(RenderOptions{}); !strings.Contains(page, text) {
+				t.Errorf("%q gives\n%s", text, page)
+			}
+		}
+	}
+}
+
 // A message that opens many elements and closes none takes no longer than its length.
 func TestElementsNeverClosed(t *testing.T) {
 	text := strings.Repeat("<bash-stdout>\n", 100_000) + "</skill>"
@@ -218,6 +236,11 @@ func TestAdjacentElements(t *testing.T) {
 		args     = "<command-args>mine</command-args>"
 		passed   = "<system-reminder>The user sent the following message:\nmine</system-reminder>"
 	)
+	var w Words
+	w.Add(0, transcript.User(run+"\nwhy?\n"+again))
+	if page := w.Render(RenderOptions{}); !strings.Contains(page, "\nwhy?\n\n!mine\n") {
+		t.Errorf("words in doubt are not in their order:\n%s", page)
+	}
 	for text, want := range map[string]struct {
 		words  string
 		unsure bool
