@@ -105,7 +105,8 @@ func TestWrappedWords(t *testing.T) {
 func TestBrokenTags(t *testing.T) {
 	for _, tag := range append(wholeTags, "bash-input", "command-args", "mode_notice", "system-reminder") {
 		for _, text := range []string{
-			"</" + tag + ">", "<" + tag, "<" + tag + " ", "<" + tag + ">", "x\n<" + tag + " a</" + tag + ">", "<" + tag + " a</" + tag + ">",
+			"</" + tag + ">", "<" + tag, "<" + tag + " ", "<" + tag + ">",
+			"x\n<" + tag + " a</" + tag + ">", "<" + tag + " a</" + tag + ">",
 		} {
 			var w Words
 			for _, origin := range []transcript.Origin{transcript.OriginUnknown, transcript.OriginTyped} {
