@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +62,7 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			for _, s := range settings {
 				if len(args) > 0 || s.from != "default" || s.ignored != "" {
 					out.Settings = append(out.Settings, settingJSON{
-						x.Name(), s.name, term.WithoutPassword(s.value), s.from,
+						x.Name(), s.name, shownValue(s.value), s.from,
 						s.ignored,
 					})
 				}
@@ -77,6 +78,14 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	}
 	return c
 }
+
+// shownValue is a setting that can be printed. No words stand beside its address, so all that may be a
+// password goes, also what would be a port or a new word elsewhere.
+func shownValue(value string) string {
+	return valuePassword.ReplaceAllString(term.WithoutPassword(value), "$1:xxxxx@")
+}
+
+var valuePassword = regexp.MustCompile(`(?is)^((?:[a-z][a-z0-9+.-]+:/)?[^:@]*):(?:[^\\/]|/[^/]).*@`)
 
 type configJSON struct {
 	Format   string        `json:"format"`

@@ -145,11 +145,13 @@ func DidYouMean(prefix, word string, names []string) string {
 
 // Passwords in a text: in the address of a server, whatever characters the password has,
 // and in the words of a connection string. One in an address goes to the last @ before a quotation mark,
-// or before a space if it begins as a port does or nothing says that it is an address.
+// or before a space if it begins as a port does. Whatever stands before a colon may be a user, but for the
+// drive of a path: better hide words than show a password.
 var (
 	nextAddress   = regexp.MustCompile(`(?i)(?:\s\S*?|")[a-z][a-z0-9+.-]+:/`)
 	passwordInURL = regexp.MustCompile(`(?i)((?::/+|\b(?:postgres|http)\w*[:/]+)[^\s:/@"]*):` +
-		`(?:[^\s\d"][^"\n]*@(?:\S*@)?|\S*@)|((?:^|[\s"'=])[^\s:/@"'=]{2,}):[^\s/"][^\s"]*@`)
+		`(?:[^\s\d"][^"\n]*@(?:\S*@)?|\S*@)|` +
+		`([^\s:/@"'=]):(?:[^\s\d/"\\][^"\n]*@(?:\S*@)?|\d[^\s"]*@)|([^\s:/@"'=]{2}):\\[^\s"]*@`)
 	passwordInWord = regexp.MustCompile(`(?i)\b((?:ssl)?password|passwd|pwd)(\s*=\s*)('(?:[^'\\]|\\.)*'|[^\s&'"]+)`)
 )
 
@@ -157,7 +159,7 @@ var (
 func WithoutPassword(s string) string {
 	out, begin := "", 0
 	for _, next := range append(nextAddress.FindAllStringIndex(s, -1), []int{len(s)}) {
-		out += passwordInURL.ReplaceAllString(s[begin:next[0]], "$1$2:xxxxx@")
+		out += passwordInURL.ReplaceAllString(s[begin:next[0]], "$1$2$3:xxxxx@")
 		begin = next[0]
 	}
 	return passwordInWord.ReplaceAllString(out, "$1${2}xxxxx")

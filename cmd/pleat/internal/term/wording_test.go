@@ -145,8 +145,18 @@ func TestWithoutPassword(t *testing.T) {
 		"user:hunter2@h":                           "user:xxxxx@h",
 		`--url "user:a/b@c@h:80/x" fails`:          `--url "user:xxxxx@h:80/x" fails`,
 		"url=user:1@h":                             "url=user:xxxxx@h",
-		"https://me@h C:\\me@x git@h:x note: me@x": "https://me@h C:\\me@x git@h:x note: me@x",
-		"https://h/models/m:run by me@x\nhttp://h": "https://h/models/m:run by me@x\nhttp://h",
+		"https://me@h C:\\me@x note: me@x git@h:x": "https://me@h C:\\me@x note: me@x git@h:x",
+		"https://h/models/m:run by me@x\nhttp://h": "https://h/models/m:xxxxx@x\nhttp://h",
+		"/u:p@h/db":                                "/u:xxxxx@h/db",
+		"u:p@h":                                    "u:xxxxx@h",
+		"u:p w@h":                                  "u:xxxxx@h",
+		"u:p@w@h/db":                               "u:xxxxx@h/db",
+		"u:p/w x@y@h":                              "u:xxxxx@h",
+		"user:\\p@h":                               "user:xxxxx@h",
+		"open \"u:p w@h\": no me@x":                "open \"u:xxxxx@h\": no me@x",
+		"./u:p@h":                                  "./u:xxxxx@h",
+		"u:p@h v:p@h":                              "u:xxxxx@h",
+		"a.go:12:5: me@x at 10:30 me@x":            "a.go:12:5: me@x at 10:30 me@x",
 	} {
 		if got := WithoutPassword(text); got != want {
 			t.Errorf("%s:\ngot  %s\nwant %s", text, got, want)

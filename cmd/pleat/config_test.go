@@ -1,0 +1,19 @@
+package main
+
+import "testing"
+
+// No setting is printed with a password, however its address is written.
+func TestShownValue(t *testing.T) {
+	for value, want := range map[string]string{
+		"/u:p@h/db": "/u:xxxxx@h/db", "u:p@h": "u:xxxxx@h", "u:p w@h": "u:xxxxx@h", "u:9 p@h": "u:xxxxx@h",
+		"u: p@h": "u:xxxxx@h", "u:/p@h": "u:xxxxx@h", ":p@h": ":xxxxx@h", "redis://:p@h": "redis://:xxxxx@h",
+		"postgres:/u:p w@h/db": "postgres:/u:xxxxx@h/db", "postgres://u:9 p@h/db": "postgres://u:xxxxx@h/db",
+		"u:p\nw@h": "u:xxxxx@h", "host=h password=p": "host=h password=xxxxx",
+		"https://me@h:80/x": "https://me@h:80/x", `C:\me@x\pleat.db`: `C:\me@x\pleat.db`, "http://h:80": "http://h:80",
+		"/home/me@x/pleat.db": "/home/me@x/pleat.db", "anthropic:model": "anthropic:model",
+	} {
+		if got := shownValue(value); got != want {
+			t.Errorf("%q is shown as %q, want %q", value, got, want)
+		}
+	}
+}
