@@ -72,8 +72,8 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		`{"handle":"path:server.toml"}`: "[pleat unfold path:config/server.toml: file as rebuilt, 1 certain of 4 lines known, last seen in call 6; \"?\" marks what is not certain]\n" +
 			"1?\t[server]\n2?\tport = 8081\n3\tuploadSizeLimit = 2097152\n4?\tworkers = 4\n" +
 			"[uncertain since call 5: it may have changed it: npm run format]\n",
-		`{"handle":"path:main.go"}`: "[pleat unfold path:main.go: file as rebuilt, 0 certain of 2 lines known, last seen in call 8; \"?\" marks what is not certain]\n" +
-			"10?\tfunc main() {\n11?\t\trun()\n[uncertain since call 8: it changed text that the known lines do not have; " +
+		`{"handle":"path:main.go"}`: "[pleat unfold path:main.go: file as rebuilt, 2 lines known, none certain any more, last seen in call 8]\n" +
+			"10\tfunc main() {\n11\t\trun()\n[uncertain since call 8: it changed text that the known lines do not have; " +
 			"lines left out, and any after the last, are not known]\n",
 		`{"handle":"path:main.go","diff":true}`: "[pleat unfold path:main.go: changes since call 8, one by one]\n" +
 			"1\t# call 8\n2\t@@ -1,1 +1,1 @@\n3\t-elsewhere\n4\t+here\n[uncertain since call 8: it changed text that the known lines do not have]\n",

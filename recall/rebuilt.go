@@ -164,6 +164,13 @@ func (u *Unfolded) fileText() string {
 				sure++
 			}
 		}
+		if sure == 0 { // then a mark at each line tells nothing
+			fmt.Fprintf(&b, ", %s known, none certain any more, last seen in call %d", text.Plural(u.Lines, "line"), f.Call)
+			for i := range u.Shown {
+				u.Shown[i].State = ""
+			}
+			break
+		}
 		fmt.Fprintf(&b, ", %d certain of %s known, last seen in call %d; \"?\" marks what is not certain",
 			sure, text.Plural(u.Lines, "line"), f.Call)
 	}

@@ -34,6 +34,9 @@ func hasWords(file string, words library.Words) (bool, error) {
 func (j *searchJSON) Print(p *term.Page) {
 	if len(j.Sessions) == 0 {
 		p.Line("nothing found in %s", term.Plural(j.Searched, "session"))
+		if strings.Contains(j.Query, `"`) {
+			p.Hang("", "what stands in quotes has to be there, all of it in one place: without them any of the words will do")
+		}
 	}
 	defer j.printNext(p)
 	words := library.WordsOf(j.Query)

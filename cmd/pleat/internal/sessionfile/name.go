@@ -133,6 +133,9 @@ func listed(p *term.Console, f *File) string {
 // pick lets a person choose one of the newest sessions.
 func pick(ctx context.Context, p *term.Console, flags *stores.Flags) (string, error) {
 	if !p.Interactive() {
+		if name := only(ctx, p, flags); name != "" {
+			return name, nil
+		}
 		return "", term.UsageError(`name a session: a file, last, a name that "pleat sessions" lists, ` +
 			`or - for standard input`)
 	}
@@ -157,6 +160,24 @@ func pick(ctx context.Context, p *term.Console, flags *stores.Flags) (string, er
 		}
 		return nameOf(list[n-1]), nil
 	}
+}
+
+// only is the one session of a store that was named; "": there is no such store, or it has another
+// number of them.
+func only(ctx context.Context, p *term.Console, flags *stores.Flags) string {
+	if flags == nil || flags.Path == "" {
+		return ""
+	}
+	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+	if err != nil {
+		return ""
+	}
+	defer st.Close()
+	list, err := library.Conversations(ctx, st, flags.Tenant)
+	if err != nil || len(list) != 1 {
+		return ""
+	}
+	return list[0].Key.Tenant + "/" + list[0].Key.Session
 }
 
 // offer prints the newest sessions, as they are called everywhere.
