@@ -156,7 +156,10 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	}
 	x.report.BytesIn = len(body)
 	id, child := hint(x.in.Header)
-	if x.req, err = x.rw.read(on, id, body); err != nil {
+	if x.req, err = x.rw.read(on, id, body, x.take); err != nil {
+		if status, text := tooMuch(on, err); status != 0 {
+			return x.refuse(status, text), nil
+		}
 		return x.notRead("they cannot be read")
 	}
 	x.req.model = cmp.Or(at.model, x.req.model)

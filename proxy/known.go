@@ -3,6 +3,7 @@ package proxy
 import (
 	"cmp"
 	"container/list"
+	"fmt"
 	"hash/maphash"
 	"slices"
 	"sync"
@@ -123,13 +124,21 @@ func (k *known) drop(e *list.Element) {
 	}
 }
 
-// read decodes a request, and remembers it for the next one of its conversation.
-func (rw *rewriter) read(on *protocol, hint string, body []byte) (*request, error) {
+// read decodes a request, and remembers it for the next one of its conversation. It takes memory for
+// the messages that are not known yet.
+func (rw *rewriter) read(on *protocol, hint string, body []byte, take func(n int64) bool) (*request, error) {
 	key := rw.known.key(on, hint, body)
 	before := rw.known.likely(key, body)
 	var from earlier
+	had := 0
 	if before != nil {
-		from = before.earlier
+		from, had = before.earlier, int(before.size)-perMessage*len(before.messages)
+	}
+	switch need := decodedSize(body[min(had, len(body)):]); {
+	case need > rw.o.Memory:
+		return nil, fmt.Errorf("%w: it has too many messages for its memory", errTooLarge)
+	case need > 0 && !take(need):
+		return nil, errMemory
 	}
 	r, err := on.readAfter(from, body)
 	if err != nil {

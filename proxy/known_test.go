@@ -29,7 +29,7 @@ func TestKnown(t *testing.T) {
 	}
 	for n := 1; n < 20; n++ {
 		for talk := range likeliest {
-			r, err := rw.read(messages, "", body(talk, n))
+			r, err := rw.read(messages, "", body(talk, n), takeAll)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -51,14 +51,14 @@ func TestKnown(t *testing.T) {
 		hashed++
 		return messages.hash(raw)
 	}
-	must(rw.read(&counting, "", body(3, 30)))
-	must(rw.read(&counting, "", bytes.Replace(body(3, 30), []byte("message 7 "), []byte("message X "), 1)))
+	must(rw.read(&counting, "", body(3, 30), takeAll))
+	must(rw.read(&counting, "", bytes.Replace(body(3, 30), []byte("message 7 "), []byte("message X "), 1), takeAll))
 	if hashed != 11+1 {
 		t.Errorf("%d messages were hashed, want 11 that are new and 1 that has changed", hashed)
 	}
 	rw.known.limit = 140_000
 	for talk := range 50 {
-		must(rw.read(messages, fmt.Sprint("talk ", talk), body(talk, 20)))
+		must(rw.read(messages, fmt.Sprint("talk ", talk), body(talk, 20), takeAll))
 	}
 	if k := rw.known; k.size > k.limit || k.recent.Len() != 4 || len(k.by) != 4 {
 		t.Errorf("%d bytes of %d requests are kept, limit %d", k.size, k.recent.Len(), k.limit)
@@ -132,3 +132,5 @@ func TestContinuedTwice(t *testing.T) {
 		}
 	}
 }
+
+func takeAll(int64) bool { return true }

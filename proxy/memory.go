@@ -1,6 +1,9 @@
 package proxy
 
-import "runtime/debug"
+import (
+	"bytes"
+	"runtime/debug"
+)
 
 // One bound covers what the proxy holds: the bodies of requests and replies under way, the
 // sessions, and what is kept of earlier requests. Sessions make room for what is under way:
@@ -81,3 +84,15 @@ func (x *exchange) release() {
 
 // perMessage is about what is kept of a message beside its bytes.
 const perMessage = 400
+
+// perPart is about what a message, and each of its blocks, takes beside its bytes while it is new.
+const perPart = 2_000
+
+// decodedSize is about what becomes of the end of a request's body that is new, beside its bytes. What is
+// added to a conversation turn by turn is not worth counting.
+func decodedSize(fresh []byte) int64 {
+	if len(fresh) < 1<<20 {
+		return 0
+	}
+	return perPart * int64(bytes.Count(fresh, []byte(`"role"`))+bytes.Count(fresh, []byte(`"type"`)))
+}

@@ -207,3 +207,38 @@ func TestBombIsRefusedEarly(t *testing.T) {
 		t.Errorf("%d bytes were taken for %d: %v", took, bomb.Len(), err)
 	}
 }
+
+// Very many tiny messages take far more memory than their bytes: a request that cannot fit is refused
+// before it is decoded, one that does not fit beside others is told to wait, and others go on.
+func TestMemoryOfTinyMessages(t *testing.T) {
+	reports := newReports()
+	_, url := startHandler(t, http.HandlerFunc(echo), Options{Memory: 16 << 20, Report: reports.add})
+	tiny := `{"model":"m","max_tokens":1,"messages":[` +
+		strings.Repeat(`{"role":"user","content":"m"},{"role":"assistant","content":"m"},`, 20_000) +
+		`{"role":"user","content":"m"}]}`
+	resp, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(tiny))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "too many messages") {
+		t.Errorf("status %d: %s", resp.StatusCode, text)
+	}
+	if _, err := newAgent(messages, url, "I am small.").send(); err != nil {
+		t.Error(err)
+	}
+	rw, _ := newRewriter(&Options{Memory: 1 << 30})
+	defer rw.close()
+	full := func(int64) bool { return false }
+	if _, err := rw.read(messages, "", []byte(tiny), full); err != errMemory {
+		t.Errorf("beside others: %v", err)
+	}
+	if _, err := rw.read(messages, "", []byte(tiny), takeAll); err != nil {
+		t.Fatal(err)
+	}
+	again := strings.TrimSuffix(tiny, "]}") + `,{"role":"assistant","content":"m"},{"role":"user","content":"n"}]}`
+	if _, err := rw.read(messages, "", []byte(again), full); err != nil {
+		t.Errorf("what is known takes memory again: %v", err)
+	}
+}
