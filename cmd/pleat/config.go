@@ -80,12 +80,31 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 }
 
 // shownValue is a setting that can be printed. No words stand beside its address, so all that may be a
-// password goes, also what would be a port or a new word elsewhere.
+// password goes, also what would be a port or a new word elsewhere. Of an address that is not written as
+// addresses are, only its scheme is shown, and of its query only the names.
 func shownValue(value string) string {
-	return valuePassword.ReplaceAllString(term.WithoutPassword(value), "$1:xxxxx@")
+	value = valuePassword.ReplaceAllString(term.WithoutPassword(value), "$1:xxxxx@")
+	scheme := valueScheme.FindString(value)
+	if scheme == "" {
+		return value
+	}
+	address, query, asked := strings.Cut(value, "?")
+	if !plainAddress.MatchString(address) {
+		return scheme + "…"
+	}
+	if asked {
+		address += "?" + valueQuery.ReplaceAllString(query, "$1$2=xxxxx")
+	}
+	return address
 }
 
-var valuePassword = regexp.MustCompile(`(?is)^((?:[a-z][a-z0-9+.-]+:/)?[^:@]*):(?:[^\\/]|/[^/]).*@`)
+var (
+	valuePassword = regexp.MustCompile(`(?is)^((?:[a-z][a-z0-9+.-]+:/)?[^:@]*):(?:[^\\/]|/[^/]).*@`)
+	valueScheme   = regexp.MustCompile(`(?i)^(?:postgres\w*[:;/]+|[a-z][a-z0-9+.-]*:/+)`)
+	plainAddress  = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:/+(?:[\w.~%+-]*(?::xxxxx)?@)?` +
+		`(?:\[[0-9a-f:.]+\]|[\w.-]*)(?::\d+)?(?:/[\w./~%+-]*)?$`)
+	valueQuery = regexp.MustCompile(`(^|&)([^=&]*)=[^&]*`)
+)
 
 type configJSON struct {
 	Format   string        `json:"format"`

@@ -10,6 +10,9 @@ func TestShownValue(t *testing.T) {
 		"postgres:/u:p w@h/db": "postgres:/u:xxxxx@h/db", "postgres://u:9 p@h/db": "postgres://u:xxxxx@h/db",
 		"u:p\nw@h": "u:xxxxx@h", "host=h password=p": "host=h password=xxxxx",
 		"https://me@h:80/x": "https://me@h:80/x", `C:\me@x\pleat.db`: `C:\me@x\pleat.db`, "http://h:80": "http://h:80",
+		"postgres://h/x?passwrd=p": "postgres://h/x?passwrd=xxxxx", "postgres;//u:p@h/x": "postgres;//…",
+		"postgres://u:p h/x": "postgres://…", "postgres://u:p": "postgres://…", "postgres.db": "postgres.db", "postgres://u:p＠h/x": "postgres://…",
+		"postgres://u;p@h/x": "postgres://…", "postgres://u@[::1]:5432/x?sslmode=off": "postgres://u@[::1]:5432/x?sslmode=xxxxx",
 		"/home/me@x/pleat.db": "/home/me@x/pleat.db", "anthropic:model": "anthropic:model",
 	} {
 		if got := shownValue(value); got != want {
