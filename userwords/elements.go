@@ -27,8 +27,8 @@ const vagueTag = "skill"
 // fileTag begins an attached file; <file> alone is what people write.
 const fileTag = `<file name="`
 
-// outputNotice is what a client writes after the notice of a task that has ended.
-const outputNotice = "Read the output file to retrieve the result:"
+// outputNotices are what a client writes after the notice of a task that has ended.
+var outputNotices = [...]string{"Read the output file to retrieve the result:", "Full transcript available at:"}
 
 // element is where a text has a client's element, or several with nothing between them.
 type element struct {

@@ -157,8 +157,11 @@ func joined(pieces []string) string {
 
 // wordsBeside returns what was typed before or behind the elements of a block.
 func wordsBeside(text string, at int) string {
-	if text = strings.TrimSpace(text); at > 0 && strings.HasPrefix(text, outputNotice) {
-		_, text, _ = strings.Cut(text, "\n")
+	text = strings.TrimSpace(text)
+	for _, notice := range outputNotices {
+		if at > 0 && strings.HasPrefix(text, notice) {
+			_, text, _ = strings.Cut(text, "\n")
+		}
 	}
 	return unwrapped(text)
 }
