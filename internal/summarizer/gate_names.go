@@ -23,6 +23,7 @@ type gateName struct {
 	text       string
 	start, end int
 	ref        bool // the number of a message or call
+	tail       bool // only the end of a name: …CustomTools
 }
 
 // namesIn finds the names of a text that have to occur in the conversation: paths, files,
@@ -149,6 +150,7 @@ func isPathText(t string, code bool) bool {
 func appendAtoms(list []gateName, txt string, start, end int, code bool) []gateName {
 	for _, at := range atomText.FindAllStringIndex(txt[start:end], -1) {
 		n := gateName{text: txt[start+at[0] : start+at[1]], start: start + at[0], end: start + at[1]}
+		n.tail = strings.HasSuffix(txt[:n.start], "…")
 		word := strings.TrimSuffix(n.text, "%")
 		called := strings.HasPrefix(txt[n.end:], "(")
 		if m := numberText.FindStringSubmatch(n.text); m != nil {

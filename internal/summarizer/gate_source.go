@@ -62,7 +62,7 @@ func (n *sourceNames) has(a gateName) bool {
 	case namePath:
 		return n.path(t) || n.variants(a.text) || n.alternatives(t)
 	}
-	return n.name(t) || n.member(a.text)
+	return n.name(t) || n.member(a.text) || a.tail && strings.Contains(n.lower, t)
 }
 
 // member reports whether a name that ends like a file is a field: the conversation has both parts, and

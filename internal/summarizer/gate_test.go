@@ -57,6 +57,8 @@ func TestGate(t *testing.T) {
 		{"a number in other forms", "- Retries are at 13000 ms, that is 13k.", ""},
 		{"alternatives are no paths", "- Either read/write or client/server and/or both, 24/7; port/retries/store/parser tests passed.", ""},
 		{"variants of a name", "- `foldFirst/Last` and `Tree.Root/Node` are called.", ""},
+		{"the end of a name", "- `foldLast` and `…ldFirst` are called.", ""},
+		{"the end of an invented name", "- Port 8081.\n- `…olDown2` is called.", "- Port 8081."},
 		{"names side by side", "- `port/retries/parser` and TestFold/foldFirst/maxDepth+FAIL differ.", ""},
 		{"a directory of others' names", "- Port 8081.\n- `internal/port/parser` is new.", "- Port 8081."},
 		{"an invented variant", "- Port 8081.\n- `foldFirst/Middle` is called.", "- Port 8081."},
