@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // RenderOptions say which of people's words a page shows, and in how much room.
@@ -139,7 +138,7 @@ func (p *page) saidText(s Said, words string) string {
 	switch {
 	case s.unsure:
 		b.WriteString(" (beside a program's text; the user or a program wrote it)")
-	case s.Via != "" && toolname.Of(s.Via) == toolname.Ask:
+	case asksUser(s.Via):
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	case s.Via != "":
 		fmt.Fprintf(&b, " (refusing a call of %s)", fence.Line(s.Via))

@@ -17,8 +17,8 @@ import (
 type Said struct {
 	Message int    `json:"message"` // index in the transcript
 	Text    string `json:"text"`    // their words, verbatim; what programs put beside them is left out
-	// Via is the tool in whose result the words came: a question that the agent asked by
-	// a tool, or a call that the person refused and said why. Empty: typed as a message.
+	// Via is the tool in whose result the words came: one by which the agent asked or reported,
+	// or a call that the person refused and said why. Empty: typed as a message.
 	Via   string `json:"via,omitempty"`
 	Block int    `json:"block,omitempty"` // which block of the message that result is
 	// Interrupts says that the person stopped the assistant before these words.
@@ -125,27 +125,41 @@ func (w *Words) results(i int, m transcript.Message) {
 			continue
 		}
 		delete(w.waiting, r.CallID)
-		switch text, sure := answered(tool, r); {
-		case text == "":
-		case sure:
-			w.heard(Said{Message: i, Text: text, Via: tool, Block: k})
-		default:
-			w.show(Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text), unsure: true})
+		words, doubt := answered(tool, r)
+		if doubt != "" {
+			w.show(Said{Message: i, Text: strings.Clone(doubt), pastes: pastesIn(doubt), unsure: true})
+		}
+		if words != "" {
+			w.heard(Said{Message: i, Text: words, Via: tool, Block: k})
 		}
 	}
 }
 
 // answered returns a person's words in a tool result: the answer to a question tool, or
-// the reason why a call was refused, which another's tool may have written.
-func answered(tool string, r transcript.ToolResult) (words string, sure bool) {
-	if !r.Error {
-		if text := strings.TrimSpace(r.Text()); toolname.Of(tool) == toolname.Ask && !noAnswers[text] {
-			return text, true
+// the reason why a call was refused; and what another's tool may have written.
+func answered(tool string, r transcript.ToolResult) (words, doubt string) {
+	result := strings.TrimSpace(r.Text())
+	switch class := toolname.Of(tool); {
+	case r.Error:
+		if words, ok, sure := toolname.Refused(tool, r.Text()); sure {
+			return words, ""
+		} else if ok {
+			return "", words
 		}
-		return "", false
+	case class == toolname.Ask && noAnswers[result]:
+		return "", ""
+	case class == toolname.Ask:
+		return result, ""
 	}
-	words, _, sure = toolname.Refused(tool, r.Text())
-	return words, sure
+	head, rest := textResultOf(result)
+	if head.tool != tool {
+		head, rest = textResult{sure: true}, result
+	}
+	a := answerIn(tool, rest)
+	if a.begins && head.sure && asksUser(tool) {
+		return a.words, a.more
+	}
+	return "", joined([]string{a.words, a.more})
 }
 
 // noAnswers are the texts with which a client returns no answer.

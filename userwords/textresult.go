@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/toolname"
@@ -30,22 +31,13 @@ func textResultOf(txt string) (head textResult, result string) {
 
 func notInName(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 
-// said returns what a person said in a result that is text: an answer to a question, or why they
-// refused. It has to be all of the result, since files can write such elements too; where they can
-// be all of it, whoever wrote it is in doubt.
+// said returns what a person said in a result that is text, and what they or a program wrote there.
 func (t textResult) said(result string) (words, doubt string) {
-	class := toolname.Of(t.tool)
-	answer, rest, ok := leading(result, "answer")
-	if class != toolname.Ask || !ok || rest != "" {
-		denied, _ := strings.CutPrefix(result, "The user denied this operation and provided the following feedback:\n")
-		if answer, rest, ok = leading(denied, "feedback"); !ok || rest != "" || denied == result {
-			return "", ""
-		}
+	a := answerIn(t.tool, result)
+	if t.sure && a.begins && (asksUser(t.tool) || a.told && clientWrites[toolname.Of(t.tool)]) {
+		return a.words, a.more
 	}
-	if answer = strings.TrimSpace(answer); t.sure && clientWrites[class] {
-		return answer, ""
-	}
-	return "", answer
+	return "", joined([]string{a.words, a.more})
 }
 
 // clientWrites has the tools whose results begin with words of the client; what others give is a
@@ -53,4 +45,87 @@ func (t textResult) said(result string) (words, doubt string) {
 var clientWrites = map[toolname.Class]bool{
 	toolname.Shell: true, toolname.List: true, toolname.Search: true, toolname.Write: true, toolname.Edit: true,
 	toolname.Todo: true, toolname.Ask: true, toolname.Aside: true,
+}
+
+// asksUser reports whether a tool shows the user something and waits for what they say. The
+// client alone writes how its result begins.
+func asksUser(tool string) bool {
+	return toolname.Of(tool) == toolname.Ask || tool == "attempt_completion" || tool == "plan_mode_respond"
+}
+
+// answer is what stands in a tool's result in a form in which Cline and Roo Code give the model what
+// a person typed: an answer, what to do instead of a refused call, or something to mind beside it.
+type answer struct {
+	words  string
+	more   string // between two closing tags: one of them was typed, or a program's
+	begins bool   // the result, but for the client's sentence
+	told   bool   // such a sentence is before it
+}
+
+// answerIn finds the answer in the result of a tool. What a program, a file or another agent gives may
+// hold such an element too: there, a sentence about the user has to be above it, or a name that
+// says the same.
+func answerIn(tool, result string) answer {
+	a, behind := answerFirst(tool, result)
+	if a.words == "" {
+		return answerBehind(result)
+	}
+	// They may have allowed the call with words, and said more while it ran.
+	if b := answerBehind(behind); !strings.Contains(a.more, b.words) {
+		a.more = joined([]string{a.more, b.words, b.more})
+	}
+	return a
+}
+
+// answerFirst finds the answer that begins a result, and returns what is behind it.
+func answerFirst(tool, result string) (a answer, behind string) {
+	if strings.HasPrefix(result, `{"status":`) { // of Roo Code's native results
+		var said struct{ Message, Feedback string }
+		read := json.NewDecoder(strings.NewReader(result))
+		if read.Decode(&said) == nil && strings.HasPrefix(said.Message, "The user ") {
+			a = answer{words: strings.TrimSpace(said.Feedback), begins: true, told: true}
+			return a, result[read.InputOffset():]
+		}
+	}
+	sentence, rest, told := strings.Cut(result, "\n")
+	if told = told && strings.HasPrefix(sentence, "The user "); !told {
+		rest = result
+	}
+	for _, tag := range [...]string{"user_message", "feedback", "answer"} {
+		if a, behind = answerAt(rest, tag); a.words != "" && (told || tag == "user_message" || asksUser(tool)) {
+			a.begins, a.told = true, told
+			return a, behind
+		}
+	}
+	return answer{}, ""
+}
+
+// answerBehind finds the last answer behind what a tool gave.
+func answerBehind(result string) (a answer) {
+	const open = "\n<feedback>"
+	for at := strings.LastIndex(result, open); at >= 0; at = strings.LastIndex(result[:at], open) {
+		if above := result[strings.LastIndexByte(result[:at], '\n')+1 : at]; strings.Contains(above, "The user ") {
+			a, _ = answerAt(result[at+1:], "feedback")
+			return a
+		}
+	}
+	if _, rest, ok := strings.Cut(result, "\n<user_message>"); ok && strings.HasSuffix(rest, "</user_message>") {
+		a, _ = answerAt("<user_message>"+rest, "user_message")
+	}
+	return a
+}
+
+// answerAt reads the element that begins a text, and returns what is behind it.
+func answerAt(text, tag string) (a answer, behind string) {
+	shut := "</" + tag + ">"
+	words, behind, ok := leading(text, tag)
+	if !ok {
+		return answer{}, ""
+	}
+	a.words = strings.TrimSpace(words)
+	if strings.Contains(behind, shut) {
+		more := inDoubt(strings.TrimSpace(behind)) // without files of the user
+		a.more = strings.TrimSpace(more[:max(strings.LastIndex(more, shut), 0)])
+	}
+	return a, behind
 }
