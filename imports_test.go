@@ -51,7 +51,7 @@ var imports = map[string][]string{
 	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
 	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
-	"internal/speaker": {"transcript", "userwords"},
+	"internal/speaker": {"internal/text", "transcript", "userwords"},
 
 	"internal/conv": {
 		"internal/speaker", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
@@ -84,8 +84,8 @@ var imports = map[string][]string{
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch",
-		"internal/fault", "internal/order", "internal/text", "ledger", "model", "internal/page", "policy", "recall", "store",
-		"tokens", "transcript", "userwords",
+		"internal/fault", "internal/order", "internal/speaker", "internal/text", "ledger", "model", "internal/page", "policy",
+		"recall", "store", "tokens", "transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -46,11 +47,14 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 	if want.Ask.AsIs {
 		shown = s.viewOf(want.In)
 	}
-	return src, s.digestView(ctx, src, shown)
+	return src, s.digestView(ctx, src, shown, want.Ask.AsIs)
 }
 
-// digestView copies what a view shows of the messages of a digest.
-func (s *Session) digestView(ctx context.Context, src *summarizer.Source, shown []transcript.ViewMessage) error {
+// digestView copies what a view shows of the messages of a digest, and who speaks in it if the digest is
+// taken as it comes.
+func (s *Session) digestView(
+	ctx context.Context, src *summarizer.Source, shown []transcript.ViewMessage, asIs bool,
+) error {
 	v := transcript.View{}
 	for _, vm := range shown {
 		if vm.Source >= src.Need.End {
@@ -68,7 +72,9 @@ func (s *Session) digestView(ctx context.Context, src *summarizer.Source, shown 
 		src.Summed++
 	}
 	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
-		src.View, err = v.Resolve(t.At)
+		if src.View, err = v.Resolve(t.At); err == nil && asIs {
+			src.Spoken, err = speaker.View(v, src.View, func(i int) (transcript.Message, error) { return t.At(i), nil })
+		}
 		return err
 	})
 	for _, m := range src.View {

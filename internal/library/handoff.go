@@ -160,13 +160,13 @@ func Earlier(said string) string {
 func (h *handoff) head() string {
 	s := fmt.Sprintf(handoffHead, fence.Shown(fence.Line(h.info.ID)), fence.Shown(fence.Line(h.s.Key().Session)))
 	if h.info.Project != "" {
-		s += "\nWorking folder: " + fence.Line(h.info.Project) + "\n"
+		s += "\nWorking folder: " + fence.Shown(fence.Line(h.info.Project)) + "\n"
 	}
 	return s + "\n"
 }
 
 func (h *handoff) text(ctx context.Context, v transcript.View) (string, error) {
-	msgs, err := h.s.Resolve(ctx, v)
+	msgs, err := Spoken(ctx, h.s, v)
 	if err != nil {
 		return "", err
 	}
@@ -188,16 +188,19 @@ func instructs(m transcript.Message) bool {
 	return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
 }
 
-// WriteMessage writes a message of a view as plain text. Source is its number in the
-// session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
-// the beginning of another, nor what a program put there for the user's; control characters in it are
-// written as escapes.
-func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
-	writeSaid(w, speaker.Of(m), source, thinking)
+// Spoken resolves a view for [WriteMessage].
+func Spoken(ctx context.Context, s *pleat.Session, v transcript.View) ([]transcript.Message, error) {
+	msgs, err := s.Resolve(ctx, v)
+	if err != nil {
+		return nil, err
+	}
+	return speaker.View(v, msgs, func(i int) (transcript.Message, error) { return s.Message(ctx, i) })
 }
 
-// writeSaid is [WriteMessage] for what package speaker made of a message.
-func writeSaid(w io.Writer, m transcript.Message, source int, thinking bool) {
+// WriteMessage writes a message of a view as plain text, as package speaker has it. Source is its number in
+// the session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
+// the beginning of another; control characters in it are written as escapes.
+func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
 	number := "by pleat"
 	if source >= 0 {
 		number = fmt.Sprintf("message %d", source+1)

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -19,7 +18,7 @@ const mostShown, leastShown = 16 << 10, 250
 // newest words whole, less and less of every other message, and at last the oldest of them not at all.
 // What is left out, is left out before it is fenced.
 func (h *handoff) less(ctx context.Context, v transcript.View) (string, error) {
-	msgs, err := h.s.Resolve(ctx, v)
+	msgs, err := Spoken(ctx, h.s, v)
 	if err != nil {
 		return "", err
 	}
@@ -52,7 +51,6 @@ func lessOf(v transcript.View, msgs []transcript.Message, newest userwords.Said,
 	}
 	for i, m := range msgs {
 		src := v.Messages[i].Source
-		m = speaker.Of(m)
 		newly := src == newest.Message && newest.Text != ""
 		switch {
 		case instructs(m):
@@ -70,7 +68,7 @@ func lessOf(v transcript.View, msgs []transcript.Message, newest userwords.Said,
 			m = shorter(m, most, transcript.KindThinking) // which a handoff has none of
 		}
 		tell()
-		writeSaid(&b, m, src, false)
+		WriteMessage(&b, m, src, false)
 	}
 	tell()
 	return b.String()

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -28,34 +29,43 @@ func Parts(m transcript.Message) (transcript.Role, [][]transcript.Block) {
 	for _, blk := range said.All() {
 		parts = append(parts, []transcript.Block{blk})
 	}
-	if m.Role() != transcript.RoleUser || !said.Has(transcript.KindText) && !said.Has(transcript.KindToolResult) {
-		return m.Role(), parts
-	}
-	typed := userwords.TypedBlocks(m)
-	if !slices.ContainsFunc(typed, func(s string) bool { return s != "" }) {
-		return Program, parts
-	}
-	for i, blk := range said.All() {
-		if t, ok := blk.(transcript.Text); ok && strings.TrimSpace(t.Text.String()) != typed[i] {
-			parts[i] = apart(strings.TrimSpace(t.Text.String()), typed[i])
+	role, typed := judge(m)
+	for i := range typed {
+		if t, ok := said.At(i).(transcript.Text); ok {
+			parts[i] = apart(t, t, typed[i])
 		}
 	}
-	return m.Role(), parts
+	return role, parts
 }
 
-// apart parts a text into what was typed and what a program put before and behind it. Typed words that
-// are not one stretch of the text, or stand in it more than once, follow all of it.
-func apart(text, typed string) (list []transcript.Block) {
-	before, behind := text, ""
-	switch {
-	case strings.HasPrefix(text, typed):
-		before, behind = "", text[len(typed):]
-	case strings.HasSuffix(text, typed):
-		before = text[:len(text)-len(typed)]
-	case strings.Count(text, typed) == 1:
-		before, behind, _ = strings.Cut(text, typed)
+// judge returns who speaks in a message, and where somebody does beside programs, what was typed in each block.
+func judge(m transcript.Message) (role transcript.Role, typed []string) {
+	said := m.Blocks()
+	if m.Role() != transcript.RoleUser || !said.Has(transcript.KindText) && !said.Has(transcript.KindToolResult) {
+		return m.Role(), nil
 	}
-	for i, part := range [...]string{before, typed, behind} {
+	typed = userwords.TypedBlocks(m)
+	if !slices.ContainsFunc(typed, func(s string) bool { return s != "" }) {
+		return Program, nil
+	}
+	return m.Role(), typed
+}
+
+// apart parts what is shown of a text into what was typed and what a program put before and behind it.
+// Typed words that are not one stretch of the text, or stand in it more than once, follow all of it.
+func apart(whole, shown transcript.Text, typed string) (list []transcript.Block) {
+	all, left := strings.TrimSpace(whole.Text.String()), strings.TrimSpace(shown.Text.String())
+	if all == typed {
+		return []transcript.Block{shown}
+	}
+	words, before, behind := typed, left, ""
+	if start, ok := onlyPlace(all, typed); ok {
+		from, to := kept(all, left, start, start+len(typed))
+		words, before, behind = left[from:to], left[:from], left[to:]
+	} else if left != all {
+		words = text.ShortMiddle(typed, len(left))
+	}
+	for i, part := range [...]string{before, words, behind} {
 		switch part = strings.TrimSpace(part); {
 		case part == "":
 		case i == 1:
@@ -65,4 +75,15 @@ func apart(text, typed string) (list []transcript.Block) {
 		}
 	}
 	return list
+}
+
+// onlyPlace returns where typed words begin in a text: that begins or ends with them, or has them once.
+func onlyPlace(all, typed string) (start int, ok bool) {
+	switch {
+	case strings.HasPrefix(all, typed):
+		return 0, true
+	case strings.HasSuffix(all, typed):
+		return len(all) - len(typed), true
+	}
+	return strings.Index(all, typed), strings.Count(all, typed) == 1
 }

@@ -31,17 +31,16 @@ func (s *Source) shown(asJSON bool, dropped int) string {
 	for _, m := range summed {
 		write(m)
 	}
+	if !asJSON {
+		turns = s.Spoken[len(s.Spoken)-len(turns):]
+	}
 	groups := 0
 	for i, m := range turns {
 		if i == 0 || m.Role() == transcript.RoleAssistant {
 			groups++
 		}
-		switch {
-		case groups <= dropped:
-		case asJSON:
+		if groups > dropped {
 			write(m)
-		default:
-			write(speaker.Of(m))
 		}
 	}
 	if asJSON {

@@ -49,6 +49,8 @@ type Source struct {
 	// View is what the live request shows of the messages before Need.End; for a summary that is
 	// taken as it comes, what the levers before it left of them.
 	View []transcript.Message
+	// Spoken is, for such a summary, View as package speaker has it.
+	Spoken []transcript.Message
 
 	ViewTokens int
 	ViewHead   int // messages of View before those that the digest replaces

@@ -154,7 +154,7 @@ func writeViewText(w io.Writer, _ *term.Console, r *Folded) error {
 // writeText writes the view as plain text, with or without thinking, and what comes after
 // each message.
 func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
-	msgs, err := r.Session.Resolve(context.Background(), r.view)
+	msgs, err := library.Spoken(context.Background(), r.Session, r.view)
 	if err != nil {
 		return err
 	}
@@ -169,12 +169,11 @@ func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
 	title := plain(cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name)))
 	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens),
 		term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
-	msgs, err := r.Session.Resolve(context.Background(), r.view)
+	msgs, err := library.Spoken(context.Background(), r.Session, r.view)
 	if err != nil {
 		return err
 	}
 	for i, m := range msgs {
-		m = speaker.Of(m)
 		role := cmp.Or(string(m.Role()), "nobody")
 		_, first := utf8.DecodeRuneInString(role)
 		number := "by pleat"
