@@ -102,13 +102,16 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	}
 	var r gateResult
 	var out strings.Builder
-	fenced := false
+	fenced, below := false, false // below the user's name, in a heading or before a colon
 	for line := range strings.Lines(txt) {
 		line = strings.TrimRight(line, "\r\n")
 		if strings.HasPrefix(strings.TrimSpace(line), "```") {
 			fenced = !fenced
 		}
-		clean, found := g.line(line, fenced)
+		clean, found := g.line(line, fenced, below)
+		if heading := strings.HasPrefix(line, "#"); heading || strings.HasSuffix(strings.TrimRight(line, " *"), ":") {
+			below = below && !heading || namesUser(line)
+		}
 		r.findings = append(r.findings, found...)
 		if clean != "" || strings.TrimSpace(line) == "" {
 			out.WriteString(clean + "\n")
@@ -182,7 +185,7 @@ func trimmed(txt string, room int, count func(string) int) string {
 }
 
 // line checks one line of a digest, sentence by sentence.
-func (g *gateSource) line(line string, fenced bool) (string, []digest.Finding) {
+func (g *gateSource) line(line string, fenced, below bool) (string, []digest.Finding) {
 	trimmed := strings.TrimSpace(line)
 	if trimmed == "" {
 		return "", nil
@@ -203,7 +206,7 @@ func (g *gateSource) line(line string, fenced bool) (string, []digest.Finding) {
 		if !fenced {
 			n = sentenceEnd(body)
 		}
-		s, f := g.sentence(body[:n])
+		s, f := g.sentence(body[:n], below)
 		found = append(found, f...)
 		kept.WriteString(s)
 		body = body[n:]
@@ -239,8 +242,8 @@ func forged(line string) bool {
 
 // sentence checks one sentence. One invented name among several true ones is struck and the
 // sentence stays; otherwise the sentence goes.
-func (g *gateSource) sentence(s string) (string, []digest.Finding) {
-	s, found := g.quotes(s)
+func (g *gateSource) sentence(s string, below bool) (string, []digest.Finding) {
+	s, found := g.quotes(s, below)
 	if slices.ContainsFunc(found, func(f digest.Finding) bool { return f.Kind == digest.FoundNotSaid }) {
 		return "", found
 	}

@@ -2,6 +2,7 @@ package summarizer
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,8 +23,9 @@ var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", 
 // quotes checks the quotations of a sentence. What the user is said to have said must be the user's, and
 // becomes their whole sentences: a few of their words can say the opposite. Where these are too long, or the
 // user is only named somewhere before, it shows where it was cut. Other quotations must be somebody's, or lose
-// their quotes.
-func (g *gateSource) quotes(s string) (string, []digest.Finding) {
+// their quotes; so do those that are not the user's and begin a sentence below the user's name, or stand
+// behind an arrow from it or before it.
+func (g *gateSource) quotes(s string, below bool) (string, []digest.Finding) {
 	var found []digest.Finding
 	var b strings.Builder
 	done := 0
@@ -33,6 +35,9 @@ func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 		if len(strings.Fields(inner)) < 3 || q.other && !direct {
 			continue
 		}
+		arrow := by && strings.HasSuffix(strings.TrimRight(s[:q.start], " "), "→")
+		claimed := !direct && (arrow || below && q.start == 0 || userFollows(inner, s[q.end:]))
+		by = by || claimed
 		whole, said := "", false
 		if by {
 			whole, said = g.wholeQuote(inner)
@@ -40,6 +45,7 @@ func (g *gateSource) quotes(s string) (string, []digest.Finding) {
 		long := len(whole) > len(inner)+mostRestored
 		becomes := inner // without quotes
 		switch {
+		case claimed && !said: // loses its quotes
 		case !direct && (!said || g.othersSaid(inner)) && g.inSource(inner):
 			continue
 		case by && !said && (whole == "" || long):
@@ -81,13 +87,35 @@ func quoteParts(q string) []string {
 // quotesUser reports whether what comes before a quotation names the user, and whether it does
 // so directly before it, as in "the user then said".
 func quotesUser(before string) (by, direct bool) {
-	words := plainWords(userName.ReplaceAllString(before, "name"))
 	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
-	for i, w := range words {
-		by = by || w == "user" || w == "users" || strings.HasPrefix(w, "user'") // not userName
-		direct = direct || w == "user" && i >= len(words)-3
+	for _, s := range [...]string{before, aside.ReplaceAllString(before, " ")} {
+		words := plainWords(userName.ReplaceAllString(s, "name"))
+		for i, w := range words {
+			by = by || w == "user" || w == "users" || strings.HasPrefix(w, "user'") // not userName
+			direct = direct || w == "user" && i >= len(words)-3
+		}
 	}
 	return by, direct || by && colon
+}
+
+// aside is what stands between two commas: the user, after that, said.
+var aside = regexp.MustCompile(`,[^,"“„«]*,`)
+
+// namesUser reports whether a line names the user.
+func namesUser(line string) bool {
+	by, _ := quotesUser(line)
+	return by
+}
+
+// userFollows reports whether the user's name follows a quotation as that of whose it is: behind a comma, a
+// bracket or a dash.
+func userFollows(inner, behind string) bool {
+	behind = strings.TrimLeft(behind, " ")
+	if !strings.HasSuffix(inner, ",") && strings.TrimLeft(behind, ",([–—-") == behind {
+		return false
+	}
+	words := plainWords(userName.ReplaceAllString(behind, "name"))
+	return slices.Contains(words[:min(len(words), 3)], "user")
 }
 
 // userName are names that begin like the user: user-message.ts, user.go.
@@ -108,13 +136,14 @@ func quotations(s string) []quotation {
 	var list []quotation
 	for _, at := range quotedText.FindAllStringIndex(s, -1) {
 		if open, size := utf8.DecodeRuneInString(s[at[0]:]); open != '`' {
-			list = append(list, quotation{at[0], at[1], size, open != '"' && open != '“'})
+			list = append(list, quotation{at[0], at[1], size, !strings.ContainsRune(`"“„「`, open)})
 		}
 	}
 	return list
 }
 
-var quotedText = regexp.MustCompile("(?s)`[^`]+`|“.*?”|\"\"|\\B\"\\S.*?\"\\B|«.*?»|‘.*?’\\B|\\B'\\S.*?'\\B")
+var quotedText = regexp.MustCompile("(?s)`[^`]+`|„.*?[“”]|「.*?」|“.*?”|«.*?»|" +
+	`""|\B"\S.*?"\B|‘.*?’\B|\B'\S.*?'\B`)
 
 // mostRestored is how many bytes a quotation may grow by.
 const mostRestored = 300

@@ -144,6 +144,32 @@ func TestGate(t *testing.T) {
 		{"apostrophes", "- The users' parser isn't the user's 'own, the tests' output says so in fold_test.go.", ""},
 		{"another's words in single quotes", "- Behind port 8081 it prints 'nothing of the kind'.", ""},
 		{"a tool's words beside the user", `- The user's test prints "fold_test.go:117: commit … not found".`, ""},
+		{"not said, behind an aside", "- Port 8081.\n- The user, after all, said that \"The parser fails because maxDepth is 64\".", "- Port 8081."},
+		{"not said, in an aside", "- Port 8081.\n- At last, the user said, \"The parser fails because maxDepth is 64\".", "- Port 8081."},
+		{
+			"not said, behind an arrow", `- User's rule → "The parser fails because maxDepth is 64"`,
+			`- User's rule → The parser fails because maxDepth is 64`,
+		},
+		{"not said, in low quotes", "- Port 8081.\n- The user said „The parser fails because maxDepth is 64“.", "- Port 8081."},
+		{"not said, in corners", "- Port 8081.\n- The user said 「The parser fails because maxDepth is 64」.", "- Port 8081."},
+		{
+			"not said, before the name", `- "The parser fails because maxDepth is 64," said the user.`,
+			`- The parser fails because maxDepth is 64, said the user.`,
+		},
+		{
+			"not said, before the name in brackets", `- "The parser fails because maxDepth is 64" (the user, message 1).`,
+			`- The parser fails because maxDepth is 64 (the user, message 1).`,
+		},
+		{
+			"not said, below the name", "The user said:\n- \"The parser fails because maxDepth is 64\"",
+			"The user said:\n- The parser fails because maxDepth is 64",
+		},
+		{
+			"not said, below a heading", "### What the user said\n- \"The parser fails because maxDepth is 64\"",
+			"### What the user said\n- The parser fails because maxDepth is 64",
+		},
+		{"said, below a heading", "### What the user said\n- \"Never delete the production database.\"", ""},
+		{"said, before the name", `- "Never delete the production database," said the user.`, ""},
 		{"empty strings", `- The store is "" in fold_test.go, then port 8081, and "" again; the log has "FAIL: TestFold".`, ""},
 		{"a name that begins like the user", `- userMessageText is "" on port 8081, userName too ("").`, ""},
 		{
