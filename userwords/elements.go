@@ -1,6 +1,7 @@
 package userwords
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -17,8 +18,9 @@ var (
 		reminderInstructions editorContext additional_data open_and_recently_viewed_files current_datetime session_context
 		file_content skill-context skill SYSTEM_NOTICE RUNTIME_INFORMATION user-interrupt mode_notice`)
 	typedTags = []string{"task", "feedback"} // what is in them was typed
-	// So was this, and nothing else of the message.
+	// So was this, and nothing else of the message but what an editor writes beside it.
 	wholeTags = []string{"user_message", "user_query", "userRequest", "user_input", "user_command"}
+	queryTags = text.WordSet("attached_files attachments user_info project_layout git_status")
 )
 
 // vagueTag is one that people write too: it is not looked for in typed text.
@@ -41,11 +43,11 @@ type element struct {
 // tags: it ends at the last closing tag of its name, which is the client's or stands behind it, or
 // in another element (see [reach]). An unclosed tag is part of what was typed. Doubt is what may
 // not be in an element after all.
-func injectedSpans(text string, typed bool) (list []element, doubt []string) {
+func (r reading) injectedSpans(text string) (list []element, doubt []string) {
 	files := strings.Contains(text, fileTag) // which a client attached
 	closed := make(map[string]int)
 	last := func(tag string) int { // where the last closing tag of a client's element ends
-		if !injectedTags[tag] && !(files && tag == "file") || typed && tag == vagueTag {
+		if !r.programs(tag) && !(files && tag == "file") {
 			return 0
 		}
 		if _, ok := closed[tag]; !ok {
@@ -67,8 +69,8 @@ func injectedSpans(text string, typed bool) (list []element, doubt []string) {
 		if n := len(list); n == 0 || strings.TrimSpace(text[end:at]) != "" {
 			list, before = append(list, element{span: span{start: at}}), ""
 		}
-		end = reach(text, inner+strings.Index(text[inner:], "</"+tag+">"), last(tag), last)
-		words, unsure := inElement(text[inner:end], tag, before, typed)
+		end = reach(text, inner, last(tag), last)
+		words, unsure := r.inElement(text[inner:end], tag, before, lastInside(text, inner, tag, last)-inner)
 		here := &list[len(list)-1]
 		here.end, here.words = end, append(here.words, words...)
 		doubt = append(doubt, unsure...)
@@ -76,10 +78,25 @@ func injectedSpans(text string, typed bool) (list []element, doubt []string) {
 	}
 }
 
-// reach returns up to where a text is in elements or may be: an element that may have ended at
-// first, and ends before end, has others in it then, one of which may have written its last tag.
-func reach(text string, first, end int, last func(tag string) int) int {
-	for at := first; at < end; at++ {
+// programs reports whether a program writes the elements of a name.
+func (r reading) programs(tag string) bool {
+	return injectedTags[tag] && !(r.typed && tag == vagueTag) || r.query && queryTags[tag]
+}
+
+// spanAt returns the element that has text[at] in it, the zero value if none.
+func spanAt(list []element, at int) span {
+	for _, s := range list {
+		if s.start <= at && at < s.end {
+			return s.span
+		}
+	}
+	return span{}
+}
+
+// reach returns up to where a text is in elements or may be: in one that begins before inner and
+// ends before end others may be, one of which may have written its last tag.
+func reach(text string, inner, end int, last func(tag string) int) int {
+	for at := inner; at < end; at++ {
 		if text[at] != '<' {
 			continue
 		}
@@ -90,14 +107,32 @@ func reach(text string, first, end int, last func(tag string) int) int {
 	return end
 }
 
+// lastInside returns where the last element begins that may have written the first closing tag of
+// the one that it is in: -1 if there is none. Then the opening tag of the other may have been typed.
+func lastInside(text string, inner int, tag string, last func(tag string) int) int {
+	shut := inner + strings.Index(text[inner:], "</"+tag+">")
+	for at := shut - 1; at >= inner; at-- {
+		if text[at] != '<' || !ownLine(text[inner:at]) && text[at-1] != '>' {
+			continue
+		}
+		if name, end := tagAt(text, at+1); end > 0 && (name == tag || last(name) > shut) {
+			return at
+		}
+	}
+	return -1
+}
+
 // inElement returns a person's words in an element, whose inside and closing tags inner is, and
 // those that stand behind a closing tag of its name and may be in it. If a client wrote that tag,
-// they were typed between two elements; if not, they are part of one.
-func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
+// they were typed between two elements; if not, they are part of one. What is before another, if
+// there is one, may have been typed (see [lastInside]).
+func (r reading) inElement(inner, tag, before string, other int) (words, doubt []string) {
 	shut := "</" + tag + ">"
 	inside, rest, _ := strings.Cut(inner, shut)
 	words = []string{wordsInside(inside, tag, before)}
-	if tag == "command-args" && words[0] == "" { // of no command
+	if other > 0 {
+		words, doubt = []string{""}, []string{words[0], strings.TrimSpace(inside[:other])}
+	} else if tag == "command-args" && words[0] == "" { // of no command
 		doubt = append(doubt, strings.TrimSpace(inside))
 	}
 	for typedSigns[tag] != "" { // in several of these, nothing but typed words is
@@ -113,7 +148,7 @@ func inElement(inner, tag, before string, typed bool) (words, doubt []string) {
 			_, end := tagAt(between, next+1)
 			between, inside = between[:next], wordsInside(between[max(end, next):], tag, tag)
 		}
-		words, unsure := typedIn(wordsBeside(between, 1), typed)
+		words, unsure := r.typedIn(wordsBeside(between, 1))
 		doubt = append(doubt, words, unsure, inside)
 	}
 	return words, doubt
@@ -180,31 +215,35 @@ func wordsInside(inside, tag, before string) string {
 // wholeWords returns what is in the element that holds all typed words of a block, and what may
 // have been typed beside it. Files that the block has there may write such an element: it has to
 // begin or to end the block.
-func wholeWords(text string) (words, beside string, ok bool) {
+func (r reading) wholeWords(text string) (words, beside string, ok bool) {
+	if words, beside, ok = leadingWhole(text); ok {
+		return words, besideQuery(beside), true
+	}
 	for _, tag := range wholeTags {
-		shut := "</" + tag + ">"
-		head, ends := strings.CutSuffix(text, shut)
-		switch {
-		case strings.HasPrefix(text, "<"+tag+">"), strings.HasPrefix(text, "<"+tag+" "):
-			_, inner := tagAt(text, 1)
-			words, beside, ok = strings.Cut(text[inner:], shut)
-		case ends && lastOpen(head, tag) >= 0:
-			at := lastOpen(head, tag)
-			_, inner := tagAt(head, at+1)
-			words, beside, ok = head[max(inner, at):], head[:at], ownLine(head[:at])
-			ends = false
-		default:
+		head, ends := strings.CutSuffix(text, "</"+tag+">")
+		at := lastOpen(head, tag)
+		if !ends || at < 0 || !ownLine(head[:at]) {
 			continue
 		}
-		if words = withoutNotice(strings.TrimSpace(words)); !ok || words == "" {
-			continue
+		_, inner := tagAt(head, at+1)
+		list, _ := r.injectedSpans(text)
+		words = withoutNotice(strings.TrimSpace(head[max(inner, at):]))
+		if words != "" && spanAt(list, at).end == 0 {
+			return words, besideQuery(head[:at]), true
 		}
-		if beside = inDoubt(beside); !ends {
-			beside = notElement(beside)
-		}
-		return words, beside, true
 	}
 	return "", "", false
+}
+
+// leadingWhole returns what is in such an element that begins a block, and what is behind it.
+func leadingWhole(text string) (words, beside string, ok bool) {
+	if !strings.HasPrefix(text, "<") {
+		return "", "", false
+	}
+	tag, inner := tagAt(text, 1)
+	words, beside, ok = strings.Cut(text[inner:], "</"+tag+">")
+	words = withoutNotice(strings.TrimSpace(words))
+	return words, beside, ok && words != "" && slices.Contains(wholeTags, tag)
 }
 
 // unwrapped returns a text without the element that a client put around what was typed.

@@ -74,7 +74,8 @@ func onlyText(m transcript.Message) string {
 // typedBlocks leaves of each block's text what was typed. Well-known forms are not
 // looked for where the source knows that a person typed the text.
 func typedBlocks(texts []string, typed bool, called func(tool string) bool) (doubt []string) {
-	doubt = append(doubt, withoutFiles(texts))
+	read := reading{typed: typed}
+	doubt = append(doubt, read.withoutFiles(texts))
 	output := false     // the next text is what a tool gave the client
 	var head textResult // the line above that
 	whole := false      // one of the blocks before holds all that was typed
@@ -100,18 +101,18 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 		if text == "" || announced || output || !typed && injected(text) || imageMark(text) {
 			continue // an announced image takes the place of the text
 		}
-		words, unsure, ok := wholeWords(withoutNotice(text))
+		words, unsure, ok := read.wholeWords(withoutNotice(text))
 		switch {
 		case ok:
 			for _, s := range texts[:i] {
-				doubt = append(doubt, notElement(s))
+				doubt = append(doubt, besideQuery(s))
 			}
 			clear(texts[:i])
 			whole = true
 		case whole:
-			unsure = notElement(inDoubt(text))
+			unsure = besideQuery(text)
 		default:
-			words, unsure = typedIn(text, typed)
+			words, unsure = read.typedIn(text)
 		}
 		texts[i] = words
 		doubt = append(doubt, unsure)
@@ -119,24 +120,21 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 	return doubt
 }
 
-// notElement returns a text that may have been typed beside the element with all typed words: ""
-// if it is an editor's element.
-func notElement(text string) string {
-	if strings.HasPrefix(text, "<") {
-		return ""
-	}
-	return text
+// reading is what is known of a text.
+type reading struct {
+	typed bool // its source says that a person typed the message
+	query bool // it is beside the element with all typed words
 }
 
 // typedIn returns what was typed in a block, and what may have been.
-func typedIn(text string, typed bool) (words, doubt string) {
+func (r reading) typedIn(text string) (words, doubt string) {
 	if words, ok := passedOn(text); ok {
 		return words, ""
 	}
-	text, unsure := typedRequest(withoutNotice(text))
+	text, unsure := r.typedRequest(withoutNotice(text))
 	var pieces []string
 	end := 0
-	spans, within := injectedSpans(text, typed)
+	spans, within := r.injectedSpans(text)
 	for _, s := range spans {
 		pieces = append(append(pieces, wordsBeside(text[end:s.start], end)), s.words...)
 		end = s.end
@@ -147,7 +145,13 @@ func typedIn(text string, typed bool) (words, doubt string) {
 
 // inDoubt returns what may have been typed in a text that may be a program's.
 func inDoubt(text string) string {
-	words, doubt := typedIn(text, false)
+	words, doubt := reading{}.typedIn(text)
+	return joined([]string{words, doubt})
+}
+
+// besideQuery returns what may have been typed beside the element with all typed words.
+func besideQuery(text string) string {
+	words, doubt := reading{query: true}.typedIn(text)
 	return joined([]string{words, doubt})
 }
 
@@ -192,59 +196,4 @@ func passedOn(text string) (string, bool) {
 		}
 	}
 	return strings.TrimSpace(rest), true
-}
-
-// withoutFiles removes the files that a client appended because the person named them. Its
-// marks may stand in blocks of their own. A file can hold the end mark too: all up to the
-// last one is files. Without one, what follows is in doubt, unless the mark is a block, as clients write it.
-func withoutFiles(texts []string) (doubt string) {
-	const from, to = "--- Content from referenced files ---", "--- End of content ---"
-	for i, text := range texts {
-		at := strings.Index(text, from)
-		if at < 0 || !ownLine(text[:at]) {
-			continue
-		}
-		last := len(texts) - 1
-		for last > i && !strings.Contains(texts[last], to) {
-			last--
-		}
-		rest := ""
-		if end := strings.LastIndex(texts[last], to); end >= 0 && (last > i || end > at) {
-			rest = strings.TrimSpace(texts[last][end+len(to):])
-		} else if last = len(texts) - 1; text != from {
-			doubt = joined(append([]string{strings.TrimSpace(text[at+len(from):])}, texts[i+1:]...))
-		}
-		clear(texts[i : last+1])
-		texts[last] = rest
-		texts[i] = strings.TrimSpace(text[:at] + texts[i])
-		break
-	}
-	return doubt
-}
-
-// typedRequest returns what was asked for, where a client puts lists of files, the editor's
-// state or a standing instruction of its own before it. What an editor shows may hold the
-// mark too: there the last one counts, and what is behind another is in doubt, as is what is
-// before the client's notice.
-func typedRequest(text string) (words, doubt string) {
-	for _, s := range [...]struct {
-		start, mark string
-		find        func(text, mark string) int
-	}{
-		{"# Files mentioned by the user:", "\n## My request for Codex:", strings.LastIndex},
-		{"# Context from my IDE setup:", "\n## My request for Codex:", strings.LastIndex},
-		{"[[PLAN]] I want to create an implementation plan.", "\nMy request:", strings.Index},
-	} {
-		// The notice may follow a one-line element such as the time.
-		at := strings.Index(text[:min(len(text), 400)], s.start)
-		if at < 0 || at > 0 && text[at-1] != '\n' {
-			continue
-		}
-		if i := s.find(text[at:], s.mark); i >= 0 {
-			before, _ := typedIn(text[:at], true)
-			_, other, _ := strings.Cut(text[at:at+i], s.mark)
-			return strings.TrimSpace(text[at+i+len(s.mark):]), joined([]string{before, strings.TrimSpace(other)})
-		}
-	}
-	return text, ""
 }
