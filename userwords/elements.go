@@ -29,7 +29,9 @@ const vagueTag = "skill"
 // fileTag begins an attached file; <file> alone is what people write.
 const fileTag = `<file name="`
 
-// outputNotices are what a client writes after the notice of a task that has ended.
+// taskTag is the notice of a task that has ended, and outputNotices what a client writes after it.
+const taskTag = "task-notification"
+
 var outputNotices = [...]string{"Read the output file to retrieve the result:", "Full transcript available at:"}
 
 // element is where a text has a client's element, or several with nothing between them.
@@ -144,11 +146,11 @@ func (r reading) inElement(inner, tag, before string, other int) (words, doubt [
 	}
 	for between := range strings.SplitSeq(rest, shut) {
 		inside := ""
-		if next := lastOpen(between, tag); next >= 0 {
+		if next := lastOpen(between, tag); next >= 0 && ownLine(between[:next]) {
 			_, end := tagAt(between, next+1)
 			between, inside = between[:next], wordsInside(between[max(end, next):], tag, tag)
 		}
-		words, unsure := r.typedIn(wordsBeside(between, 1))
+		words, unsure := r.typedIn(wordsBeside(between, tag == taskTag))
 		doubt = append(doubt, words, unsure, inside)
 	}
 	return words, doubt
@@ -171,8 +173,8 @@ func tagAt(text string, at int) (name string, end int) {
 	for n < len(text) && n < at+32 && isTagByte(text[n]) {
 		n++
 	}
-	gt := strings.IndexByte(text[n:min(len(text), n+400)], '>')
-	if gt < 0 || gt > 0 && text[n] != ' ' {
+	gt := strings.IndexAny(text[n:min(len(text), n+400)], "<>\n")
+	if gt < 0 || text[n+gt] != '>' || gt > 0 && text[n] != ' ' {
 		return "", 0
 	}
 	return text[at:n], n + gt + 1
@@ -235,15 +237,21 @@ func (r reading) wholeWords(text string) (words, beside string, ok bool) {
 	return "", "", false
 }
 
-// leadingWhole returns what is in such an element that begins a block, and what is behind it.
+// leadingWhole returns what is in such an element that begins a block, and what is behind it. A
+// closing tag in a program's element is not the client's.
 func leadingWhole(text string) (words, beside string, ok bool) {
 	if !strings.HasPrefix(text, "<") {
 		return "", "", false
 	}
 	tag, inner := tagAt(text, 1)
+	if !slices.Contains(wholeTags, tag) {
+		return "", "", false
+	}
 	words, beside, ok = strings.Cut(text[inner:], "</"+tag+">")
+	list, _ := reading{}.injectedSpans(text)
+	ok = ok && spanAt(list, inner+len(words)).end == 0
 	words = withoutNotice(strings.TrimSpace(words))
-	return words, beside, ok && words != "" && slices.Contains(wholeTags, tag)
+	return words, beside, ok && words != ""
 }
 
 // unwrapped returns a text without the element that a client put around what was typed.

@@ -42,7 +42,7 @@ var (
 		},
 		{"CRITICAL: Respond with TEXT ONLY. Do NOT call any tools.", "\nREMINDER: Do NOT call any tools.", ""},
 		{"Read tool failed to read ", " with the following error: ", ""},
-		{"Skipping tool [", "] due to user rejecting a previous tool.", ""},
+		{"Skipping tool [", "", "] due to user rejecting a previous tool."},
 		{"Stop hook feedback:\n", "", ""},
 		{"The conversation history before this point was compacted into the following summary:", "<summary>\n", "</summary>"},
 		{"The following is a summary of a branch that this conversation came back from:", "<summary>\n", "</summary>"},
@@ -109,8 +109,9 @@ func ranCommand(txt string) bool {
 	}
 	if at := strings.LastIndex(output, "\n```"); at >= 0 && strings.HasPrefix(output, "```\n") {
 		output = strings.TrimSpace(output[at+len("\n```"):])
-		return output == "" ||
-			text.HasAnyPrefix(output, "Command exited with code ", "(command cancelled)", "[Output truncated.")
+		code, exited := strings.CutPrefix(output, "Command exited with code ")
+		return output == "" || output == "(command cancelled)" || exited && text.IsDigits(code) ||
+			strings.HasPrefix(output, "[Output truncated.") && strings.HasSuffix(output, "]")
 	}
-	return strings.HasPrefix(output, "(no output)")
+	return output == "(no output)"
 }

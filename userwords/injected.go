@@ -136,10 +136,10 @@ func (r reading) typedIn(text string) (words, doubt string) {
 	end := 0
 	spans, within := r.injectedSpans(text)
 	for _, s := range spans {
-		pieces = append(append(pieces, wordsBeside(text[end:s.start], end)), s.words...)
+		pieces = append(append(pieces, wordsBeside(text[end:s.start], ended(text[:end]))), s.words...)
 		end = s.end
 	}
-	pieces = append(pieces, wordsBeside(text[end:], end))
+	pieces = append(pieces, wordsBeside(text[end:], ended(text[:end])))
 	return joined(pieces), joined(append(within, unsure))
 }
 
@@ -159,11 +159,14 @@ func joined(pieces []string) string {
 	return strings.Join(slices.DeleteFunc(pieces, func(s string) bool { return s == "" }), "\n\n")
 }
 
+// ended reports whether a text ends with the notice of a task.
+func ended(text string) bool { return strings.HasSuffix(strings.TrimSpace(text), "</"+taskTag+">") }
+
 // wordsBeside returns what was typed before or behind the elements of a block.
-func wordsBeside(text string, at int) string {
+func wordsBeside(text string, ended bool) string {
 	text = strings.TrimSpace(text)
 	for _, notice := range outputNotices {
-		if at > 0 && strings.HasPrefix(text, notice) {
+		if ended && strings.HasPrefix(text, notice) {
 			_, text, _ = strings.Cut(text, "\n")
 		}
 	}

@@ -41,9 +41,9 @@ func (t textResult) said(result string) (words, doubt string) {
 }
 
 // clientWrites has the tools whose results begin with words of the client; what others give is a
-// file, a page or a program's as it is.
+// file, a page, names of files or a program's as it is.
 var clientWrites = map[toolname.Class]bool{
-	toolname.Shell: true, toolname.List: true, toolname.Search: true, toolname.Write: true, toolname.Edit: true,
+	toolname.Shell: true, toolname.Search: true, toolname.Write: true, toolname.Edit: true,
 	toolname.Todo: true, toolname.Ask: true, toolname.Aside: true,
 }
 
