@@ -123,12 +123,13 @@ func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcri
 // the output of commands the person ran, notices, files an editor has open.
 var injectedMarks = []string{
 	"<system-reminder>", "<system_reminder>", "<command-name>", "<command-message>", "<command-args>",
-	"<local-command-", "<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>",
+	"<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>",
+	"<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>",
 	"<user-prompt-submit-hook>", "<user-memory-input>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>",
-	"<teammate-message", "<background-task", "<tick>",
+	"<teammate-message ", "<teammate-message>", "<background-task ", "<background-task>", "<tick>",
 	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
 	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>",
-	"# AGENTS.md instructions for ", "<skill-context", "<current_datetime>", "<session_context>",
+	"# AGENTS.md instructions for ", "<skill-context ", "<skill-context>", "<current_datetime>", "<session_context>",
 }
 
 // injectedTexts begin what agents write without an element, and people too: the whole form tells.
@@ -158,18 +159,19 @@ func textOrigin(text string) transcript.Origin {
 		return transcript.OriginInjected
 	}
 	for _, mark := range injectedMarks {
-		if !strings.HasPrefix(text, mark) || !closes(text) {
+		closed, all := closes(text)
+		if !strings.HasPrefix(text, mark) || !closed {
 			continue
 		}
 		whole := strings.TrimSpace(text)
 		words, ok := userwords.TypedText(transcript.User(text).WithOrigin(transcript.OriginTyped))
-		if ok && words != whole && strings.HasSuffix(whole, words) {
+		if ok && (words != whole || !all) && strings.HasSuffix(whole, words) {
 			return transcript.OriginTyped
 		}
-		var all userwords.Words
-		all.Add(0, transcript.User(text))
+		var said userwords.Words
+		said.Add(0, transcript.User(text))
 		found, _ := userwords.TypedText(transcript.User(text))
-		if all.Weight() > len(found) || !strings.HasPrefix(whole, words) {
+		if said.Weight() > len(found) || !strings.HasPrefix(whole, words) {
 			return transcript.OriginUnknown
 		}
 		return transcript.OriginInjected
@@ -177,13 +179,16 @@ func textOrigin(text string) transcript.Origin {
 	return transcript.OriginTyped
 }
 
-// closes reports whether a text closes the element that begins it, or any if none does.
-func closes(text string) bool {
+// closes reports whether a text closes the element that begins it, or any if none does, and whether it
+// ends with that.
+func closes(text string) (closed, all bool) {
 	name := ""
 	if rest, ok := strings.CutPrefix(text, "<"); ok {
 		name = rest[:max(strings.IndexAny(rest, " >"), 0)]
 	}
-	return strings.Contains(text, "</"+name)
+	text = strings.TrimSpace(text)
+	last := strings.LastIndex(text, "</"+name)
+	return last >= 0, last >= 0 && strings.IndexByte(text[last:], '>') == len(text)-last-1
 }
 
 // blocksOrigin judges a user message of a log in which people type: it is typed if any of
