@@ -130,7 +130,7 @@ func (rw *rewriter) read(on *protocol, hint string, body []byte, take func(n int
 	key := rw.known.key(on, hint, body)
 	before := rw.known.likely(key, body)
 	var from earlier
-	had := 0
+	had := 0 // bytes of the body that it continues
 	if before != nil {
 		from, had = before.earlier, int(before.size)-perMessage*len(before.messages)
 	}

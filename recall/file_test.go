@@ -83,4 +83,9 @@ func TestUnfoldFileUncertain(t *testing.T) {
 			t.Errorf("%s:\ngot  %q\nwant %q", input, got, want)
 		}
 	}
+	// What is written without marks is still known to be uncertain.
+	u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "path:main.go"})
+	if err != nil || u.Text() == "" || u.Shown[0].State != "uncertain" {
+		t.Errorf("%v: %+v", err, u.Shown)
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,7 +150,7 @@ func (u *Unfolded) known(state *filestate.File) {
 }
 
 func (u *Unfolded) fileText() string {
-	f := u.File
+	f, lines := u.File, u.Shown
 	var b strings.Builder
 	fmt.Fprintf(&b, "%sunfold %s: %s", mark, u.Handle, u.What)
 	switch {
@@ -166,15 +167,16 @@ func (u *Unfolded) fileText() string {
 		}
 		if sure == 0 { // then a mark at each line tells nothing
 			fmt.Fprintf(&b, ", %s known, none certain any more, last seen in call %d", text.Plural(u.Lines, "line"), f.Call)
-			for i := range u.Shown {
-				u.Shown[i].State = ""
+			lines = slices.Clone(lines)
+			for i := range lines {
+				lines[i].State = ""
 			}
 			break
 		}
 		fmt.Fprintf(&b, ", %d certain of %s known, last seen in call %d; \"?\" marks what is not certain",
 			sure, text.Plural(u.Lines, "line"), f.Call)
 	}
-	b.WriteString("]\n" + renderLines(u.Shown))
+	b.WriteString("]\n" + renderLines(lines))
 	var notes []string
 	for _, d := range f.Doubts {
 		notes = append(notes, fmt.Sprintf("uncertain since call %d: %s", d.Call, d.Why))

@@ -158,25 +158,26 @@ func textOrigin(text string) transcript.Origin {
 		}
 		return transcript.OriginInjected
 	}
-	for _, mark := range injectedMarks {
-		closed, all := closes(text)
-		if !strings.HasPrefix(text, mark) || !closed {
-			continue
-		}
-		whole := strings.TrimSpace(text)
-		words, ok := userwords.TypedText(transcript.User(text).WithOrigin(transcript.OriginTyped))
-		if ok && (words != whole || !all) && strings.HasSuffix(whole, words) {
-			return transcript.OriginTyped
-		}
-		var said userwords.Words
-		said.Add(0, transcript.User(text))
-		found, _ := userwords.TypedText(transcript.User(text))
-		if said.Weight() > len(found) || !strings.HasPrefix(whole, words) {
-			return transcript.OriginUnknown
-		}
-		return transcript.OriginInjected
+	begins := func(mark string) bool { return strings.HasPrefix(text, mark) }
+	closed, all := false, false
+	if slices.ContainsFunc(injectedMarks, begins) {
+		closed, all = closes(text)
 	}
-	return transcript.OriginTyped
+	if !closed {
+		return transcript.OriginTyped
+	}
+	whole := strings.TrimSpace(text)
+	words, ok := userwords.TypedText(transcript.User(text).WithOrigin(transcript.OriginTyped))
+	if ok && (words != whole || !all) && strings.HasSuffix(whole, words) {
+		return transcript.OriginTyped
+	}
+	var said userwords.Words
+	said.Add(0, transcript.User(text))
+	found, _ := userwords.TypedText(transcript.User(text))
+	if said.Weight() > len(found) || !strings.HasPrefix(whole, words) {
+		return transcript.OriginUnknown
+	}
+	return transcript.OriginInjected
 }
 
 // closes reports whether a text closes the element that begins it, or any if none does, and whether it

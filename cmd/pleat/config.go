@@ -100,7 +100,7 @@ func shownValue(value string) string {
 
 var (
 	valuePassword = regexp.MustCompile(`(?is)^((?:[a-z][a-z0-9+.-]+:/)?[^:@]*):(?:[^\\/]|/[^/]).*@`)
-	valueScheme   = regexp.MustCompile(`(?i)^(?:postgres\w*[:;/]+|[a-z][a-z0-9+.-]*:/+)`)
+	valueScheme   = regexp.MustCompile(`(?i)^(?:postgres\w*[:;]/*|[a-z][a-z0-9+.-]*:/+)`)
 	plainAddress  = regexp.MustCompile(`(?i)^[a-z][a-z0-9+.-]*:/+(?:[\w.~%+-]*(?::xxxxx)?@)?` +
 		`(?:\[[0-9a-f:.]+\]|[\w.-]*)(?::\d+)?(?:/[\w./~%+-]*)?$`)
 	valueQuery = regexp.MustCompile(`(^|&)([^=&]*)=[^&]*`)

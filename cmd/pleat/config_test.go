@@ -11,7 +11,7 @@ func TestShownValue(t *testing.T) {
 		"u:p\nw@h": "u:xxxxx@h", "host=h password=p": "host=h password=xxxxx",
 		"https://me@h:80/x": "https://me@h:80/x", `C:\me@x\pleat.db`: `C:\me@x\pleat.db`, "http://h:80": "http://h:80",
 		"postgres://h/x?passwrd=p": "postgres://h/x?passwrd=xxxxx", "postgres;//u:p@h/x": "postgres;//…",
-		"postgres://u:p h/x": "postgres://…", "postgres://u:p": "postgres://…", "postgres.db": "postgres.db", "postgres://u:p＠h/x": "postgres://…",
+		"postgres://u:p h/x": "postgres://…", "postgres://u:p": "postgres://…", "postgres/x.db": "postgres/x.db", "postgres://u:p＠h/x": "postgres://…",
 		"postgres://u;p@h/x": "postgres://…", "postgres://u@[::1]:5432/x?sslmode=off": "postgres://u@[::1]:5432/x?sslmode=xxxxx",
 		"/home/me@x/pleat.db": "/home/me@x/pleat.db", "anthropic:model": "anthropic:model",
 	} {
