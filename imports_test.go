@@ -29,7 +29,7 @@ var imports = map[string][]string{
 	"internal/toolname": {"internal/text"},
 	"internal/shell":    {},
 	"internal/bpe":      {},
-	"internal/jsonspan": {},
+	"internal/jsonspan": {"internal/text"},
 	"internal/sse":      {},
 	"internal/secrets":  {},
 	"internal/glob":     {},
@@ -48,7 +48,7 @@ var imports = map[string][]string{
 		"internal/toolname", "transcript",
 	},
 	"ledger":             {"internal/text", "ledger/toolcall", "transcript"},
-	"internal/filestate": {"internal/shell", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"internal/filestate": {"internal/text", "ledger", "ledger/toolcall", "transcript"},
 	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
 
 	"internal/speaker": {"internal/text", "transcript", "userwords"},
@@ -58,10 +58,11 @@ var imports = map[string][]string{
 	},
 
 	"fold": {
-		"internal/fault", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall", "model",
+		"internal/fault", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "model",
 		"tokens", "transcript", "userwords",
 	},
 	"internal/page": {
+		"internal/filestate",
 		"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
 		"transcript", "userwords",
 	},
@@ -98,7 +99,7 @@ var imports = map[string][]string{
 	"internal/localserver": {"model"},
 
 	"sessionlog": {
-		"internal/jsonspan", "model", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"internal/jsonspan", "internal/toolname", "model", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
@@ -122,9 +123,9 @@ var imports = map[string][]string{
 	"internal/local":     {},
 	"internal/relay":     {"internal/jsonspan", "internal/sse"},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/jsonspan",
-		"internal/relay", "internal/sse", "model", "policy", "recall", "store", "tokens", "transcript",
-		"wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/conv", "internal/fault",
+		"internal/jsonspan", "internal/relay", "internal/sse", "internal/wire", "model", "policy", "recall", "store",
+		"tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"internal/dash": {
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
@@ -165,9 +166,9 @@ var imports = map[string][]string{
 		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
 		"internal/localserver",
 	},
-	"internal/bench/synth": {"tokens", "transcript", "userwords"},
+	"internal/bench/synth": {"model", "tokens", "transcript"},
 	"internal/bench": {
-		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "search", "sessionlog",
+		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "sessionlog",
 		"store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
@@ -225,10 +226,7 @@ var others = map[string][]string{
 	"cmd/pleat/internal/browse": {
 		"charm.land/bubbles/v2/viewport", "charm.land/bubbletea/v2", "github.com/charmbracelet/x/ansi",
 	},
-	"cmd/pleat/internal/live": {
-		"charm.land/bubbles/v2/key", "charm.land/bubbles/v2/textarea", "charm.land/bubbletea/v2",
-		"charm.land/lipgloss/v2", "github.com/charmbracelet/x/ansi", "github.com/spf13/pflag",
-	},
+	"cmd/pleat/internal/live": {"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag"},
 
 	"internal/rows":  {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
 	"internal/mcp":   {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"},

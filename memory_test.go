@@ -3,6 +3,7 @@ package pleat_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -43,4 +44,38 @@ func TestFoldedIsNotRead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWeight: what a session says that it takes of memory is what opening it takes, within a half.
+func TestWeight(t *testing.T) {
+	for _, memory := range []int{64 << 10, 0} {
+		st, o := store.NewMemory(), &pleat.Options{Memory: memory, Budget: pleat.Budget{Window: 16_000}}
+		talkOf(t, open(t, st, o), 400)
+		before := heap()
+		s := open(t, st, o)
+		view(t, s)
+		if took, says := heap()-before, s.Weight(); says < took*2/3 || says > took*3/2 {
+			t.Errorf("memory %d: it takes %d bytes and says %d", memory, took, says)
+		}
+	}
+}
+
+// talkOf has a session fold many rounds.
+func talkOf(t *testing.T, s *pleat.Session, rounds int) {
+	for i := range rounds {
+		id := fmt.Sprint("c", i)
+		mustAppend(t, s, pleat.User("Look at the next file, please."), pleat.Assistant(pleat.Call(id, "read_file",
+			fmt.Sprintf(`{"path":"src/f%d.go"}`, i))), pleat.Results(pleat.Result(id, strings.Repeat("a line\n", 300))))
+		view(t, s)
+	}
+}
+
+// heap is how many bytes are in use, without what pools and finalizers still have.
+func heap() int {
+	var m runtime.MemStats
+	for range 3 {
+		runtime.GC()
+	}
+	runtime.ReadMemStats(&m)
+	return int(m.HeapAlloc)
 }

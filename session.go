@@ -70,12 +70,13 @@ type Session struct {
 	dig     digesting
 
 	stillRed *redView // the newest that a warning told of; nil: none
+	failing  []string // the levers that a warning told of
 }
 
 // OpenSession opens a session, restoring it if the store has it. Views of a restored
 // session are the same bytes as before. Options may be nil.
 func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts *Options) (*Session, error) {
-	s := &Session{store: st, key: key, mu: make(lock, 1)}
+	s := &Session{store: st, key: key, mu: lock{held: make(chan struct{}, 1)}}
 	if opts != nil {
 		s.o = *opts
 	}
@@ -114,7 +115,12 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 			Version: 1, Policy: s.o.Policy.Name, Model: s.o.Model.ID, Project: s.o.Project, Budget: given,
 			Head: s.o.headParts(),
 		})
-		err := s.write(ctx, store.Entry{Kind: store.EntrySession, Data: data})
+		entries := []store.Entry{{Kind: store.EntrySession, Data: data}}
+		if s.o.Before != "" {
+			data, _ := json.Marshal(leadOf(s.o.Before))
+			entries = append(entries, store.Entry{Kind: store.EntrySystem, Data: data})
+		}
+		err := s.write(ctx, entries...)
 		if err != nil && !(errors.Is(err, store.ErrConflict) && s.last > 0) { // somebody else has just created it
 			return nil, fmt.Errorf("create session %s: %w", key, err)
 		}
@@ -304,6 +310,6 @@ func (s *Session) warn(ctx context.Context, e Event) {
 func (s *Session) tell(ctx context.Context, e Event) {
 	if s.o.Observe != nil {
 		e.Time = s.o.Now()
-		s.o.Observe(ctx, s.key, e)
+		s.mu.lend(func() { s.o.Observe(ctx, s.key, e) })
 	}
 }

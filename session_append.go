@@ -116,7 +116,8 @@ func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush 
 	size := func(block int) int { return n.shapes[block].Bytes + results }
 	spills, err := s.o.Policy.MayFoldAtBirth(n.m, size, s.birthLimits())
 	if err != nil {
-		return err
+		s.failed(ctx, err)
+		spills = true // by another lever
 	}
 	if spills || b.bytes > batchBytes {
 		if err := flush(); err != nil {
@@ -152,13 +153,16 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 // spill adds the folds of a message's large results, if there are any.
 func (s *Session) spill(ctx context.Context, b *appendBatch, m transcript.Message) error {
 	o := fold.BirthOptions{
-		Limits: s.birthLimits(), Folds: len(s.st.Folds), In: s.st.Layout.In, Recall: s.st.Layout.Recall,
+		Limits: s.birthLimits(), Folds: len(s.st.Folds), In: s.st.Layout.In, Shown: s.st.Marked, Recall: s.st.Layout.Recall,
 	}
 	if s.o.KeepFile != nil {
 		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
 	}
-	var err error
-	if b.spilled, err = fold.AtBirth(s.st, m, &s.o.Policy, o); err != nil || len(b.spilled) == 0 {
+	err := s.leavingOut(ctx, &o.Barred, func() (err error) {
+		b.spilled, err = fold.AtBirth(ctx, s.st, m, &s.o.Policy, o)
+		return err
+	})
+	if err != nil || len(b.spilled) == 0 {
 		return err
 	}
 	data, err := json.Marshal(foldData{Folds: b.spilled})

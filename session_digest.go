@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,13 +21,23 @@ import (
 // digesting is a session's part in getting digests from a model.
 type digesting struct {
 	guard  *summarizer.Guard
-	flight chan struct{} // closed when the digest in flight is there, or is not; nil: none
-	until  time.Time     // how long that is waited for; zero: nobody has waited yet
+	flight *flight // nil: none
 	ctx    context.Context
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	looked int // tokens of the view when a digest was last thought of
 }
+
+// flight is a digest that is being written.
+type flight struct {
+	background bool          // nobody waits for it
+	began      time.Time     // when a caller first waited for it; zero: none has
+	heard      chan struct{} // closed with the first byte of an answer
+	done       chan struct{} // closed when the digest is there, or is not
+}
+
+// firstByte is how long a caller waits for a model that says nothing.
+const firstByte = 10 * time.Second
 
 // Close ends what the session does in the background and waits for it. The session can still be
 // used, but prepares no more digests. The store is not closed.
@@ -54,60 +64,101 @@ func (s *Session) answer(ctx context.Context, need fold.Need) {
 	if err := s.refresh(ctx); err == nil && s.st.NewestTold() != newest {
 		return // another process has just stored one
 	}
-	instead, by := s.notesInstead(need.Ask), "notes"
-	if instead == "" {
-		by = "code"
-	}
-	if instead != "" || !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
+	if !need.Ask.AsIs && s.notesSayEnough(ctx, need) {
 		s.keepDigest(ctx, digest.Origin{
-			Start: need.Start, End: need.End, By: by, Why: "the notes and the ledger say enough", Focus: need.Focus,
-			Tokens: s.o.Tokens.CountText(instead),
-		}, s.st.SourceHash(need.Start, need.End), instead)
+			Start: need.Start, End: need.End, By: "code", Why: "the notes and the ledger say enough", Focus: need.Focus,
+		}, s.st.SourceHash(need.Start, need.End), "")
 		return
 	}
-	ctx, cancel := s.patience(ctx)
-	defer cancel()
-	if wait := s.dig.flight; wait != nil {
-		s.unlocked(func() {
-			select {
-			case <-wait:
-			case <-ctx.Done():
-			}
-		})
+	f := s.dig.flight
+	if f == nil && s.waits() {
+		f = s.takeOff(false)
+		defer s.land(f)
+		ctx, cancel := s.patience(ctx, time.Now())
+		defer cancel()
+		s.digest(ctx, need, f)
 		return
 	}
-	s.digest(ctx, need, false)
+	if f == nil {
+		f = s.fly(ctx, false, func(ctx context.Context, f *flight) error { s.digest(ctx, need, f); return nil })
+	}
+	s.await(ctx, f)
 }
 
-// patience bounds how long a caller waits for a digest. The one in flight is waited for once, however
-// often callers come and go, and a quarter of a caller's own time is left for the page by code.
-func (s *Session) patience(ctx context.Context) (context.Context, context.CancelFunc) {
-	now := time.Now()
-	until := now.Add(s.o.Digest.Deadline)
-	if s.dig.flight != nil {
-		if s.dig.until.IsZero() {
-			s.dig.until = until
-		}
-		until = s.dig.until
+// waits reports whether digests are written only while a caller waits.
+func (s *Session) waits() bool {
+	return s.o.Digest.NoBackground || s.o.Policy.Asks().AsIs || s.dig.ctx.Err() != nil
+}
+
+// await waits for a digest in flight: for a model that says nothing no longer than firstByte, and
+// for one digest only once, however often callers come and go. What is given up goes on.
+func (s *Session) await(ctx context.Context, f *flight) {
+	if f.began.IsZero() {
+		f.began = time.Now()
 	}
+	ctx, cancel := s.patience(ctx, f.began)
+	defer cancel()
+	silent, end := context.WithDeadline(ctx, f.began.Add(firstByte))
+	defer end()
+	s.unlocked(func() {
+		select {
+		case <-f.heard:
+		case <-f.done:
+		case <-silent.Done():
+		}
+		select {
+		case <-f.heard:
+		default:
+			ctx = silent
+		}
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+		}
+	})
+	f.background = true
+}
+
+// patience bounds how long a caller waits for a digest, from when it began to. A quarter of the
+// caller's own time is left for the page by code.
+func (s *Session) patience(ctx context.Context, began time.Time) (context.Context, context.CancelFunc) {
+	until := began.Add(s.o.Digest.Deadline)
 	if own, ok := ctx.Deadline(); ok {
-		if early := own.Add(-own.Sub(now) / 4); early.Before(until) {
+		if early := own.Add(-time.Until(own) / 4); early.Before(until) {
 			until = early
 		}
 	}
 	return context.WithDeadline(ctx, until)
 }
 
-// notesInstead returns the notes where they are so long that they take the place of a summary.
-func (s *Session) notesInstead(ask fold.Ask) string {
-	var b strings.Builder
-	for _, n := range s.st.Notes {
-		fmt.Fprintf(&b, "%s: %s\n", n.Key, n.Text)
-	}
-	if ask.Notes == 0 || s.o.Tokens.CountText(b.String()) < ask.Notes {
-		return ""
-	}
-	return b.String()
+// takeOff notes that a digest is being written, and land that it no longer is.
+func (s *Session) takeOff(background bool) *flight {
+	s.dig.flight = &flight{background: background, heard: make(chan struct{}), done: make(chan struct{})}
+	return s.dig.flight
+}
+
+func (s *Session) land(f *flight) {
+	s.dig.flight = nil
+	close(f.done)
+}
+
+// fly has a digest written while the session goes on, for as long as one in the background may take.
+// The lock is held when it is called and when it calls write.
+func (s *Session) fly(ctx context.Context, background bool, write func(context.Context, *flight) error) *flight {
+	f := s.takeOff(background)
+	s.dig.work.Go(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 4*s.o.Digest.Deadline)
+		defer cancel()
+		defer context.AfterFunc(s.dig.ctx, cancel)()
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		defer s.land(f)
+		// Whoever could recover from a panic of an observer or a counter is not below us.
+		if err := fault.Caught(func() error { return write(ctx, f) }); err != nil {
+			s.o.Logger.Warn("a digest could not be prepared", append(fault.Log(err), "session", s.key.String())...)
+		}
+	})
+	return f
 }
 
 // notesSayEnough reports whether a digest would only repeat the agent's notes. If that cannot
@@ -126,36 +177,27 @@ func (s *Session) unlocked(f func()) {
 
 // digestAhead has a digest made in the background if red is near and will need one. The lock
 // is held. Whether it is worth while is found out in the background too.
-func (s *Session) digestAhead(o fold.PlanOptions) {
+func (s *Session) digestAhead(ctx context.Context, o fold.PlanOptions) {
 	total := s.st.Parts.Total()
-	if s.o.Digest.NoBackground || !o.Model || s.o.Policy.Asks().AsIs || s.dig.flight != nil || s.dig.ctx.Err() != nil ||
-		total < o.Limits.Yellow || total >= s.dig.looked && total-s.dig.looked < o.Limits.Window/20 {
+	if s.waits() || !o.Model || s.dig.flight != nil || total < o.Limits.Yellow ||
+		total >= s.dig.looked && total-s.dig.looked < o.Limits.Window/20 {
 		return
 	}
 	s.dig.looked = total
-	done := make(chan struct{})
-	s.dig.flight = done
-	s.dig.work.Go(func() {
-		ctx, cancel := context.WithTimeout(s.dig.ctx, 4*s.o.Digest.Deadline)
-		defer cancel()
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.dig.flight, s.dig.until = nil, time.Time{}
-		defer close(done)
-		// Whoever could recover from a panic of an observer or a counter is not below us.
-		if err := fault.Caught(func() error { return s.prepareDigest(ctx, o) }); err != nil {
-			s.o.Logger.Warn("a digest could not be prepared", append(fault.Log(err), "session", s.key.String())...)
-		}
-	})
+	s.fly(ctx, true, func(ctx context.Context, f *flight) error { return s.prepareDigest(ctx, o, f) })
 }
 
 // prepareDigest has the digest made that the next epoch at red will need, if it will need one.
-func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) error {
-	need, err := fold.NeedAhead(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions, f *flight) error {
+	var need *fold.Need
+	err := s.leavingOut(ctx, &o.Barred, func() (err error) {
+		need, err = fold.NeedAhead(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+		return err
+	})
 	if err != nil || need == nil {
 		return err
 	}
-	s.digest(ctx, *need, true)
+	s.digest(ctx, *need, f)
 	if s.st.NewestTold() <= s.st.EpochSeq {
 		return nil
 	}
@@ -167,7 +209,7 @@ func (s *Session) prepareDigest(ctx context.Context, o fold.PlanOptions) error {
 }
 
 // digest asks the model, with the lock free, and stores what came of it.
-func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
+func (s *Session) digest(ctx context.Context, need fold.Need, f *flight) {
 	src, err := s.digestSource(ctx, need)
 	if err != nil {
 		s.warn(ctx, Event{Warning: fmt.Sprintf("a digest could not be asked for: %v", err)})
@@ -181,19 +223,14 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		},
 		Source: src, Options: s.o.Digest, Live: s.o.Model, Rates: s.rates(),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
+		Heard: sync.OnceFunc(func() { close(f.heard) }),
 	}
-	done := make(chan struct{})
-	s.dig.flight = done
-	defer func() {
-		s.dig.flight, s.dig.until = nil, time.Time{}
-		close(done)
-	}()
-	held := s.claim(ctx, need, background)
+	held := s.claim(ctx, need, f.background)
 	if held == nil {
 		return
 	}
 	defer held.end()
-	s.tell(ctx, Event{Kind: EventWriting, Digest: s.asked(need, background)})
+	s.tell(ctx, Event{Kind: EventWriting, Digest: s.asked(need, f.background)})
 	var text string
 	var report digest.Origin
 	s.unlocked(func() { text, report, err = summarizer.Write(ctx, job) })
@@ -201,14 +238,14 @@ func (s *Session) digest(ctx context.Context, need fold.Need, background bool) {
 		about := append(fault.Log(err), "session", s.key.String())
 		s.o.Logger.Error("the model of digests could not be asked", about...)
 	}
-	if s.dig.ctx.Err() != nil && background {
+	if s.dig.ctx.Err() != nil && f.background {
 		return
 	}
 	stopped := errors.Is(ctx.Err(), context.Canceled) // by the caller
 	if !stopped && (err == nil || !errors.Is(err, summarizer.ErrSpent)) {
 		s.dig.guard.Ended(err == nil)
 	}
-	report.Background = background
+	report.Background = f.background
 	s.keepDigest(context.WithoutCancel(ctx), report, src.Hash, text)
 	if warning := report.Unwritten(); warning != "" && !stopped {
 		s.warn(ctx, Event{Digest: &report, Warning: warning})
@@ -244,22 +281,32 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 		e.Body = body
 	}
 	s.digests = append(s.digests, d.Origin)
-	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens, By: d.By}
+	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens}
 	s.st.Tell(n, d.Source, e.Seq)
 	s.usd += d.USD
 	return nil
 }
 
-// reportOf tells how the digest of a fold came to be: by the model whose text it shows, or
-// by code, and then why.
-func (s *Session) reportOf(f *fold.Fold) digest.Origin {
-	n := len(s.digests) - 1
-	if f.By == "model" {
-		for ; n > 0 && s.digests[n].By != "model"; n-- {
+// reportOf tells how the digest of a fold came to be: by the model whose text it shows, or by code, and
+// then why. The digests before known are of earlier epochs.
+func (s *Session) reportOf(f *fold.Fold, known int) digest.Origin {
+	switch f.By {
+	case "notes":
+		return digest.Origin{Start: f.Start, End: f.End, By: f.By}
+	case "model":
+		known = 0
+	}
+	for _, d := range slices.Backward(s.digests[known:]) {
+		if d.By == f.By {
+			return d
 		}
 	}
-	if n >= 0 && s.digests[n].By == f.By && s.digests[n].Start < f.End {
-		return s.digests[n]
+	r := digest.Origin{Start: f.Start, End: f.End, By: f.By}
+	if _, r.Why = s.canDigest(); s.dig.flight != nil {
+		r.Why = "it is still being written"
 	}
-	return digest.Origin{Start: f.Start, End: f.End, By: "code"}
+	if r.Why != "" {
+		r.Model = s.o.Digest.Model.ID
+	}
+	return r
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -151,8 +152,12 @@ func sameBlocks(got, want transcript.Blocks) bool {
 	return true
 }
 
-// checkRole refuses a message that nobody speaks. What came off a wire is what it is.
+// checkRole refuses a message that nobody speaks, and a user's that says nothing, which providers refuse.
+// What came off a wire is what it is.
 func checkRole(m Message) error {
+	if m.Role() == transcript.RoleUser && m.Format() == transcript.FormatNone && saysNothing(m) {
+		return errors.New("the user says nothing in it: leave it out")
+	}
 	switch m.Role() {
 	case transcript.RoleSystem, transcript.RoleDeveloper, transcript.RoleUser, transcript.RoleAssistant,
 		transcript.RoleTool:
@@ -166,6 +171,15 @@ func checkRole(m Message) error {
 		return errors.New("it has no role; " + roles)
 	}
 	return fmt.Errorf("it has the role %q; %s", m.Role(), roles)
+}
+
+func saysNothing(m Message) bool {
+	for _, b := range m.Blocks().All() {
+		if t, ok := b.(transcript.Text); !ok || !text.Blank(t.Text.String()) {
+			return false
+		}
+	}
+	return true
 }
 
 // checkBlocks refuses blocks of types that nothing reads: their content would be gone.

@@ -77,6 +77,7 @@ func (s *Session) forPeople(p *fold.Plan) {
 func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
+	known := len(s.digests)
 	for conflicts := 0; ; {
 		p, err := s.plan(ctx, o)
 		if err != nil {
@@ -125,7 +126,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 		}
 		s.legal = s.st.Len()
 		s.forPeople(p)
-		s.after(ctx, p)
+		s.after(ctx, p, known)
 		return p, nil
 	}
 }

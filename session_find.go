@@ -5,6 +5,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // finder finds things in the session. The lock is held.
@@ -15,7 +16,10 @@ func (s *Session) finder() *recall.Finder {
 			return slices.ContainsFunc(s.st.Folds, func(f *fold.Fold) bool { return f.Handle == handle })
 		},
 	}
-	if s.st.Folded() {
+	switch {
+	case s.o.Ended:
+		x.Shown = func(transcript.BlockRef) bool { return false }
+	case s.st.Folded():
 		x.Shown = s.st.Layout.Shows
 	}
 	return x

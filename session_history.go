@@ -12,19 +12,18 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Sync takes in the history of a program that hands over the whole of it at each call, and so has
-// no use for [Session.Append]. It appends what is new and returns the session to go on with, also
-// beside an error. That is s itself, unless the history goes another way than s, because something
-// was edited or taken back, or old results cleared, which is for the session to do: then it is a
-// fork of s that begins where they part, under a name that follows from the history, and what s
-// does in the background ends as with [Session.Close]. It has the pins of s and knows what the
-// provider takes, but not the notes made behind that place, which tell of another way. An
-// [EventFork] says so; ask [Session.Answer] of the session that was returned. After a restart, open
-// the Key of the session that Sync returned last: a history without its oldest messages does not
+// Sync takes in the history of a program that hands over the whole of it at each call, and so has no
+// use for [Session.Append]. It appends what is new and returns the session to go on with, also beside
+// an error. That is s itself, unless the history goes another way than s, because something was edited
+// or taken back: then it is a fork of s that begins where they part, under a name that follows from
+// the history, and what s does in the background ends as with [Session.Close]. It has the pins of s
+// and knows what the provider takes, but not the notes made behind that place, which tell of another
+// way. An [EventFork] says so; ask [Session.Answer] of the session that was returned. After a restart,
+// open the Key of the session that Sync returned last: a history without its oldest messages does not
 // lead from s to a fork of it. After a crash, give the history's calls without a result one by
-// [transcript.Repair] before you hand it over. Where Sync failed half-way, as with [store.ErrFull],
-// s can hold calls without their results, and [Session.Messages] shows them so: hand the history
-// over again before you send anything. A message whose bytes in the store are damaged, of which an
+// [transcript.Repair] before you hand it over. Where Sync failed half-way, as with [store.ErrFull], s
+// can hold calls without their results, and [Session.Messages] shows them so: hand the history over
+// again before you send anything. A message whose bytes in the store are damaged, of which an
 // [EventWarning] tells when the session is opened, stays so, though the history has it.
 //
 // Both are compared turn by turn: a turn is an answer, or all that was said between two answers,
@@ -41,7 +40,9 @@ import (
 // another conversation, and so is one with a summary of the program's own in place of old messages:
 // only what it has is shown then. An empty history is an error.
 //
-// Turns are compared by content, and inputs of calls byte for byte: keep those as they came.
+// Turns are compared by content, and inputs of calls as JSON where they are objects. A result
+// over which Claude Code, Gemini CLI, opencode or Qwen Code, or a program like them, has written that it
+// cleared it is still the original, under the id of its call, and views show the original or its stub.
 // Thinking does not count, since many programs drop it, nor does an empty text beside other blocks,
 // nor the content of images. Ids of calls may change, with those of their results, but not that of a
 // call whose result is still to come. System messages at the beginning do not count at all: views begin

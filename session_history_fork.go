@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -170,16 +170,9 @@ const forkDigits = 12
 
 // baseName is the name of the session that forks were made of.
 func baseName(session string) string {
-	base, digits, ok := cutLast(session, "~")
+	base, digits, ok := text.CutLast(session, "~")
 	if _, err := hex.DecodeString(digits); ok && err == nil && len(digits) == forkDigits {
 		return base
 	}
 	return session
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }

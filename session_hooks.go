@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/fault"
 )
 
@@ -21,7 +21,10 @@ func (s *Session) before(ctx context.Context, p **fold.Plan, o fold.PlanOptions)
 		return false, err
 	}
 	var dec EpochDecision
-	err = fault.Caught(func() (err error) { dec, err = s.o.Hooks.BeforeEpoch(ctx, seen); return err })
+	err = fault.Caught(func() (err error) {
+		s.mu.lend(func() { dec, err = s.o.Hooks.BeforeEpoch(ctx, seen) })
+		return err
+	})
 	if err != nil {
 		return false, &fault.Hook{Err: err}
 	}
@@ -69,14 +72,14 @@ func (s *Session) copied(p *fold.Plan) (*fold.Plan, error) {
 
 var errVetoed = errors.New("the hook before the epoch vetoed it")
 
-func (s *Session) after(ctx context.Context, p *fold.Plan) {
+// after tells of an epoch that has opened. The digests before known are of earlier ones.
+func (s *Session) after(ctx context.Context, p *fold.Plan, known int) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
 		if f.Digest {
-			r := s.reportOf(f)
+			r := s.reportOf(f, known)
 			e.Kind, e.Digest = EventDigest, &r
-			if ok, why := s.canDigest(); !ok && why != "" && f.By == "code" && (r.Why == "" || r.End != f.End) {
-				r = digest.Origin{Start: f.Start, End: f.End, By: "code", Model: s.o.Digest.Model.ID, Why: why}
+			if r.Why != "" && len(s.digests) == known && s.dig.flight == nil { // no model was asked
 				s.warn(ctx, Event{Digest: &r, Warning: r.Unwritten()})
 			}
 		}
@@ -90,7 +93,8 @@ func (s *Session) after(ctx context.Context, p *fold.Plan) {
 		s.warn(ctx, Event{Warning: p.Warning})
 	}
 	if s.o.Hooks.AfterEpoch != nil {
-		err := fault.Caught(func() error { s.o.Hooks.AfterEpoch(ctx, s.report()); return nil })
+		report := func() { s.o.Hooks.AfterEpoch(ctx, s.report()) }
+		err := fault.Caught(func() error { s.mu.lend(report); return nil })
 		if err != nil {
 			s.o.Logger.Warn("the hook after the epoch failed", append(fault.Log(err), "session", s.key.String())...)
 		}
@@ -113,4 +117,34 @@ func (s *Session) worse() bool {
 type redView struct {
 	epoch    int
 	tooLarge bool
+}
+
+// leavingOut calls plan until no lever fails, each time with one more barred.
+func (s *Session) leavingOut(ctx context.Context, barred *[]string, plan func() error) error {
+	for {
+		err := plan()
+		if err == nil || barred == nil {
+			return err
+		}
+		name, ok := s.failed(ctx, err)
+		if !ok || slices.Contains(*barred, name) {
+			return err
+		}
+		*barred = append(slices.Clip(*barred), name)
+	}
+}
+
+// failed reports whether an error is that of a lever without which the session can go on, and warns of
+// it once. Levers of pleat's own return errors only where the store does.
+func (s *Session) failed(ctx context.Context, err error) (name string, ok bool) {
+	var l *fault.Lever
+	if !errors.As(err, &l) || ctx.Err() != nil ||
+		!l.Panicked && slices.Contains(fold.Steps(lever.All()).Names(), l.Name) {
+		return "", false
+	}
+	if !slices.Contains(s.failing, l.Name) {
+		s.failing = append(s.failing, l.Name)
+		s.warn(ctx, Event{Warning: fmt.Sprintf("%v; what it would fold stays", l)})
+	}
+	return l.Name, true
 }

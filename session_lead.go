@@ -3,6 +3,7 @@ package pleat
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
@@ -10,9 +11,10 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// leadData are the system messages at the beginning of the newest history.
+// leadData is what views begin with: the system messages of the newest history, or what came
+// before the session.
 type leadData struct {
-	Covers   int       `json:"covers"`   // views show them in place of this many messages
+	Covers   int       `json:"covers"`   // views show them in place of this many messages; 0: after the system messages
 	Messages []Message `json:"messages"` // none: they show none
 }
 
@@ -48,19 +50,27 @@ func (s *Session) setLead(d leadData) {
 	s.st.SetHead(s.headParts())
 }
 
-// led puts them in their place in a view.
+// leadOf is the lead with what came before the session.
+func leadOf(text string) leadData {
+	return leadData{Messages: []Message{transcript.User(text).WithOrigin(transcript.OriginInjected)}}
+}
+
+// led puts them in their place in a view, after system messages that they do not cover.
 func (s *Session) led(view []transcript.ViewMessage) []transcript.ViewMessage {
 	if s.lead == nil {
 		return view
 	}
-	out := make([]transcript.ViewMessage, 0, len(s.lead.Messages)+len(view))
+	heads, at := s.st.Facts().Prompt(), 0
+	for at < len(view) && view[at].Source >= 0 && view[at].Source < heads {
+		at++
+	}
+	out := slices.DeleteFunc(slices.Clone(view[:at]), func(m transcript.ViewMessage) bool {
+		return m.Source < s.lead.Covers
+	})
 	for _, m := range s.lead.Messages {
 		out = append(out, transcript.ViewMessage{Source: -1, Made: m})
 	}
-	for len(view) > 0 && view[0].Source >= 0 && view[0].Source < s.lead.Covers {
-		view = view[1:]
-	}
-	return append(out, view...)
+	return append(out, view[at:]...)
 }
 
 // leads is how many messages views have more for it.

@@ -3,25 +3,59 @@ package pleat
 import (
 	"context"
 	"fmt"
+	"runtime"
+	"strings"
+	"sync/atomic"
 )
 
-// lock is a mutex, of capacity 1, that one can stop waiting for.
-type lock chan struct{}
+// lock is a mutex whose waiters honour their context.
+type lock struct {
+	held    chan struct{}          // of capacity 1
+	lending atomic.Pointer[string] // the goroutine that runs the program's code under the lock; nil: none
+}
 
-func (l lock) Lock()   { l <- struct{}{} }
-func (l lock) Unlock() { <-l }
+func (l *lock) Lock() { _ = l.wait(context.Background()) }
 
-// wait takes the session's lock, unless the context ends while another call has it.
-func (s *Session) wait(ctx context.Context) error {
+func (l *lock) Unlock() { <-l.held }
+
+// wait takes the lock, unless the context ends while another call has it.
+func (l *lock) wait(ctx context.Context) error {
 	select {
-	case s.mu <- struct{}{}: // free: whether the context has ended is for those to say who use it
+	case l.held <- struct{}{}: // free: whether the context has ended is for those to say who use it
 		return nil
 	default:
 	}
+	if g := l.lending.Load(); g != nil && *g == goroutine() {
+		panic("Observe or a hook calls its session, which waits for it: do that when the call that led here is over")
+	}
 	select {
-	case s.mu <- struct{}{}:
+	case l.held <- struct{}{}:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("wait for other calls of session %s: %w", s.key, ctx.Err())
+		return ctx.Err()
 	}
+}
+
+// lend runs the program's code under the lock, and makes its calls of the session panic, which would
+// wait for themselves.
+func (l *lock) lend(call func()) {
+	g := goroutine()
+	l.lending.Store(&g)
+	defer l.lending.Store(nil)
+	call()
+}
+
+// goroutine names the goroutine that calls it, as stacks do.
+func goroutine() string {
+	buf := make([]byte, 64)
+	name, _, _ := strings.Cut(string(buf[:runtime.Stack(buf, false)]), " [")
+	return name
+}
+
+// wait takes the session's lock, unless the context ends while another call has it.
+func (s *Session) wait(ctx context.Context) error {
+	if err := s.mu.wait(ctx); err != nil {
+		return fmt.Errorf("wait for other calls of session %s: %w", s.key, err)
+	}
+	return nil
 }

@@ -3,13 +3,54 @@ package pleat_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 )
+
+// TestCalledBack: Observe or a hook that calls its session is told so at once. A call in another goroutine
+// waits meanwhile.
+func TestCalledBack(t *testing.T) {
+	const want = "Observe or a hook calls its session"
+	for _, hook := range []bool{false, true} {
+		var s *pleat.Session
+		var others sync.WaitGroup
+		o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
+		if hook {
+			o.Hooks.BeforeEpoch = func(ctx context.Context, _ *fold.Plan) (d pleat.EpochDecision, err error) {
+				return d, s.Append(ctx, pleat.User("Go on."))
+			}
+		} else {
+			o.Observe = func(_ context.Context, _ pleat.Key, e pleat.Event) {
+				switch e.Kind {
+				case pleat.EventSnapshot:
+					others.Go(func() { s.Snapshot() })
+				case pleat.EventEpoch:
+					s.Snapshot()
+				}
+			}
+		}
+		s = busy(t, 30, o)
+		func() {
+			var err error
+			defer func() {
+				if r := recover(); !strings.Contains(fmt.Sprint(r, err), want) || (r == nil) != hook {
+					t.Errorf("hook %v: error %v, panic %v", hook, err, r)
+				}
+			}()
+			_, err = s.Messages(t.Context())
+		}()
+		others.Wait()
+		if s.Len() == 0 {
+			t.Error("the session cannot be used any more")
+		}
+	}
+}
 
 // TestWaitEnds: a call that waits for another of the same session returns when its context ends.
 func TestWaitEnds(t *testing.T) {

@@ -44,7 +44,9 @@ type Options struct {
 	System string
 	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
+	Ended  bool         // no model sees its views any more: search says of nothing that it can be seen
 
+	Before  string     // what came before a new session: its views begin with it, after system messages
 	Project string     // the folder that the work is in; stored with a new session, for lists of sessions
 	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
 
@@ -72,8 +74,8 @@ type Options struct {
 	KeepFile func(name string, data []byte) (string, error)
 
 	Hooks Hooks // zero: none
-	// Observe gets every [Event], in order, with the context of the call that caused it. It must
-	// not call the session; nil: nobody gets them.
+	// Observe gets every [Event], in order, with the context of the call that caused it. It must not call
+	// the session, which panics then, nor wait for a goroutine that does. Nil: nobody gets them.
 	Observe func(ctx context.Context, key store.SessionKey, e Event)
 	Logger  *slog.Logger // nil: nothing is logged
 	// Stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it.
@@ -81,7 +83,7 @@ type Options struct {
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's
-// work and must not call the session.
+// work and must not call the session, which panics then.
 type Hooks struct {
 	// BeforeEpoch sees a copy of a plan before it is carried out. It can add pins: then the plan is
 	// made again with them. It can veto the plan: an epoch that the window forces opens all the same,

@@ -91,13 +91,64 @@ func (careless) Name() string { return "careless" }
 
 func (careless) Saves(fold.Result) int { panic("oops") }
 
-// A lever that panics when it is asked what it saves is an error that names it.
-func TestSaverPanics(t *testing.T) {
-	p := fold.Policy{Name: "mine", WhenItPays: fold.Steps{careless{}}, AtRed: fold.Steps{lever.Squeeze{}}}
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	pleattest.Append(t, s, pleattest.Reading(3, 60)...)
-	if _, err := s.Messages(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), `lever "careless" panicked: oops`) {
-		t.Errorf("got %v", err)
+// hasty is a lever that fails at birth.
+type hasty struct{ broken }
+
+func (hasty) Name() string { return "hasty" }
+
+func (hasty) MayFold([]int, fold.Limits) bool { panic("oops") }
+
+func (hasty) Born(*fold.Birth) { panic("oops") }
+
+// broken is a lever that fails, or panics.
+type broken struct{ err error }
+
+func (broken) Name() string { return "broken" }
+
+func (b broken) Pull(context.Context, *fold.Draft) error {
+	if b.err == nil {
+		panic("oops")
+	}
+	return b.err
+}
+
+// The levers that do not fail fold without one that does, at birth, when it pays and at red. A warning names
+// it, once.
+func TestLeverLeftOut(t *testing.T) {
+	for name, tt := range map[string]struct {
+		p    fold.Policy
+		want string
+	}{
+		"fails":      {fold.Policy{AtRed: fold.Steps{broken{errors.New("no network")}}}, `lever "broken": no network; `},
+		"panics":     {fold.Policy{AtRed: fold.Steps{broken{}}}, `lever "broken" panicked: oops (`},
+		"every turn": {fold.Policy{EveryTurn: fold.Steps{broken{}}}, `lever "broken" panicked: oops (`},
+		"pays":       {fold.Policy{WhenItPays: fold.Steps{careless{}}}, `lever "careless" panicked: oops (`},
+		"at birth":   {fold.Policy{AtBirth: fold.Steps{hasty{}}}, `lever "hasty" panicked: oops (`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var warnings []string
+			tt.p.Name, tt.p.AtRed = "mine", append(tt.p.AtRed, lever.Squeeze{})
+			s := open(t, store.NewMemory(), &pleat.Options{
+				Policy: tt.p, Budget: pleat.Budget{Window: 8_000},
+				Observe: func(_ context.Context, _ pleat.Key, e pleat.Event) {
+					if e.Kind == pleat.EventWarning {
+						warnings = append(warnings, e.Warning)
+					}
+				},
+			})
+			for range 4 {
+				pleattest.Append(t, s, pleattest.Reading(12, 60)...)
+				view(t, s)
+			}
+			if len(s.Folds()) == 0 {
+				t.Error("nothing is folded")
+			}
+			if len(warnings) != 1 || !strings.HasPrefix(warnings[0], tt.want) {
+				t.Errorf("warnings: %q", warnings)
+			}
+			if _, err := s.Pull(t.Context(), broken{}); err == nil {
+				t.Error("what a caller pulled is left out")
+			}
+		})
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -188,7 +189,8 @@ type CannotFitError struct {
 	Parts fold.Parts // what the smallest view is made of
 	Max   int        // the most tokens that a view may have
 
-	bound string // what bounds it, if that is no longer the budget
+	bound  string // what bounds it, if that is no longer the budget
+	policy string // the policy, if it does not fold until a view fits
 }
 
 // Error names the parts and their sizes, and what helps.
@@ -197,12 +199,19 @@ func (e *CannotFitError) Error() string {
 	if bound != "" {
 		bound = ". " + bound
 	}
-	return e.Sizes() + bound + " (use a model with a larger window, fewer tools, or a shorter system prompt or message)"
+	help := "use a model with a larger window, fewer tools, or a shorter system prompt or message"
+	if e.policy != "" {
+		help = fmt.Sprintf("the policy %q folds no more: use another, such as %q", e.policy, policy.Default().Name)
+	}
+	return e.Sizes() + bound + " (" + help + ")"
 }
 
 // cannotFit is the error for a view of which at most so many of our tokens may be sent.
 func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
 	e := &CannotFitError{Parts: parts, Max: most}
+	if !s.o.Policy.Fits() {
+		e.policy = s.o.Policy.Name
+	}
 	n := text.Thousands
 	switch {
 	case s.cap == 0 || s.cap >= s.o.Budget.Limits().Max:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -317,5 +318,18 @@ func TestRefusedWithoutView(t *testing.T) {
 	}
 	if _, err := open(t, st, nil).Refused(t.Context(), refusal); err != nil {
 		t.Errorf("opened again: %v", err)
+	}
+}
+
+// TestCannotFitByPolicy: where the policy leaves what could be folded, the error does not say that the window is
+// too small.
+func TestCannotFitByPolicy(t *testing.T) {
+	p := fold.Policy{Name: "mine", AtRed: fold.Steps{lever.Mask{Keep: 1_000}}}
+	s := busy(t, 5, &pleat.Options{Policy: p, Budget: fold.Budget{Window: 8_000}})
+	view(t, s)
+	_, err := s.Refused(t.Context(), nil)
+	if !errors.Is(err, pleat.ErrCannotFit) || !strings.Contains(err.Error(), `the policy "mine" folds no more`) ||
+		strings.Contains(err.Error(), "larger window") {
+		t.Errorf("got %v", err)
 	}
 }

@@ -51,10 +51,7 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 	snap := s.snapshot()
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	s.st.Since = turn.Since
-	o, due, err := s.due(turn)
-	if err != nil {
-		return transcript.View{}, err
-	}
+	o, due := s.due(ctx, turn)
 	if !due || o.Trigger.Voluntary() {
 		legal, err := s.stillLegal(ctx)
 		if err != nil {
@@ -69,7 +66,7 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 			return transcript.View{}, err
 		}
 	} else {
-		s.digestAhead(o)
+		s.digestAhead(ctx, o)
 	}
 	v, err := s.fitting()
 	if turn.Whole {
@@ -118,8 +115,8 @@ func (s *Session) inForce() transcript.View {
 }
 
 // due decides whether an epoch opens before this request, and why. Its cost does not
-// grow with the history. The error is that of a lever that panicked.
-func (s *Session) due(turn Turn) (fold.PlanOptions, bool, error) {
+// grow with the history.
+func (s *Session) due(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
 	o := s.planOptions()
 	p := &s.o.Policy
 	ttl := s.o.Model.Cache.TTL
@@ -127,40 +124,39 @@ func (s *Session) due(turn Turn) (fold.PlanOptions, bool, error) {
 	total := s.st.Parts.Total()
 	switch {
 	case turn.Again && total <= max(o.Limits.Max, o.Sure):
-		return o, false, nil
+		return o, false
 	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
-		return o, false, nil // the digest is being written: there is still room to go on meanwhile
+		return o, false // the digest is being written: there is still room to go on meanwhile
 	case total >= o.Limits.Red && (total > max(o.Limits.Max, o.Sure) || !s.st.Settled()):
 		o.Trigger = fold.TriggerRed
 	case s.st.Settled():
-		return o, false, nil
+		return o, false
 	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
 	case len(p.WhenItPays) > 0 && s.cliff(total, &o):
 		o.Trigger = fold.TriggerCliff
 	default:
-		err := s.pays(&o)
+		s.pays(ctx, &o)
 		if o.Trigger == "" && len(p.EveryTurn) > 0 {
 			o.Trigger = fold.TriggerTurn
 		}
-		return o, err == nil && o.Trigger != "", err
+		return o, o.Trigger != ""
 	}
-	return o, true, nil
+	return o, true
 }
 
 // pays sets what triggers the plan if folding saves money.
-func (s *Session) pays(o *fold.PlanOptions) error {
+func (s *Session) pays(ctx context.Context, o *fold.PlanOptions) {
 	if len(s.o.Policy.WhenItPays) == 0 {
-		return nil
+		return
 	}
 	var from int
 	var cost fold.CacheCost
 	saver := s.o.Policy.Saver()
 	err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
-	if err == nil && cost.Gain > 0 {
+	if _, failed := s.failed(ctx, err); !failed && cost.Gain > 0 {
 		o.Trigger, o.From = fold.TriggerPays, from
 	}
-	return err
 }
 
 // cliff reports whether the prompt is about to cross into a dearer price tier, and if so
@@ -191,7 +187,15 @@ func (s *Session) planOptions() fold.PlanOptions {
 
 func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
 	o.Past = s.st.Past() // another process may have written since o was made
-	p, err := fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+	var p *fold.Plan
+	barred := &o.Barred
+	if o.Steps != nil { // a caller wants these
+		barred = nil
+	}
+	err := s.leavingOut(ctx, barred, func() (err error) {
+		p, err = fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+		return err
+	})
 	if err == nil && p.Warning != "" {
 		p.Warning = s.warning(p)
 	}

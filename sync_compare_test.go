@@ -1,7 +1,9 @@
 package pleat_test
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -134,6 +136,91 @@ func TestSyncRenamedResults(t *testing.T) {
 			round("a", "b", "c", r("a", "1"), r("b", "2"), r("c", "3"))[:4])
 		if next := mustSync(t, s, tt.history); (next == s) != tt.same || len(next.Violations()) > 0 {
 			t.Errorf("%s: goes on in %s: %v", tt.name, next.Key(), next.Violations())
+		}
+	}
+}
+
+// TestSyncCleared hands over results that a client has cleared: the session keeps the originals and their
+// handles, and its view shows them, or stubs, as before. Any other change is an edit.
+func TestSyncCleared(t *testing.T) {
+	const sentence = "[Old tool result content cleared]"
+	masked := func(now string) string { return "<tool_output_masked>\n" + now + "\n</tool_output_masked>" }
+	for _, tt := range []struct {
+		name, now, id string // the result that takes the place of an old one, and its id if it is another
+		same          bool
+	}{
+		{name: "Qwen Code, opencode, Claude Code", now: sentence, same: true},
+		{name: "Gemini CLI", now: masked("line\n\nOutput too large. Full output available at: /t/f.txt"), same: true},
+		{
+			name: "Claude Code, to a file", same: true,
+			now: "<persisted-output>\nOutput too large (2KB). Full output saved to: /t/f.txt\n...\n</persisted-output>",
+		},
+		{name: "another sentence", now: "[cleared]"},
+		{name: "something else besides", now: "First: " + sentence},
+		{name: "begins like a mask", now: "<tool_output_masked>\nline"},
+		{name: "the result of another call", now: sentence, id: "call_9"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			st, o := store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()}
+			s, all := open(t, st, o), turns(20, 2_000)
+			for n := 4; n <= 30; n += 2 {
+				s = mustSync(t, s, all[:n])
+				view(t, s)
+			}
+			was := allText(view(t, s))
+			cleared := slices.Clone(all)
+			for i := 3; i < 20; i += 2 {
+				id := cmp.Or(tt.id, cleared[i].Blocks().At(0).(pleat.ToolResult).CallID)
+				cleared[i] = pleat.Results(pleat.Result(id, tt.now))
+			}
+			if next := mustSync(t, s, cleared[:30]); (next == s) != tt.same {
+				t.Fatalf("goes on in %s", next.Key())
+			} else if !tt.same {
+				return
+			}
+			if got := allText(view(t, s)); got != was {
+				t.Errorf("the view changed:\n%s", got)
+			}
+			for n := 32; n <= len(all); n += 2 {
+				if next := mustSync(t, s, cleared[:n]); next != s || next.Len() != n {
+					t.Fatalf("message %d goes on in %s", n, next.Key())
+				}
+				if shown := view(t, s); strings.Contains(allText(shown), tt.now) {
+					t.Fatal("the view shows what the client put there")
+				}
+			}
+			r, _ := s.Answer(t.Context(), pleat.Call("c", "unfold", `{"handle":"#3"}`))
+			if !strings.Contains(r.Text(), "133 lines") || !strings.Contains(r.Text(), "\tline of file 2") {
+				t.Errorf("the third call gave %.200q", r.Text())
+			}
+		})
+	}
+}
+
+// TestSyncInputs has a program write the inputs of calls anew: the same object is the same input, what is
+// no object is compared byte for byte.
+func TestSyncInputs(t *testing.T) {
+	for _, tt := range []struct {
+		was, now string
+		same     bool
+	}{
+		{`{"path": "a.go", "n": 1.50}`, `{"n":1.50,"path":"a.go"}`, true},
+		{`{"a":"<b>"}`, `{"a":"\u003cb\u003e"}`, true},
+		{`{"path":"a.go"}`, `{"path":"b.go"}`, false},
+		{`{"n":9007199254740993}`, `{"n":9007199254740992}`, false},
+		{`{"n": 1`, `{"n":1`, false},
+		{`[1, 2]`, `[1,2]`, false},
+		{"a  patch", "a patch", false},
+	} {
+		st := store.NewMemory()
+		history := func(input string) []pleat.Message {
+			return append(turns(3, 60), pleat.Assistant(pleat.Call("zz", "edit", input)),
+				pleat.Results(pleat.Result("zz", "ok")), pleat.Assistant(pleat.Say("Done.")), pleat.User("And?"))
+		}
+		mustSync(t, open(t, st, nil), history(tt.was))
+		s := open(t, st, nil) // as stored
+		if next := mustSync(t, s, history(tt.now)); (next == s) != tt.same {
+			t.Errorf("%s after %s goes on in %s", tt.now, tt.was, next.Key())
 		}
 	}
 }

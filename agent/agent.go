@@ -47,9 +47,6 @@ type Options struct {
 	// Permit is asked before a tool with an effect runs; nil: such tools are refused. See
 	// [Rules.Permit] and [AllowAll].
 	Permit func(ctx context.Context, c Call) (Decision, error)
-	// Deny has rules, as in [Rules], for calls that never run, also of tools that need no
-	// permission.
-	Deny []string
 	// Hooks take part in tool calls.
 	Hooks Hooks
 	// Observe gets everything that happens, one event at a time. It must not call the
@@ -150,9 +147,6 @@ func (a *Agent) fill() error {
 	if o.Limits.USD > 0 && len(o.Session.Model.Prices) == 0 {
 		return errors.New("the limit in USD cannot be kept: the prices of the model are not known " +
 			"(give Session.Model, or limit tokens)")
-	}
-	if err := (Rules{Deny: o.Deny}).Check(); err != nil {
-		return err
 	}
 	if o.Store == nil {
 		o.Store = store.NewMemory()

@@ -157,9 +157,6 @@ func (r *run) permitted(ctx context.Context, tool *Tool, call *Call) error {
 		return fmt.Errorf("[denied] %s was not run: %s. Do not try to get the same by other means; "+
 			"go on without it, or say what you need it for", call.Name, strings.TrimSuffix(reason, "."))
 	}
-	if d, denied := (Rules{Deny: r.o.Deny}).Decide(*call); denied && !d.Allow {
-		return deny(d.Reason)
-	}
 	if h := r.o.Hooks.BeforeTool; h != nil {
 		v, err := h(ctx, *call)
 		if err != nil {

@@ -10,38 +10,34 @@ import (
 
 func TestRulesForCommands(t *testing.T) {
 	t.Parallel()
-	rules := agent.Rules{
-		Allow: []string{"bash(git status*)", "bash(ls*)", "bash(go test ./...)", "bash(grep *)", "bash(echo *)"},
-		Deny:  []string{"bash(git status --secret*)", "bash(rm *)"},
-	}
+	rules := agent.Rules{Allow: []string{
+		"bash(git status*)", "bash(ls*)", "bash(go test ./...)", "bash(grep *)", "bash(echo *)", "bash(make && make test)",
+	}}
 	allowed := []string{
-		"git status", "git status --short", "git status && ls -la", "ls; ls", "ls;", "ls | grep a",
-		"ls -la 2>&1 | grep 'a b'", "grep \"x y\" f 2>/dev/null",
-		"ls > /dev/null", "  ls  ", "go test ./... || ls", "echo 'a; b'", `echo "a && b"`, "grep -n x *.go",
+		"git status", "git status --short", "ls -la", "grep \"x y\" f", "  ls  ", "ls\n", "go test ./...", "echo 'a; b'",
+		`echo "a && b"`, "grep -n x *.go", "make && make test", "ls '#'", "grep a#b f",
 	}
 	for _, cmd := range allowed {
-		if d, known := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); !d.Allow || !known {
+		if !rules.Allows(agent.Call{Name: "bash", Subject: cmd}) {
 			t.Errorf("%q was not allowed", cmd)
 		}
 	}
 	asked := []string{
+		"git status && ls -la", "ls; ls", "ls;", "ls | grep a", "ls > /dev/null", "ls -la 2>&1", "ls &", "ls\nrm x",
+		"echo \"a\\\"; rm x; \"b\"", "! ls", "echo 'a\nb", "echo\r#; ls", "echo `a", "echo $((1", "echo <<<x", "echo {ls;}",
+		strings.Repeat("ls;", 30000) + "x", "echo " + strings.Repeat("$(", 100) + strings.Repeat(")", 100),
 		"", " ", "git", "git push", "git status; rm -rf /", "git status && rm x", "git status & rm x",
 		"git status | sh", "git status\nrm x", "git status\rrm x", "git status $(rm x)", "git status `rm x`",
 		"git status > /etc/passwd", "git status >> f", "git status < f", "git status 2> f", "ls 2>file", "ls >&file",
 		"ls &> f", "ls >/dev/null2", "ls >/dev/nullx", "git status <(rm x)", "ls $HOME", "ls ${x}", `ls "$(rm x)"`,
 		"ls \"`rm x`\"", `ls "a\"; rm x"`, "FOO=1 ls", "ls; FOO=1 rm", "eval ls", "l\\s; rm x", "ls \\; rm", "(ls)",
 		"{ ls; }", "ls # x", "! ls", "if ls", "ls ;; ls", "ls |& ls", "ls && && ls", "ls ||", "&& ls", "ls 'unclosed",
-		`ls "unclosed`, "'ls' x; rm", "go test ./... -exec rm", "ls ~", "ls\x00rm", "time ls", ". ls", "exec ls",
+		`ls "unclosed`, "'ls' x; rm", "go test ./... -exec rm", "time ls", ". ls", "exec ls",
 		"ls 2>&1x", "ls5>&1file",
 	}
 	for _, cmd := range asked {
-		if d, known := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow {
-			t.Errorf("%q was allowed (known %v)", cmd, known)
-		}
-	}
-	for _, cmd := range []string{"git status --secret", "ls; rm -rf x", "ls $(rm x)", "echo `rm x`", "rm x"} {
-		if d, known := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow || !known || d.Reason == "" {
-			t.Errorf("%q was not denied", cmd)
+		if rules.Allows(agent.Call{Name: "bash", Subject: cmd}) {
+			t.Errorf("%.80q was allowed", cmd)
 		}
 	}
 }
@@ -49,26 +45,25 @@ func TestRulesForCommands(t *testing.T) {
 func TestRules(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
-		rules         agent.Rules
-		tool, subject string
-		allow, known  bool
+		rule, tool, subject string
+		want                bool
 	}{
-		{agent.Rules{}, "bash", "ls", false, false},
-		{agent.Rules{Allow: []string{"bash"}}, "bash", "rm -rf $HOME > x", true, true},
-		{agent.Rules{Allow: []string{"*"}}, "bash", "anything; at all", true, true},
-		{agent.Rules{Allow: []string{"*"}}, "write_file", "x", true, true},
-		{agent.Rules{Allow: []string{"*"}, Deny: []string{"bash"}}, "bash", "ls", false, true},
-		{agent.Rules{Allow: []string{"write_file(src/**)"}}, "write_file", "src/a/b", true, true},
-		{agent.Rules{Allow: []string{"write_file(src/**)"}}, "write_file", "srcx/a", false, false},
-		{agent.Rules{Allow: []string{"write_file(src/*)"}}, "write_file", "src/a/b", false, false},
-		{agent.Rules{Allow: []string{"write_file(src/*)"}}, "edit_file", "src/a", false, false},
-		{agent.Rules{Allow: []string{"write_file(**)"}}, "write_file", "", false, false},
-		{agent.Rules{Allow: []string{"write_file([)"}}, "write_file", "[", false, false},
-		{agent.Rules{Deny: []string{"write_file([)"}}, "write_file", "x", false, true},
+		{"", "bash", "ls", false},
+		{"bash", "bash", "rm -rf $HOME > x", true},
+		{"bash(*)", "bash", "rm -rf x", true},
+		{"bash(*)", "bash", "rm -rf $HOME > x", false},
+		{"*", "bash", "anything; at all", true},
+		{"*", "write_file", "x", true},
+		{"write_file(src/**)", "write_file", "src/a/b", true},
+		{"write_file(src/**)", "write_file", "srcx/a", false},
+		{"write_file(src/*)", "write_file", "src/a/b", false},
+		{"write_file(src/*)", "edit_file", "src/a", false},
+		{"write_file(**)", "write_file", "", false},
+		{"write_file([)", "write_file", "[", false},
 	} {
-		d, known := tt.rules.Decide(agent.Call{Name: tt.tool, Subject: tt.subject})
-		if d.Allow != tt.allow || known != tt.known {
-			t.Errorf("%+v: %s %q: allow %v, known %v", tt.rules, tt.tool, tt.subject, d.Allow, known)
+		rules := agent.Rules{Allow: []string{tt.rule}}
+		if got := rules.Allows(agent.Call{Name: tt.tool, Subject: tt.subject}); got != tt.want {
+			t.Errorf("%s: %s %q: %v", tt.rule, tt.tool, tt.subject, got)
 		}
 	}
 	for _, bad := range []string{"", "bash(", "two words", "write_file([)", "(x)"} {
@@ -81,10 +76,10 @@ func TestRules(t *testing.T) {
 	}
 	next := func(context.Context, agent.Call) (agent.Decision, error) { return agent.Decision{Allow: true}, nil }
 	if d, _ := (agent.Rules{}).Permit(next)(t.Context(), agent.Call{Name: "bash"}); !d.Allow {
-		t.Error("what the rules do not decide was not asked")
+		t.Error("what no rule allows was not asked")
 	}
 	if d, _ := (agent.Rules{}).Permit(nil)(t.Context(), agent.Call{Name: "bash"}); d.Allow {
-		t.Error("what the rules do not decide was allowed")
+		t.Error("what no rule allows was allowed")
 	}
 }
 
@@ -93,55 +88,17 @@ func TestRules(t *testing.T) {
 func FuzzRulesForCommands(f *testing.F) {
 	for _, s := range []string{
 		"echo a", "echo a; echo b", "echo 'a;b'", `echo "a|b"`, "echo a > /dev/null", "echo $(x)",
-		"echo a 2>&1 | echo b", "echo \\\n",
+		"echo a 2>&1 | echo b", "echo \\\n", `echo "a\"; rm x; "b"`,
 	} {
 		f.Add(s)
 	}
 	rules := agent.Rules{Allow: []string{"bash(echo *)"}}
 	f.Fuzz(func(t *testing.T, cmd string) {
-		if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); !d.Allow {
+		if !rules.Allows(agent.Call{Name: "bash", Subject: cmd}) || strings.Contains(cmd, "\\") {
 			return
 		}
-		rest := outsideQuotes(strings.TrimSpace(cmd))
-		for _, harmless := range []string{
-			">>/dev/null", ">/dev/null", "> /dev/null", "</dev/null", "< /dev/null", ">&1", ">&2",
-		} {
-			rest = strings.ReplaceAll(rest, harmless, "")
-		}
-		if strings.ContainsAny(rest, "$`(){}<>\\\n\r!#~\x00") ||
-			strings.Contains(strings.ReplaceAll(rest, "&&", ""), "&") {
+		if rest := outsideQuotes(strings.TrimSpace(cmd)); strings.ContainsAny(rest, "`()<>;|&\n\r") {
 			t.Errorf("%q was allowed", cmd)
-		}
-		for _, part := range strings.FieldsFunc(rest, func(r rune) bool { return r == ';' || r == '|' || r == '&' }) {
-			if p := strings.TrimSpace(part); p != "" && !strings.HasPrefix(p, "echo") {
-				t.Errorf("%q was allowed with %q in it", cmd, p)
-			}
-		}
-	})
-}
-
-// A rule that denies a command holds behind and before any other text, whatever the shell
-// makes of it.
-func FuzzDenyRules(f *testing.F) {
-	for _, s := range append(spellings, "echo 'a", "a\\", "# x", "cat <<E", "((", "${x", "*") {
-		f.Add(s, "rm *")
-	}
-	f.Fuzz(func(t *testing.T, text, pattern string) {
-		if rules := (agent.Rules{Deny: []string{"bash(" + pattern + ")"}}); rules.Check() == nil &&
-			!strings.Contains(pattern, "\x00") {
-			rules.Decide(agent.Call{Name: "bash", Subject: text})
-			if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: pattern}); d.Reason == "" {
-				t.Errorf("%v let %q through", rules.Deny, pattern)
-			}
-		}
-		rules := agent.Rules{Allow: []string{"*"}, Deny: []string{"bash(rm victim*)"}}
-		for _, cmd := range []string{
-			"rm victim\n" + text, text + "\nrm victim", text + ";rm victim", text + "$(rm victim)",
-			text + "\n/bin/'r'm\tvictim",
-		} {
-			if d, _ := rules.Decide(agent.Call{Name: "bash", Subject: cmd}); d.Allow {
-				t.Errorf("%q was allowed", cmd)
-			}
 		}
 	})
 }

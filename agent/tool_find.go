@@ -50,9 +50,9 @@ func (w *Workspace) runGlob(ctx context.Context, c Call, in globArgs) (string, e
 	if err != nil || in.Pattern == "" {
 		return "", fmt.Errorf("%q is not a pattern", in.Pattern)
 	}
-	found, may := listing{most: globFiles}, c.may()
+	found := listing{most: globFiles}
 	err = w.walk(ctx, in.Path, func(name, below string, _ *os.Root, _ string) {
-		if pattern.MatchString(below) && may(name) {
+		if pattern.MatchString(below) {
 			found.add(name)
 		}
 	})
@@ -151,9 +151,9 @@ func (w *Workspace) runGrep(ctx context.Context, c Call, in grepArgs) (string, e
 	if err != nil {
 		return "", fmt.Errorf("read glob: %w", err)
 	}
-	g, may := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}, c.may()
+	g := grepper{re: re, filesOnly: in.FilesOnly, found: listing{most: grepLines}}
 	err = w.walk(ctx, in.Path, func(name, below string, root *os.Root, file string) {
-		if (in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below))) && may(name) {
+		if in.Glob == "" || pattern.MatchString(below) || pattern.MatchString(path.Base(below)) {
 			g.file(ctx, name, root, file)
 		}
 	})

@@ -33,7 +33,8 @@ type Options struct {
 	// four times as long.
 	Deadline time.Duration
 	// NoBackground: digests are written only when they are needed, while the caller waits.
-	// Otherwise they are prepared from yellow on, so that nobody waits at red.
+	// Otherwise they are prepared from yellow on, so that nobody waits at red, and one whose first
+	// byte takes more than ten seconds goes on while code writes the page.
 	NoBackground bool
 
 	// Calls is the most calls of the model within ten minutes, counted from OpenSession on and with

@@ -46,7 +46,7 @@ type FindingKind string
 const (
 	FoundEmpty     FindingKind = "empty"     // no text, nothing but analysis, or nothing of the conversation
 	FoundTruncated FindingKind = "truncated" // the answer broke off
-	FoundTooLong   FindingKind = "too long"  // longer than its room, or than what it replaces
+	FoundTooLong   FindingKind = "too long"  // longer than its room, or than what it replaces; if a little: what was cut
 	FoundToolCall  FindingKind = "tool call" // it calls a tool
 	FoundRefused   FindingKind = "refused"   // the model refuses to write it, or says little without the tags
 	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck

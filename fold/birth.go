@@ -1,6 +1,8 @@
 package fold
 
 import (
+	"cmp"
+	"context"
 	"iter"
 	"math"
 	"path/filepath"
@@ -17,12 +19,13 @@ import (
 // Birth is a message that is about to join the conversation. No model has seen it, and
 // some of its results may be too large to be sent at all.
 type Birth struct {
-	Message transcript.Message
-	Limits  Limits // the session's
+	Limits Limits // the session's
 
+	ctx   context.Context // of reading earlier results
+	err   error           // of it
 	src   Source
 	o     BirthOptions
-	m     transcript.Message // Message, which a lever can change
+	m     transcript.Message
 	lever string
 	folds []*Fold
 	made  made
@@ -32,7 +35,9 @@ type Birth struct {
 type BirthOptions struct {
 	Limits Limits                     // the session's
 	Folds  int                        // number of folds ever made
+	Barred []string                   // levers that are not asked
 	In     Set                        // the folds in force
+	Shown  int                        // the first messages, which a view has shown: their results stay
 	Recall func(handle string) string // how stubs say to get content back; nil: they do not
 	// Keeps a plain copy and returns the name that it got; nil: none are kept.
 	Keep func(name, text string) (kept string)
@@ -77,16 +82,18 @@ func hasImages(r transcript.ToolResult) bool {
 	return false
 }
 
-// AtBirth returns folds of the results of a message that is about to join the conversation. The
-// error is that of a lever that panicked, or changed a fold after it was made.
-func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fold, error) {
-	b := &Birth{Message: m, Limits: o.Limits, src: src, o: o, m: m, made: make(made)}
+// AtBirth returns folds of the results of a message that is about to join the conversation, and of those
+// right before it that no view has shown. The error is that of a lever that panicked, or changed a fold
+// after it was made, or of reading an earlier result.
+func AtBirth(ctx context.Context, src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fold, error) {
+	b := &Birth{Limits: o.Limits, ctx: ctx, src: src, o: o, m: m, made: make(made)}
 	for _, l := range p.AtBirth {
 		if birther, ok := l.(Birther); ok {
 			err := fault.Of(l, func() error {
-				b.lever = l.Name()
-				birther.Born(b)
-				return nil
+				if b.lever = l.Name(); !slices.Contains(o.Barred, b.lever) {
+					birther.Born(b)
+				}
+				return b.err
 			})
 			if err != nil {
 				return nil, err
@@ -98,62 +105,100 @@ func AtBirth(src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fo
 			}
 		}
 	}
-	slices.SortStableFunc(b.folds, func(a, b *Fold) int { return a.Block - b.Block })
+	slices.SortStableFunc(b.folds, func(a, b *Fold) int { return cmp.Or(a.Start-b.Start, a.Block-b.Block) })
 	for i, f := range b.folds {
 		f.ID = o.Folds + i + 1
 	}
 	return b.folds, nil
 }
 
-// Earlier counts the characters that are shown of the results right before the message: on
-// some wires each result of a round is a message of its own.
-func (b *Birth) Earlier() (chars int) {
-	facts := b.src.Facts()
-	for i := len(facts) - 1; i >= 0 && facts.Has(i, transcript.KindToolResult); i-- {
-		for k := range facts[i].Blocks {
-			n := int(facts[i].Blocks[k].Chars)
-			if f := b.o.In.Block(transcript.BlockRef{Message: i, Block: k}); f != nil {
-				n = utf8.RuneCountInString(f.Stub)
+// Earlier yields the results right before the message, with the number of characters that are shown of
+// each: on some wires each result of a round is a message of its own.
+func (b *Birth) Earlier() iter.Seq2[transcript.BlockRef, int] {
+	return func(yield func(transcript.BlockRef, int) bool) {
+		facts := b.src.Facts()
+		start := len(facts)
+		for start > 0 && facts.Has(start-1, transcript.KindToolResult) {
+			start--
+		}
+		for i := start; i < len(facts); i++ {
+			for k := range facts[i].Blocks {
+				ref, n := transcript.BlockRef{Message: i, Block: k}, int(facts[i].Blocks[k].Chars)
+				if f := b.o.In.Block(ref); f != nil {
+					n = utf8.RuneCountInString(f.Stub)
+				}
+				if !yield(ref, n) {
+					return
+				}
 			}
-			chars += n
 		}
 	}
-	return chars
 }
 
-// Results yields the results that may be folded, with the position of each block.
-func (b *Birth) Results() iter.Seq2[int, transcript.ToolResult] {
-	return func(yield func(int, transcript.ToolResult) bool) {
-		for i, blk := range b.m.Blocks().All() {
-			if r, ok := blk.(transcript.ToolResult); ok && foldable(r) && !yield(i, r) {
+// Results yields the results of the message that may be folded, with the place of each.
+func (b *Birth) Results() iter.Seq2[transcript.BlockRef, transcript.ToolResult] {
+	return func(yield func(transcript.BlockRef, transcript.ToolResult) bool) {
+		for i := range b.m.Blocks().Len() {
+			ref := transcript.BlockRef{Message: len(b.src.Facts()), Block: i}
+			if r, ok := b.Result(ref); ok && !yield(ref, r) {
 				return
 			}
 		}
 	}
 }
 
+// Result returns a result of the message, or one of [Birth.Earlier]. It reports false for one that may not be
+// folded: because a view has shown it, or a fold stands for it.
+func (b *Birth) Result(ref transcript.BlockRef) (r transcript.ToolResult, ok bool) {
+	facts, blocks := b.src.Facts(), b.m.Blocks()
+	switch {
+	case ref.Block < 0 || ref.Message < max(b.o.Shown, 0) || ref.Message > len(facts):
+	case ref.Message == len(facts):
+		if ref.Block < blocks.Len() {
+			r, ok = blocks.At(ref.Block).(transcript.ToolResult)
+		}
+	case ref.Block < len(facts[ref.Message].Blocks) && b.o.In.Block(ref) == nil:
+		blk, err := b.src.Block(b.ctx, ref)
+		if err != nil {
+			b.err = err
+		}
+		r, ok = blk.(transcript.ToolResult)
+	}
+	return r, ok && foldable(r)
+}
+
 // foldable reports whether a result may be replaced by text. Parts that are neither text
 // nor image may mean something to the provider (tool references load tools).
 func foldable(r transcript.ToolResult) bool { return !r.Parts.Has(transcript.KindOpaque) }
 
-// Tool returns the name of the tool that a result came from; empty if it is not known.
-func (b *Birth) Tool(r transcript.ToolResult) string {
-	if n := b.src.Ledger().Waiting(r.CallID); n > 0 {
-		return b.src.Ledger().Entry(n).Tool
+// call returns the number in the ledger of the call that a result answers; 0 if it is not known.
+func (b *Birth) call(ref transcript.BlockRef) int {
+	if facts := b.src.Facts(); ref.Message < len(facts) {
+		return int(facts.Block(ref).Call)
 	}
-	return ""
+	r, _ := b.Result(ref)
+	return b.src.Ledger().Waiting(r.CallID)
+}
+
+// Call returns what is known of the call that a result answers; its tool is empty if none is.
+func (b *Birth) Call(ref transcript.BlockRef) (f toolcall.CallFacts) {
+	if n := b.call(ref); n > 0 {
+		f = b.src.Ledger().Entry(n).CallFacts
+	}
+	return f
 }
 
 // Tokens counts a result's tokens.
 func (b *Birth) Tokens(r transcript.ToolResult) int { return b.src.Tokens().CountBlock(r) }
 
 // Stub returns pleat's own stub for a result, without a preview.
-func (b *Birth) Stub(r transcript.ToolResult, handle string) string {
+func (b *Birth) Stub(ref transcript.BlockRef, handle string) string {
+	r, _ := b.Result(ref)
 	whole := r.Text()
 	st := stub{
 		tool: "tool", lines: text.LineCount(whole), bytes: len(whole), handle: handle, recall: b.o.Recall, cut: true,
 	}
-	if n := b.src.Ledger().Waiting(r.CallID); n > 0 {
+	if n := b.call(ref); n > 0 {
 		e := b.src.Ledger().Entry(n)
 		e.ResultFacts = toolcall.DescribeResult(e.CallFacts, r)
 		st.tool, st.args, st.outcome = e.Tool, e.Args, e.OutcomeText()
@@ -170,25 +215,23 @@ func (b *Birth) Where(handle string) string {
 }
 
 // Fold replaces a result by what stub returns for its handle and the name of its plain copy, if
-// that is shorter and not blank, and returns the fold, else nil, as for a block that is not among
-// [Birth.Results]. The copy may get another name than the one given, as where that leads out of the
+// that is shorter and not blank, and returns the fold, else nil, as for what [Birth.Result] does not
+// return. The copy may get another name than the one given, as where that leads out of the
 // folder, and has none where the session keeps no copies.
-func (b *Birth) Fold(block int, reason, name string, stub func(handle, kept string) string) *Fold {
-	if block < 0 || block >= b.m.Blocks().Len() {
-		return nil
-	}
-	r, ok := b.m.Blocks().At(block).(transcript.ToolResult)
-	if !ok || !foldable(r) {
+func (b *Birth) Fold(
+	ref transcript.BlockRef, reason, name string, stub func(handle, kept string) string,
+) *Fold {
+	r, ok := b.Result(ref)
+	if !ok {
 		return nil
 	}
 	whole := r.Text()
-	at := len(b.src.Facts())
 	f := &Fold{
 		Lever: b.lever, Reason: reason, Final: true,
-		Start: at, End: at + 1, Block: block, Hash: transcript.HashOf(whole),
+		Start: ref.Message, End: ref.Message + 1, Block: ref.Block, Hash: transcript.HashOf(whole),
 		Bytes: len(whole), Lines: text.LineCount(whole), Before: b.Tokens(r),
 	}
-	f.Handle = b.src.Handle(f.Hash, transcript.Place{Start: at, End: at + 1, Block: block}).String()
+	f.Handle = b.src.Handle(f.Hash, transcript.Place{Start: f.Start, End: f.End, Block: f.Block}).String()
 	show := func(file string) bool {
 		f.File, f.Stub = file, stub(f.Handle, file)
 		f.After = b.src.Tokens().CountBlock(transcript.Result(r.CallID, f.Stub))

@@ -75,21 +75,26 @@ func newDraft(src Source, in Set, p *Policy, o PlanOptions) *Draft {
 
 func (d *Draft) pull(ctx context.Context, steps Steps) error {
 	for _, l := range steps {
-		var name string
-		err := fault.Of(l, func() error {
-			if name = l.Name(); slices.Contains(d.o.Barred, name) {
-				return nil
-			}
-			return l.Pull(ctx, d)
-		})
-		if err == nil {
-			err = d.intact(name)
-		}
-		if err != nil {
+		if err := d.ask(l, func() error { return l.Pull(ctx, d) }); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// ask calls a method of a lever, unless the lever is barred.
+func (d *Draft) ask(l Lever, call func() error) error {
+	var name string
+	err := fault.Of(l, func() error {
+		if name = l.Name(); slices.Contains(d.o.Barred, name) {
+			return nil
+		}
+		return call()
+	})
+	if err == nil {
+		err = d.intact(name)
+	}
+	return err
 }
 
 // pullEvery pulls the steps of every turn, whatever else the plan is made for before a request.

@@ -283,7 +283,7 @@ func (faulty) Pull(_ context.Context, d *fold.Draft) error {
 
 func (faulty) MayFold(sizes []int, _ fold.Limits) bool { return sizes[1] > 0 }
 
-func (faulty) Born(b *fold.Birth) { b.Message.Blocks().At(-1) }
+func (faulty) Born(*fold.Birth) { panic("born") }
 
 // TestPanic: a lever that panics ends the plan, not the program, and is named.
 func TestPanic(t *testing.T) {
@@ -293,7 +293,7 @@ func TestPanic(t *testing.T) {
 	_, ahead := fold.NeedAhead(t.Context(), src, fold.Set{}, &fold.Policy{Name: "p", AtRed: fold.Steps{faulty{}}},
 		fold.PlanOptions{})
 	m, birth := transcript.Results(transcript.Result("9", "x")), &fold.Policy{Name: "p", AtBirth: fold.Steps{faulty{}}}
-	_, born := fold.AtBirth(src, m, birth, fold.BirthOptions{})
+	_, born := fold.AtBirth(t.Context(), src, m, birth, fold.BirthOptions{})
 	_, may := birth.MayFoldAtBirth(m, func(int) int { return 1 }, fold.Limits{})
 	for _, err := range []error{err, ahead, born, may} {
 		if err == nil || !strings.Contains(err.Error(), `lever "faulty" panicked: `) ||

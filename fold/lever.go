@@ -15,9 +15,9 @@ type Lever interface {
 	// Name identifies the lever in policy files, plans and folds.
 	Name() string
 	// Pull adds folds to the draft. It decides by itself whether there is anything to do:
-	// most levers stop as soon as d.Enough() reports true. An error ends the plan: a block
-	// could not be read. A panic, here and in what other levers are asked, is an error that
-	// names the lever and the place; errors.As of interface{ Stack() []byte } has the stack.
+	// most levers stop as soon as d.Enough() reports true. An error or a
+	// panic ends the plan. A session warns, naming the lever and the place, and plans without it; errors of
+	// pleat's own levers say that a block could not be read, and end the session's call.
 	Pull(ctx context.Context, d *Draft) error
 }
 
@@ -148,9 +148,9 @@ type Ask struct {
 	// A summary is written from a JSON list of messages; else from plain text.
 	JSON     bool   `json:"json,omitempty"`
 	Source   int    `json:"source,omitempty"`    // characters of the conversation that it reads; 0: all
-	Retries  int    `json:"retries,omitempty"`   // further tries when its stream breaks; 0: none
+	Retries  int    `json:"retries,omitempty"`   // further tries for a broken stream or no summary; 0: none
 	Breaker  int    `json:"breaker,omitempty"`   // failures in a row after which it is not asked for a while; 0: 3
-	Notes    int    `json:"notes,omitempty"`     // from so many tokens on the session's notes take its place; 0: never
+	Notes    int    `json:"notes,omitempty"`     // so many tokens of new notes stand for a summary; 0: they never do
 	ZeroTemp bool   `json:"zero_temp,omitempty"` // temperature 0, where the model takes one
 	EndsTurn bool   `json:"ends_turn,omitempty"` // a compact call by the agent ends its turn
 	Answer   string `json:"answer,omitempty"`    // to a compact call that folded something; empty: pleat's own words

@@ -49,12 +49,17 @@ func (a astray) Pull(ctx context.Context, d *fold.Draft) error {
 func (astray) MayFold([]int, fold.Limits) bool { return true }
 
 func (a astray) Born(b *fold.Birth) {
-	for _, block := range []int{-1, 0, 2, 3} { // 0 is text, 2 a result with what pleat does not know
-		if b.Fold(block, "old", "", func(string, string) string { return "x" }) != nil {
-			a.t.Errorf("block %d is folded", block)
+	place := func(message, block int) transcript.BlockRef {
+		return transcript.BlockRef{Message: message, Block: block}
+	}
+	for _, ref := range []transcript.BlockRef{ // of the message, 0 is text, 2 a result with what pleat does not know
+		place(1, -1), place(1, 0), place(1, 2), place(1, 3), place(-1, 0), place(0, 0), place(0, 9), place(2, 0),
+	} {
+		if b.Fold(ref, "old", "", func(string, string) string { return "x" }) != nil {
+			a.t.Errorf("%v is folded", ref)
 		}
 	}
-	if b.Fold(1, "old", "", func(string, string) string { return "x" }) == nil {
+	if b.Fold(place(1, 1), "old", "", func(string, string) string { return "x" }) == nil {
 		a.t.Error("the result is not folded")
 	}
 }
@@ -69,7 +74,7 @@ func TestOutside(t *testing.T) {
 		strange,
 	)
 	p := &fold.Policy{Name: "p", AtBirth: fold.Steps{astray{t}}}
-	if _, err := fold.AtBirth(pleattest.Source(), m, p, fold.BirthOptions{}); err != nil {
+	if _, err := fold.AtBirth(t.Context(), pleattest.Source(transcript.User("Go.")), m, p, fold.BirthOptions{}); err != nil {
 		t.Error(err)
 	}
 }

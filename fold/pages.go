@@ -31,6 +31,8 @@ type PageRequest struct {
 	Room       PageRoom
 	Restore    Restore  // what comes back on it; zero: nothing
 	Thrash     []string // files that the agent keeps reading again: they come back first
+	// Hides reports whether a result behind the stretch is hidden for good; nil: all are shown.
+	Hides func(ref transcript.BlockRef) bool
 }
 
 // PageRoom is how many tokens a page may take.
@@ -40,6 +42,8 @@ type PageRoom struct {
 	Words  int  // for what the user typed, if that is more than two fifths of Total
 	Plain  bool // user words and ledger only, if there is no room for more
 	Untold bool // without a model's digest: there is no room for it
+	Beside bool // beside a client's own summary: without lines of such summaries and of what programs put in
+	Seen   bool // without the newest results: whoever reads it has them
 
 	// Reported is how much the assistant told the user: where that is long, it gets more of the page.
 	Reported int
@@ -84,7 +88,11 @@ type PageStyle struct {
 	Stub    string   // format around the page: {n}, {summary}, {handle}; empty: the page alone
 	Ack     string   // assistant message after it; empty: none
 	AsIs    bool     // a model's text takes the place of pleat's page
-	Fill    bool     // it may take more than the folds that it replaces, up to the goal
+	// Notes: from so many tokens on, what the agent has noted since the last summary stands for the turns
+	// since; if it has fewer, nothing is folded. 0: notes stand for nothing.
+	Notes int
+	notes string
+	Fill  bool // it may take more than the folds that it replaces, up to the goal
 }
 
 // pageState is what a draft remembers of its pages.
@@ -180,6 +188,13 @@ func (p Pages) Beside(a Allotment, r PageRoom, start, end int) PageRoom {
 func (p Pages) Fold(ctx context.Context, start, end int, l Lever, reason string, style PageStyle) (*Fold, error) {
 	const leastFiles = 500 // tokens
 	d := p.d
+	if style.Notes > 0 {
+		var since int
+		if style.notes, since = p.notes(); d.Count(style.notes) < style.Notes {
+			return nil, nil
+		}
+		start = max(start, since)
+	}
 	if start, end = d.Fit(start, end); end <= start {
 		return nil, nil
 	}
@@ -270,11 +285,21 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	r := PageRequest{
 		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall,
 		Handle: f.Handle, Room: style.Room, Restore: style.Restore.filled(), Thrash: d.Reread,
+		Hides: func(ref transcript.BlockRef) bool {
+			f := d.lay.In.Block(ref)
+			return f != nil && f.Final
+		},
 	}
-	if n := p.Told(f.End); style.AsIs && n != nil && n.End == f.End {
+	summary, by := style.notes, "notes"
+	if n := p.Told(f.End); summary != "" {
+		r.Notes = nil
+	} else if style.AsIs && n != nil && n.End == f.End {
+		summary, by = n.Text, "model"
+	}
+	if summary != "" {
 		restored, err := d.o.Pages.Restored(ctx, r)
-		whole := text.JoinSections(n.Text, restored)
-		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, n.By}, err
+		whole := text.JoinSections(summary, restored)
+		return WrittenPage{whole, Parts{Digest: d.Count(whole)}, by}, err
 	}
 	r.Narrative = p.narrative(f, style)
 	pg, err := d.o.Pages.Page(ctx, r)
@@ -303,9 +328,12 @@ func (p Pages) narrative(f *Fold, style PageStyle) *Narrative {
 		longer  = part{6, 5}  // than the page that it was asked for
 		shorter = part{9, 10} // than what it replaces
 	)
-	n := p.Told(f.End)
+	n, shown := p.Told(f.End), p.d.TokensIn(f.Start, f.End)
+	if page := p.d.pages.last; page != nil && p.d.lay.In.has(page) && f.Start <= page.Start && page.End <= f.End {
+		shown += page.Before - page.After // it is written once more: what it replaces, not itself
+	}
 	if n == nil || style.AsIs || style.Room.Untold || n.Tokens > longer.take(style.Room.Total) ||
-		n.Tokens > shorter.take(p.d.TokensIn(f.Start, f.End)) {
+		n.Tokens > shorter.take(shown) {
 		return nil
 	}
 	return n
@@ -325,6 +353,21 @@ func (p Pages) Told(end int) *Narrative {
 		}
 	}
 	return nil
+}
+
+// notes returns what the agent has noted since the last summary, and where that ends.
+func (p Pages) notes() (txt string, since int) {
+	for f := range p.d.Folds().In(0, p.d.len()) {
+		if f.Digest {
+			since = max(since, f.End)
+		}
+	}
+	for _, n := range p.d.o.Notes {
+		if n.At >= since {
+			txt += n.Key + ": " + n.Text + "\n"
+		}
+	}
+	return txt, since
 }
 
 // leastUpdate is the least number of tokens of new turns for which a digest is asked.

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -158,7 +157,7 @@ type PlanOptions struct {
 	Echo func(ctx context.Context, bf *transcript.BlockFacts, recall func(string) string) (func(string) string, error)
 
 	// What a session bars when the view of a plan was not legal.
-	Barred  []string // levers that are not pulled
+	Barred  []string // levers that are not pulled; also those that failed
 	Fresh   bool     // the folds in force end, apart from those made at birth
 	NoSpans bool     // only single blocks are folded: the messages stay as they are
 }
@@ -194,12 +193,12 @@ func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions
 	ahead := max(o.Limits.Red-d.total, 0)
 	for _, l := range p.AtRed {
 		if a, ok := l.(Asker); ok {
-			err := fault.Of(l, func() error { a.Ahead(d, ahead); return nil })
+			err := d.ask(l, func() error { a.Ahead(d, ahead); return nil })
 			return d.pages.need, err
 		}
 		goal := d.Goal
 		d.Goal = 0 // as far as it goes
-		if err := fault.Of(l, func() error { return l.Pull(ctx, d) }); err != nil {
+		if err := d.pull(ctx, Steps{l}); err != nil {
 			return nil, fmt.Errorf("plan ahead: %w", err)
 		}
 		d.Goal = cmp.Or(d.Goal, goal)

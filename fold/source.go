@@ -32,9 +32,8 @@ type Narrative struct {
 	Start, End int    // messages Start ≤ i < End that it is a digest of
 	Focus      string // what it was written for; empty: nothing in particular
 	Text       string
-	Tokens     int    // of Text
-	By         string // who wrote it: "model", or "notes" where the agent's own stand for it
-	Old        bool   // an epoch has opened since it was written
+	Tokens     int  // of Text
+	Old        bool // an epoch has opened since it was written
 }
 
 // Section returns the digest as a section of a page.

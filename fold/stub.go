@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -35,22 +35,22 @@ func (d *Draft) formatted(ctx context.Context, ref transcript.BlockRef, format, 
 // Result is what levers that fold single results see of one.
 type Result struct {
 	*transcript.BlockFacts
-	Tool string // empty: not known
-	Fold *Fold  // in force in its place, for reading only; nil: none
+	Fold *Fold // in force in its place, for reading only; nil: none
+	call toolcall.CallFacts
 }
 
 // Result returns what is known of the result at a position.
 func (l *Layout) Result(ref transcript.BlockRef) Result {
 	r := Result{BlockFacts: l.Facts().Block(ref), Fold: l.In.Block(ref)}
 	if r.Call > 0 {
-		r.Tool = l.Ledger().Entries[r.Call-1].Tool
+		r.call = l.Ledger().Entries[r.Call-1].CallFacts
 	}
 	return r
 }
 
 // Maskable reports whether the result may be folded; see [Draft.Maskable].
 func (r *Result) Maskable(exempt []string) bool {
-	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !toolname.MatchAny(exempt, r.Tool)
+	return !r.Fixed && (r.Fold == nil || r.Fold.After > StubTokens) && !r.call.IsOneOf(exempt)
 }
 
 // Shown returns the tokens that the view spends on the result.

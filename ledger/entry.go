@@ -22,6 +22,7 @@ type Entry struct {
 	// Handle is that of the result, or of a call that changed files; empty where no session
 	// gave it one.
 	Handle       string `json:"handle,omitempty"`
+	ResultHandle string `json:"result_handle,omitempty"` // if Handle is that of a command, whose result may show more
 	SupersededBy int    `json:"superseded_by,omitempty"` // number of the call that made the result unnecessary
 	changed      bool   // that call changed something; otherwise it looked or ran again
 	succeeded    bool   // that call succeeded
@@ -130,25 +131,26 @@ func (e *Entry) unnamed(text string) []string {
 	return names
 }
 
-// HandleIn returns the handle that tells most about the call: of what it changed in files, or
-// else of its result; empty if there is none. The facts are those of the conversation.
-func (e *Entry) HandleIn(facts transcript.Facts) string {
-	if IsFileCall(e) && e.Outcome == toolcall.Succeeded {
-		if h := facts.Block(e.Call).Handle.String(); h != "" {
-			return h
+// Named returns the call with the handle that tells most about it: of what it changed in files, or
+// else of its result. The facts are those of the conversation.
+func (e Entry) Named(facts transcript.Facts) Entry {
+	if e.Handle = ""; e.Outcome != toolcall.Unanswered {
+		e.Handle = facts.Block(e.Result).Handle.String()
+	}
+	if h := facts.Block(e.Call).Handle.String(); h != "" && IsFileCall(&e) && e.Outcome == toolcall.Succeeded {
+		if e.Command != "" {
+			e.ResultHandle = e.Handle
 		}
+		e.Handle = h
 	}
-	if e.Outcome == toolcall.Unanswered {
-		return ""
-	}
-	return facts.Block(e.Result).Handle.String()
+	return e
 }
 
 // SelectNamed returns the calls that the filter chooses, with their handles.
 func (l *Ledger) SelectNamed(f Filter, facts transcript.Facts) []Entry {
 	out := l.Select(f)
 	for i := range out {
-		out[i].Handle = out[i].HandleIn(facts)
+		out[i] = out[i].Named(facts)
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // ledgerDetail says how much a rendering of the ledger shows.
@@ -53,9 +54,9 @@ type RenderOptions struct {
 	// Answer returns what a call that [Publishes] got back; nil: answers are not shown.
 	Answer func(e *Entry) string
 	Brief  bool // no line for each change and no full paths: the page has them elsewhere
-	// Handle returns what a line of a call ends with, so that it leads to what the call did or
-	// showed; nil: only the entries' own. What fits is decided without it.
-	Handle func(e *Entry) string
+	// Facts, those of the conversation, end lines of calls with handles, which lead to what the call
+	// did or showed; nil: only the entries' own. What fits is decided without them.
+	Facts transcript.Facts
 }
 
 // filesDetail is the first of the details that has one entry for each changed file.
@@ -116,13 +117,13 @@ func (r *Record) Render(o RenderOptions) string {
 			}
 		}
 		if s := w.text(d); fits(s) {
-			return w.leading(s, d, o.Handle)
+			return w.leading(s, d, o.Facts)
 		}
 	}
 	d := ledgerDetail{width: shortCommand, compact: true, paths: unlimited}
 	if n, s := largest(len(w.groups), func(n int) string { d.commands = n; return w.text(d) }, fits); s != "" {
 		d.commands = n
-		return w.leading(s, d, o.Handle)
+		return w.leading(s, d, o.Facts)
 	}
 	d.commands, o.Budget = 0, max(o.Budget, o.Names)
 	w.limit = 16 * o.Budget
@@ -154,11 +155,11 @@ func largest(limit int, text func(n int) string, fits func(string) bool) (n int,
 }
 
 // leading is a text that was written in some detail, with handles if there are any.
-func (w *ledgerWriter) leading(plain string, d ledgerDetail, handle func(e *Entry) string) string {
-	if handle == nil {
+func (w *ledgerWriter) leading(plain string, d ledgerDetail, facts transcript.Facts) string {
+	if facts == nil {
 		return plain
 	}
-	w.handle, w.limit = handle, unlimited
+	w.facts, w.limit = facts, unlimited
 	return w.text(d)
 }
 

@@ -22,11 +22,14 @@ func (w *ledgerWriter) line(b *strings.Builder, g callGroup, d ledgerDetail) {
 	b.WriteString(g.times())
 	b.WriteString(w.ending(e, width))
 	b.WriteString(e.later())
-	handle := e.Handle
-	if w.handle != nil {
-		handle = w.handle(e)
+	named := *e
+	if w.facts != nil {
+		named = e.Named(w.facts)
 	}
-	if handle != "" {
+	if handle := named.Handle; handle != "" {
+		if named.ResultHandle != "" {
+			handle += ", result " + named.ResultHandle
+		}
 		b.WriteString(" [" + handle + "]")
 	}
 	b.WriteByte('\n')

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // maxFolders is how many folders of files are listed that are not named.
@@ -26,7 +27,7 @@ type ledgerWriter struct {
 	counts  Counts
 	order   []int // groups, most important first, for when not all fit
 	answer  func(e *Entry) string
-	handle  func(e *Entry) string
+	facts   transcript.Facts
 	brief   bool
 	limit   int
 	folders int // most folders of changed files that are not named

@@ -184,22 +184,16 @@ func (ms *Models) Lookup(id string) (Model, bool) {
 		}
 	}
 	if best < 0 {
-		if i, ok := ms.index[UnknownModel]; ok {
-			return ms.rows[i], false
+		if _, ok := ms.index[UnknownModel]; !ok { // a table of the user's own
+			ms = DefaultModels()
 		}
-		return lastResort, false
+		return ms.rows[ms.index[UnknownModel]], false
 	}
 	m := ms.rows[best]
 	if !sameModel(name[bestLen:]) {
 		m.Prices = nil
 	}
 	return m, true
-}
-
-// lastResort stands in when a table of the user's own has no row for unknown models.
-var lastResort = Model{
-	ID: UnknownModel, Window: 128_000, MaxOutput: 4096,
-	Tokenizer: TokenRule{Encoding: "o200k_base", Ratio: 1.2},
 }
 
 // normalModel removes what comes before a model's own name.

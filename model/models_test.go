@@ -298,3 +298,16 @@ func TestParseModelsErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownOutput: of a model that nobody knows it is not known either how much it may write.
+func TestUnknownOutput(t *testing.T) {
+	own, err := model.ParseModels(strings.NewReader(`{"as_of":"2026-01-01","models":[]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, table := range []*model.Models{model.DefaultModels(), own} {
+		if m, known := table.Lookup("odd-model"); known || m.MaxOutput != 0 || m.Window != 128_000 {
+			t.Errorf("known: %v, %+v", known, m)
+		}
+	}
+}

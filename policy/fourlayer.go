@@ -20,15 +20,16 @@ import (
 //   - At window − output reserve − 13,000 tokens: the transcript is written to .transcripts and
 //     one summary of at most 20,000 tokens takes the place of everything. Up to 5 files of
 //     5,000 tokens, 50,000 in all, come back, and tasks, notes and skills. The request is
-//     repeated twice if its stream breaks, and with the oldest turns left out if it is too
-//     long. After three failures in a row it is not made for a while.
+//     repeated twice if its stream breaks or its answer is a refusal, and with the oldest turns
+//     left out if it is too long. After three failures in a row it is not made for a while.
 //   - When the provider refuses the request as too long, once: a summary and the newest 5
 //     messages.
 //   - The tool compact makes the summary and ends the turn; the tool snip folds the middle.
 //
 // What differs: the round of a compact call stays, because a result without its call is
-// refused; in a small window, red is never below half of it; a model's notes take the place
-// of the summary from 500 tokens on, as that program's session memory does.
+// refused; in a small window, red is never below half of it; 500 tokens of notes
+// since the last summary take the place of the next one, as that program's session memory does: the
+// first message, that summary and the newest 5 messages stay.
 func fourLayer() fold.Policy {
 	snip := lever.Snip{
 		Above: 50, Head: 3, Tail: 47, Stub: "[snipped {n} messages from conversation middle]", Main: true,
@@ -38,7 +39,7 @@ func fourLayer() fold.Policy {
 	}
 	cold := lever.Mask{Keep: 1, All: true, Stub: mask.Stub}
 	summarize := lever.Summarize{
-		Whole: true, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
+		Whole: true, Keep: 5, Tokens: 20_000, Stub: "[Compacted]\n\n{summary}",
 		Restore: fold.Restore{Files: 5, PerFile: 5_000, Total: 50_000, State: true},
 		Ask: fold.Ask{
 			Retries: 2, Breaker: 3, Notes: 500, EndsTurn: true, Answer: "[Compacted. History summarized.]", JSON: true,
@@ -46,7 +47,7 @@ func fourLayer() fold.Policy {
 		},
 	}
 	refused := summarize
-	refused.Whole, refused.Keep, refused.Stub = false, 5, "[Reactive compact]\n\n{summary}"
+	refused.Whole, refused.Stub = false, "[Reactive compact]\n\n{summary}"
 	return fold.Policy{
 		Name: "four-layer",
 		Doc: "results of a message above 200,000 characters to files; above 50 messages the middle goes; " +

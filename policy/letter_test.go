@@ -53,7 +53,7 @@ func TestPolicyWindowInSmallModel(t *testing.T) {
 // make the view smaller all the same. The task list comes back too.
 func TestFourLayerCompactKeepsSummary(t *testing.T) {
 	for _, files := range []int{8, 20, 60} {
-		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words.</summary>")
+		m := pleattest.Always("<analysis>gone</analysis><summary>The model's own words on file0.go.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: named(t, "four-layer"), Model: model.Model{ID: "m", Window: 200_000},
 			Digest: digest.Options{Generator: m},
@@ -76,7 +76,7 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 		}
 		msgs := view(t, s)
 		got := msgs[0].Text()
-		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words.") || len(msgs) != 1 {
+		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words on file0.go.") || len(msgs) != 1 {
 			t.Errorf("%d files: the view is\n%s", files, strings.Join(outline(msgs), "\n"))
 		}
 		for _, want := range []string{"write the report", "### src/file" + fmt.Sprint(files-1) + ".go"} {
@@ -93,7 +93,7 @@ func TestCompactKeepsItsRound(t *testing.T) {
 		s := open(
 			t,
 			store.NewMemory(),
-			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All was read.")}},
+			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All read: file0.go.")}},
 		)
 		if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
 			t.Fatal(err)
@@ -115,7 +115,7 @@ func TestCompactKeepsItsRound(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := allText(view(t, s))
-		for _, want := range []string{"All was read.", "42", "[compacted]"} {
+		for _, want := range []string{"All read: file0.go.", "42", "[compacted]"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s: the view lacks %q:\n%s", p.Name, want, got)
 			}
@@ -134,7 +134,7 @@ func TestSummaryTooLong(t *testing.T) {
 		if asked = append(asked, n); n > 6_500 {
 			return model.Reply{}, &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
 		}
-		return pleattest.Say("<summary>The newest part.</summary>").Reply, nil
+		return pleattest.Say("<summary>The newest part: file11.go.</summary>").Reply, nil
 	})
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
@@ -147,14 +147,14 @@ func TestSummaryTooLong(t *testing.T) {
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part.") {
+	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file11.go.") {
 		t.Errorf("asked with %d tokens; the view begins\n%.300s", asked, got)
 	}
 	work(t, s, 12, 12, 8_000)
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part.") {
+	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file11.go.") {
 		t.Errorf("the second time it reads %d characters:\n%.300s", len(read), read)
 	}
 }
@@ -178,7 +178,7 @@ func TestSummaryPrompts(t *testing.T) {
 			"constraint and prohibition word for word", "Remaining work",
 		},
 	} {
-		m := pleattest.Always("A summary.")
+		m := pleattest.Always("A summary of file0.go.")
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 			Digest: digest.Options{Generator: m, Rules: "preserve every numerical value verbatim"},
@@ -203,7 +203,7 @@ func TestZeroTemperature(t *testing.T) {
 		if sent = append(sent, req.Temperature); req.Temperature != nil {
 			return model.Reply{}, &model.APIError{Kind: model.ErrorInvalid, Message: "temperature is not supported"}
 		}
-		return pleattest.Say("A summary.").Reply, nil
+		return pleattest.Say("A summary of file0.go.").Reply, nil
 	})
 	unknown, _ := model.DefaultModels().Lookup("nobody-knows-it")
 	s := open(
@@ -216,7 +216,7 @@ func TestZeroTemperature(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil ||
-		!strings.Contains(allText(view(t, s)), "A summary.") {
+		!strings.Contains(allText(view(t, s)), "A summary of file0.go.") {
 		t.Errorf("temperatures %v", sent)
 	}
 }
@@ -228,7 +228,7 @@ func TestBookStillRed(t *testing.T) {
 	var warnings []string
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Policy: policy.Book(), Budget: fold.Budget{Window: 8_000}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
-		Digest: digest.Options{Generator: pleattest.Always("A summary.")},
+		Digest: digest.Options{Generator: pleattest.Always("A summary of file0.go.")},
 		Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 			if e.Kind == pleat.EventEpoch {
 				warnings = append(warnings, e.Plan.Warning)
@@ -247,7 +247,7 @@ func TestBookStillRed(t *testing.T) {
 		!strings.Contains(log.String(), warnings[0]) {
 		t.Errorf("warnings %q, log %s", warnings, log.String())
 	}
-	if !strings.Contains(got, "A summary.") || !strings.Contains(got, "the service listens on 8081") {
+	if !strings.Contains(got, "A summary of file0.go.") || !strings.Contains(got, "the service listens on 8081") {
 		t.Errorf("the view is\n%.600s", got)
 	}
 }
@@ -289,7 +289,7 @@ func TestWarningHasTheMetersNumbers(t *testing.T) {
 // it, and one that the model's own limit cut is told about. Requests for summaries that the
 // policy repeats are not repeated by the client as well.
 func TestBookSummaryIsNotCapped(t *testing.T) {
-	words := strings.Repeat("twelve words of a summary that stands for all that was said. ", 100)
+	words := strings.Repeat("words of a summary that stands for file0.go, file1.go and others. ", 100)
 	reply := pleattest.Say(words).Reply
 	m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) { return reply, nil }}
 	var warnings []string
@@ -319,7 +319,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 		}
 	}
 	for _, p := range policy.All() {
-		m := pleattest.Always("<summary>A summary.</summary>")
+		m := pleattest.Always("<summary>A summary of file0.go.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
 		pleattest.Digestible(t, s, 24)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
@@ -337,7 +337,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 func TestRefusedWithoutNumbers(t *testing.T) {
 	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
 		for rounds := range 14 {
-			m := pleattest.Always("A summary.")
+			m := pleattest.Always("A summary of file0.go.")
 			s := open(t, store.NewMemory(), &pleat.Options{
 				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
@@ -355,7 +355,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary.") {
+			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary of file0.go.") {
 				t.Errorf("%s, %d rounds: %d summaries were asked for, the view is\n%s", name, rounds, n,
 					strings.Join(outline(got), "\n"))
 			}
@@ -363,44 +363,60 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 	}
 }
 
-// Under four-layer notes take the place of a summary when they say something, and not when one
-// of them is there.
+// Under four-layer 500 tokens of notes since the last summary take the place of the next one. The first
+// message, that summary and the newest turns stay, and the notes stand there once.
 func TestNotesInPlaceOfSummary(t *testing.T) {
-	for text, asked := range map[string]int{
-		"the port is 8081": 1,
-		strings.Repeat("The service listens on port 8081 and restarts every night at four. ", 60): 0,
-	} {
-		m := pleattest.Always("<summary>A summary.</summary>")
-		s := open(t, store.NewMemory(),
-			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
-		pleattest.Digestible(t, s, 24)
-		if err := s.Note(t.Context(), "service", text); err != nil {
+	m := pleattest.Always("<summary>A summary of file0.go.</summary>")
+	s := open(t, store.NewMemory(),
+		&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
+	pleattest.Append(t, s, transcript.User("Never touch legacy/."))
+	for i, tt := range []struct {
+		words, asked int
+		by           string
+	}{{60, 0, "notes"}, {1, 1, "model"}, {60, 1, "notes"}, {60, 1, "notes"}, {0, 2, "model"}} {
+		pleattest.Talk(t, s, 10*i, 4)
+		mark := fmt.Sprintf("NOTE%d.", i)
+		note := mark + strings.Repeat(" The service restarts every night at four, says the log.", tt.words)
+		if err := s.Note(t.Context(), fmt.Sprint("k", i), note[:len(note)*min(tt.words, 1)]); err != nil {
 			t.Fatal(err)
 		}
+		pleattest.Talk(t, s, 10*i+4, 4)
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		got := view(t, s)[0].Text()
-		if n := len(m.Requests()); n != asked || !strings.Contains(got, text) ||
-			strings.Contains(got, "A summary.") != (n == 1) {
-			t.Errorf("beside notes of %d characters, %d summaries were asked for, want %d; the view begins\n%.300s",
-				len(text), n, asked, got)
+		got := view(t, s)
+		all := allText(got)
+		if n := len(m.Requests()); n != tt.asked {
+			t.Errorf("%d: %d summaries were asked for, want %d", i, n, tt.asked)
 		}
-		if by := s.Report().Folds[0].By; by != []string{"notes", "model"}[asked] {
-			t.Errorf("beside notes of %d characters, the summary is by %s", len(text), by)
+		if f := s.Report().Folds; f[len(f)-1].By != tt.by {
+			t.Errorf("%d: the summary is by %s, want %s", i, f[len(f)-1].By, tt.by)
+		}
+		if n := strings.Count(all, mark); n != min(tt.words, 1) {
+			t.Errorf("%d: the new note is there %d times", i, n)
+		}
+		want := []string{fmt.Sprintf("So much for file %d.", 10*i+7), "Never touch legacy/."}
+		if i > 0 {
+			want[1] = "A summary of file0.go."
+		}
+		for _, w := range want {
+			if tt.by == "notes" && !strings.Contains(all, w) {
+				t.Errorf("%d: beside the notes the view lacks %q:\n%s", i, w, strings.Join(outline(got), "\n"))
+			}
 		}
 	}
 }
 
-// A file that comes back beside a summary says that it is as it was read: it is stale if a call
-// changed it since, and doubtful if a command ran of which nobody knows what it does.
+// A file that comes back beside a summary has the changes that calls made to it since, and says if a command ran
+// of which nobody knows what it does. One that was changed in a way that nobody can follow does not come back.
 func TestRestoredFileIsDoubted(t *testing.T) {
 	for command, want := range map[string]string{
-		"echo more >> notes.md": "STALE: changed after that in call 2",
-		"python3 generate.py":   "call 2 ran later and may have changed it",
-		"ls":                    "### notes.md (read in call 1)",
+		"cat >> notes.md <<'EOF'\nmore\nEOF": "a line of notes\nmore\n",
+		"sed -i s/a/b/ notes.md":             "",
+		"python3 generate.py":                "call 2 ran later and may have changed it",
+		"ls":                                 "### notes.md (read in call 1)",
 	} {
-		m := pleattest.Always("<summary>A summary.</summary>")
+		m := pleattest.Always("<summary>A summary: read_file was called.</summary>")
 		s := open(t, store.NewMemory(),
 			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
 		err := s.Append(t.Context(), transcript.User("Go."),
@@ -415,8 +431,69 @@ func TestRestoredFileIsDoubted(t *testing.T) {
 		if _, err := s.Compact(t.Context(), ""); err != nil {
 			t.Fatal(err)
 		}
-		if got := view(t, s)[0].Text(); !strings.Contains(got, want) {
+		if got := view(t, s)[0].Text(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "notes.md") {
 			t.Errorf("after %s the view begins\n%.300s", command, got)
+		}
+	}
+}
+
+// A refusal does not become the memory: it is asked for again as often as the text says, then code writes
+// the page, a warning says so, and after three in a row four-layer's model rests. What is short and about
+// the conversation is a summary under every policy.
+func TestRefusalIsNoSummary(t *testing.T) {
+	refusals := []string{
+		"I can't help with that.", "No.", "ok", "", "<summary>I'm sorry, but I can't assist with that request.</summary>",
+		"I am unable to summarize this conversation.", "Es tut mir leid, dabei kann ich nicht helfen.",
+		"対応できません。",
+		"I'd be happy to help! What would you like me to summarize?", "As an AI language model, I won't do this.",
+		"I cannot fulfill this request: my guidelines prohibit me from generating this content. Is there anything else?",
+	}
+	honest := []string{
+		"Port 8443.", "src/file3.go", "sessionCache leaks.", "Timeout 2750 ms.", "300 entries, LRU.", "8443, 2750.",
+		"read_file, 12 times.", "Read file0.go to file11.go.",
+		"The user wants the gateway on port 8443.", "Still open: why sessionCache evicts.",
+		"- file1.go: read\n- file2.go: read", "<summary>src/file9.go was the last.</summary>",
+		"Keep 2750 ms. Do not touch legacy/.",
+		"The gateway must listen on 8443; legacy/ is off limits.", "Handlers wait for their queue (src/file1.go).",
+		"LRU instead of a ring buffer: the order in sessionCache matters.", "read_file of src/file0.go and 11 others.",
+		"Sorry, short: sessions drop in src/file3.go.", "I can't say more than that file3.go drops sessions.",
+		"Der Dienst soll auf Port 8443 lauschen.", "セッションは src/file3.go で失われる。",
+	}
+	open := func(name, answer string) (*pleat.Session, *pleattest.Script, *string) {
+		m, warnings := pleattest.Always(answer), new(string)
+		s := open(t, store.NewMemory(), &pleat.Options{
+			Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000}, Digest: digest.Options{Generator: m},
+			Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { *warnings += e.Warning },
+		})
+		pleattest.Digestible(t, s, 6)
+		return s, m, warnings
+	}
+	for name, tries := range map[string]int{"book": 1, "threshold": 1, "three-layer": 1, "four-lever": 1, "four-layer": 3} {
+		for _, answer := range refusals {
+			s, m, warnings := open(name, answer)
+			for n := range 4 {
+				if _, err := s.Compact(t.Context(), fmt.Sprint("focus ", n)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// Three fail; the fourth is not asked for.
+			if n := len(m.Requests()); n != 3*tries {
+				t.Errorf("%s asks %d times for %q", name, n, answer)
+			}
+			if got := allText(view(t, s)); !strings.Contains(got, "made by a program") ||
+				len(answer) > 3 && strings.Contains(got, answer) || !strings.Contains(*warnings, "code did") {
+				t.Errorf("%s, %q: warnings %q, the view is\n%.300s", name, answer, *warnings, got)
+			}
+		}
+		for _, answer := range honest {
+			s, m, warnings := open(name, answer)
+			if _, err := s.Compact(t.Context(), ""); err != nil {
+				t.Fatal(err)
+			}
+			said := strings.TrimSuffix(strings.TrimPrefix(answer, "<summary>"), "</summary>")
+			if got := allText(view(t, s)); !strings.Contains(got, said) || len(m.Requests()) != 1 || *warnings != "" {
+				t.Errorf("%s does not take %q: %s", name, answer, *warnings)
+			}
 		}
 	}
 }
@@ -431,7 +508,7 @@ func TestSummarizerInTrouble(t *testing.T) {
 	slow := func(ctx context.Context) (model.Reply, error) {
 		select {
 		case <-time.After(90 * time.Second):
-			return pleattest.Say("<summary>A slow summary.</summary>").Reply, nil
+			return pleattest.Say("<summary>A slow summary of file0.go.</summary>").Reply, nil
 		case <-ctx.Done():
 			return model.Reply{}, ctx.Err()
 		}
@@ -467,7 +544,7 @@ func TestSummarizerInTrouble(t *testing.T) {
 				if asked != tt.asked || (tt.want == "") != (warnings == "") || !strings.Contains(warnings, tt.want) {
 					t.Errorf("%d requests, want %d; warnings %q", asked, tt.asked, warnings)
 				}
-				if got := allText(view(t, s)); strings.Contains(got, "A slow summary.") != (tt.want == "") {
+				if got := allText(view(t, s)); strings.Contains(got, "A slow summary of file0.go.") != (tt.want == "") {
 					t.Errorf("the view is\n%.600s", got)
 				}
 			})

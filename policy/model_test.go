@@ -21,17 +21,17 @@ func TestPoliciesWithModel(t *testing.T) {
 		zero       bool
 	}{
 		{"book", "[session summary — ", 0, false},
-		{"threshold", "<conversation_summary>\nThe model's own words.\n</conversation_summary>", 1_500, true},
-		{"three-layer", "[Compressed]\n\nThe model's own words.", 2_000, false},
-		{"four-lever", "[Compressed]\n\nThe model's own words.", 2_000, false},
-		{"four-layer", "[Compacted]\n\nThe model's own words.", 20_000, false},
+		{"threshold", "<conversation_summary>\nThe model's own words on file0.go.\n</conversation_summary>", 1_500, true},
+		{"three-layer", "[Compressed]\n\nThe model's own words on file0.go.", 2_000, false},
+		{"four-lever", "[Compressed]\n\nThe model's own words on file0.go.", 2_000, false},
+		{"four-layer", "[Compacted]\n\nThe model's own words on file0.go.", 20_000, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, err := policy.ByName(tt.name)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := pleattest.Always("The model's own words.")
+			m := pleattest.Always("The model's own words on file0.go.")
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Policy: p, Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
@@ -41,7 +41,7 @@ func TestPoliciesWithModel(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, tt.want) ||
-				!strings.Contains(got, "The model's own words.") ||
+				!strings.Contains(got, "The model's own words on file0.go.") ||
 				strings.Contains(got, "[pleat:") {
 				t.Errorf("the view is\n%.400s", got)
 			}

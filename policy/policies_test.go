@@ -279,9 +279,9 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 	}
 }
 
-// The budget of four-layer is for all results of an answer's calls, markers included. Where each
-// result is a message of its own, those that pass it go, and their markers come on top. Only
-// what a marker names is written to a file, and nothing that its marker would not shorten.
+// The budget of four-layer is for all results of an answer's calls, markers included, also where each
+// result is a message. Only what a marker names is written to a file, and nothing that its marker would
+// not shorten.
 func TestPolicyFourLayerBudgetHolds(t *testing.T) {
 	for _, tt := range []struct {
 		results, chars, files, left int
@@ -290,8 +290,9 @@ func TestPolicyFourLayerBudgetHolds(t *testing.T) {
 		{40, 5_100, 2, 198_100, false},
 		{100, 2_100, 0, 210_000, false},
 		{3, 100_000, 2, 104_300, false},
-		{40, 5_100, 1, 201_100, true},
-		{3, 100_000, 1, 202_200, true},
+		{40, 5_100, 2, 198_100, true},
+		{3, 100_000, 2, 104_300, true},
+		{100, 2_100, 0, 210_000, true},
 	} {
 		t.Run(fmt.Sprint(tt), func(t *testing.T) {
 			files := map[string]bool{}

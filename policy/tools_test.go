@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"cmp"
 	"strings"
 	"testing"
 
@@ -11,7 +12,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// results returns the results that a policy shows of a tool that was called n times.
+// results returns the results that a policy shows of a tool that was called n times, perhaps with a command
+// after its name.
 func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
 	t.Helper()
 	key := store.SessionKey{Session: t.Name() + tool}
@@ -21,9 +23,11 @@ func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
 	}
 	defer s.Close()
 	msgs := []transcript.Message{transcript.User("Build it.")}
+	name, command, _ := strings.Cut(tool, " ")
+	command = cmp.Or(command, "make")
 	for i := range n {
 		id := string(rune('a' + i))
-		msgs = append(msgs, transcript.Assistant(transcript.Call(id, tool, `{"command":"make","path":"`+id+`"}`)),
+		msgs = append(msgs, transcript.Assistant(transcript.Call(id, name, `{"command":"`+command+`","path":"`+id+`"}`)),
 			transcript.Results(transcript.Result(id, output)))
 	}
 	if err := s.Append(t.Context(), msgs...); err != nil {
@@ -67,6 +71,9 @@ func TestToolsOfAllAgents(t *testing.T) {
 		"view":      false,
 		"Bash":      true,
 		"grep":      true,
+
+		"mcp__fs__read_file": false, "mcp__fs__query": true,
+		"str_replace_editor view": false, "str_replace_editor create": true,
 	} {
 		got := results(t, named(t, "four-lever"), tool, output, 5)
 		if len(got) != 5 || (got[0] != output) != masked {

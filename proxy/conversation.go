@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/behind"
+	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -36,6 +37,7 @@ type conversation struct {
 	setup   setup
 	mode    mode
 	before  store.SessionKey // the session that the client's own compaction ended; zero: none
+	pages   string           // of what that had, for a new session; empty: none
 	drop    bool             // the provider refused thinking of it, and may drop such from then on
 	renamed bool             // stubs of the session may have other names for our tools than those in use
 	seen    uint64           // entries up to this one were looked at for marks
@@ -46,12 +48,12 @@ type conversation struct {
 	told    reply // the last answer without hidden rounds, and where it belongs
 	alone   int   // answers since another replica wrote to the session
 	// client is the client's message for each message of the transcript that a mark
-	// covers; negative: the client has none, because it is of a hidden round.
+	// covers; negative: the client has none, because it is of a hidden round, or no longer has it whole.
 	client  []int
 	covered int  // client's messages that client covers
 	tools   bool // its requests have tools
 	last    time.Time
-	hidden  map[int]transcript.Message // those of hidden rounds that the newest view shows
+	hidden  map[int]transcript.Message // those that only the session has and the newest view shows
 	written int                        // folds whose files are written
 	warm    fold.WarmPrefix            // what the provider's cache has
 	cache   model.CacheRule            // of its model
@@ -98,8 +100,8 @@ func (m mark) encode() []byte {
 	return data
 }
 
-// alias says that some messages of the client stand for others in the transcript: an
-// answer whose hidden rounds the client has not seen.
+// alias says that some messages of the client stand for others in the transcript: an answer whose
+// hidden rounds the client has not seen, or a message with results that it has cleared.
 type alias struct {
 	Client int `json:"client"` // first message of the client
 	Count  int `json:"count"`
@@ -225,6 +227,9 @@ func (c *conversation) take(m mark, at time.Time) {
 	}
 	c.last, c.tools, c.before = at, c.tools || m.Tools, m.lineage(c.key.Tenant)
 	c.marks[h] = m
+	if len(m.Aliases) > 0 {
+		c.sizes = nil
+	}
 	c.client, c.covered = extend(c.client, c.covered, m.Aliases, m.At)
 }
 
@@ -238,22 +243,22 @@ func (c *conversation) rename(m mode) {
 
 // extend continues the map from transcript to client up to message at.
 func extend(client []int, covered int, aliases []alias, at int) ([]int, int) {
-	for len(client) < at {
-		if len(aliases) > 0 && len(client) >= aliases[0].From {
-			a := aliases[0]
-			aliases = aliases[1:]
-			if a.To <= len(client) { // a mark before has it
-				continue
-			}
-			for len(client) < a.To {
-				client = append(client, -1)
-			}
-			covered = a.Client + a.Count
-			continue
+	plain := func(to int) {
+		for ; len(client) < to; covered++ {
+			client = append(client, covered)
 		}
-		client = append(client, covered)
-		covered++
 	}
+	for _, a := range aliases {
+		plain(a.From)
+		if a.To > len(client) {
+			covered = a.Client + a.Count
+		}
+		client = append(client, make([]int, max(a.To-len(client), 0))...)
+		for i := a.From; i < a.To; i++ { // those before the end were whole in an earlier request
+			client[i] = -1
+		}
+	}
+	plain(at)
 	return client, covered
 }
 
@@ -333,28 +338,35 @@ func (c *conversation) follow(ctx context.Context, req *request, resume bool) (p
 		if p.client == len(req.messages) {
 			return p, errMoved
 		}
-		if err := c.same(ctx, req, p); err != nil {
+		cleared, err := c.same(ctx, req, p)
+		if err != nil {
 			return p, err
+		}
+		if cleared {
+			p.aliases = append(p.aliases, alias{p.client, 1, p.at, p.at + 1})
 		}
 		p.client, p.at = p.client+1, p.at+1
 	}
 	return p, nil
 }
 
-// same returns errMoved if the client's next message is not the next of the transcript.
-func (c *conversation) same(ctx context.Context, req *request, p position) error {
+// same returns errMoved if the client's next message is not the next of the transcript, and whether
+// the client has cleared results in it.
+func (c *conversation) same(ctx context.Context, req *request, p position) (cleared bool, err error) {
 	have, err := c.sess.Message(ctx, p.at)
 	if err != nil {
-		return err
+		return false, err
 	}
 	got := req.messages[p.client]
-	if p.client < req.leading() && have.Role() == got.Role() {
-		return nil // leading system messages count by their role
+	switch {
+	case p.client < req.leading() && have.Role() == got.Role(): // leading system messages count by their role
+		return false, nil
+	case have.Raw() == got.Raw() || req.on.hash(transcript.StringBytes(have.Raw())) == req.hashes[p.client]:
+		return false, nil
+	case conv.Cleared(have, got):
+		return true, nil
 	}
-	if have.Raw() != got.Raw() && req.on.hash(transcript.StringBytes(have.Raw())) != req.hashes[p.client] {
-		return errMoved
-	}
-	return nil
+	return false, errMoved
 }
 
 // countWhile returns how many elements at the start of a list have a property.
@@ -437,7 +449,7 @@ func (c *conversation) view(
 			if !known {
 				var err error
 				if m, err = c.sess.Message(ctx, vm.Source); err == nil {
-					m, err = req.on.unnamed(m)
+					m, err = req.on.alone(m)
 				}
 				if err != nil {
 					return transcript.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)

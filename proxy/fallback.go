@@ -11,7 +11,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -177,9 +176,8 @@ func (x *exchange) told(err error, about string) (body []byte, passes bool) {
 }
 
 // reason says what went wrong without naming sessions, which clients need not know, and
-// whether trying again later may help. Levers of pleat's own fail only where the store does.
+// whether trying again later may help.
 func reason(err error) (why string, passes bool) {
-	var by *fault.Lever
 	var wrong *fault.Options
 	switch {
 	case errors.As(err, &wrong):
@@ -197,8 +195,6 @@ func reason(err error) (why string, passes bool) {
 		return "the store is damaged: \"pleat store verify\" says where", false
 	case errors.As(err, new(*fault.Hook)):
 		return "a hook of this program failed; its log says why", true
-	case errors.As(err, &by) && (by.Panicked || !slices.Contains(fold.Steps(lever.All()).Names(), by.Name)):
-		return fmt.Sprintf("lever %q of the policy failed; the log says why", by.Name), !by.Panicked
 	}
 	return "the store is not available; try again later", true
 }

@@ -321,7 +321,7 @@ func TestManySessions(t *testing.T) {
 	}
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(echo))
-	transport := newTransport(time.Minute).(*http.Transport)
+	transport := newTransport(time.Minute, nil).(*http.Transport)
 	h, err := NewHandler(&Options{
 		Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport,
 		Sessions: 100,

@@ -297,6 +297,9 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		for _, prefix := range t.req.comesAgain() {
 			labels = append(labels, t.from.scope.answerLabel(prefix, m.Reply.Said))
 		}
+		if by := proof(said, t.mode.own); by != "" {
+			labels = append(labels, t.from.scope.answerLabel(transcript.Hash{}, by))
+		}
 		if err := c.record(ctx, labels, &m, time.Time{}); err != nil {
 			return err
 		}

@@ -228,6 +228,25 @@ func TestBomb(t *testing.T) {
 	}
 }
 
+// Requests go through the web proxy that the options name.
+func TestWebProxy(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.URL.String())
+	}))
+	defer web.Close()
+	url := startAt(t, serveAt("http://provider.example"), Options{Proxy: http.ProxyURL(serveAt(web.URL))})
+	req, _ := http.NewRequest(http.MethodGet, url+"/v1/models", nil)
+	req.Header.Set("X-Api-Key", "key")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if got, _ := io.ReadAll(resp.Body); string(got) != "http://provider.example/v1/models" {
+		t.Errorf("the web proxy was asked for %s", got)
+	}
+}
+
 // The proxy speaks HTTP/2 on both sides.
 func TestHTTP2(t *testing.T) {
 	script := upstreamtest.New(upstreamtest.Options{Calls: 6})
@@ -239,7 +258,7 @@ func TestHTTP2(t *testing.T) {
 	up.EnableHTTP2 = true
 	up.StartTLS()
 	defer up.Close()
-	transport := newTransport(time.Minute).(*http.Transport)
+	transport := newTransport(time.Minute, nil).(*http.Transport)
 	transport.TLSClientConfig = &tls.Config{RootCAs: up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
 	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport})
 	if err != nil {

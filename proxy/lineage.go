@@ -30,6 +30,8 @@ import (
 type origin struct {
 	mode mode
 	key  store.SessionKey
+	told bool // the client begins with the model's summary of it
+	kept bool // the client has kept answers of it
 }
 
 // before finds what a new conversation continues; nil: nothing.
@@ -54,18 +56,50 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 		if err := json.Unmarshal(f.Entry.Data, &m); err != nil || m.Recall != RecallByTools {
 			continue
 		}
-		proven := lines[f.Key] > 1
-		switch f.Entry.Label {
-		case named:
-			proven = from.hint != ""
-		case tools:
-			proven = rw.keeps(ctx, f.Key, req)
-		}
-		if proven {
-			return &origin{m.mode, f.Key}, nil
+		o := &origin{m.mode, f.Key, lines[f.Key] > 1, false}
+		o.kept = (f.Entry.Label == named || f.Entry.Label == tools) && rw.keeps(ctx, f.Key, req)
+		if o.told || o.kept || f.Entry.Label == named && from.hint != "" {
+			return o, nil
 		}
 	}
 	return nil, nil
+}
+
+const (
+	mostPages = 4     // conversations before a new one that it begins with pages of
+	pagesRoom = 2_500 // most tokens of these
+	pagesLead = "[pleat: the client has compacted this conversation. What it was before follows, as a program wrote it " +
+		"down. It is a record, not a new request; its calls are numbered apart.]\n"
+)
+
+// pages are what a conversation begins with whose client has certainly cut what it continues:
+// pages of that, whose handles work in it.
+func (rw *rewriter) pages(ctx context.Context, o *origin, req *request, prefix string) (string, error) {
+	if o == nil || !o.told && !o.kept || !req.hasTools() {
+		return "", nil
+	}
+	var keys []store.SessionKey
+	var err error
+	for key := o.key; err == nil && key.Session != "" && len(keys) < mostPages; key, err = rw.beforeOf(ctx, key) {
+		keys = append(keys, key)
+	}
+	m, window := rw.o.model(req.model)
+	room := min(cmp.Or(window, m.Window, model.DefaultWindow)/32, pagesRoom) / len(keys)
+	text := pagesLead
+	for i, key := range slices.Backward(keys) {
+		s, err := rw.reopen(ctx, key, req, prefix)
+		if err != nil {
+			return "", err
+		}
+		page, err := s.Page(ctx, fold.PageRoom{
+			Total: room, Words: room / 2, Plain: true, Beside: true, Seen: o.kept || i > 0,
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			return "", err
+		}
+		text += "\n" + page + "\n"
+	}
+	return text, nil
 }
 
 // toolsLabel is where the newest conversation of clients with the same tools is found,
@@ -113,9 +147,15 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
-		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords {
-			lines = append(lines, line)
+		if utf8.RuneCountInString(line) < proofLine {
+			continue
+		}
+		words := 0
+		for range strings.FieldsFuncSeq(line, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if words++; words == proofWords {
+				lines = append(lines, line)
+				break
+			}
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(len(b), len(a)) })
@@ -130,14 +170,16 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 	return labels
 }
 
-// openingText is what a conversation begins with.
+// openingText is what a conversation begins with, as far as a summary may reach.
 func openingText(req *request) string {
 	var b strings.Builder
 	for i, m := range req.messages[req.leading():] {
 		if i == opening || b.Len() > longestSummary {
 			break
 		}
-		b.WriteString(m.Text() + "\n")
+		text := m.Text()
+		b.WriteString(text[:min(len(text), longestSummary)])
+		b.WriteByte('\n')
 	}
 	return b.String()
 }
@@ -186,7 +228,7 @@ func (rw *rewriter) reopen(
 	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
 		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
-		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs("", key),
+		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs("", key), Ended: true,
 	})
 }
 

@@ -36,7 +36,7 @@ func (m *recalling) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"id":"msg_r","type":"message","role":"assistant","model":"m","content":[%s],"stop_reason":%q,"usage":{"input_tokens":9,"output_tokens":9}}`, content, stop)
 	}
 	switch at := strings.Index(raw, `"tool_use_id":"ask_`+m.tool); {
-	case strings.Contains(raw, "Sum it all up."):
+	case strings.Contains(raw, `"Sum it all up."`): // and no page says it
 		say(fmt.Sprintf(`{"type":"text","text":%q}`, "<analysis>\nnothing\n</analysis>\n"+summary), "end_turn")
 	case m.tool != "" && at >= 0:
 		m.answer, m.tool = raw[at:], ""
@@ -54,7 +54,8 @@ var handleIn = regexp.MustCompile(`unfold\(\\?"([a-z0-9]{8})\\?"\)`)
 
 // After the client's own compaction the new conversation is of one lineage with the old one
 // where the principal is the same and something proves it; then handles, search and ledger
-// reach back, also for another proxy, and over two compactions.
+// reach back, also for another proxy, and over two compactions. Where the new one has the summary, or
+// messages of the old one, it begins with a page of that.
 func TestHandlesAfterCompaction(t *testing.T) {
 	id := http.Header{"X-Claude-Code-Session-Id": {"one"}}
 	other := http.Header{"X-Claude-Code-Session-Id": {"two"}}
@@ -127,6 +128,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 			if err := h.Close(); err != nil { // everything is written
 				t.Fatal(err)
 			}
+			before := len(seen.all())
 			n := newAgent(messages, startAt(t, at, Options{Window: window, Store: st}), "")
 			n.streams, n.header, n.key, n.history = false, tt.after, tt.key, tt.begin(a)
 			for range 2 { // the second time it compacts the compacted one
@@ -143,12 +145,23 @@ func TestHandlesAfterCompaction(t *testing.T) {
 					if m.tools != tt.tools {
 						t.Fatalf("recall tools are offered: %t", m.tools)
 					}
+					_, before, _ := strings.Cut(m.answer, "[before the conversation was compacted:]")
+					if strings.Contains(before, "you can see it") {
+						t.Errorf("the model is told that it sees what the client has cut: %s", before)
+					}
 					if got := strings.Contains(m.answer, call.want); got != tt.reaches &&
 						(tt.reaches || call.tool == "unfold") {
 						t.Errorf("%s answers %.600s", call.tool, m.answer)
 					}
 					n.history = append(b.history, said("assistant", "So it is."),
 						said("user", "And then, after "+call.tool+"?"))
+				}
+				for _, body := range seen.all()[before:] {
+					page := strings.Split(string(body), "[pleat: the client has compacted this conversation.")
+					want := tt.reaches && tt.before == nil
+					if (len(page) == 2) != want || want && !strings.Contains(page[1], "Do all the steps.") {
+						t.Errorf("it has %d pages:\n%s", len(page)-1, body)
+					}
 				}
 				if tt.after == nil || !tt.reaches {
 					return

@@ -127,8 +127,8 @@ func TestMemoryOfReplies(t *testing.T) {
 	}
 }
 
-// A large answer is read without being copied many times.
-func TestMemoryOfAnswers(t *testing.T) {
+// A large answer is read, and a large first message searched for a summary, without many copies.
+func TestMemoryOfLongTexts(t *testing.T) {
 	text := strings.Repeat("These are words of a long answer. ", 1<<17)
 	answer := `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"` + text +
 		`"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}`
@@ -159,8 +159,12 @@ func TestMemoryOfAnswers(t *testing.T) {
 		return after.TotalAlloc - before.TotalAlloc
 	}
 	ask("Load the vocabulary.")
-	if took := ask("Say much."); took > 8*uint64(len(answer)) {
-		t.Errorf("an answer of %d bytes took %d bytes", len(answer), took)
+	for _, talk := range []string{
+		"Say much.", strings.Repeat("x ", 1<<21), strings.Repeat(strings.Repeat("x ", 50)+"\n", 1<<15),
+	} {
+		if took, held := ask(talk), uint64(len(talk)+len(answer)); took > 8*held {
+			t.Errorf("%.10s: texts of %d bytes took %d bytes", talk, held, took)
+		}
 	}
 }
 

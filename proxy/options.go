@@ -74,6 +74,10 @@ type Options struct {
 	Logger    *slog.Logger      // nil: nothing is logged. Content and credentials never are
 	Now       func() time.Time  // nil: time.Now
 
+	// Proxy says through which web proxy a request goes to its upstream, as in [http.Transport]; nil: none.
+	// A Transport that is given has its own. Programs pass [http.ProxyFromEnvironment].
+	Proxy func(*http.Request) (*url.URL, error)
+
 	// Decoders undo content encodings by their names in lower case. Gzip is always there.
 	// Conversations in other encodings are refused with status 415.
 	Decoders map[string]Decoder
@@ -131,7 +135,7 @@ func (o *Options) fill() error {
 	o.Ping = cmp.Or(o.Ping, 10*time.Second)
 	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
 	if o.Transport == nil {
-		o.Transport = newTransport(o.Timeout)
+		o.Transport = newTransport(o.Timeout, o.Proxy)
 	}
 	o.Transport = strict{o.Transport}
 	return nil
@@ -181,8 +185,9 @@ func (t strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-func newTransport(silence time.Duration) http.RoundTripper {
+func newTransport(silence time.Duration, via func(*http.Request) (*url.URL, error)) http.RoundTripper {
 	return &http.Transport{
+		Proxy:             via,
 		DialContext:       (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		ForceAttemptHTTP2: true, DisableCompression: true, // replies pass as they come
 		MaxIdleConns: 512, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,

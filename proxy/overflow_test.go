@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 )
 
 // A provider that says that the prompt is too long, in whatever way, is asked again with
@@ -55,6 +56,27 @@ func TestOverflowForEver(t *testing.T) {
 				t.Errorf("%d requests went out", n)
 			}
 		})
+	}
+}
+
+// A refused request is repeated as often as the policy says, also where the refusal has no numbers.
+func TestOverflowWithoutNumbers(t *testing.T) {
+	for name, want := range map[string]int{"four-layer": 1, "default": 2} {
+		p, err := policy.ByName(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := &silent{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 6_000}), limit: 1 << 20}
+		a := newAgent(messages, start(t, s, Options{Policy: p}), "Do all the steps.")
+		for range 8 {
+			if _, err := a.step(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.limit = 0
+		if _, err := a.send(); err == nil || s.refused != 1+want {
+			t.Errorf("%s: refused %d times, want %d: %v", name, s.refused, 1+want, err)
+		}
 	}
 }
 

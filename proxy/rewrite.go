@@ -154,7 +154,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 	system, tools := req.head()
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
-		System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child,
+		System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child, Before: c.pages,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
 		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
 	}
@@ -208,7 +208,10 @@ func (rw *rewriter) advance(
 	t.mark.mode = c.mode
 	again := p.mark.Client == len(req.messages)
 	if !again {
-		news := req.messages[p.client:]
+		news, err := rw.originals(ctx, c, req, &p, from.scope)
+		if err != nil {
+			return nil, p, err
+		}
 		t.mark = mark{
 			mode: c.mode, Hash: req.prefixes[len(req.prefixes)-1].String(), Client: len(req.prefixes),
 			At: c.sess.Len() + len(news), Tools: req.hasTools(), Aliases: p.aliases, Before: c.before.Session,
@@ -290,7 +293,7 @@ func (rw *rewriter) catchUp(ctx context.Context, c *conversation, req *request, 
 func (rw *rewriter) mark(ctx context.Context, c *conversation, t *turn, news ...transcript.Message) error {
 	n := countWhile(t.req.messages, func(m transcript.Message) bool { return !isAnswer(m) })
 	n += answers(t.req.messages[n:])
-	if c.sess.Len() == 0 && n < len(news) {
+	if c.sess.Len() == 0 && n < len(t.req.messages) && len(t.mark.Aliases) == 0 {
 		m := t.mark
 		m.Client, m.At = n, n
 		if err := rw.markAs(ctx, c, t, &m, t.req.prefixes[n-1], news[:n]...); err != nil {

@@ -146,6 +146,9 @@ func (rw *rewriter) open(ctx context.Context, key store.SessionKey, req *request
 			c.before = before.key
 		}
 		c.mode = rw.o.newMode(req, before).free(req)
+		if c.pages, err = rw.pages(ctx, before, req, c.mode.Prefix); err != nil {
+			rw.o.Logger.Warn("there is no page of what the client has compacted", "session", key.String(), "err", err)
+		}
 	} else {
 		c.rename(c.mode.free(req)) // its client may have tools by names of ours since
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
@@ -50,11 +51,11 @@ func (x *exchange) used(u model.Usage) {
 
 // client is what a turn's request takes as the client sent it, by our count.
 type client struct {
-	prompt int // all of it
-	cached int // what begins an earlier request
-	tools  int // ours, which it does not have
-	view   int // what went out for it
-	hidden bool
+	prompt int  // all of it
+	cached int  // what begins an earlier request
+	tools  int  // ours, which it does not have
+	view   int  // what went out for it
+	hidden bool // the view has messages that the client has not, or not whole
 	cold   bool // the provider's cache has forgotten it
 }
 
@@ -102,7 +103,8 @@ func (t *turn) measure(before position, cold bool) {
 	view := t.meter.Parts
 	head := view.System + view.Tools - c.ours
 	t.size = client{
-		prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), hidden: c.covered < t.at, cold: cold,
+		prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), cold: cold,
+		hidden: slices.Contains(t.client, -1),
 	}
 	if known := min(before.mark.At, t.mark.At); known > 0 {
 		t.size.cached = head + c.size(known)

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A provider's memory of earlier turns, changes of tools and settings, and instructions that a
@@ -61,5 +62,39 @@ func TestStands(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Instructions that a client gave midway become one message where a fold would leave them side by side.
+func TestSystemMessagesNotSideBySide(t *testing.T) {
+	seen := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})}
+	a := newAgent(chat, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
+	told := []string{"Never touch production.", "Write no tests.", "Say the values."}
+	for i, more := 0, true; more; i++ {
+		var err error
+		if more, err = a.step(); err != nil {
+			t.Fatal(err)
+		}
+		if i < len(told) {
+			a.history = append(a.history, `{"role":"system","content":"`+told[i]+`"}`)
+		}
+	}
+	joined := 0
+	for i, body := range seen.all() {
+		list := must(chat.read(body)).messages
+		for k, m := range list {
+			if m.Role() != transcript.RoleSystem {
+				continue
+			}
+			if k > 0 && list[k-1].Role() == transcript.RoleSystem {
+				t.Fatalf("request %d has two system messages side by side: %s", i, m.Text())
+			}
+			if m.Text() == strings.Join(told, "\n\n") {
+				joined++
+			}
+		}
+	}
+	if joined == 0 {
+		t.Error("no view shows the three instructions as one")
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/relay"
+	"github.com/pleat-dev/pleat/internal/wire"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
@@ -171,12 +172,16 @@ func (p *protocol) answer(calls []transcript.ToolCall, rs []transcript.ToolResul
 	return out, err
 }
 
-// unnamed is a message without the name that binds it to others which the view may not show.
-func (p *protocol) unnamed(m transcript.Message) (transcript.Message, error) {
-	if p != responses {
-		return m, nil
+// alone is a message of the session as it goes out: without the name that binds it to others, which the
+// view may not show, and without its client's cache markers, which have moved since.
+func (p *protocol) alone(m transcript.Message) (transcript.Message, error) {
+	if p == responses {
+		return openai.Unnamed(m)
 	}
-	return openai.Unnamed(m)
+	if raw := wire.Unmarked([]byte(m.Raw())); len(raw) < len(m.Raw()) {
+		return p.codec(raw)
+	}
+	return m, nil
 }
 
 // decoding makes a wire's decoder of its package's, and of what the rewriter needs to know.

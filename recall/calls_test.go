@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -72,5 +73,26 @@ func TestCallsAreText(t *testing.T) {
 		if !strings.HasPrefix(raw, `{"kind":"tool_call"`) {
 			t.Errorf("%s: raw: %.80s", query, raw)
 		}
+	}
+}
+
+// TestResultOfWritingCommand: a call that shows one file and writes another has its change under its number, and
+// the handle of its result beside it.
+func TestResultOfWritingCommand(t *testing.T) {
+	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter})
+	err := s.Append(t.Context(), transcript.User("Work."),
+		transcript.Assistant(transcript.Call("1", "Bash", `{"command":"cat a; echo x > b"}`)),
+		transcript.Results(transcript.Result("1", "walrus")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	u := unfold(t, s, recall.UnfoldRequest{Handle: "#1"})
+	if got := unfold(t, s, recall.UnfoldRequest{Handle: u.Result}).Content(); got != "walrus" ||
+		u.Content() != "cat a; echo x > b" || !strings.Contains(u.Text(), ", result "+u.Result) {
+		t.Errorf("%s beside it: %q", u.Text(), got)
+	}
+	row := " [" + u.Handle + ", result " + u.Result + "]\n"
+	if led := s.LedgerText(ledger.Filter{}, 0); !strings.Contains(led, row) {
+		t.Errorf("no %q in %s", row, led)
 	}
 }

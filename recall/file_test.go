@@ -29,8 +29,7 @@ func TestUnfoldFile(t *testing.T) {
 	if u.Content() != "uploadSizeLimit = 2097152\n" {
 		t.Errorf("line 3: %q", u.Content())
 	}
-	diff := "@@ -1,4 +1,4 @@\n [server]\n port = 8081\n" +
-		"-uploadSizeLimit = 1048576\n+uploadSizeLimit = 2097152\n workers = 4\n"
+	diff := "# call 4: edit_file\npath: config/server.toml\n-1048576\n+2097152\n"
 	if u := unfold(t, s, recall.UnfoldRequest{Handle: "path:config/server.toml", Diff: true}); u.Content() != diff {
 		t.Errorf("diff: %q", u.Content())
 	}
@@ -49,7 +48,7 @@ func TestUnfoldFile(t *testing.T) {
 	}
 }
 
-// A model is told which lines are certain, why others are not, and what is not known.
+// A model is told whether a file is certain, since when and why not, and what is not known.
 func TestUnfoldFileUncertain(t *testing.T) {
 	s := recallSession(t)
 	err := s.Append(
@@ -69,23 +68,18 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for input, want := range map[string]string{
-		`{"handle":"path:server.toml"}`: "[pleat unfold path:config/server.toml: file as rebuilt, 1 certain of 4 lines known, last seen in call 6; \"?\" marks what is not certain]\n" +
-			"1?\t[server]\n2?\tport = 8081\n3\tuploadSizeLimit = 2097152\n4?\tworkers = 4\n" +
-			"[uncertain since call 5: it may have changed it: npm run format]\n",
-		`{"handle":"path:main.go"}`: "[pleat unfold path:main.go: file as rebuilt, 2 lines known, none certain any more, last seen in call 8]\n" +
-			"10\tfunc main() {\n11\t\trun()\n[uncertain since call 8: it changed text that the known lines do not have; " +
-			"lines left out, and any after the last, are not known]\n",
-		`{"handle":"path:main.go","diff":true}`: "[pleat unfold path:main.go: changes since call 8, one by one]\n" +
-			"1\t# call 8\n2\t@@ -1,1 +1,1 @@\n3\t-elsewhere\n4\t+here\n[uncertain since call 8: it changed text that the known lines do not have]\n",
+		`{"handle":"path:server.toml"}`: "[pleat unfold path:config/server.toml: file as rebuilt, call 6, message 12, turn 6, " +
+			"4 lines, 59 bytes, not certain since call 5: it may have changed it: bash npm run format]\n" +
+			"1\t[server]\n2\tport = 8081\n3\tuploadSizeLimit = 2097152\n4\tworkers = 4\n",
+		`{"handle":"path:main.go"}`: "[pleat unfold path:main.go: file as rebuilt, call 8, message 16, turn 8, 2 lines, " +
+			"21 bytes, not certain since call 8: it changed text that the known lines do not have; " +
+			"lines before and after may be missing]\n10\tfunc main() {\n11\t\trun()\n",
+		`{"handle":"path:main.go","diff":true}`: "[pleat unfold path:main.go: what calls changed, one by one, call 8, " +
+			"message 16, turn 8, 4 lines, 51 bytes]\n1\t# call 8: edit_file\n2\tpath: main.go\n3\t-elsewhere\n4\t+here\n",
 	} {
 		got, isError, _ := s.Recall(t.Context(), recall.ToolUnfold, input)
 		if got != want || isError {
 			t.Errorf("%s:\ngot  %q\nwant %q", input, got, want)
 		}
-	}
-	// What is written without marks is still known to be uncertain.
-	u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "path:main.go"})
-	if err != nil || u.Text() == "" || u.Shown[0].State != "uncertain" {
-		t.Errorf("%v: %+v", err, u.Shown)
 	}
 }

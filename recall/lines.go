@@ -11,10 +11,9 @@ import (
 )
 
 type textLines struct {
-	text    string
-	starts  []int
-	numbers []int    // of the lines, ascending; nil: they are counted from 1
-	states  []string // of the lines; nil: they have none
+	text   string
+	starts []int
+	before int // number of the line before the first
 }
 
 func linesOf(txt string) textLines {
@@ -28,12 +27,7 @@ func linesOf(txt string) textLines {
 func (t textLines) len() int { return len(t.starts) }
 
 // number is the number of line i, counted from 0.
-func (t textLines) number(i int) int {
-	if t.numbers == nil {
-		return i + 1
-	}
-	return t.numbers[i]
-}
+func (t textLines) number(i int) int { return t.before + i + 1 }
 
 func (t textLines) last() int {
 	if t.len() == 0 {
@@ -74,14 +68,10 @@ func (t textLines) whole(i int) cut {
 
 func (t textLines) line(c cut) Line {
 	start, end := t.span(c.line)
-	l := Line{
+	return Line{
 		Number: t.number(c.line), Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
 		Match: c.match, ended: c.feed,
 	}
-	if t.states != nil {
-		l.State = t.states[c.line]
-	}
-	return l
 }
 
 func (t textLines) between(r UnfoldRequest) []cut {
@@ -99,9 +89,9 @@ func (t textLines) between(r UnfoldRequest) []cut {
 
 // chosen turns the request's line numbers into a range from ≤ i < to.
 func (t textLines) chosen(r UnfoldRequest) (from, to int) {
-	from, to = sort.Search(t.len(), func(i int) bool { return t.number(i) >= r.From }), t.len()
+	from, to = min(max(r.From-t.before-1, 0), t.len()), t.len()
 	if r.To > 0 {
-		to = sort.Search(t.len(), func(i int) bool { return t.number(i) > r.To })
+		to = min(max(r.To-t.before, 0), t.len())
 	}
 	return from, to
 }

@@ -64,11 +64,12 @@ type UnfoldRequest struct {
 // what made it stale.
 type Source struct {
 	Handle  string `json:"handle"`
-	What    string `json:"what"`           // "result of read_file src/a.go", "user", "messages 3 to 40"
-	Message int    `json:"message"`        // number of the message, counted from 1
-	Turn    int    `json:"turn"`           // number of the model's answer it belongs to or follows
-	Call    int    `json:"call,omitempty"` // calls and results: number in the ledger
-	Lines   int    `json:"lines"`          // of all of it
+	What    string `json:"what"`             // "result of read_file src/a.go", "user", "messages 3 to 40"
+	Message int    `json:"message"`          // number of the message, counted from 1
+	Turn    int    `json:"turn"`             // number of the model's answer it belongs to or follows
+	Call    int    `json:"call,omitempty"`   // calls and results: number in the ledger
+	Result  string `json:"result,omitempty"` // a command that changed files: the handle of its result
+	Lines   int    `json:"lines"`            // of all of it
 	Bytes   int    `json:"bytes"`
 	// Stale says what made it stale: "superseded by k3v9x0ab (edit src/a.go)". Empty: no
 	// call did.
@@ -83,7 +84,6 @@ type Line struct {
 	Text   string `json:"text"`            // exact, without the line feed
 	Size   int    `json:"size"`            // bytes of the whole line
 	Match  bool   `json:"match,omitempty"` // it matches, and is not only near a match
-	State  string `json:"state,omitempty"` // of a file: "uncertain"; empty: certain
 	ended  bool   // the line feed after it belongs to what was asked for
 }
 
@@ -101,10 +101,9 @@ type Unfolded struct {
 	// File says how much of a file is known, if one was asked for.
 	File *FileState `json:"file,omitempty"`
 
-	exact   string   // with hash Hash
-	text    string   // lines and bytes are counted in this
-	states  []string // of the lines of a file
-	numbers []int    // of the lines of a file
+	exact  string // with hash Hash
+	text   string // lines and bytes are counted in this
+	before int    // number of the line before the first one; 0: it is the first one
 }
 
 // Whole is the complete original text, whatever part was asked for, byte for byte; of a call
@@ -197,7 +196,7 @@ func (f *Finder) callNumbered(n int) (transcript.Place, string, error) {
 		return transcript.Place{}, "", err
 	}
 	e := f.Ledger().Entry(n)
-	name := cmp.Or(e.HandleIn(f.Facts()), f.Facts().Block(e.Call).Handle.String())
+	name := cmp.Or(e.Named(f.Facts()).Handle, f.Facts().Block(e.Call).Handle.String())
 	p, ok := f.Place(name)
 	if !ok {
 		return p, "", fmt.Errorf("call #%d (%s) has neither input nor result: %w", n,
@@ -287,7 +286,7 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 	}
 	var cuts []cut
 	lines := linesOf(u.text)
-	lines.numbers, lines.states = u.numbers, u.states
+	lines.before = u.before
 	switch {
 	case r.Pattern != "":
 		re, err := regexp.Compile(r.Pattern)

@@ -1,6 +1,7 @@
 package recall
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,7 +9,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -29,6 +29,8 @@ func (f *Finder) source(p transcript.Place, handle string) Source {
 	src.Visible = f.Shown == nil || f.Shown(transcript.BlockRef{Message: p.Start, Block: p.Block})
 	if bf.Call > 0 && bf.Kind == transcript.KindToolResult {
 		src.Stale = f.staleness(int(bf.Call))
+	} else if bf.Call > 0 {
+		src.Result = f.Ledger().Entry(int(bf.Call)).Named(f.Facts()).ResultHandle
 	}
 	return src
 }
@@ -64,14 +66,7 @@ func (f *Finder) staleness(call int) string {
 		return ""
 	}
 	by := f.Ledger().Entry(e.SupersededBy)
-	ref := by.Call
-	if !ledger.IsFileCall(&by) && by.Outcome != toolcall.Unanswered {
-		ref = by.Result
-	}
-	handle := f.Facts().Block(ref).Handle.String()
-	if handle == "" {
-		handle = fmt.Sprintf("call %d", by.Seq)
-	}
+	handle := cmp.Or(by.Named(f.Facts()).Handle, fmt.Sprintf("call %d", by.Seq))
 	what := strings.TrimSpace(ledger.CallLabel(&by) + " " + text.Clip(by.Args, 80))
 	return fmt.Sprintf("superseded by %s (%s)", handle, what)
 }
@@ -136,9 +131,6 @@ func writeRange(from, to int) string {
 func (l Line) render() string {
 	shown := fence.Shown(l.Text)
 	number := strconv.Itoa(l.Number)
-	if l.State == lineUncertain {
-		number += "?"
-	}
 	if l.whole() {
 		return number + "\t" + shown + "\n"
 	}
@@ -148,10 +140,7 @@ func (l Line) render() string {
 // Text is what a model reads: what it is, the lines with their numbers, and how to get the
 // rest.
 func (u Unfolded) Text() string {
-	if u.File != nil {
-		return u.fileText()
-	}
-	return fmt.Sprintf("%sunfold %s]\n", mark, u.Source) + renderLines(u.Shown) + u.footer()
+	return fmt.Sprintf("%sunfold %s%s]\n", mark, u.Source, u.File.certainty()) + renderLines(u.Shown) + u.footer()
 }
 
 // mark begins what the recall tools answer.
@@ -202,6 +191,9 @@ func (s Source) String() string {
 	fmt.Fprintf(&b, "%s: %s", s.Handle, s.What)
 	if s.Call > 0 {
 		fmt.Fprintf(&b, ", call %d", s.Call)
+	}
+	if s.Result != "" {
+		b.WriteString(", result " + s.Result)
 	}
 	fmt.Fprintf(&b, ", message %d, turn %d, %s, %s",
 		s.Message, s.Turn, text.Plural(s.Lines, "line"), text.Plural(s.Bytes, "byte"))

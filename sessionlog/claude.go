@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
@@ -140,7 +141,11 @@ func (r *claudeReader) message(nodes []int) error {
 		r.buf, r.parts = nil, bytes.Buffer{} // the message has its own copy
 	}
 	if r.role == "user" && r.origin == transcript.OriginUnknown {
-		r.origin = blocksOrigin(r.rec.Message.Blocks().List())
+		blocks := r.rec.Message.Blocks()
+		r.origin = blocksOrigin(blocks.List())
+		if !blocks.Has(transcript.KindText) && slices.ContainsFunc(blocks.List(), refusal) {
+			r.origin = transcript.OriginTyped
+		}
 	}
 	r.rec.Message = r.rec.Message.WithOrigin(r.origin)
 	if r.origin == transcript.OriginSummary {
@@ -149,6 +154,15 @@ func (r *claudeReader) message(nodes []int) error {
 	rec := r.rec
 	r.rec = Record{} // whoever gets it may let go of it
 	return r.sink.add(rec)
+}
+
+// refusal reports whether a block is a result in which Claude Code says that a person refused the call.
+func refusal(b transcript.Block) bool {
+	if res, ok := b.(transcript.ToolResult); ok && res.Error {
+		_, refused, _ := toolname.Refused("", res.Text())
+		return refused
+	}
+	return false
 }
 
 // part takes one line's share of the message and returns its content.

@@ -61,7 +61,7 @@ func TestClineOrigin(t *testing.T) {
 		for _, s := range w.Said() {
 			typed += s.Text
 		}
-		_, unsure, found := strings.Cut(w.Render(userwords.RenderOptions{}), "the user or a program wrote it):")
+		_, unsure, found := strings.Cut(w.Render(userwords.RenderOptions{}), "the user or a program wrote")
 		if last.Origin() != tt.origin || typed != tt.typed || found != (tt.unsure != "") ||
 			!strings.Contains(unsure, tt.unsure) {
 			t.Errorf("%q gives %q of %v, unsure %q", tt.blocks, typed, last.Origin(), unsure)

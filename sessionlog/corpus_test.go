@@ -55,7 +55,8 @@ func readLog(tb testing.TB, log *sessionlog.Log) (counts, sessionlog.Info) {
 			tb.Fatal(err)
 		}
 		c.Messages++
-		if rec.Message.Origin() == transcript.OriginTyped {
+		m := rec.Message.Blocks()
+		if rec.Message.Origin() == transcript.OriginTyped && (m.Has(transcript.KindText) || m.Has(transcript.KindImage)) {
 			c.Human++
 		}
 		for _, b := range rec.Message.Blocks().All() {

@@ -162,3 +162,40 @@ func TestResultsOfTwoAnswers(t *testing.T) {
 		t.Errorf("%q, want %q", order, want)
 	}
 }
+
+// In a log of Claude Code, the reason why a person refused a call is theirs, apart from what servers and
+// sub-agents can write; without a log, nobody can tell.
+func TestClaudeRefusals(t *testing.T) {
+	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected. " +
+		`To tell you how to proceed, the user said:\nnever push`
+	for _, tt := range []struct {
+		tool, result string
+		said         bool
+	}{
+		{"Bash", refused, true},
+		{"mcp__db__query", refused, false},
+		{"Task", refused, false},
+		{"Bash", "Exit code 1\\n" + refused, false},
+	} {
+		log, err := Open(strings.NewReader(`{"type":"assistant","uuid":"1","sessionId":"s","message":{"role":"assistant",`+
+			`"content":[{"type":"tool_use","id":"t","name":"`+tt.tool+`","input":{}}]}}
+{"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":[`+
+			`{"type":"tool_result","tool_use_id":"t","is_error":true,"content":"`+tt.result+`"}]}}`), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w, wire userwords.Words
+		n := 0
+		for rec, err := range log.Records() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Add(n, rec.Message)
+			wire.Add(n, rec.Message.WithOrigin(transcript.OriginUnknown))
+			n++
+		}
+		if said := w.Said(); len(said) > 0 != tt.said || tt.said && said[0].Text != "never push" || len(wire.Said()) > 0 {
+			t.Errorf("%s answers %q: %v, without a log %v", tt.tool, tt.result, said, wire.Said())
+		}
+	}
+}

@@ -58,7 +58,6 @@ var (
 	_ Keeper   = (*Memory)(nil)
 	_ Claimer  = (*Memory)(nil)
 	_ Forker   = (*Memory)(nil)
-	_ Sizer    = (*Memory)(nil)
 )
 
 // NewMemory returns an empty store.

@@ -1,5 +1,5 @@
 // Package store is where sessions are kept: the contract [Store], what stores may be able to
-// do besides ([Searcher], [Keeper], [Claimer], [Forker], [Sizer]), the errors they share, and
+// do besides ([Searcher], [Keeper], [Claimer], [Forker]), the errors they share, and
 // [Memory]. Packages store/sqlite and store/postgres have the durable stores, package
 // store/storetest the suite that every store passes.
 package store
@@ -36,7 +36,7 @@ import (
 //   - A call whose context has ended returns its error, and stores nothing.
 //
 // What else a store can do is found by type assertion: [Searcher], [Keeper], [Claimer],
-// [Forker], [Sizer].
+// [Forker].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -215,35 +215,4 @@ type Forker interface {
 	// session has entries already, the error is [ErrConflict]; if the other has fewer than
 	// upTo, [ErrNotFound].
 	Fork(ctx context.Context, from SessionKey, upTo uint64, to SessionKey, data func(Entry) ([]byte, error)) error
-}
-
-// Sizer is implemented by stores that can say how much space they take.
-type Sizer interface {
-	// Sizes measures the store. It may read all of it.
-	Sizes(ctx context.Context) (Sizes, error)
-}
-
-// Sizes is how large a store is.
-type Sizes struct {
-	Bytes   int64        // of the file or database; 0: not known
-	Tenants []TenantSize // in order of name
-	Tables  []TableSize  // largest first; empty if the store has no tables
-}
-
-// TenantSize is what one tenant has in a store.
-type TenantSize struct {
-	Tenant    string `json:"tenant"`
-	Sessions  int    `json:"sessions"`
-	Entries   uint64 `json:"entries"`
-	BodyBytes int64  `json:"raw"`    // sum of the sizes of the entries' bodies, uncompressed
-	Bodies    int64  `json:"bodies"` // different bodies; each is stored once
-	Stored    int64  `json:"stored"` // bytes that they take, compressed
-}
-
-// TableSize is one table of a store with its indexes.
-type TableSize struct {
-	Name    string `json:"table"`
-	Rows    int64  `json:"rows"` // may be an estimate
-	Data    int64  `json:"data"` // bytes
-	Indexes int64  `json:"indexes"`
 }

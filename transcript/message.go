@@ -43,7 +43,7 @@ type Origin uint8
 // The origins. With [OriginUnknown] the engine judges by the text.
 const (
 	OriginUnknown  Origin = iota
-	OriginTyped           // a person typed it
+	OriginTyped           // a person typed it; of results: what they say that a person said
 	OriginInjected        // a program put it there
 	OriginSummary         // another agent's summary of what it compacted away
 )
@@ -153,6 +153,7 @@ func (m Message) Weight() int {
 type Note struct {
 	Key  string `json:"key"`  // its name
 	Text string `json:"text"` // empty: the note was removed
+	At   int    `json:"-"`    // the number of messages before it
 }
 
 // RenderMessage writes message i as text: what unfolding a stretch of messages shows.

@@ -219,7 +219,7 @@ func wordsInside(inside, tag, before string) string {
 // begin or to end the block.
 func (r reading) wholeWords(text string) (words, beside string, ok bool) {
 	if words, beside, ok = leadingWhole(text); ok {
-		return words, besideQuery(beside), true
+		return words, reading{query: true}.inDoubt(beside), true
 	}
 	for _, tag := range wholeTags {
 		head, ends := strings.CutSuffix(text, "</"+tag+">")
@@ -231,7 +231,7 @@ func (r reading) wholeWords(text string) (words, beside string, ok bool) {
 		list, _ := r.injectedSpans(text)
 		words = withoutNotice(strings.TrimSpace(head[max(inner, at):]))
 		if words != "" && spanAt(list, at).end == 0 {
-			return words, besideQuery(head[:at]), true
+			return words, reading{query: true}.inDoubt(head[:at]), true
 		}
 	}
 	return "", "", false

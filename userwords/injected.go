@@ -89,7 +89,7 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 			var unsure string
 			texts[i], unsure = head.said(result)
 			if texts[i] == "" && (!called(head.tool) || !begins && !head.sure) {
-				unsure = inDoubt(text)
+				unsure = reading{}.inDoubt(text)
 			}
 			if doubt = append(doubt, unsure); !begins || result != "" {
 				head = textResult{}
@@ -105,12 +105,12 @@ func typedBlocks(texts []string, typed bool, called func(tool string) bool) (dou
 		switch {
 		case ok:
 			for _, s := range texts[:i] {
-				doubt = append(doubt, besideQuery(s))
+				doubt = append(doubt, reading{query: true}.inDoubt(s))
 			}
 			clear(texts[:i])
 			whole = true
 		case whole:
-			unsure = besideQuery(text)
+			unsure = reading{query: true}.inDoubt(text)
 		default:
 			words, unsure = read.typedIn(text)
 		}
@@ -144,14 +144,8 @@ func (r reading) typedIn(text string) (words, doubt string) {
 }
 
 // inDoubt returns what may have been typed in a text that may be a program's.
-func inDoubt(text string) string {
-	words, doubt := reading{}.typedIn(text)
-	return joined([]string{words, doubt})
-}
-
-// besideQuery returns what may have been typed beside the element with all typed words.
-func besideQuery(text string) string {
-	words, doubt := reading{query: true}.typedIn(text)
+func (r reading) inDoubt(text string) string {
+	words, doubt := r.typedIn(text)
 	return joined([]string{words, doubt})
 }
 

@@ -216,7 +216,7 @@ func TestBetweenElements(t *testing.T) {
 			w.Add(0, transcript.User("Never push. Start with the parser."))
 			w.Add(1, transcript.User(text))
 			page := w.Render(RenderOptions{})
-			_, page, _ = strings.Cut(page, "- message 2 (beside a program's text; the user or a program wrote it):")
+			_, page, _ = strings.Cut(page, inDoubtTitle+"- message 2:")
 			for _, s := range w.Said()[1:] {
 				if strings.Contains(s.Text, "push") {
 					t.Errorf("%q: %q is taken for a person's", text, s.Text)
@@ -264,7 +264,7 @@ func TestAdjacentElements(t *testing.T) {
 		var w Words
 		w.Add(0, transcript.User(text))
 		got, _ := TypedText(transcript.User(text))
-		_, page, unsure := strings.Cut(w.Render(RenderOptions{}), "the user or a program wrote it):")
+		_, page, unsure := strings.Cut(w.Render(RenderOptions{}), inDoubtTitle)
 		if got != want.words || unsure != want.unsure || unsure && !strings.Contains(page, "mine") {
 			t.Errorf("%q gives %q, unsure %q", text, got, page)
 		}

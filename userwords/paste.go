@@ -3,6 +3,7 @@ package userwords
 import (
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -148,18 +149,19 @@ func Shorten(txt, rest string, fits func(string) bool) string {
 		}
 	}
 	words := brief(txt, pastes, pasteKept, rest)
-	for keep := len(words) / 2; ; keep = keep * 3 / 4 {
-		if short := withoutMiddle(words, keep, rest); keep < minKept || fits(short) {
-			return short
-		}
+	keeps := []int{len(words) / 2}
+	for i := 0; keeps[i] >= minKept; i++ {
+		keeps = append(keeps, keeps[i]*3/4)
 	}
+	short := func(i int) string { return withoutMiddle(words, keeps[i], rest) }
+	return short(sort.Search(len(keeps)-1, func(i int) bool { return fits(short(i)) })) // few of them are long
 }
 
 // withoutMiddle keeps keep bytes of a text, two thirds of them from its beginning.
 func withoutMiddle(words string, keep int, rest string) string {
 	head, tail := text.CutText(words, keep-keep/3), text.CutEnd(words, keep/3)
 	gone := text.Plural(len(words)-len(head)-len(tail), "byte")
-	return fmt.Sprintf("%s\n[… %s left out%s …]\n%s", head, gone, rest, tail)
+	return head + "\n[… " + gone + " left out" + rest + " …]\n" + tail
 }
 
 // brief shortens each paste in a text to keep bytes.

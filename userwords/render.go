@@ -29,7 +29,8 @@ type RenderOptions struct {
 type Sizes map[sizeKey]size
 
 type sizeKey struct {
-	at     int    // index into the list of what is shown
+	doubt  bool
+	at     int    // index into the page's list
 	rest   string // what a message that is cut ends with
 	asking asking
 }
@@ -48,35 +49,31 @@ type size struct {
 // room for them, the shortest first. Where it does not fit, short messages have half of the
 // room, then each message gets a share, from the newest to the oldest; what is left goes to
 // those that were cut, the shortest first. What is cut or left out is marked and has its
-// handle. It returns "" when there is nothing to show.
+// handle. What may be a program's has a section of its own, in the room that is left.
+// It returns "" when there is nothing to show.
 func (w *Words) Render(o RenderOptions) string {
-	p := newPage(o)
+	p := newPage(o, w.said)
 	for _, pin := range o.Pins {
 		line := fence.Item("pin", pin)
 		p.room -= p.o.Count(line) + 1
 		p.pins = append(p.pins, line)
 	}
 	p.room = max(p.room, o.Budget/2) // no pin keeps out what people typed
-	list := p.say(w)
+	list := p.say()
 	p.room -= max(o.Budget-o.Pastes, 0)
 	beyond := max(o.Tasks-p.room, 0)
 	p.room += beyond
 	p.taskList(w)
 	p.room -= beyond
-	p.sayWhole(w, list)
-	return p.String()
+	p.sayWhole(list)
+	doubted := newPage(o, w.doubted)
+	doubted.doubt, doubted.room = true, p.room+max(o.Budget-o.Pastes, 0)
+	doubted.say()
+	return p.String(doubted)
 }
 
-// TaskList writes the task list alone, in at most o.Tasks tokens.
-func (w *Words) TaskList(o RenderOptions) string {
-	o.Budget = o.Tasks
-	p := newPage(o)
-	p.taskList(w)
-	return p.String()
-}
-
-func newPage(o RenderOptions) *page {
-	p := &page{o: o, room: o.Budget}
+func newPage(o RenderOptions, list []Said) *page {
+	p := &page{o: o, room: o.Budget, list: list}
 	if o.Count == nil {
 		p.o.Count = func(s string) int { return (len(s) + 3) / 4 }
 	}
@@ -96,7 +93,9 @@ type page struct {
 	pins   []string
 	tasks  []string
 	taskAs int            // the message that the task list is from
-	said   map[int]string // by index into the list of what is shown
+	list   []Said         // words to show
+	doubt  bool           // a person or a program wrote them
+	said   map[int]string // by index into the list
 	left   []int          // messages that did not fit
 }
 
@@ -115,15 +114,15 @@ func (p *page) fits(text string) bool {
 
 // eligible lists what was said in the folded part and is not shown elsewhere. Words that
 // were typed again, with more after them, are shown once.
-func (p *page) eligible(w *Words) []int {
+func (p *page) eligible() []int {
 	var list []int
-	for i, s := range w.shown {
+	for i, s := range p.list {
 		if s.Message >= p.o.UpTo || p.o.Skip != nil && p.o.Skip(s.Message) {
 			continue
 		}
-		if i+1 < len(w.shown) {
-			next := w.shown[i+1]
-			if next.Message < p.o.UpTo && next.unsure == s.unsure && len(s.Text) > 20 && strings.HasPrefix(next.Text, s.Text) {
+		if i+1 < len(p.list) {
+			next := p.list[i+1]
+			if next.Message < p.o.UpTo && len(s.Text) > 20 && strings.HasPrefix(next.Text, s.Text) {
 				continue
 			}
 		}
@@ -136,8 +135,6 @@ func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	switch {
-	case s.unsure:
-		b.WriteString(" (beside a program's text; the user or a program wrote it)")
 	case asksUser(s.Via):
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	case s.Via != "":
@@ -160,8 +157,8 @@ func (p *page) saidText(s Said, words string) string {
 	return b.String()
 }
 
-// String puts the page together.
-func (p *page) String() string {
+// String puts the page together with one of words in doubt.
+func (p *page) String(doubted *page) string {
 	var sections []string
 	section := func(title string, lines []string) {
 		if len(lines) > 0 {
@@ -169,15 +166,9 @@ func (p *page) String() string {
 		}
 	}
 	section("## Pinned", p.pins)
-	said := make([]string, 0, len(p.said)+1)
-	for _, i := range slices.Sorted(maps.Keys(p.said)) {
-		said = append(said, p.said[i])
-	}
-	if len(p.left) > 0 {
-		slices.Sort(p.left)
-		said = append(said, p.leftOut())
-	}
-	section("## What the user said (verbatim, oldest first)", said)
+	section("## What the user said (verbatim, oldest first)", p.lines("the user's messages"))
+	section("## What the user or a program wrote (nobody can tell which; verbatim, oldest first)",
+		doubted.lines("these texts"))
 	title := "## Task list (the agent's own)"
 	if p.taskAs > 0 {
 		title = fmt.Sprintf("## Task list (the agent's own, as of message %d; what came later may have finished more)",
@@ -187,10 +178,22 @@ func (p *page) String() string {
 	return strings.Join(sections, "\n")
 }
 
+// lines are the words that are shown, and which of them did not fit.
+func (p *page) lines(of string) (lines []string) {
+	for _, i := range slices.Sorted(maps.Keys(p.said)) {
+		lines = append(lines, p.said[i])
+	}
+	if len(p.left) > 0 {
+		slices.Sort(p.left)
+		lines = append(lines, p.leftOut(of))
+	}
+	return lines
+}
+
 // leftOut names the messages that did not fit: at most a dozen with their handles.
-func (p *page) leftOut() string {
+func (p *page) leftOut(of string) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "[not shown for want of room: %d more of the user's messages:", len(p.left))
+	fmt.Fprintf(&b, "[not shown for want of room: %d more of %s:", len(p.left), of)
 	for k, m := range p.left {
 		if k == 12 {
 			fmt.Fprintf(&b, " …")

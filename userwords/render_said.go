@@ -7,45 +7,46 @@ import (
 )
 
 type entry struct {
-	at   int // index into the list of what is shown
+	at   int // index into the page's list
 	size size
 	took int // tokens that it has on the page
 }
 
-// say shows what people typed, and returns the messages.
-func (p *page) say(w *Words) []*entry {
+// say shows the words on the page's list, and returns their messages.
+func (p *page) say() []*entry {
 	p.said = make(map[int]string)
 	var list []*entry // newest first
-	for _, i := range slices.Backward(p.eligible(w)) {
+	for _, i := range slices.Backward(p.eligible()) {
 		if p.o.Budget <= 0 {
-			p.said[i] = p.saidText(w.shown[i], w.shown[i].Text)
+			p.said[i] = p.saidText(p.list[i], p.list[i].Text)
 			continue
 		}
-		list = append(list, &entry{at: i, size: p.size(w, i)})
+		list = append(list, &entry{at: i, size: p.size(i)})
 	}
 	if len(list) > 0 {
-		p.unask(w, list)
-		typed := slices.IndexFunc(list, func(e *entry) bool { return !w.shown[e.at].unsure })
-		p.sayNewest(w, list[max(typed, 0)])
-		p.sayShort(w, list)
+		p.unask(list)
+		if !p.doubt {
+			p.sayNewest(list[0])
+		}
+		p.sayShort(list)
 	}
 	for _, e := range list { // something of each before more of any
 		if e.took == 0 {
-			p.sayIn(w, e, min(e.size.least, p.room))
+			p.sayIn(e, min(e.size.least, p.room))
 		}
 	}
 	for _, e := range list {
 		if most := min(p.o.Budget/saidShares, p.room+e.took); e.took < e.size.whole && e.took < most {
-			p.sayIn(w, e, most)
+			p.sayIn(e, most)
 		}
 	}
 	slices.SortStableFunc(list, func(a, b *entry) int { return cmp.Compare(a.size.whole, b.size.whole) })
 	for _, e := range list { // the typed words of those that were cut
 		if e.took < e.size.whole && p.room > 0 {
-			p.sayIn(w, e, p.room+e.took)
+			p.sayIn(e, p.room+e.took)
 		}
 		if e.took == 0 {
-			p.left = append(p.left, w.shown[e.at].Message)
+			p.left = append(p.left, p.list[e.at].Message)
 		}
 	}
 	return list
@@ -53,7 +54,7 @@ func (p *page) say(w *Words) []*entry {
 
 // unask leaves out what the oldest messages answer, as far as all that was typed would not fit
 // beside it: these are the assistant's words.
-func (p *page) unask(w *Words, list []*entry) {
+func (p *page) unask(list []*entry) {
 	took := 0
 	for _, e := range list {
 		took += e.size.whole
@@ -63,39 +64,39 @@ func (p *page) unask(w *Words, list []*entry) {
 			return
 		}
 		took -= e.size.whole
-		p.o.Told = max(p.o.Told, w.shown[e.at].Message+1)
-		e.size = p.size(w, e.at)
+		p.o.Told = max(p.o.Told, p.list[e.at].Message+1)
+		e.size = p.size(e.at)
 		took += e.size.whole
 	}
 }
 
-func (p *page) sayNewest(w *Words, e *entry) {
-	p.sayIn(w, e, max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways))
+func (p *page) sayNewest(e *entry) {
+	p.sayIn(e, max(min(max(p.o.Budget/newestShare, newestLeast), p.room), newestAlways))
 	if e.took == 0 {
-		p.sayAlways(w, e)
+		p.sayAlways(e)
 	}
 }
 
 // sayShort shows short messages, the newest first, in half of the room, so that many long ones
 // do not keep out an old rule of one sentence.
-func (p *page) sayShort(w *Words, list []*entry) {
+func (p *page) sayShort(list []*entry) {
 	room := p.room / 2
 	for _, e := range list {
 		if n := e.size.whole; e.took == 0 && n <= p.o.Budget/shortShare && n <= room {
-			p.sayIn(w, e, n)
+			p.sayIn(e, n)
 			room -= n
 		}
 	}
 }
 
 // sayWhole shows what people pasted where there is room left, the shortest messages first.
-func (p *page) sayWhole(w *Words, list []*entry) {
+func (p *page) sayWhole(list []*entry) {
 	list = slices.DeleteFunc(list, func(e *entry) bool {
-		return e.took != e.size.whole || len(w.shown[e.at].pastes) == 0
+		return e.took != e.size.whole || len(p.list[e.at].pastes) == 0
 	})
-	slices.SortStableFunc(list, func(a, b *entry) int { return len(w.shown[a.at].Text) - len(w.shown[b.at].Text) })
+	slices.SortStableFunc(list, func(a, b *entry) int { return len(p.list[a.at].Text) - len(p.list[b.at].Text) })
 	for _, e := range list {
-		s := w.shown[e.at]
+		s := p.list[e.at]
 		if len(s.Text) > (p.room+e.took)*maxTokenBytes {
 			continue
 		}
@@ -120,8 +121,8 @@ const (
 
 // sayIn shows as much of a message as fits into room tokens: its typed words, or their
 // beginning and end.
-func (p *page) sayIn(w *Words, e *entry, room int) {
-	s, txt, n := w.shown[e.at], "", e.size.whole
+func (p *page) sayIn(e *entry, room int) {
+	s, txt, n := p.list[e.at], "", e.size.whole
 	switch {
 	case n <= room:
 		txt = p.saidText(s, s.Brief(p.rest(s.Message)))
@@ -139,8 +140,8 @@ func (p *page) sayIn(w *Words, e *entry, room int) {
 
 // sayAlways shows a message for which there is no room: without what it answers, and if it is
 // long only its beginning and its end.
-func (p *page) sayAlways(w *Words, e *entry) {
-	s := w.shown[e.at]
+func (p *page) sayAlways(e *entry) {
+	s := p.list[e.at]
 	s.Question = ""
 	words, rest := s.Brief(p.rest(s.Message)), p.rest(s.Message)
 	if len(words) > 3*minKept { // else the mark would take as much as it saves
@@ -152,9 +153,9 @@ func (p *page) sayAlways(w *Words, e *entry) {
 	p.said[e.at] = txt
 }
 
-func (p *page) size(w *Words, i int) size {
-	s := w.shown[i]
-	key := sizeKey{i, p.rest(s.Message), p.asking(s)}
+func (p *page) size(i int) size {
+	s := p.list[i]
+	key := sizeKey{p.doubt, i, p.rest(s.Message), p.asking(s)}
 	z, known := p.o.Sizes[key]
 	if !known {
 		words := s.Brief(key.rest)

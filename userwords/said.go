@@ -6,6 +6,8 @@
 package userwords
 
 import (
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/text"
@@ -30,7 +32,6 @@ type Said struct {
 	Question string `json:"question,omitempty"`
 
 	pastes []span // what is pasted into it
-	unsure bool   // a person or a program wrote it
 }
 
 // Words collects what people said in a conversation and the agent's task list. It takes
@@ -40,7 +41,7 @@ type Said struct {
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
 	said    []Said
-	shown   []Said            // on pages: the same, and what a person or a program wrote
+	doubted []Said            // a person or a program wrote it
 	asked   string            // what the assistant said last
 	offered string            // the last of its texts that offered options
 	waiting map[string]string // calls whose results may carry a person's words: tool by id
@@ -60,22 +61,13 @@ func (w *Words) Add(i int, m transcript.Message) {
 		w.stopped = w.stopped || interrupts(m)
 	}
 	texts, doubt := judged(m, w.called)
-	if text := joined(doubt); text != "" {
-		w.show(Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text), unsure: true})
-	}
-	if text := joined(texts); text != "" {
-		w.heard(Said{Message: i, Text: text})
-	}
+	w.doubt(i, joined(doubt))
+	w.heard(Said{Message: i, Text: joined(texts)})
 }
 
 // called reports whether the assistant called a tool last, or in text.
 func (w *Words) called(tool string) bool {
-	for _, name := range w.waiting {
-		if name == tool {
-			return true
-		}
-	}
-	return strings.Contains(w.asked, "</"+tool+">")
+	return slices.Contains(slices.Collect(maps.Values(w.waiting)), tool) || strings.Contains(w.asked, "</"+tool+">")
 }
 
 // Said returns what people said, oldest first. The caller must not change it.
@@ -125,41 +117,37 @@ func (w *Words) results(i int, m transcript.Message) {
 			continue
 		}
 		delete(w.waiting, r.CallID)
-		words, doubt := answered(tool, r)
-		if doubt != "" {
-			w.show(Said{Message: i, Text: strings.Clone(doubt), pastes: pastesIn(doubt), unsure: true})
-		}
-		if words != "" {
-			w.heard(Said{Message: i, Text: words, Via: tool, Block: k})
-		}
+		words, doubt := answered(tool, r, m.Origin() == transcript.OriginTyped)
+		w.doubt(i, doubt)
+		w.heard(Said{Message: i, Text: words, Via: tool, Block: k})
 	}
 }
 
 // answered returns a person's words in a tool result: the answer to a question tool, or
-// the reason why a call was refused; and what another's tool may have written.
-func answered(tool string, r transcript.ToolResult) (words, doubt string) {
-	result := strings.TrimSpace(r.Text())
-	switch class := toolname.Of(tool); {
+// the reason why a call was refused if the session log says whose words it holds; and what the
+// tool may have written.
+func answered(tool string, r transcript.ToolResult, typed bool) (words, doubt string) {
+	result := r.Text()
+	refusal, refused, own := toolname.Refused(tool, result)
+	result = strings.TrimSpace(result)
+	switch asks := toolname.Asks(tool); {
+	case r.Error && refused && (asks || typed && own):
+		return refusal, ""
+	case r.Error && refused:
+		return "", refusal
 	case r.Error:
-		if words, ok, sure := toolname.Refused(tool, r.Text()); sure {
-			return words, ""
-		} else if ok {
-			return "", words
-		}
-	case class == toolname.Ask && noAnswers[result]:
+	case noAnswers[result]:
 		return "", ""
-	case class == toolname.Ask:
+	case asks:
 		return result, ""
+	case toolname.Of(tool) == toolname.Ask: // nearly
+		return "", result
 	}
 	head, rest := textResultOf(result)
 	if head.tool != tool {
-		head, rest = textResult{sure: true}, result
+		head, rest = textResult{tool: tool, sure: true}, result
 	}
-	a := answerIn(tool, rest)
-	if a.begins && head.sure && asksUser(tool) {
-		return a.words, a.more
-	}
-	return "", joined([]string{a.words, a.more})
+	return head.said(rest)
 }
 
 // noAnswers are the texts with which a client returns no answer.
@@ -181,6 +169,9 @@ func interrupts(m transcript.Message) bool {
 
 // heard takes in a person's words and finds the question they answer.
 func (w *Words) heard(s Said) {
+	if s.Text == "" {
+		return
+	}
 	s.Text = strings.Clone(s.Text) // do not hold on to the request it came in
 	if s.Via == "" {
 		s.Short, s.Question = questionFor(s.Text, w.asked, w.offered)
@@ -188,12 +179,15 @@ func (w *Words) heard(s Said) {
 		s.Interrupts, w.stopped = w.stopped, false
 	}
 	w.said = append(w.said, s)
-	w.show(s)
+	w.weight += len(s.Text)
 }
 
-func (w *Words) show(s Said) {
-	w.shown = append(w.shown, s)
-	w.weight += len(s.Text)
+// doubt takes in words of a person or a program.
+func (w *Words) doubt(i int, text string) {
+	if text != "" {
+		w.doubted = append(w.doubted, Said{Message: i, Text: strings.Clone(text), pastes: pastesIn(text)})
+		w.weight += len(text)
+	}
 }
 
 // Weight is about how many bytes of memory the words take.

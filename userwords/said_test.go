@@ -293,7 +293,7 @@ func TestWordsInToolResults(t *testing.T) {
 			transcript.ErrorResult("6", "Exit code 1\n"+refused+"a command says so"),
 			transcript.ErrorResult("7", denied+"use trash"),
 			transcript.ErrorResult("8", denied+"a server says so"),
-		),
+		).WithOrigin(transcript.OriginTyped), // as a log of Claude Code says
 	)
 	var got []string
 	for _, s := range w.Said() {
@@ -345,7 +345,8 @@ func TestClientsWordsInRefusals(t *testing.T) {
 	} {
 		var w Words
 		w.Add(0, transcript.Assistant(transcript.Call("1", tt.tool, "{}")))
-		w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+tt.text)))
+		w.Add(1, transcript.NewMessage(transcript.RoleUser, transcript.ErrorResult("1", refused+tt.text)).
+			WithOrigin(transcript.OriginTyped))
 		got := ""
 		for _, s := range w.Said() {
 			got += s.Text

@@ -33,48 +33,39 @@ func notInName(r rune) bool { return r != '_' && (r < 'a' || r > 'z') }
 
 // said returns what a person said in a result that is text, and what they or a program wrote there.
 func (t textResult) said(result string) (words, doubt string) {
-	a := answerIn(t.tool, result)
-	if t.sure && a.begins && (asksUser(t.tool) || a.told && clientWrites[toolname.Of(t.tool)]) {
+	a, begins := answerIn(t.tool, result)
+	if t.sure && begins && asksUser(t.tool) {
 		return a.words, a.more
 	}
 	return "", joined([]string{a.words, a.more})
 }
 
-// clientWrites has the tools whose results begin with words of the client; what others give is a
-// file, a page, names of files or a program's as it is.
-var clientWrites = map[toolname.Class]bool{
-	toolname.Shell: true, toolname.Search: true, toolname.Write: true, toolname.Edit: true,
-	toolname.Todo: true, toolname.Ask: true, toolname.Aside: true,
-}
-
 // asksUser reports whether a tool shows the user something and waits for what they say. The
 // client alone writes how its result begins.
 func asksUser(tool string) bool {
-	return toolname.Of(tool) == toolname.Ask || tool == "attempt_completion" || tool == "plan_mode_respond"
+	return toolname.Asks(tool) || tool == "attempt_completion" || tool == "plan_mode_respond"
 }
 
 // answer is what stands in a tool's result in a form in which Cline and Roo Code give the model what
 // a person typed: an answer, what to do instead of a refused call, or something to mind beside it.
 type answer struct {
-	words  string
-	more   string // between two closing tags: one of them was typed, or a program's
-	begins bool   // the result, but for the client's sentence
-	told   bool   // such a sentence is before it
+	words string
+	more  string // between two closing tags: one of them was typed, or a program's
 }
 
 // answerIn finds the answer in the result of a tool. What a program, a file or another agent gives may
 // hold such an element too: there, a sentence about the user has to be above it, or a name that
-// says the same.
-func answerIn(tool, result string) answer {
+// says the same. It reports whether the answer begins the result, but for the client's sentence.
+func answerIn(tool, result string) (a answer, begins bool) {
 	a, behind := answerFirst(tool, result)
 	if a.words == "" {
-		return answerBehind(result)
+		return answerBehind(result), false
 	}
 	// They may have allowed the call with words, and said more while it ran.
 	if b := answerBehind(behind); !strings.Contains(a.more, b.words) {
 		a.more = joined([]string{a.more, b.words, b.more})
 	}
-	return a
+	return a, true
 }
 
 // answerFirst finds the answer that begins a result, and returns what is behind it.
@@ -83,8 +74,7 @@ func answerFirst(tool, result string) (a answer, behind string) {
 		var said struct{ Message, Feedback string }
 		read := json.NewDecoder(strings.NewReader(result))
 		if read.Decode(&said) == nil && strings.HasPrefix(said.Message, "The user ") {
-			a = answer{words: strings.TrimSpace(said.Feedback), begins: true, told: true}
-			return a, result[read.InputOffset():]
+			return answer{words: strings.TrimSpace(said.Feedback)}, result[read.InputOffset():]
 		}
 	}
 	sentence, rest, told := strings.Cut(result, "\n")
@@ -93,7 +83,6 @@ func answerFirst(tool, result string) (a answer, behind string) {
 	}
 	for _, tag := range [...]string{"user_message", "feedback", "answer"} {
 		if a, behind = answerAt(rest, tag); a.words != "" && (told || tag == "user_message" || asksUser(tool)) {
-			a.begins, a.told = true, told
 			return a, behind
 		}
 	}
@@ -124,7 +113,7 @@ func answerAt(text, tag string) (a answer, behind string) {
 	}
 	a.words = strings.TrimSpace(words)
 	if strings.Contains(behind, shut) {
-		more := inDoubt(strings.TrimSpace(behind)) // without files of the user
+		more := reading{}.inDoubt(strings.TrimSpace(behind)) // without files of the user
 		a.more = strings.TrimSpace(more[:max(strings.LastIndex(more, shut), 0)])
 	}
 	return a, behind

@@ -9,13 +9,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/bench"
 )
 
@@ -30,19 +31,18 @@ the real agent used afterwards, changed files, newest outcomes, exact strings, p
 the task list. Whole sessions are then replayed against a simulated prompt cache.
 
 Sessions come from a folder (--corpus), or are made up with known truth (--synthetic, and when
-no folder is given). The same sessions give the same JSON, times aside. docs/bench.md explains
-every figure.
+no folder is given). The same sessions give the same JSON. docs/bench.md explains every figure.
 
 No model is asked unless --answerer names one: then it writes questions about each session,
-answers them from every arm's view, alone and with up to two recalls, and they are graded
-blind. One that --summarizer names writes the summaries of all arms. What that costs at most
-is said first.`,
+answers them from every arm's view, alone and with up to two recalls, and grades them blind.
+One that --summarizer names writes the summaries of all arms. What that costs at most is said
+first.`,
 		Example: `# a quick look on made-up sessions: under a minute
 pleat bench
 # your own sessions, two arms, two budgets
 pleat bench --corpus ~/.claude/projects --arms default,tail --budget 20k,8k
-# everything into one page
-pleat bench --corpus data --synthetic 100k --html bench.html --json bench.json
+# beside a policy of your own
+pleat bench --corpus ~/.claude/projects --arms default --policy ./mine.json
 # the public sessions that the published table is from
 pleat bench --fetch data`,
 	}
@@ -58,46 +58,40 @@ type benchFlags struct {
 	sessions  []bench.Session // to measure on
 	corpus    string
 	synthetic term.TokenCount
-	seed      uint64
 	arms      string
+	policies  []string
 	budgets   string
 	chains    string
-	sizes     string
 	jsonOut   string
-	htmlOut   string
 	fetch     string
 	live      bool
 
-	summarizer, answerer, grader, cache string
+	summarizer, rules, answerer, cache string
 
-	questions    int
-	answerBudget term.TokenCount
-	yes          bool
+	questions int
+	yes       bool
 }
 
 func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
-	fs.Var(&b.synthetic, "synthetic", "also make up one session of each kind, of `TOKENS` (40k without --corpus)")
-	fs.Uint64Var(&b.seed, "seed", 1, "make up other sessions: any `N`")
+	fs.Var(&b.synthetic, "synthetic",
+		"also take the made-up sessions, of `TOKENS` each (100k without --corpus, at most 600k)")
 	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
+	fs.StringArrayVar(&b.policies, "policy", nil,
+		"also compare your own policy, a JSON `FILE`; may be given more than once")
 	fs.BoolVar(&b.live, "live", false,
-		"only live through the sessions under every policy: tokens, requests, what is left")
+		"only live through the sessions under each policy: tokens, requests, what is left; --budget is the window (32k)")
 	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
 	fs.StringVar(&b.chains, "compactions", "",
 		"how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
 	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
-	fs.BoolVar(&b.Timings, "timings", false, "also report time and memory, which differ from run to run")
-	fs.StringVar(&b.sizes, "timing-sizes", "10k,100k,300k,1M", "the `TOKENS` of the sessions that --timings makes up")
-	fs.StringVar(&b.htmlOut, "html", "", "also write one page with tables and plots to `OUT`")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
 	fs.StringVar(&b.summarizer, "summarizer", "",
 		"let `MODEL` write every summary; without --yes only the cost is said")
+	fs.StringVar(&b.rules, "digest-rules", "", "your own `RULES` for the summarizer, such as \"keep every number\"")
 	fs.StringVar(&b.answerer, "answerer", "", "let `MODEL` answer questions; without --yes only the cost is said")
-	fs.StringVar(&b.grader, "grader", "", "have this `MODEL` grade the answers (default: the answerer)")
-	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session")
-	b.answerBudget = 8_000
-	fs.Var(&b.answerBudget, "answer-budget", "the `TOKENS` of the views that questions are answered from")
+	fs.IntVar(&b.questions, "questions", 18, "ask `N` questions about each session; the smallest --budget answers them")
 	fs.StringVar(&b.cache, "cache", "pleat-bench", "keep questions and answers in `FOLDER`, so as not to ask again")
 	fs.BoolVar(&b.yes, "yes", false, "ask the models, whatever it costs")
 	fs.StringVar(&b.jsonOut, "json", "",
@@ -108,10 +102,8 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if len(args) > 0 {
 		return term.UsageError("bench takes no arguments; name a folder with --corpus")
 	}
-	for _, out := range []string{b.jsonOut, b.htmlOut} { // before minutes, and money, are spent
-		if err := term.MayWrite(out, true); err != nil {
-			return err
-		}
+	if err := term.MayWrite(b.jsonOut, true); err != nil { // before minutes, and money, are spent
+		return err
 	}
 	switch {
 	case b.fetch != "":
@@ -128,7 +120,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 		from = "the sessions in " + b.corpus
 	}
 	p.Note("Comparing %s (arms) on %s: how much of what an agent needs later is left, then what it costs.\n",
-		term.Plural(len(armsOf(o)), "way")+" of compacting", from)
+		term.Plural(len(o.Arms), "way")+" of compacting", from)
 	if b.sessions, err = b.read(ctx); err != nil {
 		return err
 	}
@@ -139,7 +131,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	}
 	var asking *bench.Asking
 	if b.answerer != "" {
-		if asking, err = b.asking(ctx, p, armsOf(o)); err != nil || asking == nil {
+		if asking, err = b.asking(ctx, p, o); err != nil || asking == nil {
 			return err
 		}
 	}
@@ -151,9 +143,8 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	}
 	report, err := bench.Run(ctx, b.sessions, o)
 	if err == nil && asking != nil {
-		asking.Summarizer = o.Summarizer
 		asking.Progress = func(done, all int) { tell.Share(done, all, "asking about sessions") }
-		report.Answers, err = asking.Run(ctx, b.sessions, armsOf(o))
+		report.Answers, err = asking.Run(ctx, b.sessions, o.Arms)
 	}
 	tell.Done()
 	if err != nil {
@@ -162,12 +153,18 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	return b.write(ctx, p, report)
 }
 
-// compare lives through the sessions under every policy.
-func (b *benchFlags) compare(ctx context.Context, p *term.Console) (err error) {
-	o := bench.LiveOptions{Workers: b.Workers}
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
-	if b.synthetic == 0 && b.corpus == "" {
-		b.synthetic = 100_000
+// compare lives through the sessions under each policy.
+func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
+	o := bench.LiveOptions{Workers: cmp.Or(b.Workers, runtime.GOMAXPROCS(0))}
+	windows, err := tokenList("--budget", cmp.Or(b.budgets, "32k"))
+	if err != nil {
+		return err
+	}
+	if o.Window = windows[0]; len(windows) > 1 {
+		return term.UsageError("--live has one window; give one --budget")
+	}
+	if o.Policies, err = b.lived(); err != nil {
+		return err
 	}
 	if b.sessions, err = b.read(ctx); err != nil {
 		return err
@@ -189,24 +186,53 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) (err error) {
 	if b.jsonOut != "" {
 		return p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, rows) })
 	}
-	p.Printf("%s, each lived through in a window of 32,000 tokens under every policy; summaries by %s.\n",
-		term.Plural(len(b.sessions), "session"), by)
+	p.Printf("%s, each lived through in a window of %s tokens under each policy; summaries by %s.\n",
+		term.Plural(len(b.sessions), "session"), term.Thousands(o.Window), by)
 	p.Printf("Requests and their tokens in all; then the share that the last view still shows of rules that people\n" +
 		"gave, of what they said, of the newest results and of changed files.\n\n")
 	return p.WriteTo(ctx, "", func(w io.Writer) error { return bench.WriteLive(w, rows) })
 }
 
+// lived are the policies to live under: nothing but a policy can be.
+func (b *benchFlags) lived() ([]fold.Policy, error) {
+	names := sessionfile.PolicyNames()
+	if b.arms != "" {
+		names = strings.Split(b.arms, ",")
+	}
+	var list []fold.Policy
+	for _, name := range names {
+		p, err := sessionfile.NamedPolicy(name)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	own, err := b.ownPolicies(names)
+	return append(list, own...), err
+}
+
+// ownPolicies are those of files, named as no other that is compared.
+func (b *benchFlags) ownPolicies(names []string) (list []fold.Policy, err error) {
+	for _, file := range b.policies {
+		if slices.Contains(names, file) {
+			continue // pleat.toml may name one that is compared anyhow
+		}
+		p, err := sessionfile.LoadPolicy(file)
+		if err != nil {
+			return nil, err
+		}
+		if slices.Contains(names, p.Name) {
+			return nil, term.UsageError(fmt.Sprintf("--policy %s: another that is compared has the name %q; "+
+				"change \"name\" in the file", file, p.Name))
+		}
+		list, names = append(list, p), append(names, p.Name)
+	}
+	return list, nil
+}
+
 func (b *benchFlags) write(ctx context.Context, p *term.Console, report *bench.Report) error {
 	if b.jsonOut != "" {
 		if err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) }); err != nil {
-			return err
-		}
-	}
-	if b.htmlOut != "" {
-		err := p.WriteTo(ctx, b.htmlOut, func(w io.Writer) error {
-			return report.WriteHTML(w, bench.About{Date: time.Now().Format(time.DateOnly), Commit: commit()})
-		})
-		if err != nil {
 			return err
 		}
 	}
@@ -216,36 +242,26 @@ func (b *benchFlags) write(ctx context.Context, p *term.Console, report *bench.R
 	return p.WriteTo(ctx, "", report.WriteText)
 }
 
-func armNames() (names []string) {
-	for _, a := range bench.Arms() {
+func armNames(arms []bench.Arm) (names []string) {
+	for _, a := range arms {
 		names = append(names, a.Name)
 	}
 	return names
 }
 
-func armsOf(o bench.Options) []bench.Arm {
-	if o.Arms == nil {
-		return bench.Arms()
-	}
-	return o.Arms
-}
-
-func open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
+func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
 	m, err := models.Open(ctx, spec, p.Getenv)
-	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model}, err
+	return bench.Asked{Generator: m.Generator, Name: m.Name, Model: m.Model, Dir: b.cache}, err
 }
 
 // asking opens the models and says what asking them costs. It is nil if they are not to
 // be asked yet.
-func (b *benchFlags) asking(ctx context.Context, p *term.Console, arms []bench.Arm) (a *bench.Asking, err error) {
-	a = &bench.Asking{Dir: b.cache, Count: b.questions, Budget: int(b.answerBudget), AtATime: 8}
-	if a.Answerer, err = open(ctx, p, b.answerer); err == nil && b.grader != "" {
-		a.Grader, err = open(ctx, p, b.grader)
-	}
-	if err != nil {
+func (b *benchFlags) asking(ctx context.Context, p *term.Console, o bench.Options) (a *bench.Asking, err error) {
+	a = &bench.Asking{Count: b.questions, Budget: slices.Min(o.Budgets), Summarizer: o.Summarizer}
+	if a.Asked, err = b.open(ctx, p, b.answerer); err != nil {
 		return nil, err
 	}
-	if b.sayCost(p, "asking", a.Estimate(b.sessions, arms)); !b.yes {
+	if b.sayCost(p, "asking", a.Estimate(b.sessions, o.Arms)); !b.yes {
 		return nil, nil
 	}
 	return a, nil
@@ -253,12 +269,9 @@ func (b *benchFlags) asking(ctx context.Context, p *term.Console, arms []bench.A
 
 // summaries opens the model that summarizes and says what that costs.
 func (b *benchFlags) summaries(ctx context.Context, p *term.Console, o bench.Options) (s *bench.Summarizer, err error) {
-	s = &bench.Summarizer{Dir: b.cache}
-	if s.Asked, err = open(ctx, p, b.summarizer); err != nil {
+	s = &bench.Summarizer{Rules: b.rules}
+	if s.Asked, err = b.open(ctx, p, b.summarizer); err != nil {
 		return nil, err
-	}
-	if n := int(b.answerBudget); b.answerer != "" && !slices.Contains(o.Budgets, n) {
-		o.Budgets = append(slices.Clip(o.Budgets), n) // the views that questions are answered from
 	}
 	b.sayCost(p, "summarizing", s.Estimate(b.sessions, o))
 	return s, nil
@@ -301,18 +314,22 @@ func (b *benchFlags) options() (bench.Options, error) {
 	if b.corpus == "" && b.synthetic == 0 { // a quick look
 		budgets, chains = "20k,8k", "1,3"
 	}
+	o.Arms = bench.Arms()
 	if b.arms != "" {
 		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
 		if err != nil {
-			return o, term.UsageError(err.Error() + term.DidYouMean("", b.arms, armNames()))
+			return o, term.UsageError(err.Error() + term.DidYouMean("", b.arms, armNames(o.Arms)))
 		}
 		o.Arms = arms
 	}
-	var err error
-	if o.Budgets, err = tokenList("--budget", cmp.Or(b.budgets, budgets)); err != nil {
+	own, err := b.ownPolicies(armNames(o.Arms))
+	if err != nil {
 		return o, err
 	}
-	if o.TimingSizes, err = tokenList("--timing-sizes", b.sizes); err != nil {
+	for _, p := range own {
+		o.Arms = append(o.Arms, bench.PolicyArm(p, true))
+	}
+	if o.Budgets, err = tokenList("--budget", cmp.Or(b.budgets, budgets)); err != nil {
 		return o, err
 	}
 	for s := range strings.SplitSeq(cmp.Or(b.chains, chains), ",") {
@@ -339,7 +356,6 @@ func tokenList(flag, list string) ([]int, error) {
 
 func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
 	var list []bench.Session
-	tokens := int(b.synthetic)
 	if b.corpus != "" {
 		var err error
 		if list, err = bench.ReadCorpus(ctx, b.corpus); err != nil {
@@ -348,11 +364,12 @@ func (b *benchFlags) read(ctx context.Context) ([]bench.Session, error) {
 		if len(list) == 0 {
 			return nil, fmt.Errorf("bench %s: no session files there", b.corpus)
 		}
-	} else if tokens == 0 {
-		tokens = 40_000
 	}
-	if tokens > 0 {
-		list = append(list, bench.SynthSessions(b.seed, tokens)...)
+	if b.synthetic > 600_000 {
+		return nil, term.UsageError("--synthetic: made-up sessions have at most 600,000 tokens")
+	}
+	if b.synthetic > 0 || b.corpus == "" {
+		list = append(list, bench.SynthSessions(int(b.synthetic))...)
 	}
 	return list, nil
 }

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os/exec"
 	"path/filepath"
 	"strconv"
@@ -194,4 +196,35 @@ func keyFront(t *testing.T, d drive) string {
 	return d.inProcess(t, httpServer(t, d.server), httpServer(t, http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("the key reached another provider: %s %s", r.Method, r.URL.Path)
 	})))
+}
+
+// clearsFront is a proxy before which the client's requests show that it clears results, and behind which
+// the server's do not.
+func clearsFront(t *testing.T, d drive) string {
+	counts := func(next http.Handler, n *atomic.Int32) string {
+		return httpServer(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			body, err := io.ReadAll(r.Body)
+			if err != nil {
+				t.Error(err)
+			}
+			if strings.Contains(string(body), "[Old tool result content cleared]") ||
+				strings.Contains(string(body), "tool_output_masked") {
+				n.Add(1)
+			}
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			next.ServeHTTP(w, r)
+		}))
+	}
+	var sent, got atomic.Int32
+	server := counts(d.server, &got)
+	to, err := url.Parse(d.inProcess(t, server, server))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if sent.Load() == 0 || got.Load() > 0 {
+			t.Errorf("the client cleared results in %d requests, %d of which the server got", sent.Load(), got.Load())
+		}
+	})
+	return counts(httputil.NewSingleHostReverseProxy(to), &sent)
 }

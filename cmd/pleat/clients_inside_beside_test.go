@@ -45,14 +45,17 @@ func TestClientsInsideTwo(t *testing.T) {
 }
 
 // TestClientsInsideProxy runs a client with pleat inside behind a proxy of pleat's: what is
-// inside steps back.
+// inside steps back, and the proxy writes the page.
 func TestClientsInsideProxy(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
 	d := drive{Client: r.Client, dir: r.drivenBy.Dir, window: 200_000, server: r.server}
-	server := httpServer(t, r.server)
-	r.drivenBy.Base = d.inProcess(t, server, server)
+	r.drivenBy.Base = d.inProcess(t, r.drivenBy.Base, r.drivenBy.Base)
 	r.done(t, insideFirst+" "+upstreamtest.GoOn)
+	_, page, _ := strings.Cut(r.bodies[len(r.bodies)-1], "[pleat: the client has compacted this conversation.")
+	if !strings.Contains(page, "- message 1: "+insideFirst) || !strings.Contains(page, "made-1.txt") {
+		t.Errorf("there is no page, or what the user typed or a file is not on it: %.5000s", page)
+	}
 	if files, _ := filepath.Glob(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/*")); len(files) > 0 {
 		t.Errorf("the hook ran: %v", files)
 	}
@@ -97,7 +100,8 @@ func TestClientsInsideNot(t *testing.T) {
 	}
 }
 
-// TestClientsInsideLocked runs a client while another program keeps the store locked.
+// TestClientsInsideLocked runs a client while another program keeps the store locked: the page
+// comes from the session's file.
 func TestClientsInsideLocked(t *testing.T) {
 	t.Parallel()
 	r := insideClaude(t)
@@ -113,6 +117,10 @@ func TestClientsInsideLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.done(t, insideFirst+" "+upstreamtest.GoOn)
+	last := r.bodies[len(r.bodies)-1]
+	if !strings.Contains(last, "[pleat: messages") || !strings.Contains(last, insideFirst) {
+		t.Error("there is no page, or what the user typed is not there")
+	}
 	data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, ".local/share/pleat/hook/claude.json"))
 	if err != nil || !strings.Contains(string(data), `"error":`) {
 		t.Errorf("the doctor is told nothing: %s, %v", data, err)
@@ -166,7 +174,7 @@ func tooMuch() string {
 }
 
 // TestClientsInsideLate drives Qwen Code, which does not wait for its hook: the page comes with
-// the second request after a compaction.
+// the second request after a compaction. The model that writes the summary is told a short one.
 func TestClientsInsideLate(t *testing.T) {
 	dir := os.Getenv("PLEAT_CLIENTS")
 	if dir == "" || testing.Short() {
@@ -180,6 +188,13 @@ func TestClientsInsideLate(t *testing.T) {
 	_, page, _ := strings.Cut(last, "[pleat: messages 1 to")
 	if !strings.Contains(page, insideFirst) || !strings.Contains(page, "ledger() lists every call") {
 		t.Errorf("what the user typed is not there, or the page is cut:\n%.12000s", page)
+	}
+	for i, x := range r.server.Log() {
+		_, brief, told := strings.Cut(r.bodies[i], strings.TrimSpace(copyThis))
+		told = told && strings.Contains(brief, insideFirst) && strings.Contains(brief, "ledger() lists every call")
+		if x.Summary && !told {
+			t.Errorf("request %d: the summary's writer is told %.5000s", i, brief)
+		}
 	}
 }
 

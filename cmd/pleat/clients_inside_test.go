@@ -174,6 +174,9 @@ func (r *inside) check(t *testing.T, with bool) {
 			before = before || x.Summary
 			continue
 		}
+		if with && r.Name != "codex" && strings.Contains(r.bodies[i], "What the newest calls answered") {
+			t.Errorf("request %d has the newest results twice", i)
+		}
 		if strings.Contains(r.bodies[i], "Preview (first") {
 			t.Errorf("request %d has a preview of a page", i)
 		}

@@ -84,6 +84,12 @@ var clientScenarios = []clientScenario{
 		needs: upstreamtest.Compact,
 	},
 	{
+		name: "clears", what: "20 calls of 24 KB, window 60,000; the client writes over old results by itself, which the " +
+			"server does not see; then the model recalls a result",
+		script: upstreamtest.Options{Calls: 20, Bytes: 24_000, RecallAt: 18}, window: 60_000, told: 1_000_000, most: 21,
+		needs: upstreamtest.Clear, front: clearsFront,
+	},
+	{
 		name: "open-turn", what: "14 calls of 9 KB, window 30,000; the model recalls five results in a turn; " +
 			"what the client sent last stays",
 		script: upstreamtest.Options{Calls: 14, Bytes: 9000, RecallAt: 12, Recalls: 5}, window: 30_000, most: 15,

@@ -144,6 +144,9 @@ func (sc *clientScenario) run(t *testing.T, d drive, base string) {
 		Dir: d.dir, Home: t.TempDir(), Base: base, Window: cmp.Or(sc.told, 100_000), Key: sc.key, Others: sc.others,
 		Prompt: "Work through the steps.",
 	}
+	if sc.needs&upstreamtest.Clear != 0 {
+		o.Config = `{"context":{"clearContextOnIdle":{"toolResultsTotalCharsThreshold":150000}}}`
+	}
 	if sc.midway {
 		o.Base = httpServer(t, d.server)
 	}

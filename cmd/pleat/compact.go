@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -46,14 +45,9 @@ With --json, one object holds the view, the folds, the ledger, pins, anchors and
 A summary of what was folded goes to standard error.
 
 --dry-run shows instead which folds would be made, with which lever, why, and what each saves.
---replay goes through the session message by message, as if its model had a window of --budget
-tokens, folds whenever an agent would have had to, and shows what each round of folding
-removed. Both store nothing and ask no model; "pleat browse" shows each block as the model
-gets it.`,
+It stores nothing and asks no model; "pleat browse" shows each block as the model gets it.`,
 		Example: `# what would be folded to get to 30,000 tokens?
 pleat compact session.jsonl --budget 30k --dry-run
-# how often would a window of 100,000 tokens have forced a fold?
-pleat compact session.jsonl --budget 100k --replay
 # continue an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # a request of at most 60,000 tokens
@@ -72,15 +66,16 @@ type compactFlags struct {
 	*fileCommand
 	store                *stores.Flags
 	fold                 sessionfile.FoldFlags
-	digests, out, format string
+	digests              sessionfile.Digests
+	out, format          string
 	quiet, orCode, force bool
-	dry, again, all      bool
+	dry, all             bool
 }
 
 func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	c.fold.Declare(fs)
 	fs.StringVar(&c.fold.Dir, "dir", ".", "write the plain copies that some policies keep into `FOLDER`")
-	fs.StringVar(&c.digests, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
+	c.digests.Declare(fs)
 	fs.BoolVar(&c.orCode, "or-code", false, "if that model does not write a digest, code may: no error")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
 	fs.BoolVar(&c.force, "force", false, "replace OUT if it exists")
@@ -88,8 +83,7 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
 	fs.BoolVar(&c.quiet, "quiet", false, "no report on standard error")
 	fs.BoolVar(&c.dry, "dry-run", false, "show what would be folded; store nothing")
-	fs.BoolVar(&c.again, "replay", false, "show what each round of folding would have removed; store nothing")
-	fs.BoolVar(&c.all, "all", false, "with --dry-run and --replay: list every fold")
+	fs.BoolVar(&c.all, "all", false, "with --dry-run: list every fold")
 	fs.Lookup("json").Usage = "print one JSON object instead"
 }
 
@@ -97,15 +91,11 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if c.fold.Format, err = sessionfile.FormatNamed(c.format, c.json); err != nil {
 		return err
 	}
-	if (c.dry || c.again) && c.out != "" {
-		return term.UsageError(
-			"--output is for the result: --dry-run and --replay make none, and print to standard output")
+	if c.dry && c.out != "" {
+		return term.UsageError("--output is for the result: --dry-run makes none, and prints to standard output")
 	}
-	if c.dry || c.again {
+	if c.dry {
 		return c.fileCommand.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
-			if c.again {
-				return c.replay(ctx, f, tell)
-			}
 			return c.plan(ctx, f, tell)
 		})
 	}
@@ -120,10 +110,8 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if err := term.MayWrite(c.out, c.force); err != nil {
 		return err
 	}
-	if c.digests != "" && c.digests != "none" {
-		if c.fold.Writer, err = models.Open(ctx, c.digests, p.Getenv); err != nil {
-			return err
-		}
+	if c.fold.Writer, err = c.digests.Open(ctx, p.Getenv); err != nil {
+		return err
 	}
 	db, err := stores.Open(ctx, p, c.store)
 	if err != nil {
@@ -237,7 +225,7 @@ func (j *planJSON) Print(p *term.Page) {
 		folds = folds[:planRows]
 	}
 	p.Head("Folds", note)
-	printFolds(p, folds, "", j.whats)
+	printFolds(p, folds, j.whats)
 }
 
 func printLevers(p *term.Page, shares []library.LeverShare) {
@@ -249,7 +237,7 @@ func printLevers(p *term.Page, shares []library.LeverShare) {
 }
 
 // printFolds prints a table of folds that were not stored; whats describes single blocks.
-func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[transcript.BlockRef]string) {
+func printFolds(p *term.Page, folds []*fold.Fold, whats map[transcript.BlockRef]string) {
 	handle := func(f *fold.Fold) string {
 		if f.Block < 0 {
 			return "–"
@@ -259,7 +247,7 @@ func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[trans
 	width := max(term.Widest(folds, handle), len("handle"))
 	row := func(lever, where, before, after, handle string) string {
 		where, handle = term.Pad(where, 11), term.Pad(handle, width)
-		return fmt.Sprintf("%s  %-10s%s%9s%8s  %s  ", indent, lever, where, before, after, handle)
+		return fmt.Sprintf("  %-10s%s%9s%8s  %s  ", lever, where, before, after, handle)
 	}
 	p.Line("%s", p.Dim(p.Clip(row("lever", "messages", "before", "after", "handle")+"what", p.Width)))
 	for _, f := range folds {
@@ -277,7 +265,7 @@ func printFolds(p *term.Page, folds []*fold.Fold, indent string, whats map[trans
 		}
 		if !p.Whole && why != "" && p.Width-term.Columns(line) < 20 { // too narrow: on a line of its own
 			p.Line("%s", p.Clip(strings.TrimRight(line, " "), p.Width))
-			line = indent + "    └ "
+			line = "    └ "
 		}
 		p.Line("%s%s", line, p.Clip(why, p.Width-term.Columns(line)))
 	}

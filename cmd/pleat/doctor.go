@@ -26,6 +26,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/localserver"
+	"github.com/pleat-dev/pleat/wire/gemini"
 )
 
 func doctorCommand(p *term.Console) *cobra.Command {
@@ -118,6 +119,7 @@ func (d *doctor) examine(ctx context.Context, root *cobra.Command, settings erro
 	}
 	d.examineStore(ctx)
 	running := d.examineProxy(ctx)
+	d.examineNetwork()
 	d.examineKeys()
 	for _, s := range localserver.Running(ctx, nil) {
 		d.add("server", "ok", fmt.Sprintf("%s at %s, %s", s.Kind, s.BaseURL, term.Plural(len(s.Models), "model")), "")
@@ -198,13 +200,23 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port, such as: "+start+" --listen "+beside(d.listen))
 	}
-	via := cmp.Or(d.p.Getenv("HTTP_PROXY"), d.p.Getenv("http_proxy"), d.p.Getenv("ALL_PROXY"), d.p.Getenv("all_proxy"))
-	direct := cmp.Or(d.p.Getenv("NO_PROXY"), d.p.Getenv("no_proxy"))
-	if via != "" && !strings.Contains(direct, "127.0.0.1") && direct != "*" {
-		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: agents may not reach pleat",
-			"export NO_PROXY=127.0.0.1,localhost")
-	}
 	return running
+}
+
+// examineNetwork says how providers are reached from here, and whether agents reach pleat. A proxy that
+// runs was perhaps started in another environment.
+func (d *doctor) examineNetwork() {
+	addresses := []string{"https://api.anthropic.com", "https://api.openai.com", gemini.DefaultBaseURL}
+	for _, name := range baseNames {
+		addresses = append(addresses, d.p.Getenv(name))
+	}
+	for _, line := range webProxies(addresses...) {
+		d.add("network", "ok", line, "")
+	}
+	if do := exposed(d.p.Getenv); do != "" {
+		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: a web proxy may get what "+
+			"agents send to pleat, with their keys", do)
+	}
 }
 
 // at is the flag that names the address of a proxy; "": it need not be named.
@@ -233,8 +245,7 @@ func askProxy(ctx context.Context, base string) (ours bool, status string, err e
 	if err != nil {
 		return false, "", errAddress
 	}
-	client := &http.Client{Transport: &http.Transport{}, Timeout: 5 * time.Second} // not through HTTP_PROXY
-	resp, err := client.Do(req)
+	resp, err := direct.Do(req)
 	if err != nil {
 		return false, "", err
 	}
@@ -256,7 +267,7 @@ func unready(ctx context.Context, base string) string {
 	if err != nil {
 		return ""
 	}
-	resp, err := (&http.Client{Transport: &http.Transport{}}).Do(req)
+	resp, err := direct.Do(req)
 	if err != nil {
 		return ""
 	}
@@ -267,6 +278,9 @@ func unready(ctx context.Context, base string) string {
 	}
 	return strings.TrimSpace(string(text))
 }
+
+// baseNames are the variables that name another server than the provider's.
+var baseNames = []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"}
 
 func (d *doctor) examineKeys() {
 	var set []string
@@ -286,7 +300,7 @@ func (d *doctor) examineKeys() {
 		d.add("keys", "note", "none in the environment; \"pleat run\" needs one, or a model server on this machine; "+
 			"agents may have logins of their own", "")
 	}
-	for _, name := range []string{"ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "GOOGLE_GEMINI_BASE_URL"} {
+	for _, name := range baseNames {
 		if base := d.p.Getenv(name); base != "" {
 			d.add("keys", "note", name+" is "+term.WithoutPassword(base)+"; \"pleat wrap\" forwards to it", "")
 		}
@@ -346,7 +360,7 @@ func (d *doctor) examineInside(c client) {
 	case err != nil:
 		d.add("agents", "wrong", err.Error(), "delete the file")
 	case s.Error != "":
-		d.add("agents", "wrong", fmt.Sprintf("%s compacted without pleat at %s: %s", c.title, when, s.Error),
+		d.add("agents", "wrong", fmt.Sprintf("%s compacted at %s, and pleat failed: %s", c.title, when, s.Error),
 			"fix that, or pleat setup "+c.name+" --inside --undo")
 	case s.Ended.IsZero() && time.Since(s.Begun) > hookTime:
 		d.add("agents", "wrong",

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"runtime/debug"
 	"time"
 	"unicode/utf16"
@@ -19,7 +20,9 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/sessionlog"
+	"github.com/pleat-dev/pleat/store"
 )
 
 const hookName = "hook"
@@ -83,18 +86,20 @@ type hookInput struct {
 
 // hookAgent is how an agent takes what a hook gives it.
 type hookAgent struct {
-	format sessionlog.Format
-	most   int // of a text that it takes whole, as size counts it
-	size   func(text string) int
+	format  sessionlog.Format
+	most    int // of a text that it takes whole, as size counts it
+	size    func(text string) int
+	drops   bool // a compaction drops its newest results, too
+	summary int  // of what its PreCompact hook tells the model that writes its summary; 0: it tells nothing
 }
 
 // hookAgents are the agents that run hooks. docs/inside.md says how the limits were measured.
 var hookAgents = map[string]hookAgent{
-	"claude":   {sessionlog.ClaudeCode, 9_500, inUTF16},
-	"codex":    {sessionlog.Codex, 9_500, inBytes},
-	"pi":       {sessionlog.Pi, 24_000, inUTF16},
-	"qwen":     {"qwen-code", 9_500, inUTF16},
-	"opencode": {sessionlog.OpenCode, 24_000, inUTF16},
+	"claude":   {sessionlog.ClaudeCode, 9_500, inUTF16, false, 0},
+	"codex":    {sessionlog.Codex, 9_500, inBytes, true, 0},
+	"pi":       {sessionlog.Pi, 24_000, inUTF16, false, 0},
+	"qwen":     {"qwen-code", 9_500, inUTF16, false, 4_000},
+	"opencode": {sessionlog.OpenCode, 24_000, inUTF16, false, 0},
 }
 
 func inBytes(text string) int { return len(text) }
@@ -105,8 +110,9 @@ func inUTF16(text string) int { return len(utf16.Encode([]rune(text))) }
 // most. If there is more, the page before the compaction could not be written.
 const samePage = 64 << 10
 
-// hookTime is how long an agent waits at most. It has to wait longer itself.
-const hookTime = 5 * time.Second
+// hookTime is how long an agent waits at most, busyTime how long of that for a store that is
+// locked. It has to wait longer itself.
+const hookTime, busyTime = 5 * time.Second, time.Second
 
 func (h *hook) run(ctx context.Context, event string) error {
 	agent, ok := hookAgents[h.agent]
@@ -128,25 +134,33 @@ func (h *hook) run(ctx context.Context, event string) error {
 		return nil // which folds already
 	}
 	h.begin()
-	st, err := stores.Open(ctx, h.p, h.store)
-	if err != nil {
-		return err
-	}
-	answer, err := h.answer(ctx, st, agent, event)
-	if err := errors.Join(err, st.Close()); err != nil {
-		return err
+	answer, err := h.stored(ctx, agent, event)
+	if err != nil && (event == "session-start" || event == "compact") { // a page needs no more than the file
+		page, failed := h.answer(ctx, store.NewMemory(), agent, event)
+		answer, err = page, errors.Join(err, failed)
 	}
 	if answer == nil {
-		return nil
+		return err
 	}
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
-	if err := enc.Encode(answer); err != nil {
-		return err
+	if failed := enc.Encode(answer); failed != nil {
+		return failed
 	}
-	_, err = h.p.Stdout.Write(out.Bytes())
-	return err
+	_, failed := h.p.Stdout.Write(out.Bytes())
+	return errors.Join(err, failed)
+}
+
+// stored answers with the user's store.
+func (h *hook) stored(ctx context.Context, agent hookAgent, event string) (answer any, err error) {
+	h.store.Busy = busyTime
+	st, err := stores.Open(ctx, h.p, h.store)
+	if err != nil {
+		return nil, err
+	}
+	answer, err = h.answer(ctx, st, agent, event)
+	return answer, errors.Join(err, st.Close())
 }
 
 func (h *hook) say(line string) error {
@@ -155,7 +169,7 @@ func (h *hook) say(line string) error {
 }
 
 // answer stores the session and, where the event has a place for it, writes its page or folds it.
-func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, event string) (any, error) {
+func (h *hook) answer(ctx context.Context, st library.Store, agent hookAgent, event string) (any, error) {
 	lib := libraryIn(h.p, "", st, h.store.Tenant, slog.New(slog.DiscardHandler))
 	defer lib.Close()
 	file, done, err := h.file()
@@ -172,12 +186,20 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 		h.state.Session = info.ID
 		return object{"masks": masks}, err
 	}
-	page, size := "", int64(0)
-	if event == "session-start" {
+	program, _ := os.Executable()
+	o := library.PageOptions{
+		Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: shellWord(runtime.GOOS, program),
+	}
+	page, brief, size := "", "", int64(0)
+	if event == "pre-compact" && agent.summary > 0 {
+		short := o
+		short.Most = agent.summary - len(copyThis)
+		brief, err = lib.Page(ctx, info, short)
+	} else if event == "session-start" {
 		page, size, err = lib.KeptPage(ctx, info.ID)
 	}
 	if err == nil && (page == "" || info.Bytes < size || info.Bytes > size+samePage) {
-		page, err = lib.Page(ctx, info, h.most(agent), agent.size)
+		page, err = lib.Page(ctx, info, o)
 	}
 	if err != nil {
 		return nil, err
@@ -188,12 +210,24 @@ func (h *hook) answer(ctx context.Context, st stores.Store, agent hookAgent, eve
 		if h.agent == "claude" { // which shows what it gets, also JSON
 			return nil, h.say(notice)
 		}
-		return object{"systemMessage": notice}, nil
+		answer := object{"systemMessage": notice}
+		if brief != "" {
+			answer["hookSpecificOutput"] = contextOf("PreCompact", copyThis+brief)
+		}
+		return answer, nil
 	}
 	if event == "session-start" {
-		return object{"hookSpecificOutput": object{"hookEventName": "SessionStart", "additionalContext": page}}, nil
+		return object{"hookSpecificOutput": contextOf("SessionStart", page)}, nil
 	}
 	return object{"page": page, "session": info.ID}, nil
+}
+
+// copyThis precedes what a model is told that writes an agent's summary.
+const copyThis = "Copy what follows into the summary, word for word, names and handles, too:\n\n"
+
+// contextOf is how a hook adds a text to what a model is told.
+func contextOf(event, text string) object {
+	return object{"hookEventName": event, "additionalContext": text}
 }
 
 // most is how long a page may be: what the agent takes, and about an eighth of the window.

@@ -125,7 +125,7 @@ func TestHostileStore(t *testing.T) {
 		storeHostile(t, path, "bad", good, rand.New(rand.NewPCG(seed, 4)))
 		for _, args := range []string{
 			"store list", "store verify", "store export bad", "search limit",
-			"search --session bad limit", "store stats", "unfold --session bad result:1",
+			"search --session bad limit", "store export --all", "unfold --session bad result:1",
 		} {
 			_, stderr, _ := cli(t, path, strings.Fields(args)...)
 			if strings.Contains(stderr, "panic") {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -441,21 +440,5 @@ func TestKeepingShapes(t *testing.T) {
 			name = strings.Replace(args[1], "list", "stored", 1)
 		}
 		checkShape(t, name, []byte(out))
-	}
-}
-
-// The shapes of what "pleat store" prints for programs are a contract; see [TestShapes].
-func TestStoreShapes(t *testing.T) {
-	dir := t.TempDir()
-	db := filepath.Join(dir, "pleat.db")
-	if err := fillStore(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
-	for _, args := range [][]string{{"stats"}, {"migrate"}, {"copy", db, filepath.Join(dir, "other.db")}} {
-		out, stderr, code := cli(t, db, slices.Concat([]string{"store"}, args, []string{"--json"})...)
-		if code != 0 {
-			t.Fatalf("%v: %s", args, stderr)
-		}
-		checkShape(t, "store-"+args[0], []byte(out))
 	}
 }

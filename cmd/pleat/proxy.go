@@ -15,7 +15,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
@@ -107,7 +106,7 @@ type proxyFlags struct {
 	policy            string
 	recall, recallDir string
 	dir               string
-	digest            string
+	digests           sessionfile.Digests
 	observe           bool
 	otel              string
 
@@ -131,7 +130,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
 	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
 	fs.StringVar(&f.dir, "dir", "", "write the plain copies that some policies keep into `FOLDER`; none: no files")
-	fs.StringVar(&f.digest, "digest-model", "", "let `MODEL` write the digests; none: code writes them")
+	f.digests.Declare(fs)
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
 	fs.StringVar(&f.otel, "otel", "", telemetry.Usage)
 }
@@ -143,6 +142,7 @@ func (f *proxyFlags) options(
 	o := &proxy.Options{
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
 		Decoders: map[string]proxy.Decoder{"zstd": unzstd}, Memory: f.boundMemory(p.Getenv),
+		Proxy: http.ProxyFromEnvironment,
 	}
 	if tenant := f.store.Tenant; tenant != "" {
 		o.Principal = func(*http.Request, []byte) string { return tenant }
@@ -220,10 +220,10 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 	if o.Gemini, err = upstreamURL(f.gemini); err != nil {
 		return err
 	}
-	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digest == "" {
+	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digests.Name == "" {
 		return err
 	}
-	writer, err := models.Open(ctx, f.digest, p.Getenv)
+	writer, err := f.digests.Open(ctx, p.Getenv)
 	o.Session = func(_ store.SessionKey, s *pleat.Options) {
 		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
 	}

@@ -96,6 +96,9 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	}
 	front.drain = drain
 	p.Note("pleat: listening on http://%s\n", l.Addr())
+	for _, line := range webProxies(f.anthropic, f.openai, f.gemini) {
+		p.Note("pleat: %s\n", line)
+	}
 	if f.dash {
 		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant,
 			dash.Options{Token: dashToken, Window: int(f.window), Logger: log})

@@ -51,8 +51,6 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	if err != nil {
 		return nil, err
 	}
-	ctx, stop := context.WithTimeout(ctx, 10*time.Second)
-	defer stop()
 	req, err := http.NewRequestWithContext(ctx, method, "http://"+f.listen+path, nil)
 	if err != nil {
 		return nil, fmt.Errorf("ask the proxy at %s: %w", f.listen, err)
@@ -60,7 +58,7 @@ func (f *proxyFlags) ask(ctx context.Context, method, path, tokenFile string) ([
 	if token != "" {
 		req.Header.Set(tokenHeader, token)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := direct.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("no proxy runs at %s: \"%s%s\" starts one, --listen names another address",
 			f.listen, proxyStart(runtime.GOOS, os.Getenv), at(f.listen))

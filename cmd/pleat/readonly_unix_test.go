@@ -80,7 +80,8 @@ func TestReadOnlyCopies(t *testing.T) {
 		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 		for command, want := range map[string]string{
 			"store verify": "2 sessions", "store list": "work", "store export work": `"pleat":"export"`,
-			"store stats": "", "store gc --name work": "work", "search legacy": "work", "ledger work": "work",
+			"store export --all":   `"pleat":"export"`,
+			"store gc --name work": "work", "search legacy": "work", "ledger work": "work",
 		} {
 			out, err := run(append(strings.Fields(command), "--store", store)...)
 			if err != nil || !strings.Contains(out, want) {

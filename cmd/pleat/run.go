@@ -16,8 +16,8 @@ func runCommand(p *term.Console) *cobra.Command {
 		Short: "give a model a task, in a window that never overflows",
 		Long: `Works on TASK with a model and the tools of a coding agent, in this folder, until it is done.
 Before every request the conversation is folded as far as its window needs. Nothing is lost:
-the model can get back what it wants to see again. Without TASK it is a chat; type /help for
-its commands.
+the model can get back what it wants to see again. Without TASK it is a chat: in it,
+/compact FOCUS folds at once, and Ctrl-C stops an answer, or ends the chat at the prompt.
 
 The model is the one that --model names, else one for which there is a key or a server on
 this machine. "pleat demo" needs neither.

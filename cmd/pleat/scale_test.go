@@ -48,7 +48,7 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 		if got := d.number(page, `Whole session</dt><dd>([0-9,]+)`); got != show.Tokens.All {
 			t.Errorf("added %d: the plan of the dashboard says %d tokens, show %d", added, got, show.Tokens.All)
 		}
-		if a, b := d.number(plan, `"after": (\d+)`), d.number(page, `After the plan</dt><dd>([0-9,]+)`); a != b {
+		if a, b := d.number(plan, `"after": (\d+)`), d.number(page, `After folding</dt><dd>([0-9,]+)`); a != b {
 			t.Errorf("added %d: compact folds to %d tokens, the dashboard to %d", added, a, b)
 		}
 		tree, sum := d.run("browse", "scaled"), 0

@@ -217,7 +217,7 @@ func sessionIn(
 func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.Session, error) {
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "file"}, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,12 @@ type service struct {
 
 // serviceOf describes the service of a system that runs a command.
 func serviceOf(goos, home string, getenv func(string) string, command []string) (service, error) {
+	var environ []string // tasks of Windows have the user's own
+	for _, name := range webProxyNames {
+		if value := getenv(name); value != "" {
+			environ = append(environ, name+"="+value)
+		}
+	}
 	switch goos {
 	case "darwin":
 		const label = "dev.pleat.proxy"
@@ -38,7 +44,7 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 		log := filepath.Join(home, "Library", "Logs", "pleat.log")
 		domain := fmt.Sprintf("gui/%d", os.Getuid())
 		return service{
-			file: file, text: launchAgent(label, log, command), log: log,
+			file: file, text: launchAgent(label, log, command, environ), log: log,
 			start: [][]string{{"launchctl", "bootstrap", domain, file}},
 			stop:  [][]string{{"launchctl", "bootout", domain + "/" + label}},
 		}, nil
@@ -58,6 +64,7 @@ func serviceOf(goos, home string, getenv func(string) string, command []string) 
 			file: filepath.Join(config, "systemd", "user", "pleat.service"), log: "journalctl --user -u pleat",
 			text: "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=" +
 				quoted(command, strings.NewReplacer("%", "%%", "$", "$$", `\`, `\\`, `"`, `\"`)) +
+				"\nEnvironment=" + quoted(environ, strings.NewReplacer("%", "%%", `\`, `\\`, `"`, `\"`)) +
 				"\nRestart=on-failure\n\n[Install]\nWantedBy=default.target\n",
 			start: [][]string{ctl("daemon-reload"), ctl("enable", "pleat.service"), ctl("restart", "pleat.service")},
 			stop:  [][]string{ctl("disable", "--now", "pleat.service")},
@@ -87,7 +94,7 @@ func quoted(words []string, escape *strings.Replacer) string {
 	return strings.Join(out, " ")
 }
 
-func launchAgent(label, log string, command []string) string {
+func launchAgent(label, log string, command []string, environ []string) string {
 	var b bytes.Buffer
 	element := func(tag, text string) {
 		b.WriteString("<" + tag + ">")
@@ -103,7 +110,13 @@ func launchAgent(label, log string, command []string) string {
 	for _, w := range command {
 		element("string", w)
 	}
-	b.WriteString("</array>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
+	b.WriteString("</array>\n<key>EnvironmentVariables</key>\n<dict>\n")
+	for _, v := range environ {
+		name, value, _ := strings.Cut(v, "=")
+		element("key", name)
+		element("string", value)
+	}
+	b.WriteString("</dict>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
 	element("key", "ExitTimeOut") // in seconds; launchd kills after 20 otherwise, streams or not
 	element("integer", fmt.Sprint((drainTime + 10*time.Second).Seconds()))
 	element("key", "StandardErrorPath")

@@ -12,26 +12,29 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
-// Each system is told to run the command as it was given, at every login.
+// Each system is told to run the command as it was given, at every login, through the web proxy of its start.
 func TestServiceOf(t *testing.T) {
+	env := map[string]string{"HTTPS_PROXY": "http://u:50%@web:3128", "no_proxy": "corp.example"}
+	getenv := func(name string) string { return env[name] }
 	command := []string{"/opt/my tools/pleat", "proxy", `--dir=50% "&" $HOME\x`}
 	for goos, want := range map[string][]string{
 		"linux": {
 			`ExecStart="/opt/my tools/pleat" "proxy" "--dir=50%% \"&\" $$HOME\\x"`, "WantedBy=default.target",
 			"/home/u/.config/systemd/user/pleat.service", "enable pleat.service", "disable --now pleat.service",
+			"\nEnvironment=\"HTTPS_PROXY=http://u:50%%@web:3128\" \"no_proxy=corp.example\"\n",
 		},
 		"darwin": {
 			"<string>/opt/my tools/pleat</string>", `<string>--dir=50% &#34;&amp;&#34; $HOME\x</string>`,
 			"<key>RunAtLoad</key><true/>", "/home/u/Library/LaunchAgents/dev.pleat.proxy.plist", "bootstrap gui/",
 			"<key>ExitTimeOut</key>\n<integer>70</integer>",
-			"bootout gui/",
+			"bootout gui/", "<key>HTTPS_PROXY</key>\n<string>http://u:50%@web:3128</string>\n<key>no_proxy</key>",
 		},
 		"windows": {
 			`"/opt/my tools/pleat" "proxy" "--dir=50% \"&\" $HOME\x"`, "/SC ONLOGON", "/Run /TN pleat",
 			"/End /TN pleat", "/Delete /F /TN pleat",
 		},
 	} {
-		s, err := serviceOf(goos, "/home/u", func(string) string { return "" }, command)
+		s, err := serviceOf(goos, "/home/u", getenv, command)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +48,7 @@ func TestServiceOf(t *testing.T) {
 			}
 		}
 	}
-	if _, err := serviceOf("plan9", "/home/u", nil, command); err == nil {
+	if _, err := serviceOf("plan9", "/home/u", getenv, command); err == nil {
 		t.Error("a system that has no services got one")
 	}
 }

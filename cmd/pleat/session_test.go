@@ -146,7 +146,6 @@ func TestShapes(t *testing.T) {
 		{"compact", "compact", file, "--budget", "12k", "--pin", "SHOP-417"},
 		{"ledger", "ledger", file},
 		{"search", "search", "upload limit", "--in", file},
-		{"replay", "compact", file, "--budget", "16k", "--replay"},
 		{"policies", "config", "policies"},
 		{"prices", "config", "prices"},
 	} {

@@ -39,8 +39,7 @@ const settingsName = "pleat.toml"
 // price, lifts a limit of the user's, hides a warning, or puts words into a prompt.
 var harmless = []string{
 	"budget", "window", "policy", "format", "json", "top", "hits", "around", "limit", "all", "files", "count",
-	"numbered", "strict", "sidechains", "arms", "compactions", "seed", "synthetic", "no-money", "timings",
-	"timing-sizes",
+	"numbered", "strict", "sidechains", "arms", "compactions", "synthetic", "no-money",
 }
 
 // settingsFile is one pleat.toml.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/local"
 )
 
 func setupCommand(p *term.Console) *cobra.Command {
@@ -103,6 +104,15 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 		p.Printf("%s uses another server than its provider's. The proxy goes on to it with:%s\n", agent.title,
 			term.WithoutPassword(flags))
 	}
+	if local.Name(u.Host) {
+		table := keys[0].Path[:len(keys[0].Path)-1]
+		if do := exposed(p.Getenv); do != "" && (!agent.environ || len(table) == 0) { // the environment wins
+			f.done += "\nHTTP_PROXY is set. A web proxy gets these requests, with their keys, unless you first: " + do
+		}
+		if agent.environ {
+			keys = append(keys, reachDirectly(path, table, p.Getenv)...)
+		}
+	}
 	if err := f.run(ctx, p, change{record: agent.name, path: path, keys: keys}); err != nil {
 		return err
 	}
@@ -178,6 +188,8 @@ type client struct {
 	file string
 	keys []string
 	hint string
+	// environ: these keys are variables of its environment, and others can be set beside them.
+	environ bool
 	// settings: it reads the address from its own settings alone, so it cannot be wrapped.
 	settings bool
 	// why it cannot be used with pleat at all.
@@ -188,7 +200,7 @@ type client struct {
 var clients = []client{
 	{
 		name: "claude", title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", file: "settings.json",
-		keys: []string{"env/ANTHROPIC_BASE_URL=$URL"},
+		keys: []string{"env/ANTHROPIC_BASE_URL=$URL"}, environ: true,
 	},
 	{
 		name: "codex", title: "Codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml",
@@ -204,9 +216,12 @@ var clients = []client{
 	},
 	{
 		name: "gemini", title: "Gemini CLI", folder: "~/.gemini", file: ".env",
-		keys: []string{"GOOGLE_GEMINI_BASE_URL=$URL"},
+		keys: []string{"GOOGLE_GEMINI_BASE_URL=$URL"}, environ: true,
 	},
-	{name: "qwen", title: "Qwen Code", folder: "~/.qwen", file: ".env", keys: []string{"OPENAI_BASE_URL=$URL/v1"}},
+	{
+		name: "qwen", title: "Qwen Code", folder: "~/.qwen", file: ".env",
+		keys: []string{"OPENAI_BASE_URL=$URL/v1"}, environ: true,
+	},
 	{
 		name: "cline", title: "Cline", settings: true, folder: "~/.cline/data/settings", file: "providers.json",
 		keys: []string{"providers/openai-compatible/settings/baseUrl=$URL/v1"},

@@ -140,9 +140,17 @@ func hooksOf(program, agent string) []clientconfig.Key {
 // shellCall is a command of a shell that runs a hook. One that cannot be run must not stop the
 // agent: pleat may have been deleted since.
 func shellCall(system, program, event, agent string) string {
-	args := fmt.Sprintf(" %s %s --agent %s", hookName, event, agent)
-	if system == "windows" { // whichever shell that is
-		return `"` + strings.ReplaceAll(program, `\`, "/") + `"` + args
+	call := fmt.Sprintf("%s %s %s --agent %s", shellWord(system, program), hookName, event, agent)
+	if system == "windows" {
+		return call
 	}
-	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'" + args + " || exit 0"
+	return call + " || exit 0"
+}
+
+// shellWord is how a shell is told of a program.
+func shellWord(system, program string) string {
+	if system == "windows" { // whichever shell that is
+		return `"` + strings.ReplaceAll(program, `\`, "/") + `"`
+	}
+	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
 }

@@ -102,43 +102,61 @@ type verifiedJSON struct {
 
 func exportCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
-		Use:   "export SESSION",
-		Args:  takes(1, 1, "one session"),
-		Short: "write a session with all its bytes to one file",
+		Use:   "export SESSION|--all",
+		Args:  takes(0, 1, "one session, or --all"),
+		Short: "write a session, or all, with all bytes to one file",
 		Long: `Writes a session of the store to a file or to standard output: every message as it came,
 every fold, note, pin and usage record. "pleat store import" puts it into another store, where
-every handle works and every view is the same bytes.
+every handle works and every view is the same bytes. --all writes all sessions, or those of --tenant:
+so a store moves from a file to a database, back, or into a store with another key. A damaged session
+is left out and named.
 
 The file has lines of JSON with a check on each; docs/format.md specifies it. It holds
 everything that was said in the session, so treat it like the session.`,
 		Example: `# to a file
 pleat store export file:3f9c20b17a44e05d -o session.jsonl
 # to another machine
-pleat store export file:3f9c | ssh host pleat store import -`,
+pleat store export file:3f9c | ssh host pleat store import -
+# all of it to the team's database
+pleat store export --all | pleat store import - --store postgres://pleat@db/pleat`,
 	}
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	out := fs.StringP("output", "o", "", "write to `FILE` instead of standard output")
 	force := fs.Bool("force", false, "replace FILE if it exists")
-	c.RunE = runs(p, onStore(f, stores.ReadOnly,
-		func(ctx context.Context, p *term.Console, store stores.Store, args []string) error {
-			info, err := stores.Find(ctx, p, store, f, args[0])
+	all := fs.Bool("all", false, "write all sessions")
+	write := onStore(f, stores.ReadOnly,
+		func(ctx context.Context, p *term.Console, st stores.Store, args []string) error {
+			list, left, err := stores.ToExport(ctx, p, st, f, first(args))
 			if err != nil {
 				return err
 			}
-			write := func(w io.Writer) error { return stores.Export(ctx, p, store, info, w) }
+			write := func(w io.Writer) error { return stores.Export(ctx, p, st, list, w) }
 			if *out == "" || *out == "-" {
 				err = write(p.Contents())
 			} else {
 				err = term.WriteNewFile(ctx, *out, *force, write)
 			}
 			if err != nil {
-				return fmt.Errorf("export session %s: %w", info.Key, err)
+				return err
 			}
-			p.Note("Exported session %s: %s, %s.\n", info.Key, stores.EntryCount(info.Entries),
-				term.ByteSize(info.BodyBytes))
-			return nil
-		}))
+			what, entries, size := term.Plural(len(list), "session"), uint64(0), int64(0)
+			if !*all {
+				what = "session " + list[0].Key.String()
+			}
+			for _, info := range list {
+				entries += info.Entries
+				size += info.BodyBytes
+			}
+			p.Note("Exported %s: %s, %s.\n", what, stores.EntryCount(entries), term.ByteSize(size))
+			return stores.LeftOut(p, left, "exported")
+		})
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		if *all == (len(args) > 0) {
+			return term.UsageError("store export takes one session, or --all")
+		}
+		return write(ctx, p, args)
+	})
 	return c
 }
 
@@ -146,16 +164,16 @@ func importCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "import FILE",
 		Args:  takes(1, 1, "one file, or - for standard input"),
-		Short: "bring an exported session into the store",
-		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its session into
-the store, with the tenant that it had unless --tenant or --as names another place. The whole file is
+		Short: "bring exported sessions into the store",
+		Long: `Reads a file that "pleat store export" made, or standard input (-), and puts its sessions into
+the store, with the tenants that they had unless --tenant or --as names another place. The whole file is
 checked before anything is written; a damaged file is refused with the line that is damaged.
-Afterwards every fold of the session is unfolded once.
+Afterwards every fold is unfolded once.
 
 Importing again changes nothing, and an import that was interrupted goes on where it
 stopped. Messages that are damaged in the store are repaired from the file. If the store has
-a session of the same name with other content, that one is left as it is; --as imports the
-file under another name.`,
+a session of the same name with other content, that one is left as it is and named; --as imports the
+file of one session under another name.`,
 		Example: `pleat store import session.jsonl
 # beside a session of the same name
 pleat store import session.jsonl --as from-laptop`,
@@ -174,7 +192,10 @@ pleat store import session.jsonl --as from-laptop`,
 		if err != nil {
 			return err
 		}
-		return p.Output(*asJSON, done)
+		if err := p.Output(*asJSON, done.Result()); err != nil {
+			return err
+		}
+		return stores.LeftOut(p, done.Problems, "imported")
 	})
 	return c
 }

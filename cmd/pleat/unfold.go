@@ -42,9 +42,9 @@ result; m12 is message 12, or the longest part of it. The content is checked aga
 it was folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
-edited; with @CALL, as it was after that call. If every line is certain, the output is the
-file. If not, it has a heading and line numbers, "?" marks what is not certain, and the end
-says why and what is not known. --diff shows what the session changed in it.
+edited; with @CALL, as it was after that call. If it is certain, the output is the file. If
+not, a heading says since when and why, and what is not known. --diff shows what calls changed
+in it, one by one.
 
 Looks in every session of the store unless --session names one, or with --in in a session
 file. Sessions that share the beginning of a conversation share its handles. If they have
@@ -298,7 +298,7 @@ func (u foundHandle) print(p *term.Console, f *unfoldFlags) error {
 	switch {
 	case f.json:
 		err = u.json(w)
-	case f.numbered || u.File != nil && !u.File.Certain && !f.diff:
+	case f.numbered || u.File != nil && !u.File.Certain:
 		_, err = fmt.Fprintln(w, strings.TrimRight(u.Text(), "\n"))
 	case f.grep != "":
 		for _, l := range u.Shown {

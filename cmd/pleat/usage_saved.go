@@ -84,7 +84,7 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 			again += e.Plan.Cache.Rewritten
 		}
 	}
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), f.Key(), &opts)
+	s, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "file"}, &opts)
 	if err != nil {
 		return err
 	}

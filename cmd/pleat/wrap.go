@@ -171,6 +171,7 @@ func runClient(
 ) error {
 	name, args := args[0], args[1:]
 	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
+	extra = append(extra, noProxy(p.Getenv)...)
 	for _, v := range c.env {
 		extra = append(extra, strings.ReplaceAll(v, "$URL", base))
 	}

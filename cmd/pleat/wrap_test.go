@@ -113,9 +113,11 @@ func script(t *testing.T, text string) string {
 }
 
 // TestWrapClients runs real clients by "pleat wrap" past a small window: all of their requests
-// come through the proxy.
+// come through the proxy, and none through the web proxy of the environment.
 func TestWrapClients(t *testing.T) {
 	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstreamtest.Server, home string) {
+		t.Setenv("HTTP_PROXY", noServer)
+		t.Setenv("http_proxy", noServer)
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
@@ -139,7 +141,7 @@ func TestWrapClients(t *testing.T) {
 }
 
 // TestSetupClients points real clients to a running proxy by "pleat setup": all of their
-// requests come through it, and afterwards their settings are as they were.
+// requests come through it, whatever web proxy there is, and afterwards their settings are as they were.
 func TestSetupClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("TestWrapClients drives the same clients: not in short")
@@ -156,6 +158,9 @@ func TestSetupClients(t *testing.T) {
 		c, err := findClient(w.name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if c.environ {
+			t.Setenv("HTTP_PROXY", noServer)
 		}
 		before, _ := os.ReadFile(c.path(os.Getenv))
 		setup()
@@ -174,6 +179,8 @@ func TestSetupClients(t *testing.T) {
 		}
 	})
 }
+
+const noServer = "http://127.0.0.1:1" // nothing listens there
 
 const wrapKey = "sk-ant-api03-hunter2hunter2hunter2"
 

@@ -11,7 +11,7 @@ import (
 // words, pins, tasks and the ledger); the rest is written by a model and checked, or by
 // code where no model can be asked.
 type Digest struct {
-	Keep   int    `json:"keep,omitempty"`   // newest messages that stay; 0: none but an open round
+	Keep   int    `json:"keep,omitempty"`   // newest messages that stay, of Whole beside notes; 0: none but an open round
 	Fill   bool   `json:"fill,omitempty"`   // more of them stay where there is room
 	Whole  bool   `json:"whole,omitempty"`  // everything is replaced but a round that waits for results
 	Tokens int    `json:"tokens,omitempty"` // of the page; 0: half of what is free, with a model's digest nearly all
@@ -105,6 +105,9 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 	if g.Fill {
 		style.Room = pages.Beside(a, a.Page, start, end)
 	}
+	if done, err := g.byNotes(ctx, d, l, style); done || err != nil {
+		return err
+	}
 	before := d.Clone()
 	if g.Ask.AsIs { // the model reads what the levers before this one left
 		start, end = d.Fit(start, end)
@@ -126,6 +129,21 @@ func (g Digest) pull(ctx context.Context, d *fold.Draft, l fold.Lever) error {
 		return nil
 	}
 	return g.useRoom(ctx, d, before, l, end, style)
+}
+
+// byNotes lets the notes since the last summary stand for the turns since, if they say enough and the view
+// need not become smaller. The first message, that summary and the newest turns stay.
+func (g Digest) byNotes(ctx context.Context, d *fold.Draft, l fold.Lever, style fold.PageStyle) (bool, error) {
+	if style.Notes = g.Ask.Notes; style.Notes == 0 || !g.Ask.AsIs {
+		return false, nil
+	}
+	c, at := d.Clone(), d.Marks()
+	f, err := c.Pages().Fold(ctx, at.Opening, min(g.last(d), at.Closed), l, "the notes tell of them", style)
+	if err != nil || f == nil || !c.Enough() && d.Trigger != fold.TriggerAsked {
+		return false, err
+	}
+	*d = *c
+	return true, nil
 }
 
 // oldest is why turns are digested.

@@ -5,8 +5,8 @@
 // The cheap ones come first in a policy: [Spill] at birth, then [Shorten], [Supersede],
 // [Collapse] and [Mask], which need no page, then [Snip] or [Digest], which fold turns into one, or
 // [Summarize], which replaces them by a model's text as it came, and [Squeeze] as the last
-// resort. [Aim], [KeepReread] and [Refill] fold nothing by themselves: they say where the
-// others stop, what stays, and what comes back. [Truncate], which drops the first half, is
+// resort. [Aim] and [Refill] fold nothing by themselves, [KeepReread] only what stands twice: they
+// say where the others stop, what stays, and what comes back. [Truncate], which drops the first half, is
 // the baseline to compare with, and [Nothing] is for a policy that folds nothing.
 package lever
 

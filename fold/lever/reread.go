@@ -3,14 +3,18 @@ package lever
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // KeepReread keeps the newest reads of files that the agent has read again after each of
-// the last two epochs: it needs them, and folding them once more costs a round each time.
+// the last two epochs: it needs them, and folding them once more costs a round each time. One
+// that a page shows is folded: the page stands for it.
 type KeepReread struct {
 	Files  int `json:"files"`  // most files that are kept; 0: 1
 	Tokens int `json:"tokens"` // most tokens of a read that is kept; 0: no read is kept
@@ -24,14 +28,44 @@ func (k KeepReread) Check() error {
 	return notNegative("files and tokens", k.Files, k.Tokens)
 }
 
-// Pull marks the reads.
-func (k KeepReread) Pull(_ context.Context, d *fold.Draft) error {
+// Pull marks the reads, and folds those that a page shows.
+func (k KeepReread) Pull(ctx context.Context, d *fold.Draft) error {
 	files := rereadFiles(d)
 	for _, f := range files[max(0, len(files)-max(k.Files, 1)):] {
 		d.Reread = append(d.Reread, f.path)
 		e := d.Source.Ledger().Entry(f.read)
-		if e.Outcome == toolcall.Succeeded && int(d.Facts().Block(e.Result).Tokens) <= max(k.Tokens, 1) {
-			d.Keep[e.Result] = true
+		if e.Outcome != toolcall.Succeeded || int(d.Facts().Block(e.Result).Tokens) > max(k.Tokens, 1) {
+			continue
+		}
+		if err := k.once(ctx, d, e.Result); err != nil {
+			return err
+		}
+		d.Keep[e.Result] = true
+	}
+	return nil
+}
+
+// once folds a read if a page in force shows the same.
+func (k KeepReread) once(ctx context.Context, d *fold.Draft, ref transcript.BlockRef) error {
+	const note = "The page shows it"
+	if len(d.Folds().Spans()) == 0 || !d.Maskable(ref, nil) {
+		return nil
+	}
+	read, err := d.Source.Block(ctx, ref)
+	if err != nil {
+		return err
+	}
+	whole := strings.TrimRight(text.WithoutReminder(transcript.BlockText(read)), "\n")
+	for _, page := range d.Folds().Spans() {
+		if !strings.Contains(page.Stub, whole) {
+			continue
+		}
+		stub, err := d.Stub(ctx, ref, "", note)
+		if err != nil {
+			return err
+		}
+		if f := d.FoldBlock(ref, k, note, stub); f != nil {
+			f.Final = true
 		}
 	}
 	return nil

@@ -1,10 +1,15 @@
 package lever_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // A file that was read again after each of two epochs is not folded a third time.
@@ -39,5 +44,45 @@ func TestKeepReread(t *testing.T) {
 				t.Errorf("the newest read is shown: %v, want %v", got, tt.want)
 			}
 		})
+	}
+}
+
+// idle is a digest that leaves the page in force as it is where it is told to.
+type idle struct {
+	lever.Digest
+	now *bool
+}
+
+func (idle) Name() string { return "idle" }
+
+func (l idle) Pull(ctx context.Context, d *fold.Draft) error {
+	if *l.now {
+		return nil
+	}
+	return l.Digest.Pull(ctx, d)
+}
+
+// A file that is read again after each epoch stands once in the view, also where a page that shows it stays in
+// force, and where the next one ends before its newest read.
+func TestReadAgainOnce(t *testing.T) {
+	var stays bool
+	s := started(t, 8, 100_000, lever.KeepReread{Files: 1, Tokens: 5_000},
+		idle{lever.Digest{Keep: 3, Restore: fold.Restore{Files: 2}}, &stays})
+	file := strings.Repeat("a line of result 1.\n", 100)
+	for epoch := range 4 {
+		stays = epoch == 2
+		if _, err := s.Compact(t.Context(), ""); err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(strings.Join(view(t, s), "\n"), file); n != min(epoch, 1) {
+			t.Errorf("after epoch %d the file stands %d times", epoch, n)
+		}
+		if id := fmt.Sprint("again_", epoch); epoch < 2 {
+			say(t, s, transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/file1.go"}`)),
+				transcript.Results(transcript.Result(id, file)), transcript.Assistant(transcript.Say("I see.")))
+		}
+		if epoch == 0 {
+			reads(t, s, 8, 10)
+		}
 	}
 }

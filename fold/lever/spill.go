@@ -22,8 +22,8 @@ import (
 type Spill struct {
 	Chars int            `json:"chars,omitempty"` // a result of more characters is folded; 0: no such limit
 	Tools map[string]int `json:"tools,omitempty"` // other limits for tools, by name or by class ("@shell"); nil: none
-	// Message is the most characters of all results of an answer, of which the largest are
-	// folded first; 0: no such limit.
+	// Message is the most characters of all results of a round, of which the largest are
+	// folded first, but for those that a view has shown; 0: no such limit.
 	Message int `json:"message,omitempty"`
 	Preview int `json:"preview,omitempty"` // characters that are shown; 0: none
 	// Window: a result of more than 1/Window of the window is folded; 0: no such limit.
@@ -88,50 +88,49 @@ func (s Spill) MayFold(bytes []int, lim fold.Limits) bool {
 	return s.Message > 0 && total > s.Message
 }
 
-// Born folds what is too large.
+// Born folds what is too large, and of a round's results the largest until the rest is small enough.
 func (s Spill) Born(b *fold.Birth) {
 	type big struct {
-		block  int
-		result transcript.ToolResult
-		chars  int
-		why    string
+		ref   transcript.BlockRef
+		chars int
 	}
 	var results []big
 	total := 0
-	for block, r := range b.Results() {
-		tool := b.Tool(r)
-		if toolname.MatchAny(s.Exempt, tool) {
+	for ref, chars := range b.Earlier() {
+		if call := b.Call(ref); !call.IsOneOf(s.Exempt) {
+			results, total = append(results, big{ref, chars}), total+chars
+		}
+	}
+	for ref, r := range b.Results() {
+		call := b.Call(ref)
+		if call.IsOneOf(s.Exempt) {
 			continue
 		}
 		output, _ := cutReminders(r.Text())
-		c := big{block, r, utf8.RuneCountInString(output), ""}
-		limit := s.limit(tool)
-		switch {
-		case limit > 0 && c.chars > limit:
-			c.why = fmt.Sprintf("more than %s characters", text.Thousands(limit))
-		case s.Window > 0 && b.Tokens(r) > b.Limits.Window/s.Window:
-			c.why = fmt.Sprintf("more than 1/%d of the window", s.Window)
-		default:
-			total += c.chars
+		chars, why := utf8.RuneCountInString(output), ""
+		if limit := s.limit(call.Tool); limit > 0 && chars > limit {
+			why = fmt.Sprintf("more than %s characters", text.Thousands(limit))
+		} else if s.Window > 0 && b.Tokens(r) > b.Limits.Window/s.Window {
+			why = fmt.Sprintf("more than 1/%d of the window", s.Window)
 		}
-		results = append(results, c)
-	}
-	for _, c := range results {
-		if c.why != "" {
-			s.spill(b, c.block, c.result, c.why)
+		if why != "" {
+			if f := s.spill(b, ref, why); f != nil {
+				total += utf8.RuneCountInString(f.Stub)
+				continue
+			}
 		}
+		results, total = append(results, big{ref, chars}), total+chars
 	}
 	if s.Message == 0 {
 		return
 	}
-	total += b.Earlier()
 	slices.SortStableFunc(results, func(a, b big) int { return b.chars - a.chars }) // the largest go first
+	why := fmt.Sprintf("results of one message above %s characters", text.Thousands(s.Message))
 	for _, c := range results {
-		if c.why != "" || total <= s.Message {
-			continue
+		if total <= s.Message {
+			break
 		}
-		why := fmt.Sprintf("results of one message above %s characters", text.Thousands(s.Message))
-		if f := s.spill(b, c.block, c.result, why); f != nil {
+		if f := s.spill(b, c.ref, why); f != nil {
 			total -= c.chars - utf8.RuneCountInString(f.Stub)
 		}
 	}
@@ -150,20 +149,24 @@ func (s Spill) limit(tool string) int {
 }
 
 // spill folds one result, if that makes it shorter.
-func (s Spill) spill(b *fold.Birth, block int, r transcript.ToolResult, why string) *fold.Fold {
+func (s Spill) spill(b *fold.Birth, ref transcript.BlockRef, why string) *fold.Fold {
+	r, ok := b.Result(ref)
+	if !ok {
+		return nil
+	}
 	whole, file := r.Text(), ""
 	output, reminders := cutReminders(whole)
 	if s.Dir != "" {
 		file = spillFile(s.Dir, r.CallID)
 	}
-	return b.Fold(block, why, file, func(handle, kept string) string {
+	return b.Fold(ref, why, file, func(handle, kept string) string {
 		if s.Stub != "" {
 			return fold.Expand(s.Stub, "{size}", text.Kilobytes(len(whole)), "{path}", cmp.Or(kept, b.Where(handle)),
 				"{preview}", text.ClipRunes(output, s.Preview), "{handle}", handle) + reminders
 		}
 		// The end of an output says how it went, so it gets a quarter of the preview.
 		head, tail := text.ClipRunes(output, s.Preview*3/4), text.CutEnd(output, s.Preview/4)
-		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s%s", b.Stub(r, handle), head, tail, reminders)
+		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s%s", b.Stub(ref, handle), head, tail, reminders)
 	})
 }
 

@@ -66,6 +66,64 @@ func TestSpill(t *testing.T) {
 	refused(t, lever.Supersede{Exempt: []string{"@reads"}}, `no class of tools "@reads"`)
 }
 
+// TestSpillRound: of the results of a round the largest are spilled first, whether they are one message or a
+// message each and however they are appended, but for those that a view has shown.
+func TestSpillRound(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		lines []int // of each result, of 20 characters
+		want  string
+		seen  string // shown if a view was made before the newest result came
+	}{
+		{"small enough", []int{30, 30}, "01", "01"},
+		{"the largest in the middle", []int{49, 50, 49}, "02", "01"},
+		{"the largest is the newest", []int{40, 50, 60}, "01", "01"},
+		{"the largest is the oldest", []int{60, 40, 50}, "12", "01"},
+		{"two go", []int{40, 10, 90, 80, 20}, "014", "014"},
+		{"of equals the oldest", []int{70, 70}, "1", "0"},
+	} {
+		calls, results := []transcript.Block{}, []transcript.ToolResult{}
+		for i, n := range tt.lines {
+			r := round(i, "bash", `{"command":"make"}`, n)
+			calls = append(calls, r[0].Blocks().At(0))
+			results = append(results, r[1].Blocks().At(0).(transcript.ToolResult))
+		}
+		var each []transcript.Message
+		for _, r := range results {
+			each = append(each, transcript.Results(r))
+		}
+		last := len(each) - 1
+		for name, add := range map[string]func(*testing.T, *pleat.Session){
+			"a message":      func(t *testing.T, s *pleat.Session) { say(t, s, transcript.Results(results...)) },
+			"a message each": func(t *testing.T, s *pleat.Session) { say(t, s, each...) },
+			"a message each, by turn": func(t *testing.T, s *pleat.Session) {
+				say(t, s, each[:last]...)
+				say(t, s, each[last])
+			},
+			"a view between": func(t *testing.T, s *pleat.Session) {
+				say(t, s, each[:last]...)
+				view(t, s)
+				say(t, s, each[last])
+			},
+		} {
+			t.Run(tt.name+"/"+name, func(t *testing.T) {
+				s := openWith(t, &pleat.Options{
+					Policy: fold.Policy{Name: "test", AtBirth: fold.Steps{lever.Spill{Message: 2_400, Preview: 20}}},
+				})
+				say(t, s, transcript.User("Build it."), transcript.Assistant(calls...))
+				add(t, s)
+				want := tt.want
+				if name == "a view between" {
+					want = tt.seen
+				}
+				if got := shown(t, s, len(results)); got != want {
+					t.Errorf("results %q are shown, want %q", got, want)
+				}
+			})
+		}
+	}
+}
+
 // A preview stays, and where the policy names a folder, a plain copy is written to it under
 // a name that cannot leave the folder.
 func TestSpillCopies(t *testing.T) {

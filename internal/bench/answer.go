@@ -2,63 +2,43 @@ package bench
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"unicode"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Asked is a model that answers or grades.
-type Asked struct {
-	Generator model.Generator
-	Name      string      // tells its answers from another model's in the cache
-	Model     model.Model // window and prices; zero: not known
-}
-
 // Asking lets a model answer questions from each arm's view: first from the view alone,
-// then with up to two recalls where the arm has recall. Another or the same model grades
-// without knowing which arm it was. Every answer of a model is kept in a folder under the
-// hash of what it was asked, so that a run that was broken off goes on where it was, and
-// one that is run again costs nothing.
+// then with up to two recalls where the arm has recall. It grades the answers without being
+// told which arm they are from.
 type Asking struct {
-	Answerer Asked
-	Grader   Asked  // zero: the answerer
-	Dir      string // of the cache and of questions.json
-	Count    int    // questions for each session; 0: 18
-	Budget   int    // tokens of a view; 0: 8,000
-	AtATime  int    // questions asked at the same time; 0: 8
+	Asked
+	Count   int // questions for each session; 0: 18
+	Budget  int // tokens of a view; 0: 8,000
+	AtATime int // questions asked at the same time; 0: 8
 	// Summarizer writes the summaries in the views; nil: code does.
 	Summarizer *Summarizer
 	Progress   func(done, all int)
 }
 
-// Answered is how an arm did on the questions of one type.
+// Answered is how an arm did.
 type Answered struct {
 	Arm       string `json:"arm"`
 	Budget    int    `json:"budget"`
 	Recall    bool   `json:"recall"` // with up to two recalls
-	Type      string `json:"type"`
 	Questions int    `json:"questions"`
-	Full      int    `json:"full"`  // graded 2
-	Half      int    `json:"half"`  // graded 1
-	Wrong     int    `json:"wrong"` // asserts something that is not so
+	Points    int    `json:"points"` // at most two a question
 	Recalls   int    `json:"recalls,omitempty"`
 }
 
-// Score is the share of the marks: a full answer is one, half an answer a half.
-func (a Answered) Score() float64 { return share(2*a.Full+a.Half, 2*a.Questions) }
-
 func (a Asking) withDefaults() Asking {
-	if a.Grader.Generator == nil {
-		a.Grader = a.Answerer
-	}
 	if a.Count == 0 {
 		a.Count = 18
 	}
@@ -74,24 +54,6 @@ func (a Asking) withDefaults() Asking {
 // maxRecalls is how many recalls an answer may take.
 const maxRecalls = 2
 
-// Estimate is what asking will cost at most, before anything is asked.
-type Estimate struct {
-	Requests      int
-	Input, Output int     // tokens
-	USD           float64 // meaningful if Known
-	Known         bool
-}
-
-// add reckons n requests of that size to a model.
-func (e *Estimate) add(m model.Model, n, input, output int) {
-	e.Requests += n
-	e.Input += n * input
-	e.Output += n * output
-	usd, ok := m.Cost(model.Usage{Input: input, Output: output})
-	e.USD += float64(n) * usd
-	e.Known = e.Known && ok
-}
-
 // Estimate says what a run will cost if nothing of it is in the cache.
 func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 	a = a.withDefaults()
@@ -103,7 +65,7 @@ func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 		if !a.takes(size) {
 			continue
 		}
-		e.add(a.Answerer.Model, 1, size, 150*a.Count)
+		e.add(a.Model, 1, size, 150*a.Count)
 		for _, arm := range arms {
 			if arm.Own || arm.Unbounded {
 				continue
@@ -112,8 +74,8 @@ func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 			if arm.Weighs { // the arm with recall
 				runs, each = 2, 1+maxRecalls
 			}
-			e.add(a.Answerer.Model, a.Count*(1+(runs-1)*each), a.Budget+400, 150)
-			e.add(a.Grader.Model, a.Count*runs, 500, 20)
+			e.add(a.Model, a.Count*(1+(runs-1)*each), a.Budget+400, 150)
+			e.add(a.Model, a.Count*runs, 500, 20)
 		}
 	}
 	return e
@@ -121,7 +83,7 @@ func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
 
 func (a Asking) takes(size int) bool { return float64(size) >= slack*float64(a.Budget) }
 
-// Run asks. The results are in the order of the arms, then of the types.
+// Run asks. The results are in the order of the arms.
 func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answered, error) {
 	a = a.withDefaults()
 	book, err := openQuestions(a.Dir)
@@ -129,7 +91,10 @@ func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answ
 		return nil, err
 	}
 	tokens := tokens.NewTokenizer(model.Model{}, nil)
-	sum := make(map[Answered]Answered) // by arm, recall and type
+	var out []Answered
+	for _, arm := range arms {
+		out = append(out, Answered{Arm: arm.Name, Budget: a.Budget}, Answered{Arm: arm.Name, Budget: a.Budget, Recall: true})
+	}
 	for i := range sessions {
 		w := &worker{s: &sessions[i], tokens: tokens, o: Options{Arms: arms, Summarizer: a.Summarizer}}
 		c := w.newCut(sessions[i].futureSpan())
@@ -140,39 +105,28 @@ func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answ
 		if err != nil {
 			return nil, fmt.Errorf("ask about %s: %w", c.s.Name, err)
 		}
-		if err := a.session(ctx, c, questions, sum); err != nil {
+		if err := a.session(ctx, c, questions, out); err != nil {
 			return nil, fmt.Errorf("ask about %s: %w", c.s.Name, err)
 		}
 		if a.Progress != nil {
 			a.Progress(i+1, len(sessions))
 		}
 	}
-	out := []Answered{}
-	for _, arm := range arms {
-		for _, recall := range []bool{false, true} {
-			for _, typ := range questionTypes {
-				if n, ok := sum[Answered{Arm: arm.Name, Budget: a.Budget, Recall: recall, Type: typ}]; ok {
-					out = append(out, n)
-				}
-			}
-		}
-	}
-	return out, nil
+	return slices.DeleteFunc(out, func(n Answered) bool { return n.Questions == 0 }), nil
 }
 
 // try is one question put to one arm's view.
 type try struct {
-	arm  string
+	arm  int
 	view string
 	with Recaller // nil: the view alone
 	q    Question
 
-	recalls int
-	grade   grade
+	recalls, points int
 }
 
 // session has the questions about a session answered from every arm's view.
-func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum map[Answered]Answered) error {
+func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum []Answered) error {
 	var tries []try
 	for k, arm := range c.o.Arms {
 		if arm.Own || arm.Unbounded {
@@ -189,8 +143,8 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum m
 		view := plainText(msgs)
 		rec, has := m.(Recaller)
 		for _, q := range questions {
-			if tries = append(tries, try{arm: arm.Name, view: view, q: q}); has {
-				tries = append(tries, try{arm: arm.Name, view: view, q: q, with: rec})
+			if tries = append(tries, try{arm: k, view: view, q: q}); has {
+				tries = append(tries, try{arm: k, view: view, q: q, with: rec})
 			}
 		}
 	}
@@ -198,12 +152,11 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum m
 		return err
 	}
 	for _, t := range tries {
-		id := Answered{Arm: t.arm, Budget: a.Budget, Recall: t.with != nil, Type: t.q.Type}
-		n, ok := sum[id]
-		if !ok {
-			n = id
+		n := &sum[2*t.arm]
+		if t.with != nil {
+			n = &sum[2*t.arm+1]
 		}
-		sum[id] = n.plus(t)
+		n.Questions, n.Points, n.Recalls = n.Questions+1, n.Points+t.points, n.Recalls+t.recalls
 	}
 	return nil
 }
@@ -218,7 +171,7 @@ func (a Asking) all(ctx context.Context, tries []try) error {
 		wg.Go(func() {
 			for t := range next {
 				if err := a.put(ctx, t); err != nil {
-					cancel(fmt.Errorf("arm %s: %w", t.arm, err))
+					cancel(err)
 				}
 			}
 		})
@@ -241,23 +194,8 @@ func (a Asking) put(ctx context.Context, t *try) error {
 		return err
 	}
 	t.recalls = recalls
-	t.grade, err = a.grade(ctx, t.q, text)
+	t.points, err = a.grade(ctx, t.q, text)
 	return err
-}
-
-func (a Answered) plus(t try) Answered {
-	a.Questions++
-	a.Recalls += t.recalls
-	switch {
-	case t.grade.Score >= 2:
-		a.Full++
-	case t.grade.Score == 1:
-		a.Half++
-	}
-	if t.grade.Wrong {
-		a.Wrong++
-	}
-	return a
 }
 
 const (
@@ -270,7 +208,7 @@ var lookUp = regexp.MustCompile(`(?m)^\s*(SEARCH|UNFOLD|ANSWER):\s*(.+)`)
 // answer gets an answer, with recalls if there is somebody who gives them.
 func (a Asking) answer(ctx context.Context, view string, q Question, rec Recaller) (string, int, error) {
 	if rec == nil {
-		text, err := a.ask(ctx, a.Answerer, askClosed, view+"\n\nQuestion: "+q.Text, 300)
+		text, err := a.say(ctx, askClosed, view+"\n\nQuestion: "+q.Text, 300)
 		return text, 0, err
 	}
 	found := ""
@@ -279,7 +217,7 @@ func (a Asking) answer(ctx context.Context, view string, q Question, rec Recalle
 		if n == maxRecalls {
 			ask += "\nYou have looked up twice. ANSWER now."
 		}
-		text, err := a.ask(ctx, a.Answerer, askOpen, ask, 300)
+		text, err := a.say(ctx, askOpen, ask, 300)
 		if err != nil {
 			return "", n, err
 		}
@@ -300,67 +238,36 @@ func (a Asking) answer(ctx context.Context, view string, q Question, rec Recalle
 	}
 }
 
-const askGrade = "Grade an answer against the right one. 2: it has all that the right answer says; 1: a part of it; 0: nothing of it, or it says that it does not know. Wrong is true if it asserts something that contradicts the right answer. Reply with JSON and nothing else: {\"score\": 0, \"wrong\": false}"
-
-// grade is what a grader thinks of an answer.
-type grade struct {
-	Score int
-	Wrong bool
-}
+const askGrade = "Grade an answer against the right one. 2: it has all that the right answer says; 1: a part of it; " +
+	"0: nothing of it, or it says that it does not know. Reply with the number and nothing else."
 
 // grade has the answer graded by somebody who does not know whose it is.
-func (a Asking) grade(ctx context.Context, q Question, answer string) (grade, error) {
-	text, err := a.ask(
-		ctx, a.Grader, askGrade, "Question: "+q.Text+"\nRight answer: "+q.Gold+"\nAnswer to grade: "+answer, 50,
+func (a Asking) grade(ctx context.Context, q Question, answer string) (int, error) {
+	text, err := a.say(
+		ctx, askGrade, "Question: "+q.Text+"\nRight answer: "+q.Gold+"\nAnswer to grade: "+answer, 50,
 	)
 	if err != nil {
-		return grade{}, err
+		return 0, err
 	}
-	var g grade
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from || json.Unmarshal([]byte(text[from:to+1]), &g) != nil {
-		return g, fmt.Errorf("read the grade of %q: the grader said %q", q.Text, text)
+	points, err := strconv.Atoi(strings.TrimFunc(text, func(r rune) bool { return !unicode.IsDigit(r) }))
+	if err != nil || points < 0 || points > 2 {
+		return 0, fmt.Errorf("read the grade of %q: the model said %q", q.Text, text)
 	}
-	return g, nil
+	return points, nil
 }
 
-// ask asks a model, or the cache.
-func (a Asking) ask(ctx context.Context, who Asked, system, text string, most int) (string, error) {
-	name := filepath.Join(a.Dir, "asked", transcript.HashOf(who.Name+"\x00"+system+"\x00"+text).String()+".txt")
-	if data, err := os.ReadFile(name); err == nil {
-		return string(data), nil
-	}
-	reply, err := who.Generator.Generate(ctx, &model.Request{
-		Model: who.Model.ID, System: system, MaxTokens: most + 2_000,
+// say is what the model says to a text.
+func (a Asking) say(ctx context.Context, system, text string, most int) (string, error) {
+	reply, err := a.ask(ctx, &model.Request{
+		Model: a.Model.ID, System: system, MaxTokens: most + 2_000,
 		Messages: []transcript.Message{transcript.User(text)},
-	}, nil)
+	})
 	if err != nil {
-		return "", fmt.Errorf("ask %s: %w", who.Name, err)
+		return "", fmt.Errorf("ask %s: %w", a.Name, err)
 	}
 	answer := strings.TrimSpace(replyText(reply))
 	if answer == "" {
-		return "", fmt.Errorf("ask %s: the answer is empty (%s)", who.Name, reply.Stop)
-	}
-	if err := keepText(name, answer); err != nil {
-		return "", err
+		return "", fmt.Errorf("ask %s: the answer is empty (%s)", a.Name, reply.Stop)
 	}
 	return answer, nil
-}
-
-// plainText writes messages for a model to read about.
-func plainText(msgs []transcript.Message) string {
-	var b strings.Builder
-	for _, m := range msgs {
-		for _, blk := range m.Blocks().All() {
-			switch blk := blk.(type) {
-			case transcript.Text:
-				fmt.Fprintf(&b, "[%s]\n%s\n\n", m.Role(), blk.Text)
-			case transcript.ToolCall:
-				fmt.Fprintf(&b, "[call of %s]\n%s\n\n", blk.Name, blk.Input)
-			case transcript.ToolResult:
-				fmt.Fprintf(&b, "[result]\n%s\n\n", blk.Text())
-			}
-		}
-	}
-	return b.String()
 }

@@ -25,13 +25,14 @@ func TestAsking(t *testing.T) {
 		switch {
 		case strings.HasPrefix(req.System, "Below is the beginning"):
 			return say(
-				`Here: [{"type":"fact","question":"Which port?","answer":"8081"},{"type":"state","question":"Do the tests pass?","answer":"yes"},{"type":"odd","question":"?","answer":"!"}]`,
+				`Here: [{"question":"Which port?","answer":"8081"},
+					{"question":"Do the tests pass?","answer":"yes"},{"question":"?"}]`,
 			)
 		case strings.HasPrefix(req.System, "Grade"):
 			if strings.Contains(text, "Answer to grade: yes") || strings.Contains(text, "Answer to grade:  8081") {
-				return say(`{"score": 2, "wrong": false}`)
+				return say("2.")
 			}
-			return say(`{"score": 0, "wrong": true}`)
+			return say("0")
 		case strings.Contains(text, "Do the tests pass?"):
 			return say("yes")
 		case !strings.Contains(req.System, "SEARCH"):
@@ -45,17 +46,14 @@ func TestAsking(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Asking{Answerer: Asked{Generator: model, Name: "script"}, Dir: t.TempDir(), Budget: 6_000, Count: 2}
+	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000, Count: 2}
 	if e := a.Estimate(small(t)[:1], arms); e.Requests == 0 || e.Input < 10_000 || e.Known {
 		t.Errorf("got estimate %+v: want requests, tokens, and no price for a model without one", e)
 	}
 	want := []Answered{
-		{Arm: "default", Budget: 6_000, Type: "fact", Questions: 1, Wrong: 1},
-		{Arm: "default", Budget: 6_000, Type: "state", Questions: 1, Full: 1},
-		{Arm: "default", Budget: 6_000, Recall: true, Type: "fact", Questions: 1, Full: 1, Recalls: 1},
-		{Arm: "default", Budget: 6_000, Recall: true, Type: "state", Questions: 1, Full: 1},
-		{Arm: "tail", Budget: 6_000, Type: "fact", Questions: 1, Wrong: 1},
-		{Arm: "tail", Budget: 6_000, Type: "state", Questions: 1, Full: 1},
+		{Arm: "default", Budget: 6_000, Questions: 2, Points: 2},
+		{Arm: "default", Budget: 6_000, Recall: true, Questions: 2, Points: 4, Recalls: 1},
+		{Arm: "tail", Budget: 6_000, Questions: 2, Points: 2},
 	}
 	asked := 0
 	for range 2 {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -63,33 +64,25 @@ type Recaller interface {
 	Unfold(ctx context.Context, handle string) (string, error)
 }
 
-// Arms are the arms that come with the bench, in the order of its tables.
+// Arms are the arms that come with the bench, in the order of its tables. Of the policies only
+// pleat's own default has recall here: in pleat every policy has, but the published designs
+// behind the others know nothing of the kind, and with it their figures for one recall would
+// all be the same.
 func Arms() []Arm {
-	arms := []Arm{policyArm("default", true)}
-	for _, name := range []string{"book", "threshold", "three-layer", "four-lever", "four-layer"} {
-		arms = append(arms, policyArm(name, false))
+	var arms []Arm
+	for _, name := range []string{
+		"default", "book", "threshold", "three-layer", "four-lever", "four-layer", "truncate",
+	} {
+		p, err := policy.ByName(name)
+		if err != nil {
+			panic(err) // the names are those of this module
+		}
+		arms = append(arms, PolicyArm(p, name == "default"))
 	}
 	return append(
 		arms,
-		policyArm("truncate", false),
 		Arm{Name: "tail", Doc: "the newest messages that fit", Open: openRule(tail)},
-		Arm{
-			Name: "clear-3",
-			Doc:  "above half of the window (100,000 of 200,000 tokens) all but the newest 3 results become \"[cleared]\": the rule of the Anthropic API and of LangChain",
-			Open: openRule(clear3),
-		},
-		Arm{
-			Name: "mask-10",
-			Doc:  "results before the newest 10 become one line, always: observation masking as JetBrains measured it",
-			Open: openRule(mask10),
-		},
-		Arm{
-			Name:       "summarize-85",
-			Doc:        "at 85 % of the window all but the newest 10 % becomes a summary, which the next one summarizes again: the rule of deepagents",
-			Summarizes: true,
-			Open:       openSummarize,
-		},
-		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openOwn},
+		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openRule(own)},
 		Arm{
 			Name:      "none",
 			Doc:       "everything, whatever the budget: what there is to be had",

@@ -22,16 +22,10 @@ import (
 	"github.com/pleat-dev/pleat/wire/openai"
 )
 
-// policyArm is a policy of the engine. Only pleat's own default has recall here: in pleat
-// every policy has, but the published designs behind the others know nothing of the kind,
-// and with it their figures for one recall would all be the same.
-func policyArm(name string, recall bool) Arm {
-	p, err := policy.ByName(name)
-	if err != nil {
-		panic(err) // the names are those of this module
-	}
+// PolicyArm is a policy of the engine, with recall or without.
+func PolicyArm(p fold.Policy, recall bool) Arm {
 	return Arm{
-		Name:       name,
+		Name:       p.Name,
 		Doc:        p.Doc,
 		Weighs:     p.Fits(),
 		Summarizes: slices.ContainsFunc(p.AtRed, func(l fold.Lever) bool { _, ok := l.(fold.Asker); return ok }),

@@ -3,7 +3,6 @@ package bench
 import (
 	"math"
 	"slices"
-	"time"
 )
 
 // plus adds another session's cell.
@@ -19,11 +18,6 @@ func (c Cell) plus(o Cell) Cell {
 	o.Over += c.Over
 	o.Refused += c.Refused
 	o.Illegal += c.Illegal
-	o.Folds += c.Folds
-	o.Inexact += c.Inexact
-	o.Leaks += c.Leaks
-	o.Named += c.Named
-	o.Invented += c.Invented
 	o.Stated += c.Stated
 	o.Right += c.Right
 	o.Faults = append(slices.Clip(c.Faults), o.Faults...)
@@ -79,9 +73,6 @@ func assemble(o Options, results []*sessionResult) *Report {
 		}
 	}
 	r.Money = sumMoney(o, results)
-	if o.Timings {
-		r.Timings = meanTimes(results)
-	}
 	return r
 }
 
@@ -97,14 +88,11 @@ func (c Cell) mean(each []map[Family]Count) Cell {
 				n++
 				sum.Context += k.InContext()
 				sum.Recall += k.WithRecall()
-				sum.Reach += share(k.Reach, k.Targets)
-				sum.Bare += share(k.Context+k.Bare+k.Wrong, k.Targets)
 				sum.Score += k.Score()
 			}
 		}
 		c.Means[f] = Shares{
-			Context: round(sum.Context / n), Recall: round(sum.Recall / n), Reach: round(sum.Reach / n),
-			Bare: round(sum.Bare / n), Score: round(sum.Score / n),
+			Context: round(sum.Context / n), Recall: round(sum.Recall / n), Score: round(sum.Score / n),
 		}
 	}
 	c.Faults = c.Faults[:min(len(c.Faults), maxFaults)]
@@ -113,28 +101,3 @@ func (c Cell) mean(each []map[Family]Count) Cell {
 
 // round keeps a report readable, and the same on machines that add in another order.
 func round(f float64) float64 { return math.Round(f*1e4) / 1e4 }
-
-func meanTimes(results []*sessionResult) []Timing {
-	type id struct {
-		arm    string
-		budget int
-	}
-	sum := make(map[id]time.Duration)
-	count := make(map[id]int)
-	var order []id
-	for _, s := range results {
-		for _, t := range s.took {
-			k := id{t.Arm, t.Budget}
-			if count[k] == 0 {
-				order = append(order, k)
-			}
-			sum[k] += t.Took
-			count[k]++
-		}
-	}
-	var out []Timing
-	for _, k := range order {
-		out = append(out, Timing{Arm: k.arm, Budget: k.budget, Took: sum[k] / time.Duration(count[k])})
-	}
-	return out
-}

@@ -9,7 +9,7 @@
 // probes up in what is left: in context, one recall away, or lost. It also replays whole
 // sessions against a prefix cache and says what they would have cost.
 //
-// What the probes look for comes from the sessions and from [synth.Make], never from what
+// What the probes look for comes from the sessions and from package synth, never from what
 // an arm wrote. No model is asked unless the caller gives one. Without a model, the same
-// input gives the same [Report] byte for byte, except for timings.
+// input gives the same [Report] byte for byte.
 package bench

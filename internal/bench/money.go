@@ -86,7 +86,6 @@ type step struct {
 	found   int // of them, those that are found again by markers
 	gap     time.Duration
 	changed bool // something that was sent before is different now
-	before  int  // tokens of the view before
 	recall  bool // the answer needs something that the view does not show
 	asked   int  // tokens of the request before it in which an agent asked for a summary; 0: there was none
 }
@@ -126,10 +125,10 @@ func (p Prices) cost(steps []step, recalls bool) float64 {
 }
 
 // replay plays a session turn by turn and writes down what each request is.
-func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []need) ([]step, *tape, error) {
+func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []need) ([]step, error) {
 	method, err := arm.Open(ctx, Setup{Budget: replayWindow, Replay: true, Tokens: w.tokens, Model: m})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	t := &tape{s: w.s, tokens: w.tokens, sizes: make(map[int]int), needs: needs}
 	last := time.Time{}
@@ -144,17 +143,17 @@ func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []nee
 			}
 			v, err := method.View(ctx, gap)
 			if err != nil {
-				return nil, nil, fmt.Errorf("replay arm %s: request before message %d: %w", arm.Name, i, err)
+				return nil, fmt.Errorf("replay arm %s: request before message %d: %w", arm.Name, i, err)
 			}
 			if err := t.request(v, gap, i); err != nil {
-				return nil, nil, err
+				return nil, err
 			}
 		}
 		if err := method.Append(ctx, msg); err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 	}
-	return t.steps, t, nil
+	return t.steps, nil
 }
 
 // tape is what a replay writes down.
@@ -168,14 +167,7 @@ type tape struct {
 	size  []int // tokens of each element of the view
 	warm  fold.WarmPrefix
 	sizes map[int]int // tokens of messages that are shown as they were
-	first map[int]shown
 	made  map[string]bool
-}
-
-// shown is a message as it was first shown, large results already spilled.
-type shown struct {
-	tokens  int
-	results []int // tokens of each result in it
 }
 
 // request takes down the request that message next answers.
@@ -185,9 +177,6 @@ func (t *tape) request(v transcript.View, gap time.Duration, next int) error {
 		same++
 	}
 	s := step{gap: gap, changed: same < len(t.view)}
-	for _, n := range t.size {
-		s.before += n
-	}
 	size := make([]int, len(v.Messages))
 	copy(size, t.size[:same])
 	for i := same; i < len(v.Messages); i++ {
@@ -229,7 +218,6 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 			n = t.tokens.CountMessage(t.s.Messages[vm.Source])
 			t.sizes[vm.Source] = n
 		}
-		t.noteFirst(vm.Source, n, t.s.Messages[vm.Source])
 		return n, nil
 	}
 	msgs, err := transcript.View{
@@ -238,25 +226,7 @@ func (t *tape) count(vm transcript.ViewMessage) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("count view: %w", err)
 	}
-	n := t.tokens.CountMessage(msgs[0])
-	t.noteFirst(vm.Source, n, msgs[0])
-	return n, nil
-}
-
-func (t *tape) noteFirst(i, n int, m transcript.Message) {
-	if t.first == nil {
-		t.first = make(map[int]shown)
-	}
-	if _, ok := t.first[i]; ok || i < 0 {
-		return
-	}
-	f := shown{tokens: n}
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == transcript.KindToolResult {
-			f.results = append(f.results, t.tokens.CountBlock(b))
-		}
-	}
-	t.first[i] = f
+	return t.tokens.CountMessage(msgs[0]), nil
 }
 
 func sameElement(a, b transcript.ViewMessage) bool {

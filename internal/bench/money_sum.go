@@ -19,17 +19,13 @@ type Money struct {
 	// WithRecalls adds a round for every answer that needs something that was folded away.
 	WithRecalls float64 `json:"with_recalls"`
 	Recalls     float64 `json:"recalls_per_100"` // such answers in a hundred
-	// Bound is the best schedule found by looking ahead over the same folds, against none;
-	// 0 where it is not defined.
-	Bound float64 `json:"bound,omitempty"`
 
 	Worst        float64 `json:"worst"` // of all sessions, long and short
 	WorstSession string  `json:"worst_session"`
 	Short        int     `json:"short_sessions"`
 	ShortWorst   float64 `json:"short_worst"` // of the short ones
 
-	Epochs    float64 `json:"epochs_per_100"` // changes of what was sent before, in 100 requests
-	Unchanged float64 `json:"unchanged"`      // share of what was sent before that the next request begins with
+	Epochs float64 `json:"epochs_per_100"` // changes of what was sent before, in 100 requests
 
 	BySession []float64 `json:"by_session,omitempty"` // against none, in the order of Sessions; 0: no request
 }
@@ -38,22 +34,13 @@ type Money struct {
 type sessionMoney struct {
 	requests, epochs, recalls int
 	none, cost, recalled      float64
-	bound                     float64
 	agents                    [3]float64 // what they cost, in the order of Agents
-	kept, before              int
 }
-
-// The numbers of the default policy that the bound is computed with.
-const (
-	boundKeep  = 3
-	boundLeast = 120
-	boundStub  = 55
-)
 
 // money replays the session with every arm; the result is ordered by arm, then price.
 func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 	needs := needsOf(w.s)
-	base, _, err := w.replay(ctx, Arm{Name: "none", Open: openRule(none)}, w.o.Prices[0].Model, nil)
+	base, err := w.replay(ctx, Arm{Name: "none", Open: openRule(none)}, w.o.Prices[0].Model, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +51,9 @@ func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 			continue
 		}
 		var steps []step
-		var t *tape
 		for i, p := range w.o.Prices {
 			if arm.Weighs || i == 0 {
-				if steps, t, err = w.replay(ctx, arm, p.Model, needs); err != nil {
+				if steps, err = w.replay(ctx, arm, p.Model, needs); err != nil {
 					return nil, err
 				}
 			}
@@ -76,9 +62,6 @@ func (w *worker) money(ctx context.Context) ([]sessionMoney, error) {
 				m.agents[k] = p.cost(replayAgent(a, base), false)
 			}
 			m.none, m.cost, m.recalled = p.cost(base, false), p.cost(steps, false), p.cost(steps, true)
-			if arm.Weighs && p.TTL == 0 && len(p.Model.Prices) == 1 {
-				m.bound = lookAhead(w.s, t.first, p.Model.Prices[0], boundKeep, boundLeast, boundStub)
-			}
 			out = append(out, m)
 		}
 	}
@@ -94,8 +77,6 @@ func sum(steps []step) sessionMoney {
 		if s.recall {
 			m.recalls++
 		}
-		m.kept += s.common
-		m.before += s.before
 	}
 	return m
 }
@@ -125,13 +106,11 @@ func sumMoney(o Options, results []*sessionResult) []Money {
 			}
 			if all.none > 0 {
 				m.Total, m.WithRecalls = round(all.cost/all.none), round(all.recalled/all.none)
-				m.Bound = round(all.bound / all.none)
 				for i, agent := range Agents() {
 					m.Against[agent.Name] = round(all.cost / all.agents[i])
 				}
 				m.Epochs = round(100 * float64(all.epochs) / float64(all.requests))
 				m.Recalls = round(100 * float64(all.recalls) / float64(all.requests))
-				m.Unchanged = round(share(all.kept, all.before))
 			}
 			out = append(out, m)
 		}
@@ -164,9 +143,8 @@ func (s sessionMoney) plus(o sessionMoney) sessionMoney {
 	}
 	return sessionMoney{
 		requests: s.requests + o.requests, epochs: s.epochs + o.epochs, recalls: s.recalls + o.recalls,
-		none: s.none + o.none, cost: s.cost + o.cost, recalled: s.recalled + o.recalled, bound: s.bound + o.bound,
+		none: s.none + o.none, cost: s.cost + o.cost, recalled: s.recalled + o.recalled,
 		agents: o.agents,
-		kept:   s.kept + o.kept, before: s.before + o.before,
 	}
 }
 
@@ -190,8 +168,7 @@ func (p *printer) money(list []Money) {
 }
 
 var moneyHead = []string{
-	"arm", "total", "claude-code", "codex", "opencode", "recalled", "bound", "worst", "short", "epochs", "recalls",
-	"unchanged",
+	"arm", "total", "claude-code", "codex", "opencode", "recalled", "worst", "short", "epochs", "recalls",
 }
 
 func (m Money) row() []string {
@@ -200,12 +177,8 @@ func (m Money) row() []string {
 	for _, a := range Agents() {
 		row = append(row, three(m.Against[a.Name]))
 	}
-	bound := "–"
-	if m.Bound > 0 {
-		bound = three(m.Bound)
-	}
-	return append(row, three(m.WithRecalls), bound, three(m.Worst), three(m.ShortWorst),
-		fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls), three(m.Unchanged))
+	return append(row, three(m.WithRecalls), three(m.Worst), three(m.ShortWorst),
+		fmt.Sprintf("%.1f", m.Epochs), fmt.Sprintf("%.1f", m.Recalls))
 }
 
 func priceNames(list []Money) []string {

@@ -2,7 +2,7 @@ package bench
 
 import (
 	"fmt"
-	"path"
+	"maps"
 	"slices"
 	"strings"
 
@@ -35,7 +35,6 @@ type verdict uint8
 
 const (
 	absent verdict = iota
-	bare           // the exact string is there, not what it stood with
 	wrong          // the contrary is stated
 	stated         // it is there, with what it stood with
 )
@@ -46,9 +45,6 @@ type probe struct {
 	what   string // for people
 	query  string // what a search would be asked; empty: nothing could ask for it
 	look   func(s *seen) verdict
-	// holds reports whether a line states the target together with what stands around
-	// it; nil where targets are no lines.
-	holds func(s *seen, line int32) bool
 }
 
 // lineProbe is a target that stands in lines of the session: it is stated where most of
@@ -59,26 +55,18 @@ func lineProbe(family Family, target, query string, lines []string) probe {
 		sets = append(sets, wordSet(l))
 	}
 	words := wordSet(target)
-	holds := func(s *seen, line int32) bool {
-		if !hasExact(s.lines[line], target) {
-			return false
-		}
-		have := s.around(int(line))
-		return slices.ContainsFunc(sets, func(set map[string]bool) bool { return covered(have, set) > 0.5 })
-	}
-	look := func(s *seen) verdict {
-		v := absent
+	return probe{family: family, what: target, query: query, look: func(s *seen) verdict {
 		for _, at := range s.candidates(words) {
-			switch {
-			case holds(s, at):
+			if !hasExact(s.lines[at], target) {
+				continue
+			}
+			have := s.around(int(at))
+			if slices.ContainsFunc(sets, func(set map[string]bool) bool { return covered(have, set) > 0.5 }) {
 				return stated
-			case hasExact(s.lines[at], target):
-				v = bare
 			}
 		}
-		return v
-	}
-	return probe{family: family, what: target, query: query, look: look, holds: holds}
+		return absent
+	}}
 }
 
 // maxLines bounds how many lines a target is compared with.
@@ -119,19 +107,21 @@ func mine(s *Session, sp span) []probe {
 type truth synth.Truth
 
 // made is a made-up session as the bench takes it, with its truth.
-func made(o synth.Options) Session {
-	s := synth.Make(o)
-	return Session{
-		Name:     fmt.Sprintf("synthetic/%s-%dk-%d", s.Options.Kind, s.Options.Tokens/1000, s.Options.Seed),
-		Messages: s.Messages, Times: s.Times, truth: (*truth)(&s.Truth),
+func made(index, tokens int) Session {
+	s := synth.Scale(index, tokens)
+	name := "synthetic/" + s.Kind
+	if tokens > 0 {
+		name += fmt.Sprintf("-%dk", tokens/1000)
 	}
+	return Session{Name: name, Messages: s.Messages, Times: s.Times, truth: (*truth)(&s.Truth)}
 }
 
-// SynthSessions makes one synthetic session of each kind.
-func SynthSessions(seed uint64, tokens int) []Session {
-	var out []Session
-	for i, kind := range synth.Kinds() {
-		out = append(out, made(synth.Options{Seed: seed + uint64(i), Kind: kind, Tokens: tokens}))
+// SynthSessions returns one made-up session of each kind, as long as that. 0: of 100,000 tokens, as
+// they were made.
+func SynthSessions(tokens int) []Session {
+	out := make([]Session, len(synth.Sessions()))
+	for i := range out {
+		out[i] = made(i, tokens)
 	}
 	return out
 }
@@ -162,7 +152,7 @@ func (t *truth) needs(s *Session, cut int) []probe {
 	var out []probe
 	for _, l := range t.Literals {
 		use := l.Needs(cut)
-		if use < 0 || l.By == transcript.RoleAssistant {
+		if use < 0 {
 			continue
 		}
 		query := ""
@@ -184,29 +174,28 @@ func (t *truth) probes(s *Session) []probe {
 	var out []probe
 	shell := shellText(s.Messages)
 	gold := t.trail()
-	for _, f := range t.Files {
-		if f.State != synth.FileRead {
-			p := path.Join(t.Root, f.Path)
-			out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
-		}
+	for _, p := range slices.Sorted(maps.Keys(gold)) {
+		out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
 	}
 	texts := make(map[string]string)
 	results(s.Messages, func(cmd string, r transcript.ToolResult) { texts[cmd] = r.Text() })
-	var order []outcome
-	for _, c := range t.Commands {
-		if core := coreOf(strings.Join(strings.Fields(c.Command), " ")); core != "" {
-			order = append(order, outcome{command: core, failed: c.Failed, first: c.Line})
+	var newest []outcome
+	heads := make(map[string]int)
+	for i, c := range t.Runs {
+		core := coreOf(strings.Join(strings.Fields(c.Command), " "))
+		again := func(r synth.Run) bool { return r.Command == c.Command }
+		if core != "" && !slices.ContainsFunc(t.Runs[i+1:], again) {
+			newest = append(newest, outcome{command: core, failed: c.Failed, first: c.Line})
+			heads[headOf(core)]++
 		}
 	}
-	for i, o := range order {
-		if slices.ContainsFunc(order[:i], func(e outcome) bool { return headOf(e.command) == headOf(o.command) }) ||
-			slices.ContainsFunc(order[i+1:], func(e outcome) bool { return headOf(e.command) == headOf(o.command) }) {
-			continue
+	for _, o := range newest {
+		if heads[headOf(o.command)] == 1 {
+			out = append(out, outcomeProbe(o, texts[o.command]))
 		}
-		out = append(out, outcomeProbe(o, texts[o.command]))
 	}
 	for _, l := range t.Literals {
-		if l.Kind != synth.LiteralName && l.Kind != synth.LiteralPath && l.By != transcript.RoleAssistant {
+		if !l.Name {
 			out = append(out, lineProbe(Literals, l.Text, queryFor([]string{l.Line}, 0, l.Text), []string{l.Line}))
 		}
 	}
@@ -217,15 +206,17 @@ func (t *truth) probes(s *Session) []probe {
 			}
 		}
 	}
-	for _, c := range t.Constraints {
-		if c.InForce() {
+	for _, c := range t.Rules {
+		if c.Lifted == 0 {
 			out = append(out, sentenceProbe(Constraints, c.Text, firstWords(c.Text)))
-		} else if c.LiftedBy != "" {
+		} else {
 			out = append(out, sentenceProbe(Reversals, c.LiftedBy, firstWords(c.LiftedBy)))
 		}
 	}
-	for _, it := range t.Plan {
-		out = append(out, planProbe(planItem{it.Text, status(string(it.Status))}))
+	if len(t.Plans) > 0 {
+		for _, it := range t.Plans[len(t.Plans)-1].Items {
+			out = append(out, planProbe(planItem{it.Text, status(it.Status)}))
+		}
 	}
 	return out
 }
@@ -234,15 +225,7 @@ func (t *truth) probes(s *Session) []probe {
 func (t *truth) trail() trail {
 	out := make(trail)
 	for _, f := range t.Files {
-		p := path.Join(t.Root, f.Path)
-		switch f.State {
-		case synth.FileCreated:
-			out[p] = Created
-		case synth.FileEdited:
-			out[p] = Edited
-		case synth.FileDeleted:
-			out[p] = Deleted
-		}
+		out[f.Path] = ChangeOp(f.State)
 	}
 	return out
 }

@@ -191,11 +191,6 @@ func artifactProbe(p string, op ChangeOp, byCommand bool) probe {
 		case ok:
 			return stated
 		}
-		for _, at := range s.candidates(wordSet(path.Base(p))) {
-			if mentions(strings.ToLower(s.lines[at]), p) {
-				return bare
-			}
-		}
 		return absent
 	}}
 }

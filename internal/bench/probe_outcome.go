@@ -183,8 +183,6 @@ func outcomeProbe(o outcome, result string) probe {
 			rest, ok := behindCommand(text, head, len(o.command) > len(head))
 			if failed, told := tells(rest); ok && told {
 				v = judge(failed, o.failed)
-			} else if ok && v == absent {
-				v = bare
 			}
 		}
 		if s.msgs == nil {
@@ -212,8 +210,6 @@ func outcomeProbe(o outcome, result string) probe {
 					v = stated
 				} else if failed, told := tells(r.Text()); told {
 					v = judge(failed, o.failed)
-				} else if v == absent {
-					v = bare
 				}
 			})
 		}

@@ -111,7 +111,7 @@ func TestOutcomeInOrder(t *testing.T) {
 		"shown, then page": {[][]transcript.Message{run("1", "all good"), page("#2 make test: failed: boom")}, wrong},
 		"page":             {[][]transcript.Message{page("#1 make test: ok")}, stated},
 		"another command":  {[][]transcript.Message{page("#1 make test-all: ok")}, absent},
-		"only named":       {[][]transcript.Message{page("ran `make test`")}, bare},
+		"only named":       {[][]transcript.Message{page("ran `make test`")}, absent},
 	} {
 		var v transcript.View
 		var msgs []transcript.Message

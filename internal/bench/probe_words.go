@@ -71,11 +71,8 @@ func literals(s *Session, sp span) []probe {
 func sentenceProbe(f Family, text, query string) probe {
 	words := wordSet(text)
 	return probe{family: f, what: text, query: query, look: func(s *seen) verdict {
-		if _, ok := s.covers(words, 0.9); ok {
+		if s.covers(words, 0.9) {
 			return stated
-		}
-		if _, ok := s.covers(words, 0.5); ok {
-			return bare
 		}
 		return absent
 	}}
@@ -163,9 +160,7 @@ func planProbe(it planItem) probe {
 				case said == it.status:
 					return stated
 				case said != "":
-					v = max(v, wrong)
-				default:
-					v = max(v, bare)
+					v = wrong
 				}
 			}
 			return v

@@ -8,19 +8,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
 // Question is something that a continuing agent could want to know, with the answer.
 type Question struct {
 	Session string `json:"session"`
-	Type    string `json:"type"` // fact, artifact, decision, constraint or state
 	Text    string `json:"question"`
 	Gold    string `json:"answer"`
 }
-
-var questionTypes = []string{"fact", "artifact", "decision", "constraint", "state"}
 
 // questionBook is the file of questions. A session that has some there is asked those,
 // whoever wrote them, so that all models and all later runs answer the same.
@@ -44,11 +40,8 @@ func openQuestions(dir string) (*questionBook, error) {
 		)
 	}
 	for i, q := range b.list {
-		if q.Text == "" || q.Gold == "" || !slices.Contains(questionTypes, q.Type) {
-			return nil, fmt.Errorf(
-				"read questions in %s: number %d has no question, no answer or the type %q [hint: types are %s]",
-				b.file, i+1, q.Type, strings.Join(questionTypes, ", "),
-			)
+		if q.Text == "" || q.Gold == "" {
+			return nil, fmt.Errorf("read questions in %s: number %d has no question or no answer", b.file, i+1)
 		}
 	}
 	return b, nil
@@ -75,7 +68,10 @@ func (b *questionBook) add(list []Question) error {
 	return keepText(b.file, string(data)+"\n")
 }
 
-const askForQuestions = `Below is the beginning of a working session of a coding agent. Write %d questions that the agent could need to answer when it goes on with the work: facts found, files made or changed, decisions with their reasons, rules that the user gave, the state of the work. Each must have one short, certain answer in the text. Answer with a JSON array and nothing else: [{"type": "fact|artifact|decision|constraint|state", "question": "…", "answer": "…"}]`
+const askForQuestions = `Below is the beginning of a working session of a coding agent. Write %d questions
+that the agent could need to answer when it goes on with the work: facts found, files made or changed, decisions
+with their reasons, rules that the user gave, the state of the work. Each must have one short, certain answer in
+the text. Answer with a JSON array and nothing else: [{"question": "…", "answer": "…"}]`
 
 // questions are those of the file, else a model writes them from all that is before the
 // cut.
@@ -83,7 +79,7 @@ func (a Asking) questions(ctx context.Context, c *cut, book *questionBook) ([]Qu
 	if list := book.about(c.s.Name); len(list) > 0 {
 		return list, nil
 	}
-	text, err := a.ask(ctx, a.Answerer, fmt.Sprintf(askForQuestions, a.Count), plainText(c.before), 200*a.Count)
+	text, err := a.say(ctx, fmt.Sprintf(askForQuestions, a.Count), plainText(c.before), 200*a.Count)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +93,7 @@ func (a Asking) questions(ctx context.Context, c *cut, book *questionBook) ([]Qu
 	}
 	var out []Question
 	for _, q := range list {
-		if q.Session = c.s.Name; q.Text != "" && q.Gold != "" && slices.Contains(questionTypes, q.Type) {
+		if q.Session = c.s.Name; q.Text != "" && q.Gold != "" {
 			out = append(out, q)
 		}
 	}

@@ -26,7 +26,7 @@ func TestQuestionsOfTheFile(t *testing.T) {
 		text := "42"
 		switch {
 		case strings.HasPrefix(req.System, "Grade"):
-			text = `{"score": 1, "wrong": false}`
+			text = "1"
 		case !strings.Contains(req.Messages[0].Text(), "Question: How many?"):
 			t.Errorf("asked something else: %.200s", req.System)
 		}
@@ -39,17 +39,17 @@ func TestQuestionsOfTheFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Asking{Answerer: Asked{Generator: model, Name: "script"}, Dir: dir, Budget: 6_000}
+	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: dir}, Budget: 6_000}
 
-	write(`[{"session": "` + s[0].Name + `", "type": "fact", "question": "How many?", "answer": "43"}]`)
+	write(`[{"session": "` + s[0].Name + `", "question": "How many?", "answer": "43"}]`)
 	got, err := a.Run(t.Context(), s, arms)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(got) != 1 || got[0].Questions != 1 || got[0].Half != 1 {
+	if len(got) != 1 || got[0].Questions != 1 || got[0].Points != 1 {
 		t.Errorf("got %+v: want one question, half right", got)
 	}
-	for _, bad := range []string{`[{"session": "x", "type": "odd", "question": "?", "answer": "!"}]`, `[{`} {
+	for _, bad := range []string{`[{"session": "x", "question": "?"}]`, `[{`} {
 		write(bad)
 		if _, err := a.Run(t.Context(), s, arms); err == nil || !strings.Contains(err.Error(), "questions.json") {
 			t.Errorf("%s: got %v, want an error that names the file", bad, err)
@@ -67,9 +67,9 @@ func TestAskingEndsAtAnError(t *testing.T) {
 		text := "yes"
 		switch {
 		case strings.HasPrefix(req.System, "Grade"):
-			text = `{"score": 2}`
+			text = "2"
 		case strings.HasPrefix(req.System, "Below"):
-			text = `[{"type":"fact","question":"First?","answer":"yes"},{"type":"fact","question":"Second?","answer":"yes"}]`
+			text = `[{"question":"First?","answer":"yes"},{"question":"Second?","answer":"yes"}]`
 		}
 		return model.Reply{
 			Messages: []transcript.Message{transcript.Assistant(transcript.Say(text))},
@@ -80,7 +80,7 @@ func TestAskingEndsAtAnError(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := Asking{Answerer: Asked{Generator: model, Name: "script"}, Dir: t.TempDir(), Budget: 6_000, AtATime: 1}
+	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000, AtATime: 1}
 	if _, err := a.Run(t.Context(), small(t)[:1], arms); !errors.Is(err, down) {
 		t.Fatalf("got %v, want the model's error", err)
 	}

@@ -4,16 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/recall"
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -28,14 +26,13 @@ type Options struct {
 	Workers     int      // sessions at a time; 0: one for each processor
 	Prices      []Prices // of the money simulation; nil: DefaultPrices()
 	NoMoney     bool     // leave the money simulation out
-	// Summarizer writes the summaries that are scored; nil: code does. Replays for money and
-	// timings never use it.
+	// Summarizer writes the summaries that are scored; nil: code does. Replays for money never
+	// use it.
 	Summarizer *Summarizer
-	Timings    bool // report times and memory; they differ from run to run
-	// TimingSizes are the tokens of the made-up sessions that show how time and memory grow;
-	// nil: 10,000, 100,000, 300,000 and 1,000,000.
-	TimingSizes []int
-	Progress    func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
+	Progress   func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
+
+	// inspect is shown every view, from several goroutines; nil: nobody.
+	inspect func(ctx context.Context, c *cut, m Method, s *seen) error
 }
 
 // Progress is how far a run has come.
@@ -53,9 +50,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Chains == nil {
 		o.Chains = []int{1, 2, 3, 5, 10}
-	}
-	if o.TimingSizes == nil {
-		o.TimingSizes = []int{10_000, 100_000, 300_000, 1_000_000}
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -110,12 +104,6 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 	if o.Summarizer != nil {
 		r.Summaries = o.Summarizer.Name
 	}
-	if o.Timings {
-		var err error
-		if r.Scaling, err = scale(ctx, o); err != nil {
-			return nil, err
-		}
-	}
 	return r, nil
 }
 
@@ -124,7 +112,6 @@ type sessionResult struct {
 	row   SessionRow
 	cells []Cell // as keys() has them; Views is 0 where the session did not take part
 	own   []Cell
-	took  []Timing
 	money []sessionMoney
 }
 
@@ -186,13 +173,11 @@ func (w *worker) run(ctx context.Context) (*sessionResult, error) {
 			r.row.Targets[p.family]++
 		}
 		for i, k := range w.o.keys() {
-			cell, took, err := c.measure(ctx, k)
+			cell, err := c.measure(ctx, k)
 			if err != nil {
 				return nil, err
 			}
-			if r.cells[i] = r.cells[i].plus(cell); k.chain == 1 && cell.Views > 0 {
-				r.took = append(r.took, Timing{Arm: cell.Arm, Budget: cell.Budget, Took: took})
-			}
+			r.cells[i] = r.cells[i].plus(cell)
 		}
 	}
 	if keys := w.o.ownKeys(); keys != nil {
@@ -200,7 +185,7 @@ func (w *worker) run(ctx context.Context) (*sessionResult, error) {
 		for _, sp := range w.s.ownSpans() {
 			c := w.newCut(sp)
 			for i, k := range keys {
-				cell, _, err := c.measure(ctx, k)
+				cell, err := c.measure(ctx, k)
 				if err != nil {
 					return nil, err
 				}
@@ -235,16 +220,13 @@ type cut struct {
 	probes []probe
 	gold   trail
 	shell  string
-	source sourceNames
-	reach  func() *reach
 }
 
 func (w *worker) newCut(sp span) *cut {
 	before := w.s.Messages[:sp.cut]
 	return &cut{
 		worker: w, sp: sp, before: before, size: w.size(sp.cut), whole: transcript.NewTranscript(before...),
-		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before), source: namesOf(before),
-		reach: reachOf(before),
+		probes: w.s.probes(sp), gold: w.s.trail(sp.cut), shell: shellText(before),
 	}
 }
 
@@ -252,24 +234,22 @@ func (w *worker) newCut(sp span) *cut {
 const slack = 1.2
 
 // measure has an arm compact what is before the cut and looks the probes up.
-func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
+func (c *cut) measure(ctx context.Context, k key) (Cell, error) {
 	arm := c.o.Arms[k.arm]
 	cell := Cell{Arm: arm.Name, Budget: k.budget, Chain: k.chain, Families: map[Family]Count{}}
 	if float64(c.size) < slack*float64(k.budget) {
-		return cell, 0, nil
+		return cell, nil
 	}
-	start := time.Now()
 	m, v, err := c.compact(ctx, arm, k)
-	took := time.Since(start)
 	if errors.Is(err, fold.ErrCannotFit) {
 		cell.Refused, v, err = 1, transcript.View{}, nil // nothing is sent, so nothing is there
 	}
 	if err != nil {
-		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+		return cell, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
 	}
 	msgs, err := v.Resolve(c.whole.At)
 	if err != nil {
-		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+		return cell, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
 	}
 	cell.Views = 1
 	for _, m := range msgs {
@@ -280,12 +260,13 @@ func (c *cut) measure(ctx context.Context, k key) (Cell, time.Duration, error) {
 	}
 	s := seeView(v, msgs)
 	if err := c.look(ctx, &cell, m, s); err != nil {
-		return cell, 0, err
+		return cell, err
 	}
-	if err := c.faults(ctx, &cell, m, v, s); err != nil {
-		return cell, 0, fmt.Errorf("arm %s at %d tokens: %w", arm.Name, k.budget, err)
+	c.faults(&cell, v, s)
+	if c.o.inspect != nil {
+		err = c.o.inspect(ctx, c, m, s)
 	}
-	return cell, took, nil
+	return cell, err
 }
 
 // compact feeds the arm in as many parts as there are compactions.
@@ -329,17 +310,12 @@ func (c *cut) look(ctx context.Context, cell *Cell, m Method, s *seen) error {
 			n.Context = 1
 		case wrong:
 			n.Wrong = 1
-		case bare:
-			n.Bare = 1
 		}
 		if n.Context == 0 && p.query != "" && rec != nil {
 			n.Asked = 1
 			if err := tryRecall(ctx, rec, p, stubs, &n); err != nil {
 				return fmt.Errorf("recall %q: %w", p.query, err)
 			}
-		}
-		if p.family == FutureUse && rec != nil && (n.Context+n.Search+n.Handle > 0 || c.reach().has(p)) {
-			n.Reach = 1
 		}
 		cell.Families[p.family] = cell.Families[p.family].plus(n)
 	}
@@ -385,19 +361,15 @@ func stubsIn(ctx context.Context, s *seen, rec Recaller) []stub {
 	return out
 }
 
-// isHandle reports whether a method gave a word out as a handle, also one whose recall
-// does not count. Words without a digit are words.
-func isHandle(ctx context.Context, m any, word string) bool {
+var handleArg = regexp.MustCompile(`\b[a-z0-9]{8,12}\b`)
+
+// isHandle reports whether a method gave a word out as a handle. Words without a digit are
+// words.
+func isHandle(ctx context.Context, rec Recaller, word string) bool {
 	if !handleArg.MatchString(word) || !strings.ContainsAny(word, "0123456789") {
 		return false
 	}
-	err := store.ErrNotFound
-	switch m := m.(type) {
-	case Recaller:
-		_, err = m.Unfold(ctx, word)
-	case *engine:
-		_, err = m.s.Unfold(ctx, recall.UnfoldRequest{Handle: word, Budget: unfoldTokens})
-	}
+	_, err := rec.Unfold(ctx, word)
 	return err == nil
 }
 
@@ -419,9 +391,8 @@ func bestStub(stubs []stub, query string) string {
 	return handle
 }
 
-// faults counts what a view may not have: what is illegal, what nobody said, files that
-// were not changed, folds that do not come back or come back to others.
-func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v transcript.View, s *seen) error {
+// faults counts what a view may not have: what is illegal, files that were not changed.
+func (c *cut) faults(cell *Cell, v transcript.View, s *seen) {
 	note := func(kind string, list []string) {
 		for _, f := range list {
 			cell.Faults = append(cell.Faults, kind+" in "+c.s.Name+": "+f)
@@ -432,20 +403,7 @@ func (c *cut) faults(ctx context.Context, cell *Cell, m Method, v transcript.Vie
 		cell.Illegal = 1
 		note("illegal", bad[:1])
 	}
-	var inv, wrongly []string
-	cell.Named, inv = invented(s, c.source, func(word string) bool { return isHandle(ctx, m, word) })
-	cell.Invented = len(inv)
-	note("invented", inv)
+	var wrongly []string
 	cell.Right, cell.Stated, wrongly = precision(c.gold, c.shell, s)
 	note("not changed", wrongly)
-	if m, ok := m.(prover); ok {
-		p, err := m.prove(ctx)
-		if err != nil {
-			return err
-		}
-		cell.Folds, cell.Inexact, cell.Leaks = p.folds, len(p.inexact), len(p.leaks)
-		note("inexact", p.inexact)
-		note("leak", p.leaks)
-	}
-	return nil
 }

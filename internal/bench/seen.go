@@ -94,18 +94,11 @@ func (s *seen) candidates(words map[string]bool) []int32 {
 	return best[:min(len(best), 200)]
 }
 
-// covers reports whether at least that share of the words stands within one window, and
-// around which line.
-func (s *seen) covers(words map[string]bool, share float64) (int, bool) {
-	if len(words) == 0 {
-		return 0, false
-	}
-	for _, line := range s.candidates(words) {
-		if covered(s.around(int(line)), words) >= share {
-			return int(line), true
-		}
-	}
-	return 0, false
+// covers reports whether at least that share of the words stands within one window.
+func (s *seen) covers(words map[string]bool, share float64) bool {
+	return slices.ContainsFunc(s.candidates(words), func(line int32) bool {
+		return covered(s.around(int(line)), words) >= share
+	})
 }
 
 func covered(have, words map[string]bool) float64 {

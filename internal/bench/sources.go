@@ -32,19 +32,23 @@ type Live struct {
 
 // LiveOptions say how sessions are lived through.
 type LiveOptions struct {
-	Window     int         // of the model; 0: 32,000 tokens
-	Summarizer *Summarizer // nil: code writes the summaries
-	Workers    int         // sessions at a time; 0: one
+	Policies   []fold.Policy // nil: all that come with pleat
+	Window     int           // of the model; 0: 32,000 tokens
+	Summarizer *Summarizer   // nil: code writes the summaries
+	Workers    int           // sessions at a time; 0: one
 	Progress   func(Progress)
 }
 
-// Compare lives through the sessions under every policy: made-up ones to their end, others up to
+// Compare lives through the sessions under each policy: made-up ones to their end, others up to
 // their cut.
 func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, error) {
 	if o.Window == 0 {
 		o.Window = 32_000
 	}
-	policies := policy.All()
+	policies := o.Policies
+	if policies == nil {
+		policies = policy.All()
+	}
 	rows := make([]Live, len(policies))
 	for i, p := range policies {
 		rows[i] = Live{Policy: p.Name, Families: map[Family]Count{}}

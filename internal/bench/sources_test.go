@@ -12,8 +12,9 @@ import (
 // Policies that fold need fewer tokens than none, ask a model only if there is one, and what is
 // left is counted.
 func TestCompare(t *testing.T) {
-	sessions := bench.SynthSessions(1, 20_000)[:2]
-	byModel := &bench.Summarizer{Dir: t.TempDir(), Asked: bench.Asked{
+	sessions := bench.SynthSessions(20_000)[:2]
+	byModel := &bench.Summarizer{Asked: bench.Asked{
+		Dir:       t.TempDir(),
 		Generator: pleattest.Always("<summary>Work went on.</summary>"), Name: "scripted",
 		Model: model.Model{ID: "scripted"},
 	}}

@@ -4,24 +4,19 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Summarizer is a model that writes the summaries of every arm that makes any. Its
-// answers are kept in a folder under the hash of what it was asked, so that a run that
-// was broken off goes on where it was, and one that is run again costs nothing. It is for
-// one run at a time.
+// Summarizer is a model that writes the summaries of every arm that makes any. It is for one
+// run at a time.
 type Summarizer struct {
 	Asked
-	Dir string // of the cache
+	Rules string // for its summaries, see [digest.Options]; empty: none
 
 	mu  sync.Mutex
 	err error // the first
@@ -37,7 +32,7 @@ func (s *Summarizer) digest() digest.Options {
 		return digest.Options{}
 	}
 	return digest.Options{
-		Generator: s, Model: s.Model, NoFork: true, NoBackground: true,
+		Generator: s, Model: s.Model, Rules: s.Rules, NoFork: true, NoBackground: true,
 		Deadline: 10 * time.Minute, Calls: -1, Breaker: -1,
 	}
 }
@@ -53,21 +48,9 @@ func (s *Summarizer) failed() error {
 	return s.err
 }
 
-// Generate implements [pleat.Generator]: it asks the model, or the cache.
+// Generate implements [model.Generator].
 func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(model.Delta)) (model.Reply, error) {
-	name := filepath.Join(
-		s.Dir, "summaries", transcript.HashOf(s.Name+"\x00"+req.System+"\x00"+plainText(req.Messages)).String()+".txt",
-	)
-	if data, err := os.ReadFile(name); err == nil {
-		return model.Reply{
-			Messages: []transcript.Message{transcript.Assistant(transcript.Say(string(data)))},
-			Stop:     model.StopEnd,
-		}, nil
-	}
-	reply, err := s.Generator.Generate(ctx, req, nil)
-	if err == nil && reply.Stop == model.StopEnd {
-		err = keepText(name, replyText(reply))
-	}
+	reply, err := s.ask(ctx, req)
 	if e, ok := errors.AsType[*model.APIError](err); ok && e.Overflow() {
 		return reply, err // the engine asks for less
 	}
@@ -79,25 +62,6 @@ func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(mo
 		s.mu.Unlock()
 	}
 	return reply, err
-}
-
-func replyText(r model.Reply) string {
-	text := ""
-	for _, m := range r.Messages {
-		text += m.Text()
-	}
-	return text
-}
-
-// keepText writes a file of the cache.
-func keepText(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("keep answer: %w", err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		return fmt.Errorf("keep answer: %w", err)
-	}
-	return nil
 }
 
 // Estimate says what the summaries of a run cost at most if nothing is in the cache: as

@@ -18,7 +18,7 @@ func TestSummarizer(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long")
 	}
-	file := regexp.MustCompile(`\w+\.py\b`)
+	file := regexp.MustCompile(`[\w.]+\.ts\b`)
 	mdl := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		files := file.FindAllString(pleattest.Text(req.Messages), 5) // what the turns are about
 		return pleattest.Say(
@@ -26,20 +26,21 @@ func TestSummarizer(t *testing.T) {
 				strings.Join(files, ", ") + ".\n</digest>",
 		).Reply, nil
 	}}
-	arms, err := ArmsByName("default", "four-layer", "tail", "summarize-85")
+	arms, err := ArmsByName("default", "four-layer", "three-layer", "tail")
 	if err != nil {
 		t.Fatal(err)
 	}
+	sessions := []Session{made(0, 40_000)} // in which four-layer and three-layer must summarize
 	dir := t.TempDir()
-	sum := &Summarizer{Asked: Asked{Generator: mdl, Name: "script"}, Dir: dir}
+	sum := &Summarizer{Asked: Asked{Generator: mdl, Name: "script", Dir: dir}, Rules: "Mention the jam."}
 	o := Options{Arms: arms, Budgets: []int{4_000}, Chains: []int{1}, NoMoney: true, Summarizer: sum}
-	if e := sum.Estimate(small(t)[:1], o); e.Requests < 3 || e.Input == 0 || e.Known {
+	if e := sum.Estimate(sessions, o); e.Requests < 3 || e.Input == 0 || e.Known {
 		t.Errorf("got estimate %+v: want requests, tokens, and no price for a model without one", e)
 	}
 	var first string
 	asked := 0
 	for i := range 2 {
-		r, err := Run(t.Context(), small(t)[:1], o)
+		r, err := Run(t.Context(), sessions, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,12 +59,15 @@ func TestSummarizer(t *testing.T) {
 			t.Errorf("asked %d times, then %d times more", asked, n-asked)
 		}
 	}
+	if !strings.Contains(pleattest.Text(mdl.Requests()[0].Messages)+mdl.Requests()[0].System, "Mention the jam.") {
+		t.Error("the model was not told the rules")
+	}
 	if !strings.Contains(first, `"summaries":"script"`) {
 		t.Error("the report does not say who summarized")
 	}
 	c := (&worker{
-		s: &small(t)[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o,
-	}).newCut(small(t)[0].futureSpan())
+		s: &sessions[0], tokens: tokens.NewTokenizer(model.Model{}, nil), o: o,
+	}).newCut(sessions[0].futureSpan())
 	for k, arm := range arms {
 		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
 		if err != nil {
@@ -82,10 +86,9 @@ func TestSummarizer(t *testing.T) {
 	o.Summarizer = &Summarizer{
 		Asked: Asked{Generator: &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
 			return model.Reply{}, broken
-		}}, Name: "broken"},
-		Dir: dir,
+		}}, Name: "broken", Dir: dir},
 	}
-	if _, err := Run(t.Context(), small(t)[:1], o); !errors.Is(err, broken) {
+	if _, err := Run(t.Context(), sessions, o); !errors.Is(err, broken) {
 		t.Errorf("a model that fails: got %v", err)
 	}
 }

@@ -45,7 +45,6 @@ func columns() []column {
 		fam(Reversals, true),
 		fam(PlanState, true),
 		{"illegal", func(c Cell) string { return fmt.Sprint(c.Illegal) }},
-		{"invented", func(c Cell) string { return fmt.Sprint(c.Invented) }},
 		{"over", func(c Cell) string { return fmt.Sprint(c.Over + c.Refused) }},
 	}
 }
@@ -66,7 +65,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	}
 	for _, g := range groups(r.Cells) {
 		if n := g[0].Chain; n > 1 && n < most {
-			continue // in the JSON and on the page
+			continue // in the JSON
 		}
 		p.line("")
 		p.line("Views of %s tokens after %s (%d views)", thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
@@ -81,25 +80,50 @@ func (r *Report) WriteText(w io.Writer) error {
 		p.table(g)
 	}
 	p.money(r.Money)
-	p.times(r.Timings)
-	if len(r.Scaling) > 0 {
-		p.line("")
-		p.line("%s", scaleTitle(r.Scaling[0]))
-		p.rows(scaleRows(r.Scaling))
-	}
 	p.line("")
 	if p.answers(r.Answers); len(r.Answers) == 0 {
 		p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
 		p.line("understanding; for that, questions have to be answered by a model (--answerer).")
 	}
-	if lines := r.conclusion(); len(lines) > 0 {
-		p.line("")
-		p.line("In short (means over all budgets, numbers of compactions and price lists; marks are from 0 to 5)")
-		for _, line := range lines {
-			p.line("%s", line)
+	p.short(r)
+	return p.err
+}
+
+// short is the table that all others come to: each arm's mean mark, and its mean cost.
+func (p *printer) short(r *Report) {
+	var arms []string
+	marks, costs := make(map[string][]float64), make(map[string][]float64)
+	for _, c := range r.Cells {
+		if marks[c.Arm] = append(marks[c.Arm], c.Score()); !slices.Contains(arms, c.Arm) {
+			arms = append(arms, c.Arm)
 		}
 	}
-	return p.err
+	for _, m := range r.Money {
+		if m.Sessions > 0 {
+			costs[m.Arm] = append(costs[m.Arm], m.Total)
+		}
+	}
+	rows := [][]string{{"arm", "mark", "cost"}}
+	for _, arm := range arms {
+		rows = append(rows, []string{arm, mean(marks[arm]), mean(costs[arm])})
+	}
+	if len(arms) > 1 {
+		p.line("")
+		p.line("In short: means over all budgets, numbers of compactions and price lists. Marks are from 0 to 5; no")
+		p.line("compaction costs 1.")
+		p.rows(rows)
+	}
+}
+
+func mean(list []float64) string {
+	sum := 0.0
+	for _, f := range list {
+		sum += f
+	}
+	if len(list) == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.2f", sum/float64(len(list)))
 }
 
 func (r *Report) tokens() int {
@@ -184,60 +208,21 @@ func (p *printer) rows(rows [][]string) {
 	}
 }
 
-// answers writes what a model could answer.
+// answers writes what a model could answer: an arm without and with recall.
 func (p *printer) answers(list []Answered) {
 	if len(list) == 0 {
 		return
 	}
-	p.line("%s", answerTitle(list[0]))
-	p.rows(answerRows(list))
-}
-
-func answerTitle(a Answered) string {
-	return fmt.Sprintf(
-		"Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
-		thousands(a.Budget),
-	)
-}
-
-// answerRows are the lines of the table of answers: an arm without and with recall.
-func answerRows(list []Answered) [][]string {
-	rows := [][]string{append(append([]string{"arm", "questions", "score"}, questionTypes...), "wrong", "recalls")}
-	for len(list) > 0 {
-		n := 0
-		all := Answered{Arm: list[0].Arm, Recall: list[0].Recall}
-		score := make(map[string]string)
-		for n < len(list) && list[n].Arm == all.Arm && list[n].Recall == all.Recall {
-			a := list[n]
-			score[a.Type] = fmt.Sprintf("%.2f", a.Score())
-			all.Questions, all.Full, all.Half = all.Questions+a.Questions, all.Full+a.Full, all.Half+a.Half
-			all.Wrong, all.Recalls = all.Wrong+a.Wrong, all.Recalls+a.Recalls
-			n++
+	p.line("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
+		thousands(list[0].Budget))
+	rows := [][]string{{"arm", "questions", "score", "recalls"}}
+	for _, a := range list {
+		name, recalls := a.Arm, "–"
+		if a.Recall {
+			name, recalls = a.Arm+", recall", fmt.Sprint(a.Recalls)
 		}
-		list = list[n:]
-		name, recalls := all.Arm, "–"
-		if all.Recall {
-			name, recalls = all.Arm+", recall", fmt.Sprint(all.Recalls)
-		}
-		row := []string{name, fmt.Sprint(all.Questions), fmt.Sprintf("%.2f", all.Score())}
-		for _, typ := range questionTypes {
-			row = append(row, cmp.Or(score[typ], "–"))
-		}
-		rows = append(rows, append(row, fmt.Sprint(all.Wrong), recalls))
-	}
-	return rows
-}
-
-func (p *printer) times(list []Timing) {
-	if len(list) == 0 {
-		return
-	}
-	p.line("")
-	p.line("Time to take a session in and fold it, mean over sessions")
-	rows := [][]string{{"arm", "budget", "ms"}}
-	for _, t := range list {
 		rows = append(rows,
-			[]string{t.Arm, thousands(t.Budget), fmt.Sprintf("%.1f", float64(t.Took.Microseconds())/1000)})
+			[]string{name, fmt.Sprint(a.Questions), fmt.Sprintf("%.2f", share(a.Points, 2*a.Questions)), recalls})
 	}
 	p.rows(rows)
 }

@@ -16,9 +16,9 @@ func TestViewHashes(t *testing.T) {
 		t.Skip("long: deterministic, and run without -short by go test work")
 	}
 	got := map[string]string{}
-	for i, kind := range synth.Kinds() {
-		made := synth.Make(synth.Options{Seed: uint64(i + 1), Kind: kind, Tokens: 28_000})
-		viewtest.Add(t, got, "synthetic/"+string(kind), made.Messages)
+	for i := range synth.Sessions() {
+		made := synth.Scale(i, 28_000)
+		viewtest.Add(t, got, "synthetic/"+made.Kind, made.Messages)
 	}
 	viewtest.Compare(t, got, func(name string) bool { return strings.HasPrefix(name, "synthetic/") })
 }

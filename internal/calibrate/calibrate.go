@@ -97,7 +97,7 @@ func (c *Line) at(x float64) float64 {
 // Correct returns what a whole prompt with that estimate will be reported as.
 func (c *Line) Correct(estimate int) int { return int(math.Round(c.at(float64(estimate)))) }
 
-// Estimate is the inverse of [Calibration.Correct]: the estimate that a prompt may have
+// Estimate is the inverse of [Line.Correct]: the estimate that a prompt may have
 // in order to be reported as no more than limit. It is 0 if there is none.
 func (c *Line) Estimate(limit int) int {
 	overhead, slope := c.Fit()

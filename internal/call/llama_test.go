@@ -97,7 +97,7 @@ func story(tokens int) string {
 // The clients against a real llama.cpp server.
 func TestLlama(t *testing.T) {
 	url := llama(t, 1536)
-	found, err := localserver.Discover(t.Context(), url, nil)
+	found, err := localserver.Discover(t.Context(), url, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
 // A deadline ends a real answer in its middle.
 func TestLlamaGivenUp(t *testing.T) {
 	url := llama(t, 1536)
-	found, err := localserver.Discover(t.Context(), url, nil)
+	found, err := localserver.Discover(t.Context(), url, "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +196,7 @@ func TestLlamaGivenUp(t *testing.T) {
 // constraint word for word; whether it then keeps to it depends on the model, and is logged.
 func TestLlamaAnswersAfterCompaction(t *testing.T) {
 	const rule = "Constraint: never change anything below legacy/, it is frozen until the audit is over."
-	found, err := localserver.Discover(t.Context(), llama(t, 4096), nil)
+	found, err := localserver.Discover(t.Context(), llama(t, 4096), "", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ type Conversation struct {
 	words  userwords.Words
 	count  tokens.MessageCounter
 	whole  int
+	inputs map[int]transcript.Hash // what [inputHash] returns, by call, where that is not the hash of the bytes
 
 	meters  []*stretchMeter // of stretches that begin where Starts says
 	metered bool            // there is one for each of these places
@@ -49,7 +50,9 @@ type Conversation struct {
 
 // New makes an empty conversation whose messages are in contents.
 func New(count tokens.MessageCounter, contents *Contents) *Conversation {
-	c := &Conversation{count: count, Contents: contents, rounds: transcript.Forgetful()}
+	c := &Conversation{
+		count: count, Contents: contents, rounds: transcript.Forgetful(), inputs: make(map[int]transcript.Hash),
+	}
 	contents.leaving = c.leaving
 	return c
 }
@@ -64,7 +67,7 @@ func Of(count tokens.MessageCounter, msgs ...transcript.Message) *Conversation {
 }
 
 // perMessage is about what is known of a message, in bytes, beside what people said.
-const perMessage = 400
+const perMessage = 700
 
 // Weight is about how many bytes of memory the conversation takes.
 func (c *Conversation) Weight() int {
@@ -198,6 +201,9 @@ func (c *Conversation) describeBlock(
 	case transcript.ToolCall:
 		c.ledger.Call(ref, b.ID, toolcall.DescribeCall(b))
 		f.Call = counted(c.ledger.Len())
+		if h := inputHash(b.Input.String()); h != shape.Hash {
+			c.inputs[int(f.Call)] = h
+		}
 		f.Text = !strings.HasPrefix(strings.TrimSpace(b.Input.String()), "{")
 		f.Fixed = b.Signed
 	case transcript.ToolResult:

@@ -3,7 +3,10 @@ package conv
 import (
 	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,16 +26,18 @@ type spoken struct {
 	hash transcript.Hash
 	came transcript.Hash // of what a view replaced
 
-	id    string // of a call, or of the call that a result answers
-	any   bool   // the id is not known: a result that answers no call
-	waits bool   // a call that has no result yet
-	sure  bool   // the id is known in the session
-	at    transcript.BlockRef
+	id      string // of a call, or of the call that a result answers
+	any     bool   // the id is not known: a result that answers no call
+	waits   bool   // a call that has no result yet
+	sure    bool   // the id is known in the session
+	cleared bool   // a result of a history that its client has cleared
+	at      transcript.BlockRef
 }
 
-// says reports whether both say the same, whatever their ids.
+// says reports whether both say the same, whatever their ids, or the other is b's result, cleared.
 func (b spoken) says(o spoken) bool {
-	return b.role == o.role && b.kind == o.kind && b.tool == o.tool && (b.hash == o.hash || b.came == o.hash)
+	return b.role == o.role && b.kind == o.kind && b.tool == o.tool &&
+		(b.hash == o.hash || b.came == o.hash || o.cleared && b.id == o.id && b.id != "")
 }
 
 // SaidIn returns what message i of a history says.
@@ -43,10 +48,27 @@ func SaidIn(m transcript.Message, i int) Said {
 		if kind != transcript.KindThinking && !emptyBeside(kind, s.Bytes, m.Blocks().Len()) {
 			tool := text.OneLine(s.Name, 80) // as the ledger names it
 			at := transcript.BlockRef{Message: i, Block: k}
-			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, at: at})
+			cleared := isCleared(m.Blocks().At(k))
+			if call, ok := m.Blocks().At(k).(transcript.ToolCall); ok {
+				s.Hash = inputHash(call.Input.String())
+			}
+			out.add(m.Role(), spoken{kind: kind, tool: tool, hash: s.Hash, id: s.ID, cleared: cleared, at: at})
 		}
 	}
 	return out
+}
+
+// inputHash is the hash of a call's input, the same for the same JSON object.
+func inputHash(input string) transcript.Hash {
+	var object map[string]any
+	d := json.NewDecoder(strings.NewReader(input))
+	d.UseNumber()
+	if utf8.ValidString(input) && json.Valid([]byte(input)) && d.Decode(&object) == nil && object != nil {
+		if sorted, err := json.Marshal(object); err == nil {
+			return transcript.HashOf(sorted)
+		}
+	}
+	return transcript.HashOf(input)
 }
 
 // emptyBeside reports whether a block is an empty text beside others, which not every program keeps.
@@ -130,6 +152,9 @@ func (c *Conversation) SaidBy(vm transcript.ViewMessage) Said {
 			c.addBlock(&out, vm.Source, k)
 			b := &out.blocks[len(out.blocks)-1]
 			b.hash, b.came = transcript.HashOf(edits[0].Text), b.hash
+			if b.kind == transcript.KindToolCall {
+				b.hash = inputHash(edits[0].Text)
+			}
 		}
 		edits = edits[1:]
 	}
@@ -145,6 +170,7 @@ func (c *Conversation) addBlock(out *Said, i, k int) {
 	switch call := c.callState(int(bf.Call)); bf.Kind {
 	case transcript.KindToolCall:
 		b.tool, b.id = c.ledger.Entry(int(bf.Call)).Tool, call.ID
+		b.hash = cmp.Or(c.inputs[int(bf.Call)], b.hash)
 		b.waits = !call.Answered && i >= c.Rounds()[len(c.Rounds())-1].Start
 	case transcript.KindToolResult:
 		b.id, b.any = call.ID, bf.Call == 0

@@ -56,7 +56,6 @@ func somePages(s *pleat.Session) []string {
 		"/",
 		"/dash/session" + q,
 		"/dash/plan" + q,
-		"/dash/compare" + q,
 		"/dash/ledger" + q,
 		"/dash/ledger" + q + "&show=calls",
 		"/dash/search" + q + "&q=error+test",

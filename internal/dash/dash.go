@@ -106,7 +106,7 @@ func New(o Options) (*Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range strings.Fields("overview session fold plan compare ledger search problem login") {
+	for _, name := range strings.Fields("overview session fold plan ledger search problem login") {
 		if h.pages[name], err = template.Must(layout.Clone()).ParseFS(assets, "assets/"+name+".html"); err != nil {
 			return nil, err
 		}
@@ -130,7 +130,6 @@ func (h *Handler) routes() {
 	page("/dash/session", "session", h.ofSession(h.session))
 	page("/dash/fold", "fold", h.ofSession(h.fold))
 	page("/dash/plan", "plan", h.ofSession(h.plan))
-	page("/dash/compare", "compare", h.ofSession(h.compare))
 	page("/dash/ledger", "ledger", h.ofSession(h.ledger))
 	page("/dash/search", "search", h.search)
 	h.mux.HandleFunc("POST /dash/bytes", h.bytes)

@@ -66,7 +66,7 @@ func BenchmarkPages(b *testing.B) {
 		{"plan", "/dash/plan?s=long&budget=20000", func(ctx context.Context) {
 			info, s, err := h.open(ctx, "long")
 			must(b, err)
-			_, err = h.outcome(ctx, &info, s, "default", 20_000)
+			_, err = h.outcome(ctx, &info, s, 20_000)
 			must(b, err)
 		}},
 	} {

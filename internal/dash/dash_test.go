@@ -20,6 +20,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 const secret = "sk-ant-api03-AAAAbbbbCCCCddddEEEEffffGGGGhhhhIIIIjjjjKKKKllllMMMMnnnnOOOOppppQQQQrrrrSSSStttt-uuuuvvAA"
@@ -92,8 +93,7 @@ func everyPage(s *pleat.Session) []string {
 	pages := []string{
 		"session" + q,
 		"plan" + q,
-		"plan" + q + "&budget=3000&policy=book",
-		"compare" + q,
+		"plan" + q + "&budget=3000",
 		"ledger" + q,
 		"ledger" + q + "&show=calls",
 		"search" + q + "&q=parser+return",
@@ -135,8 +135,7 @@ func TestPages(t *testing.T) {
 	for page, want := range map[string]string{
 		"/":                           "Mend the parser.",
 		"/dash/session?s=made+up":     "the window is nearly full",
-		"/dash/plan?s=made+up":        "After the plan",
-		"/dash/compare?s=made+up":     "keeps more: ",
+		"/dash/plan?s=made+up":        "After folding",
 		"/dash/ledger?s=made+up":      "src/3ordinary words.go",
 		"/dash/search?s=made+up&q=f3": "func <mark>f3</mark>() { return 3 }",
 		"/dash/search?q=f3":           "func <mark>f3</mark>() { return 3 }",
@@ -155,6 +154,30 @@ func TestPages(t *testing.T) {
 	} {
 		if w := get(h, page); w.Code != http.StatusNotFound {
 			t.Errorf("%s: status %d, want 404", page, w.Code)
+		}
+	}
+}
+
+// TestFileNeverShown: a file that no call showed has no link to what is in it, and is not found there.
+func TestFileNeverShown(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 1, 8000, "")
+	must(t, s.Append(t.Context(), pleat.Assistant(pleat.Call("x", "bash", `{"command":"rm old.go"}`)),
+		pleat.Results(pleat.Result("x", ""))))
+	must(t, s.Append(t.Context(), pleat.Assistant(pleat.Call("y", "read_file", `{"path":"none.go"}`)),
+		pleat.Results(transcript.ErrorResult("y", "no such file"))))
+	h := newDash(t, st, "")
+	for _, tt := range []struct {
+		file  string
+		shown bool
+	}{{"src/0.go", true}, {"none.go", false}} {
+		page := get(h, "/dash/ledger?s=made+up&path="+tt.file)
+		if linked := strings.Contains(page.Body.String(), "as it stands"); page.Code != http.StatusOK || linked != tt.shown {
+			t.Errorf("%s: status %d, linked %v", tt.file, page.Code, linked)
+		}
+		w := get(h, "/dash/fold?s=made+up&handle=path:"+tt.file)
+		if want := map[bool]int{true: http.StatusOK, false: http.StatusNotFound}[tt.shown]; w.Code != want {
+			t.Errorf("%s: status %d, want %d", tt.file, w.Code, want)
 		}
 	}
 }
@@ -189,7 +212,7 @@ func TestHostileText(t *testing.T) {
 	for _, q := range []string{
 		"/dash/search?q=", "/dash/session?s=", "/dash/fold?s=" + url.QueryEscape(hostile) + "&handle=", "/?agent=",
 		"/?project=", "/dash/ledger?s=" + url.QueryEscape(hostile) + "&path=",
-		"/dash/plan?s=" + url.QueryEscape(hostile) + "&policy=",
+		"/dash/plan?s=" + url.QueryEscape(hostile) + "&budget=",
 	} {
 		pages = append(pages, q+url.QueryEscape(hostile))
 	}
@@ -404,28 +427,6 @@ func (w *waiting) List(ctx context.Context, _ library.Filter) (library.Page, err
 	return library.Page{}, ctx.Err()
 }
 
-func TestVerdict(t *testing.T) {
-	full := outcome{Policy: "full", Before: 1000, After: 500, Kept: 400}
-	bare := outcome{Policy: "bare", Before: 2000, After: 300, Kept: 500}
-	large := outcome{Policy: "large", Before: 1000, After: 900, Kept: 900}
-	for want, c := range map[string]comparison{
-		"full keeps more: 40% of the session word for word, bare 25%. Both views fit into 600 tokens.": {
-			A: bare, B: full,
-		},
-		"large keeps more: 90% of the session word for word, full 40%. Only the view of full fits into 600 tokens.": {
-			A: large, B: full,
-		},
-		"Both keep the same share of the session word for word: 90%. Neither view fits into 600 tokens.": {
-			A: large, B: large,
-		},
-	} {
-		c.Asked.Budget = 600
-		if got := c.Verdict(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // Words are marked as they were typed; where a line has only parts of them, those are.
 func TestMark(t *testing.T) {
 	for _, c := range []struct {
@@ -508,7 +509,7 @@ func TestPlanFits(t *testing.T) {
 	info, r, err := h.open(t.Context(), "made up")
 	must(t, err)
 	for budget := 4000; budget < r.Report().Whole; budget += 3000 {
-		o, err := h.outcome(t.Context(), &info, r, "default", budget)
+		o, err := h.outcome(t.Context(), &info, r, budget)
 		must(t, err)
 		if o.After > budget || o.Problem != "" {
 			t.Errorf("%d tokens for a budget of %d: %s", o.After, budget, o.Problem)

@@ -1,6 +1,7 @@
 package dash
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -11,11 +12,13 @@ import (
 	"github.com/pleat-dev/pleat/internal/secrets"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // foldPage shows what a handle stands for: what was said, and what the model sees instead.
 type foldPage struct {
 	Handle  string
+	Budget  int // of the plan that it is in; 0: it is the session as it stands
 	Source  recall.Source
 	Hash    string
 	Fold    *foldRow // nil: it is not folded
@@ -32,9 +35,27 @@ type foldPage struct {
 // How many bytes of the original a page shows at first, and at most.
 const firstBytes, mostBytes = 20 << 10, 2 << 20
 
+// inPlan calls f with the session as it would be folded to a budget, or as it stands if there is none.
+func (h *Handler) inPlan(
+	ctx context.Context, info *library.Info, s *pleat.Session, budget int, f func(*pleat.Session) error,
+) error {
+	if budget <= 0 {
+		return f(s)
+	}
+	return h.planned(ctx, info, s, budget, func(c *pleat.Session, _ *tokens.Tokenizer, _ error) error { return f(c) })
+}
+
 func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
+	budget := number(r.URL.Query().Get("budget"))
+	if budget > 0 {
+		f.Live = ""
+	}
+	return h.inPlan(r.Context(), f.Item, s, budget, func(s *pleat.Session) error { return h.foldIn(r, f, s, budget) })
+}
+
+func (h *Handler) foldIn(r *http.Request, f *frame, s *pleat.Session, budget int) error {
 	q := r.URL.Query()
-	p := &foldPage{Handle: q.Get("handle")}
+	p := &foldPage{Handle: q.Get("handle"), Budget: budget}
 	u, err := s.Unfold(r.Context(), recall.UnfoldRequest{Handle: p.Handle})
 	if err != nil {
 		return fmt.Errorf("handle %s: %w", line(p.Handle, 40), err)
@@ -50,7 +71,7 @@ func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
 	p.Before = text.CutText(clean(shown), room)
 	if len(whole) > room {
 		if p.Cut = room == mostBytes; !p.Cut {
-			p.More = link("fold", "s", f.Item.ID, "handle", p.Handle, "all", "1")
+			p.More = link("fold", "s", f.Item.ID, "handle", p.Handle, "budget", budget, "all", "1")
 		}
 	}
 	h.aroundFold(s, f.Item.ID, p)
@@ -64,7 +85,7 @@ func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
 // aroundFold finds the fold of a handle, the newest if there are several, and its neighbours
 // among those in force.
 func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
-	at := func(f *fold.Fold) string { return link("fold", "s", id, "handle", f.Handle) }
+	at := func(f *fold.Fold) string { return link("fold", "s", id, "handle", f.Handle, "budget", p.Budget) }
 	inForce := library.Report(s).Folds
 	var found *fold.Fold
 	for _, f := range s.Folds() {
@@ -91,12 +112,14 @@ func (h *Handler) aroundFold(s *pleat.Session, id string, p *foldPage) {
 // bytes sends exactly what a handle stands for, as a file. It holds what pages leave out, so
 // it takes a form of this site to ask for it.
 func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
-	_, s, err := h.open(r.Context(), r.PostFormValue("s"))
-	if err != nil {
-		h.fail(w, err)
-		return
+	info, s, err := h.open(r.Context(), r.PostFormValue("s"))
+	var u recall.Unfolded
+	if err == nil {
+		err = h.inPlan(r.Context(), &info, s, number(r.PostFormValue("budget")), func(s *pleat.Session) (err error) {
+			u, err = s.Unfold(r.Context(), recall.UnfoldRequest{Handle: r.PostFormValue("handle")})
+			return err
+		})
 	}
-	u, err := s.Unfold(r.Context(), recall.UnfoldRequest{Handle: r.PostFormValue("handle")})
 	if err != nil {
 		h.fail(w, err)
 		return

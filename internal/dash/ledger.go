@@ -15,7 +15,7 @@ import (
 // ledgerPage lists the files that a session touched, or the calls that touched one of them.
 type ledgerPage struct {
 	Path    string // of the file whose calls are listed; empty: the files are
-	State   string // the handle of the file as it stands
+	State   string // the handle of the file as it stands; empty if no call showed what is in it
 	Show    string // "files" or "calls"
 	Outcome string // only calls that ended so
 	Files   []fileRow
@@ -53,7 +53,9 @@ func (h *Handler) ledger(r *http.Request, f *frame, s *pleat.Session) error {
 		slices.Reverse(calls)
 		p.Calls, p.Pager = pageOf(calls, number(q.Get("from")), ledgerRows, at)
 		if p.Path != "" {
-			p.State = recall.PathPrefix + p.Path
+			if u, err := s.Unfold(r.Context(), recall.UnfoldRequest{Handle: recall.PathPrefix + p.Path}); err == nil {
+				p.State = u.Handle
+			}
 		}
 	} else {
 		p.Files, p.Pager = pageOf(files, number(q.Get("from")), ledgerRows, at)

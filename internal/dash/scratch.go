@@ -8,9 +8,9 @@ import (
 	"sync"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -24,21 +24,20 @@ type scratches struct {
 }
 
 type scratch struct {
-	key    store.SessionKey
-	last   uint64 // the newest entry that it was made with
-	policy string
-	s      *pleat.Session
-	count  *tokens.Tokenizer
+	key   store.SessionKey
+	last  uint64 // the newest entry that it was made with
+	s     *pleat.Session
+	count *tokens.Tokenizer
 }
 
 // mostScratch is how many are kept, scratchMemory how many bytes of messages each holds.
 const mostScratch, scratchMemory = 4, 4 << 20
 
-// use calls f with a copy of a session under a policy, and with what counts its tokens: in the
+// use calls f with a copy of a session under the default policy, and with what counts its tokens: in the
 // provider's, as the pages of the session and compact do, where this model is the session's.
 func (l *scratches) use(
 	ctx context.Context, st store.Store, of *pleat.Session, m model.Model,
-	counter func(model.Model) *tokens.Tokenizer, pol fold.Policy, f func(*pleat.Session, *tokens.Tokenizer) error,
+	counter func(model.Model) *tokens.Tokenizer, f func(*pleat.Session, *tokens.Tokenizer) error,
 ) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -47,16 +46,16 @@ func (l *scratches) use(
 	}
 	key, last := of.Key(), of.Last()
 	l.list = slices.DeleteFunc(l.list, func(c scratch) bool { return c.key == key && c.last != last })
-	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key && c.policy == pol.Name })
+	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key })
 	if i < 0 {
-		c := scratch{key: key, last: last, policy: pol.Name}
+		c := scratch{key: key, last: last}
 		m, err := library.Scaled(ctx, of, m)
 		if err != nil {
 			return err
 		}
 		c.count = counter(m)
 		over := &overlay{Store: st, key: key, base: last, added: store.NewMemory()}
-		o := library.Planned(pol, c.count)
+		o := library.Planned(policy.Default(), c.count)
 		o.Budget, o.Memory = library.Fit(1<<40), scratchMemory
 		if c.s, err = pleat.OpenSession(ctx, over, key, &o); err != nil {
 			return err

@@ -37,10 +37,6 @@ var funcs = template.FuncMap{
 	"trigger": func(t fold.Trigger) string { return cmp.Or(library.Triggers[t], string(t)) },
 	// how says what a lever does.
 	"how": func(lever string) string { return library.Levers[lever] },
-	// choice is what the list of policies in a form needs.
-	"choice": func(name, label, now string, list []fold.Policy) map[string]any {
-		return map[string]any{"Name": name, "Label": label, "Now": now, "Policies": list}
-	},
 }
 
 // clean takes the secrets of known shapes out of a text, and what would change how the text

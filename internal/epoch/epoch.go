@@ -39,7 +39,11 @@ func (s *State) Use(folds []*fold.Fold) error {
 		s.Layout.In.Replace(f)
 		s.Born.Replace(f)
 	}
-	s.rebuildLast()
+	if len(folds) > 0 && folds[0].Start < s.Len()-1 {
+		s.rebuild()
+	} else {
+		s.rebuildLast()
+	}
 	return nil
 }
 
@@ -61,6 +65,7 @@ func (s *State) check(folds []*fold.Fold) error {
 // keep remembers a fold by its number, and its stretch by its handle.
 func (s *State) keep(f *fold.Fold) {
 	s.Folds = append(s.Folds, f)
+	s.folded += perFold + len(f.Stub)
 	if f.Whole() {
 		s.Index.Add(f.Hash, transcript.Place{Start: f.Start, End: f.End, Block: -1})
 	}

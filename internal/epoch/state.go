@@ -40,6 +40,7 @@ type State struct {
 	Pins  []string
 	Notes []transcript.Note
 
+	folded    int    // bytes of memory that the folds take, about
 	told      []told // digests by a model that can be used, newest last
 	shown     fold.Shown
 	last      fold.Parts // of the newest message
@@ -58,6 +59,12 @@ func New(c *conv.Conversation, head fold.Parts) *State {
 	s.rebuild()
 	return s
 }
+
+// perFold is about what a fold takes besides its stub, in bytes.
+const perFold = 400
+
+// Weight is about how many bytes of memory the session takes.
+func (s *State) Weight() int { return s.Conversation.Weight() + s.folded }
 
 // Record adds a new message and shows it.
 func (s *State) Record(m transcript.Message, shapes []conv.BlockShape, at conv.KeptMessage) {
@@ -107,7 +114,7 @@ func (s *State) Pin(text string, remove bool) {
 // Note sets the note with that key. An empty text removes it. As with pins, what was given stays.
 func (s *State) Note(n transcript.Note) {
 	s.Notes = slices.DeleteFunc(slices.Clone(s.Notes), func(o transcript.Note) bool { return o.Key == n.Key })
-	if n.Text != "" {
+	if n.At = s.Len(); n.Text != "" {
 		s.Notes = append(s.Notes, n)
 	}
 }

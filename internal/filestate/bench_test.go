@@ -18,8 +18,8 @@ func BenchmarkEdits(b *testing.B) {
 	}
 	content := text.String()
 	check := func(f *File) {
-		if len(f.Lines()) != 5_300 || !f.Certain() {
-			b.Fatal(f.total)
+		if lineCount(f.Text) != 5_300 || !f.Certain() {
+			b.Fatal(f.end())
 		}
 	}
 	b.Run("edits", func(b *testing.B) {

@@ -67,50 +67,49 @@ type comparison struct {
 
 func (c *comparison) follow(id int) {
 	state, changed := &File{}, false
-	c.files.follow(c.files.lineage(id, 0), func(seq int, step func(*File)) bool {
-		if seq <= c.files.ledger.Len() {
-			e := c.files.ledger.Entry(seq)
-			alone := &File{}
-			step(alone)
-			before, told := c.truth[c.files.call(&e).ID]
-			switch {
-			case e.Kind == toolcall.CallRead && len(alone.pieces) == 1 && alone.pieces[0].doubt.Call == 0:
-				c.compare(id, seq, state, alone.pieces[0], alone.ended, changed)
-				changed = changed && !alone.ended
-			case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[seq-1]) == 1 &&
-				c.files.calls[seq-1][0].file == id:
-				c.compare(id, seq, state, piece{at: 1, text: fed(before)}, true, changed)
-				changed = true
-			default:
-				changed = true
-			}
+	for i := range c.files.ledger.Entries {
+		e := &c.files.ledger.Entries[i]
+		alone := &File{}
+		c.files.hear(state, i)
+		c.files.step(alone, id, e)
+		before, told := c.truth[c.files.call(e).ID]
+		switch {
+		case e.Kind == toolcall.CallRead && alone.Seen == e.Seq:
+			c.compare(id, e.Seq, state, alone, changed)
+			changed = changed && !alone.Ended
+		case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[i]) == 1 && c.files.calls[i][0].file == id:
+			c.compare(id, e.Seq, state, &File{First: 1, Text: fed(before), Ended: true}, changed)
+			changed = true
+		case alone.Doubt.Call > 0 || alone.Seen > 0 || len(c.files.editsOf(id, e)) > 0:
+			changed = true
 		}
-		step(state)
-		return true
-	})
+		c.files.step(state, id, e)
+	}
 }
 
 // compare compares a state with lines that a call shows.
-func (c *comparison) compare(id, seq int, state *File, truth piece, ended, changed bool) {
-	want := splitLines(truth.text)
-	wrong := 0
-	for _, l := range state.Lines() {
-		i := l.Number - truth.at
-		if !l.Certain || i < 0 || i >= len(want) && !ended {
+func (c *comparison) compare(id, seq int, state, truth *File, changed bool) {
+	want := strings.Split(truth.Text, "\n")
+	want = want[:len(want)-1]
+	wrong, number := 0, state.First
+	for line := range strings.Lines(state.Text) {
+		i := number - truth.First
+		number++
+		if state.Doubt.Call > 0 || i < 0 || i >= len(want) && !truth.Ended {
 			continue
 		}
 		c.sum.lines++
-		if i >= len(want) || want[i] != l.Text {
+		if i >= len(want) || want[i] != strings.TrimSuffix(line, "\n") {
 			wrong++
 		}
 	}
 	if c.sum.wrong += wrong; wrong > 0 {
 		c.t.Errorf("%s: %d lines of %s before call %d are wrong", c.session, wrong, c.files.names[id], seq)
 	}
-	if truth.at != 1 || !ended {
+	if !truth.Whole() {
 		return
 	}
-	equal := state.Whole() && fed(state.Content()) == truth.text
+	equal := state.Whole() && state.Text == truth.Text
 	count := func(n *int, is bool) {
 		if is {
 			*n++

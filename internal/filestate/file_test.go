@@ -13,17 +13,19 @@ import (
 // certain.
 func show(f *File) string {
 	var b strings.Builder
-	for _, l := range f.Lines() {
-		if !l.Certain {
+	number := f.First
+	for line := range strings.Lines(f.Text) {
+		if f.Doubt.Call > 0 {
 			b.WriteString("~")
 		}
-		fmt.Fprintf(&b, "%d %s\n", l.Number, l.Text)
+		fmt.Fprintf(&b, "%d %s", number, line)
+		number++
 	}
-	switch n, ended := f.total, f.ended; {
-	case f.Gone():
+	switch {
+	case f.Gone:
 		b.WriteString("gone\n")
-	case ended:
-		fmt.Fprintf(&b, "of %d\n", n)
+	case f.Ended:
+		fmt.Fprintf(&b, "of %d\n", f.end()-1)
 	}
 	return b.String()
 }
@@ -53,29 +55,24 @@ func TestFile(t *testing.T) {
 		{"several places for one edit", func(f *File) {
 			f.Write(1, "a\na\n")
 			f.Replace(2, "a", "b", false)
-		}, "~1 a\n~2 a\n"},
+		}, "~1 a\n~2 a\nof 2\n"},
 		{"text that is not there", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Replace(2, "x", "y", false)
-		}, "~1 a\n~2 b\n"},
-		{"two parts", func(f *File) {
+		}, "~1 a\n~2 b\nof 2\n"},
+		{"of two parts the one shown last", func(f *File) {
 			f.See(1, 10, "j\nk\n", false)
 			f.See(2, 1, "a\nb\n", false)
-		}, "1 a\n2 b\n10 j\n11 k\n"},
+		}, "1 a\n2 b\n"},
 		{"parts that meet", func(f *File) {
 			f.See(1, 3, "c\nd\n", true)
 			f.See(2, 1, "a\nb\nc\n", false)
-		}, "1 a\n2 b\n3 c\n4 d\nof 4\n"},
-		{"an edit moves what comes after it", func(f *File) {
+		}, "1 a\n2 b\n3 c\n"},
+		{"an edit outside of the known lines", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.See(2, 10, "j\nk\n", true)
 			f.Replace(3, "b\n", "", false)
-		}, "1 a\n9 j\n10 k\nof 10\n"},
-		{"an edit in the only unseen stretch", func(f *File) {
-			f.See(1, 1, "a\nb\n", false)
-			f.See(2, 10, "j\nk\n", true)
-			f.Replace(3, "e\n", "E\nE\n", false)
-		}, "~1 a\n~2 b\n~10 j\n~11 k\n"},
+		}, "~10 j\n~11 k\nof 11\n"},
 		{"an edit that may reach into known lines", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.Replace(3, "b\nc\n", "X\nc\n", false)
@@ -83,12 +80,12 @@ func TestFile(t *testing.T) {
 		{"a read of what changed unseen", func(f *File) {
 			f.See(1, 1, "a\nb\nc\n", true)
 			f.See(2, 2, "B\n", false)
-		}, "~1 a\n2 B\n~3 c\n"},
+		}, "2 B\n"},
 		{"a doubt", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 2, "b\n", false)
-		}, "~1 a\n2 b\nof 2\n"},
+		}, "~1 a\n~2 b\nof 2\n"},
 		{"a doubt that was for nothing", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
@@ -99,7 +96,7 @@ func TestFile(t *testing.T) {
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 1, "a\n", false)
 			f.Vouch()
-		}, "1 a\n~2 b\nof 2\n"},
+		}, "~1 a\n~2 b\nof 2\n"},
 		{"inserted", func(f *File) {
 			f.See(1, 1, "a\nb\n", false)
 			f.Insert(2, 1, "x\ny")
@@ -114,38 +111,23 @@ func TestFile(t *testing.T) {
 			f.Write(1, "a\nb\n")
 			f.Insert(2, math.MaxInt, "x\n")
 			f.Insert(3, -2, "x\n")
-		}, "~1 a\n~2 b\n"},
+		}, "~1 a\n~2 b\nof 2\n"},
 		{"appended", func(f *File) {
 			f.Write(1, "a\n")
 			f.Append(2, "b\n")
 		}, "1 a\n2 b\nof 2\n"},
-		{"appended where the end is not certain", func(f *File) {
+		{"appended in doubt", func(f *File) {
 			f.Write(1, "a\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.See(3, 1, "a\n", false)
 			f.Append(4, "b\n")
-		}, "1 a\n"},
-		{"patched where the end is not certain", func(f *File) {
-			f.Write(1, "a\n")
-			f.Lose(Doubt{Call: 2, Why: "sed -i"})
-			f.See(3, 1, "a\n", false)
-			f.Patch(4, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
-			if f.Certain() {
-				f.Write(5, "the end became certain")
-			}
-		}, "1 b\nof 1\n"},
-		{"patched where no line is certain", func(f *File) {
+		}, "~1 a\n~2 b\nof 2\n"},
+		{"patched in doubt", func(f *File) {
 			f.Write(1, "a\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
 			f.Patch(3, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
 			f.Append(4, "c\n")
-		}, "~1 b\n"},
-		{"an uncertain edit between two unseen stretches", func(f *File) {
-			f.Write(1, "a\nb\nc\nd\ne\n")
-			f.Lose(Doubt{Call: 2, Why: "sed -i"})
-			f.See(3, 3, "c\n", false)
-			f.Replace(4, "b\n", "B\nB\n", false)
-		}, "~1 a\n~2 b\n~3 c\n~4 d\n~5 e\n"},
+		}, "~1 b\n~2 c\nof 2\n"},
 		{"patched from the last hunk on", func(f *File) {
 			f.Write(1, "a\nx\nb\nx\n")
 			f.Patch(
@@ -173,20 +155,5 @@ func TestFile(t *testing.T) {
 				t.Errorf("got:\n%s\nwant:\n%s", got, tt.want)
 			}
 		})
-	}
-}
-
-func TestDiff(t *testing.T) {
-	before := "a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk\nl\n"
-	after := "a\nB\nc\nd\ne\nf\ng\nh\ni\nj\nk\nnew\nl\n"
-	want := "@@ -1,5 +1,5 @@\n a\n-b\n+B\n c\n d\n e\n@@ -9,4 +9,5 @@\n i\n j\n k\n+new\n l\n"
-	if got := unifiedDiff(before, after); got != want {
-		t.Errorf("got:\n%s\nwant:\n%s", got, want)
-	}
-	if got := unifiedDiff("", "x\n"); got != "@@ -0,0 +1,1 @@\n+x\n" {
-		t.Errorf("of a new file:\n%s", got)
-	}
-	if got := unifiedDiff("x\n", "x\n"); got != "" {
-		t.Errorf("of equal files:\n%s", got)
 	}
 }

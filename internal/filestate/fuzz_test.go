@@ -1,11 +1,9 @@
 package filestate
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
 
@@ -101,10 +99,15 @@ func fuzzStep(state *File, call int, truth string, next func() int, lines func(i
 		now := lines(next() % 3)
 		if strings.Count("\n"+truth, "\n"+old) == 1 && overlaps("\n"+truth, "\n"+old) == 1 {
 			truth = strings.TrimPrefix(strings.Replace("\n"+truth, "\n"+old, "\n"+now, 1), "\n")
-			state.Patch(call, []toolcall.Hunk{{Old: splitLines(old), New: splitLines(now)}})
+			state.Patch(call, []toolcall.Hunk{{Old: linesIn(old), New: linesIn(now)}})
 		}
 	}
 	return truth
+}
+
+func linesIn(text string) []string {
+	lines := strings.Split(text, "\n")
+	return lines[:len(lines)-1]
 }
 
 // overlaps counts where a part begins in a text, also inside of itself.
@@ -120,43 +123,10 @@ func overlaps(text, part string) int {
 
 func checkState(t *testing.T, state *File, truth string) {
 	t.Helper()
-	want := splitLines(truth)
-	for _, l := range state.Lines() {
-		if l.Certain && (l.Number > len(want) || want[l.Number-1] != l.Text) {
-			t.Fatalf(
-				"line %d is said to be %q for certain; the file:\n%s\nthe state:\n%s",
-				l.Number,
-				l.Text,
-				truth,
-				show(state),
-			)
-		}
+	same := state.Text == linesOf(truth, state.First-1, lineCount(state.Text))
+	if state.Doubt.Call == 0 && (!same || state.Ended && state.end()-1 != lineCount(truth)) {
+		t.Fatalf("the file:\n%s\nthe state:\n%s", truth, show(state))
 	}
-	if state.ended && state.total != len(want) && state.Certain() {
-		t.Fatalf("%d lines for certain, want %d", state.total, len(want))
-	}
-}
-
-func FuzzDiff(f *testing.F) {
-	f.Add("a\nb\nc\n", "a\nc\nd\n")
-	f.Add("", "x\n")
-	f.Add("\r\n", "a\n")
-	f.Fuzz(func(t *testing.T, a, b string) {
-		a, b = fed(a), fed(b)
-		var before, after []string
-		for _, o := range text.DiffLines(splitLines(a), splitLines(b), maxSteps) {
-			if o.Kind != '+' {
-				before = append(before, splitLines(a)[o.A])
-			}
-			if o.Kind != '-' {
-				after = append(after, splitLines(b)[o.B])
-			}
-		}
-		if !slices.Equal(before, splitLines(a)) || !slices.Equal(after, splitLines(b)) {
-			t.Errorf("%q and %q became %q and %q", a, b, before, after)
-		}
-		unifiedDiff(a, b)
-	})
 }
 
 func FuzzShown(f *testing.F) {
@@ -165,11 +135,14 @@ func FuzzShown(f *testing.F) {
 	f.Add("Here's the result of running `cat -n` on x:\n     1\ta\n", 0, 0)
 	f.Add("1. a\n2. b\n\n[Output truncated. Use view_range=[3, ...] to continue]", 1, 200)
 	f.Fuzz(func(t *testing.T, result string, first, last int) {
-		p := toolcall.PathChange{First: first, Last: last}
-		if s, ok := shownBy(readCall, p, result); ok &&
-			(s.at < 1 || s.at > max(first, 1) && !strings.Contains(result, "lines ")) {
-			t.Errorf("line %d of %q", s.at, result)
+		p := []toolcall.PathChange{{First: first, Last: last}}
+		for _, facts := range []toolcall.CallFacts{
+			{Tool: "read", Paths: p}, {Tool: "Read", Paths: p}, {Command: "nl -ba x", Paths: p}, {Command: "cat x", Paths: p},
+		} {
+			s, ok := shownBy(&facts, result)
+			if ok && s.First != max(first, 1) && !strings.Contains(result, "lines ") {
+				t.Errorf("line %d of %q", s.First, result)
+			}
 		}
-		shownByScript("nl -ba x | sed -n '3,9p'", false, p, result)
 	})
 }

@@ -1,11 +1,12 @@
 package filestate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -20,10 +21,9 @@ type Reader interface {
 type Files struct {
 	from   Reader
 	ledger *ledger.Ledger
-	calls  [][]touch               // by call: the files that it names
-	names  []string                // by file: its longest spelling
-	spoken []int                   // messages in which people spoke
-	edits  map[int][]toolcall.Edit // by call: what it does to files, as far as it was asked
+	calls  [][]touch // by call: the files that it names
+	names  []string  // by file: its longest spelling
+	spoken []int     // messages in which people spoke
 }
 
 // touch is a file that a call names.
@@ -35,8 +35,7 @@ type touch struct {
 // Of finds the files that the calls of a conversation name. spoken are the messages in which
 // people spoke, in order: they may change files before they do.
 func Of(from Reader, l *ledger.Ledger, spoken []int) *Files {
-	fs := &Files{from: from, ledger: l, spoken: spoken}
-	fs.calls, fs.edits = make([][]touch, l.Len()), make(map[int][]toolcall.Edit)
+	fs := &Files{from: from, ledger: l, spoken: spoken, calls: make([][]touch, l.Len())}
 	var table ledger.PathTable
 	for i := range l.Entries {
 		e := &l.Entries[i]
@@ -76,135 +75,177 @@ func (fs *Files) Find(spelling string) []int {
 // Name is the path of a file.
 func (fs *Files) Name(id int) string { return fs.names[id] }
 
-// At returns what a file contains after a call; 0: after the newest one.
+// At returns what a file contains after a call; 0: after the newest one, and now.
 func (fs *Files) At(id, call int) *File {
 	f := &File{}
-	fs.follow(fs.lineage(id, call), func(seq int, step func(*File)) bool {
-		if call > 0 && seq > call {
-			return false
+	for i := range fs.ledger.Entries {
+		if call > 0 && i >= call {
+			return f
 		}
-		step(f)
-		return true
-	})
+		fs.hear(f, i)
+		fs.step(f, id, &fs.ledger.Entries[i])
+	}
+	fs.hear(f, fs.ledger.Len())
 	return f
 }
 
-// named is the file that something is from a call on.
-type named struct{ seq, file int }
-
-// lineage is what a file was before calls up to a number (0: all) moved it, oldest first.
-func (fs *Files) lineage(id, call int) []named {
-	call = cmp.Or(call, fs.ledger.Len())
-	var out []named
-	for seq := min(call, fs.ledger.Len()); seq > 0; seq-- {
-		if from := fs.movedFrom(id, &fs.ledger.Entries[seq-1]); from >= 0 {
-			out = append(out, named{seq, id})
-			id = from
-		}
+// Followed returns the file that the first of calls shows or writes, and no other, as the others leave it, as
+// if nothing else had changed it since.
+func (fs *Files) Followed(calls ...int) *File {
+	f, id := &File{}, fs.calls[calls[0]-1][0].file
+	for _, seq := range calls {
+		fs.step(f, id, &fs.ledger.Entries[seq-1])
 	}
-	out = append(out, named{0, id})
-	slices.Reverse(out)
-	return out
+	return f
 }
 
-// movedFrom is the file that a call gave the name of a file; -1: none.
-func (fs *Files) movedFrom(id int, e *ledger.Entry) int {
-	from := -1
-	if e.Outcome != toolcall.Succeeded || !e.Effective() || !fs.changed(id, e) {
-		return from
+// hear ends the certainty about a file if people spoke between two calls, the second of which has index i.
+func (fs *Files) hear(f *File, i int) {
+	if i == 0 {
+		return
 	}
-	for _, ed := range fs.editsOf(id, e) {
-		if ed.Kind == toolcall.EditMove {
-			from = fs.origin(id, ed)
-		}
+	k := sort.SearchInts(fs.spoken, fs.ledger.Entries[i-1].Call.Message)
+	if k < len(fs.spoken) && (i == fs.ledger.Len() || fs.spoken[k] < fs.ledger.Entries[i].Call.Message) {
+		why := fmt.Sprintf("the user spoke after it, in message %d, and may have changed it", fs.spoken[k]+1)
+		f.Lose(Doubt{Call: i, Why: why})
 	}
-	return from
 }
 
-// changed reports whether a call names a file as one that it changes.
-func (fs *Files) changed(id int, e *ledger.Entry) bool {
-	return slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool { return t.file == id && t.Changes() })
-}
-
-// makes reports whether a call names a file as one to which it does just that.
-func (fs *Files) makes(change toolcall.CallKind, id, seq int) bool {
-	return slices.ContainsFunc(fs.calls[seq-1], func(t touch) bool { return t.file == id && t.Change == change })
-}
-
-// origin is the other file that an edit moves; -1: it is not known.
-func (fs *Files) origin(id int, ed toolcall.Edit) int {
-	if from := fs.Find(ed.From); len(from) == 1 && from[0] != id {
-		return from[0]
-	}
-	return -1
-}
-
-// follow calls visit for everything that tells something about a file, with the number of
-// its call and what it does to a state of the file, until visit returns false. What people
-// say comes with the number of the call after it.
-func (fs *Files) follow(names []named, visit func(seq int, step func(*File)) bool) {
-	spoken := fs.spoken
-	id := names[0].file
-	for i := range fs.ledger.Entries {
-		e := &fs.ledger.Entries[i]
-		if len(names) > 1 && names[1].seq == e.Seq {
-			names = names[1:]
-			id = names[0].file
-		}
-		for ; len(spoken) > 0 && spoken[0] < e.Call.Message; spoken = spoken[1:] {
-			if i > 0 && !visit(e.Seq, spoke(e.Seq-1, spoken[0])) {
-				return
-			}
-		}
-		if step := fs.step(id, e); step != nil && !visit(e.Seq, step) {
+// step takes what is known of a file past a call.
+func (fs *Files) step(f *File, id int, e *ledger.Entry) {
+	args := text.OneLine(e.Args, 80)
+	doubt := func(why string) { f.Lose(Doubt{Call: e.Seq, Why: why}) }
+	own, changes, deletes := false, false, false
+	for _, t := range fs.calls[e.Seq-1] {
+		switch {
+		case t.file == id:
+			own, changes, deletes = true, changes || t.Changes(), deletes || t.Change == toolcall.CallDelete
+		case t.Changes() && e.Effective() && fs.above(t.file, id):
+			doubt("it changed the directory")
 			return
 		}
 	}
-	if n := fs.ledger.Len(); n > 0 && len(spoken) > 0 {
-		visit(n+1, spoke(n, spoken[0]))
+	edits := fs.editsOf(id, e)
+	switch {
+	case own && !changes:
+		fs.look(f, e)
+	case !e.Effective():
+		failed(f, e, edits)
+	case own && e.Outcome != toolcall.Succeeded:
+		doubt("how it ended is not known")
+	case len(edits) > 0:
+		for _, ed := range edits {
+			apply(f, e.Seq, ed)
+		}
+	case deletes && !e.Steps:
+		f.Delete(e.Seq)
+	case own:
+		doubt("how it changed it is not known: " + args)
+	}
+	if e.Effective() && !e.Harmless && fs.strays(e) {
+		doubt("it may have changed it: " + strings.TrimSpace(e.Tool+" "+args))
 	}
 }
 
-// Changes says what calls up to a number changed in a file (0: all calls): as a diff from what
-// it was before the first of them, if all of it is known before and after, or else change by
-// change. what says which.
-func (fs *Files) Changes(id, call int) (changes, what string) {
-	first := 0
-	var list strings.Builder
+// above reports whether a file is a directory above another.
+func (fs *Files) above(dir, id int) bool {
+	name := strings.TrimSuffix(fs.names[dir], "/*")
+	return strings.HasPrefix(fs.names[id], name+"/") || strings.ContainsAny(name, "*?[")
+}
+
+func (fs *Files) call(e *ledger.Entry) transcript.ToolCall {
+	c, _ := fs.from.Block(e.Call).(transcript.ToolCall)
+	return c
+}
+
+// look takes in what a call that only looks at the file tells.
+func (fs *Files) look(f *File, e *ledger.Entry) {
+	own := fs.calls[e.Seq-1]
+	switch {
+	case e.Outcome != toolcall.Succeeded:
+	case e.Unchanged:
+		f.Vouch()
+	case len(own) == 1 && !own[0].Some && e.Kind == toolcall.CallRead:
+		s, ok := shownBy(&e.CallFacts, transcript.BlockText(fs.from.Block(e.Result)))
+		switch {
+		case !ok:
+		case s.Doubt.Why == "":
+			f.See(e.Seq, s.First, s.Text, s.Ended)
+		case !f.Whole() || strings.Trim(f.Text, "\n") != strings.Trim(s.Text, "\n"):
+			f.Write(e.Seq, s.Text)
+			f.lost(e.Seq, s.Doubt.Why)
+		}
+	}
+}
+
+// editsOf is what a call does to a file.
+func (fs *Files) editsOf(id int, e *ledger.Entry) []toolcall.Edit {
+	named := func(path string) bool { // one of the spellings of the file in the call
+		return slices.ContainsFunc(fs.calls[e.Seq-1], func(t touch) bool {
+			return t.file == id && t.Changes() &&
+				(path == "" || t.Path == path || toolcall.SameFile(toolcall.Join(e.DirOf(t.PathChange), t.Path), path))
+		})
+	}
+	if !named("") {
+		return nil
+	}
+	return slices.DeleteFunc(toolcall.Edits(fs.call(e)), func(ed toolcall.Edit) bool { return !named(ed.Path) })
+}
+
+// failed takes in what a call that failed tells: the file is as it was, or not what it is taken for
+// if the edit fits that.
+func failed(f *File, e *ledger.Entry, edits []toolcall.Edit) {
+	for _, ed := range edits {
+		tried := *f
+		tried.Doubt = Doubt{}
+		if apply(&tried, e.Seq, ed); e.Command == "" && ed.Old+fmt.Sprint(ed.Hunks) != "" && tried.Doubt.Call == 0 {
+			f.lost(e.Seq, "it failed although the known lines have what it changes")
+		}
+	}
+}
+
+// apply does an edit of a call to the file.
+func apply(f *File, call int, ed toolcall.Edit) {
+	switch ed.Kind {
+	case toolcall.EditReplace:
+		before := ed.Old
+		line := plain(before) + "\n"
+		if ed.Closes && ed.New == "" && !strings.HasSuffix(before, "\n") && strings.Contains(f.Text, line) {
+			before = line
+		}
+		f.Replace(call, before, ed.New, ed.All)
+	case toolcall.EditWrite:
+		f.Write(call, ed.New)
+	case toolcall.EditAppend:
+		f.Append(call, ed.New)
+	case toolcall.EditInsert:
+		f.Insert(call, ed.Line, ed.New)
+	case toolcall.EditPatch:
+		f.Patch(call, ed.Hunks)
+	case toolcall.EditDelete:
+		f.Delete(call)
+	case toolcall.EditMove: // of the old name nothing is taken over
+		*f = File{}
+	}
+}
+
+// strays reports whether a call may change files that it does not name.
+func (fs *Files) strays(e *ledger.Entry) bool {
+	if e.Command == "" {
+		return e.Kind != toolcall.CallNet && len(e.Paths) == 0
+	}
+	return !toolcall.ScriptKeeps(toolcall.Script(fs.call(e)))
+}
+
+// Changes writes the calls up to a number that changed a file (0: all of them), in order.
+func (fs *Files) Changes(id, call int) string {
+	var b strings.Builder
 	for i := range fs.ledger.Entries {
 		e := &fs.ledger.Entries[i]
-		if call > 0 && e.Seq > call {
-			break
-		}
-		if !e.Effective() || !fs.changed(id, e) {
-			continue
-		}
-		first = cmp.Or(first, e.Seq)
-		fmt.Fprintf(&list, "# call %d\n", e.Seq)
-		fs.writeEdits(&list, id, e)
-	}
-	if first == 0 {
-		return "", "no call changed it"
-	}
-	before, after := &File{}, fs.At(id, call)
-	if first > 1 {
-		before = fs.At(id, first-1)
-	}
-	if len(before.pieces) == 0 && fs.makes(toolcall.CallCreate, id, first) {
-		before = &File{ended: true}
-	}
-	if before.Whole() && (after.Whole() || after.Gone()) {
-		return unifiedDiff(before.Content(), after.Content()), fmt.Sprintf("net change since call %d", first)
-	}
-	return list.String(), fmt.Sprintf("changes since call %d, one by one", first)
-}
-
-// writeEdits writes the old and new lines of what a call changes in a file.
-func (fs *Files) writeEdits(b *strings.Builder, id int, e *ledger.Entry) {
-	for _, ed := range fs.editsOf(id, e) {
-		b.WriteString(unifiedDiff(ed.Old, ed.New))
-		for _, h := range ed.Hunks {
-			b.WriteString(unifiedDiff(toolcall.JoinLines(h.Old), toolcall.JoinLines(h.New)))
+		changes := func(t touch) bool { return t.file == id && t.Changes() }
+		if (call == 0 || i < call) && e.Effective() && slices.ContainsFunc(fs.calls[i], changes) {
+			fmt.Fprintf(&b, "# call %d: %s\n%s", e.Seq, e.Tool, fed(toolcall.Text(fs.call(e).Input.String())))
 		}
 	}
+	return b.String()
 }

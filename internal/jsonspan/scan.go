@@ -3,6 +3,8 @@ package jsonspan
 import (
 	"encoding/binary"
 	"math/bits"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // The scanners take the text and the offset to begin at. They return the
@@ -12,8 +14,6 @@ import (
 func isSpace(b byte) bool {
 	return b == ' ' || b == '\n' || b == '\r' || b == '\t'
 }
-
-func isDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 const ones = 0x0101010101010101 // times b: b in every byte of a word
 
@@ -107,7 +107,7 @@ func escapeLen(b []byte) int {
 }
 
 func isHex(b byte) bool {
-	return isDigit(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
+	return text.IsDigitByte(b) || 'a' <= b|0x20 && b|0x20 <= 'f'
 }
 
 // scanNumber scans a number from its first byte, a minus or a digit.
@@ -119,13 +119,13 @@ func scanNumber(data []byte, i int) (int, string) {
 	// business: in 01 the caller finds a 1 where it wants a comma.
 	if i < len(data) && data[i] == '0' {
 		i++
-	} else if end := digits(data, i); end > i {
+	} else if end := text.DigitsEnd(data, i); end > i {
 		i = end
 	} else {
 		return i, "expected a digit"
 	}
 	if i < len(data) && data[i] == '.' {
-		end := digits(data, i+1)
+		end := text.DigitsEnd(data, i+1)
 		if end == i+1 {
 			return end, "expected a digit after the decimal point"
 		}
@@ -136,20 +136,13 @@ func scanNumber(data []byte, i int) (int, string) {
 		if i < len(data) && (data[i] == '+' || data[i] == '-') {
 			i++
 		}
-		end := digits(data, i)
+		end := text.DigitsEnd(data, i)
 		if end == i {
 			return end, "expected a digit in the exponent"
 		}
 		i = end
 	}
 	return i, ""
-}
-
-func digits(data []byte, i int) int {
-	for i < len(data) && isDigit(data[i]) {
-		i++
-	}
-	return i
 }
 
 func scanLiteral(data []byte, i int, lit string) (int, string) {

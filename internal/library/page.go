@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -72,7 +73,7 @@ func folderOf(a sessionlog.Agent, name string) string {
 // pageHead follows the line that a page begins with.
 const pageHead = `It is a record, not a new request. All of the conversation is stored. Eight characters in brackets, or in
 unfold("…"), are the handle of something that is not all here: pleat's MCP tools unfold, search and ledger
-show it exactly, with session: %q as an argument; without them, pleat unfold HANDLE --session %[1]s does.
+show it exactly, with session: %q as an argument; without them, %s unfold HANDLE --session %[1]s does.
 `
 
 // kept is a page as the store has it: an entry of kind [store.EntryPrefix] in its session.
@@ -83,16 +84,23 @@ type kept struct {
 
 const pageLabel = "page:"
 
+// PageOptions say what an agent takes of a page.
+type PageOptions struct {
+	Most    int                   // of what Size counts
+	Size    func(text string) int // nil: bytes
+	Program string                // how the agent's shell runs pleat; "": by its name
+	Seen    bool                  // the agent keeps the newest results by itself
+}
+
 // Page tells the agent of a session what it loses of the session: what the user typed, files,
-// outcomes, what is open, and handles. It has at most so many of what size counts, and no
-// secrets of known shapes. It is kept with the session.
-func (l *Library) Page(ctx context.Context, info Info, most int, size func(string) int) (string, error) {
+// outcomes, what is open, and handles. It has no secrets of known shapes. It is kept with the session.
+func (l *Library) Page(ctx context.Context, info Info, o PageOptions) (string, error) {
 	s, err := l.open(ctx, info)
 	if err != nil {
 		return "", err
 	}
 	k := kept{Size: info.Bytes}
-	if k.Page, err = writePage(ctx, s, most, size); err != nil {
+	if k.Page, err = writePage(ctx, s, o); err != nil {
 		return "", err
 	}
 	data, err := json.Marshal(k)
@@ -123,20 +131,23 @@ func (l *Library) KeptPage(ctx context.Context, id string) (page string, size in
 	return page, size, err
 }
 
-func writePage(ctx context.Context, s *pleat.Session, most int, size func(string) int) (string, error) {
-	head := fmt.Sprintf(pageHead, s.Key().Session)
-	for room := (most - len(head)) / 4; room > 0; { // a token is about four characters
-		page, err := s.Page(ctx, fold.PageRoom{Total: room, Words: room / 2})
+func writePage(ctx context.Context, s *pleat.Session, o PageOptions) (string, error) {
+	if o.Size == nil {
+		o.Size = func(text string) int { return len(text) }
+	}
+	head := fmt.Sprintf(pageHead, s.Key().Session, cmp.Or(o.Program, "pleat"))
+	for room := (o.Most - len(head)) / 4; room > 0; { // a token is about four characters
+		page, err := s.Page(ctx, fold.PageRoom{Total: room, Words: room / 2, Beside: true, Seen: o.Seen})
 		if err != nil {
 			return "", err
 		}
 		first, rest, _ := strings.Cut(page, "\n")
 		text := first + "\n" + head + secrets.Redact(rest)
-		over := size(text) - most
+		over := o.Size(text) - o.Most
 		if over <= 0 {
 			return text, nil
 		}
 		room -= over/4 + room/20 + 1
 	}
-	return "", fmt.Errorf("write page of session %s: %d are too few", s.Key(), most)
+	return "", fmt.Errorf("write page of session %s: %d are too few", s.Key(), o.Most)
 }

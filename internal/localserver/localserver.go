@@ -67,7 +67,7 @@ func Running(ctx context.Context, hc *http.Client) []Server {
 	var found [len(ports)]Server
 	var wg sync.WaitGroup
 	for i, port := range ports {
-		wg.Go(func() { found[i], _ = Discover(ctx, fmt.Sprintf("http://127.0.0.1:%d", port), hc) })
+		wg.Go(func() { found[i], _ = Discover(ctx, fmt.Sprintf("http://127.0.0.1:%d", port), "", hc) })
 	}
 	wg.Wait()
 	return slices.DeleteFunc(found[:], func(s Server) bool { return len(s.Models) == 0 })
@@ -75,19 +75,20 @@ func Running(ctx context.Context, hc *http.Client) []Server {
 
 // Discover asks a server what it is, which models it serves and how large their windows
 // really are. The address may be the server's root or its /v1. A nil client means
-// http.DefaultClient. No key is sent.
+// http.DefaultClient. The key, if there is
+// one, is for that server.
 //
 // Ollama reports a model's window only while the model is loaded. For the others it is the
 // num_ctx of the model file, else 4,096, Ollama's default on small machines. Ollama drops
 // the oldest messages of a longer conversation without saying so.
-func Discover(ctx context.Context, address string, hc *http.Client) (Server, error) {
+func Discover(ctx context.Context, address, key string, hc *http.Client) (Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {
 		return Server{}, errors.New( // which may have a password
 			"discover models: what is given is no address [hint: it looks like http://127.0.0.1:8080]")
 	}
 	root := strings.TrimSuffix(strings.TrimRight(address, "/"), "/v1")
-	p := prober{root: root, http: *cmp.Or(hc, http.DefaultClient)}
+	p := prober{root: root, key: key, http: *cmp.Or(hc, http.DefaultClient)}
 	p.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	var list modelList
 	if err := p.ask(ctx, "/v1/models", nil, &list); err != nil {
@@ -126,6 +127,7 @@ func localModel(kind, id string, window int) model.Model {
 
 type prober struct {
 	root     string
+	key      string // empty: none
 	http     http.Client
 	llamaCpp bool // the Server header of an answer said so
 }
@@ -148,6 +150,9 @@ func (p *prober) ask(ctx context.Context, path string, body, into any) error {
 	req, err := http.NewRequestWithContext(ctx, method, p.root+path, question)
 	if err != nil {
 		return err
+	}
+	if p.key != "" {
+		req.Header.Set("Authorization", "Bearer "+p.key)
 	}
 	resp, err := p.http.Do(req)
 	if err != nil {
@@ -179,11 +184,15 @@ type modelList struct {
 		OwnedBy string   `json:"owned_by"`
 		Aliases []string `json:"aliases"`
 
-		MaxModelLen      int `json:"max_model_len"`      // vLLM, SGLang
-		ContextLength    int `json:"context_length"`     // OpenRouter
-		ContextWindow    int `json:"context_window"`     // Groq
-		MaxContextLength int `json:"max_context_length"` // Mistral, LM Studio
-		Meta             struct {
+		MaxModelLen      int `json:"max_model_len"`         // vLLM, SGLang
+		ContextLength    int `json:"context_length"`        // OpenRouter
+		MaxOutput        int `json:"max_completion_tokens"` // Groq
+		ContextWindow    int `json:"context_window"`        // Groq
+		MaxContextLength int `json:"max_context_length"`    // Mistral, LM Studio
+		Top              struct {
+			MaxOutput int `json:"max_completion_tokens"`
+		} `json:"top_provider"` // OpenRouter
+		Meta struct {
 			NCtx      int `json:"n_ctx"`
 			NCtxTrain int `json:"n_ctx_train"`
 		} `json:"meta"` // llama.cpp
@@ -205,7 +214,7 @@ func (l modelList) models(kind string) []model.Model {
 		window := cmp.Or(m.MaxModelLen, m.ContextLength, m.ContextWindow, m.MaxContextLength,
 			m.Meta.NCtx, m.Meta.NCtxTrain)
 		model := localModel(kind, m.ID, window)
-		model.Aliases = m.Aliases
+		model.Aliases, model.MaxOutput = m.Aliases, min(cmp.Or(m.MaxOutput, m.Top.MaxOutput), cmp.Or(window, 1<<30))
 		out = append(out, model)
 	}
 	return out

@@ -95,7 +95,7 @@ func TestDiscover(t *testing.T) {
 			s := httptest.NewServer(routes(tt.server, tt.answers))
 			defer s.Close()
 			for _, address := range []string{s.URL, s.URL + "/", s.URL + "/v1", s.URL + "/v1/"} {
-				found, err := localserver.Discover(t.Context(), address, nil)
+				found, err := localserver.Discover(t.Context(), address, "", nil)
 				if err != nil || found.Kind != tt.kind || found.BaseURL != s.URL+"/v1" {
 					t.Fatalf("%s: %+v, %v", address, found, err)
 				}
@@ -133,14 +133,14 @@ func TestDiscoverFails(t *testing.T) {
 		"http://u:hunter2": "is no address",
 		moved.URL:          "302",
 	} {
-		if _, err := localserver.Discover(t.Context(), address, nil); err == nil ||
+		if _, err := localserver.Discover(t.Context(), address, "", nil); err == nil ||
 			!strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%q: got %v, want %q", address, err, want)
 		}
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := localserver.Discover(ctx, page.URL, nil); !errors.Is(err, context.Canceled) {
+	if _, err := localserver.Discover(ctx, page.URL, "", nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("given up: %v", err)
 	}
 }
@@ -197,5 +197,35 @@ func TestLocal(t *testing.T) {
 	}
 	if got := localserver.Running(t.Context(), &http.Client{Transport: handled{}}); len(got) != 0 {
 		t.Errorf("found %v where nothing is", got)
+	}
+}
+
+// TestMaxOutput: what a server says of the length of answers is taken, and its key gets it.
+func TestMaxOutput(t *testing.T) {
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v1/models" || r.Header.Get("Authorization") != "Bearer secret" {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		io.WriteString(w, `{"data":[
+			{"id":"router","context_length":90000,"top_provider":{"max_completion_tokens":30000}},
+			{"id":"whole","context_length":9000,"top_provider":{"max_completion_tokens":64000}},
+			{"id":"groq","context_window":131072,"max_completion_tokens":32768},
+			{"id":"silent","context_length":90000,"top_provider":{"max_completion_tokens":null}}]}`)
+	}))
+	defer s.Close()
+	found, err := localserver.Discover(t.Context(), s.URL, "secret", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make(map[string]int)
+	for _, m := range found.Models {
+		got[m.ID] = m.MaxOutput
+	}
+	if d := difftest.Values(map[string]int{"router": 30_000, "whole": 9_000, "groq": 32_768, "silent": 0}, got); d != "" {
+		t.Error(d)
+	}
+	if _, err := localserver.Discover(t.Context(), s.URL, "", nil); err == nil {
+		t.Error("without the key it is found")
 	}
 }

@@ -22,7 +22,7 @@ const (
 func (in *input) newest(room int) string {
 	rounds := in.Rounds()
 	n := len(rounds)
-	if in.End != len(in.Facts()) || n == 0 || room < 60 || rounds[n-1].End != in.End {
+	if in.Room.Seen || in.End != len(in.Facts()) || n == 0 || room < 60 || rounds[n-1].End != in.End {
 		return ""
 	}
 	var refs []transcript.BlockRef
@@ -60,7 +60,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 		e := in.Ledger().Entry(int(bf.Call))
 		what = fence.Line(strings.TrimSpace(fmt.Sprintf("#%d %s %s", bf.Call, e.Tool, text.Clip(e.Args, 80))))
 	}
-	txt := strings.TrimRight(transcript.BlockText(in.block(ref)), "\n")
+	txt := strings.TrimRight(transcript.BlockText(in.Block(ref)), "\n")
 	if int(bf.Tokens) > room {
 		n := len(txt) * room / int(bf.Tokens)
 		txt = text.CutText(txt, n/3) + "\n[…]\n" + text.CutEnd(txt, n*2/3)
@@ -75,7 +75,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 // answer returns what a call that others see got back: the commit's hash, what was pushed,
 // the address of a comment; empty if there is nothing of the kind.
 func (in *input) answer(e *ledger.Entry) string {
-	txt := text.WithoutReminder(transcript.BlockText(in.block(e.Result)))
+	txt := text.WithoutReminder(transcript.BlockText(in.Block(e.Result)))
 	txt = strings.TrimSpace(text.CutText(txt, 16<<10))
 	var found []string
 	first := ""

@@ -17,7 +17,7 @@ import (
 
 // handoff is a short session with what a page has to tell.
 func handoff() []transcript.Message {
-	code := "     1→package limits\n     2→\n     3→// RateLimiter counts calls.\n     4→type RateLimiter struct {\n     5→\tburst_size int\n     6→}\n"
+	code := "package limits\n\n// RateLimiter counts calls.\ntype RateLimiter struct {\n\tburst_size int\n}\n"
 	return []transcript.Message{
 		transcript.User("Please make the RateLimiter safe."),
 		transcript.Assistant(
@@ -80,7 +80,8 @@ func TestPageReadsLikeAHandoff(t *testing.T) {
 		"+ guardMutex sync.Mutex",
 		"### docs/limits.md (read in call 4",
 		"### src/limits.go (read in call 1",
-		"STALE: changed after that in call 2",
+		", with the changes up to call 2)",
+		"\tguardMutex sync.Mutex",
 		"search(\"words\")",
 	} {
 		i := strings.Index(got[last:], want)

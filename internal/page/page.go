@@ -23,7 +23,7 @@ type Source interface {
 }
 
 // NewWriter returns a writer of a conversation's pages.
-func NewWriter(src Source) *Writer { return &Writer{Source: src} }
+func NewWriter(src Source) *Writer { return &Writer{Source: src, said: make(userwords.Sizes)} }
 
 // Page writes the page that a fold shows. Code writes what must survive (what the user said,
 // pins, tasks, the ledger); the narrative, what the turns found out and decided, is written by
@@ -91,11 +91,10 @@ func (r *reading) message(i int) transcript.Message {
 	return r.src.Facts().Blank(i)
 }
 
-func (r *reading) block(ref transcript.BlockRef) transcript.Block {
+// Block returns a block, or an empty one.
+func (r *reading) Block(ref transcript.BlockRef) transcript.Block {
 	return r.message(ref.Message).Blocks().At(ref.Block)
 }
-
-func (in *input) callHandle(e *ledger.Entry) string { return e.HandleIn(in.Facts()) }
 
 func (in *input) count(s string) int { return in.Tokens().CountText(s) }
 
@@ -187,7 +186,7 @@ func (in *input) words(room int) string {
 	share := room * 2 / 5
 	o := userwords.RenderOptions{
 		UpTo: in.End, Budget: max(share, in.Room.Words, 1), Pastes: share, Tasks: room / 8,
-		Count: in.count, Pins: in.Pins, Sizes: in.sizes(),
+		Count: in.count, Pins: in.Pins, Sizes: in.said,
 		Skip: func(i int) bool { return i < in.Start },
 	}
 	if in.Recall != nil {
@@ -214,7 +213,7 @@ func (in *input) ledgerPart(room int) string {
 		Brief: in.small,
 	}
 	if in.Recall != nil && !in.small && in.Room.Total >= fold.SmallPage { // a small page has better uses for the room
-		o.Handle = in.callHandle
+		o.Facts = in.Facts()
 	}
 	if in.record == nil {
 		in.record = in.Ledger().Record(in.End, in.small)
@@ -285,8 +284,10 @@ func (in *input) restored() string {
 	}
 	if in.Restore.State {
 		room := max(in.Room.Total/8, restoredState)
-		o := userwords.RenderOptions{UpTo: in.End, Tasks: room, Count: in.count, Handle: in.Facts().Longest}
-		tasks = in.Words().TaskList(o)
+		tasks = in.Words().Render(userwords.RenderOptions{
+			UpTo: in.End, Budget: room, Tasks: room, Count: in.count, Handle: in.Facts().Longest,
+			Skip: func(int) bool { return true },
+		})
 		state = in.openState(room)
 	}
 	return text.JoinSections(tasks, state, files)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
@@ -15,8 +16,8 @@ import (
 )
 
 // files shows the files that the agent touched last, as it last saw them, in at most room
-// tokens. A file that the newest turns show is left out. Each is one read or one write, never
-// put together from pieces; if the file was changed after it, the heading says so.
+// tokens. A file that the newest turns show is left out. Each is one read or one write, with the changes
+// that later calls made to it; where one of them cannot be followed, the file is left out.
 func (in *input) files(room int) string {
 	const title = "## Files as last seen (newest first)\n"
 	if room -= in.count(title); room <= 0 {
@@ -94,7 +95,7 @@ func (in *input) seenFiles() []*seenFile {
 		}
 		for _, p := range e.Paths {
 			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
-			f.touch(e, p, e.Call.Message >= in.End)
+			f.touch(e, p, e.Call.Message >= in.End && (in.Hides == nil || !in.Hides(e.Result)))
 		}
 	}
 	dirs := make(map[string]bool)
@@ -137,6 +138,9 @@ const leastRestored = 1_000
 func (in *input) fileText(f *seenFile, room int) string {
 	e := in.Ledger().Entry(f.seen)
 	txt := in.seenText(&e)
+	if len(f.changed) > 0 {
+		txt = in.changedText(f)
+	}
 	if strings.TrimSpace(txt) == "" {
 		return ""
 	}
@@ -172,13 +176,28 @@ func (in *input) seenText(e *ledger.Entry) string {
 		if e.Outcome != toolcall.Succeeded {
 			return ""
 		}
-		return text.WithoutReminder(transcript.BlockText(in.block(e.Result)))
+		return text.WithoutReminder(transcript.BlockText(in.Block(e.Result)))
 	}
-	call, ok := in.block(e.Call).(transcript.ToolCall)
+	call, ok := in.Block(e.Call).(transcript.ToolCall)
 	if !ok {
 		return ""
 	}
 	return toolcall.ArgText(call, "content", "contents", "file_text", "text")
+}
+
+// changedText returns what calls made of what the agent last saw of the file; empty if it is not known.
+func (in *input) changedText(f *seenFile) string {
+	if in.followed == nil {
+		in.followed = filestate.Of(in.reading, in.Ledger(), nil)
+	}
+	now := in.followed.Followed(append([]int{f.seen}, f.changed...)...)
+	if now.Doubt.Call > 0 || f.part.Whole() && !now.Whole() {
+		return ""
+	}
+	if f.part.Last > 0 {
+		f.part.Last = now.First + strings.Count(now.Text, "\n") - 1
+	}
+	return now.Text
 }
 
 func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
@@ -200,16 +219,12 @@ func (in *input) fileHead(f *seenFile, e *ledger.Entry) string {
 	if h := in.Facts().Block(ref).Handle.String(); h != "" && in.Recall != nil {
 		fmt.Fprintf(&b, " [%s]", h)
 	}
+	last := f.seen
 	if n := len(f.changed); n > 0 {
-		fmt.Fprintf(&b, "; STALE: changed after that in call")
-		for i, seq := range f.changed[max(0, n-4):] {
-			if i == 0 && n > 1 {
-				b.WriteString("s")
-			}
-			fmt.Fprintf(&b, " %d", seq)
-		}
+		last = f.changed[n-1]
+		fmt.Fprintf(&b, ", with the changes up to call %d", last)
 	}
-	if in.beside && len(f.changed) == 0 && in.stray > f.seen {
+	if in.beside && in.stray > last {
 		fmt.Fprintf(&b, "; call %d ran later and may have changed it", in.stray)
 	}
 	b.WriteString(")\n")

@@ -136,7 +136,8 @@ func (in *input) blockSources(list []source, ref transcript.BlockRef) []source {
 	}
 	bf := in.Facts().Block(ref)
 	for k, part := range in.mine(ref) {
-		if len(part.lines) > 0 && part.kind != fromRemoval {
+		again := in.Room.Beside && (part.kind == fromSummary || part.kind == fromProgram)
+		if len(part.lines) > 0 && part.kind != fromRemoval && !again {
 			list = append(list, source{
 				minedPart: &part, ref: ref, sub: k, handle: bf.Handle, call: int(bf.Call), answers: -1, weight: 1,
 			})

@@ -3,6 +3,7 @@ package page
 import (
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -22,13 +23,6 @@ type Writer struct {
 	stretches map[stretchKey]*stretch // of the plan that is being made; see Forget
 }
 
-func (m *Writer) sizes() userwords.Sizes {
-	if m.said == nil {
-		m.said = make(userwords.Sizes)
-	}
-	return m.said
-}
-
 // Forget drops what only other pages of the same plan can use, and what was mined when that has become much.
 func (m *Writer) Forget() {
 	m.stretches = nil
@@ -46,7 +40,8 @@ type stretch struct {
 	record   *ledger.Record
 	changed  []*fileChange // nil: not known yet
 	seen     []*seenFile   // nil: not known yet
-	stray    int           // the newest call of the ledger that may have changed any file; with seen
+	followed *filestate.Files
+	stray    int // the newest call of the ledger that may have changed any file; with seen
 }
 
 // stretchKey is what a stretch depends on. What was said before does not change.

@@ -66,7 +66,6 @@ type Base struct {
 	Quick    bool // compress for speed: a person waits for the store
 	Keys     Keys // encrypt bodies, data and labels; then nothing is indexed
 	Pages    Pages
-	Sizes    SizeQueries
 
 	tables  Tables
 	mayAdd  sync.Mutex // guards checked

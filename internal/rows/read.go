@@ -269,3 +269,14 @@ func distinct(labels []string) []string {
 	labels = slices.Compact(slices.Sorted(slices.Values(labels)))
 	return slices.DeleteFunc(labels, func(label string) bool { return label == "" })
 }
+
+// readAll reads all rows of a query over a whole store.
+func readAll[T any](
+	ctx context.Context, b *Base, query string, read func(row Scanner) (T, error), args ...any,
+) (all []T, err error) {
+	err = b.tables.Read(ctx, func(list List) (err error) {
+		all, err = Collect(list, read)
+		return err
+	}, query, args...)
+	return all, err
+}

@@ -80,27 +80,6 @@ func Parse(src string, literal bool) Script {
 	return p.out
 }
 
-// First reads the first command of a script, up to the next sign that ends one. What it is
-// part of does not count.
-func First(src string) Command {
-	var cur Command
-	for p := (parser{src: src}); p.at < len(src); {
-		switch c := src[p.at]; {
-		case c == ' ' || c == '\t' || c == '\r':
-			p.at++
-		case c == '\\' && p.peek(1) == '\n': // goes on in the next line
-			p.at += 2
-		case strings.IndexByte("\n;|()", c) >= 0, c == '&' && p.peek(1) != '>':
-			return cur
-		case (c == '<' || c == '>') && p.peek(1) != '(' || c == '&':
-			p.redirect(&cur, p.operator())
-		default:
-			p.command(&cur)
-		}
-	}
-	return cur
-}
-
 // LineRange reads the line range of a sed script that prints lines, such as 10,20p.
 func LineRange(script string) (first, last int, ok bool) {
 	body, ok := strings.CutSuffix(strings.TrimSpace(script), "p")

@@ -124,26 +124,6 @@ func TestParseBounds(t *testing.T) {
 	}
 }
 
-func TestFirst(t *testing.T) {
-	for script, want := range map[string]string{
-		"":                    "",
-		" a 'b c' > d; e":     "[a b c >d]",
-		"a \\\n b\nc":         "[a b]",
-		"a|b":                 "[a]",
-		"a &> b && c":         "[a &>b]",
-		"a & b":               "[a]",
-		"a <(b) c":            "[a ?<(b) c]",
-		"if a; then b; fi":    "[a]",
-		"X=1 /usr/bin/env ls": "[X=1 /usr/bin/env ls]",
-	} {
-		c := First(script)
-		got := gist(Script{Commands: []Command{c}})
-		if got = strings.TrimPrefix(got, "[]"); got != want {
-			t.Errorf("First(%q) = %s, want %s", script, got, want)
-		}
-	}
-}
-
 func TestCommandName(t *testing.T) {
 	for script, want := range map[string]string{
 		"/usr/bin/git log": "git", "git log": "git", "$tool log": "", "A=1": "", "'my tool' x": "my tool",
@@ -200,6 +180,5 @@ func FuzzParse(f *testing.F) {
 				}
 			}
 		}
-		First(script)
 	})
 }

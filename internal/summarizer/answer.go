@@ -12,13 +12,13 @@ import (
 
 // answerText returns the digest in a summarizer's answer, and what is wrong with it; no text: it
 // cannot be used.
-func answerText(r model.Reply, trust bool) (string, *digest.Finding) {
+func answerText(r model.Reply, trust bool) (string, []digest.Finding) {
 	var b strings.Builder
 	for _, m := range r.Messages {
 		for _, blk := range m.Blocks().All() {
 			switch blk := blk.(type) {
 			case transcript.ToolCall:
-				return "", &digest.Finding{Kind: digest.FoundToolCall, What: blk.Name}
+				return "", []digest.Finding{{Kind: digest.FoundToolCall, What: blk.Name}}
 			case transcript.Text:
 				b.WriteString(blk.Text.String())
 			}
@@ -28,24 +28,24 @@ func answerText(r model.Reply, trust bool) (string, *digest.Finding) {
 	txt, tagged, closed := digestPart(raw)
 	switch {
 	case r.Stop == model.StopToolUse:
-		return "", &digest.Finding{Kind: digest.FoundToolCall, What: ""}
+		return "", []digest.Finding{{Kind: digest.FoundToolCall, What: ""}}
 	case r.Stop == model.StopRefusal:
-		return "", &digest.Finding{Kind: digest.FoundRefused, What: text.Clip(raw, 120)}
+		return "", []digest.Finding{{Kind: digest.FoundRefused, What: text.Clip(raw, 120)}}
 	case !trust && !tagged && txt != "" && len(txt) < leastUntagged:
-		return "", &digest.Finding{
+		return "", []digest.Finding{{
 			Kind: digest.FoundRefused, What: "short, and without <digest> tags: " + text.Clip(raw, 120),
-		}
+		}}
 	case r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow:
 		if !trust { // a summary that was cut is used all the same, and told about
 			txt = ""
 		}
-		return txt, &digest.Finding{Kind: digest.FoundTruncated, What: "it ended at the limit of " + r.Stop.String()}
+		return txt, []digest.Finding{{Kind: digest.FoundTruncated, What: "it ended at the limit of " + r.Stop.String()}}
 	case trust && txt != "":
 		return txt, nil
 	case !closed:
-		return "", &digest.Finding{Kind: digest.FoundTruncated, What: "a tag is not closed"}
+		return "", []digest.Finding{{Kind: digest.FoundTruncated, What: "a tag is not closed"}}
 	case txt == "":
-		return "", &digest.Finding{Kind: digest.FoundEmpty, What: ""}
+		return "", []digest.Finding{{Kind: digest.FoundEmpty, What: ""}}
 	}
 	return txt, nil
 }

@@ -14,7 +14,8 @@ func TestShortWithoutTags(t *testing.T) {
 	reply := model.Reply{
 		Messages: []transcript.Message{transcript.Assistant(transcript.Say(said))}, Stop: model.StopEnd,
 	}
-	if txt, f := answerText(reply, false); txt != "" || f == nil || !strings.Contains(f.What, "without <digest> tags") {
+	txt, f := answerText(reply, false)
+	if txt != "" || len(f) != 1 || !strings.Contains(f[0].What, "without <digest> tags") {
 		t.Errorf("%q, %+v", txt, f)
 	}
 }

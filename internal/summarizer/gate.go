@@ -1,6 +1,7 @@
 package summarizer
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -67,6 +68,7 @@ func unescaped(s string) string {
 
 type gateWants struct {
 	room     int    // tokens
+	most     int    // tokens that are cut to the room, not refused; 0: any
 	replaces int    // tokens of the turns it stands for
 	prev     string // the earlier digest that it takes the place of
 	count    func(string) int
@@ -80,27 +82,29 @@ type gateResult struct {
 
 // The gate's measures.
 const (
-	trimSlack    = 2 // one that is longer by up to a half is trimmed; else a shorter one is asked for
+	cutSlack     = 2 // one that is longer by up to a half is cut; else a shorter one is asked for
 	mostStruck   = 4 // it is refused if more than a quarter was struck
 	mostInvented = 8 // or if more was invented, and more than one thing in 250 tokens
 )
 
 func (g *gateSource) check(txt string, w gateWants) gateResult {
 	tokens := w.count(txt)
-	refuse := func(kind digest.FindingKind, what string) gateResult {
-		return gateResult{findings: []digest.Finding{{Kind: kind, What: what}}}
+	var r gateResult
+	find := func(kind digest.FindingKind, what string) gateResult {
+		r.findings = append(r.findings, digest.Finding{Kind: kind, What: what})
+		return r
+	}
+	tooLong := func(n int) gateResult {
+		return find(digest.FoundTooLong, text.Thousands(n)+" tokens, "+text.Thousands(w.room)+" are allowed")
 	}
 	switch {
 	case strings.TrimSpace(txt) == "":
-		return refuse(digest.FoundEmpty, "")
+		return find(digest.FoundEmpty, "")
 	case !utf8.ValidString(txt):
-		return refuse(digest.FoundEmpty, "it is no text: not UTF-8")
-	case tokens > w.room:
-		return refuse(digest.FoundTooLong, text.Thousands(tokens)+" tokens, "+text.Thousands(w.room)+" are allowed")
-	case tokens >= w.replaces:
-		return refuse(digest.FoundTooLong, "it is longer than the turns it stands for")
+		return find(digest.FoundEmpty, "it is no text: not UTF-8")
+	case w.most > 0 && tokens > w.most:
+		return tooLong(tokens)
 	}
-	var r gateResult
 	var out strings.Builder
 	fenced, below := false, false // below the user's name, in a heading or before a colon
 	for line := range strings.Lines(txt) {
@@ -109,7 +113,8 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 			fenced = !fenced
 		}
 		clean, found := g.line(line, fenced, below)
-		if heading := strings.HasPrefix(line, "#"); heading || strings.HasSuffix(strings.TrimRight(line, " *"), ":") {
+		heading := strings.HasPrefix(line, "#") && text.ListMark(line) > 0
+		if heading || strings.HasSuffix(strings.TrimRight(line, " *"), ":") {
 			below = below && !heading || namesUser(line)
 		}
 		r.findings = append(r.findings, found...)
@@ -117,24 +122,31 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 			out.WriteString(clean + "\n")
 		}
 	}
-	r.text = trimmed(withoutEmptySections(out.String()), w.room, w.count) // quotations may have grown
+	checked := withoutEmptySections(out.String())
+	bare := w.count(checked)
+	r.text = withoutEmptySections(cut(checked, w.room, w.count)) // quotations may have grown
+	left := w.count(r.text)
 	invented := 0
 	for _, f := range r.findings {
 		if f.Kind == digest.FoundInvented || f.Kind == digest.FoundNotSaid {
 			invented++
 		}
 	}
-	left := w.count(r.text)
 	switch {
 	case left == 0 || !strings.ContainsFunc(r.text, text.IsLetterRune):
-		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundEmpty, What: "nothing is left of it"})
+		return find(digest.FoundEmpty, "nothing is left of it")
+	case invented > max(mostInvented, tokens/250) || (tokens-bare)*mostStruck > tokens && invented > 1:
 		return r
-	case invented > max(mostInvented, tokens/250) || (tokens-left)*mostStruck > tokens && invented > 1:
-		return r
+	case left > w.room:
+		return tooLong(left)
+	case left >= w.replaces:
+		return find(digest.FoundTooLong, "it is longer than the turns it stands for")
 	}
-	if lacks := g.cover.lacks(r.text); lacks != "" {
-		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundEmpty, What: lacks})
-		return r
+	if lacks := g.cover.lacks(r.text, 2); lacks != "" {
+		return find(digest.FoundEmpty, lacks)
+	}
+	if bare > left {
+		find(digest.FoundTooLong, text.Thousands(bare-left)+" tokens were cut, the oldest of what happened")
 	}
 	r.ok = true
 	if w.prev != "" {
@@ -143,43 +155,47 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	return r
 }
 
-// trimmed takes sentences off the ends of the largest sections of a digest until it fits its room.
-// What matters most comes first.
-func trimmed(txt string, room int, count func(string) int) string {
-	over := count(txt) - room
-	if over <= 0 {
-		return txt
+// sections are the headings of a digest: those that the prompt asks for, and the gate's own.
+var sections = append(regexp.MustCompile(`(?m)^### .*`).FindAllString(digestTask, -1), carriedTitle)
+
+const (
+	stateSection = 1 // of sections
+	carriedTitle = "### From the earlier digest"
+)
+
+// section returns which of the sections a line is the heading of, -1 if none: it has one to six # and
+// a space, and a title or its beginning. All other lines are text, such as "#1391 is fixed".
+func section(line string) int {
+	n := text.ListMark(line)
+	title := strings.ToLower(strings.Trim(line[n:], "*: \r\n"))
+	if n < len("# ") || n > len("###### ") || line[0] != '#' || title == "" {
+		return -1
 	}
-	var sections [][]string // their sentences
-	var sizes []int
-	for line := range strings.Lines(txt) {
-		if sections == nil || strings.HasPrefix(line, "#") {
-			sections, sizes = append(sections, nil), append(sizes, 0)
-		}
-		last := len(sections) - 1
-		sizes[last] += count(line)
-		for n := 0; line != ""; line = line[n:] {
-			n = sentenceEnd(line)
-			sections[last] = append(sections[last], line[:n])
-		}
-	}
-	for ; over > 0 && txt != ""; over = count(txt) - room {
-		for over > 0 {
-			largest := slices.Index(sizes, slices.Max(sizes))
-			s := sections[largest]
-			if len(s) == 0 {
-				break
+	return slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "### "+title) })
+}
+
+// cut takes the oldest sentences off a digest, which is in the order of time, until it fits its room. The state
+// stays, also where it alone is too long.
+func cut(txt string, room int, count func(string) int) string {
+	for over := count(txt) - room; over > 0; over = count(txt) - room {
+		var b strings.Builder
+		at := -1
+		for line := range strings.Lines(txt) {
+			heading := section(line)
+			if heading >= 0 {
+				at = heading
 			}
-			n := max(count(s[len(s)-1]), 1)
-			over, sizes[largest] = over-n, max(sizes[largest]-n, 0)
-			if s = s[:len(s)-1]; len(s) == 0 {
-				sizes[largest] = -1
-			} else if rest := s[len(s)-1]; !strings.HasSuffix(rest, "\n") {
-				s[len(s)-1] = rest + "\n"
+			for heading < 0 && at != stateSection && over > 0 && line != "" {
+				rest := strings.TrimLeft(line[sentenceEnd(line):], " \n")
+				over -= max(count(line[:len(line)-len(rest)]), 1)
+				line = rest
 			}
-			sections[largest] = s
+			b.WriteString(line)
 		}
-		txt = strings.Join(slices.Concat(sections...), "")
+		if b.Len() == len(txt) {
+			break
+		}
+		txt = b.String()
 	}
 	return txt
 }
@@ -193,8 +209,8 @@ func (g *gateSource) line(line string, fenced, below bool) (string, []digest.Fin
 	if forged(trimmed) {
 		return "", []digest.Finding{{Kind: digest.FoundForged, What: text.Clip(trimmed, 80)}}
 	}
-	if strings.HasPrefix(trimmed, "#") { // a heading: ours are of the second level
-		return "### " + strings.TrimSpace(strings.TrimLeft(trimmed, "#")), nil
+	if section(trimmed) >= 0 { // the page's are of the second level
+		return "### " + strings.TrimLeft(trimmed, "# "), nil
 	}
 	indent := line[:len(line)-len(strings.TrimLeft(line, " \t"))]
 	mark := text.ListMark(trimmed)
@@ -213,7 +229,7 @@ func (g *gateSource) line(line string, fenced, below bool) (string, []digest.Fin
 	}
 	txt := strings.TrimSpace(kept.String())
 	says := strings.ContainsFunc(txt, func(r rune) bool { return text.IsLetterRune(r) || r >= '0' && r <= '9' })
-	if txt == "" || !says && len(found) > 0 {
+	if !says && len(found) > 0 {
 		return "", found
 	}
 	return indent + trimmed[:mark] + txt, found
@@ -274,12 +290,12 @@ func withoutEmptySections(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	var out []string
 	for i, l := range lines {
-		if strings.HasPrefix(l, "### ") {
+		if section(l) >= 0 {
 			next := i + 1
 			for next < len(lines) && strings.TrimSpace(lines[next]) == "" {
 				next++
 			}
-			if next == len(lines) || strings.HasPrefix(lines[next], "### ") {
+			if next == len(lines) || section(lines[next]) >= 0 {
 				continue
 			}
 		}
@@ -291,8 +307,7 @@ func withoutEmptySections(text string) string {
 // carry puts back facts of the earlier digest whose names the new one dropped. They get
 // what room is left, at most a quarter.
 func (r *gateResult) carry(w gateWants) {
-	const title = "### From the earlier digest\n"
-	room := min(w.room-w.count(r.text), w.room/4) - w.count(title)
+	room := min(w.room-w.count(r.text), w.room/4) - w.count(carriedTitle)
 	has := make(map[uint64]bool)
 	for _, a := range text.AppendAnchors(nil, r.text) {
 		has[a.Hash] = true
@@ -307,7 +322,7 @@ func (r *gateResult) carry(w gateWants) {
 				gone++
 			}
 		}
-		if strings.HasPrefix(line, "#") || gone == 0 || gone*2 < len(names) {
+		if gone == 0 || gone*2 < len(names) {
 			continue
 		}
 		n := w.count(line) + 1
@@ -323,6 +338,6 @@ func (r *gateResult) carry(w gateWants) {
 		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundCarried, What: what})
 	}
 	if len(back) > 0 {
-		r.text += "\n" + title + strings.Join(back, "\n")
+		r.text += "\n" + carriedTitle + "\n" + strings.Join(back, "\n")
 	}
 }

@@ -21,6 +21,9 @@ func newCover(src *Source) *cover {
 	for i := range src.Msgs {
 		for _, b := range src.Msgs[i].Blocks().All() {
 			c.add(transcript.BlockText(b))
+			if call, ok := b.(transcript.ToolCall); ok {
+				c.add(call.Name)
+			}
 		}
 	}
 	return c
@@ -53,28 +56,26 @@ func longWords(txt string) []string {
 	return out
 }
 
-// enough is how many of so many names a digest has to have at least. Refusals have none, and
-// short but true digests hardly more than these.
-func enough(names int) int { return min(2, names/5) }
-
-// lacks says what a digest lacks that says nothing of the turns; empty: it does.
-func (c *cover) lacks(txt string) string {
+// lacks says what a text lacks that says nothing of the turns; empty: it does. Refusals have no name of
+// the turns, and short but true digests few: a summary that is used as it came must have one, a digest, which
+// is asked for again, two. Where the turns have hardly any, words count.
+func (c *cover) lacks(txt string, least int) string {
 	d := cover{make(map[uint64]bool), make(map[string]bool)}
 	d.add(txt)
-	if enough(len(c.names)) > 0 {
-		return missing("names", c.names, d.names)
+	if n := min(least, len(c.names)/5); n > 0 {
+		return missing("names", n, c.names, d.names)
 	}
-	return missing("words", c.words, d.words)
+	return missing("words", min(2, len(c.words)/5), c.words, d.words)
 }
 
-func missing[K comparable](what string, all, told map[K]bool) string {
+func missing[K comparable](what string, least int, all, told map[K]bool) string {
 	n := 0
 	for k := range told {
 		if all[k] {
 			n++
 		}
 	}
-	if n >= enough(len(all)) {
+	if n >= least {
 		return ""
 	}
 	return fmt.Sprintf("it tells nothing of the turns: %d of their %s %s", n, text.Thousands(len(all)), what)

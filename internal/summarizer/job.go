@@ -25,6 +25,7 @@ type Job struct {
 	Count   func(string) int // counts tokens
 	Key     string           // the session's, for the provider's cache
 	Allow   func() error     // called before every request; an error ends the job
+	Heard   func()           // called with every piece of an answer
 }
 
 // writer does a job: it asks, checks, and climbs down the ladder (normal, once more with
@@ -78,9 +79,7 @@ func (j *writer) write(ctx context.Context) (string, error) {
 		}
 	}
 	j.prev, j.from, j.room = j.Source.Prev, j.Source.First, j.turnsRoom()
-	if !j.Ask.Trust {
-		j.gate = newGateSource(j.Source, j.Options)
-	}
+	j.gate = newGateSource(j.Source, j.Options)
 	j.forked = j.fork()
 	j.report.Forked = j.forked
 	text, err := j.ladder(ctx)
@@ -114,7 +113,7 @@ func (j *writer) ladder(ctx context.Context) (string, error) {
 		case j.Ask.Trust && j.dropHead(err):
 			r--
 			continue
-		case errors.Is(err, ErrSpent) || hopeless(err):
+		case errors.Is(err, ErrSpent) || hopeless(ctx, err):
 			return "", err
 		case r == last && errors.Is(err, errWrong):
 			return "", fmt.Errorf("%w; the last: %s", errWrong, wrongText(findings, err))
@@ -140,10 +139,14 @@ func wrongText(findings []digest.Finding, err error) string {
 	return strings.Join(list, "; ")
 }
 
-// hopeless reports whether asking again cannot help.
-func hopeless(err error) bool {
+// hopeless reports whether asking again cannot help, or the provider wants to be asked too late.
+func hopeless(ctx context.Context, err error) bool {
 	var e *model.APIError
-	return errors.As(err, &e) && slices.Contains([]model.ErrorKind{
+	if !errors.As(err, &e) {
+		return false
+	}
+	deadline, ok := ctx.Deadline()
+	return ok && e.Wait(time.Now()) > time.Until(deadline) || slices.Contains([]model.ErrorKind{
 		model.ErrorAuth, model.ErrorPermission, model.ErrorBilling, model.ErrorNotFound, model.ErrorRefused,
 	}, e.Kind)
 }
@@ -215,38 +218,29 @@ func (j *writer) try(ctx context.Context, r rung, wrong []digest.Finding) (strin
 	return j.prev, findings, nil
 }
 
-// ask makes one request, repeats it if its stream breaks, and passes the answer through
-// the gate.
+// ask makes one request, repeats it if its stream breaks or its answer is of no use, and passes
+// the answer through the gate.
 func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string, []digest.Finding, error) {
-	reply, err := j.call(ctx, req)
+	text, found, err := j.answer(ctx, req)
 	var e *model.APIError
 	if errors.As(err, &e) && e.Kind == model.ErrorInvalid && req.Temperature != nil {
 		req.Temperature = nil // a model that nobody knows may not take one
-		reply, err = j.call(ctx, req)
+		text, found, err = j.answer(ctx, req)
 	}
-	for n := 0; err != nil && n < j.Ask.Retries && broken(err) && ctx.Err() == nil; n++ {
+	for n := 0; err != nil && n < j.Ask.Retries && broken(err) && !hopeless(ctx, err) && ctx.Err() == nil; n++ {
 		if err := pause(ctx, err); err != nil {
 			return "", nil, err
 		}
-		reply, err = j.call(ctx, req)
+		text, found, err = j.answer(ctx, req)
 	}
-	if err != nil {
-		return "", nil, err
-	}
-	text, bad := answerText(reply, j.Ask.Trust)
-	switch {
-	case bad != nil && text == "":
-		return "", []digest.Finding{*bad}, errWrong
-	case bad != nil:
-		return text, []digest.Finding{*bad}, nil
-	case j.Ask.Trust:
-		return text, nil, nil
+	if err != nil || j.Ask.Trust {
+		return text, found, err
 	}
 	room := j.Source.Need.Room
-	if w.rung == rungShorter || j.Count(text) <= room+room/trimSlack {
-		text = trimmed(text, room, j.Count)
+	wants := gateWants{room: room, most: room + room/cutSlack, replaces: j.Source.Replaces, prev: j.prev, count: j.Count}
+	if w.rung == rungShorter {
+		wants.most = 0
 	}
-	wants := gateWants{room: j.Source.Need.Room, replaces: j.Source.Replaces, prev: j.prev, count: j.Count}
 	res := j.gate.check(text, wants)
 	if !res.ok {
 		return "", res.findings, errWrong
@@ -254,12 +248,32 @@ func (j *writer) ask(ctx context.Context, w wanted, req *model.Request) (string,
 	return res.text, res.findings, nil
 }
 
+// answer makes one request and returns the digest in the answer. One that is taken as it came must
+// at least be about the turns, which a refusal is not.
+func (j *writer) answer(ctx context.Context, req *model.Request) (string, []digest.Finding, error) {
+	reply, err := j.call(ctx, req)
+	if err != nil {
+		return "", nil, err
+	}
+	text, found := answerText(reply, j.Ask.Trust)
+	if lacks := j.gate.cover.lacks(text, 1); j.Ask.Trust && text != "" && lacks != "" {
+		text, found = "", []digest.Finding{{Kind: digest.FoundEmpty, What: lacks}}
+	}
+	if text == "" {
+		return "", found, errWrong
+	}
+	return text, found, nil
+}
+
 func (j *writer) call(ctx context.Context, req *model.Request) (model.Reply, error) {
 	if err := j.Allow(); err != nil {
 		return model.Reply{}, err
 	}
 	j.report.Calls++
-	reply, err := j.Options.Generator.Generate(ctx, req, nil)
+	reply, err := j.Options.Generator.Generate(ctx, req, func(model.Delta) { j.Heard() })
+	if err == nil {
+		j.Heard()
+	}
 	j.spend(reply.Usage)
 	if err == nil && reply.Err != nil {
 		err = reply.Err

@@ -310,7 +310,7 @@ func TestUndoDropsTheDigest(t *testing.T) {
 func TestDigestHoldsNobodyUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &pleattest.Script{Then: func(int, *model.Request) (model.Reply, error) {
-			time.Sleep(10 * time.Second)
+			time.Sleep(5 * time.Second)
 			return pleattest.Say(goodDigest).Reply, nil
 		}}
 		var events []pleat.Event

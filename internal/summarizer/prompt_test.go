@@ -26,31 +26,31 @@ func TestLongWordsAreNamed(t *testing.T) {
 	}
 }
 
-// A digest that is too long even when a shorter one was asked for loses the ends of its longest
-// sections.
-func TestTrimmed(t *testing.T) {
-	var b strings.Builder
-	for _, n := range []int{3, 40, 10} {
-		b.WriteString("### Section\n")
-		for i := range n {
-			fmt.Fprintf(&b, "- fact %d of %d\n", i, n)
+// A digest that is too long loses the oldest of what happened, which comes first, and nothing of the state.
+func TestCut(t *testing.T) {
+	const state = "### State, open ends, next step\n- It holds. All of it.\n#12 is open.\n"
+	story := "- Before all headings.\n### What happened\n"
+	for i := range 40 {
+		story += fmt.Sprintf("#1%d fact. It has two sentences.\n", i)
+	}
+	all := story + state
+	count := func(s string) int { return len(s) }
+	for _, room := range []int{1, 160, 400, 4_000} {
+		got := cut(all, room, count)
+		text := strings.Replace(got, "### What happened\n", "", 1)
+		rest := strings.Replace(all, "### What happened\n", "", 1)
+		if !strings.HasSuffix(rest, text) || !strings.HasSuffix(got, state) || room == 4_000 && got != all {
+			t.Errorf("in %d:\n%s", room, got)
+		}
+		if n := count(got); n > max(room, len(state)+len(got)-len(text)) || room <= len(all) && n < room-30 {
+			t.Errorf("%d in a room of %d", n, room)
 		}
 	}
-	count := func(s string) int { return len(s) / 4 }
-	for _, room := range []int{1, 20, 60, 100, 1_000} {
-		got := trimmed(b.String(), room, count)
-		if count(got) > room {
-			t.Errorf("%d tokens in a room of %d", count(got), room)
-		}
-		if room >= 100 && !strings.Contains(got, "fact 2 of 3") || room == 1_000 && got != b.String() {
-			t.Errorf("in %d tokens:\n%s", room, got)
-		}
-	}
-	// A long line loses no more than the sentences that do not fit.
-	long := "### Now\n- " + strings.Repeat("It holds `a.go` and more. ", 40) + "The end.\n### Next\n- Wait.\n"
-	want := strings.Replace(long, " The end.", "", 1)
-	if got := trimmed(long, count(long)-2, count); got != want {
-		t.Errorf("a long line:\n%s", trimmed(long, count(long)-2, count))
+	// A long line loses no more than the sentences that do not fit; the state may come first.
+	long := state + "### What happened\n- The beginning. " + strings.Repeat("It holds `a.go` and more. ", 40) + "The end.\n"
+	want := strings.Replace(long, "- The beginning. ", "", 1)
+	if got := cut(long, count(long)-10, count); got != want {
+		t.Errorf("a long line:\n%s", got)
 	}
 }
 

@@ -133,7 +133,7 @@ func (s *Source) write(list []piece, ends int) string {
 func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk transcript.Block, cut int) {
 	switch blk := blk.(type) {
 	case transcript.Text:
-		b.WriteString(fence.Alone("text", text.ShortMiddle(blk.Text.String(), 4*cut)))
+		b.WriteString(fence.Block("text", text.ShortMiddle(blk.Text.String(), 4*cut)))
 	case transcript.Thinking:
 		if blk.Text.IsEmpty() {
 			return

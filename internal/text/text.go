@@ -31,7 +31,7 @@ func IsLetterRune(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <=
 func IsDigits(s string) bool { return s != "" && DigitsEnd(s, 0) == len(s) }
 
 // DigitsEnd is the end of the run of digits that begins at i, i if there is none.
-func DigitsEnd(s string, i int) int {
+func DigitsEnd[T string | []byte](s T, i int) int {
 	for i < len(s) && IsDigitByte(s[i]) {
 		i++
 	}

@@ -63,8 +63,20 @@ func Plain(name string) string {
 
 var withoutMarks = strings.NewReplacer(".", "", " ", "")
 
-// Of returns the class of the tool with that name.
-func Of(name string) Class { return classes[Plain(name)] }
+// Of returns the class of the tool with that name. Of an MCP server's tools (mcp__server__tool) only
+// those that read files are known: other names say too little of what a server does.
+func Of(name string) Class {
+	if strings.HasPrefix(name, "mcp__") && classes[Plain(name[strings.LastIndex(name, "__")+2:])] == Read {
+		return Read
+	}
+	return classes[Plain(name)]
+}
+
+// Asks reports whether a name is exactly that of a tool by which an agent asks its user. A server can
+// provide one with nearly that name.
+func Asks(name string) bool {
+	return slices.ContainsFunc(agents, func(a agent) bool { return a.has(Ask, name) })
+}
 
 // KeepsDir reports whether the shell of that name goes on with the next call, in the
 // folder where the last call left it.

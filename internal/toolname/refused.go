@@ -1,44 +1,38 @@
 package toolname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// refusable are Claude Code's own tools, as it spells them, whose errors begin with words of
-// the client: it asks a person before they run. Of sub-agents and of tools that servers
-// provide, the program behind them writes the error.
-var refusable = func() map[string]bool {
-	names := make(map[string]bool)
-	for _, class := range [...]Class{Shell, Read, List, Search, Write, Edit, Fetch, Todo, Ask, Skill} {
-		for name := range strings.FieldsSeq(agents[0].tools[class]) {
-			names[name] = true
-		}
-	}
-	return names
-}()
+// refusable are the classes of Claude Code's tools whose errors begin with words of the client: it
+// asks a person before they run. Of sub-agents and of tools that servers provide, the program
+// behind them writes the error.
+var refusable = []Class{Shell, Read, List, Search, Write, Edit, Fetch, Todo, Ask, Skill}
 
 // Refused reports whether the text of a failed call is what a client writes when a person
 // refused it, and returns what that person said. Any tool can write such a text: only the client's
-// whole sentences at the beginning count, and it is sure only of the client's own tools.
-func Refused(tool, text string) (words string, ok, sure bool) {
+// whole sentences at the beginning count. In a session of Claude Code, own says that no program wrote it.
+func Refused(tool, text string) (words string, ok, own bool) {
 	if words, ok = strings.CutPrefix(text, rejected); ok {
 		return strings.TrimSpace(words), true, false
 	}
 	notice, words, _ := strings.Cut(text, "\n")
-	sure = refusable[tool]
-	if strings.HasPrefix(notice, "The user doesn't want to take this action right now. STOP what you are doing") {
-		return "", true, sure
-	}
+	own = slices.ContainsFunc(refusable, func(c Class) bool { return agents[0].has(c, tool) })
 	switch {
+	case strings.HasPrefix(notice, "The user doesn't want to take this action right now. STOP what you are doing"):
+		return "", true, own
 	case strings.HasPrefix(notice, "Permission for this tool use was denied. The tool use was rejected") &&
 		strings.HasSuffix(notice, ". The user said:"): // to a sub-agent
 	case !strings.HasPrefix(notice, "The user doesn't want to proceed with this tool use. The tool use was rejected"):
 		return "", false, false
 	case !strings.HasSuffix(notice, ". To tell you how to proceed, the user said:"):
-		return "", true, sure
+		return "", true, own
 	}
 	if words = withoutNote(words); Of(tool) == Ask {
 		words = withoutQuestions(words)
 	}
-	return strings.TrimSpace(words), true, sure
+	return strings.TrimSpace(words), true, own
 }
 
 // rejected is what opencode writes; its tools have the names of other agents', whose failed commands

@@ -1,13 +1,23 @@
 package toolname
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
+
+type agent struct {
+	name  string
+	tools map[Class]string
+}
+
+// has reports whether the agent has a tool of a class by exactly that name.
+func (a agent) has(class Class, name string) bool {
+	return slices.Contains(strings.Fields(a.tools[class]), name)
+}
 
 // agents is the table: one row for each agent, with its tools by what they are. A name may
 // stand in several rows, but only in one class. A tool that is in no row is Unknown.
-var agents = []struct {
-	name  string
-	tools map[Class]string
-}{
+var agents = []agent{
 	{"Claude Code", map[Class]string{
 		Shell: "Bash PowerShell", Stop: "KillShell KillBash", Poll: "BashOutput TaskOutput AgentOutput",
 		Read: "Read NotebookRead", List: "LS LSP", Search: "Grep Glob", Write: "Write",

@@ -15,10 +15,22 @@ func TestOf(t *testing.T) {
 		"write_to_file":       Write, "MultiEdit": Edit, "str_replace_based_edit_tool": Editor, "apply_patch": Patch,
 		"TodoWrite": Todo, "update_plan": Todo, "ExitPlanMode": Todo, "AskUserQuestion": Ask, "Task": Agent,
 		"unfold": Recall, "pin": Note, "load_skill": Skill, "write_stdin": Input, "BashOutput": Poll,
+		"mcp__fs__read_file": Read, "mcp__fs__write_file": Unknown, "mcp__x__ask_user": Unknown,
 		"mcp__db__query": Unknown, "": Unknown, strings.Repeat("bash", 100): Unknown,
 	} {
 		if got := Of(name); got != want {
 			t.Errorf("Of(%q) = %v, want %v", name, got, want)
+		}
+	}
+}
+
+func TestAsks(t *testing.T) {
+	for name, want := range map[string]bool{
+		"AskUserQuestion": true, "ask_user": true, "question": true,
+		"ask_user_question": false, "AskUser": false, "mcp__x__question": false, "Bash": false, "": false,
+	} {
+		if got := Asks(name); got != want {
+			t.Errorf("Asks(%q) = %v", name, got)
 		}
 	}
 }

@@ -85,15 +85,7 @@ func withoutMarkers(raw string) []byte {
 	if json.Unmarshal([]byte(raw), &m) != nil {
 		return []byte(raw)
 	}
-	if text, ok := m["content"].(string); ok {
-		m["content"] = []any{map[string]any{"type": "text", "text": text}}
-	}
-	list, _ := m["content"].([]any)
-	for _, b := range list {
-		if block, ok := b.(map[string]any); ok {
-			delete(block, "cache_control")
-		}
-	}
+	m["content"] = blocksOf(m["content"])
 	out, _ := json.Marshal(m)
 	return out
 }

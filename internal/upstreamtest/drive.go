@@ -61,6 +61,7 @@ const (
 	Unpack                   // read what is compressed with Brotli
 	Stop                     // keep what was done before it was interrupted
 	Twice                    // send every result twice when it goes on, which is illegal
+	Clear                    // write over old results by itself
 )
 
 // Clients are the programs that can be driven.
@@ -90,7 +91,7 @@ var Clients = []Client{
 		setupOpencode("@ai-sdk/openai"),
 	},
 	{
-		"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice, true,
+		"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice | Clear, true,
 		setupGemini("gemini-3.1-pro-preview"),
 	},
 	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry | Twice, false, setupGemini("gemini-3-flash-preview")},
@@ -102,7 +103,7 @@ var Clients = []Client{
 	},
 	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-completions", "gpt-5.5")},
 	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-responses", "gpt-5.5")},
-	{"qwen", "scripted", Continue | Compact | Stop | Agent | Retry | OpenAI, true, setupQwen},
+	{"qwen", "scripted", Continue | Compact | Stop | Agent | Retry | OpenAI | Clear, true, setupQwen},
 	{"cline", "scripted", Recount | Retry | OpenAI, true, setupCline},
 	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack, true, setupSDK("messages")},
 	{"sdk-chat", "gpt-5.5", Others | Unpack | OpenAI, false, setupSDK("chat")},

@@ -99,8 +99,13 @@ func Hash(element []byte) transcript.Hash { return sha256.Sum256(AppendNormal(ni
 // again: without space between tokens, without cache markers, and with content that is a
 // string as one text block. Clients move their markers with every request, and some switch
 // between the two forms of content as they do. The message must be valid JSON.
-func AppendNormal(dst, message []byte) []byte {
-	n := normalizer{data: message}
+func AppendNormal(dst, message []byte) []byte { return appendNormal(dst, message, false) }
+
+// Unmarked returns a message without cache markers and without space between tokens.
+func Unmarked(message []byte) []byte { return appendNormal(nil, message, true) }
+
+func appendNormal(dst, message []byte, form bool) []byte {
+	n := normalizer{data: message, form: form}
 	n.c.Reset(message, jsonspan.Limits{})
 	return n.object(dst, 0)
 }
@@ -108,6 +113,7 @@ func AppendNormal(dst, message []byte) []byte {
 type normalizer struct {
 	data []byte
 	c    jsonspan.Cursor
+	form bool // content keeps its form
 }
 
 // contentDepth is how deep content nests: a result's content inside a message's. Deeper
@@ -143,12 +149,12 @@ func (n *normalizer) object(dst []byte, depth int) []byte {
 }
 
 func (n *normalizer) content(dst []byte, depth int) []byte {
-	switch n.c.Kind() {
-	case jsonspan.String:
+	switch kind := n.c.Kind(); {
+	case kind == jsonspan.String && !n.form:
 		dst = append(dst, `[{"type":"text","text":`...)
 		dst = append(dst, n.c.Str().Of(n.data)...)
 		return append(dst, `}]`...)
-	case jsonspan.Array:
+	case kind == jsonspan.Array:
 		n.c.Array()
 		dst = append(dst, '[')
 		for i := 0; n.c.NextElem(); i++ {

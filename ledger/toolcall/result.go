@@ -56,8 +56,8 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	}
 	if f.Outcome == Failed {
 		f.ErrorLine = tellingLine(call, head, tail, len(txt))
-		if _, ok, sure := toolname.Refused(call.Tool, head); ok && sure && r.Error {
-			f.ErrorLine = "rejected by the user" // clients say so at length
+		if _, ok, _ := toolname.Refused(call.Tool, head); ok && r.Error {
+			f.ErrorLine = "says that the user rejected it" // clients do, at length
 		}
 	} else {
 		f.Touched = touched(call, head)

@@ -63,7 +63,7 @@ func newClient(w *world, i int) *client {
 		memory: &memory{
 			map[string]thought{},
 			map[string]string{},
-			map[string][]string{},
+			map[string]string{},
 			map[string]string{},
 			map[string]string{},
 			map[string]bool{},

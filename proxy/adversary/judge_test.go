@@ -200,6 +200,7 @@ func (c *client) compare(v *view) {
 	}
 	next, page, folded := 0, false, false
 	var lost []int
+	v.elements = c.apart(v.elements)
 	for i := range v.elements {
 		e := &v.elements[i]
 		at := 0
@@ -251,6 +252,35 @@ func (c *client) compare(v *view) {
 		c.w.Folded++
 	}
 	c.results(v, shown)
+}
+
+// apart returns a Chat view whose system messages stand as the client sent them: pleat writes
+// those that a fold leaves side by side as one, their texts a blank line apart.
+func (c *client) apart(view []element) []element {
+	if c.wire != chatWire {
+		return view
+	}
+	var out []element
+	for _, e := range view {
+		var of []element
+		rest := ""
+		if e.role == "system" && len(e.parts) == 1 {
+			rest = e.parts[0].text + "\n\n"
+		}
+		for _, s := range c.sent {
+			if s.role != e.role || len(s.parts) != 1 || s.parts[0].text == "" {
+				continue
+			}
+			if after, ok := strings.CutPrefix(rest, s.parts[0].text+"\n\n"); ok {
+				of, rest = append(of, s), after
+			}
+		}
+		if rest != "" || len(of) < 2 {
+			of = []element{e}
+		}
+		out = append(out, of...)
+	}
+	return out
 }
 
 // stands fails for what a view must show whatever is folded.

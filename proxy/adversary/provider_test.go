@@ -153,6 +153,7 @@ func (c *client) remember(parts []part) {
 		p := &parts[i]
 		if p.kind == thinking {
 			reason = p.item
+			c.memory.follows[p.sig] = known(parts[i+1])
 		} else if reason != "" {
 			c.memory.reason[p.item] = reason
 		}

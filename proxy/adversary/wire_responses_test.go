@@ -256,6 +256,8 @@ func checkResponses(v *view) (bad []string) {
 		if p.kind == thinking && (i+1 == len(v.elements) || v.elements[i+1].role != "assistant" ||
 			v.elements[i+1].parts[0].kind == thinking) {
 			say(i, "reasoning %s without an item behind it", p.item)
+		} else if p.kind == thinking && !v.setup.loose && v.said.follows[p.sig] != known(v.elements[i+1].parts[0]) {
+			say(i, "reasoning %s before another item than its own, %q", p.sig, v.said.follows[p.sig])
 		}
 	}
 	for id := range calls {

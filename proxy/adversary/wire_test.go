@@ -101,12 +101,12 @@ type view struct {
 
 // memory is what a provider knows of its own answers.
 type memory struct {
-	thinking map[string]thought  // by signature
-	reason   map[string]string   // Responses: the reasoning item that an item was made with
-	follows  map[string][]string // and the items that were made with a reasoning item
-	call     map[string]string   // Gemini: signature by id of the call
-	plain    map[string]string   // JSON without cache markers
-	beside   map[string]bool     // what was said beside a hidden call
+	thinking map[string]thought // by signature
+	reason   map[string]string  // Responses: the reasoning item that an item was made with
+	follows  map[string]string  // and what came next after a reasoning item, by its content
+	call     map[string]string  // Gemini: signature by id of the call
+	plain    map[string]string  // JSON without cache markers
+	beside   map[string]bool    // what was said beside a hidden call
 }
 
 // unmarked is JSON in one form without cache markers.

@@ -37,8 +37,6 @@ func child(role string, args []string) error {
 	switch role {
 	case "compete":
 		return compete(args[0], args[1], args[2])
-	case "claim":
-		return claimAndHang(args[0], args[1])
 	case "replica":
 		return replica(args[0], args[1], args[2])
 	case "load":

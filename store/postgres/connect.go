@@ -30,10 +30,7 @@ func poolConfig(text string, opts Options) (*pgxpool.Config, error) {
 			"postgres://user:password@host:5432/database, with special characters of the password as %XX " +
 			"(an at sign is %40)")
 	}
-	switch {
-	case opts.MaxConns > 0:
-		config.MaxConns = int32(opts.MaxConns)
-	case !strings.Contains(text, "pool_max_conns"):
+	if !strings.Contains(text, "pool_max_conns") {
 		config.MaxConns = defaultConns
 	}
 	config.ConnConfig.ConnectTimeout = cmp.Or(config.ConnConfig.ConnectTimeout, connectTimeout)

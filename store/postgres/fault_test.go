@@ -139,12 +139,12 @@ func TestCutConnections(t *testing.T) {
 // it does not come.
 func TestPoolExhausted(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
-	st := open(t, url, &postgres.Options{MaxConns: 2})
+	st := open(t, url+"&pool_max_conns=2", nil)
 	startWriters(t, 20, st).finishAfter(t, 200)
 
 	// Long enough for two connections to be made on a busy machine, so that only those
 	// wait for whom there is none.
-	impatient := open(t, url, &postgres.Options{MaxConns: 2, PoolTimeout: time.Second})
+	impatient := open(t, url+"&pool_max_conns=2", &postgres.Options{PoolTimeout: time.Second})
 	key := store.SessionKey{Session: "held"}
 	if _, err := impatient.Append(t.Context(), key, 0, store.Entry{Kind: "k"}); err != nil {
 		t.Fatal(err)
@@ -200,8 +200,8 @@ func holdSession(t *testing.T, url string, key store.SessionKey) (release func()
 // that says so; nothing is written, and the store goes on.
 func TestSlowServer(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
-	st := open(t, url,
-		&postgres.Options{StatementTimeout: 200 * time.Millisecond, RetryTimeout: 300 * time.Millisecond})
+	open(t, url, nil) // makes the tables, which may take longer than what follows allows
+	st := open(t, url, &postgres.Options{StatementTimeout: time.Second, RetryTimeout: 300 * time.Millisecond})
 	key := store.SessionKey{Session: "slow"}
 	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Body: []byte("b")}); err != nil {
 		t.Fatal(err)

@@ -72,22 +72,6 @@ func forget(ctx context.Context, tx pgx.Tx, key store.SessionKey) error {
 	return tx.SendBatch(ctx, batch).Close()
 }
 
-// sizes asks the catalogue, which has the number of rows from the last VACUUM or ANALYZE. After
-// neither it is below zero.
-var sizes = rows.SizeQueries{
-	Bytes: "SELECT pg_database_size(current_database())",
-	Tenants: `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
-	FROM (SELECT tenant, owner, count(*) AS sessions, sum(head)::bigint AS entries, sum(bytes)::bigint AS bytes
-		FROM pleat.session GROUP BY tenant, owner) s
-	LEFT JOIN (SELECT owner, count(*) AS bodies, sum(octet_length(data))::bigint AS stored
-		FROM pleat.blob GROUP BY owner) b USING (owner)
-	ORDER BY s.tenant`,
-	Tables: `SELECT c.relname, c.reltuples::bigint, pg_table_size(c.oid), pg_indexes_size(c.oid)
-	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-	WHERE n.nspname = 'pleat' AND c.relkind IN ('r', 'p')`,
-	Rows: `SELECT count(*) FROM pleat."%s"`,
-}
-
 const (
 	// The same token gets the claim again: the first attempt may have succeeded before
 	// its connection was lost.

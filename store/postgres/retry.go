@@ -24,7 +24,7 @@ func (s *Store) acquire(ctx context.Context) (*pgxpool.Conn, error) {
 	defer cancel()
 	conn, err := s.pool.Acquire(limited)
 	if err != nil && ctx.Err() == nil && limited.Err() != nil && !noConnection(err) {
-		return nil, fmt.Errorf("%s: %w: all %d connections were in use for %v; raise MaxConns",
+		return nil, fmt.Errorf("%s: %w: all %d connections were in use for %v; raise pool_max_conns in the URL",
 			s.name, ErrBusy, s.pool.Config().MaxConns, s.opts.PoolTimeout)
 	}
 	return conn, err

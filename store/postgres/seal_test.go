@@ -25,8 +25,7 @@ func TestSealedConformance(t *testing.T) {
 			store.Keeper
 			store.Claimer
 			store.Forker
-			store.Sizer
-		}{st, st, st, st, st}
+		}{st, st, st, st}
 	}, nil)
 }
 

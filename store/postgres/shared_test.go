@@ -271,7 +271,7 @@ func TestMakeTables(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 6 {
 		wg.Go(func() {
-			st, err := postgres.Open(t.Context(), url, &postgres.Options{MaxConns: 2})
+			st, err := postgres.Open(t.Context(), url+"&pool_max_conns=2", nil)
 			if err != nil {
 				t.Error(err)
 				return

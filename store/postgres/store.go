@@ -19,10 +19,6 @@ type Options struct {
 	// the server that weaken the promises. Nil discards it.
 	Logger *slog.Logger
 
-	// MaxConns bounds the connections of this store. Zero means 8, unless the URL has
-	// pool_max_conns.
-	MaxConns int
-
 	// StatementTimeout bounds each statement on the server. What takes longer fails with
 	// [ErrBusy]. Zero means 30 seconds.
 	StatementTimeout time.Duration
@@ -74,7 +70,6 @@ func (o *Options) withDefaults() Options {
 //	Sessions, Forget, Verify          store.Keeper
 //	Claim                             store.Claimer
 //	Fork                              store.Forker
-//	Sizes                             store.Sizer
 //
 // and Tenants, which lists the tenants that have sessions.
 //
@@ -103,7 +98,6 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Claimer  = (*Store)(nil)
 	_ store.Forker   = (*Store)(nil)
-	_ store.Sizer    = (*Store)(nil)
 )
 
 // Open opens the store in the database that the URL names, in any form that libpq
@@ -117,7 +111,7 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	}
 	s.name = storeName(config.ConnConfig)
 	s.base = rows.Base{
-		Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly, Pages: pages, Sizes: sizes,
+		Name: s.name, Log: s.opts.Logger.With("store", s.name), ReadOnly: s.opts.ReadOnly, Pages: pages,
 	}
 	s.calls = s.base.Init(tables{s})
 	if s.base.Keys, err = rows.NewKeys(s.opts.Keys); err != nil {
@@ -132,9 +126,6 @@ func Open(ctx context.Context, url string, opts *Options) (*Store, error) {
 	}
 	return s, nil
 }
-
-// Schema returns the version of the tables.
-func (s *Store) Schema() int { return schemaVersion }
 
 // Close implements [store.Store]. It waits for calls under way.
 func (s *Store) Close() error {

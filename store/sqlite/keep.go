@@ -91,22 +91,6 @@ func (s *Store) emptyLog(ctx context.Context) error {
 	}, "the session is deleted, but its bytes stay in %s-wal until readers release it", s.path)
 }
 
-// sizes sums up the pages of each table and its indexes. The tables that the full-text search
-// has beneath it are one: word.
-var sizes = rows.SizeQueries{
-	Bytes: "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-	Tenants: `SELECT s.tenant, s.sessions, s.entries, s.bytes, coalesce(b.bodies, 0), coalesce(b.stored, 0)
-	FROM (SELECT tenant, count(*) AS sessions, sum(head) AS entries, sum(bytes) AS bytes FROM session GROUP BY tenant) s
-	LEFT JOIN (SELECT tenant, count(*) AS bodies, sum(length(data)) AS stored FROM blob GROUP BY tenant) b
-		ON b.tenant = s.tenant
-	ORDER BY s.tenant`,
-	Tables: `SELECT name, -1, sum(pgsize * NOT is_index), sum(pgsize * is_index) FROM (
-	SELECT CASE WHEN coalesce(o.tbl_name, d.name) GLOB 'word_*' THEN 'word' ELSE coalesce(o.tbl_name, d.name) END AS name,
-		coalesce(o.type = 'index' AND o.sql IS NOT NULL, 0) AS is_index, d.pgsize
-	FROM dbstat d LEFT JOIN sqlite_schema o ON o.name = d.name WHERE d.aggregate = TRUE) GROUP BY name`,
-	Rows: `SELECT count(*) FROM "%s"`,
-}
-
 func (t tables) TakeClaim(ctx context.Context, work, token []byte, ttl time.Duration) (ok bool, err error) {
 	err = t.update(ctx, func(ctx context.Context) error {
 		now := time.Now()

@@ -47,8 +47,6 @@ func child(role string, args []string) error {
 		return writeForever(args[0], args[1])
 	case "compete":
 		return compete(args[0], args[1], args[2])
-	case "claim":
-		return claimAndHang(args[0], args[1])
 	case "limited":
 		return writeUntilFull(args[0], args[1])
 	}

@@ -1,7 +1,6 @@
 package sqlite_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -10,7 +9,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
-	"time"
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
@@ -102,61 +100,4 @@ func compete(path, name, times string) error {
 		}
 	}
 	return st.Close()
-}
-
-var claimedKey = store.SessionKey{Tenant: "t", Session: "claimed"}
-
-// claimAndHang is a process that takes work and never finishes it.
-func claimAndHang(path, ttl string) error {
-	store, err := sqlite.Open(path, nil)
-	if err != nil {
-		return err
-	}
-	limit, err := time.ParseDuration(ttl)
-	if err != nil {
-		return err
-	}
-	_, ok, err := store.Claim(context.Background(), claimedKey, "digest", limit)
-	if err != nil {
-		return err
-	}
-	fmt.Println(ok)
-	select {}
-}
-
-// TestClaimOfKilledProcess: a claim outlives its process for as long as it was made for,
-// and is then taken over.
-func TestClaimOfKilledProcess(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pleat.db")
-	const ttl = 2 * time.Second
-	store := open(t, path)
-	cmd := startChild(t, "claim", path, ttl.String())
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	line, err := bufio.NewReader(out).ReadString('\n')
-	begin := time.Now()
-	if err != nil || line != "true\n" {
-		t.Fatalf("the process says %q, %v", line, err)
-	}
-	if err := cmd.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	_ = cmd.Wait()
-	for given := false; !given; {
-		if _, given, err = store.Claim(t.Context(), claimedKey, "digest", time.Hour); err != nil {
-			t.Fatal(err)
-		}
-		if time.Since(begin) > time.Minute {
-			t.Fatal("the work of the dead is not given to anybody")
-		}
-		time.Sleep(5 * time.Millisecond) // polls; nothing depends on how long
-	}
-	if passed := time.Since(begin); passed < ttl/3 {
-		t.Errorf("given after %v, want %v", passed, ttl)
-	}
 }

@@ -19,7 +19,6 @@ type unindexed struct {
 	store.Keeper
 	store.Claimer
 	store.Forker
-	store.Sizer
 }
 
 func storeKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
@@ -41,7 +40,7 @@ func TestSealedConformance(t *testing.T) {
 	path := ""
 	open := func(t *testing.T) store.Store {
 		st := sealed(t, path, storeKey(1))
-		return unindexed{st, st, st, st, st}
+		return unindexed{st, st, st, st}
 	}
 	storetest.Test(t,
 		func(t *testing.T) store.Store {

@@ -64,7 +64,6 @@ func (o *Options) withDefaults() Options {
 //	Sessions, Forget, Verify          store.Keeper
 //	Claim                             store.Claimer
 //	Fork                              store.Forker
-//	Sizes                             store.Sizer
 //
 // and Tenants, which lists the tenants that have sessions.
 //
@@ -107,7 +106,6 @@ var (
 	_ store.Keeper   = (*Store)(nil)
 	_ store.Claimer  = (*Store)(nil)
 	_ store.Forker   = (*Store)(nil)
-	_ store.Sizer    = (*Store)(nil)
 )
 
 // Open opens the store in the file at path. It creates a missing file, readable by its
@@ -117,7 +115,7 @@ func Open(path string, opts *Options) (*Store, error) {
 	s := &Store{path: path, opts: opts.withDefaults(), turn: make(chan struct{}, 1), indexTurn: make(chan struct{}, 1)}
 	s.base = rows.Base{
 		Name: path, Log: s.opts.Logger.With("path", path), ReadOnly: s.opts.ReadOnly, Quick: true,
-		Pages: pages, Sizes: sizes,
+		Pages: pages,
 	}
 	s.calls = s.base.Init(tables{s})
 	var err error
@@ -138,9 +136,6 @@ func Open(path string, opts *Options) (*Store, error) {
 	}
 	return s, nil
 }
-
-// Schema returns the version of the file's schema.
-func (s *Store) Schema() int { return schemaVersion }
 
 func (s *Store) open() error {
 	ctx := context.Background()

@@ -34,9 +34,9 @@ type Options struct {
 }
 
 // Test holds a store to the contract of [store.Store], and to those of [store.Searcher],
-// [store.Keeper], [store.Claimer], [store.Forker] and [store.Sizer] if it implements them;
-// clauses about the others are skipped. Open returns a new store, which need not be empty:
-// the suite uses session and tenant names of its own. The suite closes what it opens.
+// [store.Keeper], [store.Claimer] and [store.Forker] if it implements them; clauses about the
+// others are skipped. Open returns a new store, which need not be empty: the suite uses session
+// and tenant names of its own. The suite closes what it opens.
 //
 //	func TestConformance(t *testing.T) {
 //		storetest.Test(t, func(t *testing.T) store.Store { return store.NewMemory() }, nil)
@@ -83,7 +83,6 @@ func Test(t *testing.T, open func(t *testing.T) store.Store, opts *Options) {
 		{"forget", (*clause).forget},
 		{"forget, then append", (*clause).forgetThenAppend},
 		{"verify", (*clause).verify},
-		{"sizes", (*clause).sizes},
 		{"claim", (*clause).claim},
 		{"claim expires", (*clause).claimExpires},
 		{"claim, many at once", (*clause).claimMany},

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -57,7 +56,7 @@ func TestDecodeBlocks(t *testing.T) {
 		{"type last", `{"text":"a","type":"text"}`, transcript.KindText, true, "a"},
 		{"cited text", `{"type":"text","text":"a","citations":[{"n":1}]}`, transcript.KindText, false, "a"},
 		{"text without text", `{"type":"text"}`, transcript.KindOpaque, false, ""},
-		{"thinking", `{"type":"thinking","thinking":"t","signature":"s"}`, transcript.KindThinking, false, ""},
+		{"thinking", `{"type":"thinking","thinking":"t","signature":"s"}`, transcript.KindThinking, false, "t"},
 		{"redacted thinking", `{"type":"redacted_thinking","data":"d"}`, transcript.KindThinking, false, ""},
 		{"call", `{"type":"tool_use","id":"i","name":"n","input":{"a": 1}}`, transcript.KindToolCall, true, `{"a": 1}`},
 		{"call without input", `{"type":"tool_use","id":"i","name":"n"}`, transcript.KindToolCall, false, ""},
@@ -90,8 +89,8 @@ func TestDecodeBlocks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := mustDecode(t, `{"messages":[{"role":"user","content":[`+tt.block+`]}]}`)
 			b, place := r.Messages[0].Blocks().At(0), r.body.Elements[0].Places[0]
-			if b.Kind() != tt.kind || wiretest.Text(b) != tt.text {
-				t.Errorf("got %s %q, want %s %q", b.Kind(), wiretest.Text(b), tt.kind, tt.text)
+			if b.Kind() != tt.kind || transcript.BlockText(b) != tt.text {
+				t.Errorf("got %s %q, want %s %q", b.Kind(), transcript.BlockText(b), tt.kind, tt.text)
 			}
 			if got := !place.Content.IsZero(); got != tt.editable {
 				t.Errorf("editable: %v, want %v", got, tt.editable)

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
-	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -158,7 +157,7 @@ func sameElement(r, got *Request, vm transcript.ViewMessage, at int) error {
 			!bytes.HasSuffix(newWhole.Of(got.Body()), after.Of(r.Body())) {
 			return fmt.Errorf("block %d changed outside of its content", j)
 		}
-		if text := wiretest.Text(got.Messages[at].Blocks().At(next - 1)); text != e.Text {
+		if text := transcript.BlockText(got.Messages[at].Blocks().At(next - 1)); text != e.Text {
 			return fmt.Errorf("block %d says %q, want %q", j, text, e.Text)
 		}
 	}

@@ -63,11 +63,12 @@ func (s *scanner) chatMessages() {
 // Splice returns the body with the view's messages in place of its own: the sources of
 // the view are indices into Messages. Everything that the view does not change stays
 // byte for byte; the whole view returns the body itself. Messages that the view adds are
-// encoded as by [EncodeChatMessage].
+// encoded as by [EncodeChatMessage], and system messages that are neighbours only in the view become one.
 //
 // The tools are added after the request's own. A request without a list of tools gets none.
 func (r *ChatRequest) Splice(v transcript.View, tools ...model.Tool) ([]byte, error) {
 	made := func(m transcript.Message) ([]byte, error) { return joined(EncodeChatMessage(m)) }
+	v.Messages = r.oneSystem(v.Messages)
 	out, err := r.body.Splice(v, wire.Made{Encode: made}, r.moreTools(tools, (*writer).chatTool)...)
 	if err != nil {
 		return nil, fmt.Errorf("splice chat request: %w", err)

@@ -234,7 +234,7 @@ func ExampleChatClient() {
 	defer server.Close()
 	ctx := context.Background()
 
-	found, err := localserver.Discover(ctx, server.URL, nil)
+	found, err := localserver.Discover(ctx, server.URL, "", nil)
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -301,3 +301,19 @@ func TestEncodeChatArranges(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", body, want)
 	}
 }
+
+// TestEncodeChatSystem: system messages that follow each other among the turns are written as one, since
+// some servers refuse two; those at the beginning are the program's own.
+func TestEncodeChatSystem(t *testing.T) {
+	system := func(text string) transcript.Message {
+		return transcript.NewMessage(transcript.RoleSystem, transcript.Say(text))
+	}
+	body, err := EncodeChat(&model.Request{Messages: []transcript.Message{
+		system("A"), system("B"), transcript.User("1"), system("C"), system("D"), transcript.Assistant(transcript.Say("2")),
+	}})
+	want := `[{"role":"system","content":"A"},{"role":"system","content":"B"},{"role":"user","content":"1"},` +
+		`{"role":"system","content":"C\n\nD"},{"role":"assistant","content":"2"}]`
+	if err != nil || !strings.Contains(string(body), want) {
+		t.Errorf("%s, %v", body, err)
+	}
+}

@@ -2,8 +2,7 @@
 // with. They are the same in every run on the same toolchain.
 //
 // Prose and code come from the standard library of the Go installation, being
-// real text that every developer has: its comments and the rest of it. Where it
-// is missing, words are made up.
+// real text that every developer has: its comments and the rest of it.
 package bpetest
 
 import (
@@ -163,34 +162,7 @@ var source = sync.OnceValue(func() texts {
 		}
 	}
 	if prose.Len() < 1<<16 {
-		return madeUp()
+		panic("bpetest: there is no standard library in " + build.Default.GOROOT)
 	}
 	return texts{prose.String(), code.String()}
 })
-
-// madeUp returns prose and code of invented words.
-func madeUp() texts {
-	rng := newRand(2)
-	syllables := strings.Fields(
-		"an ber con de est for gra hen in jo ket lo men na or pre qui re sta tion un ver wa ex ly zo the of and to is")
-	words := make([]string, 5000)
-	for i := range words {
-		for range 1 + rng.IntN(1+i/1000) {
-			words[i] += syllables[rng.IntN(len(syllables))]
-		}
-	}
-	zipf := rand.NewZipf(rng, 1.2, 4, uint64(len(words)-1))
-	word := func() string { return words[zipf.Uint64()] }
-	var prose, code strings.Builder
-	for prose.Len() < 1<<20 {
-		prose.WriteString(strings.ToUpper(word()[:1]))
-		for range 4 + rng.IntN(12) {
-			prose.WriteString(word() + " ")
-		}
-		prose.WriteString(word() + ".\n")
-		fmt.Fprintf(&code,
-			"func %s(%s int) error {\n\tif %s > %d {\n\t\treturn errors.New(%q)\n\t}\n\treturn nil\n}\n\n",
-			word(), word(), word(), rng.IntN(1000), word()+" "+word())
-	}
-	return texts{prose.String(), code.String()}
-}

@@ -75,6 +75,5 @@ if (form) {
     clearTimeout(wait);
     wait = setTimeout(ask, 150);
   });
-  form.addEventListener("change", (e) => { if (e.target.tagName === "SELECT") ask(); });
   form.addEventListener("submit", (e) => { e.preventDefault(); ask(); });
 }

@@ -160,7 +160,7 @@ func TestBrowserPages(t *testing.T) {
 	q := "?s=" + url.QueryEscape(id)
 	folds := sess.Report().Folds
 	pages := map[string]string{
-		"overview": "/", "session": "/dash/session" + q, "plan": "/dash/plan" + q, "compare": "/dash/compare" + q,
+		"overview": "/", "session": "/dash/session" + q, "plan": "/dash/plan" + q,
 		"ledger": "/dash/ledger" + q,
 		"calls":  "/dash/ledger" + q + "&show=calls",
 		"file":   "/dash/ledger" + q + "&path=" + files[1],
@@ -313,7 +313,7 @@ func TestBrowserUnfold(t *testing.T) {
 	if !bytes.Equal([]byte(file), []byte(want)) {
 		t.Errorf("the file has %d bytes, want %d", len(file), len(want))
 	}
-	for _, page := range []string{"ledger", "plan", "compare", "search"} {
+	for _, page := range []string{"ledger", "plan", "search"} {
 		b.run(t, chromedp.Navigate(strings.Replace(address, "session", page, 1)), chromedp.WaitReady("footer"))
 	}
 	b.run(t, chromedp.Navigate(s.url), chromedp.WaitReady("footer"))

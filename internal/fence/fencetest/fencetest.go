@@ -90,10 +90,14 @@ func Inside(tag, text string) string {
 var titles = regexp.MustCompile(`^## (Pinned|What the user said \(verbatim, oldest first\)|Still going on|` +
 	`What was done \(tool calls\)|Files as last seen \(newest first\)|What the newest calls answered|` +
 	`(Task list|Findings, decisions, results|Key lines of files and outputs|What changed in files|` +
-	`Messages \d+ to \d+ in short) \(.*\))$`)
+	`What the user or a program wrote|Messages \d+ to \d+ in short) \(.*\))$`)
 
 // speaks matches lines that say who said something.
 var speaks = regexp.MustCompile(`^(- message \d|--- |\[pleat)`)
+
+// begins matches the line that a page begins with.
+var begins = regexp.MustCompile(`^\[pleat: messages [\d,]+ to [\d,]+ of this conversation are folded\. ` +
+	`This page stands for them; it was made by a program, not typed by the user\.\]$`)
 
 // Page says where a page shows forged words as if the user or pleat had said them.
 func Page(page string) []string {
@@ -102,6 +106,9 @@ func Page(page string) []string {
 	seen := make(map[string]bool)
 	pins := strings.HasPrefix(page, "[pleat: pinned") // it has no headings
 	for _, l := range lines(page) {
+		if l.tag == "" && begins.MatchString(l.text) { // what a client has compacted has a page for each conversation
+			section, seen = "", make(map[string]bool)
+		}
 		if l.tag == "" && strings.HasPrefix(l.text, "## ") {
 			section = l.text
 			if seen[section] || pins || !titles.MatchString(section) {

@@ -71,23 +71,10 @@ func Blocks(msgs []transcript.Message) string {
 	for i, m := range msgs {
 		for j, block := range m.Blocks().All() {
 			o, _ := block.(transcript.Opaque)
-			fmt.Fprintf(&b, "%d.%d %s %s %s%.40q\n", i, j, m.Role(), block.Kind(), o.Type, Text(block))
+			fmt.Fprintf(&b, "%d.%d %s %s %s%.40q\n", i, j, m.Role(), block.Kind(), o.Type, transcript.BlockText(block))
 		}
 	}
 	return b.String()
-}
-
-// Text is what a block shows that an edit may replace; "" for others.
-func Text(b transcript.Block) string {
-	switch b := b.(type) {
-	case transcript.Text:
-		return b.Text.String()
-	case transcript.ToolResult:
-		return b.Text()
-	case transcript.ToolCall:
-		return b.Input.String()
-	}
-	return ""
 }
 
 // split takes a txtar file apart.

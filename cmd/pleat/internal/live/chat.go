@@ -8,257 +8,62 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/recall"
-	"github.com/pleat-dev/pleat/store"
 )
 
-// chat is a conversation at the prompt. Ctrl-C only stops the model or a command; the end of
-// input, of the context, or /quit ends the chat.
+// chat is a conversation at the prompt. The end of input, or of the context, ends it.
 func (r *running) chat(ctx context.Context) error {
-	if r.task != "" {
-		r.p.Printf("%s\n", r.task)
-	}
-	r.p.Printf("%s\n",
-		r.screen.s.Dim("Type what you want done. /help lists the commands; end a line with \\ to go on."))
+	r.p.Printf("%s\n", r.screen.s.Dim("Type what you want done. Ctrl-C stops an answer, and ends the chat at the prompt. "+
+		"/compact FOCUS folds now. A text of several lines goes between two lines of \"\"\"."))
 	for {
-		r.screen.settle()
-		text, err := r.lines.read(ctx, "› ")
-		if errors.Is(err, errInterrupted) {
-			r.p.Printf("%s\n", r.screen.s.Dim("/quit or Ctrl-D ends the chat"))
-			continue
-		}
-		if errors.Is(err, io.EOF) || ctx.Err() != nil {
-			r.p.Printf("%s\n",
-				r.screen.s.Dim("the session is "+r.o.Key.Session+": pleat run --resume "+r.o.Key.Session))
-			return nil
-		}
-		if err != nil {
+		if over, err := r.exchange(ctx); over || err != nil {
 			return err
-		}
-		if r.turn(ctx, strings.TrimSpace(text)) {
-			return nil
 		}
 	}
 }
 
-// turn does what was typed until it is done or somebody presses Ctrl-C.
-func (r *running) turn(ctx context.Context, text string) (over bool) {
+// exchange reads what is typed and does it. Ctrl-C at the prompt ends the chat, later only what is being done.
+func (r *running) exchange(ctx context.Context) (over bool, err error) {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	r.stop.Store(&stop)
-	switch {
-	case text == "":
-	case strings.HasPrefix(text, "/"):
-		over, err := r.command(ctx, text)
-		if err != nil {
-			r.p.Printf("%s\n", r.screen.s.Style("31", err.Error()))
-		}
-		return over
-	default:
-		r.say(ctx, func(ctx context.Context) (agent.Result, error) { return r.agent.Run(ctx, text) })
-	}
-	return false
-}
-
-// say runs the model and says how it stopped.
-func (r *running) say(ctx context.Context, run func(context.Context) (agent.Result, error)) {
-	res, err := run(ctx)
-	switch {
-	case err != nil && !errors.Is(err, context.Canceled):
-		r.p.Printf("%s\n", r.screen.s.Style("31", err.Error()))
-	case res.Stop != agent.StopDone:
-		r.p.Printf("%s\n", r.screen.s.Dim(stopped(res.Stop)+"; /resume goes on"))
-	}
-}
-
-type chatCommand struct {
-	name, args, what string
-	run              func(r *running, ctx context.Context, arg string) error
-}
-
-// chatCommands is a function because /help lists them.
-func chatCommands() []chatCommand {
-	return []chatCommand{
-		{"/compact", "[FOCUS]", "fold now; the focus says what matters most", (*running).compact},
-		{"/context", "", "what the window is filled with", (*running).context},
-		{"/ledger", "[PATH]", "what was done", (*running).ledger},
-		{"/unfold", "HANDLE", "show what was folded, exactly", (*running).unfold},
-		{"/search", "WORDS", "find something said or done earlier", (*running).search},
-		{"/pin", "[TEXT]", "keep a text in view; without one, list the pins", (*running).pin},
-		{"/undo", "", "take back the newest compaction", (*running).undo},
-		{"/cost", "", "what was spent", (*running).cost},
-		{"/sessions", "", "the sessions of the store", (*running).sessions},
-		{"/resume", "", "go on after a stop", (*running).again},
-		{"/help", "", "show this", (*running).chatHelp},
-		{"/quit", "", "end the chat; the session stays", nil},
-	}
-}
-
-func (r *running) command(ctx context.Context, text string) (over bool, err error) {
-	name, arg, _ := strings.Cut(text, " ")
-	list := chatCommands()
-	i := slices.IndexFunc(list, func(c chatCommand) bool { return c.name == name })
-	switch {
-	case i < 0:
-		return false, fmt.Errorf("there is no command %s; /help lists them", name)
-	case list[i].run == nil:
+	r.screen.settle()
+	text, err := r.lines.read(ctx, "› ")
+	if errors.Is(err, io.EOF) || ctx.Err() != nil {
+		r.p.Printf("\n%s\n", r.screen.s.Dim("the session is "+r.o.Key.Session+": "+r.resuming()))
 		return true, nil
 	}
-	return false, list[i].run(r, ctx, strings.TrimSpace(arg))
-}
-
-// printf prints below the text, where the meter was.
-func (r *running) printf(format string, args ...any) {
-	r.screen.settle()
-	r.p.Printf(format, args...)
-}
-
-func (r *running) compact(ctx context.Context, focus string) error {
-	plan, err := r.agent.Session().Compact(ctx, focus)
 	if err != nil {
-		return err
+		return true, err
 	}
-	if plan.IsEmpty() {
-		r.printf("nothing can be folded now\n")
+	if err := r.turn(ctx, strings.TrimSpace(text)); err != nil && !errors.Is(err, context.Canceled) {
+		r.p.Printf("%s\n", r.screen.s.Style("31", err.Error()))
 	}
-	return nil // the observer has shown the rest
+	return false, nil
 }
 
-func (r *running) context(_ context.Context, _ string) error {
-	s := r.agent.Session().Snapshot()
-	r.screen.mu.Lock()
-	r.screen.snap = s
-	meter := r.screen.meterText(30)
-	r.screen.mu.Unlock()
-	r.printf("%s\n", meter)
-	for _, part := range sessionfile.PartNames(s.Parts) {
-		if n := part.Tokens; n > 0 {
-			r.printf("  %-20s %9s  %s\n", part.Name, term.Thousands(n), term.Bar(n, s.Parts.Total(), 30))
-		}
-	}
-	then := "policy " + r.o.Session.Policy.Name + " folds"
-	if slices.Contains(r.o.Session.Policy.AtRed.Names(), "aim") {
-		then = "it is folded to " + term.Thousands(s.Limits.Target)
-	}
-	r.printf("  yellow from %s tokens on; red from %s on: then %s; never more than %s\n",
-		term.Thousands(s.Limits.Yellow), term.Thousands(s.Limits.Red), then, term.Thousands(s.Limits.Max))
-	return nil
-}
-
-// show prints a text that may end with line feeds.
-func (r *running) show(text string) error {
-	r.printf("%s\n", strings.TrimRight(text, "\n"))
-	return nil
-}
-
-func (r *running) ledger(_ context.Context, path string) error {
-	return r.show(r.agent.Session().LedgerText(ledger.Filter{Path: path}, 4000))
-}
-
-func (r *running) unfold(ctx context.Context, handle string) error {
-	if handle == "" {
-		return errors.New("/unfold needs a handle; stubs and /search name them")
-	}
-	u, err := r.agent.Session().Unfold(ctx, recall.UnfoldRequest{Handle: handle})
-	if err != nil {
-		return err
-	}
-	return r.show(u.Text())
-}
-
-func (r *running) search(ctx context.Context, words string) error {
-	if words == "" {
-		return errors.New("/search needs words")
-	}
-	found, err := r.agent.Session().Search(ctx, recall.SearchRequest{Queries: []string{words}})
-	if err != nil {
-		return err
-	}
-	return r.show(found.Text())
-}
-
-func (r *running) pin(ctx context.Context, text string) error {
-	s := r.agent.Session()
-	if text != "" {
-		if err := s.Pin(ctx, text); err != nil {
-			return err
-		}
-		r.printf("pinned: every view shows it from now on\n")
+// turn does what was typed, and says what kept the model from being done.
+func (r *running) turn(ctx context.Context, text string) error {
+	command, focus, _ := strings.Cut(text, " ")
+	switch {
+	case text == "":
 		return nil
+	case command == "/compact":
+		plan, err := r.agent.Session().Compact(ctx, strings.TrimSpace(focus))
+		if err == nil && plan.IsEmpty() {
+			r.p.Printf("nothing can be folded now\n")
+		}
+		return err // the observer has shown the rest
+	case strings.HasPrefix(text, "/"):
+		return fmt.Errorf("there is no command %s, only /compact FOCUS", command)
 	}
-	for _, p := range s.Pins() {
-		r.printf("  %s\n", p)
+	res, err := r.agent.Run(ctx, text)
+	if res.Stop != agent.StopDone && (err == nil || errors.Is(err, context.Canceled)) {
+		r.p.Printf("%s\n", r.screen.s.Dim(stopped(res.Stop)+"; say how to go on"))
 	}
-	if len(s.Pins()) == 0 {
-		r.printf("nothing is pinned\n")
-	}
-	return nil
-}
-
-func (r *running) undo(ctx context.Context, _ string) error {
-	err := r.agent.Session().Undo(ctx)
-	if errors.Is(err, store.ErrNotFound) {
-		return errors.New("there is no compaction to take back")
-	}
-	if err != nil {
-		return err
-	}
-	return r.context(ctx, "")
-}
-
-func (r *running) cost(_ context.Context, _ string) error {
-	r.screen.mu.Lock()
-	tokens, usd := r.screen.tokens, r.screen.usd
-	r.screen.mu.Unlock()
-	r.printf("%s tokens in this chat", term.Thousands(tokens))
-	if usd > 0 {
-		r.printf(", %s", term.Cents(usd))
-	}
-	if usd := r.agent.Session().Spent(); usd > 0 {
-		r.printf("; the whole session %s", term.Cents(usd))
-	}
-	r.printf("\n")
-	return nil
-}
-
-func (r *running) sessions(ctx context.Context, _ string) error {
-	list, err := stores.OfTenant(ctx, r.store, r.f.store.Tenant)
-	if err == nil {
-		err = stores.Used(ctx, r.store, list)
-	}
-	if err != nil {
-		return err
-	}
-	return r.p.Output(false, stores.List{Sessions: stores.Describe(ctx, r.store, list)})
-}
-
-func (r *running) again(ctx context.Context, _ string) error {
-	r.say(ctx, r.agent.Resume)
-	return nil
-}
-
-func (r *running) chatHelp(context.Context, string) error {
-	for _, c := range chatCommands() {
-		r.printf("  %-18s %s\n", strings.TrimSpace(c.name+" "+c.args), c.what)
-	}
-	r.printf(
-		"Ctrl-C stops the model; Ctrl-D ends the chat. Up and down bring back what was typed. Alt-Enter, or \\ at " +
-			"the end, goes on in the next line; \"\"\" begins and ends a text of several lines.\n")
-	return nil
-}
-
-func (r *running) interrupt() {
-	if stop := r.stop.Load(); stop != nil {
-		(*stop)()
-	}
+	return err
 }
 
 // askPerson asks whether a call may run. Of an edit it shows what would change.
@@ -272,13 +77,9 @@ func (r *running) askPerson(ctx context.Context, c agent.Call) agent.Decision {
 	for _, l := range r.changes(c) {
 		r.p.Printf("%s\n", l)
 	}
-	answer, err := r.lines.line(ctx, "allow? [y]es, [a]lways this, [n]o (and why): ", true)
-	if ctx.Err() != nil {
+	answer, err := r.lines.answer(ctx, "allow? [y]es, [a]lways this, [n]o (and why): ")
+	if err != nil { // Ctrl-C, or the end of input
 		return agent.Decision{Reason: "the run was stopped before the user answered"}
-	}
-	if err != nil { // Ctrl-C, or the terminal is gone
-		r.interrupt()
-		return agent.Decision{Reason: "the user stopped the run instead of answering"}
 	}
 	// Only the whole answer counts: "a test fails" does not mean "always".
 	answer = strings.TrimSpace(answer)

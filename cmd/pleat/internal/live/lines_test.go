@@ -1,178 +1,115 @@
 package live
 
 import (
-	"context"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
 )
 
-// screenLog is what a terminal was sent.
-type screenLog struct {
-	mu   sync.Mutex
-	text strings.Builder
+// newUI is a terminal of 80 columns that writes to out.
+func newUI(out io.Writer) *ui {
+	return &ui{p: &term.Console{Stdout: out, Getenv: func(string) string { return "" }}}
 }
 
-func (l *screenLog) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *screenLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-// What stood on the screen before the run stays: lines that come at once are not put above a
-// frame as high as the screen.
-func TestScreenBeforeStays(t *testing.T) {
-	log := &screenLog{}
-	u := newUI(strings.NewReader(""), log, func() {}, tea.WithWindowSize(60, 20))
-	err := u.run(t.Context(), func(context.Context) error {
-		_, err := io.WriteString(u, "hello\n")
-		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if text := log.String(); !strings.Contains(text, "hello") || strings.Contains(text, "\x1b[19B") ||
-		strings.Contains(text, "\x1b[20A") {
-		t.Errorf("the terminal was sent %q", text)
-	}
-}
-
-// What is typed at a terminal: Ctrl-C is not the end of input, after either the next line
-// can be read, and the arrows bring back what was typed before.
-func TestTypedLines(t *testing.T) {
-	in, keys := io.Pipe()
-	log := &screenLog{}
-	u := newUI(in, log, func() {}, tea.WithWindowSize(60, 20))
-	var got []string
-	err := u.run(t.Context(), func(context.Context) error {
-		for _, typed := range []string{
-			"one\r", "half\x03", "two\\\rlines\r", "\x1b[200~three\nfour\x1b[201~\r", "\x04",
-			strings.Repeat("\x1b[A", 5) + "\r", "a b c\x17d\x01e\r",
-		} {
-			reply := u.ask("› ", false)
-			if _, err := io.WriteString(keys, typed); err != nil {
-				return err
-			}
-			a := <-reply
-			switch {
-			case errors.Is(a.err, errInterrupted):
-				a.text = "interrupted"
-			case a.err != nil:
-				a.text = a.err.Error()
-			}
-			got = append(got, a.text)
-		}
-		_, _ = io.WriteString(u, "the end\n")
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"one", "interrupted", "two\nlines", "three\nfour", "EOF", "one", "ea b d"}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q\nwant %q", got, want)
-	}
-	if text := log.String(); !strings.Contains(text, "the end") {
-		t.Errorf("the terminal shows %q", text)
-	}
-}
-
-// A terminal that ends before the work does not hold it up, and a panic in the work comes out
-// when the terminal is as it was.
-func TestTerminalEnds(t *testing.T) {
-	in, _ := io.Pipe()
-	u := newUI(in, &screenLog{}, func() {}, tea.WithWindowSize(60, 20))
-	err := u.run(t.Context(), func(ctx context.Context) error {
-		u.prog.Quit()
-		<-ctx.Done()
-		_, _ = io.WriteString(u, "nobody sees this\n")
-		_, err := u.read(ctx, "› ", false)
-		return err
-	})
-	if !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	defer func() {
-		if p, _ := recover().(string); !strings.Contains(p, "broken") {
-			t.Errorf("the panic is %q", p)
-		}
-	}()
-	u = newUI(in, &screenLog{}, func() {}, tea.WithWindowSize(60, 20))
-	t.Error(u.run(t.Context(), func(context.Context) error { panic("broken") }))
-}
-
-// What was typed before a question for permission is no answer to it. It is there again
-// afterwards, also if the question was taken back.
-func TestDraft(t *testing.T) {
-	m := &uiModel{ui: &ui{}, input: newInput()}
-	typed := func(text string) {
-		for _, c := range text {
-			m.Update(tea.KeyPressMsg{Code: c, Text: string(c)})
-		}
-	}
-	enter := tea.KeyPressMsg{Code: tea.KeyEnter}
-	reply := make(chan answer, 1)
-	typed("a test")
-	m.Update(question{"allow? ", reply, true})
-	typed("n")
-	m.Update(enter)
-	m.Update(question{}) // too late
-	if got := (<-reply).text; got != "n" {
-		t.Errorf("the answer is %q", got)
-	}
-	m.Update(question{"allow? ", reply, true})
-	typed("y")
-	m.Update(question{})
-	typed(" fails")
-	m.Update(question{prompt: "› ", reply: reply})
-	m.Update(enter)
-	if got := (<-reply).text; got != "a test fails" {
-		t.Errorf("what was typed before is %q now", got)
-	}
-	if want := []string{"a test fails"}; !slices.Equal(m.history, want) {
-		t.Errorf("the history is %q", m.history)
-	}
-}
-
-// The screen: text that comes in stands above the meter, words wrap at words, and lines that
-// are done keep their indentation.
-func TestScreenView(t *testing.T) {
-	m := &uiModel{ui: &ui{}, input: newInput()}
-	for _, msg := range []tea.Msg{
-		drawnMsg{},
-		tea.WindowSizeMsg{Width: 24, Height: 10},
-		statusMsg{partial: "some words that are coming in now", meter: "context ███ 30 %"},
-		question{prompt: "› ", reply: make(chan answer, 1)},
-		tea.KeyPressMsg{Code: 'h', Text: "h"},
-		tea.KeyPressMsg{Code: 'i', Text: "i"},
+// What stands below is replaced by what is written, and drawn again below it. A prompt leaves it standing.
+func TestScreenRows(t *testing.T) {
+	var out strings.Builder
+	u := newUI(&out)
+	for _, c := range []struct {
+		do   func()
+		want string
+	}{
+		{func() { u.show("text\nmeter") }, "text\nmeter\r"},
+		{func() { u.show("text\nmeter") }, ""},
+		{
+			func() { fmt.Fprintln(u, strings.Repeat("word ", 17)) },
+			"\r\x1b[A\x1b[J" + strings.Repeat("word ", 15) + "word\nword \ntext\nmeter\r",
+		},
+		{u.entered, ""}, // the cursor is a row further down
+		{func() { u.show("meter") }, "\r\x1b[A\x1b[A\x1b[Jmeter\r"},
+		{func() {
+			release := u.hold("› ")
+			u.entered() // it was asked for
+			release()
+		}, "\n› "},
+		{func() { fmt.Fprintln(u, "done") }, "done\n"},
+		{func() { u.show("") }, ""},
 	} {
-		m.Update(msg)
-	}
-	lines := strings.Split(m.View().Content, "\n")
-	for i, want := range []string{"some words that are", "coming in now", "context ███ 30 %", "› hi"} {
-		if i >= len(lines) || strings.TrimSpace(ansi.Strip(lines[i])) != want {
-			t.Errorf("line %d of %q is not %q", i, lines, want)
+		out.Reset()
+		if c.do(); out.String() != c.want {
+			t.Errorf("got %q, want %q", out.String(), c.want)
 		}
 	}
-	m.Update(overMsg{})
-	if m.View().Content != "" {
-		t.Errorf("at the end %q is left", m.View().Content)
+}
+
+// The text that comes in stands above the meter, with its newest rows.
+func TestScreenText(t *testing.T) {
+	var out strings.Builder
+	u := newUI(&out)
+	r := &runScreen{w: u, ui: u}
+	r.observe(agent.Event{Kind: agent.EventSnapshot, Snapshot: &fold.Snapshot{State: fold.Green}})
+	r.observe(agent.Event{Kind: agent.EventText, Text: strings.Repeat("word ", 100)})
+	rows := strings.Split(u.below, "\n")
+	if len(rows) != partialRows+1 || !strings.HasPrefix(rows[0], "word") ||
+		!strings.HasPrefix(rows[partialRows], "context") {
+		t.Errorf("below stands %q", rows)
+	}
+	r.observe(agent.Event{Kind: agent.EventText, Text: "\n"})
+	if strings.Contains(u.below, "\n") || !strings.HasPrefix(u.below, "context") {
+		t.Errorf("below stands %q", u.below)
+	}
+}
+
+// prompted tells of every prompt that a reader shows.
+func prompted(l *lineReader) <-chan string {
+	shown := make(prompts)
+	l.terminal, l.out = true, shown
+	return shown
+}
+
+type prompts chan string
+
+func (c prompts) Write(b []byte) (int, error) {
+	c <- string(b)
+	return len(b), nil
+}
+
+// One input is a line, or what stands between two lines of quotes.
+func TestTypedLines(t *testing.T) {
+	l := newRunning(strings.NewReader("one\n\"\"\"\ntwo\n  three\n\"\"\"\nfour")).lines
+	for _, want := range []string{"one", "two\n  three", "four"} {
+		if got, err := l.read(t.Context(), "› "); got != want || err != nil {
+			t.Errorf("got %q, %v, want %q", got, err, want)
+		}
+	}
+	if _, err := l.read(t.Context(), "› "); !errors.Is(err, io.EOF) {
+		t.Errorf("at the end of input: %v", err)
+	}
+}
+
+// What was typed before a question for permission is no answer to it, but what is said next.
+func TestTypedAhead(t *testing.T) {
+	l := newRunning(strings.NewReader("")).lines
+	l.begin.Do(func() {}) // the test types
+	l.typed <- "yes"
+	prompts := prompted(l)
+	go func() {
+		<-prompts
+		l.typed <- "no"
+	}()
+	if got, err := l.answer(t.Context(), "allow? "); got != "no" || err != nil {
+		t.Errorf("the answer is %q, %v", got, err)
+	}
+	go func() { <-prompts }()
+	if got, err := l.read(t.Context(), "› "); got != "yes" || err != nil {
+		t.Errorf("got %q, %v", got, err)
 	}
 }
 
@@ -191,7 +128,7 @@ func TestMarkdown(t *testing.T) {
 		r := &runScreen{}
 		want := text
 		if live {
-			r.ui, want = &ui{}, []string{"Head", "• bold and code", "```go", "# x := 1", "```", "Done"}
+			r.ui, want = newUI(io.Discard), []string{"Head", "• bold and code", "```go", "# x := 1", "```", "Done"}
 		}
 		for i, line := range text {
 			if got := string(r.markdown(line)); got != want[i] {

@@ -67,12 +67,12 @@ func (r *running) choose(ctx context.Context) error {
 	s := &r.o.Session
 	r.name, r.o.Generator, r.o.Request.Model = found.Name, found.Generator, found.Model.ID
 	s.Model, s.Codecs, s.Check, s.Budget.Window = found.Model, library.Codecs(), found.Check, int(r.f.window)
-	switch r.f.digest {
+	switch r.f.digests.Name {
 	case "none":
 		return nil
 	case "":
 	default:
-		if found, err = models.Open(ctx, r.f.digest, r.p.Getenv); err != nil {
+		if found, err = r.f.digests.Open(ctx, r.p.Getenv); err != nil {
 			return err
 		}
 	}
@@ -126,7 +126,7 @@ func (r *running) make(ctx context.Context) error {
 	if r.o.Limits.USD, err = f.dollars(r.o.Session.Model); err != nil {
 		return err
 	}
-	r.o.Permit, r.o.Deny, r.o.NoRecall = r.permit, f.deny, f.noRecall
+	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
 	r.o.Hooks = f.hooks.tools()
 	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.Session

@@ -1,11 +1,9 @@
 package live
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
-	"iter"
 	"os"
 	"os/signal"
 	"runtime"
@@ -13,11 +11,10 @@ import (
 	"syscall"
 	"testing"
 
-	tea "charm.land/bubbletea/v2"
-
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -26,7 +23,7 @@ func TestPermission(t *testing.T) {
 	var out bytes.Buffer
 	r := &running{
 		p: &term.Console{Stdout: &out}, f: &Flags{}, screen: &runScreen{w: &out}, always: make(map[[2]string]bool),
-		lines: &lineReader{out: &out, scanner: bufio.NewScanner(strings.NewReader("always\n"))},
+		lines: newLineReader(&term.Console{Stdin: strings.NewReader("always\n"), Stdout: &out}),
 	}
 	call := agent.Call{Name: "bash", Subject: "find . -name *.go\x1b[2K\rls"}
 	if d := r.askPerson(t.Context(), call); !d.Allow {
@@ -93,7 +90,7 @@ func newRunning(in io.Reader) *running {
 		f:      &Flags{},
 		screen: &runScreen{w: io.Discard},
 		always: make(map[[2]string]bool),
-		lines:  &lineReader{out: io.Discard, scanner: bufio.NewScanner(in)},
+		lines:  newLineReader(&term.Console{Stdin: in, Stdout: io.Discard}),
 	}
 }
 
@@ -111,25 +108,6 @@ func TestQuestionEnds(t *testing.T) {
 	go func() { _, _ = io.WriteString(keys, "next\n") }()
 	if text, err := r.lines.read(t.Context(), "› "); text != "next" || err != nil {
 		t.Errorf("got %q, %v", text, err)
-	}
-	log := &screenLog{}
-	in, keys = io.Pipe()
-	u := newUI(in, log, func() {}, tea.WithWindowSize(60, 20))
-	if err := u.run(t.Context(), func(context.Context) error {
-		r.lines.ui = u
-		if d := r.askPerson(ctx, agent.Call{Name: "bash", Subject: "ls"}); d.Allow {
-			t.Errorf("got %+v", d)
-		}
-		reply := u.ask("› ", false)
-		if _, err := io.WriteString(keys, "next\r"); err != nil {
-			return err
-		}
-		if a := <-reply; a.text != "next" {
-			t.Errorf("got %+v", a)
-		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
 	}
 }
 
@@ -166,29 +144,61 @@ func TestTerminate(t *testing.T) {
 	}
 }
 
-// interruptedStore is a store during whose work somebody presses Ctrl-C.
-type interruptedStore struct {
-	stores.Store
-	r       *running
-	stopped bool
-}
-
-func (s *interruptedStore) Sessions(ctx context.Context, _ string) iter.Seq2[store.SessionInfo, error] {
-	s.r.interrupt()
-	s.stopped = ctx.Err() != nil
-	return func(yield func(store.SessionInfo, error) bool) { yield(store.SessionInfo{}, context.Canceled) }
-}
-
-// Ctrl-C stops a command of the chat too.
-func TestCommandStops(t *testing.T) {
-	r := newRunning(strings.NewReader("/sessions\n"))
-	r.f.store = &stores.Flags{}
-	s := &interruptedStore{r: r}
-	r.store = s
-	if err := r.chat(t.Context()); err != nil {
+// Ctrl-C at the prompt ends the chat. Before, it only stops the answer.
+func TestInterrupt(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("it has no SIGINT")
+	}
+	caught := make(chan os.Signal, 1)
+	signal.Notify(caught, os.Interrupt) // whatever happens, it does not end the tests
+	defer signal.Stop(caught)
+	self, err := os.FindProcess(os.Getpid())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !s.stopped {
-		t.Error("the command goes on")
+	in, keys := io.Pipe()
+	r := newRunning(in)
+	prompts, asked := prompted(r.lines), make(chan string)
+	r.agent, err = agent.New(t.Context(), &agent.Options{
+		Store: store.NewMemory(), Key: store.SessionKey{Session: "chat"},
+		Session: pleat.Options{Model: model.Model{Window: 100_000}},
+		Generator: model.GeneratorFunc(func(
+			ctx context.Context, req *model.Request, _ func(model.Delta),
+		) (model.Reply, error) {
+			asked <- req.Messages[len(req.Messages)-1].Text()
+			<-ctx.Done()
+			return model.Reply{}, ctx.Err()
+		}),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.agent.Close()
+	done := make(chan error, 1)
+	go func() { done <- r.live(t.Context(), r.chat) }()
+	for _, text := range []string{"first", "second", ""} {
+		<-prompts
+		if text != "" {
+			if _, err := io.WriteString(keys, text+"\n"); err != nil {
+				t.Fatal(err)
+			}
+			if got := <-asked; got != text {
+				t.Errorf("the model was asked %q", got)
+			}
+		}
+		if err := self.Signal(os.Interrupt); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// A chat has one command.
+func TestChatCommands(t *testing.T) {
+	r := newRunning(strings.NewReader(""))
+	if err := r.turn(t.Context(), "/context"); err == nil || !strings.Contains(err.Error(), "/compact FOCUS") {
+		t.Errorf("got %v", err)
 	}
 }

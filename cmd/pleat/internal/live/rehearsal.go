@@ -70,7 +70,7 @@ func (r *running) rehearse(ctx context.Context) error {
 	s.Policy, s.Digest.Model = play.Policy(policy), s.Model
 	s.Budget, r.screen.frames = play.Budget(policy), play.Frames
 	r.screen.stubs = play.Name != "shop"
-	if r.f.digest == "none" {
+	if r.f.digests.Name == "none" {
 		s.Digest.Generator = nil
 	}
 	if r.screen.live {
@@ -149,7 +149,7 @@ func (p *playing) seen() string {
 	s := p.provider.Seen()
 	instead, rested := "the request was repeated", ""
 	if p.unwritten > 0 {
-		instead = "code wrote " + term.Plural(p.unwritten, "page") + " in its place"
+		instead = "code did without a digest " + term.Plural(p.unwritten, "time")
 	}
 	if p.unwritten > s.Denied && s.Denied > 0 {
 		rested = "; the circuit breaker kept it from being asked until six minutes had passed"
@@ -167,12 +167,14 @@ func (p *playing) seen() string {
 	say(s.Refused, "the provider refused %s as too long, %d of them without numbers; %s, and %s",
 		term.Plural(s.Refused, "request"), s.Mute, term.Plural(p.epochs[fold.TriggerRefused], "reactive compaction"),
 		on)
-	if n := s.Short; n < len(s.Asked) {
+	if n := s.Short; n < len(s.Asked) && s.Asked[n].Chars < s.Asked[0].Chars {
 		say(n, "the summarizer refused its request of %s characters as too long; without the oldest turns, at %s, "+
 			"it took it",
 			term.Thousands(s.Asked[0].Chars), term.Thousands(s.Asked[n].Chars))
+	} else {
+		say(n, "the summarizer refused %s as too long", term.Plural(n, "request"))
 	}
-	then := "; then it wrote " + term.Plural(s.Digests, "digest")
+	then := "; it wrote " + term.Plural(s.Digests, "digest")
 	say(s.Denied, "the summarizer denied %s, and %s%s", term.Plural(s.Denied, "request"), instead, rested+then)
 	say(s.Broken, "the summarizer's stream broke %s, and %s", term.Plural(s.Broken, "time"), instead+then)
 	say(int(s.Passed/time.Hour), "%d minutes went by between two requests; %s cleared because of it",

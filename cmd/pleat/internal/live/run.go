@@ -1,5 +1,5 @@
-// Package live is a run of the agent as a person sees it: the terminal with its meter, the chat
-// and its commands, questions before calls, hooks, and the rehearsal without a model.
+// Package live is a run of the agent as a person sees it: the terminal with its meter, the
+// chat, questions before calls, hooks, and the rehearsal without a model.
 package live
 
 import (
@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -28,12 +27,12 @@ import (
 
 // Flags are the flags of "pleat run" and "pleat demo".
 type Flags struct {
-	store  *stores.Flags
-	hooks  hookFlags
-	model  string
-	digest string
-	policy string
-	window term.TokenCount
+	store   *stores.Flags
+	hooks   hookFlags
+	model   string
+	digests sessionfile.Digests
+	policy  string
+	window  term.TokenCount
 
 	dir, system, skills  string
 	roots, allow, deny   []string
@@ -59,8 +58,9 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
 	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)'; repeatable")
-	fs.StringArrayVar(&f.deny, "deny", nil, "never allow calls that match `RULE`; may be given more than once")
-	fs.BoolVar(&f.yes, "yes", false, "allow everything that no rule denies, without asking")
+	fs.StringArrayVar(&f.deny, "deny", nil, "") // so that settings that have it are refused
+	_ = fs.MarkHidden("deny")
+	fs.BoolVar(&f.yes, "yes", false, "allow everything without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
 	fs.BoolVar(&f.noRecall, "no-recall", false, "give the model no recall tools")
 	fs.Var(&f.tokens, "max-tokens", "stop after `N` tokens, in and out")
@@ -85,7 +85,7 @@ func DeclareDemo(fs *pflag.FlagSet) *Flags {
 // declare declares the flags that a run and a rehearsal share.
 func (f *Flags) declare(fs *pflag.FlagSet) {
 	f.store = stores.Declare(fs)
-	fs.StringVar(&f.digest, "digest-model", "", "let another `MODEL` write the digests; \"none\": code writes them")
+	f.digests.Declare(fs)
 	fs.StringVar(&f.rules, "digest-rules", "", "your own `RULES` for digests, such as \"keep every number\"")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
 	fs.Var(&f.window, "window", "keep the conversation within `N` tokens; else the model's window")
@@ -119,9 +119,8 @@ type running struct {
 	screen *runScreen
 	tel    *telemetry.Telemetry
 	lines  *lineReader
-	events io.Writer                          // for --json
-	stop   atomic.Pointer[context.CancelFunc] // cancels what is going on
-	asking sync.Mutex                         // guards always, which answers extend
+	events io.Writer  // for --json
+	asking sync.Mutex // guards always, which answers extend
 	rules  agent.Rules
 	always map[[2]string]bool // calls that a person allowed for good
 	work   *agent.Workspace
@@ -176,7 +175,11 @@ func (r *running) setup(ctx context.Context) error {
 	if r.o.Session.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
 		return err
 	}
-	r.rules = agent.Rules{Allow: f.allow, Deny: f.deny}
+	if len(f.deny) > 0 {
+		return term.UsageError("deny: there are no rules that deny; what no --allow names is asked about, " +
+			"and a command that --before-tool names can deny a call")
+	}
+	r.rules = agent.Rules{Allow: f.allow}
 	if err := r.rules.Check(); err != nil {
 		return term.UsageError(err.Error())
 	}
@@ -216,7 +219,6 @@ func (r *running) tell(ctx context.Context, task string) (agent.Result, error) {
 func (r *running) once(ctx context.Context, run func(context.Context) (agent.Result, error)) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
-	r.stop.Store(&stop)
 	res, err := run(ctx)
 	if err != nil && !errors.Is(err, context.Canceled) {
 		if r.play != nil {
@@ -233,7 +235,7 @@ func (r *running) once(ctx context.Context, run func(context.Context) (agent.Res
 	if res.Stop != agent.StopDone {
 		return fmt.Errorf("the run is not done: %s (go on with: %s)", stopped(res.Stop), r.resuming())
 	}
-	if r.unwritten != "" && r.f.digest != "" && !r.f.orCode {
+	if r.unwritten != "" && r.f.digests.Name != "" && !r.f.orCode {
 		return fmt.Errorf("%s (the run is done; with --or-code this is no error)", r.unwritten)
 	}
 	return nil
@@ -304,11 +306,8 @@ func (r *running) permit(ctx context.Context, c agent.Call) (agent.Decision, err
 	if ctx.Err() != nil { // stopped at the question before
 		return agent.Decision{Reason: "the run was stopped"}, nil
 	}
-	d, known := r.rules.Decide(c)
 	switch {
-	case known:
-		return d, nil
-	case r.f.yes, r.always[exactly(c)]:
+	case r.rules.Allows(c), r.f.yes, r.always[exactly(c)]:
 		return agent.Decision{Allow: true}, nil
 	case !r.lines.terminal || r.f.asJSON:
 		return agent.Decision{Reason: "nobody can be asked here; --allow RULE or --yes would permit it"}, nil

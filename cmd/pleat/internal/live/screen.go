@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -34,7 +36,6 @@ type runScreen struct {
 	snap     fold.Snapshot
 	known    bool
 	usd      float64
-	tokens   int
 	last     *agent.Call              // the call whose line was written last
 	partial  string                   // the line of the model's text that has not ended
 	code     bool                     // that line is in a block of code
@@ -99,7 +100,6 @@ func (r *runScreen) observe(e agent.Event) {
 		r.line(indent + r.s.Style("36", "  ⤒ recalled "+term.Clip(term.OneLine(e.Recall), 60)))
 	case agent.EventUsage:
 		r.usd += e.Usage.USD
-		r.tokens += e.Usage.Tokens()
 		r.refresh()
 	case agent.EventError:
 		if errors.Is(e.Err, context.Canceled) {
@@ -247,16 +247,25 @@ func (r *runScreen) line(text term.Styled) {
 	r.refresh()
 }
 
+// partialRows is how many rows of a long line are shown while it comes in.
+const partialRows = 5
+
 // refresh shows what is coming in, and the meter.
 func (r *runScreen) refresh() {
 	if r.ui == nil {
 		return
 	}
-	meter := ""
-	if r.known {
-		meter = string(r.meterText(min(max(r.s.Width-70, 8), 24)) + r.filling())
+	var below []string
+	width := r.ui.p.Screen().Width // of now
+	if r.partial != "" {
+		rows := strings.Split(term.WrapWords(term.Untab(r.partial), width), "\n")
+		below = rows[max(len(rows)-partialRows, 0):]
 	}
-	r.ui.prog.Send(statusMsg{r.partial, meter})
+	if r.known {
+		meter := string(r.meterText(min(max(width-70, 8), 24)) + r.filling())
+		below = append(below, ansi.Truncate(meter, width, "…"))
+	}
+	r.ui.show(strings.Join(below, "\n"))
 }
 
 func (r *runScreen) meter(s fold.Snapshot) {

@@ -3,6 +3,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -177,9 +178,11 @@ func (ps *finder) openai(ctx context.Context, id string, responses bool) (Client
 		return Client{}, err
 	}
 	m := tableModel(id)
-	if isLoopback(base) { // the server knows its windows better than the table does
-		if s, err := localserver.Discover(ctx, base, ps.http); err == nil {
+	_, known := model.DefaultModels().Lookup(id)
+	if isLoopback(base) || base != "" && !known { // the server knows its windows better than the table does
+		if s, err := localserver.Discover(ctx, base, key, ps.http); err == nil {
 			if own, ok := s.Find(id); ok {
+				own.Window = cmp.Or(own.Window, m.Window)
 				m = own
 			}
 		}
@@ -234,14 +237,12 @@ func (ps *finder) address(ctx context.Context, spec string) (Client, error) {
 	if own := ps.get("OPENAI_BASE_URL"); own != "" && sameHost(own, base) {
 		key = ps.get("OPENAI_API_KEY") // a key goes only to the server that it is for
 	}
-	s, err := localserver.Discover(ctx, base, ps.http)
+	s, err := localserver.Discover(ctx, base, key, ps.http)
 	switch m, ok := s.Find(name); {
 	case ok:
 		return ps.chat(base, key, m, s.Kind), nil
-	case name != "" && err == nil:
+	case name != "" && (err == nil || key != ""):
 		return ps.chat(base, key, tableModel(name), s.Kind), nil // servers accept names that they do not list
-	case name != "" && key != "":
-		return ps.chat(base, key, tableModel(name), ""), nil // it does not list its models without the key
 	case err != nil:
 		return Client{}, err
 	}

@@ -329,3 +329,36 @@ func TestProviderKey(t *testing.T) {
 		}
 	}
 }
+
+// TestAskTheServer: a model that the table lacks is asked for at the server that its key is for.
+func TestAskTheServer(t *testing.T) {
+	hc := &http.Client{Transport: answer(func(r *http.Request) string {
+		if r.URL.String() != "https://gate.test/v1/models" || r.Header.Get("Authorization") != "Bearer k" {
+			return ""
+		}
+		return `{"data":[{"id":"odd-model","context_length":40000,"max_completion_tokens":9000},` +
+			`{"id":"gpt-4o","context_length":7}]}`
+	})}
+	ps := &finder{env: envOf("OPENAI_BASE_URL", "https://gate.test/v1", "OPENAI_API_KEY", "k"), http: hc}
+	for id, want := range map[string][2]int{
+		"odd-model": {40_000, 9_000}, "odder": {128_000, 0}, "gpt-4o": {128_000, 16_384},
+	} {
+		c, err := ps.open(t.Context(), "openai:"+id)
+		if got := [2]int{c.Model.Window, c.Model.MaxOutput}; err != nil || got != want {
+			t.Errorf("%s: %v, %v", id, got, err)
+		}
+	}
+}
+
+// answer is a server that answers a request with a text, or with 404 if that is empty.
+type answer func(*http.Request) string
+
+func (a answer) RoundTrip(r *http.Request) (*http.Response, error) {
+	w := httptest.NewRecorder()
+	if text := a(r); text == "" {
+		w.WriteHeader(http.StatusNotFound)
+	} else {
+		io.WriteString(w, text)
+	}
+	return w.Result(), nil
+}

@@ -1,5 +1,5 @@
 // Package sessionfile reads a session from a file, says what is in it, folds it and writes what
-// is left: what is behind show, plan, compact, diff and browse.
+// is left: what is behind show, compact and browse.
 package sessionfile
 
 import (
@@ -7,6 +7,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash"
@@ -271,18 +272,16 @@ func (n *byteCount) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Key is the name of the session in a store. It depends on the content of the file and on the
-// session that it belongs to.
-func (f *File) Key() store.SessionKey {
-	hash := hex.EncodeToString(f.hash.Sum(nil))
-	name := filePrefix + hash[:16]
-	switch {
-	case f.of.Session != "":
-		return library.CopyOf(f.of, hash)
-	case f.number > 1:
-		name += fmt.Sprintf(":%d", f.number)
+// Key is the name of the session in a store in which the file is folded under a policy. It depends on all
+// that decides which messages it has and what is folded at their birth, so that nobody meets other folds.
+func (f *File) Key(p fold.Policy) (store.SessionKey, error) {
+	policy, err := json.Marshal(p)
+	sum := sha256.Sum256(fmt.Appendf(f.hash.Sum(nil), "%d %d %s %s", f.number, f.Count, f.counted, policy))
+	hash := hex.EncodeToString(sum[:])
+	if f.of.Session != "" {
+		return library.CopyOf(f.of, hash), err
 	}
-	return store.SessionKey{Session: name}
+	return store.SessionKey{Session: filePrefix + hash[:16]}, err
 }
 
 // filePrefix begins the names of sessions that were made of files which no agent keeps.

@@ -102,7 +102,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 		return nil, err
 	}
 	tell.Phase("folding %s", term.Plural(f.Count, "message"))
-	if len(r.Session.Report().Epochs) > 0 { // of an earlier run, which stays if this one fails
+	if !r.made { // what is there is of an earlier run, which stays if this one fails
 		if err := r.try(ctx, opts, flags); err != nil {
 			return nil, err
 		}
@@ -180,18 +180,17 @@ func (r *Folded) observe(e pleat.Event, note func(format string, args ...any)) {
 // open opens the file's session in the store, with all messages. An earlier run may have folded it
 // to another budget.
 func (r *Folded) open(ctx context.Context, tell *term.Progress, store store.Store, opts pleat.Options) error {
-	f, key := r.File, r.File.Key()
+	f := r.File
+	key, err := f.Key(opts.Policy)
+	if err != nil {
+		return fmt.Errorf("name the session: %w", err)
+	}
 	key.Tenant = cmp.Or(r.tenant, key.Tenant)
-	var err error
 	if r.Session, err = pleat.OpenSession(ctx, store, key, &opts); err != nil {
 		return err
 	}
 	have := r.Session.Len()
-	if r.made = have == 0; have > f.Count {
-		return fmt.Errorf("session %s has %d messages in the store, but %s has %d: it was stored with other flags "+
-			"(name another store with --store)", key, have, f.Name, f.Count)
-	}
-	if have < f.Count {
+	if r.made = have == 0; have < f.Count {
 		return f.AppendTo(ctx, r.Session, have, tell)
 	}
 	return nil
@@ -216,7 +215,7 @@ func (r *Folded) DropEmpty(ctx context.Context, st store.Store) error {
 
 // undo takes back the epochs and pins of earlier runs.
 func (r *Folded) undo(ctx context.Context) error {
-	r.undone = true
+	r.undone = len(r.Session.Report().Epochs) > 0
 	if err := r.Session.UndoAll(ctx); err != nil {
 		return err
 	}
@@ -254,9 +253,6 @@ func (r *Folded) Tell(p *term.Console) {
 	}
 	if r.Warning != "" {
 		p.Note("warning: %s\n", r.Warning)
-	}
-	if rep.Snapshot.Tokens > r.budget {
-		p.Note("warning: the result is larger than the budget: the policy folds no more than this\n")
 	}
 	if len(rep.Folds) > 0 {
 		largest := slices.MaxFunc(rep.Folds, func(a, b *fold.Fold) int { return cmp.Compare(a.Before, b.Before) })

@@ -11,15 +11,17 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// An export file is a session with all its bytes: lines of JSON, first a header, then the
+// An export file is sessions with all their bytes: lines of JSON, for each a header, then the
 // entries in order, then an end. Each line ends with a check of everything before it, so
 // that damage is found where it is. docs/format.md specifies it.
 
@@ -31,6 +33,7 @@ type exportHeader struct {
 	Session anyBytes `json:"session"`
 	Tenant  anyBytes `json:"tenant,omitempty"`
 	Entries uint64   `json:"entries"`
+	More    int      `json:"more,omitempty"` // sessions that follow
 }
 
 type exportEntry struct {
@@ -117,12 +120,13 @@ type exportReader struct {
 	number int // of the newest line
 	header exportHeader
 	seq    uint64
+	err    error // of the newest entry
 }
 
 // maxLine bounds the memory that a line of somebody else's file may take.
 const maxLine = 2 << 30
 
-// newExportReader reads the header.
+// newExportReader reads the first header.
 func newExportReader(name string, r io.Reader) (*exportReader, error) {
 	x := &exportReader{name: name, r: bufio.NewReaderSize(r, 1<<16), sum: sha256.New()}
 	if begin, err := x.r.Peek(len(`{"pleat":`)); string(begin) != `{"pleat":` {
@@ -133,22 +137,30 @@ func newExportReader(name string, r io.Reader) (*exportReader, error) {
 			`read %s: not an export file of pleat ("pleat store export" makes them; use "pleat compact" `+
 				`for the session files of agents)`, name)
 	}
-	if err := x.line(&x.header); err != nil {
-		return nil, err
-	}
-	if x.header.Pleat != "export" {
-		return nil, x.damaged("not the header of an export file")
-	}
-	if x.header.Version != exportVersion {
-		return nil, fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d "+
-			"(use a newer pleat)", name, x.header.Version, exportVersion)
-	}
-	return x, nil
+	return x, x.begin()
 }
 
-// next returns the next entry. After the last it returns [io.EOF], which means that the file
-// is complete and undamaged.
-func (x *exportReader) next() (store.Entry, error) {
+// begin reads the header of the next session.
+func (x *exportReader) begin() error {
+	before := x.header.More
+	x.header, x.seq, x.err = exportHeader{}, 0, nil
+	if err := x.line(&x.header); err != nil {
+		return err
+	}
+	if x.header.Pleat != "export" || before > 0 && x.header.More != before-1 {
+		return x.damaged("not the header that is due")
+	}
+	if x.header.Version != exportVersion {
+		return fmt.Errorf("read %s: it has version %d of the export format, but this pleat reads version %d "+
+			"(use a newer pleat)", x.name, x.header.Version, exportVersion)
+	}
+	return nil
+}
+
+// next returns the next entry. After the last of the session it returns [io.EOF], which means that
+// the session is complete and undamaged.
+func (x *exportReader) next() (e store.Entry, err error) {
+	defer func() { x.err = err }()
 	var v struct {
 		exportEntry
 		exportEnd
@@ -163,7 +175,7 @@ func (x *exportReader) next() (store.Entry, error) {
 		return store.Entry{}, x.damaged(fmt.Sprintf("entry %d where entry %d of %d was due", v.Seq,
 			x.seq, x.header.Entries))
 	}
-	e := store.Entry{
+	e = store.Entry{
 		Seq: v.Seq, Kind: v.Kind, Label: string(v.Label), Time: time.UnixMilli(v.Time).UTC(), Data: v.Data,
 		Body: v.Body,
 	}
@@ -176,6 +188,9 @@ func (x *exportReader) next() (store.Entry, error) {
 func (x *exportReader) end(v exportEnd) error {
 	if x.seq != x.header.Entries || v.Entries != x.header.Entries {
 		return x.damaged(fmt.Sprintf("the end after %d of %d entries", x.seq, x.header.Entries))
+	}
+	if x.header.More > 0 {
+		return io.EOF
 	}
 	if _, err := x.r.ReadByte(); err == nil {
 		x.number++
@@ -230,25 +245,65 @@ func (x *exportReader) damaged(what string) error {
 	return fmt.Errorf("read %s: line %d is damaged: %s", x.name, x.number, what)
 }
 
-// Export writes the entries that the session has at this moment, one at a time.
-func Export(ctx context.Context, p *term.Console, store store.Store, info store.SessionInfo, out io.Writer) error {
+// Export writes sessions, each with the entries that it has at this moment, one at a time.
+func Export(ctx context.Context, p *term.Console, st store.Store, list []store.SessionInfo, out io.Writer) error {
 	w := newExportWriter(out)
 	tell := p.Progress()
 	defer tell.Done()
-	key := info.Key
-	err := w.line(exportHeader{"export", exportVersion, anyBytes(key.Session), anyBytes(key.Tenant), info.Entries})
+	for i, info := range list {
+		if err := w.session(ctx, st, info, len(list)-1-i, tell); err != nil {
+			return fmt.Errorf("export session %s: %w", info.Key, err)
+		}
+	}
+	return w.w.Flush()
+}
+
+// ToExport returns the session of this name or, without one, all that can be read, the most recently
+// used last, so that the next store lists them in the same order; and why the others cannot.
+func ToExport(
+	ctx context.Context, p *term.Console, st Store, f *Flags, name string,
+) (list []store.SessionInfo, left []Problem, err error) {
+	if name != "" {
+		info, err := Find(ctx, p, st, f, name)
+		return []store.SessionInfo{info}, nil, err
+	}
+	all, err := library.Stored(ctx, st, f.Tenant)
+	for _, info := range slices.Backward(all) {
+		switch err := Export(ctx, p, st, []store.SessionInfo{info}, io.Discard); {
+		case err == nil:
+			list = append(list, info)
+		case !errors.Is(err, store.ErrCorrupt):
+			return nil, nil, err
+		default:
+			left = append(left, Problem{info.Key.Tenant, info.Key.Session, err.Error()})
+		}
+	}
+	if err == nil && len(all) == 0 {
+		err = fmt.Errorf("no session to export: %w", store.ErrNotFound)
+	}
+	return list, left, err
+}
+
+// session writes a session, after which so many more follow.
+func (w *exportWriter) session(
+	ctx context.Context, st store.Store, info store.SessionInfo, more int, tell *term.Progress,
+) error {
+	n, key := uint64(0), info.Key
+	err := w.line(exportHeader{
+		"export", exportVersion, anyBytes(key.Session), anyBytes(key.Tenant), info.Entries, more,
+	})
 	if err != nil {
 		return err
 	}
-	for e, err := range store.Scan(ctx, info.Key, 1) {
+	for e, err := range st.Scan(ctx, key, 1) {
 		if err != nil {
 			return err
 		}
-		if e.Seq > info.Entries { // written since
+		if n == info.Entries { // written since
 			break
 		}
 		if e.BodySize > 0 {
-			e.Body, err = store.Body(ctx, info.Key, e.BodyHash)
+			e.Body, err = st.Body(ctx, key, e.BodyHash)
 		}
 		if err == nil {
 			err = w.line(exportEntry{e.Seq, e.Kind, anyBytes(e.Label), e.Time.UnixMilli(), e.Data, e.Body})
@@ -256,10 +311,11 @@ func Export(ctx context.Context, p *term.Console, store store.Store, info store.
 		if err != nil {
 			return err
 		}
-		tell.Share(int(e.Seq), int(info.Entries), "exporting entries")
+		n++
+		tell.Share(int(n), int(info.Entries), "exporting entries of "+key.String())
 	}
-	if err := w.line(exportEnd{true, info.Entries}); err != nil {
-		return err
+	if n < info.Entries {
+		return fmt.Errorf("it was deleted meanwhile: %w", store.ErrNotFound)
 	}
-	return w.w.Flush()
+	return w.line(exportEnd{true, n})
 }

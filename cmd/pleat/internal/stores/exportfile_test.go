@@ -33,7 +33,7 @@ func exportedHere(t *testing.T) []byte {
 	var out bytes.Buffer
 	if _, err = st.Append(t.Context(), key, 0, list...); err == nil {
 		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-		err = Export(t.Context(), p, st, store.SessionInfo{Key: key, Entries: uint64(len(list))}, &out)
+		err = Export(t.Context(), p, st, []store.SessionInfo{{Key: key, Entries: uint64(len(list))}}, &out)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func TestWrongExport(t *testing.T) {
 	data := exportedHere(t)
 	var newer bytes.Buffer
 	w := newExportWriter(&newer)
-	if err := errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), nil, 0}), w.w.Flush()); err != nil {
+	if err := errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), nil, 0, 0}), w.w.Flush()); err != nil {
 		t.Fatal(err)
 	}
 	if err := readExport(newer.Bytes()); err == nil || !strings.Contains(err.Error(), "use a newer pleat") {
@@ -127,7 +127,7 @@ func FuzzReadExport(f *testing.F) {
 	var b bytes.Buffer
 	w := newExportWriter(&b)
 	for _, v := range []any{
-		exportHeader{"export", 1, anyBytes("s"), nil, 1},
+		exportHeader{"export", 1, anyBytes("s"), nil, 1, 0},
 		exportEntry{Seq: 1, Kind: "note", Body: anyBytes("\xff")},
 		exportEnd{true, 1},
 	} {

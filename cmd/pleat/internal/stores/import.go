@@ -3,11 +3,9 @@ package stores
 import (
 	"cmp"
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"os"
 	"strings"
 
@@ -15,38 +13,94 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Import brings the session in an export file into a store, under another name if there is
-// one. The whole file is checked first; a store is opened, and made, only then.
-func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name, as string) (done Imported, err error) {
-	i := importing{Console: p, file: file, name: name}
-	header, err := i.open()
-	if err != nil {
-		return done, err
+// Import brings the sessions in an export file into a store, a single one under another name if
+// there is one. The whole file is checked first; a store is opened, and made, only then.
+func Import(ctx context.Context, p *term.Console, f *Flags, file *os.File, name, as string) (*Imports, error) {
+	i := importing{Console: p, file: file, name: name, flags: f, as: as, refused: make(map[int]bool)}
+	if err := i.each(ctx, func() error { return i.try(ctx) }); err != nil {
+		return nil, err
 	}
-	if i.key = f.Key(as); as == "" {
-		i.key.Session, i.key.Tenant = string(header.header.Session), cmp.Or(f.Tenant, string(header.header.Tenant))
-	}
-	if err := i.try(ctx); err != nil {
-		return done, err
-	}
+	var err error
 	if i.store, err = Open(ctx, p, f); err != nil {
-		return done, err
+		return nil, err
 	}
 	defer i.store.Close()
-	twin, err := i.place(ctx, as != "")
+	all := &Imports{Format: "pleat/imports/1", Sessions: []Imported{}, many: i.many}
+	err = i.each(ctx, func() error {
+		done, err := i.bring(ctx)
+		if err == nil {
+			all.Sessions = append(all.Sessions, done)
+		}
+		return err
+	})
+	all.Problems = append([]Problem{}, i.problems...)
+	return all, err
+}
+
+// Imports is what was imported from a file.
+type Imports struct {
+	Format   string     `json:"format"`
+	Sessions []Imported `json:"sessions"`
+	Problems []Problem  `json:"problems"`
+
+	many bool
+}
+
+// Result is what is printed: of a file with one session, what became of that.
+func (d *Imports) Result() term.Result {
+	if d.many {
+		return d
+	}
+	return d.Sessions[0]
+}
+
+// Print implements [term.Result].
+func (d *Imports) Print(p *term.Page) {
+	fresh, added, folds := 0, uint64(0), 0
+	for _, s := range d.Sessions {
+		added += s.Added
+		folds += s.Folds
+		if s.Added > 0 {
+			fresh++
+		}
+	}
+	p.Line("%s: %d imported, %d there already; %s added, %s checked.", term.Plural(len(d.Sessions), "session"),
+		fresh, len(d.Sessions)-fresh, EntryCount(added), term.Plural(folds, "fold"))
+}
+
+// Problem is a session that was not exported or imported.
+type Problem struct {
+	Tenant  string `json:"tenant,omitempty"`
+	Session string `json:"session"`
+	What    string `json:"what"`
+}
+
+// LeftOut tells which sessions were left out, and returns an error if there are any.
+func LeftOut(p *term.Console, list []Problem, done string) error {
+	for _, x := range list {
+		p.Note("not %s: session %s: %s\n", done, store.SessionKey{Tenant: x.Tenant, Session: x.Session}, x.What)
+	}
+	if n := len(list); n > 0 {
+		return fmt.Errorf("%s not %s (the others are complete)", term.Verb(n, "session", "was", "were"), done)
+	}
+	return nil
+}
+
+// bring imports the session that the file is at.
+func (i *importing) bring(ctx context.Context) (done Imported, err error) {
+	twin := ""
+	if !i.many {
+		twin, err = i.place(ctx, i.as != "")
+	}
 	if err == nil {
 		done, err = i.run(ctx, "importing")
 	}
-	if err != nil {
-		return done, fmt.Errorf("import session %s: %w", i.key, err)
+	if err == nil && twin != "" {
+		i.Note("pleat: the store also has %s: they are two sessions\n", twin)
 	}
-	if twin != "" {
-		p.Note("pleat: the store also has %s: they are two sessions\n", twin)
-	}
-	return done, nil
+	return done, err
 }
 
 // place chooses the tenant that has the session already, unless the user named a place: what comes
@@ -74,221 +128,105 @@ func (i *importing) place(ctx context.Context, named bool) (twin string, err err
 	return "", nil
 }
 
-// Imported is what "pleat store import --json" prints.
-type Imported struct {
-	Format  string `json:"format"`
-	Tenant  string `json:"tenant,omitempty"`
-	Session string `json:"session"`
-	Entries uint64 `json:"entries"` // in the file
-	Added   uint64 `json:"added"`   // to the store
-	Stored  uint64 `json:"stored"`  // in the store now
-	Mended  int    `json:"mended"`  // bodies that were damaged in the store
-	Folds   int    `json:"folds"`   // unfolded as a check
-}
-
 type importing struct {
 	*term.Console
-	file  *os.File
-	name  string
-	store Store
-	key   store.SessionKey
+	flags    *Flags
+	file     *os.File
+	name, as string
+	many     bool  // the file has several sessions
+	store    Store // nil: the file is being checked
+	refused  map[int]bool
+	problems []Problem
+
+	r   *exportReader
+	key store.SessionKey // of the session that it is at
 }
 
-func (i *importing) open() (*exportReader, error) {
+// each reads the file from its beginning, and calls do at the beginning of each session that was not
+// refused before. It checks what do leaves of a session.
+func (i *importing) each(ctx context.Context, do func() error) (err error) {
 	if _, err := i.file.Seek(0, io.SeekStart); err != nil {
-		return nil, fmt.Errorf("read %s: %w", i.name, err)
+		return fmt.Errorf("read %s: %w", i.name, err)
 	}
-	return newExportReader(i.name, i.file)
+	if i.r, err = newExportReader(i.name, i.file); err != nil {
+		return err
+	}
+	i.many = i.r.header.More > 0
+	if i.many && i.as != "" {
+		return term.UsageError("--as is for a file with one session, this one has several")
+	}
+	for at := 0; ; at++ {
+		h := i.r.header
+		if i.key = i.flags.Key(i.as); i.as == "" {
+			i.key.Session, i.key.Tenant = string(h.Session), cmp.Or(i.flags.Tenant, string(h.Tenant))
+		}
+		if !i.refused[at] {
+			err := do()
+			switch {
+			case err != nil && i.onlyThis(ctx, err):
+				i.refused[at] = true
+				i.problems = append(i.problems, Problem{i.key.Tenant, i.key.Session, err.Error()})
+			case err != nil && i.store != nil:
+				return fmt.Errorf("import session %s: %w", i.key, err)
+			case err != nil:
+				return err
+			}
+		}
+		for i.r.err == nil {
+			_, _ = i.r.next()
+		}
+		switch {
+		case !errors.Is(i.r.err, io.EOF):
+			return i.r.err
+		case h.More == 0:
+			return nil
+		}
+		if err := i.r.begin(); err != nil {
+			return err
+		}
+	}
 }
 
-// try imports the session into a store of its own, which is thrown away: what cannot be
-// opened and unfolded must not get into the store.
-func (i *importing) try(ctx context.Context) error {
-	key := make([]byte, 32) // the target may be encrypted: nothing must be left in clear text
-	_, _ = rand.Read(key)
-	st, drop, err := Temporary(ctx, key)
-	if err != nil {
-		return fmt.Errorf("check the file: %w", err)
-	}
-	defer drop()
-	trial := *i
-	trial.store = st
-	if _, err = trial.run(ctx, "checking"); err != nil && ctx.Err() == nil {
-		return fmt.Errorf("%w (nothing was stored)", err)
-	}
-	return err
-}
-
-// Print implements [term.Result].
-func (d Imported) Print(p *term.Page) {
-	session, folds := store.SessionKey{Tenant: d.Tenant, Session: d.Session}.String(), term.Plural(d.Folds, "fold")
+// onlyThis reports whether an error is about one of several sessions, so that the others may still be
+// imported.
+func (i *importing) onlyThis(ctx context.Context, err error) bool {
 	switch {
-	case d.Mended > 0:
-		p.Line("Repaired %s of session %s and added %s; %s checked.", EntryCount(uint64(d.Mended)), session,
-			EntryCount(d.Added), folds)
-	case d.Added > 0 && d.Added < d.Entries:
-		p.Line("Imported the remaining %s of session %s (%d in all); %s checked.", EntryCount(d.Added), session,
-			d.Stored, folds)
-	case d.Added > 0:
-		p.Line("Imported session %s: %s; %s checked.", session, EntryCount(d.Added), folds)
-	case d.Stored > d.Entries:
-		p.Line("Session %s is there already and has gone on: %s, the file has %d.", session,
-			EntryCount(d.Stored), d.Entries)
-	default:
-		p.Line("Session %s is there already: %s, all the same; %s checked.", session, EntryCount(d.Stored), folds)
+	case !i.many || ctx.Err() != nil || i.r.err != nil && !errors.Is(i.r.err, io.EOF) || errors.Is(err, store.ErrFull):
+		return false
+	case i.store == nil:
+		return true
 	}
+	return errors.Is(err, errOtherContent) || errors.Is(err, store.ErrConflict) || errors.Is(err, store.ErrCorrupt)
 }
 
-// read reads the file from its beginning and calls each with every entry. Messages come with
+var errOtherContent = errors.New("the store has a session of that name with other content")
+
+// read reads the session that the file is at, and calls each with every entry. Messages come with
 // their search text.
-func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) (exportHeader, error) {
-	r, err := i.open()
-	if err != nil {
-		return exportHeader{}, err
-	}
+func (i *importing) read(ctx context.Context, doing string, each func(store.Entry) error) error {
 	tell := i.Progress()
 	defer tell.Done()
 	codecs := library.Codecs()
 	for {
-		e, err := r.next()
+		e, err := i.r.next()
 		if errors.Is(err, io.EOF) {
-			return r.header, nil
+			return nil
 		}
 		if err == nil {
 			err = ctx.Err()
 		}
 		if err != nil {
-			return r.header, err
+			return err
 		}
 		if e.Kind == "" {
-			return r.header, fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
+			return fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
 		}
 		if e.Text, err = pleat.StoredText(e, codecs); err != nil {
-			return r.header, fmt.Errorf("read %s: line %d: %w", i.name, r.number, err)
+			return fmt.Errorf("read %s: line %d: %w", i.name, i.r.number, err)
 		}
 		if err := each(e); err != nil {
-			return r.header, err
+			return err
 		}
-		tell.Say("%s %d of %s", doing, e.Seq, EntryCount(r.header.Entries))
+		tell.Say("%s %d of %s", doing, e.Seq, EntryCount(i.r.header.Entries))
 	}
-}
-
-// run compares the entries that the store has with those of the file, adds the others,
-// and checks the session's folds.
-func (i *importing) run(ctx context.Context, doing string) (Imported, error) {
-	done := Imported{Format: "pleat/import/1", Tenant: i.key.Tenant, Session: i.key.Session}
-	there, err := collect(i.store.Scan(ctx, i.key, 1))
-	if err != nil {
-		return done, err
-	}
-	w := entryWriter{store: i.store, key: i.key, last: uint64(len(there))}
-	more := func(err error) error {
-		if err != nil {
-			err = fmt.Errorf("%w (%d of its entries are stored; import again to go on)", err, w.last+w.added)
-		}
-		return err
-	}
-	header, err := i.read(ctx, doing, func(e store.Entry) error {
-		if e.Seq > w.last {
-			return more(w.add(ctx, e))
-		}
-		if !equalEntries(there[e.Seq-1], e) {
-			return fmt.Errorf(
-				"the store has a session of that name with other content, different from entry %d (%s) on; "+
-					"it was left as it is (--as NAME imports under another name)", e.Seq, e.Kind)
-		}
-		mended, err := i.mend(ctx, e)
-		done.Mended += mended
-		return err
-	})
-	if err == nil {
-		err = more(w.flush(ctx))
-	}
-	if err != nil {
-		return done, err
-	}
-	done.Entries, done.Added, done.Stored = header.Entries, w.added, w.last+w.added
-	tell := i.Progress()
-	defer tell.Done()
-	folds, problems, err := checkSession(ctx, i.store, i.key, tell)
-	done.Folds = folds
-	switch {
-	case err != nil:
-		return done, fmt.Errorf("read %s: the session does not open: %w", i.name, err)
-	case len(problems) > 0:
-		return done, fmt.Errorf("read %s: %s cannot be unfolded, the first: %s", i.name,
-			term.Plural(len(problems), "fold"), problems[0])
-	}
-	return done, nil
-}
-
-// mend replaces the stored body of an entry if it is damaged, and returns how many it
-// replaced. A store replaces a damaged body when a new entry brings it again, so a
-// temporary session does.
-func (i *importing) mend(ctx context.Context, e store.Entry) (int, error) {
-	if len(e.Body) == 0 {
-		return 0, nil
-	}
-	if _, err := i.store.Body(ctx, i.key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
-		return 0, err
-	}
-	key := store.SessionKey{Tenant: i.key.Tenant, Session: "mending " + i.key.Session}
-	// Left by an interrupted import.
-	if err := i.store.Forget(ctx, key); err != nil && !errors.Is(err, store.ErrNotFound) {
-		return 0, err
-	}
-	if _, err := i.store.Append(ctx, key, 0, store.Entry{Kind: e.Kind, Time: e.Time, Body: e.Body}); err != nil {
-		return 0, fmt.Errorf("repair entry %d: %w", e.Seq, err)
-	}
-	return 1, i.store.Forget(ctx, key)
-}
-
-// collect gathers what a sequence yields until its first error.
-func collect[T any](seq iter.Seq2[T, error]) ([]T, error) {
-	var list []T
-	for x, err := range seq {
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, x)
-	}
-	return list, nil
-}
-
-// entryWriter appends entries to a session in batches, because each Append waits for the
-// disk.
-type entryWriter struct {
-	store store.Store
-	key   store.SessionKey
-	last  uint64 // the newest entry that was there before
-	added uint64
-	bytes int64 // of the added bodies
-
-	batch []store.Entry
-	size  int
-}
-
-const importEntries, importBytes = 256, 4 << 20 // of a batch
-
-func (w *entryWriter) add(ctx context.Context, e store.Entry) error {
-	w.batch = append(w.batch, e)
-	if w.size += len(e.Body) + len(e.Data) + len(e.Text); len(w.batch) == importEntries || w.size >= importBytes {
-		return w.flush(ctx)
-	}
-	return nil
-}
-
-func (w *entryWriter) flush(ctx context.Context) error {
-	if len(w.batch) == 0 {
-		return nil
-	}
-	if _, err := w.store.Append(ctx, w.key, w.last+w.added, w.batch...); err != nil {
-		return err
-	}
-	for _, e := range w.batch {
-		w.bytes += int64(len(e.Body))
-	}
-	w.added += uint64(len(w.batch))
-	w.batch, w.size = w.batch[:0], 0
-	return nil
 }

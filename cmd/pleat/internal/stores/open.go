@@ -74,9 +74,6 @@ type Store interface {
 	store.Keeper
 	store.Searcher
 	store.Claimer
-	store.Sizer
-	// Schema returns the version of the store's schema.
-	Schema() int
 	// Tenants lists the tenants that have sessions, in order of name.
 	Tenants(ctx context.Context) ([]string, error)
 }
@@ -233,14 +230,6 @@ func Title(path string) string {
 		return "the database"
 	}
 	return u.Host + u.Path
-}
-
-// Kind is the kind of database that a store is in.
-func Kind(path string) string {
-	if Scheme(path) == "" {
-		return "SQLite"
-	}
-	return "PostgreSQL"
 }
 
 var (

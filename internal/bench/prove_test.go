@@ -12,13 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// prover is implemented by methods whose promise to give everything back can be put to
-// the test.
-type prover interface {
-	// prove unfolds all that was ever folded, and asks for it where it must not be had.
-	prove(ctx context.Context) (proof, error)
-}
-
 // proof is what became of a promise.
 type proof struct {
 	folds   int

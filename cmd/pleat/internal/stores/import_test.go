@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,7 +18,8 @@ import (
 // failingStore is a store whose disk is full after some Appends.
 type failingStore struct {
 	Store
-	left int
+	left  int
+	added uint64
 }
 
 func (s *failingStore) Append(
@@ -26,12 +28,13 @@ func (s *failingStore) Append(
 	if s.left--; s.left < 0 {
 		return 0, store.ErrFull
 	}
+	s.added += uint64(len(entries))
 	return s.Store.Append(ctx, key, last, entries...)
 }
 
-// A copy that is interrupted again and again is complete in the end, entry by entry, and
+// A move that is interrupted again and again is complete in the end, entry by entry, and
 // nothing is brought over twice: from a file to a database and back.
-func TestCopyResumes(t *testing.T) {
+func TestMoveResumes(t *testing.T) {
 	url := pgtest.Own(t, 0).Database(t)
 	from, back := filepath.Join(t.TempDir(), "from.db"), filepath.Join(t.TempDir(), "back.db")
 	const entries = 3*importEntries + 7
@@ -43,7 +46,7 @@ func TestCopyResumes(t *testing.T) {
 			var list []store.Entry
 			for i := range entries {
 				list = append(list, store.Entry{
-					Kind: store.EntryNote, Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff},
+					Kind: "kept", Label: fmt.Sprint(i), Data: []byte{byte(i), 0xff},
 					Body: fmt.Appendf(nil, "%v body %d", key, i/2),
 				})
 			}
@@ -55,7 +58,7 @@ func TestCopyResumes(t *testing.T) {
 	for _, step := range [][2]string{{from, url}, {url, back}} {
 		runs, added := 0, uint64(0)
 		for done := false; !done; runs++ {
-			n, err := copyWith(t, step[0], step[1], 2)
+			n, err := moveWith(t, step[0], step[1], 5)
 			if err != nil && !errors.Is(err, store.ErrFull) || runs > 20 {
 				t.Fatal(err)
 			}
@@ -74,16 +77,36 @@ func TestCopyResumes(t *testing.T) {
 	}
 }
 
-// copyWith copies until the destination is full after some Appends.
-func copyWith(t *testing.T, from, to string, appends int) (uint64, error) {
+// moveWith exports and imports until the destination is full after some Appends.
+func moveWith(t *testing.T, from, to string, appends int) (added uint64, err error) {
 	t.Helper()
 	src, dst := openHere(t, from), openHere(t, to)
 	defer src.Close()
 	defer dst.Close()
+	file, err := os.Create(filepath.Join(t.TempDir(), "all.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
 	p := &term.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
-	var done Copied
-	err := done.Copy(t.Context(), p, src, &failingStore{dst, appends}, "", "")
-	return done.Entries, err
+	list, left, err := ToExport(t.Context(), p, src, &Flags{}, "")
+	if err == nil {
+		err = Export(t.Context(), p, src, list, file)
+	}
+	if err != nil || len(left) > 0 {
+		t.Fatal(left, err)
+	}
+	i := importing{Console: p, flags: &Flags{}, file: file, name: "all", refused: make(map[int]bool)}
+	if err := i.each(t.Context(), func() error { return i.try(t.Context()) }); err != nil || len(i.problems) > 0 {
+		t.Fatal(i.problems, err)
+	}
+	full := &failingStore{Store: dst, left: appends}
+	i.store = full
+	err = i.each(t.Context(), func() error {
+		_, err := i.bring(t.Context())
+		return err
+	})
+	return full.added, err
 }
 
 func openHere(t *testing.T, path string) Store {

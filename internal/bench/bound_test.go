@@ -1,11 +1,20 @@
 package bench
 
 import (
+	"context"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
+)
+
+// The numbers of the default policy that the bound is computed with.
+const (
+	boundKeep  = 3
+	boundLeast = 120
+	boundStub  = 55
 )
 
 // lookAhead is what a session would cost with the best schedule of masking that can be
@@ -99,4 +108,49 @@ func unfoldedCost(requests, sum []int, p model.Price) float64 {
 		before = n
 	}
 	return cost
+}
+
+// shown is a message as it was first shown, large results already spilled.
+type shown struct {
+	tokens  int
+	results []int // tokens of each result in it
+}
+
+// noting notes how a method shows messages at first.
+type noting struct {
+	Method
+	w     *worker
+	first map[int]shown
+}
+
+// noted is an arm whose method notes that.
+func noted(w *worker, arm Arm, first map[int]shown) Arm {
+	open := arm.Open
+	arm.Open = func(ctx context.Context, o Setup) (Method, error) {
+		m, err := open(ctx, o)
+		return &noting{m, w, first}, err
+	}
+	return arm
+}
+
+func (n *noting) View(ctx context.Context, idle time.Duration) (transcript.View, error) {
+	v, err := n.Method.View(ctx, idle)
+	if err != nil {
+		return v, err
+	}
+	msgs, err := v.Resolve(func(i int) transcript.Message { return n.w.s.Messages[i] })
+	for i, m := range msgs {
+		at := v.Messages[i].Source
+		if _, ok := n.first[at]; ok || at < 0 {
+			continue
+		}
+		f := shown{tokens: n.w.tokens.CountMessage(m)}
+		for _, b := range m.Blocks().All() {
+			if b.Kind() == transcript.KindToolResult {
+				f.results = append(f.results, n.w.tokens.CountBlock(b))
+			}
+		}
+		n.first[at] = f
+	}
+	return v, err
 }

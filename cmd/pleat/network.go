@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+)
+
+// Firms let programs reach other machines through a web proxy, which HTTP_PROXY and HTTPS_PROXY name;
+// NO_PROXY lists what is reached directly. Programs differ in whether they read a name in upper or in lower
+// case first. Agents reach pleat without TLS: a web proxy in between would see their prompts and keys.
+
+// webProxyNames are the variables of the environment that a service keeps.
+var webProxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
+
+// direct reaches proxies of pleat's, through no web proxy.
+var direct = &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
+
+// webProxies says which addresses are reached through a web proxy, whose user and password it leaves out.
+func webProxies(addresses ...string) (lines []string) {
+	for _, a := range addresses {
+		u, err := url.Parse(a)
+		if err != nil || u.Host == "" {
+			continue
+		}
+		if via, err := http.ProxyFromEnvironment(&http.Request{URL: u}); err == nil && via != nil {
+			lines = append(lines, u.Host+" is reached through "+via.Scheme+"://"+via.Host)
+		}
+	}
+	slices.Sort(lines)
+	return slices.Compact(lines)
+}
+
+// noProxy returns both spellings of NO_PROXY, with this machine added to what the environment lists.
+func noProxy(getenv func(string) string) []string {
+	upper, lower := getenv("NO_PROXY"), getenv("no_proxy")
+	return []string{
+		"NO_PROXY=" + withLoopback(cmp.Or(upper, lower)), "no_proxy=" + withLoopback(cmp.Or(lower, upper)),
+	}
+}
+
+func withLoopback(list string) string {
+	hosts := strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	for _, h := range []string{"127.0.0.1", "localhost", "::1"} {
+		if !slices.Contains(hosts, h) && !slices.Contains(hosts, "*") {
+			hosts = append(hosts, h)
+		}
+	}
+	return strings.Join(hosts, ",")
+}
+
+// exposed returns the command that keeps what agents send to this machine away from the web proxy of the
+// environment; "" if there is none or it does not get that.
+func exposed(getenv func(string) string) string {
+	via := cmp.Or(getenv("HTTP_PROXY"), getenv("http_proxy"), getenv("ALL_PROXY"), getenv("all_proxy"))
+	upper, lower := getenv("NO_PROXY"), getenv("no_proxy")
+	open := func(list string) bool { return !strings.Contains(list, "127.0.0.1") && list != "*" }
+	if via == "" || !open(cmp.Or(upper, lower)) && !open(cmp.Or(lower, upper)) {
+		return ""
+	}
+	return "export " + strings.Join(noProxy(getenv), " ")
+}
+
+// reachDirectly are the keys for NO_PROXY of a client whose file has keys for its environment. There they
+// replace the variables, so they repeat what those list.
+func reachDirectly(path string, table []string, getenv func(string) string) (keys []clientconfig.Key) {
+	for _, set := range noProxy(func(name string) string {
+		there, _ := clientconfig.Get(path, append(slices.Clone(table), name)...)
+		list, _ := there.(string)
+		return cmp.Or(list, getenv(name))
+	}) {
+		name, list, _ := strings.Cut(set, "=")
+		keys = append(keys, clientconfig.Key{Path: append(slices.Clone(table), name), Value: list})
+	}
+	return keys
+}
