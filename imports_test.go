@@ -106,7 +106,7 @@ var imports = map[string][]string{
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
 	// The user's sessions, for the doors.
-	"internal/library": {
+	"cmd/pleat/internal/library": {
 		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/speaker",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
@@ -117,21 +117,21 @@ var imports = map[string][]string{
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
 		"model", "recall", "store", "transcript",
 	},
-	"internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
-	"internal/behind":    {"store", "transcript"},
-	"internal/bill":      {"store", "transcript"},
-	"internal/local":     {},
-	"internal/relay":     {"internal/jsonspan", "internal/sse"},
+	"cmd/pleat/internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
+	"internal/behind":              {"store", "transcript"},
+	"internal/bill":                {"store", "transcript"},
+	"internal/local":               {},
+	"internal/relay":               {"internal/jsonspan", "internal/sse"},
 	"proxy": {
 		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/conv", "internal/fault",
 		"internal/jsonspan", "internal/relay", "internal/sse", "internal/wire", "model", "policy", "recall", "store",
 		"tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
-	"internal/dash": {
+	"cmd/pleat/internal/dash": {
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
-		"internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
+		"cmd/pleat/internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
 	},
-	"internal/mcp":                    {"", "internal/local", "internal/library", "recall"},
+	"cmd/pleat/internal/mcp":          {"", "internal/local", "cmd/pleat/internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
@@ -141,34 +141,34 @@ var imports = map[string][]string{
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
 		"fold", "fold/lever", "internal/fence", "internal/order", "internal/speaker", "internal/text", "ledger",
-		"ledger/toolcall", "internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript",
+		"ledger/toolcall", "cmd/pleat/internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript",
 		"userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
 	"cmd/pleat/internal/stores": {
-		"", "cmd/pleat/internal/term", "internal/bill", "internal/library", "recall", "store", "store/postgres",
+		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "recall", "store", "store/postgres",
 		"store/sqlite", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
 	"cmd/pleat/internal/browse": {
 		"", "cmd/pleat/internal/sessionfile", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "fold",
-		"internal/library", "tokens", "transcript", "userwords",
+		"cmd/pleat/internal/library", "tokens", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/live": {
-		"", "agent", "internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
+		"", "agent", "cmd/pleat/internal/rehearsal", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv",
-		"ledger", "internal/library", "model", "recall", "store",
+		"ledger", "cmd/pleat/internal/library", "model", "recall", "store",
 	},
 	"cmd/pleat": {
-		"", "agent", "internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
+		"", "agent", "cmd/pleat/internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
 		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
-		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "internal/dash", "fold",
-		"internal/local", "internal/text", "ledger", "ledger/toolcall", "internal/library", "internal/mcp", "model",
+		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash", "fold",
+		"internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
 		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
 		"internal/localserver",
 	},
-	"internal/bench/synth": {"model", "tokens", "transcript"},
-	"internal/bench": {
-		"", "digest", "fold", "fold/lever", "internal/bench/synth", "model", "policy", "recall", "sessionlog",
+	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
+	"cmd/pleat/internal/bench": {
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "model", "policy", "recall", "sessionlog",
 		"store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
@@ -189,14 +189,15 @@ var imports = map[string][]string{
 		"internal/jsonspan", "internal/sse", "model", "recall", "tokens", "transcript", "wire/anthropic", "wire/gemini",
 		"wire/openai",
 	},
-	"internal/pgtest":           {},
-	"internal/bench/tokenizers": {},
-	"proxy/sdktest":             {},
-	"example":                   {},
-	"example/adopt":             {},
-	"internal/dash/browsertest": {},
-	"proxy/adversary":           {},
-	"store/sqlite/whole":        {},
+	"internal/pgtest":                     {},
+	"cmd/pleat/internal/bench/tokenizers": {},
+	"proxy/sdktest":                       {},
+	"tools/vocabulary":                    {},
+	"example":                             {},
+	"example/adopt":                       {},
+	"cmd/pleat/internal/dash/browsertest": {},
+	"proxy/adversary":                     {},
+	"store/sqlite/whole":                  {},
 
 	"internal/corpustest":         {"internal/corpustest/folders", "sessionlog", "transcript"},
 	"internal/corpustest/folders": {},
@@ -228,10 +229,11 @@ var others = map[string][]string{
 	},
 	"cmd/pleat/internal/live": {"github.com/charmbracelet/x/ansi", "github.com/spf13/pflag"},
 
-	"internal/rows":  {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
-	"internal/mcp":   {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"},
-	"store/postgres": {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
-	"store/sqlite":   {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
+	"internal/rows":          {"github.com/klauspost/compress/s2", "github.com/klauspost/compress/zstd"},
+	"tools/vocabulary":       {"github.com/pkoukk/tiktoken-go-loader/assets"},
+	"cmd/pleat/internal/mcp": {"github.com/modelcontextprotocol/go-sdk/jsonrpc", "github.com/modelcontextprotocol/go-sdk/mcp"},
+	"store/postgres":         {"github.com/jackc/pgx/v5", "github.com/jackc/pgx/v5/pgconn", "github.com/jackc/pgx/v5/pgxpool"},
+	"store/sqlite":           {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 }
 
 // modules are the modules of the repository, by folder, with those of ours that each may
@@ -242,16 +244,12 @@ var modules = map[string][]string{
 	"internal/rows":  {"."},
 	"store/sqlite":   {".", "internal/rows"},
 	"store/postgres": {".", "internal/rows"},
-	"internal/mcp":   {"."},
-	"internal/bench": {"."},
 	"cmd/pleat": {
-		".", "internal/bench", "internal/rows", "internal/mcp", "store/postgres", "store/sqlite",
+		".", "internal/rows", "store/postgres", "store/sqlite",
 	},
-	"proxy/sdktest":             {"."},
-	"example/adopt":             {"."},
-	"internal/dash/browsertest": {"."},
-	"tools":                     {},
-	"internal/bpe/gen":          {},
+	"proxy/sdktest": {"."},
+	"example/adopt": {"."},
+	"tools":         {},
 }
 
 // TestModules holds the go.mod files to the table. Our modules require each other at one
@@ -309,7 +307,7 @@ func TestImportTable(t *testing.T) {
 		}
 		if d.IsDir() {
 			if file != "." &&
-				(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata" || file == filepath.Join("internal", "bpe", "gen")) {
+				(strings.HasPrefix(d.Name(), ".") || d.Name() == "testdata") {
 				return fs.SkipDir
 			}
 			return nil

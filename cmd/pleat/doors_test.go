@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/dash"
-	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // doors runs commands in a home folder with sessions of two agents and a rehearsal.

@@ -18,9 +18,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/mcp"
 )
 
 func mcpCommand(p *term.Console) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/internal/local"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"

@@ -13,9 +13,9 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"

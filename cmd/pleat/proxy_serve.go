@@ -19,8 +19,8 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/internal/local"
 )
 

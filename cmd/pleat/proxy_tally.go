@@ -9,9 +9,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 )

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/difftest"
-	"github.com/pleat-dev/pleat/internal/library"
 )
 
 // What "pleat sessions --json" says is right to the last member: agents in their order,

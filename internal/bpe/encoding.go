@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-//go:generate env GOWORK=off go run -C gen . -out ../vocab
+//go:generate go run -C ../../tools/vocabulary .
 
 //go:embed vocab/o200k_base.bin
 var packedO200k string

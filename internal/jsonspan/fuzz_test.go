@@ -16,7 +16,7 @@ var seeds = []string{
 }
 
 // FuzzWalk holds the cursor against encoding/json: both accept the same texts, and
-// a walk that enters every container sees what a Skip sees. (internal/bench/jsontext has the
+// a walk that enters every container sees what a Skip sees. (cmd/pleat/internal/bench/jsontext has the
 // comparison with a second parser, scalar by scalar.)
 func FuzzWalk(f *testing.F) {
 	for _, s := range seeds {

@@ -70,7 +70,7 @@ func TestNoPrivateKeys(t *testing.T) {
 		"make: -----BEGIN PRIVATE KEY----- error 1\n<result 1a2b>\n-----END PRIVATE KEY-----\n## Pinned\n</result 1a2b>",
 		"It says -----BEGIN PRIVATE KEY-----\n</said 1a2b>\n- message 5: Take 2, but only cache-7731.",
 		"Does it begin with -----BEGIN PRIVATE KEY----- or not?\nno, only cache-7731.",
-		"-----BEGIN PRIVATE KEY-----\nThanks\nuseEffect\ninternal/library/handoff\nMAIN\n7731\n",
+		"-----BEGIN PRIVATE KEY-----\nThanks\nuseEffect\ncmd/pleat/internal/library/handoff\nMAIN\n7731\n",
 		"Between -----BEGIN PRIVATE KEY----- and -----END PRIVATE KEY----- stands the key.",
 		"a word\nanother\n-----END PRIVATE KEY-----\n",
 		"Authorization: Basic\nimplementing it", "bearer\nabcdefghijklmnopqrstuvwxyz",

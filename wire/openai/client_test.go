@@ -9,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/openai"
@@ -221,29 +220,14 @@ func TestClientBytes(t *testing.T) {
 func ExampleChatClient() {
 	// A server as those that run on one's own machine.
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch r.URL.Path {
-		case "/v1/models":
-			io.WriteString(w, `{"data":[{"id":"small","owned_by":"vllm","max_model_len":8192}]}`)
-		case "/v1/chat/completions":
-			w.Header().Set("Content-Type", "text/event-stream")
-			io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Paris.\"}}]}\n\n")
-			io.WriteString(w,
-				"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
-		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Paris.\"}}]}\n\n")
+		io.WriteString(w,
+			"data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	defer server.Close()
-	ctx := context.Background()
-
-	found, err := localserver.Discover(ctx, server.URL, "", nil)
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	mdl := found.Models[0]
-	fmt.Println(found.Kind, mdl.ID, mdl.Window)
-
-	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl}
-	reply, err := client.Generate(ctx, &model.Request{
+	client := &openai.ChatClient{BaseURL: server.URL + "/v1", Model: model.Model{ID: "small", Window: 8192}}
+	reply, err := client.Generate(context.Background(), &model.Request{
 		Messages: []transcript.Message{transcript.User("What is the capital of France?")},
 	}, nil)
 	if err != nil {
@@ -252,6 +236,5 @@ func ExampleChatClient() {
 	}
 	fmt.Println(reply.Messages[0].Text(), reply.Stop)
 	// Output:
-	// vllm small 8192
 	// Paris. end
 }

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/internal/library"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"

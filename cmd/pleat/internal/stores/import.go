@@ -10,8 +10,8 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
 

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 )
 

@@ -21,8 +21,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"

@@ -1,0 +1,41 @@
+package bench_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/pleattest"
+)
+
+// Policies that fold need fewer tokens than none, ask a model only if there is one, and what is
+// left is counted.
+func TestCompare(t *testing.T) {
+	sessions := bench.SynthSessions(20_000)[:2]
+	byModel := &bench.Summarizer{Asked: bench.Asked{
+		Dir:       t.TempDir(),
+		Generator: pleattest.Always("<summary>Work went on.</summary>"), Name: "scripted",
+		Model: model.Model{ID: "scripted"},
+	}}
+	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
+		rows, err := bench.Compare(t.Context(), sessions,
+			bench.LiveOptions{Window: 8_000, Summarizer: summarizer, Workers: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		none := rows[len(rows)-1]
+		for _, r := range rows[:len(rows)-1] {
+			if r.Requests != none.Requests || r.Tokens >= none.Tokens || r.Families[bench.Constraints].Targets == 0 {
+				t.Errorf("%+v", r)
+			}
+			if (r.Asked > 0) != (summarizer != nil && r.Summaries > 0) {
+				t.Errorf("%s: %d summaries, %d asked for", r.Policy, r.Summaries, r.Asked)
+			}
+		}
+		var b strings.Builder
+		if err := bench.WriteLive(&b, rows); err != nil || !strings.Contains(b.String(), "three-layer") {
+			t.Errorf("%v\n%s", err, b.String())
+		}
+	}
+}

@@ -1,0 +1,160 @@
+package dash
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// stuck is a library whose plain list does not come while the channel is open.
+type stuck struct {
+	Library
+	asked, free chan struct{}
+}
+
+func (s stuck) List(ctx context.Context, f library.Filter) (library.Page, error) {
+	if f.Plain {
+		s.asked <- struct{}{}
+		<-s.free
+	}
+	return s.Library.List(ctx, f)
+}
+
+// A stream that waits for a slow disk keeps no page from being shown.
+func TestSlowListBlocksNobody(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 12, 8000, "ordinary words")
+	h := newDash(t, st, "")
+	slow := stuck{h.o.Library, make(chan struct{}), make(chan struct{})}
+	h.o.Library = slow
+	ctx, cancel := context.WithCancel(t.Context())
+	live := make(chan int)
+	go func() {
+		r := httptest.NewRequest("GET", "http://127.0.0.1:4242/dash/live", nil).WithContext(ctx)
+		r.RemoteAddr = "127.0.0.1:5555"
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		live <- w.Code
+	}()
+	<-slow.asked
+	pages := make(chan struct{})
+	go func() {
+		defer close(pages)
+		for _, page := range everyPage(s) {
+			if w := get(h, page); w.Code != http.StatusOK {
+				t.Errorf("%s: status %d", page, w.Code)
+			}
+		}
+	}()
+	select {
+	case <-pages:
+	case <-time.After(time.Minute):
+		t.Error("a page waits for the list that a stream has asked for")
+	}
+	close(slow.free)
+	<-pages
+	cancel()
+	<-live
+}
+
+// While one asks, others get what was there before; who comes first waits, and may leave.
+func TestRecent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecent[int]()
+		now := time.Now()
+		get := func(ctx context.Context, ask func() (int, error)) (int, error) { return r.get(ctx, now, ask) }
+		answer := make(chan int)
+		slow := func() (int, error) { return <-answer, nil }
+		never := func() (int, error) { t.Error("asked twice"); return 0, nil }
+		wait := func(want int) {
+			t.Helper()
+			go func() {
+				if n, err := get(t.Context(), slow); n != want || err != nil {
+					t.Errorf("got %d, %v; want %d", n, err, want)
+				}
+			}()
+			synctest.Wait()
+		}
+		wait(1)
+		gone, leave := context.WithCancel(t.Context())
+		leave()
+		if _, err := get(gone, never); !errors.Is(err, context.Canceled) {
+			t.Errorf("who left got %v", err)
+		}
+		go func() {
+			if n, err := get(t.Context(), never); n != 1 || err != nil {
+				t.Errorf("who waited got %d, %v", n, err)
+			}
+		}()
+		synctest.Wait()
+		answer <- 1
+		synctest.Wait()
+		if n, err := get(t.Context(), never); n != 1 || err != nil {
+			t.Errorf("a fresh value is %d, %v", n, err)
+		}
+		now = now.Add(2 * fresh)
+		wait(2)
+		if n, err := get(t.Context(), never); n != 1 || err != nil {
+			t.Errorf("while it is asked for anew it is %d, %v", n, err)
+		}
+		answer <- 2
+		synctest.Wait()
+		now = now.Add(2 * fresh)
+		if _, err := get(t.Context(), func() (int, error) { return 0, context.DeadlineExceeded }); err == nil {
+			t.Error("an error is lost")
+		}
+		if n, _ := get(t.Context(), func() (int, error) { return 3, nil }); n != 3 {
+			t.Errorf("after an error it is %d", n)
+		}
+	})
+}
+
+// paid is a library whose requests cost what the bill has.
+type paid struct {
+	Library
+	usd *float64
+}
+
+func (p paid) Spent(context.Context, time.Time) ([]library.Spent, error) {
+	return []library.Spent{{USD: *p.usd, ID: "made up", Stored: true, Request: library.Request{Time: time.Now()}}}, nil
+}
+
+// Tiles and tables of the overview tell of one moment, also right after something was used.
+func TestOverviewOfOneMoment(t *testing.T) {
+	st := store.NewMemory()
+	s := fill(t, st, "made up", 1, 8000, "ordinary words")
+	h := newDash(t, st, "")
+	usd, ahead := 0.0, time.Duration(0)
+	h.o.Library, h.o.Now = paid{h.o.Library, &usd}, func() time.Time { return time.Now().Add(ahead) }
+	book := &bill.Book{Store: st, Now: time.Now, Log: h.o.Logger}
+	for range 2 {
+		usd += 1.25
+		must(t, s.Append(t.Context(), pleat.User("Go on.")))
+		row := bill.Row{Session: "made up"}
+		row.Requests, row.USD = 1, 1.25
+		book.Charge(row)
+		must(t, book.Wait(t.Context()))
+		get(h, "/")
+		h.mu.Lock()
+		adding := h.adding
+		h.mu.Unlock()
+		if adding != nil {
+			<-adding
+		}
+		page, want := get(h, "/").Body.String(), dollars(usd)
+		if n := strings.Count(page, want); !strings.Contains(page, "through the proxy</dt><dd>"+want) || n < 3 {
+			t.Errorf("%s is on the page %d times: %s", want, n, page)
+		}
+		ahead += 2 * fresh
+	}
+}

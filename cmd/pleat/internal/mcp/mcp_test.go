@@ -1,0 +1,435 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
+	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// session is a Claude Code session with some calls.
+func session(rounds int) string {
+	var b strings.Builder
+	parent := "null"
+	add := func(id, kind, content string) {
+		more := ""
+		if kind == "assistant" {
+			more = `"id":"m` + id +
+				`","model":"claude-opus-4-5-20251101","usage":{"input_tokens":1000,"output_tokens":100},`
+		}
+		fmt.Fprintf(
+			&b,
+			`{"parentUuid":%s,"isSidechain":false,"cwd":"/home/dev/shop","sessionId":"long","version":"2.1.7","type":%q,"message":{%s"role":%q,"content":%s},"uuid":%q,"timestamp":"2026-01-02T10:00:00.000Z"}`+"\n",
+			parent, kind, more, kind, content, id,
+		)
+		parent = `"` + id + `"`
+	}
+	add("u0", "user", `"Uploads fail with 413.\u001b[31m Find out why."`)
+	for i := range rounds {
+		path := fmt.Sprintf("/home/dev/shop/src/part%03d.go", i)
+		result := strings.Repeat(fmt.Sprintf("func part%03d() error { return errLimit%d }\n", i, i), 20)
+		if i == 3 {
+			result = "upload_limit_bytes = 1048576\n"
+		}
+		quoted, _ := json.Marshal(result)
+		add(
+			fmt.Sprint("a", i),
+			"assistant",
+			fmt.Sprintf(
+				`[{"type":"text","text":"Step %d."},{"type":"tool_use","id":"t%d","name":"Read","input":{"file_path":%q}}]`, i, i,
+				path,
+			),
+		)
+		add(fmt.Sprint("u", i+1), "user",
+			fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"t%d","content":%s}]`, i, quoted))
+	}
+	add("end", "assistant", `[{"type":"text","text":"The limit was 1 MB."}]`)
+	return b.String()
+}
+
+// newLibrary is the library of a home folder with these Claude Code sessions.
+func newLibrary(t *testing.T, sessions ...string) *library.Library {
+	home := t.TempDir()
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	for i, s := range sessions {
+		file := filepath.Join(home, ".claude", "projects", fmt.Sprint("p", i), "s.jsonl")
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, at, at.Add(time.Duration(-i)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lib := library.New(library.Options{Home: home, Store: store.NewMemory()})
+	t.Cleanup(func() { lib.Close() })
+	return lib
+}
+
+// client is the SDK's own client of a server.
+type client struct {
+	*testing.T
+	*sdk.ClientSession
+}
+
+func connect(t *testing.T, transport sdk.Transport) client {
+	t.Helper()
+	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { cs.Close() })
+	return client{t, cs}
+}
+
+func (c client) call(tool string, args map[string]any) (text string, failed bool) {
+	c.Helper()
+	r, err := c.CallTool(c.T.Context(), &sdk.CallToolParams{Name: tool, Arguments: args})
+	if err != nil {
+		c.Fatalf("%s %v: %v", tool, args, err)
+	}
+	return r.Content[0].(*sdk.TextContent).Text, r.IsError
+}
+
+// wants calls a tool whose answer must have some text.
+func (c client) wants(tool string, args map[string]any, fails bool, want ...string) string {
+	c.Helper()
+	text, failed := c.call(tool, args)
+	for _, w := range want {
+		if failed != fails || !strings.Contains(text, w) {
+			c.Errorf("%s %v: failed %v, without %q:\n%s", tool, args, failed, w, text)
+		}
+	}
+	return text
+}
+
+// over runs a test over every transport, with the SDK's own client.
+func over(t *testing.T, lib *library.Library, test func(c client)) {
+	srv := mcp.NewServer(lib, mcp.Options{Version: "1"})
+	t.Run("memory", func(t *testing.T) {
+		near, far := sdk.NewInMemoryTransports()
+		ss, err := srv.Connect(t.Context(), far, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer ss.Wait()
+		c := connect(t, near)
+		defer c.Close()
+		test(c)
+	})
+	t.Run("streams", func(t *testing.T) {
+		in, toServer := io.Pipe()
+		fromServer, out := io.Pipe()
+		ended := make(chan error, 1)
+		go func() { ended <- mcp.Serve(t.Context(), srv, in, out) }()
+		c := connect(t, &sdk.IOTransport{Reader: fromServer, Writer: toServer})
+		test(c)
+		c.Close()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("http", func(t *testing.T) {
+		const token = "0123456789abcdef"
+		server := httptest.NewServer(mcp.NewHandler(srv, token))
+		defer server.Close()
+		c := connect(
+			t,
+			&sdk.StreamableClientTransport{
+				Endpoint:             server.URL,
+				HTTPClient:           &http.Client{Transport: bearer(token)},
+				DisableStandaloneSSE: true,
+			},
+		)
+		defer c.Close()
+		test(c)
+	})
+}
+
+type bearer string
+
+func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	r.Header.Set("Authorization", "Bearer "+string(b))
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+var idPattern = regexp.MustCompile(`claude-code-[0-9a-f]{10}`)
+
+func TestServer(t *testing.T) {
+	lib := newLibrary(
+		t, session(120), strings.NewReplacer("Uploads", "Logins", "imit", "ound").Replace(session(2)), "damaged",
+	)
+	over(t, lib, func(c client) {
+		tools, err := c.ListTools(c.T.Context(), nil)
+		if err != nil {
+			c.Fatal(err)
+		}
+		var names []string
+		for _, t := range tools.Tools {
+			names = append(names, t.Name)
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != "handoff ledger note pin search sessions unfold" {
+			c.Errorf("tools: %s", got)
+		}
+		list := c.wants(
+			"sessions", nil, false, "sessions 1 to 3 of 3", "Uploads fail with 413.", "cannot be read",
+			"/home/dev/shop",
+		)
+		if strings.Contains(list, "\x1b") {
+			c.Errorf("a title has a control character: %q", list)
+		}
+		if strings.Count(list, ", about ") > 1 { // that of the file that cannot be read
+			c.Errorf("tokens are not counted: %s", list)
+		}
+		c.wants("sessions", map[string]any{"project": "/nowhere"}, false, "no sessions here")
+		c.wants("sessions", map[string]any{"agent": "nobody"}, true, "unknown agent")
+		c.wants("sessions", map[string]any{"limit": 1}, false, "sessions 1 to 1 of 3", "sessions(offset=1)")
+		c.wants("sessions", map[string]any{"limit": 1, "offset": -5}, false,
+			"sessions 1 to 1 of 3", "sessions(offset=1)")
+		id := idPattern.FindString(list)
+		in := func(args map[string]any) map[string]any { args["session"] = id; return args }
+
+		found := c.wants(
+			"search", map[string]any{"queries": []string{`"upload_limit_bytes"`}}, false, "found in 1 of 2 sessions",
+			"1048576", id, "not searched",
+		)
+		if strings.Contains(found, "you can see it") {
+			c.Errorf("the client does not see the session:\n%s", found)
+		}
+		c.wants("search", map[string]any{"queries": []string{"zebra"}}, false, "found in 0 of 2")
+		c.wants("search", in(map[string]any{"queries": []string{"upload_limit_bytes"}}), false, "1048576")
+		c.wants("search", in(map[string]any{"queries": []string{"upload_limit_bytes"}, "limit": 5}), false, "1048576")
+		c.wants("search", map[string]any{}, true, "queries")
+		handle := regexp.MustCompile(`\b[0-9a-z]{8}\b`).FindString(found[strings.Index(found, "result of")-20:])
+		c.wants("unfold", in(map[string]any{"handle": "path:src/part003.go"}), false, "upload_limit_bytes")
+		c.wants("unfold", in(map[string]any{"handle": "nothing0"}), true, "nothing0")
+		c.wants("ledger", in(map[string]any{"path": "part003.go"}), false, "part003.go", "1 read")
+		c.wants("ledger", map[string]any{}, true, "session")
+		c.wants("pin", in(map[string]any{"text": "Never touch legacy."}), false, "shapes the handoff")
+		c.wants("note", in(map[string]any{"key": "k", "text": "The proxy cuts it."}), false, "shapes the handoff")
+		text := c.wants(
+			"handoff", in(map[string]any{"budget": 4000}), false, "Never touch legacy.", "The limit was 1 MB.", id,
+		)
+		for _, m := range regexp.MustCompile(`unfold\("([0-9a-z]{8})"`).FindAllStringSubmatch(text, -1) {
+			c.wants("unfold", in(map[string]any{"handle": m[1]}), false, m[1])
+		}
+		c.wants("handoff", in(map[string]any{"budget": 10}), true, "at least 2000")
+		c.wants("handoff", map[string]any{"session": "nobody"}, true, "not found")
+
+		resources, err := c.ListResources(c.T.Context(), nil)
+		if err != nil || len(resources.Resources) != 3 || resources.CacheScope != "private" ||
+			resources.Resources[0].URI != "pleat://session/"+id {
+			c.Errorf("resources: %+v, %v", resources, err)
+		}
+		for uri, want := range map[string]string{
+			"pleat://session/" + id:                       "The limit was 1 MB.",
+			"pleat://session/" + id + "/handle/" + handle: "upload_limit_bytes = 1048576\n",
+		} {
+			r, err := c.ReadResource(c.T.Context(), &sdk.ReadResourceParams{URI: uri})
+			if err != nil || !strings.Contains(r.Contents[0].Text, want) {
+				c.Errorf("%s: %+v, %v", uri, r, err)
+			}
+		}
+		for _, uri := range []string{
+			"pleat://session/nobody", "pleat://session/" + id + "/handle/nothing0", "file:///etc/passwd",
+		} {
+			if r, err := c.ReadResource(c.T.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil {
+				c.Errorf("%s: %+v", uri, r)
+			}
+		}
+		p, err := c.GetPrompt(
+			c.T.Context(),
+			&sdk.GetPromptParams{Name: "continue", Arguments: map[string]string{"session": id, "budget": "3000"}},
+		)
+		if err != nil || !strings.Contains(p.Messages[0].Content.(*sdk.TextContent).Text, "Go on from where it ended") {
+			c.Errorf("prompt: %+v, %v", p, err)
+		}
+	})
+}
+
+// Who has no token, or comes from a web page, gets nothing.
+func TestHTTPRefuses(t *testing.T) {
+	srv := mcp.NewServer(newLibrary(t), mcp.Options{})
+	const body = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	const token = "0123456789abcdef"
+	for _, tt := range []struct {
+		name, token, host string
+		headers           map[string]string
+		want              int
+	}{
+		{"loopback", "", "127.0.0.1:4142", nil, 200},
+		{"localhost", "", "localhost:4142", nil, 200},
+		{"IPv6", "", "[::1]:4142", nil, 200},
+		{"another name for this machine", "", "evil.example:4142", nil, 403},
+		{"a name that only begins so", "", "localhost.evil.example", nil, 403},
+		{"a page of another origin", "", "127.0.0.1:4142", map[string]string{"Origin": "https://evil.example"}, 403},
+		{"a page without an origin", "", "127.0.0.1:4142", map[string]string{"Origin": "null"}, 403},
+		{"another port", "", "127.0.0.1:4142", map[string]string{"Origin": "http://127.0.0.1:8080"}, 403},
+		{"its own origin", "", "127.0.0.1:4142", map[string]string{"Origin": "http://127.0.0.1:4142"}, 200},
+		{"a proxy for somebody else", "", "127.0.0.1:4142", map[string]string{"X-Forwarded-For": "192.0.2.7"}, 403},
+		{"no token", token, "127.0.0.1:4142", nil, 401},
+		{"half a token", token, "127.0.0.1:4142", map[string]string{"Authorization": "Bearer 01234567"}, 401},
+		{"not as a bearer", token, "127.0.0.1:4142", map[string]string{"Authorization": token}, 401},
+		{"token", token, "box.example:4142", map[string]string{"Authorization": "Bearer " + token}, 200},
+		{
+			"token from a page", token, "box.example:4142",
+			map[string]string{"Authorization": "Bearer " + token, "Origin": "https://evil.example"},
+			403,
+		},
+	} {
+		r := httptest.NewRequestWithContext(
+			context.WithValue(t.Context(), http.LocalAddrContextKey, nil), "POST", "http://"+tt.host+"/",
+			strings.NewReader(body),
+		)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		for k, v := range tt.headers {
+			r.Header.Set(k, v)
+		}
+		w := httptest.NewRecorder()
+		mcp.NewHandler(srv, tt.token).ServeHTTP(w, r)
+		if w.Code != tt.want {
+			t.Errorf("%s: %d, want %d: %s", tt.name, w.Code, tt.want, w.Body)
+		}
+	}
+}
+
+// Nobody can try out tokens without end; one wrong token, however often it is sent, locks out nobody.
+func TestHTTPBoundsWrongTokens(t *testing.T) {
+	h := mcp.NewHandler(mcp.NewServer(newLibrary(t), mcp.Options{}), "0123456789abcdef")
+	ask := func(from, token string) int {
+		r := httptest.NewRequest("GET", "http://box.example/", nil)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer "+token)
+		w := httptest.NewRecorder()
+		h.ServeHTTP(w, r)
+		return w.Code
+	}
+	for range 50 {
+		if got := ask("192.0.2.7:1", "old"); got != http.StatusUnauthorized {
+			t.Fatalf("the same wrong token: status %d", got)
+		}
+	}
+	for i := range 50 {
+		ask("192.0.2.7:1", fmt.Sprint("wrong", i))
+	}
+	if got := ask("192.0.2.7:2", "0123456789abcdef"); got != http.StatusTooManyRequests {
+		t.Errorf("after many wrong tokens: status %d", got)
+	}
+	if got := ask("192.0.2.8:1", "old"); got != http.StatusUnauthorized {
+		t.Errorf("another client: status %d", got)
+	}
+}
+
+// Every tool answers on every real session.
+func TestCorpus(t *testing.T) {
+	var all []string
+	for _, file := range corpustest.Files(t) {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, string(data))
+	}
+	near, far := sdk.NewInMemoryTransports()
+	lib := newLibrary(t, all...)
+	ss, err := mcp.NewServer(lib, mcp.Options{}).Connect(t.Context(), far, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ss.Wait()
+	c := connect(t, near)
+	defer c.Close()
+	page, err := lib.List(t.Context(), library.Filter{})
+	if err != nil || len(page.Sessions) != len(all) {
+		t.Fatalf("%d sessions, %v", len(page.Sessions), err)
+	}
+	for _, s := range page.Sessions {
+		c.wants("search", map[string]any{"session": s.ID, "queries": []string{"error"}}, false, "")
+		c.wants("ledger", map[string]any{"session": s.ID}, false, "")
+		c.wants("pin", map[string]any{"session": s.ID, "text": "Never touch legacy."}, false, "")
+		c.wants("handoff", map[string]any{"session": s.ID}, false, s.ID)
+	}
+}
+
+// A line that is no request gets an error; what came before and after it is answered.
+func TestMalformedLines(t *testing.T) {
+	in := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},` +
+		`"clientInfo":{"name":"t","version":"1"}}}` + "\n" + `{"jsonrpc":"2.0","method":"notifications/initialized"}` +
+		"\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n" +
+		"{\n5\n[]\n{}\nnull\n\n\x00\n" + strings.Repeat("x", 5<<20) + "\n" +
+		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
+	var out bytes.Buffer
+	srv := mcp.NewServer(newLibrary(t, session(2)), mcp.Options{Version: "1"})
+	if err := mcp.Serve(t.Context(), srv, strings.NewReader(in), &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"id":2,"result"`, `"id":3,"result"`, `"code":-32700`, `"code":-32600`, "at most"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s is missing in:\n%.2000s", want, out.String())
+		}
+	}
+	if n := strings.Count(out.String(), `"id":null,"error"`); n != 7 {
+		t.Errorf("%d errors for 7 lines:\n%.2000s", n, out.String())
+	}
+}
+
+// Messages with parts of the wrong kind are answered too, by their id where it is one, and the input's end
+// is waited for by none of them.
+func TestWrongMessages(t *testing.T) {
+	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18",` +
+		`"capabilities":{},"clientInfo":{"name":"t","version":"1"}}}` + "\n" +
+		`{"jsonrpc":"2.0","method":"notifications/initialized"}` + "\n" +
+		`{"jsonrpc":"2.0","id":2,"method":"tools/list"}` + "\n"
+	for line, id := range map[string]string{
+		`{"jsonrpc":"2.0","id":{"a":1},"method":"ping"}`:              "null",
+		`{"jsonrpc":"2.0","id":[],"method":"ping"}`:                   "null",
+		`{"jsonrpc":"2.0","id":true,"method":"ping"}`:                 "null",
+		`{"jsonrpc":"2.0","id":null,"method":"ping"}`:                 "null",
+		`{"jsonrpc":"2.0","id":1e400,"method":"ping"}`:                "null",
+		`{"jsonrpc":"2.0","id":1.5,"method":"ping"}`:                  "null",
+		`{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}`:     "null",
+		`{"jsonrpc":"2.0","id":7,"method":5}`:                         "7",
+		`{"jsonrpc":2,"id":"a\"b","method":"ping"}`:                   `"a\"b"`,
+		`{"jsonrpc":"2.0","id":2,"error":5}`:                          "null",
+		`{"jsonrpc":"2.0","ID":908,"Method":"ping"}`:                  "null",
+		`{"jsonrpc":"2.0","id":8,"method":"x","params":` + deep + `}`: "8",
+	} {
+		var out bytes.Buffer
+		srv := mcp.NewServer(newLibrary(t, session(2)), mcp.Options{Version: "1"})
+		in := strings.NewReader(hello + line + "\n" + `{"jsonrpc":"2.0","id":3,"method":"ping"}`)
+		if err := mcp.Serve(t.Context(), srv, in, &out); err != nil {
+			t.Errorf("%.60s ends the server: %v", line, err)
+		}
+		for _, want := range []string{`"id":2,"result"`, `"id":3,"result"`, `"id":` + id + `,"error":{"code":-32600`} {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%.60s: %s is missing in:\n%.500s", line, want, out.String())
+			}
+		}
+	}
+}
+
+// deep is nested deeper than any message.
+var deep = strings.Repeat("[", 2000) + strings.Repeat("]", 2000)

@@ -1,0 +1,213 @@
+package rehearsal_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/rehearsal"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// rehearse plays the rehearsal in a folder and returns its answer and its events.
+func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Agent) {
+	t.Helper()
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	o := rehearsal.Options(w)
+	var events []agent.Event
+	o.Observe = func(e agent.Event) { events = append(events, e) }
+	a, err := agent.New(t.Context(), &o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := a.Run(t.Context(), rehearsal.Task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res, events, a
+}
+
+func TestRehearsal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	started := time.Now()
+	res, events, a := rehearse(t, dir)
+	if took := time.Since(started); took > 20*time.Second {
+		t.Errorf("it took %s", took)
+	}
+	for _, fact := range []string{
+		"02:51", "03:27", "Deploy 4821 by r.osei", "team-lantern", "818 orders", "11861 EUR",
+		"refunded with 14.50 EUR, counted by whole orders, and Ines Okafor signs the sum.", "rehearsal",
+	} {
+		if !strings.Contains(res.Text, fact) {
+			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
+		}
+	}
+	if report, err := os.ReadFile(filepath.Join(dir, "report.md")); err != nil ||
+		!strings.Contains(string(report), "11861 EUR") {
+		t.Errorf("the report is %q, %v", report, err)
+	}
+	var red, falls, digests, denied int
+	unfolded, byModel := "", false
+	for i, e := range events {
+		switch e.Kind {
+		case agent.EventSnapshot:
+			if e.Snapshot.State == fold.Red {
+				red++
+			}
+		case agent.EventEpoch:
+			if e.Snapshot.Tokens < e.Plan.Before {
+				falls++
+			}
+		case agent.EventDigest:
+			digests++
+			byModel = byModel ||
+				strings.Contains(e.Fold.Stub, "written by a model") && strings.Contains(e.Fold.Stub,
+					"818 orders were lost")
+		case agent.EventToolCall:
+			if e.Call.Denied != "" {
+				denied++
+				t.Errorf("%s %s was denied: %s", e.Call.Name, e.Call.Subject, e.Call.Denied)
+			}
+		case agent.EventToolResult:
+			if e.Call.Name == recall.ToolUnfold {
+				unfolded = e.Result.Text
+			}
+		case agent.EventDone:
+			if i != len(events)-1 {
+				t.Error("something was told after the end")
+			}
+		}
+	}
+	if red == 0 || falls == 0 || digests == 0 || !strings.Contains(unfolded, "Ines Okafor") {
+		t.Errorf("red %d times, fell %d times, %d digests, unfolded %q", red, falls, digests, unfolded)
+	}
+	if !byModel {
+		t.Error("no digest was written by the model")
+	}
+	if most := rehearsal.Budget().Limits().Max; a.Session().Snapshot().Tokens > most {
+		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
+	}
+}
+
+// The answer comes from what the rehearsal reads: with other files it is another one.
+func TestRehearsalReadsItsAnswer(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	change := func(name string, pairs ...string) {
+		file := filepath.Join(dir, name)
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.NewReplacer(pairs...).Replace(string(data))
+		if text == string(data) {
+			t.Fatalf("%s did not change", name)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change("runbook.md", "14.50 EUR", "20.25 EUR", "Ines Okafor", "Tove Lund")
+	change("config/services.toml", "team-lantern", "team-harbour")
+	change("deploys.csv", "r.osei", "k.abara")
+	lost := 0
+	for at := 2*60 + 51; at <= 3*60+27; at++ {
+		change(
+			"metrics/orders.csv",
+			fmt.Sprintf("%02d:%02d,%d,%d\n", at/60, at%60, 18+at*7%11, at%3),
+			fmt.Sprintf("%02d:%02d,31,4\n", at/60, at%60),
+		)
+		lost += 27
+	}
+	res, _, _ := rehearse(t, dir)
+	for _, fact := range []string{
+		"by k.abara", "team-harbour", fmt.Sprint(lost, " orders"), "20229.75 EUR", "refunded with 20.25 EUR",
+		"Tove Lund",
+	} {
+		if !strings.Contains(res.Text, fact) {
+			t.Errorf("the answer lacks %q:\n%s", fact, res.Text)
+		}
+	}
+}
+
+// Broken off after any number of turns and resumed in a new program, it comes to the same
+// answer: it has no memory but the messages it is sent.
+func TestRehearsalResumes(t *testing.T) {
+	t.Parallel()
+	store := store.NewMemory()
+	dir := t.TempDir()
+	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
+		t.Fatal(err)
+	}
+	w, err := agent.OpenWorkspace(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	for turn := 1; ; turn++ {
+		o := rehearsal.Options(w)
+		o.Store, o.Limits.Turns = store, 1
+		a, err := agent.New(t.Context(), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var res agent.Result
+		if turn == 1 {
+			res, err = a.Run(t.Context(), rehearsal.Task)
+		} else {
+			res, err = a.Resume(t.Context())
+		}
+		if err != nil || turn > 40 {
+			t.Fatalf("turn %d: %+v, %v", turn, res, err)
+		}
+		if res.Stop == agent.StopDone {
+			if !strings.Contains(res.Text, "11861 EUR") {
+				t.Errorf("the answer is %s", res.Text)
+			}
+			return
+		}
+	}
+}
+
+// A summary lists the calls that its writer was given, also those that an earlier summary lists, and no others.
+func TestSummaryListsCalls(t *testing.T) {
+	t.Parallel()
+	const many = "Calls, in order: a 1; a 2; a 3; a 4; a 5; a 6; a 7; a 8; a 9; a 10; a 11"
+	for given, want := range map[string]string{
+		"[user] Look.": "No call is shown.",
+		`[assistant→tool] read_file({"path": "etc/hosts"})` + "\n" +
+			"[assistant→tool] compact({})": "Calls, in order: read_file etc/hosts; compact",
+		`(call) bash {"command":"df -h"}`:               "Calls, in order: bash df -h",
+		many + "; and 3 more\n(call) b {}\n(call) c {}": many + "; b; and 4 more",
+		`[{"role": "assistant", "content": [{"type": "tool_use", "name": "glob",` +
+			` "input": {"pattern": "*"}}]}]`: "Calls, in order: glob *",
+	} {
+		req := &model.Request{NoTools: true, Messages: []transcript.Message{transcript.User(given)}}
+		reply, err := (&rehearsal.Model{Scenario: "tight"}).Generate(t.Context(), req, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _, _ := strings.Cut(reply.Messages[0].Text(), "\n"); got != want {
+			t.Errorf("%s\nis summarized as %q", given, got)
+		}
+	}
+}
