@@ -58,7 +58,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 	fs.StringVar(&f.system, "system", "", "take the system prompt from `FILE`")
 	fs.StringVar(&f.skills, "skills", "", "a `FOLDER` of skills: folders with a SKILL.md each")
 	fs.StringArrayVar(&f.allow, "allow", nil, "allow calls that match `RULE`, such as 'bash(git status*)'; repeatable")
-	fs.StringArrayVar(&f.deny, "deny", nil, "") // so that settings that have it are refused
+	fs.StringArrayVar(&f.deny, "deny", nil, "refused: there are no rules that deny") // as a setting too
 	_ = fs.MarkHidden("deny")
 	fs.BoolVar(&f.yes, "yes", false, "allow everything without asking")
 	fs.BoolVar(&f.secrets, "no-redact", false, "leave keys and tokens in tool output as they are")
