@@ -208,7 +208,6 @@ var imports = map[string][]string{
 var others = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
-		"github.com/prometheus/client_golang/prometheus", "github.com/prometheus/client_golang/prometheus/promhttp",
 		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag",
 	},
 	"cmd/pleat/internal/clientconfig": {

@@ -2,12 +2,8 @@ package main
 
 import (
 	"fmt"
-	"net/http"
 	"strconv"
 	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
@@ -90,68 +86,36 @@ func folded(t proxy.Tally) string {
 
 // tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".
 type tally struct {
-	metrics  http.Handler
+	metrics  *metrics
 	observed bool // nothing is folded, only what would have been is told
 
 	mu            sync.Mutex
 	all           proxy.Tally
 	folded, whole int              // tokens of the views, and of the conversations
 	last          store.SessionKey // that went out folded
-
-	requests *prometheus.CounterVec
-	tokens   *prometheus.CounterVec
-	usd      *prometheus.CounterVec
-	epochs   prometheus.Counter
-	hidden   prometheus.Counter
-	retried  prometheus.Counter
-	added    prometheus.Histogram
 }
 
-func newTally() *tally {
-	t := &tally{}
-	counter := func(name, help string) prometheus.Counter {
-		return prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})
-	}
-	vec := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels)
-	}
-	t.requests = vec("pleat_requests_total", "Requests of clients by wire, status and whether folds were in force.",
-		"wire", "status", "folded")
-	t.tokens = vec("pleat_tokens_total", "Tokens as providers reported them.", "kind")
-	t.usd = vec("pleat_usd_total",
-		"USD by the price list: spent, and about what the clients' own requests would have cost.", "kind")
-	t.epochs = counter("pleat_epochs_total", "Epochs opened.")
-	t.hidden = counter("pleat_hidden_rounds_total", "Recall rounds answered inside the proxy.")
-	t.retried = counter("pleat_overflows_total",
-		"Requests that a provider refused as too long and that were folded harder.")
-	t.added = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "pleat_added_seconds", Help: "The proxy's own work before a request goes out.",
-		Buckets: []float64{.0005, .001, .002, .005, .01, .025, .05, .1, .25, 1, 5, 30},
-	})
-	reg := prometheus.NewRegistry()
-	reg.MustRegister(t.requests, t.tokens, t.usd, t.epochs, t.hidden, t.retried, t.added)
-	t.metrics = promhttp.HandlerFor(reg, promhttp.HandlerOpts{})
-	return t
-}
+func newTally() *tally { return &tally{metrics: newMetrics()} }
 
 func (t *tally) add(r proxy.Exchange) {
-	t.requests.WithLabelValues(string(r.Format), strconv.Itoa(r.Status),
-		strconv.FormatBool(r.Folded && !t.observed)).Inc()
-	t.added.Observe(r.Added.Seconds())
+	m := t.metrics
+	m.count("pleat_requests_total", 1, "folded", strconv.FormatBool(r.Folded && !t.observed),
+		"status", strconv.Itoa(r.Status), "wire", string(r.Format))
+	m.took(r.Added)
 	if !t.observed {
-		t.epochs.Add(float64(r.Epochs))
+		m.count("pleat_epochs_total", float64(r.Epochs))
 	}
-	t.hidden.Add(float64(r.Hidden))
+	m.count("pleat_hidden_rounds_total", float64(r.Hidden))
 	if r.Retried {
-		t.retried.Inc()
+		m.count("pleat_overflows_total", 1)
 	}
 	u := r.Usage
 	for kind, n := range map[string]int{"input": u.Input, "cache_read": u.CacheRead, "cache_write": u.CacheWrite +
 		u.CacheWrite1h, "output": u.Output} {
-		t.tokens.WithLabelValues(kind).Add(float64(n))
+		m.count("pleat_tokens_total", float64(n), "kind", kind)
 	}
-	t.usd.WithLabelValues("spent").Add(r.USD)
-	t.usd.WithLabelValues("without").Add(r.Without)
+	m.count("pleat_usd_total", r.USD, "kind", "spent")
+	m.count("pleat_usd_total", r.Without, "kind", "without")
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.all.Requests++

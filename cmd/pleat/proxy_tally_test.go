@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -320,6 +321,27 @@ func TestTallyWords(t *testing.T) {
 	} {
 		if got := strings.Join(billed(tally, ""), " · "); got != want {
 			t.Errorf("the status says %q, want %q", got, want)
+		}
+	}
+}
+
+// The metrics are in Prometheus's text format: sums of what was added, and buckets that hold all below them.
+func TestMetrics(t *testing.T) {
+	sum := newTally()
+	for _, took := range []time.Duration{time.Millisecond, 3 * time.Millisecond, time.Minute} {
+		sum.add(proxy.Exchange{Status: 200, Added: took, Format: transcript.FormatChat, USD: 0.25})
+	}
+	w := httptest.NewRecorder()
+	sum.metrics.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	for _, want := range []string{
+		"# TYPE pleat_requests_total counter\n" +
+			`pleat_requests_total{folded="false",status="200",wire="` + string(transcript.FormatChat) + `"} 3`,
+		`pleat_usd_total{kind="spent"} 0.75`, "\npleat_epochs_total 0\n", "# TYPE pleat_added_seconds histogram\n",
+		`_bucket{le="0.0005"} 0`, `_bucket{le="0.001"} 1`, `_bucket{le="0.005"} 2`, `_bucket{le="30"} 2`,
+		`_bucket{le="+Inf"} 3`, "pleat_added_seconds_sum 60.004\n", "pleat_added_seconds_count 3\n",
+	} {
+		if got := w.Body.String(); !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
 		}
 	}
 }
