@@ -280,27 +280,6 @@ func TestSyncEndsWork(t *testing.T) {
 	}
 }
 
-// BenchmarkSync hands over a history of 100,000 tokens, made anew each time as a framework
-// makes it, with one more round in it.
-func BenchmarkSync(b *testing.B) {
-	n := 250
-	s := open(b, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8 << 20}})
-	if _, err := s.Sync(b.Context(), turns(n, 2_000)); err != nil {
-		b.Fatal(err)
-	}
-	b.ReportMetric(float64(s.Snapshot().Tokens), "tokens")
-	b.ReportAllocs()
-	for b.Loop() {
-		b.StopTimer()
-		n++
-		history := turns(n, 2_000)
-		b.StartTimer()
-		if next, err := s.Sync(b.Context(), history); err != nil || next != s {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestSyncForksShareTheBreaker edits the newest answer of a long history again and again, while no
 // digest is got: a fork does not ask anew what its parent gave up.
 func TestSyncForksShareTheBreaker(t *testing.T) {

@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // ledgerSession is a small piece of work with everything in it.
@@ -423,63 +422,6 @@ func TestLedgerRemovedDirs(t *testing.T) {
 				t.Errorf("got  %s\nwant %s", got, tt.want)
 			}
 		})
-	}
-}
-
-// A million tokens of calls must cost well under 50 ms to describe and record.
-func BenchmarkLedger(b *testing.B) {
-	line := "\t\tif err := l.supersede(\"path\", i); err != nil { return err }\n"
-	t := transcript.NewTranscript()
-	size := 0
-	for i := 0; size < 4<<20; i++ {
-		id := fmt.Sprint(i)
-		var c callStep
-		switch i % 4 {
-		case 0:
-			c = readCall(fmt.Sprintf("/w/src/f%d.go", i%50), "")
-			c.answer = strings.Repeat(line, 150)
-		case 1:
-			c = callStep{
-				"write_file",
-				fmt.Sprintf(
-					`{"path":"/w/src/f%d.go","content":%s}`,
-					i%50,
-					transcript.Plain(strings.Repeat(line, 100)).Literal(),
-				),
-				"ok",
-			}
-		case 2:
-			c = bashCall("cd /w && go test ./... 2>&1 | tail -50", strings.Repeat(line, 50)+"FAIL\n")
-		case 3:
-			c = bashCall("sed -n '1,200p' src/x.go | grep -n err", strings.Repeat(line, 80))
-		}
-		size += len(c.input) + len(c.answer)
-		t.Append(transcript.Assistant(transcript.Call(id, c.tool, c.input)))
-		r := transcript.ToolResult{
-			CallID: id,
-			Parts: transcript.BlocksOf(
-				transcript.Text{Text: transcript.Literal(transcript.Plain(c.answer).Literal())},
-			),
-		}
-		t.Append(transcript.Results(r))
-	}
-	b.SetBytes(int64(size))
-	b.ReportAllocs()
-	for b.Loop() {
-		ledger.Of(t)
-	}
-}
-
-func BenchmarkLedgerRender(b *testing.B) {
-	var steps []callStep
-	for i := range 5000 {
-		p := fmt.Sprintf("src/pkg%d/file%d.go", i%40, i%700)
-		steps = append(steps, readCall(p, ""), editCall(p), bashCall(fmt.Sprintf("go test ./pkg%d", i%90), "ok"))
-	}
-	l := ledgerOf(steps...)
-	b.ReportAllocs()
-	for b.Loop() {
-		l.Render(ledger.RenderOptions{UpTo: 1 << 30, Budget: 2000})
 	}
 }
 

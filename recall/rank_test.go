@@ -165,20 +165,6 @@ func TestSearchCountsSources(t *testing.T) {
 	}
 }
 
-func BenchmarkSearchMillion(b *testing.B) {
-	s := pleattest.Open(b, store.NewMemory(), &pleat.Options{Tokens: counter})
-	pleattest.Read(b, s, 0, 1_000, 4_000)
-	query := recall.SearchRequest{Queries: []string{"words in file 731", "line of src file99"}}
-	if _, err := s.Search(b.Context(), query); err != nil { // indexes
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		if _, err := s.Search(b.Context(), query); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 // TestSearchNear: words near those of the query are looked for where nothing has these, the
 // question itself aside, and not where the query looks in some places only.
 func TestSearchNear(t *testing.T) {

@@ -195,26 +195,3 @@ func TestBM25(t *testing.T) {
 		t.Error("a common word must weigh less, but something")
 	}
 }
-
-func BenchmarkWords(b *testing.B) {
-	text := strings.Repeat(
-		"func (s *Store) appendEntries(ctx context.Context, key pleat.SessionKey) error { // see docs/format.md\n",
-		1000,
-	)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for range search.Words(text) {
-		}
-	}
-}
-
-func BenchmarkWindows(b *testing.B) {
-	text := strings.Repeat("some line of about forty characters here\n", 10000)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for range search.Windows(text) {
-		}
-	}
-}

@@ -454,17 +454,6 @@ func ExampleWords() {
 	//   user: yes
 }
 
-func BenchmarkUserWords(b *testing.B) {
-	long := strings.Repeat("The test fails with an error in line 12, and I don't know why it should. ", 200)
-	for b.Loop() {
-		var w Words
-		for i := range 100 {
-			w.Add(2*i, transcript.User(long))
-			w.Add(2*i+1, transcript.Assistant(transcript.Say(long)))
-		}
-	}
-}
-
 // A long paste is shown whole where there is room for it; where there is not, it keeps
 // nobody out.
 func TestRenderWordsAfterPaste(t *testing.T) {

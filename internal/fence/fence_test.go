@@ -64,15 +64,6 @@ func TestMarkInOtherAlphabets(t *testing.T) {
 	}
 }
 
-func BenchmarkBlock(b *testing.B) {
-	text := strings.Repeat("func (d *decoder) part() (transcript.Block, wire.Place) { // 0a1b2c3d\n", 1500)
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		fence.Block("file", text)
-	}
-}
-
 func TestAlone(t *testing.T) {
 	for text, plain := range map[string]bool{
 		"Fix it.": true, "Été 2": true, "7 files": true, "": false, "--- message 6, user": false, "## Pinned": false,

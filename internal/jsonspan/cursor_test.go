@@ -1,7 +1,6 @@
 package jsonspan
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -290,10 +289,24 @@ func TestWrongOrder(t *testing.T) {
 }
 
 func TestWalkAllocatesNothing(t *testing.T) {
-	data := body(100 << 10)
-	spans := make([]Span, 0, 100)
+	data := []byte(`{"n":1E+2,"s":[` + strings.Repeat(`{"k":"a \"quoted\" line\n","v":[1,null,true,"müßte 🙂"]},`, 1000) + `{}]}`)
 	n := testing.AllocsPerRun(10, func() {
-		if _, err := results(data, spans); err != nil {
+		var c Cursor
+		c.Reset(data, Limits{})
+		c.Object()
+		for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
+			if c.Kind() != Array {
+				c.Skip()
+				continue
+			}
+			for c.Array(); c.NextElem(); {
+				c.Object()
+				for _, ok := c.NextKey(); ok; _, ok = c.NextKey() {
+					c.Skip()
+				}
+			}
+		}
+		if err := c.End(); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -311,16 +324,5 @@ func TestErrorsRead(t *testing.T) {
 		"JSON value at offset 7 is null, want a string"
 	if d := difftest.Values(want, got); d != "" {
 		t.Error(d)
-	}
-}
-
-func TestBodyIsRealistic(t *testing.T) {
-	data := body(2 << 20)
-	spans, err := results(data, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := bytes.Count(data, []byte("\\")); len(spans) < 40 || n < len(data)/60 {
-		t.Errorf("%d tool results, %d escapes in %d bytes", len(spans), n, len(data))
 	}
 }

@@ -11,13 +11,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/proxy"
-	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
@@ -261,58 +259,4 @@ func (s *side) send(b *testing.B) {
 	}
 	s.took = append(s.took, time.Since(began))
 	s.talk.round(400)
-}
-
-// BenchmarkRequests is how many requests of short conversations pass in a second, many at
-// once, through both proxies.
-func BenchmarkRequests(b *testing.B) {
-	up := httptest.NewServer(http.HandlerFunc(instant))
-	defer up.Close()
-	h, err := proxy.NewHandler(&proxy.Options{Store: store.NewMemory(), Anthropic: at(up.URL)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer h.Close()
-	var fronts [2]string
-	for i, h := range []http.Handler{bare(up.URL), h} {
-		front := httptest.NewServer(h)
-		defer front.Close()
-		fronts[i] = front.URL
-	}
-	var took [2]time.Duration
-	n := 0
-	for b.Loop() {
-		for i, url := range fronts {
-			began := time.Now()
-			requests(b, url)
-			took[i] += time.Since(began)
-		}
-		n += requestsAtOnce * requestsEach
-	}
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(float64(n)/took[0].Seconds(), "bare-requests/s")
-	b.ReportMetric(float64(n)/took[1].Seconds(), "requests/s")
-	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "ratio")
-}
-
-const requestsAtOnce, requestsEach = 8, 20
-
-// requests sends short conversations, the same request several times.
-func requests(b *testing.B, url string) {
-	var wg sync.WaitGroup
-	for n := range requestsAtOnce {
-		wg.Go(func() {
-			g := newGrowing(5_000, n*1000) // each is a conversation of its own
-			for range requestsEach {
-				resp, err := benchClient.Do(g.request(url))
-				if err != nil {
-					b.Error(err)
-					return
-				}
-				io.Copy(io.Discard, resp.Body)
-				resp.Body.Close()
-			}
-		})
-	}
-	wg.Wait()
 }

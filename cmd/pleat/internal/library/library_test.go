@@ -581,48 +581,6 @@ func TestNoStore(t *testing.T) {
 	}
 }
 
-// BenchmarkList lists the newest 50 of 10,000 sessions: the first time, and again.
-func BenchmarkList(b *testing.B) {
-	home := b.TempDir()
-	for i := range 10_000 {
-		file := filepath.Join(home, ".claude/projects", fmt.Sprint("p", i%100), fmt.Sprint(i, ".jsonl"))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(three), 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	list := func(b *testing.B, l *library.Library, f library.Filter) {
-		if p, err := l.List(b.Context(), f); err != nil || p.Total != 10_000 || len(p.Sessions) != 50 {
-			b.Fatalf("%d of %d, %v", len(p.Sessions), p.Total, err)
-		}
-	}
-	open := func(b *testing.B) *library.Library {
-		l := library.New(library.Options{Home: home, Store: store.NewMemory()})
-		b.Cleanup(func() { l.Close() })
-		return l
-	}
-	for _, f := range []library.Filter{{Limit: 50}, {Limit: 50, Project: "/home/dev"}} {
-		name := "all"
-		if f.Project != "" {
-			name = "project"
-		}
-		b.Run(name+"/first", func(b *testing.B) {
-			for b.Loop() {
-				list(b, open(b), f)
-			}
-		})
-		b.Run(name+"/again", func(b *testing.B) {
-			l := open(b)
-			list(b, l, f)
-			for b.Loop() {
-				list(b, l, f)
-			}
-		})
-	}
-}
-
 // A page that a tool fetched cannot speak in a handoff, whatever it says.
 func TestForgedHandoff(t *testing.T) {
 	for i, said := range fencetest.Forgeries {
