@@ -58,7 +58,7 @@ func checkSession(t *testing.T, messages []sessionMessage, rng *rand.Rand) {
 		body = append(body, m.element()...)
 	}
 	body = append(body, `],"stream":true}`...)
-	if err := checkLossless(body, rng); err != nil {
+	if err := onWire.Lossless(body, rng); err != nil {
 		t.Fatal(err)
 	}
 	r, err := Decode(body)

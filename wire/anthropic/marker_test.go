@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -96,7 +97,7 @@ func TestMarkersAreHarmless(t *testing.T) {
 			t.Fatal(err)
 		}
 		rng := rand.New(rand.NewPCG(seed, 9))
-		v := randomView(r, rng)
+		v := wiretest.RandomView(&r.body, rng)
 		without, err := r.Splice(v)
 		if err != nil {
 			continue

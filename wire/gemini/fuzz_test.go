@@ -2,7 +2,6 @@ package gemini
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/wire"
@@ -56,21 +55,6 @@ func FuzzDecode(f *testing.F) {
 			if _, err := Decode(out); err != nil {
 				t.Fatalf("joined: %v\n%s", err, out)
 			}
-		}
-	})
-}
-
-// FuzzSplice: random edits of any body change only what they name.
-func FuzzSplice(f *testing.F) {
-	for seed := range uint64(20) {
-		f.Add(newGen(seed).body(), seed)
-	}
-	f.Fuzz(func(t *testing.T, body []byte, seed uint64) {
-		if _, err := Decode(body); err != nil {
-			return
-		}
-		if err := checkLossless(body, rand.New(rand.NewPCG(seed, 1))); err != nil {
-			t.Fatal(err)
 		}
 	})
 }

@@ -2,56 +2,20 @@ package gemini
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 )
 
-// gen writes request bodies the way the worst client would: members in any order and under
-// either name, space anywhere, odd numbers and escapes, unknown members, members twice. What
-// it writes is always JSON with a contents array.
+// gen writes request bodies. What it writes is always JSON with a contents array.
 type gen struct {
-	*rand.Rand
+	wiretest.Gen
 	calls int
 }
 
-func newGen(seed uint64) *gen { return &gen{Rand: rand.New(rand.NewPCG(seed, 7))} }
-
-func (g *gen) chance(percent int) bool { return g.IntN(100) < percent }
-
-func pick[T any](g *gen, list ...T) T { return list[g.IntN(len(list))] }
-
-func (g *gen) space() string {
-	if g.chance(70) {
-		return ""
-	}
-	return pick(g, " ", "\n", "\t", "\r\n  ", "  ")
-}
-
-// member is a name and its value as JSON.
-type member struct{ name, value string }
-
-// object writes members in any order, with unknown ones and at times one twice.
-func (g *gen) object(ms ...member) string {
-	if g.chance(15) {
-		ms = append(ms, member{fmt.Sprintf("x_%d", g.IntN(5)), g.value(2)})
-	}
-	g.Shuffle(len(ms), func(i, j int) { ms[i], ms[j] = ms[j], ms[i] })
-	if g.chance(4) && len(ms) > 0 { // twice: the last one counts, so the first may be anything
-		ms = append([]member{{pick(g, ms...).name, g.value(1)}}, ms...)
-	}
-	var out []string
-	for _, m := range ms {
-		out = append(out, g.key(m.name)+g.space()+":"+g.space()+m.value)
-	}
-	return "{" + g.space() + strings.Join(out, g.space()+","+g.space()) + g.space() + "}"
-}
-
-// key writes a name, at times with an escape in it or in its other form.
-func (g *gen) key(name string) string {
-	if g.chance(3) {
-		return fmt.Sprintf(`"\u%04x%s"`, name[0], name[1:])
-	}
-	if g.chance(10) {
+func newGen(seed uint64) *gen {
+	g := &gen{Gen: wiretest.NewGen(seed)}
+	g.Other = func(name string) string {
 		var snake strings.Builder
 		for _, r := range name {
 			if r >= 'A' && r <= 'Z' {
@@ -59,151 +23,110 @@ func (g *gen) key(name string) string {
 			}
 			snake.WriteString(strings.ToLower(string(r)))
 		}
-		name = snake.String()
+		return snake.String()
 	}
-	return `"` + name + `"`
+	return g
 }
 
-func (g *gen) array(items ...string) string {
-	return "[" + g.space() + strings.Join(items, g.space()+","+g.space()) + g.space() + "]"
-}
-
-// str writes a string literal that is not empty.
-func (g *gen) str() string {
-	var sb strings.Builder
-	sb.WriteString(`"w`)
-	for range g.IntN(8) {
-		sb.WriteString(pick(g, "word ", `\n`, `\u00e9`, `\/`, "é", "世界", `\ud83d`, `\ud83d\ude00`, `\"`, `\\`, "<&>",
-			"\xff", `\u2028`, "😀", `{\"text\":\"x\"}`))
+func (g *gen) signed(ms ...string) string {
+	if g.Chance(40) {
+		ms = append(ms, "thoughtSignature", g.Pick(`"c2ln"`, `"c2\u006cnAB=="`))
 	}
-	return sb.String() + `"`
-}
-
-// value writes any value.
-func (g *gen) value(depth int) string {
-	switch n := g.IntN(7); {
-	case n == 0 && depth > 0:
-		return g.object(member{"a", g.value(depth - 1)}, member{"parts", g.value(depth - 1)})
-	case n == 1 && depth > 0:
-		return g.array(g.value(depth-1), g.value(depth-1))
-	case n == 2:
-		return pick(g, "0", "-0", "1.0", "1E+2", "123456789012345678901234567890", "-1.50")
-	case n == 3:
-		return pick(g, "true", "false", "null")
-	case n == 4:
-		return `""`
-	default:
-		return g.str()
-	}
-}
-
-func (g *gen) signed(ms ...member) string {
-	if g.chance(40) {
-		ms = append(ms, member{"thoughtSignature", pick(g, `"c2ln"`, `"c2\u006cnAB=="`)})
-	}
-	return g.object(ms...)
+	return g.Object(ms...)
 }
 
 func (g *gen) image() string {
-	return g.object(member{"inlineData", g.object(member{"mimeType", `"image/png"`}, member{"data", `"aGVsbG8="`})})
+	return g.Object("inlineData", g.Object("mimeType", `"image/png"`, "data", `"aGVsbG8="`))
 }
 
 func (g *gen) odd() string {
-	return pick(g,
-		g.object(member{"executableCode", g.value(2)}),
-		g.object(member{"fileData", g.object(member{"mimeType", `"application/pdf"`}, member{"fileUri", g.str()})}),
-		g.object(member{"from_the_future", g.value(2)}), g.object(member{"text", "1"}), g.object(member{
-			"functionCall",
-			g.value(1),
-		}),
-		g.object(member{
-			"functionResponse",
-			g.object(member{"name", g.str()}, member{"response", g.value(1)}),
-		}), "{}", g.value(1))
+	return g.Pick(
+		g.Object("executableCode", g.Value(2)),
+		g.Object("fileData", g.Object("mimeType", `"application/pdf"`, "fileUri", g.Text())),
+		g.Object("from_the_future", g.Value(2)), g.Object("text", "1"), g.Object("functionCall",
+			g.Value(1)),
+		g.Object("functionResponse",
+			g.Object("name", g.Text(), "response", g.Value(1))), "{}", g.Value(1))
 }
 
-func (g *gen) response(id []member) string {
-	ms := append([]member{{"name", `"run"`}}, id...)
+func (g *gen) response(id []string) string {
+	ms := append([]string{"name", `"run"`}, id...)
 	switch g.IntN(6) {
 	case 0:
-		ms = append(ms, member{"response", g.object(member{"output", g.str()}, member{"exit", "1"})})
+		ms = append(ms, "response", g.Object("output", g.Text(), "exit", "1"))
 	case 1:
-		ms = append(ms, member{"response", g.object(member{"error", g.str()})})
+		ms = append(ms, "response", g.Object("error", g.Text()))
 	case 2: // no response at all
 	case 3:
-		ms = append(ms, member{"response", g.object(member{"output", g.str()})}, member{"parts", g.array(g.image())})
+		ms = append(ms, "response", g.Object("output", g.Text()), "parts", g.Array(g.image()))
 	default:
-		ms = append(ms, member{"response", g.object(member{"output", g.str()})})
+		ms = append(ms, "response", g.Object("output", g.Text()))
 	}
-	return g.object(member{"functionResponse", g.object(ms...)})
+	return g.Object("functionResponse", g.Object(ms...))
 }
 
 // round writes a content with calls and the one that answers it.
 func (g *gen) round() []string {
 	var parts, results []string
-	if g.chance(40) {
-		parts = append(parts, g.signed(member{"thought", "true"}, member{"text", g.str()}))
+	if g.Chance(40) {
+		parts = append(parts, g.signed("thought", "true", "text", g.Text()))
 	}
-	if g.chance(50) {
-		parts = append(parts, g.signed(member{"text", g.str()}))
+	if g.Chance(50) {
+		parts = append(parts, g.signed("text", g.Text()))
 	}
 	for range 1 + g.IntN(3) {
-		var id []member
-		if g.calls++; g.chance(50) {
-			id = []member{{"id", fmt.Sprintf(`"c%d"`, g.calls)}}
+		var id []string
+		if g.calls++; g.Chance(50) {
+			id = []string{"id", fmt.Sprintf(`"c%d"`, g.calls)}
 		}
-		ms := append([]member{{"name", `"run"`}}, id...)
-		if g.chance(90) {
-			ms = append(ms, member{"args", g.object(member{"command", g.str()})})
+		ms := append([]string{"name", `"run"`}, id...)
+		if g.Chance(90) {
+			ms = append(ms, "args", g.Object("command", g.Text()))
 		}
-		parts = append(parts, g.signed(member{"functionCall", g.object(ms...)}))
+		parts = append(parts, g.signed("functionCall", g.Object(ms...)))
 		results = append(results, g.response(id))
 	}
-	if g.chance(20) {
-		results = append(results, g.signed(member{"text", g.str()}), g.image())
+	if g.Chance(20) {
+		results = append(results, g.signed("text", g.Text()), g.image())
 	}
 	return []string{
-		g.object(member{"role", `"model"`}, member{"parts", g.array(parts...)}),
-		g.object(member{"role", pick(g, `"user"`, `"function"`)}, member{"parts", g.array(results...)}),
+		g.Object("role", `"model"`, "parts", g.Array(parts...)),
+		g.Object("role", g.Pick(`"user"`, `"function"`), "parts", g.Array(results...)),
 	}
 }
 
 // body writes a whole request.
 func (g *gen) body() []byte {
-	msgs := []string{g.object(member{"parts", g.array(g.object(member{"text", g.str()}))})}
+	msgs := []string{g.Object("parts", g.Array(g.Object("text", g.Text())))}
 	for range g.IntN(6) {
 		switch g.IntN(6) {
 		case 0:
-			msgs = append(msgs, g.object(member{"role", `"user"`},
-				member{"parts", g.array(g.object(member{"text", g.str()}), g.image())}))
+			msgs = append(msgs, g.Object("role", `"user"`,
+				"parts", g.Array(g.Object("text", g.Text()), g.image())))
 		case 1:
-			msgs = append(msgs, g.object(member{"role", `"user"`},
-				member{"parts", g.array(g.odd(), g.object(member{"text", g.str()}))}))
+			msgs = append(msgs, g.Object("role", `"user"`,
+				"parts", g.Array(g.odd(), g.Object("text", g.Text()))))
 		case 2:
-			msgs = append(msgs, pick(g, g.object(member{"role", `"model"`}),
-				g.object(member{"role", `"model"`}, member{"parts", g.value(1)}), g.value(2)))
+			msgs = append(msgs, g.Pick(g.Object("role", `"model"`),
+				g.Object("role", `"model"`, "parts", g.Value(1)), g.Value(2)))
 		default:
 			msgs = append(msgs, g.round()...)
 		}
 	}
-	ms := []member{{"contents", g.array(msgs...)}}
-	if g.chance(50) {
-		ms = append(ms, member{
-			"systemInstruction",
-			pick(g, g.object(member{"parts", g.array(g.object(member{"text", g.str()}))}), "null", g.str()),
-		})
+	ms := []string{"contents", g.Array(msgs...)}
+	if g.Chance(50) {
+		ms = append(ms, "systemInstruction",
+			g.Pick(g.Object("parts", g.Array(g.Object("text", g.Text()))), "null", g.Text()))
 	}
-	if g.chance(50) {
-		run := g.object(member{"name", `"run"`}, member{"description", g.str()},
-			member{"parametersJsonSchema", `{"type":"object"}`})
-		ms = append(ms, member{
-			"tools",
-			g.array(g.object(member{"functionDeclarations", g.array(run)}), `{"googleSearch":{}}`),
-		})
+	if g.Chance(50) {
+		run := g.Object("name", `"run"`, "description", g.Text(),
+			"parametersJsonSchema", `{"type":"object"}`)
+		ms = append(ms, "tools",
+			g.Array(g.Object("functionDeclarations", g.Array(run)), `{"googleSearch":{}}`))
 	}
-	if g.chance(30) {
-		ms = append(ms, member{"generationConfig", g.object(member{"maxOutputTokens", "4096"})},
-			member{"cachedContent", `"cachedContents/x"`})
+	if g.Chance(30) {
+		ms = append(ms, "generationConfig", g.Object("maxOutputTokens", "4096"),
+			"cachedContent", `"cachedContents/x"`)
 	}
-	return []byte(g.space() + g.object(ms...) + g.space())
+	return []byte(g.Space() + g.Object(ms...) + g.Space())
 }

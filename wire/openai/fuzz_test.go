@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -18,7 +19,8 @@ func seeds(f *testing.F, add func(body []byte)) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		add([]byte(parseArchive(string(text)).files[0].data))
+		_, in := wiretest.Archive(string(text))
+		add([]byte(in[0].Data))
 	}
 	for seed := range uint64(8) {
 		add(newGen(seed).chat())
@@ -93,7 +95,8 @@ func FuzzRecorder(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		f.Add([]byte(parseArchive(string(text)).files[0].data), 3, 50)
+		_, in := wiretest.Archive(string(text))
+		f.Add([]byte(in[0].Data), 3, 50)
 	}
 	f.Fuzz(func(t *testing.T, data []byte, a, b int) {
 		for _, chat := range []bool{true, false} {

@@ -2,59 +2,25 @@ package openai
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-var update = flag.Bool("update", false, "write what the tests got into testdata")
-
-// golden runs make on the first file of each archive and compares the others with what
-// it returns.
-func golden(t *testing.T, pattern string, make func(t *testing.T, name string, data []byte) []archived) {
-	files, err := filepath.Glob(pattern)
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no files %s: %v", pattern, err)
-	}
-	for _, file := range files {
-		name := strings.TrimSuffix(filepath.Base(file), ".txtar")
-		t.Run(name, func(t *testing.T) {
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			ar := parseArchive(string(want))
-			ar.files = append(ar.files[:1:1], make(t, name, []byte(ar.files[0].data))...)
-			got := ar.String()
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			if got != string(want) {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
-	}
-}
-
 // TestRequests shows how requests are decoded, and what they look like with every tool
 // result folded.
 func TestRequests(t *testing.T) {
-	golden(t, "testdata/request/*.txtar", func(t *testing.T, name string, data []byte) []archived {
+	wiretest.Golden(t, "testdata/request/*.txtar", 1, func(t *testing.T, name string, in []wiretest.File) []wiretest.File {
 		d := decoders[0]
 		if strings.HasPrefix(name, "responses") {
 			d = decoders[1]
 		}
-		r, err := d.decode(data)
+		r, err := d.decode([]byte(in[0].Data))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,13 +49,14 @@ func TestRequests(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return []archived{{"decoded", sb.String()}, {"masked.json", string(masked)}}
+		return []wiretest.File{{Name: "decoded", Data: sb.String()}, {Name: "masked.json", Data: string(masked)}}
 	})
 }
 
 // TestStreams shows what recorders make of streams.
 func TestStreams(t *testing.T) {
-	golden(t, "testdata/stream/*.txtar", func(t *testing.T, name string, data []byte) []archived {
+	wiretest.Golden(t, "testdata/stream/*.txtar", 1, func(t *testing.T, name string, in []wiretest.File) []wiretest.File {
+		data := []byte(in[0].Data)
 		if strings.HasSuffix(name, "-cut") || strings.HasSuffix(name, "-reasoning") {
 			data = bytes.TrimSuffix(data, []byte("\n"))
 		}
@@ -113,7 +80,7 @@ func TestStreams(t *testing.T) {
 			reply, err = r.Reply()
 		}
 		sb.WriteString(showReply(reply, err))
-		return []archived{{"reply", sb.String()}}
+		return []wiretest.File{{Name: "reply", Data: sb.String()}}
 	})
 }
 

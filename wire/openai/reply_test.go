@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -131,7 +132,8 @@ func TestRecordersDoNotCareAboutChunks(t *testing.T) {
 			t.Fatal(err)
 		}
 		chat := strings.HasPrefix(filepath.Base(file), "chat")
-		data := parseArchive(string(text)).files[0].data
+		_, files := wiretest.Archive(string(text))
+		data := files[0].Data
 		want := record(chat, []byte(data), len(data))
 		for _, sizes := range [][]int{{1}, {2}, {3, 17}, {64}, {1000, 1}} {
 			if got := record(chat, []byte(data), sizes...); got != want {
@@ -150,7 +152,8 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 		text, _ := os.ReadFile(file)
 		chat := strings.HasPrefix(filepath.Base(file), "chat")
 		w, reply := newRecorder(chat, nil)
-		io.WriteString(w, parseArchive(string(text)).files[0].data)
+		_, files := wiretest.Archive(string(text))
+		io.WriteString(w, files[0].Data)
 		r, err := reply()
 		if err != nil {
 			t.Fatal(err)

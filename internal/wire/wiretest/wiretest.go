@@ -3,11 +3,8 @@ package wiretest
 
 import (
 	"bytes"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,8 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-var update = flag.Bool("update", false, "write the golden files anew")
 
 // Converse decodes a body, splices the view that edits make of its messages into it, and
 // describes what it found.
@@ -34,35 +29,11 @@ type Converse func(t *testing.T, body string, edits func(messages int) transcrip
 //	violations  what Check says of the result
 //	result      the body with the edits made
 func Conversations(t *testing.T, converse Converse) {
-	files, err := filepath.Glob("testdata/conversations/*.txtar")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no conversations: %v", err)
-	}
-	for _, file := range files {
-		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
-			data, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			comment, parts := split(string(data))
-			got := map[string]string{"request": parts["request"], "edits": parts["edits"]}
-			got["decoded"], got["violations"], got["result"] = converse(t, parts["request"],
-				func(n int) transcript.View { return edited(t, n, parts["edits"]) })
-			var out strings.Builder
-			out.WriteString(comment)
-			for _, name := range []string{"request", "edits", "decoded", "violations", "result"} {
-				fmt.Fprintf(&out, "-- %s --\n%s", name, got[name])
-				if got[name] != parts[name] && !*update {
-					t.Errorf("%s: got\n%s\nwant\n%s", name, got[name], parts[name])
-				}
-			}
-			if *update {
-				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-		})
-	}
+	Golden(t, "testdata/conversations/*.txtar", 2, func(t *testing.T, _ string, in []File) []File {
+		decoded, violations, result := converse(t, in[0].Data,
+			func(n int) transcript.View { return edited(t, n, in[1].Data) })
+		return []File{{"decoded", decoded}, {"violations", violations}, {"result", result}}
+	})
 }
 
 // Blocks lists the blocks of messages, a line each.
@@ -75,25 +46,6 @@ func Blocks(msgs []transcript.Message) string {
 		}
 	}
 	return b.String()
-}
-
-// split takes a txtar file apart.
-func split(data string) (comment string, parts map[string]string) {
-	parts = make(map[string]string)
-	name := ""
-	for line := range strings.Lines(data) {
-		if trimmed := strings.TrimSpace(line); strings.HasPrefix(trimmed, "-- ") && strings.HasSuffix(trimmed, " --") {
-			name = strings.TrimSpace(trimmed[3 : len(trimmed)-3])
-			parts[name] = ""
-			continue
-		}
-		if name == "" {
-			comment += line
-		} else {
-			parts[name] += line
-		}
-	}
-	return comment, parts
 }
 
 // edited is the view that edits make of n messages.
