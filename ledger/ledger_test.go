@@ -3,9 +3,9 @@ package ledger_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/calltest"
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -32,8 +32,7 @@ func ExampleOf() {
 	// 2 main.go
 }
 
-// callStep is a call with its answer; "!" before the answer marks a failure, "?" alone none.
-type callStep struct{ tool, input, answer string }
+type callStep calltest.Step
 
 func bashCall(command, answer string) callStep {
 	in, _ := json.Marshal(map[string]string{"command": command})
@@ -48,19 +47,8 @@ func editCall(path string) callStep { return callStep{"edit_file", `{"path":"` +
 
 func writeCall(path string) callStep { return callStep{"write_file", `{"path":"` + path + `"}`, "ok"} }
 
-func ledgerOf(steps ...callStep) *ledger.Ledger {
-	t := transcript.NewTranscript()
-	for i, s := range steps {
-		id := fmt.Sprint(i)
-		t.Append(transcript.Assistant(transcript.Call(id, s.tool, s.input)))
-		switch {
-		case s.answer == "?":
-		case strings.HasPrefix(s.answer, "!"):
-			t.Append(transcript.Results(transcript.ErrorResult(id, s.answer[1:])))
-		default:
-			t.Append(transcript.Results(transcript.Result(id, s.answer)))
-		}
-	}
+func ledgerOf[S ~struct{ Tool, Input, Answer string }](steps ...S) *ledger.Ledger {
+	t, _ := calltest.Transcript(steps...)
 	return ledger.Of(t)
 }
 

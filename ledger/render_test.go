@@ -51,7 +51,7 @@ func TestLedgerRunCutOff(t *testing.T) {
 func TestLedgerRejected(t *testing.T) {
 	const refused = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg."
 	push := bashCall("git push", "!"+refused)
-	push.tool = "Bash"
+	push.Tool = "Bash"
 	l := ledgerOf(push, bashCall("git fetch", "!"+refused), bashCall("git pull", refused))
 	got := l.Render(ledger.RenderOptions{UpTo: 9, Budget: 500, Count: count})
 	if strings.Count(got, ": failed: says that the user rejected it\n") != 2 {
