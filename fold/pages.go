@@ -31,9 +31,12 @@ type PageRequest struct {
 	Room       PageRoom
 	Restore    Restore  // what comes back on it; zero: nothing
 	Thrash     []string // files that the agent keeps reading again: they come back first
-	// Hides reports whether a result behind the stretch is hidden for good; nil: all are shown.
-	Hides func(ref transcript.BlockRef) bool
+	// Owes reports whether a result behind the stretch was folded as being [OnPage]; nil: none was.
+	Owes func(ref transcript.BlockRef) bool
 }
+
+// OnPage is why a lever folds what a page shows. The pages after it show it too.
+const OnPage = "The page shows it"
 
 // PageRoom is how many tokens a page may take.
 type PageRoom struct {
@@ -285,9 +288,9 @@ func (p Pages) write(ctx context.Context, f *Fold, style PageStyle) (WrittenPage
 	r := PageRequest{
 		Start: f.Start, End: f.End, Pins: d.o.Pins, Notes: d.o.Notes, Focus: d.Focus, Recall: d.o.Recall,
 		Handle: f.Handle, Room: style.Room, Restore: style.Restore.filled(), Thrash: d.Reread,
-		Hides: func(ref transcript.BlockRef) bool {
+		Owes: func(ref transcript.BlockRef) bool {
 			f := d.lay.In.Block(ref)
-			return f != nil && f.Final
+			return f != nil && f.Reason == OnPage
 		},
 	}
 	summary, by := style.notes, "notes"

@@ -47,7 +47,6 @@ func (k KeepReread) Pull(ctx context.Context, d *fold.Draft) error {
 
 // once folds a read if a page in force shows the same.
 func (k KeepReread) once(ctx context.Context, d *fold.Draft, ref transcript.BlockRef) error {
-	const note = "The page shows it"
 	if len(d.Folds().Spans()) == 0 || !d.Maskable(ref, nil) {
 		return nil
 	}
@@ -60,11 +59,11 @@ func (k KeepReread) once(ctx context.Context, d *fold.Draft, ref transcript.Bloc
 		if !strings.Contains(page.Stub, whole) {
 			continue
 		}
-		stub, err := d.Stub(ctx, ref, "", note)
+		stub, err := d.Stub(ctx, ref, "", fold.OnPage)
 		if err != nil {
 			return err
 		}
-		if f := d.FoldBlock(ref, k, note, stub); f != nil {
+		if f := d.FoldBlock(ref, k, fold.OnPage, stub); f != nil {
 			f.Final = true
 		}
 	}

@@ -95,7 +95,7 @@ func (in *input) seenFiles() []*seenFile {
 		}
 		for _, p := range e.Paths {
 			f := files.at(e.DirOf(p), p.Path, func() *seenFile { return &seenFile{path: p.Path} })
-			f.touch(e, p, e.Call.Message >= in.End && (in.Hides == nil || !in.Hides(e.Result)))
+			f.touch(e, p, e.Call.Message >= in.End && (in.Owes == nil || !in.Owes(e.Result)))
 		}
 	}
 	dirs := make(map[string]bool)
