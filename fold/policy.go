@@ -35,7 +35,7 @@ type Policy struct {
 
 	IdleAfter time.Duration `json:"-"` // written as "1h0m0s" under idle_after
 	// Retries is how often a request that was refused as too long is folded by OnRefusal
-	// and sent again; 0: once, by the proxy twice if the provider gives no numbers.
+	// and sent again; 0: once.
 	Retries int `json:"retries,omitempty"`
 }
 

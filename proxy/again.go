@@ -79,15 +79,11 @@ func (x *exchange) sleep(pause time.Duration) {
 const maxError = 8 << 20
 
 // refused reacts to an error of the provider: to a prompt that is too long as often as the
-// policy says. A policy that does not say means once, and twice if the provider does not say how
-// long a prompt may be. It reports whether the turn should be sent again: folded harder, or with
-// permission to drop thinking.
+// policy says; one that does not say means once. It reports whether the turn should be sent again:
+// folded harder, or with permission to drop thinking.
 func (x *exchange) refused(e *model.APIError) (again bool) {
-	most := max(x.rw.o.Policy.Retries, 1)
-	if x.rw.o.Policy.Retries == 0 && e.Used == 0 && e.Limit == 0 && e.Over == 0 {
-		most = 2
-	}
-	tooLong, unbound := e.Overflow() && x.retried < most, e.Kind == model.ErrorThinkingBinding && !x.turn.drop
+	tooLong := e.Overflow() && x.retried < max(x.rw.o.Policy.Retries, 1)
+	unbound := e.Kind == model.ErrorThinkingBinding && !x.turn.drop
 	if x.rw.o.ObserveOnly || !tooLong && !unbound || x.turn.conv == nil {
 		return false
 	}

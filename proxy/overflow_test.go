@@ -1,16 +1,19 @@
 package proxy
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // A provider that says that the prompt is too long, in whatever way, is asked again with
@@ -59,23 +62,28 @@ func TestOverflowForEver(t *testing.T) {
 	}
 }
 
-// A refused request is repeated as often as the policy says, also where the refusal has no numbers.
+// A request that is refused without numbers is folded and repeated once.
 func TestOverflowWithoutNumbers(t *testing.T) {
-	for name, want := range map[string]int{"four-layer": 1, "default": 2} {
+	for _, name := range []string{"four-layer", "default"} {
 		p, err := policy.ByName(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s := &silent{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 6_000}), limit: 1 << 20}
-		a := newAgent(messages, start(t, s, Options{Policy: p}), "Do all the steps.")
+		epochs := 0 // for the refusal
+		a := newAgent(messages, start(t, s, Options{Policy: p, Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+			if e.Kind == pleat.EventEpoch && e.Plan.Trigger != fold.TriggerTurn {
+				epochs++
+			}
+		}}), "Do all the steps.")
 		for range 8 {
 			if _, err := a.step(); err != nil {
 				t.Fatal(err)
 			}
 		}
 		s.limit = 0
-		if _, err := a.send(); err == nil || s.refused != 1+want {
-			t.Errorf("%s: refused %d times, want %d: %v", name, s.refused, 1+want, err)
+		if _, err := a.send(); err == nil || s.refused != 2 || epochs != 1 {
+			t.Errorf("%s: refused %d times, %d epochs: %v", name, s.refused, epochs, err)
 		}
 	}
 }
