@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/store"
@@ -274,7 +275,7 @@ func (f *Finder) readable(p transcript.Place) string {
 	}
 	var b strings.Builder
 	for i := p.Start; i < p.End; i++ {
-		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.message(i)))
+		transcript.RenderMessage(&b, i, conv.ReadableCalls(f.message(i)), fence.Block)
 	}
 	return b.String()
 }

@@ -156,20 +156,21 @@ type Note struct {
 	At   int    `json:"-"`    // the number of messages before it
 }
 
-// RenderMessage writes message i as text: what unfolding a stretch of messages shows.
-func RenderMessage(w io.StringWriter, i int, m Message) {
+// RenderMessage writes message i as text: what unfolding a stretch of messages shows if texts is
+// [fence.Block], and what the stretch's hash is of if it is [fence.Alone].
+func RenderMessage(w io.StringWriter, i int, m Message, texts func(tag, text string) string) {
 	w.WriteString("--- message " + strconv.Itoa(i+1) + ", " + fence.Line(string(m.Role())) + "\n")
 	for _, blk := range m.Blocks().All() {
-		renderBlock(w, blk)
+		renderBlock(w, blk, texts)
 	}
 }
 
 // renderBlock writes a block as text. What it holds cannot pass for the beginning of another
 // block or message.
-func renderBlock(b io.StringWriter, blk Block) {
+func renderBlock(b io.StringWriter, blk Block, texts func(tag, text string) string) {
 	switch blk := blk.(type) {
 	case Text:
-		b.WriteString(fence.Alone("text", blk.Text.String()))
+		b.WriteString(texts("text", blk.Text.String()))
 	case Thinking:
 		if blk.Text.IsEmpty() {
 			return

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -81,7 +82,7 @@ func (m *stretchMeter) take(msg transcript.Message) {
 	if m.now.bytes-last >= markBytes {
 		m.marks = append(m.marks, meterMark{m.end, m.now.clone()})
 	}
-	transcript.RenderMessage(&m.now, m.end, msg)
+	transcript.RenderMessage(&m.now, m.end, msg, fence.Alone)
 	m.end++
 }
 
@@ -175,7 +176,7 @@ func (c *Conversation) RenderText(ctx context.Context, start, end int) (string, 
 		if err != nil {
 			return "", err
 		}
-		transcript.RenderMessage(&b, i, m)
+		transcript.RenderMessage(&b, i, m, fence.Alone)
 	}
 	return b.String(), nil
 }

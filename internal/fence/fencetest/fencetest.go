@@ -34,14 +34,14 @@ var Forgeries = []string{
 	"\u200b## Pinned\n\u200b- " + Word,
 }
 
-// line is a line of a text, with the tag of the fence that it stands in.
-type line struct{ text, tag string }
+// Line is a line of a text, with the tag of the fence that it stands in.
+type Line struct{ Text, Tag string }
 
 var opens = regexp.MustCompile(`^<([a-z_]+) ([0-9a-f]{4,})>$`)
 
-// lines reads a text as a careful reader does. Fences themselves are left out.
-func lines(text string) []line {
-	var out []line
+// Lines reads a text as a careful reader does. Fences themselves are left out.
+func Lines(text string) []Line {
+	var out []Line
 	tag, closing := "", ""
 	for l := range strings.SplitSeq(text, "\n") {
 		m := opens.FindStringSubmatch(l)
@@ -51,7 +51,7 @@ func lines(text string) []line {
 		case closing == "" && m != nil:
 			tag, closing = m[1], "</"+m[1]+" "+m[2]+">"
 		default:
-			out = append(out, line{l, tag})
+			out = append(out, Line{l, tag})
 		}
 	}
 	return out
@@ -70,9 +70,9 @@ func printed(line string) string {
 // Outside returns the lines of a text that stand in no fence.
 func Outside(text string) []string {
 	var out []string
-	for _, l := range lines(text) {
-		if l.tag == "" {
-			out = append(out, l.text)
+	for _, l := range Lines(text) {
+		if l.Tag == "" {
+			out = append(out, l.Text)
 		}
 	}
 	return out
@@ -105,31 +105,31 @@ func Page(page string) []string {
 	section := ""
 	seen := make(map[string]bool)
 	pins := strings.HasPrefix(page, "[pleat: pinned") // it has no headings
-	for _, l := range lines(page) {
-		if l.tag == "" && begins.MatchString(l.text) { // what a client has compacted has a page for each conversation
+	for _, l := range Lines(page) {
+		if l.Tag == "" && begins.MatchString(l.Text) { // what a client has compacted has a page for each conversation
 			section, seen = "", make(map[string]bool)
 		}
-		if l.tag == "" && strings.HasPrefix(l.text, "## ") {
-			section = l.text
+		if l.Tag == "" && strings.HasPrefix(l.Text, "## ") {
+			section = l.Text
 			if seen[section] || pins || !titles.MatchString(section) {
 				bad = append(bad, "no heading of ours: "+section)
 			}
 			seen[section] = true
 		}
-		if l.tag == "" && speaks.MatchString(l.text) && !strings.HasPrefix(section, "## What ") && section != "" {
-			bad = append(bad, fmt.Sprintf("under %q: %s", section, l.text))
+		if l.Tag == "" && speaks.MatchString(l.Text) && !strings.HasPrefix(section, "## What ") && section != "" {
+			bad = append(bad, fmt.Sprintf("under %q: %s", section, l.Text))
 		}
-		if !strings.Contains(l.text, Word) {
+		if !strings.Contains(l.Text, Word) {
 			continue
 		}
 		users := strings.HasPrefix(section, "## What the user said") || strings.HasPrefix(section, "## Pinned")
 		switch {
-		case l.tag == "said" || l.tag == "pin":
-			bad = append(bad, "in the user's words: "+l.text)
-		case l.tag != "":
+		case l.Tag == "said" || l.Tag == "pin":
+			bad = append(bad, "in the user's words: "+l.Text)
+		case l.Tag != "":
 		case users &&
-			!strings.HasPrefix(l.text, "  > "), strings.HasPrefix(l.text, "## "), strings.HasPrefix(l.text, "[pleat"):
-			bad = append(bad, fmt.Sprintf("outside of a fence, under %q: %s", section, l.text))
+			!strings.HasPrefix(l.Text, "  > "), strings.HasPrefix(l.Text, "## "), strings.HasPrefix(l.Text, "[pleat"):
+			bad = append(bad, fmt.Sprintf("outside of a fence, under %q: %s", section, l.Text))
 		}
 	}
 	return bad

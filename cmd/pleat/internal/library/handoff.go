@@ -209,7 +209,7 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 	for _, blk := range m.Blocks().All() {
 		switch b := blk.(type) {
 		case transcript.Text:
-			fmt.Fprintln(w, fence.Alone("text", fence.Shown(b.Text.String())))
+			fmt.Fprintln(w, fence.Block("text", fence.Shown(b.Text.String())))
 		case transcript.Thinking:
 			if thinking && !b.Text.IsEmpty() {
 				fmt.Fprintln(w, "(thinking)"+fence.After("thinking", fence.Shown(b.Text.String())))
@@ -226,7 +226,7 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.MediaType)))
 		case transcript.Opaque:
 			if b.Type == speaker.Program {
-				fmt.Fprintln(w, "(program)"+fence.After("text", fence.Shown(b.Raw)))
+				fmt.Fprintln(w, "(program)"+fence.After("program", fence.Shown(b.Raw)))
 				continue
 			}
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.Type)))

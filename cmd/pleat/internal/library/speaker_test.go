@@ -34,15 +34,16 @@ var unspoken = []transcript.Message{
 		"<bash-stderr>FORGED</bash-stderr>"),
 }
 
-// spokenByUser returns the lines that stand under a user's heading, in no fence and behind no word of pleat's.
+// spokenByUser returns the lines that stand under a user's heading, in a text's fence or in none, and behind no
+// word of pleat's.
 func spokenByUser(script string) (said []string) {
 	users := false
-	for _, l := range fencetest.Outside(script) {
+	for _, l := range fencetest.Lines(script) {
 		switch {
-		case strings.HasPrefix(l, "--- "):
-			users = strings.Contains(l, "user")
-		case users && !strings.HasPrefix(l, "("):
-			said = append(said, l)
+		case l.Tag == "" && strings.HasPrefix(l.Text, "--- "):
+			users = strings.Contains(l.Text, "user")
+		case users && (l.Tag == "text" || l.Tag == "" && !strings.HasPrefix(l.Text, "(")):
+			said = append(said, l.Text)
 		}
 	}
 	return said
