@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http/httptest"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -20,10 +19,7 @@ func newUpstream(o upstreamtest.Options) *upstreamtest.Server {
 
 // TestClientsDirect drives the real clients without a proxy: what they do by themselves.
 func TestClientsDirect(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages")
-	}
+	dir := clientsFolder(t, false)
 	for _, c := range upstreamtest.Clients {
 		if !c.Whole || testing.Short() && !steady(c) {
 			continue

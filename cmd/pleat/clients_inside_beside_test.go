@@ -14,10 +14,7 @@ import (
 
 // insideClaude is Claude Code with pleat inside.
 func insideClaude(t *testing.T) *inside {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	r := newInside(t, dir, "claude", 24)
 	r.setup(t, "claude")
 	return r
@@ -75,10 +72,7 @@ func TestClientsInsideAgent(t *testing.T) {
 
 // TestClientsInsideNot runs clients in a project that does not want pleat inside.
 func TestClientsInsideNot(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	for client, agent := range insideClients {
 		if testing.Short() && agent == "opencode" {
 			continue // it takes half a minute
@@ -133,10 +127,7 @@ func TestClientsInsideLocked(t *testing.T) {
 // TestClientsInsideLimit lets the user type more than clients take from a hook, in letters that
 // have several bytes: the page comes whole all the same, with the newest words in it.
 func TestClientsInsideLimit(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	for _, client := range []string{"claude", "codex"} {
 		t.Run(client, func(t *testing.T) {
 			t.Parallel()
@@ -176,10 +167,7 @@ func tooMuch() string {
 // TestClientsInsideLate drives Qwen Code, which does not wait for its hook: the page comes with
 // the second request after a compaction. The model that writes the summary is told a short one.
 func TestClientsInsideLate(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" || testing.Short() {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages, or -short: .ci/long drives it")
-	}
+	dir := clientsFolder(t, testing.Short())
 	t.Parallel()
 	r := newInside(t, dir, "qwen", 24)
 	r.setup(t, "qwen")
@@ -203,10 +191,7 @@ var viewStub = regexp.MustCompile(`unfold\(\\"([0-9a-z]{8})\\", session: \\"([a-
 // TestClientsInsideView drives opencode, whose plugins may change what it sends: old results are sent as
 // stubs, so that it does not compact, and unfold gives them back.
 func TestClientsInsideView(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" || testing.Short() {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages, or -short: .ci/long drives it")
-	}
+	dir := clientsFolder(t, testing.Short())
 	t.Parallel()
 	r := newInside(t, dir, "opencode-messages", 14)
 	r.setup(t, "opencode")

@@ -25,10 +25,7 @@ var insideFails = map[string]string{
 // TestClientsInsideFails drives real clients whose hooks fail in all ways: they compact and go
 // on as without pleat.
 func TestClientsInsideFails(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" || runtime.GOOS == "windows" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, runtime.GOOS == "windows")
 	for client, agent := range insideClients {
 		for how, program := range insideFails {
 			if agent == "opencode" && (testing.Short() || how != "hangs" && how != "missing") {

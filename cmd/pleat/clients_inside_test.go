@@ -39,10 +39,7 @@ var insideClients = map[string]string{
 // server whose summaries forget what matters. After each compaction the model must be sent
 // what the user typed, every changed file and handles; without pleat it is not.
 func TestClientsInside(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	for client, agent := range insideClients {
 		for _, calls := range []int{0, 24, 60} { // 0: without pleat
 			if testing.Short() && (calls == 60 || calls == 0 && agent == "opencode") { // which takes half a minute
@@ -235,7 +232,7 @@ func listed(body string, n int) bool {
 	return false
 }
 
-var pageSession = regexp.MustCompile(`with session: \\*"([a-z0-9-]+)\\*"`)
+var pageSession = regexp.MustCompile(`with session: \\*"([a-z0-9~-]+)\\*"`)
 
 // checkLast starts the client once more: the page is still there, and its handles give back what
 // they stand for.

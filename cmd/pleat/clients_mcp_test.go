@@ -17,10 +17,7 @@ import (
 // TestClientsMCP sets real clients up with "pleat mcp install": they start the server, offer
 // its tools to the model, call the one that the model asks for, and pass on its answer.
 func TestClientsMCP(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages")
-	}
+	dir := clientsFolder(t, false)
 	for name, config := range map[string]string{"claude": ".claude.json", "codex": ".codex/config.toml"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -16,10 +16,7 @@ var startBlock = regexp.MustCompile("(?s)```(python|ts)\n(.*?)```")
 // TestStartClients runs the programs in docs/start.md, as they stand there, but with the
 // address of a proxy of the test. Python is the one in the folder of the clients.
 func TestStartClients(t *testing.T) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	text, err := os.ReadFile("../../docs/start.md")
 	if err != nil {
 		t.Fatal(err)

@@ -343,6 +343,21 @@ func TestStillWritten(t *testing.T) {
 			t.Errorf("a file that only grew was forked: %s", s.Key())
 		}
 	}
+	// One that is named is read as it is after each line, and nothing of it is lost or comes twice in the end.
+	thought := strings.ReplaceAll(claude("b2 c assistant Hm."), `"text`, `"thinking`)
+	lines := strings.SplitAfter(half+more+thought+strings.Replace(claude("c d assistant Mended."), "md", "mc", 1)+
+		claude("d e user Thanks.", "e f assistant Bye."), "\n")
+	var named []string
+	for n := range lines {
+		info, err := h.At(sessionlog.ClaudeCode, h.put("elsewhere/p/u.jsonl", strings.Join(lines[:n+1], ""), now))
+		h.must(err)
+		_, err = h.Page(t.Context(), info, library.PageOptions{Most: 9_500})
+		h.must(err)
+		named = h.texts(info.ID)
+	}
+	if got := strings.Join(named, "|"); got != "Find the leak.|Looking.\nFound it.|Mended.|Thanks.|Bye." {
+		t.Errorf("a file that is named: %s", got)
+	}
 }
 
 // A conversation that was rewound goes on in a fork, and stays one row of the list.

@@ -177,15 +177,13 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, err
 	}
-	if s.Len() > 0 { // a conversation that was rewound goes on in a fork
-		if s, err = s.Sync(ctx, b.messages[:min(len(b.messages), s.Len())]); err != nil {
-			return mark{}, err
-		}
+	if s.Len() == 0 {
+		err = s.Append(ctx, b.messages...)
+	} else { // one that was rewound, or read while an answer was written, goes on in a fork
+		s, err = s.Sync(ctx, b.messages)
 	}
-	for more := range slices.Chunk(b.messages[s.Len():], appendedAtOnce) {
-		if err := s.Append(ctx, more...); err != nil {
-			return mark{}, err
-		}
+	if err != nil {
+		return mark{}, err
 	}
 	m.Session, m.Held, m.Count = s.Key().Session, held, len(b.messages)
 	m.Title, m.Project, m.Model, m.Bytes = b.tally.title(b.info), b.info.Dir, b.info.Model, b.file.size
@@ -215,9 +213,6 @@ func (b *bringing) count(m mark) (n int) {
 	}
 	return n
 }
-
-// appendedAtOnce is how many messages are written to the store together.
-const appendedAtOnce = 512
 
 // read reads the messages of the file. The last one is left out, and held is true, if it may
 // still be written and the session does not have it yet.
