@@ -20,9 +20,13 @@ type sink struct {
 	err     error  // errStop: the caller has left the loop
 }
 
-// add hands out a record with at least one block.
+// add hands out a record in which something is said: pi's sessions begin with an empty message.
 func (s *sink) add(r Record) error {
-	if r.Message.Blocks().Len() == 0 {
+	says := func(b transcript.Block) bool {
+		t, ok := b.(transcript.Text)
+		return !ok || r.Message.Role() != transcript.RoleUser || strings.TrimSpace(t.Text.String()) != ""
+	}
+	if !slices.ContainsFunc(r.Message.Blocks().List(), says) {
 		return s.err
 	}
 	_ = s.flush()
@@ -95,9 +99,6 @@ func (s *sink) compacted(r Record, c Compaction) error {
 
 // summary adds the text that stands for what was compacted away.
 func (s *sink) summary(r Record, text string) error {
-	if text == "" {
-		return s.err
-	}
 	return s.user(r, transcript.OriginSummary, transcript.Say(text))
 }
 
