@@ -214,8 +214,8 @@ func (d *doctor) examineNetwork() {
 		d.add("network", "ok", line, "")
 	}
 	if do := exposed(d.p.Getenv); do != "" {
-		d.add("network", "wrong", "HTTP_PROXY is set, and NO_PROXY does not name 127.0.0.1: a web proxy may get what "+
-			"agents send to pleat, with their keys", do)
+		d.add("network", "wrong", "a web proxy is set, and NO_PROXY does not name 127.0.0.1: it may get what agents "+
+			"send to pleat, with their keys", do)
 	}
 }
 

@@ -58,7 +58,8 @@ func withLoopback(list string) string {
 // exposed returns the command that keeps what agents send to this machine away from the web proxy of the
 // environment; "" if there is none or it does not get that.
 func exposed(getenv func(string) string) string {
-	via := cmp.Or(getenv("HTTP_PROXY"), getenv("http_proxy"), getenv("ALL_PROXY"), getenv("all_proxy"))
+	via := cmp.Or(getenv("HTTP_PROXY"), getenv("http_proxy"), getenv("HTTPS_PROXY"), getenv("https_proxy"),
+		getenv("ALL_PROXY"), getenv("all_proxy")) // Claude Code and Gemini CLI use any for all
 	upper, lower := getenv("NO_PROXY"), getenv("no_proxy")
 	open := func(list string) bool { return !strings.Contains(list, "127.0.0.1") && list != "*" }
 	if via == "" || !open(cmp.Or(upper, lower)) && !open(cmp.Or(lower, upper)) {

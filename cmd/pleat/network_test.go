@@ -36,7 +36,7 @@ func TestNoProxy(t *testing.T) {
 		},
 		{via: "http://web", upper: "*", wantUpper: "*", wantLower: "*"},
 	} {
-		env := map[string]string{"http_proxy": tt.via, "NO_PROXY": tt.upper, "no_proxy": tt.lower}
+		env := map[string]string{"https_proxy": tt.via, "NO_PROXY": tt.upper, "no_proxy": tt.lower}
 		getenv := func(name string) string { return env[name] }
 		want := []string{"NO_PROXY=" + tt.wantUpper, "no_proxy=" + tt.wantLower}
 		if diff := difftest.Values(want, noProxy(getenv)); diff != "" {

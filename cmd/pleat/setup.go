@@ -107,7 +107,7 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 	if local.Name(u.Host) {
 		table := keys[0].Path[:len(keys[0].Path)-1]
 		if do := exposed(p.Getenv); do != "" && (!agent.environ || len(table) == 0) { // the environment wins
-			f.done += "\nHTTP_PROXY is set. A web proxy gets these requests, with their keys, unless you first: " + do
+			f.done += "\nA web proxy is set. It may get these requests, with their keys, unless you first: " + do
 		}
 		if agent.environ {
 			keys = append(keys, reachDirectly(path, table, p.Getenv)...)

@@ -75,10 +75,7 @@ var codexWork = []string{
 
 // eachWrapped calls f for each client that is installed, or only for one, in a home of its own.
 func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *upstreamtest.Server, home string)) {
-	dir := os.Getenv("PLEAT_CLIENTS")
-	if dir == "" {
-		t.Skip("PLEAT_CLIENTS names no folder with the clients' npm packages; .ci/clients installs them")
-	}
+	dir := clientsFolder(t, false)
 	for _, name := range slices.Sorted(maps.Keys(wrappedClients)) {
 		w := wrappedClients[name]
 		if only != "" && name != only {
@@ -117,7 +114,7 @@ func script(t *testing.T, text string) string {
 func TestWrapClients(t *testing.T) {
 	eachWrapped(t, "", func(t *testing.T, w wrapped, s *upstreamtest.Server, home string) {
 		t.Setenv("HTTP_PROXY", noServer)
-		t.Setenv("http_proxy", noServer)
+		t.Setenv("HTTPS_PROXY", noServer)
 		server := httptest.NewServer(s)
 		t.Cleanup(server.Close)
 		var out, errs bytes.Buffer
@@ -160,7 +157,7 @@ func TestSetupClients(t *testing.T) {
 			t.Fatal(err)
 		}
 		if c.environ {
-			t.Setenv("HTTP_PROXY", noServer)
+			t.Setenv("HTTPS_PROXY", noServer)
 		}
 		before, _ := os.ReadFile(c.path(os.Getenv))
 		setup()
