@@ -138,26 +138,20 @@ func narrow(paths []PathChange, filter *shell.Command) {
 		case p.Change != CallRead:
 		case !some && p.Whole():
 			p.First, p.Last = first, last
-		case first != 0 || last != 0 || some:
+		default:
 			p.First, p.Last, p.Some = 0, 0, true
 		}
 	}
 }
 
-// filterRange says which lines of its input a filter shows: all of them, a range, or
+// filterRange says which lines of its input a filter shows: those from first to last, or
 // some that are not known.
 func filterRange(c *shell.Command) (first, last int, some bool) {
 	args := c.Args()
 	switch c.Name() {
-	case "cat", "nl", "less", "more", "bat":
-		return 0, 0, false
 	case "head":
-		if n := countOption(args, 10); n > 0 {
+		if n := headLines(args); n > 0 {
 			return 1, n, false
-		}
-	case "tail":
-		if n := tailFrom(args); n > 0 {
-			return n, 0, false
 		}
 	case "sed":
 		if ops := operands(args, "ef", ""); len(ops) > 0 && slices.Contains(args, "-n") {
@@ -169,35 +163,20 @@ func filterRange(c *shell.Command) (first, last int, some bool) {
 	return 0, 0, true
 }
 
-// countOption reads the number of lines of head: -n 20, -n20, -20 or the default.
-func countOption(args []string, def int) int {
+// headLines reads how many lines head shows: -n 20, -n20, -20 or the default; 0: not known.
+func headLines(args []string) int {
 	for i, a := range args {
 		digits, short := strings.CutPrefix(a, "-")
 		if !short || digits == "" {
 			continue
 		}
-		digits = strings.TrimPrefix(strings.TrimPrefix(digits, "-lines="), "n")
-		if digits == "" && i+1 < len(args) {
+		if digits = strings.TrimPrefix(digits, "n"); digits == "" && i+1 < len(args) {
 			digits = args[i+1]
 		}
 		n, _ := strconv.Atoi(digits)
 		return n
 	}
-	return def
-}
-
-// tailFrom reads the line that tail -n +K begins at.
-func tailFrom(args []string) int {
-	for i, a := range args {
-		rest, ok := strings.CutPrefix(a, "-n")
-		if ok && rest == "" && i+1 < len(args) {
-			rest = args[i+1]
-		}
-		if n, err := strconv.Atoi(rest); ok && err == nil && strings.HasPrefix(rest, "+") {
-			return n
-		}
-	}
-	return 0
+	return 10
 }
 
 // operands returns the arguments that are neither options nor values of options. values
@@ -240,22 +219,17 @@ var (
 		pattern depth context property inputobject width stream credential`)
 )
 
-// pathOperands turns operands into changes, leaving out what is no path as written.
-func pathOperands(c *shell.Command, ops []string, change CallKind) []PathChange {
+// pathOperands turns operands into changes like the given one, leaving out what is no path
+// as written. What is done to all files is done to none by name, and a number is no file
+// that is read, but the value of an option.
+func pathOperands(c *shell.Command, ops []string, like PathChange) []PathChange {
 	var out []PathChange
 	for _, op := range ops {
-		if isPath(c, op) && (op != "." || change == CallRead) { // what is done to all files is done to none by name
-			out = append(out, PathChange{Path: op, Change: change})
+		reads := like.Change == CallRead
+		if isPath(c, op) && (reads || op != ".") && !(reads && strings.Trim(op, "0123456789,:;|%+") == "") {
+			like.Path = op
+			out = append(out, like)
 		}
-	}
-	return out
-}
-
-// partsOf turns operands into reads of unknown parts.
-func partsOf(c *shell.Command, ops []string) []PathChange {
-	out := pathOperands(c, ops, CallRead)
-	for i := range out {
-		out[i].Some = true
 	}
 	return out
 }
@@ -283,35 +257,11 @@ func isPath(c *shell.Command, s string) bool {
 	return true
 }
 
-// redirEffect is what the redirections of a command do.
-func redirEffect(c *shell.Command) (paths []PathChange) {
-	for _, r := range c.Redirects {
-		t := r.Target.Text
-		if r.Target.Open || !isPath(c, t) {
-			continue
-		}
-		switch r.Op {
-		case ">", ">|", "&>":
-			paths = append(paths, PathChange{Path: t, Change: CallCreate})
-		case ">>", "&>>":
-			paths = append(paths, PathChange{Path: t, Change: CallEdit})
-		case ">&":
-			if strings.Trim(t, "0123456789-") != "" {
-				paths = append(paths, PathChange{Path: t, Change: CallCreate})
-			}
-		case "<":
-			paths = append(paths, PathChange{Path: t, Change: CallRead})
-		}
-	}
-	return paths
-}
-
-// writesStream reports whether a redirection of the command writes a file, named or not.
-func writesStream(c *shell.Command) bool {
-	return slices.ContainsFunc(c.Redirects, func(r shell.Redirect) bool {
-		return (strings.HasPrefix(r.Op, "&>") || r.Op == ">" || r.Op == ">>" || r.Op == ">|") &&
-			!strings.HasPrefix(r.Target.Text, "/dev/") && !strings.EqualFold(r.Target.Text, "nul")
-	})
+// redirections are the operators that read or write a file.
+var redirections = map[string]CallKind{
+	">": CallCreate, ">|": CallCreate, "&>": CallCreate, ">&": CallCreate,
+	">>": CallEdit, "&>>": CallEdit,
+	"<": CallRead,
 }
 
 // commandEffect is what one command does, redirections included.
@@ -320,15 +270,20 @@ func commandEffect(c *shell.Command, depth int) shellEffect {
 	if len(c.Words) > 0 {
 		e = programEffect(c, depth)
 	}
-	if writesStream(c) {
-		e.harmless = false
-		e.kind = max(e.kind, CallCreate)
-	}
-	for _, p := range redirEffect(c) {
-		if p.Change == CallEdit && e.kind == CallCreate && len(e.paths) == 0 {
-			e.kind = CallEdit
+	for _, r := range c.Redirects {
+		t := r.Target.Text
+		change := redirections[r.Op]
+		descriptor := r.Op == ">&" && strings.Trim(t, "0123456789-") == ""
+		if change == CallOther || descriptor || strings.HasPrefix(t, "/dev/") || strings.EqualFold(t, "nul") {
+			continue
 		}
-		e.paths = append(e.paths, p)
+		if change != CallRead {
+			e.harmless = false
+			e.kind = max(e.kind, change)
+		}
+		if !r.Target.Open && isPath(c, t) {
+			e.paths = append(e.paths, PathChange{Path: t, Change: change})
+		}
 	}
 	return e
 }

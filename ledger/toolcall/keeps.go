@@ -29,13 +29,6 @@ func ScriptKeeps(script string, literal bool) bool {
 	return true
 }
 
-// keepers are programs with the commands that change no file of the work.
-var keepers = map[string]map[string]bool{
-	"go":    text.WordSet("test build vet list env doc version tool install clean"),
-	"git":   text.WordSet("add commit push fetch branch tag config remote init stage worktree notes gc"),
-	"cargo": text.WordSet("test build check clippy doc bench nextest"),
-}
-
 // runners run tasks that a project has given names.
 var runners = text.WordSet("npm pnpm yarn bun mise make just task npx bunx pnpx rtk")
 
@@ -71,8 +64,8 @@ func commandKeeps(c *shell.Command) bool {
 		return text.ContainsAny(" "+strings.Join(args, " "), " -c", " -e") &&
 			!text.ContainsAny(" "+strings.Join(args, " "), "\\", " -f", " -o", " -L", " --output", " --file", " --tee")
 	}
-	args = pastOptions(args)
-	return len(args) > 0 && keepers[name][args[0]]
+	command, _ := suites[name].commandOf(args)
+	return has(suites[name].keeps, command)
 }
 
 // writesInPlace reports whether an argument makes a program change the files it looks at.

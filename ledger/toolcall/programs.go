@@ -23,44 +23,25 @@ type program struct {
 // name. PowerShell's and cmd's are in lower case. All other commands are runs, unless
 // wrapped or specialEffect knows them or they only ask for help or a version.
 var programs = byName(map[program]string{
-	{change: CallRead}: `cat less more zcat tac get-content gc type`,
-	{change: CallRead, some: true}: `strings wc file ls find cmp comm md5sum sha256sum readlink realpath column
-		get-childitem gci dir get-item test-path`,
-	{change: CallRead, some: true, skip: 1}: `yq select-string`,
+	{change: CallRead}: `cat less more zcat tac nl bat get-content gc type`,
+	{change: CallRead, values: "nc", longs: "lines bytes"}: `head tail`,
+	{change: CallRead, some: true}: `strings wc file ls cmp comm md5sum sha256sum shasum readlink realpath column du
+		uniq diff xxd hexdump od get-childitem gci dir get-item test-path`,
+	{change: CallRead, values: "dfcb", some: true}:   `cut stat`,
+	{change: CallRead, values: "LIPktS", some: true}: `sort tree`,
 
-	{change: CallRead, values: "bdfhilnsvw"}:                                          `nl`,
-	{change: CallRead, values: "lrH"}:                                                 `bat`,
-	{change: CallRead, values: "nc", longs: "lines bytes"}:                            `head tail`,
-	{change: CallRead, values: "cf", some: true}:                                      `stat`,
-	{change: CallRead, values: "LIP", some: true}:                                     `tree`,
-	{change: CallRead, values: "d", some: true}:                                       `du`,
-	{change: CallRead, values: "dfcb", some: true}:                                    `cut`,
-	{change: CallRead, values: "ktSo", some: true}:                                    `sort`,
-	{change: CallRead, values: "fsw", some: true}:                                     `uniq`,
-	{change: CallRead, values: "UCxI", some: true}:                                    `diff`,
-	{change: CallRead, values: "lsc", some: true}:                                     `xxd`,
-	{change: CallRead, values: "ns", some: true}:                                      `hexdump`,
-	{change: CallRead, values: "AtNj", some: true}:                                    `od`,
-	{change: CallRead, values: "a", some: true}:                                       `shasum`,
-	{change: CallRead, values: "etdEx", some: true, skip: 1}:                          `fd`,
-	{change: CallRead, values: "ABCmef", some: true, skip: 1}:                         `egrep fgrep zgrep`,
-	{change: CallRead, values: "ABCmGg", some: true, skip: 1}:                         `ag`,
-	{change: CallRead, values: "Fvf", some: true, skip: 1}:                            `awk gawk`,
-	{change: CallRead, values: "ef", longs: "expression file", some: true, skip: 1}:   `sed`,
-	{change: CallRead, values: "fL", longs: "indent", some: true, skip: 1}:            `jq`,
-	{change: CallRead, values: "ABCmefdD", longs: grepLongs, some: true, skip: 1}:     `grep`,
-	{change: CallRead, values: "ABCmegtTjrEfdM", longs: rgLongs, some: true, skip: 1}: `rg`,
+	{change: CallRead, values: "ABCmefdDgtTjM", longs: searchLongs, some: true, skip: 1}: `grep egrep fgrep zgrep rg ag
+		fd sed yq select-string`,
+	{change: CallRead, values: "FvfL", longs: "indent", some: true, skip: 1}: `awk gawk jq`,
 
-	{change: CallDelete}:                             `rm rmdir unlink trash remove-item ri del erase`,
-	{change: CallDelete, values: "n"}:                `shred`,
-	{change: CallCreate}:                             `tee new-item out-file tee-object`,
-	{change: CallCreate, most: 1}:                    `set-content`,
-	{change: CallCreate, values: "dtr"}:              `touch`,
-	{change: CallCreate, values: "m", longs: "mode"}: `mkdir`,
-	{change: CallEdit}:                               `clear-content`,
-	{change: CallEdit, most: 1}:                      `add-content`,
-	{change: CallEdit, skip: 1}:                      `chmod chown`,
-	{change: CallEdit, values: "s", longs: "size"}:   `truncate`,
+	{change: CallDelete}: `rm rmdir unlink trash shred remove-item ri del erase`,
+	{change: CallCreate}: `tee new-item out-file tee-object`,
+	{change: CallCreate, values: "dtrm", longs: "mode"}: `touch mkdir`,
+	{change: CallCreate, most: 1}:                       `set-content`,
+	{change: CallEdit}:                                  `clear-content`,
+	{change: CallEdit, most: 1}:                         `add-content`,
+	{change: CallEdit, skip: 1}:                         `chmod chown`,
+	{change: CallEdit, values: "s", longs: "size"}:      `truncate`,
 
 	{silent: true}: `pwd cd pushd popd echo printf which whereis command env printenv export set unset date whoami id
 		uname hostname ps pgrep lsof df free uptime true false : test [ [[ sleep wait seq tr basename dirname for case
@@ -70,11 +51,9 @@ var programs = byName(map[program]string{
 		out-string out-host get-date join-path split-path resolve-path get-process get-filehash measure-command`,
 })
 
-const (
-	grepLongs = "include exclude exclude-dir max-count context after-context before-context regexp file color"
-	rgLongs   = "glob type type-not max-count context after-context before-context regexp file iglob max-depth sort " +
-		"color colors threads replace encoding"
-)
+// searchLongs has the long options of searches that take a value.
+const searchLongs = "include exclude exclude-dir max-count context after-context before-context regexp file glob " +
+	"type type-not iglob max-depth sort threads replace encoding expression"
 
 // byName turns a table of rules with the names they hold for into one by name.
 func byName[T comparable](byRule map[T]string) map[string]T {
@@ -89,9 +68,7 @@ func byName[T comparable](byRule map[T]string) map[string]T {
 
 var (
 	runEffect  = shellEffect{kind: CallRun}
-	netEffect  = shellEffect{kind: CallNet}
 	lookEffect = shellEffect{kind: CallRead, harmless: true}
-	netLook    = shellEffect{kind: CallNet, harmless: true}
 )
 
 // programEffect is what the program of a command does, redirections aside.
@@ -135,36 +112,27 @@ func outputOptions(c *shell.Command, args []string) (paths []PathChange) {
 
 // listedEffect is the effect of a program in the list on the files it names.
 func listedEffect(c *shell.Command, p program, args []string) shellEffect {
-	e := shellEffect{kind: p.change, harmless: p.change == CallRead}
 	ops := operands(args, p.values, p.longs)
-	skip := p.skip
-	if slices.ContainsFunc(args, givesPattern) {
-		skip = 0
+	if p.change != CallRead || !slices.ContainsFunc(args, givesPattern) {
+		ops = ops[min(p.skip, len(ops)):]
 	}
-	ops = ops[min(skip, len(ops)):]
 	if strings.Contains(c.Name(), "-") { // PowerShell's lists
 		ops = strings.FieldsFunc(strings.Join(ops, ","), func(r rune) bool { return r == ',' })
 	}
 	if p.most > 0 {
 		ops = ops[:min(p.most, len(ops))]
 	}
-	e.paths = pathOperands(c, ops, p.change)
-	if p.change == CallRead {
-		first, last, some := 0, 0, p.some
-		if n := c.Name(); n == "sed" || n == "head" || n == "tail" {
-			first, last, some = filterRange(c)
-		}
-		for i := range e.paths {
-			e.paths[i].First, e.paths[i].Last, e.paths[i].Some = first, last, some
-		}
+	like := PathChange{Change: p.change, Some: p.some}
+	if n := c.Name(); n == "sed" && p.change == CallRead || n == "head" || n == "tail" {
+		like.First, like.Last, like.Some = filterRange(c)
 	}
-	return e
+	return shellEffect{kind: p.change, harmless: p.change == CallRead, paths: pathOperands(c, ops, like)}
 }
 
 // givesPattern reports whether an option gives a search its pattern, or does without one.
 func givesPattern(arg string) bool {
-	return arg == "-e" || arg == "-f" || arg == "--files" || strings.EqualFold(arg, "-pattern") ||
-		text.HasAnyPrefix(arg, "--regexp", "--expression")
+	return slices.Contains([]string{"-e", "-f", "--files", "--regexp", "--expression"}, arg) ||
+		strings.EqualFold(arg, "-pattern")
 }
 
 // wrapped looks through programs that run other programs: bash -c, sudo, env, xargs …
@@ -188,9 +156,8 @@ func wrapped(c *shell.Command, name string, depth int) (shellEffect, bool) {
 	case "sudo", "env", "time", "nohup", "timeout", "command", "exec", "nice", "stdbuf", "xargs", "builtin", "doas":
 		for i, w := range args {
 			t := w.Text
-			option := strings.HasPrefix(t, "-") || strings.Contains(t, "=") ||
-				name == "timeout" && t != "" && text.IsDigitByte(t[0]) ||
-				name == "xargs" && len(t) <= 2 && strings.Trim(t, "0123456789{}") == ""
+			option := t == "" || strings.HasPrefix(t, "-") || strings.Contains(t, "=") ||
+				text.IsDigitByte(t[0]) || t == "{}"
 			switch {
 			case name == "command" && (t == "-v" || t == "-V"):
 				return lookEffect, true
@@ -213,19 +180,16 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 	case "cp", "mv", "ln", "install", "copy-item", "move-item", "copy", "move", "ren", "rename-item":
 		return copyEffect(c, name, args), true
 	case "sed", "perl", "yq", "gsed":
-		if inPlace(args) {
+		if slices.ContainsFunc(args, inPlace) {
 			ops := operands(args, "e", "")
-			if !slices.Contains(args, "-e") && len(ops) > 0 && !hasCluster(args, 'e') {
-				ops = ops[1:]
+			if !slices.ContainsFunc(args, givesScript) {
+				ops = ops[min(1, len(ops)):]
 			}
-			return shellEffect{kind: CallEdit, paths: pathOperands(c, ops, CallEdit)}, true
-		}
-		if name == "perl" {
-			return runEffect, true
+			return shellEffect{kind: CallEdit, paths: pathOperands(c, ops, PathChange{Change: CallEdit})}, true
 		}
 	case "tee", "tee-object", "out-file":
 		if slices.ContainsFunc(args, func(a string) bool { return a == "-a" || strings.EqualFold(a, "-append") }) {
-			return shellEffect{kind: CallEdit, paths: pathOperands(c, operands(args, "", ""), CallEdit)}, true
+			return listedEffect(c, program{change: CallEdit}, args), true
 		}
 	case "find":
 		return findEffect(c, args), true
@@ -235,75 +199,58 @@ func specialEffect(c *shell.Command, name string, args []string) (shellEffect, b
 		}
 	case "apply_patch", "applypatch", "patch":
 		return patchEffect(c, args), true
-	case "git":
-		return gitEffect(c, args), true
 	}
-	return netProgram(c, name, args)
+	if s, ok := suites[name]; ok {
+		return suiteEffect(c, name, s, args), true
+	}
+	return shellEffect{}, false
 }
 
 // copyEffect reads the words of cp and mv: all but the last are sources.
 func copyEffect(c *shell.Command, name string, args []string) shellEffect {
 	e := shellEffect{kind: CallCreate}
-	ops := operands(args, "tSm", "target-directory")
-	moves := name == "mv" || strings.HasPrefix(name, "mov") || strings.HasPrefix(name, "ren")
-	if moves {
-		e.kind = CallEdit
+	source := PathChange{Change: CallRead, Some: true}
+	if name == "mv" || strings.HasPrefix(name, "mov") || strings.HasPrefix(name, "ren") {
+		e.kind, source = CallEdit, PathChange{Change: CallDelete}
 	}
+	ops := operands(args, "tSm", "target-directory")
 	if len(ops) < 2 {
 		return e
 	}
-	target, sources := ops[len(ops)-1], ops[:len(ops)-1]
-	for _, s := range sources {
-		switch {
-		case !isPath(c, s):
-		case moves:
-			e.paths = append(e.paths, PathChange{Path: s, Change: CallDelete})
-		default:
-			e.paths = append(e.paths, PathChange{Path: s, Change: CallRead, Some: true})
-		}
+	last := len(ops) - 1
+	e.paths = pathOperands(c, ops[:last], source)
+	target := PathChange{Change: CallCreate}
+	if last == 1 && isPath(c, ops[0]) {
+		target.Source = ops[0]
 	}
-	if isPath(c, target) {
-		p := PathChange{Path: target, Change: CallCreate}
-		if len(sources) == 1 && isPath(c, sources[0]) {
-			p.Source = sources[0]
-		}
-		e.paths = append(e.paths, p)
-	}
+	e.paths = append(e.paths, pathOperands(c, ops[last:], target)...)
 	return e
 }
 
-func inPlace(args []string) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		return text.HasAnyPrefix(a, "--in-place", "-i", "-pi") || a == "-Ei" || a == "-ri" || a == "-ni"
-	})
+// inPlace reports whether an option makes sed or perl write what it reads.
+func inPlace(arg string) bool {
+	return text.HasAnyPrefix(arg, "--in-place", "-i", "-pi", "-Ei", "-ri", "-ni")
 }
 
-func hasCluster(args []string, letter byte) bool {
-	return slices.ContainsFunc(args, func(a string) bool {
-		return len(a) > 2 && a[0] == '-' && a[1] != '-' && strings.IndexByte(a, letter) > 0
-	})
+// givesScript reports whether an option of sed or perl gives it its script.
+func givesScript(arg string) bool {
+	return len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && arg[len(arg)-1] == 'e'
 }
 
+// findEffect reads find: what comes before its first test is where it looks.
 func findEffect(c *shell.Command, args []string) shellEffect {
+	test := slices.IndexFunc(args, func(a string) bool { return a == "(" || a == "!" || strings.HasPrefix(a, "-") })
 	e := lookEffect
-	var ops []string
-	for _, a := range args {
-		if strings.HasPrefix(a, "-") || a == "(" || a == "!" {
-			break
-		}
-		ops = append(ops, a)
+	if test < 0 {
+		test = len(args)
 	}
-	e.paths = partsOf(c, ops)
-	for i, a := range args {
+	e.paths = pathOperands(c, args[:test], PathChange{Change: CallRead, Some: true})
+	for _, a := range args[test:] {
 		switch a {
 		case "-delete":
 			e.kind, e.harmless = CallDelete, false
 		case "-exec", "-execdir", "-ok":
-			if i+1 < len(args) {
-				if p, ok := programs[args[i+1]]; !ok || p.change > CallRead {
-					e.kind, e.harmless = CallRun, false
-				}
-			}
+			e.kind, e.harmless = CallRun, false
 		}
 	}
 	return e
@@ -311,7 +258,7 @@ func findEffect(c *shell.Command, args []string) shellEffect {
 
 func patchEffect(c *shell.Command, args []string) shellEffect {
 	patch := c.Heredoc
-	if patch == "" && len(args) > 0 && strings.Contains(args[0], "*** ") {
+	if patch == "" && len(args) > 0 {
 		patch = args[0]
 	}
 	paths := patchPaths(patch)

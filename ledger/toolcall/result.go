@@ -143,16 +143,12 @@ func leadingInt(s string) (int, bool) {
 
 // foundNothing reports whether a search ended with 1 because there was nothing to find.
 func foundNothing(call CallFacts, code int, head string) bool {
-	if code != 1 || call.Kind != CallRead {
-		return false
-	}
 	for line := range strings.Lines(head) {
-		line = strings.TrimSpace(line)
-		if line != "" && line != "(no output)" && !isEnvelope(line) && !strings.HasPrefix(line, "No matches") {
+		if line = strings.TrimSpace(line); line != "" && !isEnvelope(line) && !strings.HasPrefix(line, "No matches") {
 			return false
 		}
 	}
-	return true
+	return code == 1 && call.Kind == CallRead
 }
 
 var envelopes = []string{
@@ -163,7 +159,7 @@ var envelopes = []string{
 // isEnvelope recognizes the lines that agents put around a command's output.
 func isEnvelope(line string) bool {
 	switch line {
-	case "Output:", "Stdout:", "Stderr:", "<tool_use_error>", "Traceback (most recent call last):":
+	case "Output:", "Stdout:", "Stderr:", "(no output)", "<tool_use_error>", "Traceback (most recent call last):":
 		return true
 	}
 	_, begins := exitLine(line, headExits)
@@ -171,69 +167,49 @@ func isEnvelope(line string) bool {
 	return begins || ends || text.HasAnyPrefix(line, envelopes...)
 }
 
-// failurePrefixes begin the results of tools that failed, whatever the tool.
-var failurePrefixes = []string{
+// failures begin the results of tools that failed, whatever the tool.
+var failures = []string{
 	"<tool_use_error>", "[Request interrupted", "[Operation Cancelled]", "The user doesn't want to ",
-	"apply_patch verification failed",
-	"Error executing tool", "Error calling tool", "Tool execution failed", "Tool execution aborted", "MCP error ",
-	"Failed to apply patch", "patch rejected",
-	"Permission to use ", "Permission denied and could not request permission", "User rejected",
-	"Request failed with status code ",
-	"The user denied", "User denied", "Operation cancelled",
+	"apply_patch verification failed", "Error executing tool", "Error calling tool", "Tool execution ", "MCP error ",
+	"Failed to apply patch", "patch rejected", "Permission to use ", "User rejected", "The user denied", "User denied",
 }
 
 // shortFailures begin failures too, but also files and output; they count only in a
 // short answer to a tool that is no command.
 var shortFailures = []string{
 	"Error:", "Error ", "error:", "ERROR:", "ENOENT", "EACCES", "File not found", "File does not exist", "No such file",
-	"Path does not exist",
 	"Could not find ", "Cannot ", "Failed to ", "Unable to ", "Invalid ", "You must read ", "Unknown tool",
 	"Permission denied", "String to replace not found", "No replacement was performed",
+	`{"error":"`, `{"error": "`, `{"success":false`, `{"isError":true`,
 }
 
 // saysFailed reports whether the result, by its first words, is a failure.
 func saysFailed(call CallFacts, head string) bool {
 	head = strings.TrimLeft(head, " \r\n\t")
 	short := call.Command == "" && len(head) <= 600
-	if text.HasAnyPrefix(head, failurePrefixes...) || short && text.HasAnyPrefix(head, shortFailures...) {
-		return true
+	return text.HasAnyPrefix(head, failures...) || short && text.HasAnyPrefix(head, shortFailures...)
+}
+
+// failureStarts begin lines, and failureMarks are in lines, that test runners, compilers and
+// shells write only when something failed. They count at the end of the output of a command
+// whose exit code is not known, or may not be the command's own.
+var (
+	failureStarts = []string{
+		"FAIL\t", "FAIL\n", "--- FAIL: ", "FAIL: ", "FAILED ", "npm ERR!", "npm error ", "error: could not compile",
+		"error[E", "panic: ", "fatal: ", "make: *** ", "BUILD FAILED", "Segmentation fault",
+		"Traceback (most recent call last):", "Error: unknown ", "error: unrecognized ", "exit status ",
+		"test result: FAILED",
 	}
-	compact := strings.ReplaceAll(head[:min(len(head), 64)], " ", "")
-	return text.HasAnyPrefix(compact, jsonFailures...) && !strings.HasPrefix(compact, `{"error":""`)
-}
-
-// jsonFailures begin JSON that says so, without spaces.
-var jsonFailures = []string{
-	`{"error":"`, `{"error":{`, `{"success":false`, `{"isError":true`, `{"is_error":true`, `{"ok":false`,
-	`{"type":"error"`, `{"status":"error"`,
-}
-
-// failureMarks begin lines that test runners, compilers and shells write only when
-// something failed. They count at the end of the output of a command whose exit code is
-// not known, or may not be the command's own.
-var failureMarks = []string{
-	"FAIL\t", "--- FAIL: ", "FAIL: ", "FAILED ", "FAILED (", "npm ERR!", "npm error ", "error: could not compile",
-	"error[E", "panic: ", "fatal: ",
-	"make: *** ", "ERROR: Could not ", "BUILD FAILED", "Segmentation fault", "Traceback (most recent call last):",
-	"FATAL ERROR",
-	"Error: Cannot find module", "Error: unknown ", "error: unrecognized ", "error: unexpected argument ",
-	"test result: FAILED", "exit status ", "Exit status ",
-}
+	failureMarks = []string{": command not found", " ERROR task failed", "ELIFECYCLE"}
+)
 
 // showsFailure reports whether a line says that a command failed.
 func showsFailure(tail string) bool {
 	for line := range strings.Lines(tail) {
-		line = strings.TrimRight(line, "\r\n")
+		line = strings.TrimRight(line, "\r\n") + "\n"
 		counts := text.HasAnyPrefix(strings.TrimSpace(line), "=", "Test Files ", "Tests ", "Tests:", "Test Suites:") &&
 			strings.Contains(line, " failed")
-		unknown := strings.HasSuffix(line, ": command not found")
-		if counts || unknown || line == "FAIL" || strings.HasSuffix(line, " ERROR task failed") ||
-			strings.Contains(line, "ELIFECYCLE") {
-			return true
-		}
-		shell := text.HasAnyPrefix(line, "bash: ", "zsh: ", "sh: ") &&
-			text.ContainsAny(line, "not found", "No such file")
-		if shell || text.HasAnyPrefix(line, failureMarks...) {
+		if counts || text.HasAnyPrefix(line, failureStarts...) || text.ContainsAny(line, failureMarks...) {
 			return true
 		}
 	}
@@ -289,7 +265,7 @@ var (
 	}
 )
 
-// telling ranks a line of a command's output by how much it says about a failure, from 1
+// telling ranks a line of a command's output by how much it says about a failure, from 2
 // to 4. What a command that only reads shows is other people's text: of that only the
 // lines count that begin with a program's name.
 func telling(raw string, kind CallKind) int {
@@ -302,8 +278,6 @@ func telling(raw string, kind CallKind) int {
 		return 2
 	}
 	switch {
-	case text.HasAnyPrefix(line, "=== ", "> ", "$ ", "ok "), text.ContainsAny(line, " INFO ", " DEBUG "):
-		return 1
 	case text.ContainsAny(line, errorParts...), raw[0] != ' ' && raw[0] != '\t' && isPlace(line):
 		return 4
 	case text.ContainsAny(line, errorWords...):
