@@ -179,7 +179,6 @@ var imports = map[string][]string{
 	},
 	"store/storetest":        {"internal/difftest", "store", "transcript"},
 	"pleattest":              {"", "fold", "internal/conv", "model", "internal/page", "store", "tokens", "transcript"},
-	"internal/calltest":      {"transcript"},
 	"internal/wire/wiretest": {"internal/difftest", "internal/jsonspan", "internal/wire", "model", "transcript"},
 	"internal/viewtest": {
 		"", "fold", "fold/lever", "model", "policy", "store", "tokens", "transcript", "wire/anthropic",

@@ -3,9 +3,9 @@ package ledger_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/calltest"
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -32,7 +32,8 @@ func ExampleOf() {
 	// 2 main.go
 }
 
-type callStep calltest.Step
+// callStep is a call with its answer; "!" before the answer marks a failure, "?" alone none.
+type callStep struct{ tool, input, answer string }
 
 func bashCall(command, answer string) callStep {
 	in, _ := json.Marshal(map[string]string{"command": command})
@@ -47,9 +48,131 @@ func editCall(path string) callStep { return callStep{"edit_file", `{"path":"` +
 
 func writeCall(path string) callStep { return callStep{"write_file", `{"path":"` + path + `"}`, "ok"} }
 
-func ledgerOf[S ~struct{ Tool, Input, Answer string }](steps ...S) *ledger.Ledger {
-	t, _ := calltest.Transcript(steps...)
+func ledgerOf(steps ...callStep) *ledger.Ledger {
+	t := transcript.NewTranscript()
+	for i, s := range steps {
+		id := fmt.Sprint(i)
+		t.Append(transcript.Assistant(transcript.Call(id, s.tool, s.input)))
+		switch {
+		case s.answer == "?":
+		case strings.HasPrefix(s.answer, "!"):
+			t.Append(transcript.Results(transcript.ErrorResult(id, s.answer[1:])))
+		default:
+			t.Append(transcript.Results(transcript.Result(id, s.answer)))
+		}
+	}
 	return ledger.Of(t)
+}
+
+func TestLedgerSupersede(t *testing.T) {
+	part := func(first, limit int) string { return fmt.Sprintf(`,"offset":%d,"limit":%d`, first, limit) }
+	tests := []struct {
+		name  string
+		steps []callStep
+		want  string // superseded_by of each call
+	}{
+		{"read again", []callStep{readCall("a", ""), readCall("a", "")}, "2 0"},
+		{
+			"read again, unchanged",
+			[]callStep{readCall("a", ""), {"read_file", `{"path":"a"}`, "[unchanged a: it is as you read it]"}},
+			"0 0",
+		},
+		{
+			"unchanged, then edited",
+			[]callStep{
+				readCall("a", ""),
+				{"Read", `{"file_path":"a"}`, "File unchanged since last read. The content is still current."},
+				editCall("a"),
+			},
+			"3 0 0",
+		},
+		{"edited after", []callStep{readCall("a", ""), editCall("a")}, "2 0"},
+		{"deleted after", []callStep{readCall("a", ""), bashCall("rm a", "")}, "2 0"},
+		{"overwritten after", []callStep{readCall("a", part(5, 5)), writeCall("a")}, "2 0"},
+		{
+			"failed edit changes nothing",
+			[]callStep{readCall("a", ""), {"edit_file", `{"path":"a"}`, "!no match"}},
+			"0 0",
+		},
+		{
+			"unanswered edit changes nothing yet",
+			[]callStep{readCall("a", ""), {"edit_file", `{"path":"a"}`, "?"}},
+			"0 0",
+		},
+		{"other file", []callStep{readCall("a", ""), editCall("b/a")}, "0 0"},
+		{"part stays when edited", []callStep{readCall("a", part(5, 5)), editCall("a")}, "0 0"},
+		{"part covered by part", []callStep{readCall("a", part(5, 5)), readCall("a", part(1, 20))}, "2 0"},
+		{"part not covered", []callStep{readCall("a", part(5, 50)), readCall("a", part(1, 20))}, "0 0"},
+		{"whole not covered by part", []callStep{readCall("a", ""), readCall("a", part(1, 20))}, "0 0"},
+		{"part covered by whole", []callStep{readCall("a", part(5, 5)), readCall("a", "")}, "2 0"},
+		{
+			"failed read does not cover",
+			[]callStep{readCall("a", ""), {"read_file", `{"path":"a","offset":0}`, "!gone"}},
+			"0 0",
+		},
+		{
+			"sed parts",
+			[]callStep{bashCall("sed -n '10,20p' a", "x"), bashCall("nl -ba a | sed -n '5,40p'", "x")},
+			"2 0",
+		},
+		{"two files, one read again", []callStep{bashCall("cat a b", "x"), readCall("a", "")}, "0 0"},
+		{
+			"two files, both read again",
+			[]callStep{bashCall("cat a b", "x"), readCall("a", ""), readCall("b", "")},
+			"3 0 0",
+		},
+		{"equal looks", []callStep{bashCall("git status", "x"), bashCall("git status", "y")}, "2 0"},
+		{"equal looks, other order of members", []callStep{
+			{"grep", `{"pattern":"x","path":"src"}`, "1"},
+			{"grep", `{"path":"src","pattern":"x"}`, "2"},
+		}, "2 0"},
+		{"equal runs", []callStep{bashCall("go test", "ok"), bashCall("go test", "ok")}, "2 0"},
+		{
+			"failure mended",
+			[]callStep{bashCall("go test 2>&1 | tail -5", "!Exit code 1\nx"), bashCall("go test", "ok")},
+			"2 0",
+		},
+		{
+			"success then failure of a filtered run",
+			[]callStep{bashCall("go test", "ok"), bashCall("go test | tail", "!Exit code 1\nx")},
+			"0 0",
+		},
+		{
+			"failure elsewhere is not mended",
+			[]callStep{bashCall("cd a && npm test", "!Exit code 1"), bashCall("cd b && npm test", "ok")},
+			"0 0",
+		},
+		{"edits are never stale", []callStep{editCall("a"), editCall("a")}, "0 0"},
+		{"runs that write files are never stale", []callStep{bashCall("gen > a", ""), bashCall("gen > a", "")}, "0 0"},
+		{"posts are never stale", []callStep{bashCall("git push", ""), bashCall("git push", "")}, "0 0"},
+		{
+			"failed edit, then one that worked",
+			[]callStep{{"edit_file", `{"path":"a"}`, "!no match"}, editCall("a")},
+			"2 0",
+		},
+		{"absolute and relative", []callStep{readCall("/w/app/x/a.go", ""), bashCall("rm x/a.go", "")}, "2 0"},
+		{
+			"ambiguous end",
+			[]callStep{readCall("/w/x/a.go", ""), readCall("/w/y/a.go", ""), bashCall("rm a.go", "")},
+			"0 0 0",
+		},
+		{"a sibling project's file", []callStep{readCall("../cli/mise.toml", ""), writeCall("mise.toml")}, "0 0"},
+		{"dot slash", []callStep{readCall("./a", ""), editCall("a")}, "2 0"},
+		{"directory of the call", []callStep{
+			readCall("/w/app/a.go", ""), {"exec_command", `{"cmd":"rm a.go","workdir":"/w/app"}`, ""},
+		}, "2 0"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, e := range ledgerOf(tt.steps...).Select(ledger.Filter{}) {
+				got = append(got, fmt.Sprint(e.SupersededBy))
+			}
+			if got := strings.Join(got, " "); got != tt.want {
+				t.Errorf("superseded_by = %s, want %s", got, tt.want)
+			}
+		})
+	}
 }
 
 // The ledger must bind results to the same calls as the transcript.
@@ -113,5 +236,197 @@ func TestLedgerEntryJSON(t *testing.T) {
 	if err := json.Unmarshal(got, &back); err != nil || back.Kind != toolcall.CallRun ||
 		back.Outcome != toolcall.Failed {
 		t.Errorf("read back %+v, %v", back, err)
+	}
+}
+
+// One file is one entry, however it is written and wherever the shell stands.
+func TestLedgerOneFile(t *testing.T) {
+	tests := []struct {
+		name  string
+		steps []callStep
+		want  string // changed files
+	}{
+		{
+			"a shell that stays",
+			[]callStep{
+				bashCall("cd /w/app/src && ls", ""),
+				bashCall("sed -i s/a/b/ x.go", ""),
+				editCall("/w/app/src/x.go"),
+			},
+			"/w/app/src/x.go",
+		},
+		{
+			"a failure behind cd",
+			[]callStep{
+				bashCall("cd /w/app/src && go test", "!Exit code 1\nFAIL"),
+				bashCall("touch x.go", ""),
+				editCall("/w/app/src/x.go"),
+			},
+			"/w/app/src/x.go",
+		},
+		{
+			"a cd that failed",
+			[]callStep{
+				editCall("/w/x.go"),
+				editCall("/w/sub/x.go"),
+				bashCall("cd /w && ls", ""),
+				bashCall("cd no", "!Exit code 1\nbash: cd: no: No such file or directory"),
+				bashCall("rm x.go", ""),
+			},
+			"/w/x.go /w/sub/x.go",
+		},
+		{
+			"there and back",
+			[]callStep{
+				bashCall("cd /w && touch a.go && cd sub && touch b.go && cd .. && touch c.go", ""),
+				editCall("/w/a.go"),
+				editCall("/w/sub/b.go"),
+				editCall("/w/c.go"),
+			},
+			"/w/a.go /w/sub/b.go /w/c.go",
+		},
+		{
+			"a subshell",
+			[]callStep{
+				bashCall("cd /w && (cd sub && touch b.go) && touch c.go", ""),
+				editCall("/w/sub/b.go"),
+				editCall("/w/c.go"),
+			},
+			"/w/sub/b.go /w/c.go",
+		},
+		{
+			"a shell that begins anew",
+			[]callStep{bashCall("cd src && touch x.go", ""), bashCall("cd src && rm x.go", "")},
+			"x.go",
+		},
+		{
+			"put back",
+			[]callStep{
+				editCall("/w/x.go"),
+				bashCall("cd /elsewhere && ls", "a\nShell cwd was reset to /w\n"),
+				bashCall("rm x.go y.go", ""),
+			},
+			"/w/x.go y.go",
+		},
+		{
+			"a directory of the call",
+			[]callStep{{"exec_command", `{"cmd":"cd sub && touch x.go","srcdir":"/w"}`, "ok"}, editCall("/w/sub/x.go")},
+			"/w/sub/x.go",
+		},
+		{"Windows", []callStep{
+			{"Edit", `{"file_path":"C:\\Src\\x.go"}`, "ok"},
+			bashCall("cd /c/src && rm ./X.go", ""), bashCall("touch /mnt/c/Src/x.go", ""),
+			{
+				"PowerShell",
+				`{"command":"Set-Location c:\\src; Remove-Item .\\x.go -ErrorAction SilentlyContinue"}`,
+				"ok",
+			},
+		}, `C:\Src\x.go`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []string
+			for _, s := range ledgerOf(tt.steps...).Changed() {
+				got = append(got, s.Path)
+			}
+			if g := strings.Join(got, " "); g != tt.want {
+				t.Errorf("changed %s, want %s", g, tt.want)
+			}
+		})
+	}
+}
+
+// What goes on in the background ends when the agent is told so.
+func TestLedgerBackground(t *testing.T) {
+	build := func(answer string) callStep { return bashCall("make all", answer) }
+	codex := callStep{
+		"exec_command",
+		`{"cmd":"make all"}`,
+		"Chunk ID: a\nWall time: 30 seconds\nProcess running with session ID 42\nOutput:\nFAIL is not the end\n",
+	}
+	claude := build("Command running in background with ID: b1c2. Output is being written to: /tmp/b1c2.output")
+	poll := func(answer string) callStep { return callStep{"write_stdin", `{"session_id":42,"chars":""}`, answer} }
+	output := func(answer string) callStep { return callStep{"TaskOutput", `{"task_id":"b1c2","block":true}`, answer} }
+	tests := []struct {
+		name   string
+		steps  []callStep
+		notice string
+		want   string
+	}{
+		{"goes on", []callStep{codex, poll("Process running with session ID 42\nOutput:\n")}, "", "running"},
+		{
+			"ended well",
+			[]callStep{
+				codex,
+				poll("Process running with session ID 42\n"),
+				poll("Process exited with code 0\nOutput:\nok\n"),
+			},
+			"",
+			"ok",
+		},
+		{
+			"failed",
+			[]callStep{codex, poll("Process exited with code 2\nOutput:\nmake: *** [all] Error 2\n")},
+			"",
+			"error",
+		},
+		{
+			"another one's end",
+			[]callStep{codex, {"write_stdin", `{"session_id":43}`, "Process exited with code 2\n"}},
+			"",
+			"running",
+		},
+		{
+			"asked for",
+			[]callStep{
+				claude,
+				output(
+					"<retrieval_status>success</retrieval_status>\n\n<task_id>b1c2</task_id>\n\n<status>completed</status>\n\n<exit_code>1</exit_code>\n\n<output>\nx</output>",
+				),
+			},
+			"",
+			"error",
+		},
+		{
+			"asked too early",
+			[]callStep{claude, output("<task_id>b1c2</task_id>\n<status>running</status>")},
+			"",
+			"running",
+		},
+		{
+			"told",
+			[]callStep{claude},
+			"<task-notification>\n<task-id>b1c2</task-id>\n<status>completed</status>\n<summary>Background command \"Build\" completed (exit code 0)</summary>\n</task-notification>",
+			"ok",
+		},
+		{
+			"told that it failed",
+			[]callStep{claude},
+			"<task-notification>\n<task-id>b1c2</task-id>\n<status>failed</status>\n<summary>Background command \"Build\" failed with exit code 2</summary>\n</task-notification>",
+			"error",
+		},
+		{
+			"an agent",
+			[]callStep{
+				{"Agent", `{"prompt":"look"}`, "Async agent launched successfully.\nagentId: a77 (internal ID)"},
+			},
+			"<task-notification>\n<task-id>a77</task-id>\n<status>completed</status>\n</task-notification>",
+			"ok",
+		},
+		{
+			"somebody talks of it",
+			[]callStep{claude},
+			"why is <task-id>b1c2</task-id> <status>failed</status>?",
+			"running",
+		},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			l := ledgerOf(tt.steps...)
+			l.Add(100, transcript.User(tt.notice))
+			if got := l.Entry(1).Outcome.String(); got != tt.want {
+				t.Errorf("%s, want %s: %+v", got, tt.want, l.Entry(1).ResultFacts)
+			}
+		})
 	}
 }

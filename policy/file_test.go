@@ -28,10 +28,102 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestParseErrors(t *testing.T) {
-	for _, tt := range difftest.Table[struct{ Name, File, Want string }](t, "testdata/parse-errors.json") {
-		t.Run(tt.Name, func(t *testing.T) {
-			if p, err := policy.Parse([]byte(tt.File)); err == nil || !strings.Contains(err.Error(), tt.Want) {
-				t.Errorf("got %+v and error %v, want an error with %s", p, err, tt.Want)
+	for _, tt := range []struct{ name, file, want string }{
+		{"nothing", " \n", `it is empty: a policy is an object such as {"name": "mine", `},
+		{"a list", `[]`, `it is no object: a policy is an object such as {"name": "mine", `},
+		{"null", `null`, `it is no object: a policy is an object such as {"name": "mine", `},
+		{"member in other case", `{"NAME": "a", "at_red": [{"lever": "mask"}]}`, `no "NAME": write it as "name"`},
+		{
+			"setting in other case", `{"name": "a", "at_red": [{"lever": "mask", "Keep": 3}]}`,
+			`step 1 of at_red: lever "mask": there is no "Keep": write it as "keep"`,
+		},
+		{
+			"inner setting in other case", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"Retries": 1}}]}`,
+			`there is no "Retries": write it as "retries"`,
+		},
+		{"no step", `{"name": "a", "at_red": ["mask"]}`, `step 1 of at_red: a step is an object such as {"lever": `},
+		{
+			"wrong kind", `{"name": "a", "at_red": [{"lever": "mask", "keep": "3"}]}`,
+			`lever "mask": "keep" has the wrong kind of value: string`,
+		},
+		{"no JSON", `keep: 3`, "invalid character"},
+		{"more behind it", `{"name": "a", "at_red": [{"lever": "mask"}]} {}`, "after"},
+		{"no name", `{"at_red": [{"lever": "mask"}]}`, "no name"},
+		{"no steps", `{"name": "a"}`, "no steps"},
+		{"unknown member", `{"name": "a", "at_noon": []}`, `"at_noon"`},
+		{"a list of names", `{"name": "a", "levers": ["mask"]}`, `"levers"`},
+		{"a name instead of an object", `{"name": "a", "at_red": ["mask"]}`, "step 1 of at_red"},
+		{"name twice", `{"name": "a", "name": "b", "at_red": [{"lever": "mask"}]}`, `"name" is there twice`},
+		{
+			"setting twice", `{"name": "a", "at_red": [{"lever": "mask", "keep": 3, "keep": 4}]}`,
+			`"keep" is there twice`,
+		},
+		{
+			"member twice in other case", `{"name": "a", "Name": "b", "at_red": [{"lever": "mask"}]}`,
+			`there is no "Name": write it as "name"`,
+		},
+		{"no lever", `{"name": "a", "at_red": [{"keep": 3}]}`, `{"lever": "mask", "keep": 3}`},
+		{
+			"unknown lever", `{"name": "a", "at_red": [{"lever": "aim"}, {"lever": "masc"}]}`,
+			`step 2 of at_red: there is no lever "masc": there are aim, `,
+		},
+		{
+			"unknown setting", `{"name": "a", "at_red": [{"lever": "mask", "kepe": 3}]}`,
+			`lever "mask": json: unknown field "kepe"`,
+		},
+		{"setting of the wrong type", `{"name": "a", "at_red": [{"lever": "mask", "keep": "3"}]}`, `lever "mask"`},
+		{
+			"spill at red", `{"name": "a", "at_red": [{"lever": "spill", "chars": 3}]}`,
+			`lever "spill" can only be pulled at birth`,
+		},
+		{"mask at birth", `{"name": "a", "at_birth": [{"lever": "mask"}]}`, `lever "mask" cannot be pulled at birth`},
+		{"negative keep", `{"name": "a", "at_red": [{"lever": "mask", "keep": -1}]}`, "must not be negative"},
+		{
+			"negative keep of supersede", `{"name": "a", "at_red": [{"lever": "supersede", "keep": -1}]}`,
+			"must not be negative",
+		},
+		{"negative files", `{"name": "a", "at_red": [{"lever": "keep-reread", "files": -1}]}`, "must not be negative"},
+		{
+			"negative restore", `{"name": "a", "at_red": [{"lever": "squeeze", "restore": {"files": -1}}]}`,
+			"must not be negative",
+		},
+		{
+			"negative retries", `{"name": "a", "at_red": [{"lever": "digest", "ask": {"retries": -1}}]}`,
+			"must not be negative",
+		},
+		{"blank stub", `{"name": "a", "at_red": [{"lever": "snip", "stub": " "}]}`, `lever "snip": stub is blank`},
+		{
+			"blank answer", `{"name": "a", "at_red": [{"lever": "summarize", "ack": "\n"}]}`,
+			`lever "summarize": ack is blank`,
+		},
+		{
+			"stub of a preview that is not there",
+			`{"name": "a", "at_birth": [{"lever": "spill", "stub": "{preview}"}]}`, `lever "spill": stub is blank`,
+		},
+		{
+			"negative characters", `{"name": "a", "chars_per_token": -4, "at_red": [{"lever": "mask"}]}`,
+			"-4 characters per token",
+		},
+		{
+			"negative window", `{"name": "a", "budget": {"window": -5}, "at_red": [{"lever": "mask"}]}`,
+			"a window of -5 tokens",
+		},
+		{
+			"more than the window", `{"name": "a", "budget": {"red": "300%"}, "at_red": [{"lever": "mask"}]}`,
+			`"300%": out of range`,
+		},
+		{
+			"nothing that saves", `{"name": "a", "at_red": [{"lever": "mask"}], "when_it_pays": [{"lever": "aim"}]}`,
+			"when_it_pays",
+		},
+		{"idle without a time", `{"name": "a", "when_idle": [{"lever": "mask"}]}`, "idle_after"},
+		{"a time without idle", `{"name": "a", "at_red": [{"lever": "mask"}], "idle_after": "1h"}`, "idle_after"},
+		{"no such time", `{"name": "a", "when_idle": [{"lever": "mask"}], "idle_after": "soon"}`, `"soon"`},
+		{"negative time", `{"name": "a", "at_red": [{"lever": "mask"}], "idle_after": "-1h"}`, "idle_after is -1h"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if p, err := policy.Parse([]byte(tt.file)); err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("got %+v and error %v, want an error with %s", p, err, tt.want)
 			}
 		})
 	}
