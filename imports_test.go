@@ -54,7 +54,7 @@ var imports = map[string][]string{
 	"internal/speaker": {"internal/text", "transcript", "userwords"},
 
 	"internal/conv": {
-		"internal/speaker", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
+		"internal/fence", "internal/speaker", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
 	},
 
 	"fold": {
