@@ -157,12 +157,10 @@ func TestForkUnseen(t *testing.T) {
 	}
 }
 
-// Where what a fork has never shown does not fit, results that an answer follows go before
-// those that no model has seen at all.
-func TestForkUnseenTooMuch(t *testing.T) {
-	ctx, st := t.Context(), store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 6_000}, Tokens: counter}
-	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
+// forked is a fork of a session in which the user has said one thing.
+func forked(t *testing.T, st store.Store, o *pleat.Options) *pleat.Session {
+	t.Helper()
+	ctx, from, to := t.Context(), store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
 	s, err := pleat.OpenSession(ctx, st, from, o)
 	if err != nil {
 		t.Fatal(err)
@@ -178,6 +176,15 @@ func TestForkUnseenTooMuch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return fork
+}
+
+// Where what a fork has never shown does not fit, results that an answer follows go before
+// those that no model has seen at all.
+func TestForkUnseenTooMuch(t *testing.T) {
+	ctx, st := t.Context(), store.NewMemory()
+	o := &pleat.Options{Budget: fold.Budget{Window: 6_000}, Tokens: counter}
+	fork := forked(t, st, o)
 	var last string
 	for i := range 12 {
 		id := fmt.Sprint(i)
@@ -201,22 +208,7 @@ func TestForkUnseenTooMuch(t *testing.T) {
 func TestForkWithoutMarksSees(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 100_000}, Tokens: counter}
-	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
-	s, err := pleat.OpenSession(ctx, st, from, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	at, err := s.Mark(ctx, "a", nil, transcript.User("Go."))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
-		t.Fatal(err)
-	}
-	fork, err := pleat.OpenSession(ctx, st, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := forked(t, st, o)
 	for _, id := range []string{"1", "2", "3", "4"} {
 		msgs := []transcript.Message{
 			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
