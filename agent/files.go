@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/pleat-dev/pleat"
@@ -120,10 +121,12 @@ func (f *fileMemory) use(s *pleat.Session, do func(seen map[string]sighting)) {
 	do(f.seen)
 }
 
-// shown reports whether the view in force shows a result whole, and its handle.
+// shown reports whether the view in force shows a result whole, in its place or on a page, and its handle.
 func shown(s *pleat.Session, ref transcript.BlockRef) (handle string, ok bool) {
+	m, err := s.Message(context.Background(), ref.Message)
 	for _, fold := range s.Report().Folds {
-		if fold.Start <= ref.Message && ref.Message < fold.End && (fold.Block < 0 || fold.Block == ref.Block) {
+		if fold.Start <= ref.Message && ref.Message < fold.End && (fold.Block < 0 || fold.Block == ref.Block) &&
+			(err != nil || !strings.Contains(fold.Stub, strings.TrimSpace(transcript.BlockText(m.Blocks().At(ref.Block))))) {
 			return "", false
 		}
 	}

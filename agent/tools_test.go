@@ -151,7 +151,13 @@ func TestReadAgainUnchanged(t *testing.T) {
 	if p, err := b.Session().Pull(t.Context(), lever.Mask{Keep: 3, Min: 120}); err != nil || p.IsEmpty() {
 		t.Fatalf("nothing was masked: %v", err)
 	}
-	wants(t, b.do(t, read)[0], false, body+"more\n")
+	whole := b.do(t, read)[0]
+	wants(t, whole, false, body+"more\n")
+	// What a page shows is not.
+	if p, err := b.Session().Pull(t.Context(), lever.Digest{Stub: whole.Text() + "{summary}"}); err != nil || p.IsEmpty() {
+		t.Fatalf("there is no page: %v", err)
+	}
+	wants(t, b.do(t, read)[0], false, "[unchanged a.txt:")
 }
 
 func TestEditFile(t *testing.T) {
