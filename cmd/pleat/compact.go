@@ -202,6 +202,9 @@ func (j *planJSON) Print(p *term.Page) {
 	p.Title(j.Source.File)
 	p.Line("policy %s: %s → %s tokens, budget %s", j.Policy, term.Thousands(j.Tokens.Before),
 		term.Thousands(j.Tokens.After), term.Thousands(j.Tokens.Budget))
+	if j.Warning != "" {
+		p.Hang("warning: ", j.Warning)
+	}
 	if len(j.folds) == 0 {
 		p.Line("nothing to fold: %s", sessionfile.WhyNot(j.Tokens, j.Policy))
 		return
@@ -209,9 +212,6 @@ func (j *planJSON) Print(p *term.Page) {
 	if c := j.Cache; c.Removed > 0 {
 		p.Hang("", fmt.Sprintf("cache: %s tokens rewritten once, %s fewer in every request",
 			term.Thousands(c.Rewritten), term.Thousands(c.Removed)))
-	}
-	if j.Warning != "" {
-		p.Hang("warning: ", j.Warning)
 	}
 	p.Hang("", notStored)
 	p.Head("By lever", "")
