@@ -120,7 +120,7 @@ func TestDigestFirstByte(t *testing.T) {
 							sink(model.Delta{Text: "<"})
 							time.Sleep(tt.whole - tt.first)
 							const read = "<digest>Files were read: src/file1.go, src/file2.go, src/file3.go.</digest>"
-							return pleattest.Say(read).Reply, nil
+							return pleattest.Say(read).Reply, ctx.Err()
 						},
 					)},
 				})
