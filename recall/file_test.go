@@ -48,7 +48,7 @@ func TestUnfoldFile(t *testing.T) {
 	}
 }
 
-// A model is told whether a file is certain, since when and why not, and what is not known.
+// A model is told whether a file is certain, or since when and why not.
 func TestUnfoldFileUncertain(t *testing.T) {
 	s := recallSession(t)
 	err := s.Append(
@@ -71,9 +71,6 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		`{"handle":"path:server.toml"}`: "[pleat unfold path:config/server.toml: file as rebuilt, call 6, message 12, turn 6, " +
 			"4 lines, 59 bytes, not certain since call 5: it may have changed it: bash npm run format]\n" +
 			"1\t[server]\n2\tport = 8081\n3\tuploadSizeLimit = 2097152\n4\tworkers = 4\n",
-		`{"handle":"path:main.go"}`: "[pleat unfold path:main.go: file as rebuilt, call 8, message 16, turn 8, 2 lines, " +
-			"21 bytes, not certain since call 8: it changed text that the known lines do not have; " +
-			"lines before and after may be missing]\n10\tfunc main() {\n11\t\trun()\n",
 		`{"handle":"path:main.go","diff":true}`: "[pleat unfold path:main.go: what calls changed, one by one, call 8, " +
 			"message 16, turn 8, 4 lines, 51 bytes]\n1\t# call 8: edit_file\n2\tpath: main.go\n3\t-elsewhere\n4\t+here\n",
 	} {
@@ -81,5 +78,8 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		if got != want || isError {
 			t.Errorf("%s:\ngot  %q\nwant %q", input, got, want)
 		}
+	}
+	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: "path:main.go"}); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a file of which a part was shown: %v", err)
 	}
 }

@@ -13,7 +13,6 @@ import (
 type textLines struct {
 	text   string
 	starts []int
-	before int // number of the line before the first
 }
 
 func linesOf(txt string) textLines {
@@ -25,16 +24,6 @@ func linesOf(txt string) textLines {
 }
 
 func (t textLines) len() int { return len(t.starts) }
-
-// number is the number of line i, counted from 0.
-func (t textLines) number(i int) int { return t.before + i + 1 }
-
-func (t textLines) last() int {
-	if t.len() == 0 {
-		return 0
-	}
-	return t.number(t.len() - 1)
-}
 
 // span returns where line i, counted from 0, begins and ends, without its line feed.
 func (t textLines) span(i int) (start, end int) {
@@ -69,7 +58,7 @@ func (t textLines) whole(i int) cut {
 func (t textLines) line(c cut) Line {
 	start, end := t.span(c.line)
 	return Line{
-		Number: t.number(c.line), Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
+		Number: c.line + 1, Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
 		Match: c.match, ended: c.feed,
 	}
 }
@@ -89,9 +78,9 @@ func (t textLines) between(r UnfoldRequest) []cut {
 
 // chosen turns the request's line numbers into a range from ≤ i < to.
 func (t textLines) chosen(r UnfoldRequest) (from, to int) {
-	from, to = min(max(r.From-t.before-1, 0), t.len()), t.len()
+	from, to = min(max(r.From-1, 0), t.len()), t.len()
 	if r.To > 0 {
-		to = min(max(r.To-t.before, 0), t.len())
+		to = min(r.To, t.len())
 	}
 	return from, to
 }
@@ -261,5 +250,5 @@ func (t textLines) fitting(c cut, room int, count func(string) int) int {
 
 func (t textLines) rest(line, at int) *rest {
 	start, _ := t.span(line)
-	return &rest{t.number(line), at, at - start + 1}
+	return &rest{line + 1, at, at - start + 1}
 }

@@ -1,7 +1,6 @@
 package recall
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"strconv"
@@ -24,7 +23,6 @@ type FileState struct {
 	Path    string `json:"path"`
 	Call    int    `json:"call"`    // newest call that showed it, or changed it in a way that could be followed
 	Certain bool   `json:"certain"` // the file surely has these lines and no others
-	Whole   bool   `json:"whole"`   // every line is known, certain or not
 	Deleted bool   `json:"deleted,omitempty"`
 	Since   int    `json:"since,omitempty"` // the call after which it is not certain any more; 0: none
 	Why     string `json:"why,omitempty"`   // what may have changed it then
@@ -51,10 +49,10 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 		return Unfolded{}, err
 	}
 	state := files.At(id, call)
-	u := Unfolded{before: max(state.First-1, 0), text: state.Content()}
+	u := Unfolded{text: state.Content()}
 	u.Handle, u.Call, u.What = PathPrefix+files.Name(id), state.Seen, "file as rebuilt"
 	u.File = &FileState{
-		Path: files.Name(id), Call: state.Seen, Certain: state.Certain(), Whole: state.Whole(), Deleted: state.Gone,
+		Path: files.Name(id), Call: state.Seen, Certain: state.Certain(), Deleted: state.Gone,
 		Since: state.Doubt.Call, Why: state.Doubt.Why,
 	}
 	if call > 0 {
@@ -66,12 +64,10 @@ func (f *Finder) file(spec string, r UnfoldRequest) (Unfolded, error) {
 	}
 	switch {
 	case r.Diff:
-		u.before, u.text, u.What, u.File = 0, files.Changes(id, call), "what calls changed, one by one", nil
-	case u.text == "" && !state.Whole() && !state.Gone:
-		return Unfolded{}, fmt.Errorf("no call showed what is in %s; "+
+		u.text, u.What, u.File = files.Changes(id, call), "what calls changed, one by one", nil
+	case !state.Whole && !state.Gone:
+		return Unfolded{}, fmt.Errorf("no call showed all that is in %s; "+
 			"ledger(path=%[1]q) lists those that touched it: %w", files.Name(id), store.ErrNotFound)
-	case (r.Offset > 0 || r.Length > 0) && !state.Whole():
-		return Unfolded{}, errors.New("bytes cannot be counted in a file that is not wholly known; ask for lines")
 	}
 	r.Handle, u.exact, u.Bytes, u.Lines = u.Handle, u.text, len(u.text), text.LineCount(u.text)
 	u.Hash = transcript.HashOf(u.exact)
@@ -105,19 +101,15 @@ func fileNamed(files *filestate.Files, name string) (int, error) {
 }
 
 // certainty says what is known of a file, if one was asked for, after what it is.
-func (f *FileState) certainty() (s string) {
+func (f *FileState) certainty() string {
 	switch {
 	case f == nil:
 		return ""
 	case f.Deleted:
 		return ", deleted"
 	case f.Since > 0:
-		s = fmt.Sprintf(", not certain since call %d: %s", f.Since, f.Why)
+		return fmt.Sprintf(", not certain since call %d: %s", f.Since, f.Why)
 	default:
-		s = ", certain"
+		return ", certain"
 	}
-	if !f.Whole {
-		s += "; lines before and after may be missing"
-	}
-	return s
 }

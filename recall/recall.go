@@ -102,9 +102,8 @@ type Unfolded struct {
 	// File says how much of a file is known, if one was asked for.
 	File *FileState `json:"file,omitempty"`
 
-	exact  string // with hash Hash
-	text   string // lines and bytes are counted in this
-	before int    // number of the line before the first one; 0: it is the first one
+	exact string // with hash Hash
+	text  string // lines and bytes are counted in this
 }
 
 // Whole is the complete original text, whatever part was asked for, byte for byte; of a call
@@ -287,7 +286,6 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 	}
 	var cuts []cut
 	lines := linesOf(u.text)
-	lines.before = u.before
 	switch {
 	case r.Pattern != "":
 		re, err := regexp.Compile(r.Pattern)
@@ -306,8 +304,8 @@ func (u *Unfolded) choose(r UnfoldRequest, call Call, count func(string) int) er
 		cuts = lines.bytes(r.Offset, end)
 	default:
 		cuts = lines.between(r)
-		if len(cuts) == 0 && r.From > max(lines.last(), 1) {
-			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.last(), "line"))
+		if len(cuts) == 0 && r.From > max(lines.len(), 1) {
+			return fmt.Errorf("line %d is past the end: it has %s", r.From, text.Plural(lines.len(), "line"))
 		}
 	}
 	shown, rest := fitCuts(lines, cuts, r.Budget, count)

@@ -43,7 +43,7 @@ it was folded under.
 
 path:FILE is a file as the session left it, rebuilt from what its calls read, wrote and
 edited; with @CALL, as it was after that call. If it is certain, the output is the file. If
-not, a heading says since when and why, and what is not known. --diff shows what calls changed
+not, a heading says since when and why. --diff shows what calls changed
 in it, one by one.
 
 Looks in every session of the store unless --session names one, or with --in in a session

@@ -22,7 +22,7 @@ func Folders(t testing.TB) []string {
 }
 
 // notRead are folders with other data, or with formats that only the bench reads.
-var notRead = []string{"eval", "trail", "model", "gold", "LICENSES", "tau-bench", "swe-agent"}
+var notRead = []string{"eval", "trail", "model", "gold", "questions", "LICENSES", "tau-bench", "swe-agent"}
 
 // Files lists the session files in those folders.
 func Files(t testing.TB) []string {

@@ -73,12 +73,13 @@ func (c *comparison) follow(id int) {
 		c.files.hear(state, i)
 		c.files.step(alone, id, e)
 		before, told := c.truth[c.files.call(e).ID]
+		seen, ok := c.files.shown(e)
 		switch {
-		case e.Kind == toolcall.CallRead && alone.Seen == e.Seq:
-			c.compare(id, e.Seq, state, alone, changed)
-			changed = changed && !alone.Ended
+		case ok && c.files.calls[i][0].file == id:
+			c.compare(id, e.Seq, state, seen, changed)
+			changed = changed && !seen.Ended
 		case told && e.Outcome == toolcall.Succeeded && len(c.files.calls[i]) == 1 && c.files.calls[i][0].file == id:
-			c.compare(id, e.Seq, state, &File{First: 1, Text: fed(before), Ended: true}, changed)
+			c.compare(id, e.Seq, state, shown{First: 1, Text: fed(before), Ended: true}, changed)
 			changed = true
 		case alone.Doubt.Call > 0 || alone.Seen > 0 || len(c.files.editsOf(id, e)) > 0:
 			changed = true
@@ -88,13 +89,12 @@ func (c *comparison) follow(id int) {
 }
 
 // compare compares a state with lines that a call shows.
-func (c *comparison) compare(id, seq int, state, truth *File, changed bool) {
+func (c *comparison) compare(id, seq int, state *File, truth shown, changed bool) {
 	want := strings.Split(truth.Text, "\n")
 	want = want[:len(want)-1]
-	wrong, number := 0, state.First
+	wrong, i := 0, -truth.First
 	for line := range strings.Lines(state.Text) {
-		i := number - truth.First
-		number++
+		i++
 		if state.Doubt.Call > 0 || i < 0 || i >= len(want) && !truth.Ended {
 			continue
 		}
@@ -106,10 +106,10 @@ func (c *comparison) compare(id, seq int, state, truth *File, changed bool) {
 	if c.sum.wrong += wrong; wrong > 0 {
 		c.t.Errorf("%s: %d lines of %s before call %d are wrong", c.session, wrong, c.files.names[id], seq)
 	}
-	if !truth.Whole() {
+	if truth.First > 1 || !truth.Ended {
 		return
 	}
-	equal := state.Whole() && state.Text == truth.Text
+	equal := state.Whole && state.Text == truth.Text
 	count := func(n *int, is bool) {
 		if is {
 			*n++
@@ -118,7 +118,7 @@ func (c *comparison) compare(id, seq int, state, truth *File, changed bool) {
 	c.sum.files++
 	count(&c.sum.certain, state.Certain())
 	count(&c.sum.equal, state.Certain() && equal)
-	count(&c.sum.guessed, state.Whole() && !state.Certain())
+	count(&c.sum.guessed, state.Whole && !state.Certain())
 	count(&c.sum.right, equal && !state.Certain())
 	count(&c.sum.changed, changed)
 	count(&c.sum.changedEqual, changed && equal)

@@ -13,7 +13,7 @@ import (
 // certain.
 func show(f *File) string {
 	var b strings.Builder
-	number := f.First
+	number := 1
 	for line := range strings.Lines(f.Text) {
 		if f.Doubt.Call > 0 {
 			b.WriteString("~")
@@ -24,8 +24,8 @@ func show(f *File) string {
 	switch {
 	case f.Gone:
 		b.WriteString("gone\n")
-	case f.Ended:
-		fmt.Fprintf(&b, "of %d\n", f.end()-1)
+	case f.Whole:
+		fmt.Fprintf(&b, "of %d\n", lineCount(f.Text))
 	}
 	return b.String()
 }
@@ -60,27 +60,26 @@ func TestFile(t *testing.T) {
 			f.Write(1, "a\nb\n")
 			f.Replace(2, "x", "y", false)
 		}, "~1 a\n~2 b\nof 2\n"},
-		{"of two parts the one shown last", func(f *File) {
-			f.See(1, 10, "j\nk\n", false)
-			f.See(2, 1, "a\nb\n", false)
-		}, "1 a\n2 b\n"},
-		{"parts that meet", func(f *File) {
+		{"shown in parts only", func(f *File) {
 			f.See(1, 3, "c\nd\n", true)
 			f.See(2, 1, "a\nb\nc\n", false)
-		}, "1 a\n2 b\n3 c\n"},
-		{"an edit outside of the known lines", func(f *File) {
-			f.See(1, 1, "a\nb\n", false)
-			f.See(2, 10, "j\nk\n", true)
 			f.Replace(3, "b\n", "", false)
-		}, "~10 j\n~11 k\nof 11\n"},
-		{"an edit that may reach into known lines", func(f *File) {
-			f.See(1, 1, "a\nb\n", false)
-			f.Replace(3, "b\nc\n", "X\nc\n", false)
-		}, "~1 a\n~2 b\n"},
-		{"a read of what changed unseen", func(f *File) {
+			f.Insert(4, 1, "x\n")
+			f.Append(5, "y\n")
+			f.Patch(6, []toolcall.Hunk{{Old: []string{"a"}, New: []string{"b"}}})
+		}, ""},
+		{"a part of what is known", func(f *File) {
+			f.See(1, 1, "a\nb\nc\n", true)
+			f.See(2, 2, "b\nc\n", true)
+		}, "1 a\n2 b\n3 c\nof 3\n"},
+		{"a part of what changed unseen", func(f *File) {
 			f.See(1, 1, "a\nb\nc\n", true)
 			f.See(2, 2, "B\n", false)
-		}, "2 B\n"},
+		}, "~1 a\n~2 b\n~3 c\nof 3\n"},
+		{"a part of what grew unseen", func(f *File) {
+			f.See(1, 1, "a\nb\n", true)
+			f.See(2, 2, "b\nc\n", false)
+		}, "~1 a\n~2 b\nof 2\n"},
 		{"a doubt", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Lose(Doubt{Call: 2, Why: "sed -i"})
@@ -98,15 +97,15 @@ func TestFile(t *testing.T) {
 			f.Vouch()
 		}, "~1 a\n~2 b\nof 2\n"},
 		{"inserted", func(f *File) {
-			f.See(1, 1, "a\nb\n", false)
+			f.Write(1, "a\nb\n")
 			f.Insert(2, 1, "x\ny")
-		}, "1 a\n2 x\n3 y\n4 b\n"},
+		}, "1 a\n2 x\n3 y\n4 b\nof 4\n"},
 		{"shown where no file has lines", func(f *File) {
-			f.See(1, 1, "a\n", false)
+			f.Write(1, "a\n")
 			f.See(2, 4_000_000_000, "b\n", false)
 			f.See(3, math.MaxInt, "c\nd\n", true)
 			f.See(4, math.MinInt, "c\nd\n", true)
-		}, "1 a\n"},
+		}, "~1 a\nof 1\n"},
 		{"inserted where no file has lines", func(f *File) {
 			f.Write(1, "a\nb\n")
 			f.Insert(2, math.MaxInt, "x\n")
@@ -143,9 +142,9 @@ func TestFile(t *testing.T) {
 			f.Patch(2, []toolcall.Hunk{{Context: []string{"func b"}, Old: []string{"\tx"}, New: []string{"\ty"}}})
 		}, "1 func a\n2 \tx\n3 func b\n4 \ty\nof 4\n"},
 		{"patched where nothing was seen", func(f *File) {
-			f.See(1, 1, "a\nb\n", false)
+			f.Write(1, "a\nb\n")
 			f.Patch(2, []toolcall.Hunk{{Old: []string{"q"}, New: []string{"q", "r"}}})
-		}, "~1 a\n~2 b\n"},
+		}, "~1 a\n~2 b\nof 2\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

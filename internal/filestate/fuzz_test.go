@@ -105,6 +105,12 @@ func fuzzStep(state *File, call int, truth string, next func() int, lines func(i
 	return truth
 }
 
+// linesOf is n lines of a text from line first on, counted from 0.
+func linesOf(text string, first, n int) string {
+	text = text[offset(text, first):]
+	return text[:offset(text, n)]
+}
+
 func linesIn(text string) []string {
 	lines := strings.Split(text, "\n")
 	return lines[:len(lines)-1]
@@ -123,8 +129,7 @@ func overlaps(text, part string) int {
 
 func checkState(t *testing.T, state *File, truth string) {
 	t.Helper()
-	same := state.Text == linesOf(truth, state.First-1, lineCount(state.Text))
-	if state.Doubt.Call == 0 && (!same || state.Ended && state.end()-1 != lineCount(truth)) {
+	if state.Certain() && state.Text != truth {
 		t.Fatalf("the file:\n%s\nthe state:\n%s", truth, show(state))
 	}
 }

@@ -90,11 +90,21 @@ func (fs *Files) At(id, call int) *File {
 }
 
 // Followed returns the file that the first of calls shows or writes, and no other, as the others leave it, as
-// if nothing else had changed it since.
+// if nothing else had changed it since. Of a part it follows only what replaces a text that the file has once.
 func (fs *Files) Followed(calls ...int) *File {
-	f, id := &File{}, fs.calls[calls[0]-1][0].file
-	for _, seq := range calls {
-		fs.step(f, id, &fs.ledger.Entries[seq-1])
+	f, own, e := &File{}, fs.calls[calls[0]-1][0], &fs.ledger.Entries[calls[0]-1]
+	fs.step(f, own.file, e)
+	s, part := fs.shown(e)
+	if part = part && !f.Whole && !own.PathChange.Whole(); part {
+		f.Write(e.Seq, s.Text)
+	}
+	for _, seq := range calls[1:] {
+		e = &fs.ledger.Entries[seq-1]
+		fs.step(f, own.file, e)
+		more := func(ed toolcall.Edit) bool { return ed.Kind != toolcall.EditReplace || ed.All }
+		if part && slices.ContainsFunc(fs.editsOf(own.file, e), more) {
+			f.lost(seq, "where it changed it is not known")
+		}
 	}
 	return f
 }
@@ -160,22 +170,26 @@ func (fs *Files) call(e *ledger.Entry) transcript.ToolCall {
 
 // look takes in what a call that only looks at the file tells.
 func (fs *Files) look(f *File, e *ledger.Entry) {
-	own := fs.calls[e.Seq-1]
-	switch {
-	case e.Outcome != toolcall.Succeeded:
-	case e.Unchanged:
+	if e.Outcome == toolcall.Succeeded && e.Unchanged {
 		f.Vouch()
-	case len(own) == 1 && !own[0].Some && e.Kind == toolcall.CallRead:
-		s, ok := shownBy(&e.CallFacts, transcript.BlockText(fs.from.Block(e.Result)))
-		switch {
-		case !ok:
-		case s.Doubt.Why == "":
-			f.See(e.Seq, s.First, s.Text, s.Ended)
-		case !f.Whole() || strings.Trim(f.Text, "\n") != strings.Trim(s.Text, "\n"):
-			f.Write(e.Seq, s.Text)
-			f.lost(e.Seq, s.Doubt.Why)
-		}
 	}
+	switch s, ok := fs.shown(e); {
+	case !ok:
+	case s.Why == "":
+		f.See(e.Seq, s.First, s.Text, s.Ended)
+	case !f.Whole || strings.Trim(f.Text, "\n") != strings.Trim(s.Text, "\n"):
+		f.Write(e.Seq, s.Text)
+		f.lost(e.Seq, s.Why)
+	}
+}
+
+// shown is what a call showed of the one file that it reads; false: nothing that can be told.
+func (fs *Files) shown(e *ledger.Entry) (s shown, ok bool) {
+	own := fs.calls[e.Seq-1]
+	if e.Outcome != toolcall.Succeeded || e.Unchanged || e.Kind != toolcall.CallRead || len(own) != 1 || own[0].Some {
+		return s, false
+	}
+	return shownBy(&e.CallFacts, transcript.BlockText(fs.from.Block(e.Result)))
 }
 
 // editsOf is what a call does to a file.

@@ -24,8 +24,16 @@ var added = []string{
 	"<system-reminder>",
 }
 
+// shown is what a call showed of a file.
+type shown struct {
+	First int    // number of the first line
+	Text  string // the lines
+	Ended bool   // the last of them is the last of the file
+	Why   string // why they may differ from those of the file; empty: they do not
+}
+
 // shownBy reads what a call that reads one file showed of it. It is false if that cannot be told to the byte.
-func shownBy(facts *toolcall.CallFacts, result string) (s File, ok bool) {
+func shownBy(facts *toolcall.CallFacts, result string) (s shown, ok bool) {
 	p, command := facts.Paths[0], facts.Command
 	s.First = max(p.First, 1)
 	head, body, codex := strings.Cut(result, "\nOutput:\n")
@@ -33,32 +41,33 @@ func shownBy(facts *toolcall.CallFacts, result string) (s File, ok bool) {
 		body = result
 	}
 	listed, _, _ := strings.Cut(body, "\n<system-reminder>")
-	listed, numbers := numbered(strings.TrimRight(listed, "\n"), s.First, "→", "\t")
+	listed, number := numbered(strings.TrimRight(listed, "\n"), "→", "\t")
 	switch {
 	case text.HasAnyPrefix(body, "<path>", "<file>"): // opencode
 		_, body, _ = strings.Cut(strings.Replace(body, "<content>", "<file>", 1), "<file>\n")
 		lines, note, _ := text.CutLast(body, "\n\n(")
-		s.Text, ok = numbered(lines, s.First, ": ", "| ")
+		s.Text, number = numbered(lines, ": ", "| ")
+		ok = number == s.First
 		s.ends(strings.HasPrefix(note, "End of file"))
 	case strings.HasPrefix(body, "[read "):
 		return s.pleat(body)
-	case facts.Tool == "Read" && numbers: // Claude Code
-		s.Text, ok = listed, true
+	case facts.Tool == "Read" && number >= 0: // Claude Code
+		s.Text, ok = listed, number == s.First
 		s.ends(s.reaches(p))
 	case len(body) > mostOutput || text.ContainsAny(result, added...):
 	case text.HasAnyPrefix(command, "nl -ba ", "cat -n "):
-		s.Text, ok = numbered(body, s.First, "\t")
-		s.Ended = s.reaches(p)
+		s.Text, number = numbered(body, "\t")
+		ok, s.Ended = number == s.First, s.reaches(p)
 	case command == "":
-		_, others := numbered(body, s.First, "| ", ": ", ". ")
-		s.Text, ok = fed(body), !numbers && !others // they may belong to the file
+		_, other := numbered(body, "| ", ": ", ". ")
+		s.Text, ok = fed(body), number < 0 && other < 0 // they may belong to the file
 		s.Ended = s.reaches(p)
 	case text.HasAnyPrefix(command, "cat ", "sed ", "head ") && !strings.HasPrefix(command, "cat -"):
 		s.Text = fed(body)
 		s.Ended = s.reaches(p)
 		full := p.Last > 0 && s.end() == p.Last+1
 		if ok = !facts.Steps && (full || s.Ended && (codex || s.First == 1)); !full && !codex {
-			s.Doubt.Why = "it may have left out empty lines at the beginning and the end"
+			s.Why = "it may have left out empty lines at the beginning and the end"
 		}
 	}
 	for line := range strings.Lines(s.Text) {
@@ -67,47 +76,55 @@ func shownBy(facts *toolcall.CallFacts, result string) (s File, ok bool) {
 	return s, ok && strings.TrimSpace(body) != ""
 }
 
+// end is the number of the line after those that are shown.
+func (s *shown) end() int { return s.First + lineCount(s.Text) }
+
 // reaches reports whether what was asked for goes on after what is shown.
-func (f *File) reaches(p toolcall.PathChange) bool {
-	return (p.Last == 0 || f.end() <= p.Last) && lineCount(f.Text) < mostLines
+func (s *shown) reaches(p toolcall.PathChange) bool {
+	return (p.Last == 0 || s.end() <= p.Last) && lineCount(s.Text) < mostLines
 }
 
 // ends notes whether the file ends with the lines that were shown with numbers. Then an empty last
 // one is none: the line before it has a line feed.
-func (f *File) ends(is bool) {
-	if f.Ended = is; is && strings.HasSuffix(f.Text, "\n\n") {
-		f.Text = f.Text[:len(f.Text)-1]
+func (s *shown) ends(is bool) {
+	if s.Ended = is; is && strings.HasSuffix(s.Text, "\n\n") {
+		s.Text = s.Text[:len(s.Text)-1]
 	}
 }
 
 // pleat reads the lines of a file in what pleat's own tool puts around them.
-func (f File) pleat(result string) (File, bool) {
+func (s shown) pleat(result string) (shown, bool) {
 	head, body, _ := strings.Cut(result, "\n")
 	_, span, _ := strings.Cut(head, ", lines ")
 	var to, all int
-	_, err := fmt.Sscanf(span, "%d-%d of %d", &f.First, &to, &all)
+	_, err := fmt.Sscanf(span, "%d-%d of %d", &s.First, &to, &all)
 	body, _, more := text.CutLast(body, "\n[more: offset ")
-	f.Text, f.Ended = fed(body), to == all && !more
-	return f, err == nil && f.end() == to+1
+	s.Text, s.Ended = fed(body), to == all && !more
+	return s, err == nil && s.end() == to+1
 }
 
-// numbered reads lines with consecutive numbers, and one of the marks after the numbers.
-func numbered(body string, first int, marks ...string) (lines string, ok bool) {
+// numbered reads lines with consecutive numbers, and one of the marks after the numbers. It returns the
+// first number; -1: they have none.
+func numbered(body string, marks ...string) (lines string, first int) {
 	for _, mark := range marks {
 		var b strings.Builder
-		n, bare := first, strings.TrimRight(mark, " ")
+		n, bare := -1, strings.TrimRight(mark, " ")
 		for line := range strings.Lines(body) {
-			rest, is := strings.CutPrefix(strings.TrimLeft(line, " 0"), strconv.Itoa(n)+bare)
-			if !is {
-				n = first
+			number, rest, _ := strings.Cut(line, bare)
+			is, err := strconv.Atoi(strings.TrimLeft(number, " "))
+			if n < 0 {
+				first, n = is, is
+			}
+			if err != nil || is != n {
+				n = -1
 				break
 			}
 			b.WriteString(strings.TrimRight(strings.TrimPrefix(rest, mark[len(bare):]), "\r\n") + "\n")
 			n++
 		}
-		if n > first {
-			return b.String(), true
+		if n >= 0 {
+			return b.String(), first
 		}
 	}
-	return "", false
+	return "", -1
 }

@@ -191,11 +191,11 @@ func (in *input) changedText(f *seenFile) string {
 		in.followed = filestate.Of(in.reading, in.Ledger(), nil)
 	}
 	now := in.followed.Followed(append([]int{f.seen}, f.changed...)...)
-	if now.Doubt.Call > 0 || f.part.Whole() && !now.Whole() {
+	if !now.Certain() {
 		return ""
 	}
 	if f.part.Last > 0 {
-		f.part.Last = now.First + strings.Count(now.Text, "\n") - 1
+		f.part.Last = max(f.part.First, 1) + strings.Count(now.Text, "\n") - 1
 	}
 	return now.Text
 }
