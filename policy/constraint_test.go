@@ -92,9 +92,7 @@ func kept(t *testing.T, p fold.Policy, summarizer model.Generator) string {
 		Digest: digest.Options{Generator: summarizer, NoBackground: true},
 	})
 	say := func(msgs ...transcript.Message) {
-		if err := s.Append(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		add(t, s, msgs...)
 	}
 	say(transcript.User(rule).WithOrigin(transcript.OriginTyped), transcript.Assistant(transcript.Say("Noted.")))
 	for i := range 40 {
@@ -106,9 +104,7 @@ func kept(t *testing.T, p fold.Policy, summarizer model.Generator) string {
 		)
 	}
 	view(t, s)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	if v := view(t, s); p.Name != "none" && len(v) >= s.Len() {
 		t.Fatalf("%s: nothing was folded", p.Name)
 	}

@@ -60,20 +60,12 @@ func TestFourLayerCompactKeepsSummary(t *testing.T) {
 		})
 		todo := transcript.Call("todo", "todo_write",
 			`{"todos":[{"content":"write the report","status":"in_progress"}]}`)
-		err := s.Append(
-			t.Context(),
-			transcript.User("Read the files."),
-			transcript.Assistant(todo),
-			transcript.Results(transcript.Result("todo", "1 in progress")),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		add(t, s,
+			transcript.User("Read the files."), transcript.Assistant(todo),
+			transcript.Results(transcript.Result("todo", "1 in progress")))
 		work(t, s, 0, files, 12_000)
 		view(t, s) // old results go
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		msgs := view(t, s)
 		got := msgs[0].Text()
 		if !strings.HasPrefix(got, "[Compacted]\n\nThe model's own words on file0.go.") || len(msgs) != 1 {
@@ -95,25 +87,11 @@ func TestCompactKeepsItsRound(t *testing.T) {
 			store.NewMemory(),
 			&pleat.Options{Policy: p, Digest: digest.Options{Generator: pleattest.Always("All read: file0.go.")}},
 		)
-		if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-			t.Fatal(err)
-		}
+		add(t, s, transcript.User("Go."))
 		work(t, s, 0, 9, 8_000)
-		err := s.Append(
-			t.Context(),
-			transcript.Assistant(transcript.Call("a", "calc", "{}"), transcript.Call("b", "compact", "{}")),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Append(
-			t.Context(), transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]")),
-		); err != nil {
-			t.Fatal(err)
-		}
+		add(t, s, transcript.Assistant(transcript.Call("a", "calc", "{}"), transcript.Call("b", "compact", "{}")))
+		compact(t, s)
+		add(t, s, transcript.Results(transcript.Result("a", "42"), transcript.Result("b", "[compacted]")))
 		got := allText(view(t, s))
 		for _, want := range []string{"All read: file0.go.", "42", "[compacted]"} {
 			if !strings.Contains(got, want) {
@@ -140,20 +118,14 @@ func TestSummaryTooLong(t *testing.T) {
 	p.EveryTurn = nil
 	p.AtRed = fold.Change(p.AtRed, func(s *lever.Summarize) { s.Restore = fold.Restore{} })
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	work(t, s, 0, 12, 8_000)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	if got := view(t, s)[0].Text(); len(asked) < 2 || !strings.HasPrefix(got, "[Compacted]\n\nThe newest part: file11.go.") {
 		t.Errorf("asked with %d tokens; the view begins\n%.300s", asked, got)
 	}
 	work(t, s, 12, 12, 8_000)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	if !strings.Contains(read, "left out") || !strings.Contains(read, "The newest part: file11.go.") {
 		t.Errorf("the second time it reads %d characters:\n%.300s", len(read), read)
 	}
@@ -184,9 +156,7 @@ func TestSummaryPrompts(t *testing.T) {
 			Digest: digest.Options{Generator: m, Rules: "preserve every numerical value verbatim"},
 		})
 		pleattest.Digestible(t, s, 24)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		req := m.Requests()[0]
 		for _, want := range append(wants, "preserve every numerical value verbatim", "tool") {
 			if got := req.System + req.Messages[0].Text(); !strings.Contains(got, want) {
@@ -212,9 +182,7 @@ func TestZeroTemperature(t *testing.T) {
 		&pleat.Options{Policy: named(t, "threshold"), Model: unknown, Digest: digest.Options{Generator: m}},
 	)
 	pleattest.Digestible(t, s, 24)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	if len(sent) != 2 || sent[0] == nil || *sent[0] != 0 || sent[1] != nil ||
 		!strings.Contains(allText(view(t, s)), "A summary of file0.go.") {
 		t.Errorf("temperatures %v", sent)
@@ -235,9 +203,7 @@ func TestBookStillRed(t *testing.T) {
 			}
 		},
 	})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	if err := s.Note(t.Context(), "port", "the service listens on 8081"); err != nil {
 		t.Fatal(err)
 	}
@@ -263,9 +229,7 @@ func TestWarningHasTheMetersNumbers(t *testing.T) {
 			}
 		},
 	})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	view(t, s)
 	if err := s.Used(t.Context(), model.Usage{Input: 700, Output: 1}); err != nil { // the provider counts more
 		t.Fatal(err)
@@ -307,9 +271,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 			reply.Stop = model.StopMaxTokens
 		}
 		work(t, s, 100*n, 12, 2_000)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		if got := allText(view(t, s)); !strings.Contains(got, strings.TrimSpace(words)) ||
 			m.Requests()[n].MaxTokens != 0 {
 			t.Errorf("at most %d tokens; the view is\n%.300s", m.Requests()[n].MaxTokens, got)
@@ -322,9 +284,7 @@ func TestBookSummaryIsNotCapped(t *testing.T) {
 		m := pleattest.Always("<summary>A summary of file0.go.</summary>")
 		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Digest: digest.Options{Generator: m}})
 		pleattest.Digestible(t, s, 24)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		for _, req := range m.Requests() {
 			if again := p.Asks().Retries > 0; req.Once != again {
 				t.Errorf("%s: sent once: %v, repeated by the policy: %v", p.Name, req.Once, again)
@@ -342,9 +302,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 				Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 				Digest: digest.Options{Generator: m},
 			})
-			if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-				t.Fatal(err)
-			}
+			add(t, s, transcript.User("Go."))
 			work(t, s, 0, rounds, 4_000)
 			view(t, s)
 			v, err := s.Refused(t.Context(), &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"})
@@ -369,7 +327,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 	m := pleattest.Always("<summary>A summary of file0.go.</summary>")
 	s := open(t, store.NewMemory(),
 		&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
-	pleattest.Append(t, s, transcript.User("Never touch legacy/."))
+	add(t, s, transcript.User("Never touch legacy/."))
 	for i, tt := range []struct {
 		words, asked int
 		by           string
@@ -381,9 +339,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 			t.Fatal(err)
 		}
 		pleattest.Talk(t, s, 10*i+4, 4)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		got := view(t, s)
 		all := allText(got)
 		if n := len(m.Requests()); n != tt.asked {
@@ -419,18 +375,13 @@ func TestRestoredFileIsDoubted(t *testing.T) {
 		m := pleattest.Always("<summary>A summary: read_file was called.</summary>")
 		s := open(t, store.NewMemory(),
 			&pleat.Options{Policy: named(t, "four-layer"), Digest: digest.Options{Generator: m}})
-		err := s.Append(t.Context(), transcript.User("Go."),
-			transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"}`)),
+		add(t, s,
+			transcript.User("Go."), transcript.Assistant(transcript.Call("a", "read_file", `{"path":"notes.md"}`)),
 			transcript.Results(transcript.Result("a", strings.Repeat("a line of notes\n", 100))),
 			transcript.Assistant(transcript.Call("b", "bash", fmt.Sprintf(`{"command":%q}`, command))),
 			transcript.Results(transcript.Result("b", "ok")),
 			transcript.Assistant(transcript.Say(strings.Repeat("well then ", 2_000))), transcript.User("Go on."))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		if got := view(t, s)[0].Text(); !strings.Contains(got, want) || want == "" && strings.Contains(got, "notes.md") {
 			t.Errorf("after %s the view begins\n%.300s", command, got)
 		}
@@ -487,9 +438,7 @@ func TestRefusalIsNoSummary(t *testing.T) {
 		}
 		for _, answer := range honest {
 			s, m, warnings := open(name, answer)
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			said := strings.TrimSuffix(strings.TrimPrefix(answer, "<summary>"), "</summary>")
 			if got := allText(view(t, s)); !strings.Contains(got, said) || len(m.Requests()) != 1 || *warnings != "" {
 				t.Errorf("%s does not take %q: %s", name, answer, *warnings)
@@ -538,9 +487,7 @@ func TestSummarizerInTrouble(t *testing.T) {
 					Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) { warnings += e.Warning },
 				})
 				pleattest.Digestible(t, s, 24)
-				if _, err := s.Compact(t.Context(), ""); err != nil {
-					t.Fatal(err)
-				}
+				compact(t, s)
 				if asked != tt.asked || (tt.want == "") != (warnings == "") || !strings.Contains(warnings, tt.want) {
 					t.Errorf("%d requests, want %d; warnings %q", asked, tt.asked, warnings)
 				}

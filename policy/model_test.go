@@ -37,9 +37,7 @@ func TestPoliciesWithModel(t *testing.T) {
 				Digest: digest.Options{Generator: m},
 			})
 			pleattest.Digestible(t, s, 24)
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			if got := pleattest.Text(pleattest.View(t, s)); !strings.Contains(got, tt.want) ||
 				!strings.Contains(got, "The model's own words on file0.go.") ||
 				strings.Contains(got, "[pleat:") {

@@ -20,6 +20,7 @@ import (
 // What these tests do most, by short names.
 var (
 	open    = pleattest.Open
+	add     = pleattest.Append
 	work    = pleattest.Read
 	view    = pleattest.View
 	allText = pleattest.Text
@@ -29,6 +30,15 @@ var (
 func named(t testing.TB, name string) fold.Policy {
 	t.Helper()
 	p, err := policy.ByName(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func compact(t testing.TB, s *pleat.Session) *fold.Plan {
+	t.Helper()
+	p, err := s.Compact(t.Context(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,9 +77,7 @@ func TestPolicyNames(t *testing.T) {
 // enough.
 func TestPolicyBook(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "book"), Budget: fold.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Read the files."))
 	work(t, s, 0, 6, 4_000)
 	got := outline(view(t, s))
 	if n := countWith(got, "[tool_result elided; call_id=call_0; original_tokens="); n != 1 {
@@ -102,9 +110,7 @@ func TestPolicyThreshold(t *testing.T) {
 	if l := s.Snapshot().Limits; l.Window != 60_000 || l.Red != 45_000 {
 		t.Errorf("limits = %+v", l)
 	}
-	if err := s.Append(t.Context(), transcript.User("Never touch legacy/.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Never touch legacy/."))
 	work(t, s, 0, 40, 5_000)
 	msgs := view(t, s)
 	got := outline(msgs)
@@ -127,9 +133,7 @@ func TestPolicyThreeLayer(t *testing.T) {
 		Now:      func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
 		KeepFile: func(name string, data []byte) (string, error) { files[name] = string(data); return name, nil },
 	})
-	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Read the files."))
 	work(t, s, 0, 5, 1_000)
 	got := outline(view(t, s))
 	if n := countWith(got, "[Previous: used read_file]"); n != 2 {
@@ -163,26 +167,18 @@ func TestPolicyFourLever(t *testing.T) {
 		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
 	})
 	long := strings.Repeat("output\n", 5_000) // 35,000 characters
-	add := func(id, tool, text string) {
+	answer := func(id, tool, text string) {
 		t.Helper()
-		err := s.Append(
-			t.Context(),
-			transcript.Assistant(transcript.Call(id, tool, `{}`)),
-			transcript.Results(transcript.Result(id, text)),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		add(t, s,
+			transcript.Assistant(transcript.Call(id, tool, `{}`)), transcript.Results(transcript.Result(id, text)))
 	}
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
-	add("a", "bash", long)
-	add("b", "read_file", long)
-	add("c", "grep", "found")
-	add("d", "grep", "found")
-	add("e", "grep", "found")
-	add("f", "grep", "found")
+	add(t, s, transcript.User("Go."))
+	answer("a", "bash", long)
+	answer("b", "read_file", long)
+	answer("c", "grep", "found")
+	answer("d", "grep", "found")
+	answer("e", "grep", "found")
+	answer("f", "grep", "found")
 	msgs := view(t, s)
 	bash := transcript.BlockText(msgs[2].Blocks().At(0))
 	if files[".task_outputs/tool-results/a.txt"] != len(long) {
@@ -204,15 +200,9 @@ func TestPolicyFourLever(t *testing.T) {
 func TestSpillMarker(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-lever")})
 	long := strings.Repeat("x", 50_000)
-	err := s.Append(
-		t.Context(),
-		transcript.User("Go."),
-		transcript.Assistant(transcript.Call("a", "bash", `{}`)),
-		transcript.Results(transcript.Result("a", long)),
-	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	add(t, s,
+		transcript.User("Go."), transcript.Assistant(transcript.Call("a", "bash", `{}`)),
+		transcript.Results(transcript.Result("a", long)))
 	// Without a folder there is no file, and the marker names none.
 	want := "<persisted-output>\nOutput too large (48.8KB). Full output saved to: the store of the session (" +
 		s.Report().Folds[0].Handle + ")" +
@@ -232,9 +222,7 @@ func TestPolicyFourLayer(t *testing.T) {
 	if l := s.Snapshot().Limits; l.Red != 77_000 {
 		t.Errorf("red = %d, want window − output − 13,000", l.Red)
 	}
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	work(t, s, 0, 40, 1_000) // 81 messages
 	got := outline(view(t, s))
 	if n := countWith(got, "messages from conversation middle]"); n != 1 {
@@ -248,9 +236,7 @@ func TestPolicyFourLayer(t *testing.T) {
 		t.Error("old results are not replaced")
 	}
 	child := open(t, store.NewMemory(), &pleat.Options{Policy: p, Child: true})
-	if err := child.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, child, transcript.User("Go."))
 	work(t, child, 0, 40, 200)
 	if n := countWith(outline(view(t, child)), "snipped"); n != 0 {
 		t.Error("a sub-agent's conversation was snipped")
@@ -266,11 +252,7 @@ func TestPolicyFourLayerBudget(t *testing.T) {
 		calls = append(calls, transcript.Call(id, "read_file", `{}`))
 		results = append(results, transcript.Result(id, strings.Repeat("y", n)))
 	}
-	if err := s.Append(
-		t.Context(), transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...),
-	); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...))
 	m := view(t, s)[2]
 	for i, spilled := range []bool{true, false, false} { // 230,000: the largest goes, 140,000 stay
 		if got := strings.HasPrefix(transcript.BlockText(m.Blocks().At(i)), "<persisted-output>"); got != spilled {
@@ -315,9 +297,7 @@ func TestPolicyFourLayerBudgetHolds(t *testing.T) {
 					msgs = append(msgs, transcript.Results(r))
 				}
 			}
-			if err := s.Append(t.Context(), msgs...); err != nil {
-				t.Fatal(err)
-			}
+			add(t, s, msgs...)
 			left := tt.results * tt.chars
 			for _, f := range s.Folds() {
 				if !files[f.File] || !strings.Contains(f.Stub, f.File) {
@@ -337,9 +317,7 @@ func TestPolicyIdleSnips(t *testing.T) {
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	work(t, s, 0, 40, 300)
 	v, err := s.View(t.Context(), pleat.Turn{Idle: time.Hour})
 	if err != nil || len(v.Messages) > 53 {
@@ -351,9 +329,7 @@ func TestPolicyIdle(t *testing.T) {
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	work(t, s, 0, 6, 1_000)
 	for _, tt := range []struct {
 		idle time.Duration
@@ -372,9 +348,7 @@ func TestPolicyIdle(t *testing.T) {
 func TestPolicyTruncate(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "truncate"), Budget: fold.Budget{Window: 8_000}})
 	for i := range 20 {
-		if err := s.Append(t.Context(), transcript.User(fmt.Sprint("Question ", i))); err != nil {
-			t.Fatal(err)
-		}
+		add(t, s, transcript.User(fmt.Sprint("Question ", i)))
 		work(t, s, i, 1, 1_500)
 	}
 	msgs := view(t, s)
@@ -385,9 +359,7 @@ func TestPolicyTruncate(t *testing.T) {
 
 func TestPolicyNone(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "none"), Budget: fold.Budget{Window: 2_000}})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, transcript.User("Go."))
 	work(t, s, 0, 20, 2_000)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
@@ -402,12 +374,9 @@ func TestPlainCopyCannotBeKept(t *testing.T) {
 		KeepFile: func(string, []byte) (string, error) { return "", errors.New("no space left") },
 	})
 	long := strings.Repeat("output\n", 5_000)
-	if err := s.Append(
-		t.Context(), transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)),
-		transcript.Results(transcript.Result("1", long)),
-	); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s,
+		transcript.User("Go."), transcript.Assistant(transcript.Call("1", "bash", `{}`)),
+		transcript.Results(transcript.Result("1", long)))
 	folds := s.Folds()
 	if len(folds) != 1 || !strings.Contains(allText(view(t, s)), folds[0].Handle) {
 		t.Errorf("%d folds, view %s", len(folds), allText(view(t, s)))

@@ -332,9 +332,7 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 	}}
 	say := func(m refMessage) {
 		r.messages = append(r.messages, m)
-		if err := s.Append(t.Context(), m.message()); err != nil {
-			t.Fatal(err)
-		}
+		add(t, s, m.message())
 		if m.has("tool_result") && p.answers != nil {
 			p.answers(r)
 		}
@@ -353,9 +351,7 @@ func (p *refPolicy) compare(t *testing.T, seed uint64) {
 		if round%16 != 15 {
 			continue
 		}
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		want := p.compact(r, "What was said of 1.go, in short.")
 		got := m.Requests()[len(m.Requests())-1].Messages[0].Text()
 		if i := strings.Index(got, `[{"role": `); i >= 0 {

@@ -30,9 +30,7 @@ func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
 		msgs = append(msgs, transcript.Assistant(transcript.Call(id, name, `{"command":"`+command+`","path":"`+id+`"}`)),
 			transcript.Results(transcript.Result(id, output)))
 	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	add(t, s, msgs...)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil {
 		t.Fatal(err)
