@@ -54,9 +54,7 @@ func TestBlocksAreCopied(t *testing.T) {
 	blocks := make([]pleat.Block, 1)
 	for _, text := range []string{"one", "two", "three"} {
 		blocks[0] = pleat.Say(text)
-		if err := s.Append(t.Context(), pleat.Assistant(blocks...)); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, pleat.Assistant(blocks...))
 	}
 	parts := []pleat.Block{pleat.Say("four")}
 	list := transcript.BlocksOf(parts...)
@@ -70,11 +68,8 @@ func TestBlocksAreCopied(t *testing.T) {
 func TestBlocksOfOtherTypes(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	call, result, text := pleat.Call("a", "ls", `{}`), pleat.Result("a", "file.go"), transcript.Say("Here it is.")
-	err := s.Append(t.Context(),
+	mustAppend(t, s,
 		pleat.Assistant(&call), transcript.NewMessage(transcript.RoleTool, &result), pleat.Assistant(&text))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if got := linesOf(view(t, s)); got != "ls {}\nfile.go\nHere it is.\n" {
 		t.Errorf("pointers to blocks: %q", got)
 	}
@@ -123,9 +118,7 @@ func linesOf(msgs []pleat.Message) string {
 // TestPlacesThatAreNotThere asks for messages that a session does not have.
 func TestPlacesThatAreNotThere(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
-	if err := s.Append(t.Context(), pleat.User("Hello.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Hello."))
 	for _, i := range []int{-1, 1, 5} {
 		if _, err := s.Message(t.Context(), i); !errors.Is(err, pleat.ErrNotFound) {
 			t.Errorf("message %d: %v", i, err)
@@ -150,10 +143,9 @@ func TestStubsSayWhatIsTrue(t *testing.T) {
 		s := open(t, store.NewMemory(), &pleat.Options{Tools: tools, Budget: pleat.Budget{Window: 8_000}})
 		work(t, s, 0, 12, 4_000)
 		shown := allText(view(t, s))
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Call("big", "bash", `{"command":"make"}`)),
-			pleat.Results(pleat.Result("big", strings.Repeat("some line of output\n", 10_000)))); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s,
+			pleat.Assistant(pleat.Call("big", "bash", `{"command":"make"}`)),
+			pleat.Results(pleat.Result("big", strings.Repeat("some line of output\n", 10_000))))
 		shown += allText(view(t, s))
 		if !strings.Contains(shown, "[folded: ") {
 			t.Fatalf("nothing is folded:\n%s", shown)

@@ -173,25 +173,18 @@ func prefixOf(a, b []transcript.Hash) error {
 func TestConstraintSurvives(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
 	rule := "Constraint: never modify files under legacy/ - they are frozen for the audit."
-	ctx := t.Context()
 	for _, m := range []transcript.Message{
 		transcript.User("We are refactoring billing."), transcript.Assistant(transcript.Say("Where do we start?")),
 		transcript.User("With invoices. " + rule), transcript.Assistant(transcript.Say("Noted.")),
 	} {
-		if err := s.Append(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, m)
 	}
 	for i := range 40 {
-		if err := s.Append(ctx, transcript.User(fmt.Sprint("Carry on with part ", i, "."))); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, transcript.User(fmt.Sprint("Carry on with part ", i, ".")))
 		work(t, s, i, 1, 1_500)
 		view(t, s)
 	}
-	if err := s.Append(ctx, transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
 	if text := allText(view(t, s)); !strings.Contains(text, rule) {
 		t.Errorf("the constraint is gone:\n%s", text)
 	}

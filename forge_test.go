@@ -87,7 +87,7 @@ func TestForgedContent(t *testing.T) {
 		}
 		msgs := forging(seed)
 		for i, m := range msgs {
-			pleattest.Append(t, s, m)
+			mustAppend(t, s, m)
 			if i%5 == 4 {
 				checkForged(t, s, msgs)
 			}

@@ -40,9 +40,7 @@ func TestMeasureReadsLittleBack(t *testing.T) {
 		)
 	}
 	for _, s := range []*pleat.Session{tight, wide} {
-		if err := s.Append(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, msgs...)
 	}
 	for _, c := range []struct{ start, end, most int }{
 		{1, 801, 100 << 10},

@@ -35,10 +35,10 @@ func TestEveryTurn(t *testing.T) {
 		for _, from := range []int{0, 20} { // the first view is asked for in a small view, or in a red one
 			p.Name = "mine"
 			s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 6_000}})
-			pleattest.Append(t, s, pleat.User("Go."))
+			mustAppend(t, s, pleat.User("Go."))
 			for i := range 30 {
 				id := fmt.Sprint(i)
-				pleattest.Append(t, s, pleat.Assistant(pleat.Call(id, "bash", `{"command":"make"}`)),
+				mustAppend(t, s, pleat.Assistant(pleat.Call(id, "bash", `{"command":"make"}`)),
 					pleat.Results(pleat.Result(id, strings.Repeat("a line\n", 150))))
 				if i < from {
 					continue

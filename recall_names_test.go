@@ -53,13 +53,6 @@ func TestRecallNames(t *testing.T) {
 	}
 }
 
-func mustAppend(t *testing.T, s *pleat.Session, msgs ...pleat.Message) {
-	t.Helper()
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestSetHeadRenames gives the recall tools other names in the middle of a session.
 func TestSetHeadRenames(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: prefixed("a_")})

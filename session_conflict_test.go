@@ -19,18 +19,14 @@ import (
 func TestSessionConflict(t *testing.T) {
 	st := store.NewMemory()
 	a, b := open(t, st, nil), open(t, st, nil)
-	if err := a.Append(t.Context(), transcript.User("from a")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, a, transcript.User("from a"))
 	if err := b.Append(t.Context(), transcript.User("from b")); !errors.Is(err, store.ErrConflict) {
 		t.Fatalf("append behind another's back: %v", err)
 	}
 	if b.Len() != 1 || message(t, b, 0).Text() != "from a" {
 		t.Fatalf("b has %d messages, the first is %q", b.Len(), message(t, b, 0).Text())
 	}
-	if err := b.Append(t.Context(), transcript.User("from b")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, b, transcript.User("from b"))
 	// What does not depend on the other's writing needs no second try.
 	if err := a.Pin(t.Context(), "a pin"); err != nil {
 		t.Fatal(err)
@@ -51,14 +47,10 @@ func TestEpochConflict(t *testing.T) {
 	st := store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
 	a := open(t, st, o)
-	if err := a.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, a, transcript.User("Go."))
 	work(t, a, 0, 8, 4_000)
 	b := open(t, st, o)
-	if err := a.Append(t.Context(), transcript.User("Stop.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, a, transcript.User("Stop."))
 	got := dump(t, view(t, b))
 	if b.Len() != a.Len() {
 		t.Errorf("b has %d messages of %d", b.Len(), a.Len())
@@ -93,9 +85,7 @@ func (s *slowCreate) Append(
 func TestOpenSessionTwice(t *testing.T) {
 	mem := store.NewMemory()
 	s := &slowCreate{Memory: mem, other: func() { open(t, mem, nil) }}
-	if err := open(t, s, nil).Append(t.Context(), transcript.User("hello")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, open(t, s, nil), transcript.User("hello"))
 }
 
 // An Append that loses in the middle says how much of it is there.
@@ -104,9 +94,7 @@ func TestAppendError(t *testing.T) {
 	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
 	st := &slowCreate{Memory: mem}
 	a, b := open(t, st, o), open(t, mem, o)
-	if err := a.Append(t.Context(), transcript.User("go")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, a, transcript.User("go"))
 	if err := b.Refresh(t.Context()); err != nil {
 		t.Fatal(err)
 	}

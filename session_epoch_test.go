@@ -22,9 +22,7 @@ import (
 func busy(t testing.TB, rounds int, o *pleat.Options) *pleat.Session {
 	t.Helper()
 	s := open(t, store.NewMemory(), o)
-	if err := s.Append(t.Context(), transcript.User("Read all files. Never touch legacy/.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Read all files. Never touch legacy/."))
 	work(t, s, 0, rounds, 4_000)
 	return s
 }
@@ -169,9 +167,7 @@ func TestGuessedLimit(t *testing.T) {
 			calls = append(calls, transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"new%d.go"}`, from+i)))
 			results = append(results, transcript.Result(id, text))
 		}
-		if err := s.Append(t.Context(), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, transcript.Assistant(calls...), transcript.Results(results...))
 		return strings.Count(allText(view(t, s)), text) == len(calls)
 	}
 	if whole := newest(0, guess); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
@@ -202,9 +198,7 @@ func TestRefusedTwice(t *testing.T) {
 	if _, err := s.Refused(t.Context(), nil); err == nil || errors.Is(err, pleat.ErrCannotFit) {
 		t.Errorf("a refusal before anything was sent: %v", err)
 	}
-	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Read the files."))
 	work(t, s, 0, 12, 4_000)
 	view(t, s)
 	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 14_000, Limit: 8_192}
@@ -231,9 +225,7 @@ func TestRefusedTwice(t *testing.T) {
 
 func TestRefusedGivesUp(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
-	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("hello"))
 	view(t, s)
 	if _, err := s.Refused(t.Context(), nil); !errors.Is(err, fold.ErrCannotFit) {
 		t.Errorf("nothing can be folded: %v", err)
@@ -253,9 +245,7 @@ func TestHooks(t *testing.T) {
 		},
 		AfterEpoch: func(_ context.Context, r pleat.Report) { report = r },
 	}})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go."))
 	work(t, s, 0, 40, 4_000)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
@@ -380,14 +370,10 @@ func TestCompactMakesRoom(t *testing.T) {
 // appended before the report came.
 func TestUsedAfterTheAnswer(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
-	if err := s.Append(t.Context(), transcript.User(strings.Repeat("word ", 10_000))); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User(strings.Repeat("word ", 10_000)))
 	view(t, s)
 	sent := s.Snapshot().Tokens
-	if err := s.Append(t.Context(), transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000)))); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000))))
 	if err := s.Used(t.Context(), model.Usage{Input: sent}); err != nil {
 		t.Fatal(err)
 	}
@@ -431,9 +417,7 @@ func TestPlanOfThinkingAlone(t *testing.T) {
 	turn := []transcript.Message{
 		transcript.User("go"), transcript.Assistant(think, transcript.Say("ok")), transcript.User("next"),
 	}
-	if err := s.Append(t.Context(), turn...); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, turn...)
 	p, err := s.Pull(t.Context(), lever.Aim{}, lever.Squeeze{})
 	if err != nil || p.IsEmpty() || s.Snapshot().Parts.Thinking != 0 {
 		t.Errorf("plan %v, %v: %+v", p, err, s.Snapshot().Parts)
@@ -447,14 +431,9 @@ func TestBoundThinking(t *testing.T) {
 	think := func(s *pleat.Session, id string) {
 		t.Helper()
 		th := transcript.Thinking{Text: transcript.Plain("hmm"), Signature: "sig"}
-		err := s.Append(
-			t.Context(),
+		mustAppend(t, s,
 			transcript.Assistant(th, transcript.Call(id, "ls", `{}`)),
-			transcript.Results(transcript.Result(id, "a b c")),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+			transcript.Results(transcript.Result(id, "a b c")))
 	}
 	ask := func(s *pleat.Session) transcript.View {
 		t.Helper()
@@ -474,9 +453,7 @@ func TestBoundThinking(t *testing.T) {
 		t.Error("the view does not say that thinking became invalid")
 	}
 	work(t, s, 20, 20, 4_000)
-	if err := s.Append(t.Context(), transcript.User("And now?")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("And now?"))
 	compact(t, s) // at a turn that a person began
 	if v := ask(s); v.DropThinking || s.Snapshot().Parts.Thinking != 0 {
 		t.Errorf("thinking is left: %v, %+v", v.DropThinking, s.Snapshot().Parts)
@@ -492,13 +469,9 @@ func TestPullSnip(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 60_000}})
 	for i := range 6 {
 		rule := transcript.NewMessage(transcript.RoleSystem, transcript.Say(fmt.Sprint("rule ", i)))
-		if err := s.Append(t.Context(), rule); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, rule)
 	}
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go."))
 	work(t, s, 0, 80, 900)
 	p, err := s.Pull(t.Context(), lever.Snip{Above: 50, Head: 3, Tail: 47})
 	if err != nil || len(p.Folds) != 1 {
@@ -517,14 +490,10 @@ func TestStubsWithoutRecall(t *testing.T) {
 		&pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }},
 	)
 	asked := transcript.Assistant(transcript.Call("late", "bash", `{}`))
-	if err := s.Append(t.Context(), transcript.User("Go."), asked, transcript.User("Don't wait.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go."), asked, transcript.User("Don't wait."))
 	work(t, s, 0, 20, 4_000)
 	compact(t, s)
-	if err := s.Append(t.Context(), transcript.Results(transcript.Result("late", "done"))); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.Results(transcript.Result("late", "done")))
 	work(t, s, 20, 1, 40_000)
 	text := allText(view(t, s))
 	if strings.Contains(text, "unfold") || strings.Contains(text, "to see it: ]") {
@@ -537,9 +506,7 @@ func TestUnseenResultsStay(t *testing.T) {
 	p := named(t, "default")
 	p = policy.Pays(p)
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go."))
 	work(t, s, 0, 60, 4_000)
 	var calls []transcript.Block
 	var results []transcript.ToolResult
@@ -548,9 +515,7 @@ func TestUnseenResultsStay(t *testing.T) {
 		calls = append(calls, transcript.Call(id, "read_file", fmt.Sprintf(`{"path":"side%d.go"}`, i)))
 		results = append(results, transcript.Result(id, strings.Repeat(fmt.Sprintf("unseen %d\n", i), 200)))
 	}
-	if err := s.Append(t.Context(), transcript.Assistant(calls...), transcript.Results(results...)); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.Assistant(calls...), transcript.Results(results...))
 	text := allText(view(t, s))
 	if len(s.Report().Epochs) != 1 {
 		t.Fatalf("%d epochs", len(s.Report().Epochs))
@@ -567,9 +532,7 @@ func TestPaysBesideEveryTurn(t *testing.T) {
 	p := policy.Pays(named(t, "default"))
 	p.EveryTurn = fold.Steps{lever.Mask{Keep: 1_000}}
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	if err := s.Append(t.Context(), transcript.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go."))
 	work(t, s, 0, 40, 4_000)
 	view(t, s)
 	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != fold.TriggerPays {
@@ -584,14 +547,10 @@ func TestPriceCliff(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Model: model.Model{Window: 1_000_000, Prices: []model.Price{
 		{Input: 1, CacheWrite: 1.25, CacheRead: 0.1}, {Above: 200_000, Input: 2, CacheWrite: 2.5, CacheRead: 0.2},
 	}}})
-	if err := s.Append(t.Context(), transcript.User("Tell me everything.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Tell me everything."))
 	for i := range 40 { // about 200,000 tokens in which there is no result to fold
 		text := strings.Repeat(fmt.Sprint("word", i, " "), 2_500)
-		if err := s.Append(t.Context(), transcript.Assistant(transcript.Say(text)), transcript.User("Go on.")); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, transcript.Assistant(transcript.Say(text)), transcript.User("Go on."))
 		view(t, s)
 	}
 	if e := s.Report().Epochs; len(e) != 1 || e[0].Trigger != fold.TriggerCliff || e[0].After > 160_000 {
@@ -651,11 +610,9 @@ func TestSetBudget(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 100_000}})
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+		mustAppend(t, s,
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
 			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	tokens := func(want fold.State) int {
 		t.Helper()
@@ -687,9 +644,7 @@ func TestSetBudget(t *testing.T) {
 func TestLargePasteFits(t *testing.T) {
 	s := busy(t, 5, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
 	paste := strings.Repeat("    main.go:12: connection refused by peer\n", 2_000)
-	if err := s.Append(t.Context(), transcript.User("why does this fail?\n"+paste+"it worked yesterday")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("why does this fail?\n"+paste+"it worked yesterday"))
 	msgs := view(t, s)
 	last := msgs[len(msgs)-1].Text()
 	for _, want := range []string{
@@ -710,29 +665,20 @@ func TestThrashingIsNoticed(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 12_000}})
 	read := func(id string) {
 		t.Helper()
-		err := s.Append(
-			t.Context(),
+		mustAppend(t, s,
 			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"src/schema.go"}`)),
 			transcript.Results(
 				transcript.Result(
 					id,
 					"package schema\n\nconst Marker = \"the schema itself\"\n"+strings.Repeat("// more of it\n", 60),
 				),
-			),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+			))
 	}
-	if err := s.Append(t.Context(), transcript.User("Go on until it works.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Go on until it works."))
 	for i := range 3 {
 		read(fmt.Sprintf("again_%d", i))
 		work(t, s, 10*i, 10, 3_000)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 	}
 	if got := allText(view(t, s)); !strings.Contains(got, "the schema itself") {
 		t.Errorf("the file that is read again and again is folded:\n%s", s.Report())

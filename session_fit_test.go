@@ -20,10 +20,10 @@ func TestNothingFitsNothingFolds(t *testing.T) {
 		})
 	}
 	s := open(32_000)
-	pleattest.Append(t, s, pleat.User("go"))
+	mustAppend(t, s, pleat.User("go"))
 	for i := range 10 {
 		id := fmt.Sprint("r", i)
-		pleattest.Append(t, s, pleat.Assistant(pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d"}`, i))),
+		mustAppend(t, s, pleat.Assistant(pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d"}`, i))),
 			pleat.Results(pleat.Result(id, fmt.Sprint("found ", i, strings.Repeat(" line of a file\n", 30)))))
 	}
 	want, err := s.Messages(ctx)

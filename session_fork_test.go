@@ -32,14 +32,9 @@ func TestForkBothWays(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	from := store.SessionKey{Tenant: "t", Session: "from"}
 	o := &pleat.Options{Budget: fold.Budget{Window: 6000}}
-	s, err := pleat.OpenSession(ctx, st, from, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openKey(t, st, from, o)
 	for _, m := range (pleattest.Transcripts{Turns: 12, Legal: true}).Make(3) {
-		if err := s.Append(ctx, m); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, m)
 		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 			t.Fatal(err)
 		}
@@ -61,11 +56,9 @@ func TestForkBothWays(t *testing.T) {
 			}
 			f.entries = append(f.entries, e)
 		}
-		forked, err := pleat.OpenSession(ctx, st, key, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		forked := openKey(t, st, key, o)
 		f.view = viewJSON(t, forked)
+		var err error
 		if f.hits, err = st.Search(ctx, key, "port error", 20); err != nil || len(f.hits) == 0 {
 			t.Fatalf("%d hits, %v", len(f.hits), err)
 		}
@@ -104,10 +97,7 @@ func TestForkUnseen(t *testing.T) {
 	ctx, st := t.Context(), store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 12_000}, Tokens: counter}
 	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
-	s, err := pleat.OpenSession(ctx, st, from, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openKey(t, st, from, o)
 	round := func(id string) []transcript.Message {
 		text := "result " + id + strings.Repeat("\nanother line of it", 150)
 		return []transcript.Message{
@@ -126,10 +116,7 @@ func TestForkUnseen(t *testing.T) {
 	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
 		t.Fatal(err)
 	}
-	fork, err := pleat.OpenSession(ctx, st, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	fork := openKey(t, st, to, o)
 	var news []transcript.Message
 	for _, id := range []string{"3", "4", "5", "6", "7"} {
 		news = append(news, round(id)...)
@@ -190,9 +177,7 @@ func TestForkUnseenTooMuch(t *testing.T) {
 		id := fmt.Sprint(i)
 		last = "result " + id + strings.Repeat("\nanother line of it", 150)
 		asked := transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`))
-		if err := fork.Append(ctx, asked, transcript.Results(transcript.Result(id, last))); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, fork, asked, transcript.Results(transcript.Result(id, last)))
 	}
 	msgs, err := fork.Messages(ctx)
 	if err != nil {
@@ -214,9 +199,7 @@ func TestForkWithoutMarksSees(t *testing.T) {
 			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
 			transcript.Results(transcript.Result(id, "result "+id+strings.Repeat("\nanother line of it", 150))),
 		}
-		if err := fork.Append(ctx, msgs...); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, fork, msgs...)
 		if _, err := fork.View(ctx, pleat.Turn{}); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -71,10 +70,10 @@ func TestStaysRed(t *testing.T) {
 			}
 		},
 	})
-	pleattest.Append(t, s, pleat.User("Go."))
+	mustAppend(t, s, pleat.User("Go."))
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		pleattest.Append(t, s, pleat.Assistant(pleat.Call(id, "bash", `{"command":"make"}`)),
+		mustAppend(t, s, pleat.Assistant(pleat.Call(id, "bash", `{"command":"make"}`)),
 			pleat.Results(pleat.Result(id, strings.Repeat("a line\n", 100))))
 		view(t, s)
 	}

@@ -32,9 +32,7 @@ func TestSmallMemory(t *testing.T) {
 		for i, m := range msgs {
 			var views [2][]transcript.Message
 			for k, s := range []*pleat.Session{wide, tight} {
-				if err := s.Append(t.Context(), m); err != nil {
-					t.Fatal(err)
-				}
+				mustAppend(t, s, m)
 				if i%5 > 0 {
 					continue
 				}
@@ -106,13 +104,9 @@ func TestAppendTogether(t *testing.T) {
 		one, all := store.NewMemory(), store.NewMemory()
 		a := open(t, one, nil)
 		for _, m := range msgs {
-			if err := a.Append(t.Context(), m); err != nil {
-				t.Fatal(err)
-			}
+			mustAppend(t, a, m)
 		}
-		if err := open(t, all, nil).Append(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, open(t, all, nil), msgs...)
 		if d := difftest.Values(entriesOf(t, one, a.Key()), entriesOf(t, all, a.Key())); d != "" {
 			t.Fatalf("seed %d: %s", seed, d)
 		}
@@ -162,9 +156,7 @@ func TestDamagedBody(t *testing.T) {
 		transcript.Results(transcript.Result("1", "the words of a"), transcript.Result("2", "the words of b")),
 		transcript.Assistant(transcript.Say("seen both")),
 	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, msgs...)
 	st := &rotten{Memory: mem}
 	seq := 0
 	for e, err := range mem.Scan(t.Context(), s.Key(), 1, store.EntryMessage) {
@@ -224,11 +216,9 @@ func TestStoreAway(t *testing.T) {
 	s := open(t, store, &pleat.Options{Memory: 1, Budget: fold.Budget{Window: 4_000}})
 	for i := range 40 {
 		id := fmt.Sprint(i)
-		err := s.Append(t.Context(), transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
+		mustAppend(t, s,
+			transcript.Assistant(transcript.Call(id, "read_file", `{"path":"f`+id+`"}`)),
 			transcript.Results(transcript.Result(id, strings.Repeat("some words of file "+id+"\n", 60))))
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	store.away = errors.New("the disk is away")
 	if _, err := s.Compact(t.Context(), "anything"); !errors.Is(err, store.away) {

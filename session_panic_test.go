@@ -177,9 +177,7 @@ func (posing) Name() string { return "mask" }
 // Pull refuses what a policy with these levers would be refused for.
 func TestPullChecksLevers(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{})
-	if err := s.Append(t.Context(), pleattest.Reading(12, 60)...); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleattest.Reading(12, 60)...)
 	for want, l := range map[string]fold.Lever{
 		"step 2 is nil":               (*lever.Mask)(nil),
 		"has no name":                 unnamed{},
@@ -217,11 +215,9 @@ func TestKeepFileNames(t *testing.T) {
 		KeepFile: func(name string, _ []byte) (string, error) { names = append(names, name); return name, nil },
 	})
 	for _, id := range []string{"a", "/etc/cron.d/x", "../../x", "a\x00b"} {
-		err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call(id, "bash", "{}")),
+		mustAppend(t, s,
+			pleat.User("Go."), pleat.Assistant(pleat.Call(id, "bash", "{}")),
 			pleat.Results(pleat.Result(id, strings.Repeat("log\n", 500))))
-		if err != nil {
-			t.Fatal(err)
-		}
 	}
 	if len(names) != 4 || names[0] != "a" {
 		t.Fatalf("kept %q", names)

@@ -32,9 +32,7 @@ func TestUnreadableWireMessage(t *testing.T) {
 		`{"role":"user","content":"hello"}`,
 		transcript.Say("hello"),
 	)
-	if err := s.Append(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, m)
 	again := open(t, store, o)
 	if got := message(t, again, 0); got.Text() != "hello" || got.Raw() != m.Raw() {
 		t.Errorf("read back %q, raw %q", got.Text(), got.Raw())
@@ -45,7 +43,7 @@ func TestUnreadableWireMessage(t *testing.T) {
 func TestBlankFoldStored(t *testing.T) {
 	st := store.NewMemory()
 	s := open(t, st, nil)
-	pleattest.Append(t, s, pleattest.Reading(1, 60)...)
+	mustAppend(t, s, pleattest.Reading(1, 60)...)
 	whole := dump(t, view(t, s))
 	blank := fold.Fold{ID: 1, Handle: "aaaaaaaa", Lever: "mine", Start: 2, End: 3, Before: 900, Final: true}
 	data, err := json.Marshal(map[string]any{"folds": []fold.Fold{blank}})
@@ -77,8 +75,8 @@ func (c clear) Pull(ctx context.Context, d *fold.Draft) error {
 func TestViewWithoutMessages(t *testing.T) {
 	p := fold.Policy{Name: "mine", AtRed: fold.Steps{clear{}}}
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: pleat.Budget{Window: 8_000}})
-	pleattest.Append(t, s, pleattest.Reading(30, 60)...)
-	pleattest.Append(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("And now?"))
+	mustAppend(t, s, pleattest.Reading(30, 60)...)
+	mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("And now?"))
 	if got := view(t, s); len(got) == 0 || len(got) == s.Len() && len(s.Folds()) == 0 {
 		t.Errorf("%d messages of %d are shown, with %d folds", len(got), s.Len(), len(s.Folds()))
 	}
@@ -137,7 +135,7 @@ func TestLeverLeftOut(t *testing.T) {
 				},
 			})
 			for range 4 {
-				pleattest.Append(t, s, pleattest.Reading(12, 60)...)
+				mustAppend(t, s, pleattest.Reading(12, 60)...)
 				view(t, s)
 			}
 			if len(s.Folds()) == 0 {

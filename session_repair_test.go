@@ -16,14 +16,10 @@ import (
 func TestRepair(t *testing.T) {
 	st := store.NewMemory()
 	s := open(t, st, nil)
-	err := s.Append(t.Context(),
+	mustAppend(t, s,
 		pleat.User("Look."), pleat.Results(pleat.Result("nobody", "asked")), pleat.Assistant(),
-		pleat.Assistant(pleat.Say("")),
-		pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)),
+		pleat.Assistant(pleat.Say("")), pleat.Assistant(pleat.Call("a", "ls", `{}`), pleat.Call("b", "rm", `{}`)),
 		pleat.Results(pleat.Result("a", "x.go")))
-	if err != nil {
-		t.Fatal(err)
-	}
 	s = open(t, st, nil)
 	want := []string{"tool-result-orphan messages.1", "empty-message messages.2", "empty-message messages.3"}
 	if d := difftest.Values(append(want, "tool-result-missing messages.4"), rules(s)); d != "" {
@@ -67,12 +63,10 @@ func TestAnswerFirst(t *testing.T) {
 func TestOneIDTwice(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	a, b := pleat.Call("a", "ls", `{}`), pleat.Call("b", "ls", `{}`)
-	err := s.Append(t.Context(), pleat.User("Look."), pleat.Assistant(a, b),
-		pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
-		pleat.Assistant(a, b, a), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s,
+		pleat.User("Look."), pleat.Assistant(a, b), pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x")),
+		pleat.Assistant(a, b, a),
+		pleat.Results(pleat.Result("a", "x"), pleat.Result("b", "x"), pleat.Result("a", "x")))
 	if d := difftest.Values([]string{"tool-use-id-duplicate messages.3"}, rules(s)); d != "" {
 		t.Error(d)
 	}
@@ -157,10 +151,7 @@ func rules(s *pleat.Session) []string {
 // TestRepairAsks: what Repair asks for a text may ask the session.
 func TestRepairAsks(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
-	err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{"command":"make deploy"}`)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{"command":"make deploy"}`)))
 	n, err := s.Repair(t.Context(), func(pleat.ToolCall) string {
 		return fmt.Sprintf("Lost, with %d calls in all.", len(s.Ledger(pleat.LedgerFilter{})))
 	})
@@ -178,9 +169,7 @@ func TestRepairPanics(t *testing.T) {
 		}
 		return time.Time{}
 	}})
-	if err := s.Append(t.Context(), pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{}`))); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Go."), pleat.Assistant(pleat.Call("a", "bash", `{}`)))
 	wrong = true
 	func() {
 		defer func() { _ = recover() }()

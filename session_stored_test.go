@@ -32,10 +32,7 @@ func (r *entryRecorder) Append(
 func TestStoredText(t *testing.T) {
 	codecs := map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: anthropic.DecodeMessage}
 	r := &entryRecorder{Store: store.NewMemory()}
-	s, err := pleat.OpenSession(t.Context(), r, store.SessionKey{Session: "s"}, &pleat.Options{Codecs: codecs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openKey(t, r, store.SessionKey{Session: "s"}, &pleat.Options{Codecs: codecs})
 	req, err := anthropic.Decode(
 		[]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"on the wire"}]}`),
 	)
@@ -48,9 +45,7 @@ func TestStoredText(t *testing.T) {
 		transcript.Results(transcript.Result("c1", "not \xff UTF-8\n")),
 		transcript.User("injected").WithOrigin(transcript.OriginInjected),
 	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, msgs...)
 	if err := s.Note(t.Context(), "k", "v"); err != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +84,7 @@ func TestCodecLosesBytes(t *testing.T) {
 	o, st := &pleat.Options{Codecs: codecs}, store.NewMemory()
 	s := open(t, st, o)
 	m := transcript.WireMessage(transcript.RoleUser, "mine", raw, transcript.Say("Never touch legacy/."))
-	if err := s.Append(t.Context(), m); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, m)
 	for _, s := range []*pleat.Session{s, open(t, st, o)} {
 		if got := message(t, s, 0); got.Text() != m.Text() || got.Raw() != raw {
 			t.Errorf("got back %q, %s", got.Text(), got.Raw())

@@ -20,6 +20,8 @@ var (
 	work    = pleattest.Read
 	view    = pleattest.View
 	allText = pleattest.Text
+
+	mustAppend = pleattest.Append
 )
 
 func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfolded {
@@ -51,9 +53,7 @@ func dump(t testing.TB, msgs []transcript.Message) string {
 
 func TestSessionPassesThroughWhileSmall(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
-	if err := s.Append(t.Context(), transcript.User("hello")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("hello"))
 	work(t, s, 0, 5, 400)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil {
@@ -68,9 +68,7 @@ func TestSessionFitsAndRestores(t *testing.T) {
 	store := store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}}
 	s := open(t, store, o)
-	if err := s.Append(t.Context(), transcript.User("Read all files. Never touch legacy/.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Read all files. Never touch legacy/."))
 	for i := range 60 {
 		work(t, s, i, 1, 4_000)
 		view(t, s)

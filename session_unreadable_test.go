@@ -40,11 +40,11 @@ func TestUnreadableStore(t *testing.T) {
 			return err
 		},
 	})
-	pleattest.Append(t, s, pleattest.Reading(30, 60)...)
+	mustAppend(t, s, pleattest.Reading(30, 60)...)
 	before := pleattest.Text(pleattest.View(t, s))
 	handle := s.Folds()[0].Handle
 	// What came without an answer makes the session check the view in force again.
-	pleattest.Append(t, s, transcript.User("And now?"), transcript.User("Still there?"))
+	mustAppend(t, s, transcript.User("And now?"), transcript.User("Still there?"))
 	s.Shrink(0)
 	st.off = true
 	for name, call := range map[string]func() error{

@@ -25,9 +25,7 @@ func TestSnapshotWhole(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Append(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, msgs...)
 		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, fold.ErrCannotFit) {
 			t.Fatal(err)
 		}

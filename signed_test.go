@@ -17,7 +17,7 @@ import (
 func TestSignedCalls(t *testing.T) {
 	for _, large := range []bool{true, false} {
 		s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 4_000}, Tokens: counter})
-		pleattest.Append(t, s, transcript.User("start"))
+		mustAppend(t, s, transcript.User("start"))
 		var collapsed bool
 		for i := range 14 {
 			call := transcript.Call(fmt.Sprint("c", i), "read_file", fmt.Sprintf(`{"file_path":"/w/%d.go"}`, i))
@@ -26,8 +26,8 @@ func TestSignedCalls(t *testing.T) {
 				call = transcript.Call(call.ID, "write_file", `{"file_path":"/w/a.go","content":"`+content+`"}`)
 			}
 			call.Signed = true
-			pleattest.Append(t, s, transcript.Assistant(call))
-			pleattest.Append(t, s, transcript.Results(transcript.Result(call.ID, strings.Repeat("ok. ", 100))))
+			mustAppend(t, s, transcript.Assistant(call))
+			mustAppend(t, s, transcript.Results(transcript.Result(call.ID, strings.Repeat("ok. ", 100))))
 			v, err := s.View(t.Context(), pleat.Turn{})
 			if err != nil {
 				t.Fatal(err)

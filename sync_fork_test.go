@@ -136,9 +136,7 @@ func TestSyncEditedViewDigest(t *testing.T) {
 		Budget: pleat.Budget{Window: 16_000}, Digest: digest.Options{Generator: writer, NoBackground: true},
 	})
 	pleattest.Talk(t, s, 0, 60)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	history := view(t, s)
 	fork := mustSync(t, s, append(history[:len(history)-1:len(history)-1], say("Otherwise."), pleat.User("Go on.")))
 	if got := fork.Report().Digests; fork == s || len(got) != 1 || got[0].By != "model" {
@@ -165,7 +163,7 @@ func madeAgain(m pleat.Message) pleat.Message {
 	return pleat.Assistant(calls...)
 }
 
-func openKey(t *testing.T, st store.Store, key pleat.Key, o *pleat.Options) *pleat.Session {
+func openKey(t testing.TB, st store.Store, key pleat.Key, o *pleat.Options) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), st, key, o)
 	if err != nil {

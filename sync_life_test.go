@@ -161,7 +161,7 @@ func TestSyncAtOnce(t *testing.T) {
 	st := store.NewMemory()
 	for round := range 20 {
 		key := pleat.Key{Session: fmt.Sprint("s", round)}
-		a, b := openAs(t, st, key), openAs(t, st, key) // as two processes
+		a, b := openKey(t, st, key, nil), openKey(t, st, key, nil) // as two processes
 		history := turns(6, 40)
 		var work sync.WaitGroup
 		for g := range 64 {
@@ -181,15 +181,6 @@ func TestSyncAtOnce(t *testing.T) {
 		}
 		work.Wait()
 	}
-}
-
-func openAs(t *testing.T, st store.Store, key pleat.Key) *pleat.Session {
-	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), st, key, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // failing is a store that can be told to fail.

@@ -14,9 +14,7 @@ import (
 
 func TestMessages(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Read the files."))
 	work(t, s, 0, 12, 4_000)
 	msgs, err := s.Messages(t.Context())
 	if err != nil {

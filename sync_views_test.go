@@ -149,15 +149,11 @@ func TestSyncRepeatedCall(t *testing.T) {
 // repairs is still the session's, message by message.
 func TestSyncRepairedView(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), turns(30, 2_000)...); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, turns(30, 2_000)...)
 	view(t, s)
-	err := s.Append(t.Context(), pleat.Assistant(pleat.Call("c1", "read", `{"p":1}`), pleat.Call("c2", "read", `{"p":2}`)),
+	mustAppend(t, s,
+		pleat.Assistant(pleat.Call("c1", "read", `{"p":1}`), pleat.Call("c2", "read", `{"p":2}`)),
 		pleat.Results(pleat.Result("c1", "one")))
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(s.Folds()) == 0 {
 		t.Fatal("nothing is folded")
 	}
