@@ -84,7 +84,9 @@ func longTurns(t *testing.T, window, turns int) {
 	for i := range turns {
 		msgs := longTurn(r, i)
 		before := spent{processor(), allocated()}
-		mustAppend(t, s, msgs...)
+		if err := s.Append(ctx, msgs...); err != nil {
+			t.Fatal(err)
+		}
 		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 			t.Fatal(err)
 		}

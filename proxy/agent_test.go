@@ -187,6 +187,14 @@ func (a *agent) step() (bool, error) {
 	return a.take(reply)
 }
 
+// turn is a step that is answered.
+func (a *agent) turn(t *testing.T) {
+	t.Helper()
+	if _, err := a.step(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // take adds an answer and the results of its calls to the history.
 func (a *agent) take(reply model.Reply) (bool, error) {
 	var calls []transcript.ToolCall
@@ -275,11 +283,55 @@ func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 	if o.Store == nil {
 		o.Store = store.NewMemory()
 	}
-	h, err := NewHandler(&o)
+	h := newHandler(t, &o)
+	return h, serve(t, h).String()
+}
+
+func newHandler(t *testing.T, o *Options) *Handler {
+	t.Helper()
+	h, err := NewHandler(o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return h, serve(t, h).String()
+	return h
+}
+
+func transportOf(t *testing.T, o *Options) *Transport {
+	t.Helper()
+	tr, err := NewTransport(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+func rewriterOf(t *testing.T, o *Options) *rewriter {
+	t.Helper()
+	rw, err := newRewriter(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rw
+}
+
+// fetch sends a request and returns the reply with all that its body has.
+func fetch(t *testing.T, req *http.Request) (*http.Response, string) {
+	t.Helper()
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, _ := io.ReadAll(resp.Body)
+	resp.Body.Close()
+	return resp, string(body)
+}
+
+// fetchJSON posts a body.
+func fetchJSON(t *testing.T, url string, body io.Reader) (*http.Response, string) {
+	t.Helper()
+	req, _ := http.NewRequest(http.MethodPost, url, body)
+	req.Header.Set("Content-Type", "application/json")
+	return fetch(t, req)
 }
 
 // written waits until a proxy has stored what it was sent: then another can go on with it.

@@ -156,10 +156,7 @@ func TestFirstSight(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{})
 	var folded bool
 	o := Options{Store: st, Window: 600_000, Report: func(r Exchange) { folded = r.Folded }, Anthropic: serve(t, up)}
-	h, err := NewHandler(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHandler(t, &o)
 	var body strings.Builder
 	body.WriteString(`{"model":"small-model","max_tokens":100,"tools":[{"name":"bash","input_schema":{"type":"object"}}],"messages":[{"role":"user","content":"Do all the steps."}`)
 	for i := range 400 {
@@ -213,9 +210,7 @@ func TestTurnsCostWhatIsNew(t *testing.T) {
 	var work [turns / 100]int64
 	for i := range turns {
 		before := st.entries.Load() + st.bodies.Load()
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 		work[i/100] += st.entries.Load() + st.bodies.Load() - before
 	}
 	if first, last := work[0], work[len(work)-1]; last*10 > first*13 {

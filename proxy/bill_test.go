@@ -5,7 +5,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"strings"
 	"testing"
 
@@ -17,18 +16,6 @@ import (
 var sonnet = upstreamtest.Price{Input: 2, CacheWrite: 2.50, CacheRead: 0.10, Output: 10}
 
 func cents(usd float64) string { return fmt.Sprintf("%.2f", usd) }
-
-// billing is a proxy whose bill can be read.
-func billing(t *testing.T, up *upstreamtest.Server, o Options) (*Handler, string) {
-	t.Helper()
-	o.Anthropic = serve(t, up)
-	o.OpenAI, o.Gemini = o.Anthropic, o.Anthropic
-	h, err := NewHandler(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return h, serve(t, h).String()
-}
 
 func billed(t *testing.T, h *Handler) Bill {
 	t.Helper()
@@ -46,15 +33,9 @@ func TestBillOfFailures(t *testing.T) {
 	refusing := httptest.NewServer(http.NotFoundHandler())
 	defer refusing.Close()
 	for _, base := range []string{gone.URL, refusing.URL} {
-		up, err := url.Parse(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		up := serveAt(base)
 		reports := newReports()
-		h, err := NewHandler(&Options{Anthropic: up, Store: store.NewMemory(), Report: reports.add})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := newHandler(t, &Options{Anthropic: up, Store: store.NewMemory(), Report: reports.add})
 		a := newAgent(messages, serve(t, h).String(), "Hello.")
 		if _, err := a.step(); err == nil {
 			t.Error("it was answered")
@@ -78,7 +59,7 @@ func TestBill(t *testing.T) {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
 		reports := newReports()
 		o := Options{Window: window, Store: store.NewMemory(), Report: reports.add}
-		h, url := billing(t, up, o)
+		h, url := startHandler(t, up, o)
 		a := newAgent(on, url, "Do all the steps.")
 		a.streams, a.model = streams, "claude-sonnet-5-5"
 		title := newAgent(on, url, "What is this about?")
@@ -86,9 +67,7 @@ func TestBill(t *testing.T) {
 		sent := 0
 		step := func(b *agent) {
 			t.Helper()
-			if _, err := b.step(); err != nil {
-				t.Fatal(err)
-			}
+			b.turn(t)
 			sent++
 			reports.wait(sent)
 		}
@@ -121,13 +100,10 @@ func TestBill(t *testing.T) {
 		if err := h.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := NewHandler(&Options{
+		again := newHandler(t, &Options{
 			Store: o.Store, Anthropic: h.rw.o.Anthropic, OpenAI: h.rw.o.OpenAI,
 			Gemini: h.rw.o.OpenAI, Window: window, Report: reports.add,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		if after := billed(t, again); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("after a restart the bill is\n%+v\nbefore\n%+v", after, before)
 		}
@@ -148,17 +124,13 @@ func TestBillWithout(t *testing.T) {
 		a := newAgent(messages, url, "Do all the steps.")
 		a.model = "claude-sonnet-5-5"
 		for i := range 40 {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 			if i%10 == 9 { // the client goes back and continues from there
 				fork := *a
 				fork.history = append([]string(nil), a.history[:len(a.history)-4]...)
 				fork.say("Do it another way.")
 				for range 3 {
-					if _, err := fork.step(); err != nil {
-						t.Fatal(err)
-					}
+					fork.turn(t)
 				}
 			}
 		}
@@ -166,7 +138,7 @@ func TestBillWithout(t *testing.T) {
 	bare := upstreamtest.New(script)
 	talk(serve(t, bare).String())
 	for _, w := range []int{24_000, 60_000, 1_000_000} {
-		h, url := billing(t, upstreamtest.New(script), Options{Window: w, Store: store.NewMemory()})
+		h, url := startHandler(t, upstreamtest.New(script), Options{Window: w, Store: store.NewMemory()})
 		talk(url)
 		got, want := billed(t, h).All, bare.Bill().USD
 		t.Logf("window %d: spent $%.4f, without $%.4f, the bare bill is $%.4f", w, got.USD, got.Without, want)
@@ -183,7 +155,7 @@ func TestBillObserved(t *testing.T) {
 	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
 		reports := newReports()
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
-		h, url := billing(t, up,
+		h, url := startHandler(t, up,
 			Options{Window: window, Store: store.NewMemory(), ObserveOnly: true, Report: reports.add})
 		a := newAgent(on, url, "Do all the steps.")
 		a.streams, a.model = streams, "claude-sonnet-5-5"
@@ -207,13 +179,11 @@ func TestBillObserved(t *testing.T) {
 
 // The bill tells requests whose price is not known from those that cost nothing.
 func TestBillUnpriced(t *testing.T) {
-	h, url := billing(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}),
+	h, url := startHandler(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}),
 		Options{Store: store.NewMemory()})
 	a := newAgent(chat, url, "Do all the steps.")
 	for _, a.model = range []string{"my-own-model", "gpt-5", "my-own-model"} {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	if got := billed(t, h).All; got.Requests != 3 || got.Unpriced != 2 || got.USD == 0 {
 		t.Errorf("billed %+v", got)
@@ -225,13 +195,11 @@ func TestBillUnpriced(t *testing.T) {
 func TestBillFolded(t *testing.T) {
 	reports := newReports()
 	up := upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 300_000, Price: sonnet})
-	h, url := billing(t, up, Options{Store: store.NewMemory(), Report: reports.add})
+	h, url := startHandler(t, up, Options{Store: store.NewMemory(), Report: reports.add})
 	a := newAgent(chat, url, "Do all the steps.")
 	fork := *a
 	for range 2 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	last := reports.wait(2)[1]
 	if got := billed(t, h).All; got.Stored != 1 || got.Folded != 1 || got.Epochs != 0 || !last.Folded ||
@@ -241,9 +209,7 @@ func TestBillFolded(t *testing.T) {
 	fork.history = append(fork.history[:0:0], a.history[:3]...) // with the first result
 	fork.say("Do it another way.")
 	for i, b := range []*agent{a, &fork} {
-		if _, err := b.step(); err != nil {
-			t.Fatal(err)
-		}
+		b.turn(t)
 		last = reports.wait(3 + i)[2+i]
 	}
 	if got := billed(t, h); !last.Forked || got.Rows[0].Folded != 1 || got.Rows[0].Stored != 0 || got.All.Folded != 3 {
@@ -261,7 +227,7 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 	for _, size := range []int{8_000, 24_000} {
 		script := upstreamtest.Options{Calls: 70, Bytes: size, Price: sonnet, Cache: true}
 		bare, through := upstreamtest.New(script), upstreamtest.New(script)
-		_, url := billing(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
+		_, url := startHandler(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
 		var agents []*agent
 		for _, to := range []string{serve(t, bare).String(), url} {
 			a := newAgent(messages, to, "Do all the steps.")
@@ -274,9 +240,7 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 		worst := 0.0
 		for i := range 70 {
 			for _, a := range agents {
-				if _, err := a.step(); err != nil {
-					t.Fatal(err)
-				}
+				a.turn(t)
 			}
 			ratio := through.Bill().USD / bare.Bill().USD
 			if i%5 == 4 || ratio > 1.02 {

@@ -49,9 +49,7 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 		}
 		old.extra = `,"thinking":{"type":"adaptive"}`
 		for range 2 {
-			if _, err := old.step(); err != nil {
-				t.Fatal(err)
-			}
+			old.turn(t)
 		}
 		a := *old
 		a.history = []string{
@@ -60,9 +58,7 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 			said("user", "Go on: step-2-done"),
 		}
 		for range 5 {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 		}
 		beside := a
 		beside.tools = "none"
@@ -181,9 +177,7 @@ func TestForkAtEpoch(t *testing.T) {
 	b.history = slices.Clone(a.history)
 	b.history[len(b.history)-1] = strings.Replace(b.history[len(b.history)-1], "line 20 value", "line twenty value", 1)
 	for _, branch := range []*agent{a, &b} {
-		if _, err := branch.step(); err != nil {
-			t.Fatal(err)
-		}
+		branch.turn(t)
 	}
 	unrefused(t, up)
 }
@@ -196,9 +190,7 @@ func TestForkUnbinds(t *testing.T) {
 		up, st := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Binds: true}), store.NewMemory()
 		a, at, h := thinker(t, up, st, thinking)
 		for _, answer := range []int{3, 1} {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 			a.unthink(t, answer)
 			if _, err := a.step(); err != nil {
 				t.Fatalf("%s, without the thinking of message %d: %v", thinking, answer, err)
@@ -230,9 +222,7 @@ func TestUnthinkHiddenRound(t *testing.T) {
 	}
 	a.unthink(t, answer)
 	for range 2 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	unrefused(t, up)
 	list := r.wait(len(a.bodies))

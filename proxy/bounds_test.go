@@ -61,14 +61,9 @@ func TestStatusDoesNotWait(t *testing.T) {
 			}
 			to := serve(t, upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000}))
 			o.Anthropic = to
-			h, err := NewHandler(&o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := newHandler(t, &o)
 			a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 			if by == "store" {
 				st.shut.Store(true)
 			}
@@ -115,23 +110,17 @@ func TestFoundAgainInStore(t *testing.T) {
 		start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
 		"Do all the steps.")
 	for range 3 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	first := r.wait(3)[2].Session
 	b := *a
 	b.history = append(a.history[:1:1], a.history[1:3]...)
 	b.say("Be quick.")
-	if _, err := b.step(); err != nil {
-		t.Fatal(err)
-	}
+	b.turn(t)
 	if x := r.wait(4)[3]; x.Session == first || !x.Forked {
 		t.Fatalf("no fork: %s", x.Session)
 	}
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
-	}
+	a.turn(t)
 	if x := r.wait(5)[4]; x.Session != first || x.Forked {
 		t.Errorf("the first conversation is in session %s now, was %s; forked %t", x.Session, first, x.Forked)
 	}
@@ -139,10 +128,7 @@ func TestFoundAgainInStore(t *testing.T) {
 
 // The index keeps the newest prefixes of a conversation, and none of one that was let go.
 func TestIndexIsBounded(t *testing.T) {
-	rw, err := newRewriter(&Options{Store: store.NewMemory(), Sessions: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rw := rewriterOf(t, &Options{Store: store.NewMemory(), Sessions: 1})
 	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
 	add := func(name string) *conversation {
 		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
@@ -280,10 +266,7 @@ func TestMemoryOfBodies(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 
-	rw, err := newRewriter(&Options{Store: store.NewMemory(), Memory: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rw := rewriterOf(t, &Options{Store: store.NewMemory(), Memory: 1 << 20})
 	send := func(size int) int {
 		r := httptest.NewRequest("POST", "http://up.invalid/v1/messages", bytes.NewReader(make([]byte, size)))
 		r.Header.Set("Content-Encoding", "unknown")

@@ -36,9 +36,7 @@ func TestCompactUnbindsItsAnswer(t *testing.T) {
 		if i == 8 {
 			a.say("Now the rest.") // all thinking before it may go
 		}
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	if got := r.wait(9)[8].Epochs; got != 1 {
 		t.Errorf("the request in which the model compacted opened %d epochs, want 1", got)
@@ -89,9 +87,7 @@ func TestSnipTool(t *testing.T) {
 		a := newAgent(messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 		a.model, a.streams = "claude-opus-5-5", false
 		for range 9 {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 		}
 		last := up.all()[len(up.all())-1]
 		if bytes.Contains(last, []byte(`"name":"snip"`)) != want ||

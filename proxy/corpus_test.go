@@ -205,10 +205,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 		}
 	}
 	open := func(s *sink, store store.Store, report func(Exchange)) *Transport {
-		tr, err := NewTransport(&Options{Store: store, Window: window, Transport: s, Now: clock(), Report: report})
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := transportOf(t, &Options{Store: store, Window: window, Transport: s, Now: clock(), Report: report})
 		return tr
 	}
 	one := &sink{t: t, on: r.on}

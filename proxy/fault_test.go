@@ -120,13 +120,8 @@ func TestMalformed(t *testing.T) {
 			"/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/messages/count_tokens",
 			"/v1beta/models/m:generateContent",
 		} {
-			resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if resp.StatusCode != http.StatusBadRequest || string(got) != words ||
+			resp, got := fetchJSON(t, url+path, strings.NewReader(body))
+			if resp.StatusCode != http.StatusBadRequest || got != words ||
 				resp.Header.Get("Request-Id") != "req_1" {
 				t.Errorf("%d %s: %d %q", i, path, resp.StatusCode, got)
 			}
@@ -322,13 +317,10 @@ func TestManySessions(t *testing.T) {
 	before := runtime.NumGoroutine()
 	up := httptest.NewServer(http.HandlerFunc(echo))
 	transport := newTransport(time.Minute, nil).(*http.Transport)
-	h, err := NewHandler(&Options{
+	h := newHandler(t, &Options{
 		Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport,
 		Sessions: 100,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	front := httptest.NewServer(h)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, MaxConnsPerHost: 64}}
 	var wg sync.WaitGroup
@@ -384,10 +376,7 @@ func TestShutdown(t *testing.T) {
 		fmt.Fprintf(w, plainReply, 10)
 	}))
 	defer up.Close()
-	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHandler(t, &Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)})
 	front := httptest.NewServer(h)
 	a := newAgent(messages, front.URL, "Hello.")
 	answered := make(chan error, 1)

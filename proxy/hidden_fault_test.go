@@ -87,10 +87,7 @@ func front(t *testing.T, u *ledgering, handler, together bool, o Options) *agent
 		a.client = &http.Client{Transport: http.DefaultTransport}
 		return a
 	}
-	tr, err := NewTransport(&o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := transportOf(t, &o)
 	t.Cleanup(func() { _ = tr.Close() })
 	a.client = &http.Client{Transport: tr}
 	return a
@@ -338,9 +335,7 @@ func TestRecallWithoutStore(t *testing.T) {
 		})}
 		for up.n < n-1 {
 			st.writes.Store(up.n >= n-3) // what is written behind an answer fails, and the next request knows
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 		}
 		_, err := a.step()
 		last := r.wait(len(a.bodies))[len(a.bodies)-1]
@@ -448,16 +443,13 @@ func TestStoreHangs(t *testing.T) {
 		var hangs atomic.Bool
 		freed := make(chan struct{})
 		up := upstreamtest.New(upstreamtest.Options{Calls: 1, Bytes: 100})
-		tr, err := NewTransport(&Options{
+		tr := transportOf(t, &Options{
 			Store: hanging{store.NewMemory(), &hangs, freed},
 			Transport: inMemory{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				hangs.Store(true)
 				up.ServeHTTP(w, r)
 			})},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		a := newAgent(messages, "http://upstream.test", "Do all the steps.")

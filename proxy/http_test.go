@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"regexp"
 	"strings"
 	"sync/atomic"
@@ -43,17 +42,12 @@ func TestPassThrough(t *testing.T) {
 		req.Header.Set("X-Mine", "yes")
 		req.Header.Set("User-Agent", "me/1")
 		req.Header.Set("Authorization", "Bearer sk-x")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
+		resp, got := fetch(t, req)
 		want := tt.method + " " + tt.path + " " + tt.body
 		if tt.method == "HEAD" {
 			want = ""
 		}
-		if string(got) != want || resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Seen") != "yes me/1" ||
+		if got != want || resp.StatusCode != http.StatusTeapot || resp.Header.Get("X-Seen") != "yes me/1" ||
 			resp.Header.Get("Retry-After") != "7" {
 			t.Errorf("%s %s: %d %q %v", tt.method, tt.path, resp.StatusCode, got, resp.Header)
 		}
@@ -79,11 +73,7 @@ func TestRefused(t *testing.T) {
 			req.Header.Set("Connection", "Upgrade")
 			req.Header.Set("Upgrade", tt.upgrade)
 		}
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		resp, _ := fetch(t, req)
 		if resp.StatusCode != tt.want {
 			t.Errorf("%s %s: %d, want %d", tt.host, tt.upgrade, resp.StatusCode, tt.want)
 		}
@@ -171,18 +161,13 @@ func TestNoDecoder(t *testing.T) {
 		url := start(t, up, Options{ObserveOnly: observe})
 		req, _ := http.NewRequest(http.MethodPost, url+"/v1/responses", strings.NewReader("(packed)"))
 		req.Header.Set("Content-Encoding", "Zstd")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		body, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
+		resp, body := fetch(t, req)
 		switch {
 		case observe && (len(up.all()) != 1 || string(up.all()[0]) != "(packed)"):
 			t.Errorf("%q went out", up.all())
 		case observe:
 		case resp.StatusCode != http.StatusUnsupportedMediaType ||
-			!strings.Contains(string(body), `no decoder for content encoding \"Zstd\"`) ||
+			!strings.Contains(body, `no decoder for content encoding \"Zstd\"`) ||
 			resp.Header.Get("Accept-Encoding") != "gzip":
 			t.Errorf("the client got %d %s, %v", resp.StatusCode, body, resp.Header)
 		case len(up.all()) > 0:
@@ -197,12 +182,8 @@ func TestObserveTooLong(t *testing.T) {
 		strings.Repeat("too many words ", 4_000) + `"}]}`
 	for _, observe := range []bool{false, true} {
 		up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
-		resp, err := http.Post(start(t, up, Options{Window: 2_000, ObserveOnly: observe})+"/v1/messages",
-			"application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
+		url := start(t, up, Options{Window: 2_000, ObserveOnly: observe})
+		resp, _ := fetchJSON(t, url+"/v1/messages", strings.NewReader(body))
 		if passed := len(up.all()) == 1 && string(up.all()[0]) == body; passed != observe {
 			t.Errorf("observing %v: status %d, %d requests went out", observe, resp.StatusCode, len(up.all()))
 		}
@@ -218,11 +199,7 @@ func TestBomb(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	req, _ := http.NewRequest(http.MethodPost, start(t, up, Options{MaxBody: 1 << 20})+"/v1/messages", &bomb)
 	req.Header.Set("Content-Encoding", "gzip")
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	resp, _ := fetch(t, req)
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || len(up.all()) > 0 {
 		t.Errorf("the client got %d, %d requests went out", resp.StatusCode, len(up.all()))
 	}
@@ -260,10 +237,7 @@ func TestHTTP2(t *testing.T) {
 	defer up.Close()
 	transport := newTransport(time.Minute, nil).(*http.Transport)
 	transport.TLSClientConfig = &tls.Config{RootCAs: up.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
-	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHandler(t, &Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL), Transport: transport})
 	front := httptest.NewUnstartedServer(h)
 	front.EnableHTTP2 = true
 	front.StartTLS()
@@ -380,11 +354,7 @@ func TestStreamsAtOnce(t *testing.T) {
 func TestCountTokens(t *testing.T) {
 	a, up, r := folding(t, messages, Options{})
 	sent := len(up.all())
-	resp, err := http.DefaultClient.Do(countRequest(a))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	fetch(t, countRequest(a))
 	got, last := up.all()[sent], up.all()[sent-1]
 	if len(got) > len(last)+2_000 {
 		t.Errorf("%d bytes were counted, the last request had %d, the client's %d", len(got), len(last), len(a.body()))
@@ -405,11 +375,7 @@ func TestPartial(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{})}
 	url := start(t, up, Options{})
 	body := `{"model":"m","previous_response_id":"resp_1","input":[{"role":"user","content":"x"}],"tools":[{"type":"function","name":"bash","parameters":{"type":"object","properties":{"command":{"type":"string"}}}}]}`
-	resp, err := http.Post(url+"/v1/responses", "application/json", strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	fetchJSON(t, url+"/v1/responses", strings.NewReader(body))
 	if got := string(up.all()[0]); got != body {
 		t.Errorf("went out as %s", got)
 	}
@@ -428,21 +394,12 @@ func TestLargeBodies(t *testing.T) {
 		return io.MultiReader(strings.NewReader(`{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"`),
 			io.LimitReader(zeros{}, int64(n)), strings.NewReader(`"}]}`))
 	}
-	resp, err := http.Post(url+"/v1/messages", "application/json", body(100<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp.Body.Close()
+	resp, _ := fetchJSON(t, url+"/v1/messages", body(100<<20))
 	if resp.StatusCode != http.StatusTooManyRequests || size < 100<<20 {
 		t.Errorf("status %d, %d bytes arrived", resp.StatusCode, size)
 	}
-	resp, err = http.Post(url+"/v1/messages", "application/json", body(102<<20))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusRequestEntityTooLarge || !bytes.Contains(text, []byte("request_too_large")) {
+	resp, text := fetchJSON(t, url+"/v1/messages", body(102<<20))
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, "request_too_large") {
 		t.Errorf("status %d %s", resp.StatusCode, text)
 	}
 }
@@ -465,9 +422,7 @@ func TestObserveOnly(t *testing.T) {
 	list := r.wait(len(a.bodies))
 	a.say("Summarize all of it.")
 	a.tools = "none"
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
-	}
+	a.turn(t)
 	sameBodies(t, a.bodies, up.all())
 	if last := list[len(list)-1]; !last.Folded || last.Snapshot.Tokens > window {
 		t.Errorf("the last report says folded %t, %d tokens", last.Folded, last.Snapshot.Tokens)
@@ -531,14 +486,8 @@ func TestUnreachable(t *testing.T) {
 	gone := httptest.NewServer(http.NotFoundHandler())
 	gone.Close()
 	host := strings.TrimPrefix(gone.URL, "http://")
-	base, err := url.Parse(gone.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, err := NewHandler(&Options{Gemini: base, Store: store.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := serveAt(gone.URL)
+	h := newHandler(t, &Options{Gemini: base, Store: store.NewMemory()})
 	defer h.Close()
 	r := httptest.NewRequest(http.MethodPost, "/v1beta/models/m:generateContent?key=hunter2", strings.NewReader(`{}`))
 	r.Host = "localhost"
@@ -554,10 +503,7 @@ func TestUnreachable(t *testing.T) {
 // A transport of the program's that returns nothing, or a reply without a body, is an error or an
 // empty reply, and no panic.
 func TestCarelessTransport(t *testing.T) {
-	base, err := url.Parse("http://upstream.test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := serveAt("http://upstream.test")
 	for _, test := range []struct {
 		name  string
 		reply *http.Response
@@ -568,10 +514,7 @@ func TestCarelessTransport(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			answer := roundTripper(func(*http.Request) (*http.Response, error) { return test.reply, nil })
-			h, err := NewHandler(&Options{Anthropic: base, Store: store.NewMemory(), Transport: answer})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := newHandler(t, &Options{Anthropic: base, Store: store.NewMemory(), Transport: answer})
 			defer h.Close()
 			const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}`
 			r := httptest.NewRequest(http.MethodPost, "/v1/messages", strings.NewReader(body))
@@ -591,10 +534,7 @@ func TestTransportRequests(t *testing.T) {
 	answer := roundTripper(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}, Request: r}, nil
 	})
-	tr, err := NewTransport(&Options{Store: store.NewMemory(), Transport: answer})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := transportOf(t, &Options{Store: store.NewMemory(), Transport: answer})
 	defer tr.Close()
 	const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}`
 	for _, header := range []http.Header{nil, {}} {

@@ -16,10 +16,7 @@ import (
 // What a client sends again is neither decoded nor hashed again, and gives the same hash
 // chain; what is kept for that is bounded.
 func TestKnown(t *testing.T) {
-	rw, err := newRewriter(&Options{Store: store.NewMemory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rw := rewriterOf(t, &Options{Store: store.NewMemory()})
 	body := func(talk, messages int) []byte {
 		list := []string{fmt.Sprintf(`{"role":"user","content":"talk %d"}`, talk)}
 		for i := range messages {

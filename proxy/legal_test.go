@@ -90,13 +90,10 @@ func TestLeverFails(t *testing.T) {
 		p.AtRed = fold.Steps{l, lever.Squeeze{}}
 		var last atomic.Pointer[[]byte]
 		var got Exchange
-		tr, err := NewTransport(&Options{
+		tr := transportOf(t, &Options{
 			Store: store.NewMemory(), Policy: p, Window: 8_000, Transport: yes{&last},
 			Report: func(e Exchange) { got = e },
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		if r, said := post(t, tr, &last, rounds(t)); r.StatusCode != http.StatusOK || got.Err != nil || !got.Folded {
 			t.Errorf("%s: %s; %v, folded: %t", r.Status, said, got.Err, got.Folded)
 		}
@@ -110,13 +107,10 @@ func TestWrongOptions(t *testing.T) {
 		t.Error("a pointer to no store is taken for one")
 	}
 	var last atomic.Pointer[[]byte]
-	tr, err := NewTransport(&Options{
+	tr := transportOf(t, &Options{
 		Store: store.NewMemory(), Transport: yes{&last},
 		Session: func(_ store.SessionKey, o *pleat.Options) { o.Budget.Window = -4 },
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r, said := post(t, tr, &last, rounds(t))
 	if r.StatusCode != http.StatusInternalServerError || r.Header.Get("X-Should-Retry") != "false" ||
 		!strings.Contains(said, "a window of -4 tokens") || last.Load() != nil {
@@ -129,7 +123,7 @@ func TestWrongOptions(t *testing.T) {
 func TestIllegalStays(t *testing.T) {
 	var strict atomic.Bool
 	var last atomic.Pointer[[]byte]
-	tr, err := NewTransport(&Options{
+	tr := transportOf(t, &Options{
 		Store: store.NewMemory(), Window: 8_000, Transport: yes{&last},
 		Session: func(_ store.SessionKey, o *pleat.Options) {
 			o.Check = func(v transcript.View, t *transcript.Transcript) error {
@@ -140,9 +134,6 @@ func TestIllegalStays(t *testing.T) {
 			}
 		},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if r, said := post(t, tr, &last, rounds(t)); r.StatusCode != http.StatusOK || len(*last.Load()) > 20_000 {
 		t.Fatalf("the first request is not folded: %s %s", r.Status, said)
 	}

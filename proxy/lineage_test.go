@@ -101,16 +101,11 @@ func TestHandlesAfterCompaction(t *testing.T) {
 			m := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 100, Bytes: 12_000, Limit: window})}
 			seen := &capture{to: m}
 			at, st := serve(t, seen), store.NewMemory()
-			h, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
 			a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
 			a.streams, a.header = false, tt.before
 			for range 12 {
-				if _, err := a.step(); err != nil {
-					t.Fatal(err)
-				}
+				a.turn(t)
 			}
 			handle := handleIn.FindStringSubmatch(string(seen.all()[11]))
 			if handle == nil {

@@ -137,10 +137,7 @@ func TestMemoryOfLongTexts(t *testing.T) {
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(answer)), int64(len(answer))
 		return resp, nil
 	})
-	h, err := NewHandler(&Options{Store: store.NewMemory(), Anthropic: serveAt("http://127.0.0.1:1"), Transport: up})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHandler(t, &Options{Store: store.NewMemory(), Anthropic: serveAt("http://127.0.0.1:1"), Transport: up})
 	defer h.Close()
 	ask := func(talk string) uint64 {
 		a := newAgent(messages, "", talk)
@@ -220,13 +217,8 @@ func TestMemoryOfTinyMessages(t *testing.T) {
 	tiny := `{"model":"m","max_tokens":1,"messages":[` +
 		strings.Repeat(`{"role":"user","content":"m"},{"role":"assistant","content":"m"},`, 20_000) +
 		`{"role":"user","content":"m"}]}`
-	resp, err := http.Post(url+"/v1/messages", "application/json", strings.NewReader(tiny))
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, _ := io.ReadAll(resp.Body)
-	resp.Body.Close()
-	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(string(text), "too many messages") {
+	resp, text := fetchJSON(t, url+"/v1/messages", strings.NewReader(tiny))
+	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, "too many messages") {
 		t.Errorf("status %d: %s", resp.StatusCode, text)
 	}
 	if _, err := newAgent(messages, url, "I am small.").send(); err != nil {

@@ -22,9 +22,7 @@ func TestMidway(t *testing.T) {
 		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
 		a.streams = streams
 		for range 12 {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 		}
 		a.url = start(t, seen, Options{Window: window})
 		a.run(t)
@@ -48,9 +46,7 @@ func TestBackBehindMidway(t *testing.T) {
 	a := newAgent(messages, startAt(t, serve(t, m), Options{Window: window}), "Do all the steps.")
 	a.streams = false
 	for range 3 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	edited := []string{said("user", "Do some steps."), said("assistant", "Which?"), said("user", "The first.")}
 	for _, rest := range [][]string{a.history[1:], {}, {said("assistant", "Really?"), said("user", "Yes.")}} {

@@ -48,9 +48,7 @@ func TestClientToolComesLater(t *testing.T) {
 	a := newAgent(messages, url, "Do all the steps.")
 	a.streams = false
 	for range 12 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	if last := string(seen.all()[len(seen.all())-1]); !strings.Contains(last, `unfold(\"`) ||
 		strings.Contains(last, "pleat_unfold") {
@@ -109,28 +107,18 @@ func TestClientToolComesLater(t *testing.T) {
 // A conversation that is opened again with a tool of the client's by the name of one of ours goes on.
 func TestNameTakenAfterRestart(t *testing.T) {
 	st, at := store.NewMemory(), serve(t, upstreamtest.New(upstreamtest.Options{Calls: 9}))
-	h, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
 	a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
-	}
+	a.turn(t)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	reports := newReports()
-	again, err := NewHandler(&Options{Window: window, Store: st, Anthropic: at, Report: reports.add})
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := newHandler(t, &Options{Window: window, Store: st, Anthropic: at, Report: reports.add})
 	own := recallTools[0]
 	tool := fmt.Sprintf(`,{"name":%q,"description":%q,"input_schema":{"type":"object"}}`, own.Name, own.Description)
 	a.url, a.tools = serve(t, again).String(), fmt.Sprintf(shellAnd, tool)
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
-	}
+	a.turn(t)
 	if got := reports.wait(1)[0]; got.Err != nil {
 		t.Error(got.Err)
 	}
@@ -156,12 +144,9 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 	const secret = "the vault opens with heliotrope"
 	for _, on := range []*protocol{chat, responses} {
 		st := store.NewMemory()
-		h, err := NewHandler(&Options{
+		h := newHandler(t, &Options{
 			Store: st, OpenAI: serve(t, upstreamtest.New(upstreamtest.Options{Calls: 2})), Window: window,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		url := serve(t, h).String()
 		for _, system := range []string{secret, "You work."} {
 			a := newAgent(on, url, "Do all the steps.")
@@ -192,9 +177,7 @@ func TestModeIsNotShared(t *testing.T) {
 	url := start(t, script, Options{Window: window})
 	a := newAgent(messages, url, "Do all the steps.")
 	for range 3 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	var all sync.WaitGroup
 	for i := range 8 {

@@ -46,9 +46,7 @@ func TestReasoningBeforeItsOwnCall(t *testing.T) {
 			})
 			a := newAgent(responses, start(t, up, Options{Window: window}), "Do all the steps.")
 			a.streams = false
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 			a.history = change(a.history)
 			for range 2 {
 				if _, err := a.send(); err != nil {

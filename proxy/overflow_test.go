@@ -77,9 +77,7 @@ func TestOverflowWithoutNumbers(t *testing.T) {
 			}
 		}}), "Do all the steps.")
 		for range 8 {
-			if _, err := a.step(); err != nil {
-				t.Fatal(err)
-			}
+			a.turn(t)
 		}
 		s.limit = 0
 		if _, err := a.send(); err == nil || s.refused != 2 || epochs != 1 {

@@ -121,13 +121,8 @@ func TestUpstreamAddresses(t *testing.T) {
 		req, _ := http.NewRequest(http.MethodPost, url+tt.path,
 			strings.NewReader(`{"model":"m","messages":[{"role":"user","content":"Hi."}]}`))
 		req.Header.Set("Authorization", "Bearer anything")
-		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		got, _ := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if string(got) != tt.want {
+		_, got := fetch(t, req)
+		if got != tt.want {
 			t.Errorf("%s at %q goes to %s, want %s", tt.path, tt.base, got, tt.want)
 		}
 		if r := reports.wait(1)[0]; strings.HasSuffix(tt.want, "/messages") && r.Format == "" {
@@ -154,13 +149,8 @@ func TestNotUnderstood(t *testing.T) {
 		for range 2 {
 			req, _ := http.NewRequest(http.MethodPost, url+tt.path, strings.NewReader(tt.body))
 			req.Header.Set("Authorization", "Bearer key")
-			resp, err := http.DefaultClient.Do(req)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got, _ := io.ReadAll(resp.Body)
-			resp.Body.Close()
-			if string(got) != tt.body {
+			_, got := fetch(t, req)
+			if got != tt.body {
 				t.Errorf("%s: the provider got %s", tt.path, got)
 			}
 			sent++

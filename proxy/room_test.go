@@ -126,10 +126,7 @@ func (c *onClose) Close() error {
 // Whatever memory requests get, the upstream gets their bytes, even if it reads late.
 func TestRoomsOfRequests(t *testing.T) {
 	up := slow{make(chan string, 1)}
-	tr, err := NewTransport(&Options{Store: store.NewMemory(), Transport: up})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := transportOf(t, &Options{Store: store.NewMemory(), Transport: up})
 	defer tr.Close()
 	text := ""
 	for i := range 20 {

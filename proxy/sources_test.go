@@ -45,9 +45,7 @@ func TestMessageBudgetOnChat(t *testing.T) {
 	a.streams = false
 	a.history = append(a.history, `{"role":"assistant","content":null,"tool_calls":[`+strings.Join(calls, ",")+`]}`)
 	a.history = append(a.history, history...)
-	if _, err := a.step(); err != nil {
-		t.Fatal(err)
-	}
+	a.turn(t)
 	sent := up.all()[0]
 	if len(files) != 1 || files[".task_outputs/tool-results/c1.txt"] != 90_000 {
 		t.Errorf("the files are %v", files)
@@ -78,9 +76,7 @@ func TestCompactStartsFresh(t *testing.T) {
 	a := newAgent(messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 	a.streams = false
 	for range 4 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 	}
 	sent := up.all()
 	if len(sent) != 5 {

@@ -38,9 +38,7 @@ func TestStands(t *testing.T) {
 			a := newAgent(tt.on, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
 			a.model = tt.model
 			for range 3 {
-				if _, err := a.step(); err != nil {
-					t.Fatal(err)
-				}
+				a.turn(t)
 			}
 			want := tt.items
 			if want == nil { // of the answer that it begins, only it stays

@@ -97,9 +97,7 @@ func TestGeminiProviderTools(t *testing.T) {
 	a := newAgent(generate, start(t, up, Options{Window: window, Report: reports.add}), "Look it up.")
 	a.tools, a.streams = `[{"googleSearch":{}}]`, false
 	for range 24 {
-		if _, err := a.step(); err != nil {
-			t.Fatal(err)
-		}
+		a.turn(t)
 		a.say("And what else?")
 	}
 	if list := reports.wait(24); !list[23].Folded {
