@@ -32,17 +32,11 @@ func needShell(t *testing.T) {
 func shellBench(t *testing.T, o agent.BashOptions) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir(), script: &pleattest.Script{}}
-	w, err := agent.OpenWorkspace(b.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
-	if b.Agent, err = agent.New(t.Context(), &agent.Options{
+	w := workspace(t, b.dir)
+	b.Agent = newAgent(t, &agent.Options{
 		Generator: b.script, Tools: agent.StandardTools(w, &agent.ToolOptions{Bash: o}), Permit: agent.AllowAll,
 		Observe: func(e agent.Event) { b.events = append(b.events, e) },
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return b
 }
 

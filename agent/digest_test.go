@@ -74,9 +74,7 @@ func TestIdleAfterRestart(t *testing.T) {
 			agent.Options{Store: st, Session: pleat.Options{Policy: p}, Now: func() time.Time { return now }},
 			steps...)
 		b.file(t, "a.txt", strings.Repeat("something to forget\n", 100))
-		if _, err := b.Run(t.Context(), "Go on."); err != nil {
-			t.Fatal(err)
-		}
+		run(t, b.Agent, "Go on.")
 		return b.script.Requests()
 	}
 	use := func(id string) pleattest.Step { return pleattest.Use(call(id, "read_file", `{"path":"a.txt"}`)) }

@@ -24,11 +24,7 @@ var savedTo = regexp.MustCompile(`Full output saved to: (\S+)`)
 func TestPersistedOutputIsReadBack(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	w, err := agent.OpenWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := workspace(t, dir)
 	marker := func(req *model.Request) string {
 		m := savedTo.FindStringSubmatch(requestText(req))
 		if m == nil {
@@ -59,13 +55,10 @@ func TestPersistedOutputIsReadBack(t *testing.T) {
 		}
 		return pleattest.Say("done").Reply, nil
 	})
-	a, err := agent.New(t.Context(), &agent.Options{
+	a := newAgent(t, &agent.Options{
 		Generator: gen, Tools: agent.StandardTools(w, nil), Permit: agent.AllowAll,
 		Session: pleat.Options{Policy: named(t, "four-lever"), KeepFile: w.Keep},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if res, err := a.Run(t.Context(), "parent"); err != nil || res.Text != "done" {
 		t.Fatalf("%+v, %v", res, err)
 	}
@@ -88,11 +81,7 @@ func TestKeepStaysInside(t *testing.T) {
 	if err := os.Symlink(outside, filepath.Join(dir, ".transcripts")); err != nil {
 		t.Skip(err)
 	}
-	w, err := agent.OpenWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := workspace(t, dir)
 	if name, err := w.Keep(".transcripts/a.jsonl", []byte("x")); err == nil {
 		t.Errorf("it wrote %s through a link", name)
 	}
@@ -118,9 +107,7 @@ func TestSnipTool(t *testing.T) {
 		return pleattest.Say("done").Reply, nil
 	})
 	b := newBench(t, agent.Options{Generator: gen, Session: pleat.Options{Policy: named(t, "four-layer")}})
-	if _, err := b.Run(t.Context(), "Count."); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "Count.")
 	for _, p := range []fold.Policy{policy.Default(), policy.Book()} {
 		for _, d := range newBench(t, agent.Options{Session: pleat.Options{Policy: p}}).Tools() {
 			if d.Name == "snip" {

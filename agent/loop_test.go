@@ -39,11 +39,7 @@ type bench struct {
 func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 	t.Helper()
 	b := &bench{dir: t.TempDir(), script: &pleattest.Script{Steps: steps}}
-	w, err := agent.OpenWorkspace(b.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := workspace(t, b.dir)
 	if o.Generator == nil {
 		o.Generator = b.script
 	}
@@ -55,15 +51,44 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 			b.events = append(b.events, e)
 		}
 	}
-	if b.Agent, err = agent.New(t.Context(), &o); err != nil {
+	b.Agent = newAgent(t, &o)
+	return b
+}
+
+func workspace(t *testing.T, dir string, more ...string) *agent.Workspace {
+	t.Helper()
+	w, err := agent.OpenWorkspace(dir, more...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	return b
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+func newAgent(t *testing.T, o *agent.Options) *agent.Agent {
+	t.Helper()
+	a, err := agent.New(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func run(t *testing.T, a *agent.Agent, prompt string) {
+	t.Helper()
+	if _, err := a.Run(t.Context(), prompt); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func (b *bench) file(t *testing.T, name, text string) {
 	t.Helper()
-	name = filepath.Join(b.dir, name)
+	write(t, filepath.Join(b.dir, name), text)
+}
+
+// write writes a file, in a folder that need not be there.
+func write(t *testing.T, name, text string) {
+	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -127,9 +152,7 @@ func TestParallelCallsKeepTheirOrder(t *testing.T) {
 	b := newBench(t, agent.Options{Tools: []agent.Tool{meet}},
 		pleattest.Use(call("a", "meet", "{}"), call("b", "meet", "{}"), call("c", "meet", "{}")),
 		pleattest.Say("done"))
-	if _, err := b.Run(t.Context(), "meet"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "meet")
 	for i, r := range b.results() {
 		if want := "met " + string(rune('a'+i)); r.Text() != want {
 			t.Errorf("result %d is %q, want %q", i, r.Text(), want)
@@ -189,9 +212,7 @@ func TestHooks(t *testing.T) {
 		},
 	}, pleattest.Use(call("1", "calc", `{"expression":"1+1"}`)), pleattest.Use(call("2", "glob", `{"pattern":"*"}`)),
 		pleattest.Say("ok"))
-	if _, err := b.Run(t.Context(), "sum"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "sum")
 	if r := b.results()[0]; !r.Error || !strings.Contains(r.Text(), "no sums today") {
 		t.Errorf("the hook's denial came out as %q", r.Text())
 	}
@@ -363,10 +384,7 @@ func TestTimeLimit(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		script := &pleattest.Script{Steps: []pleattest.Step{{Hang: true}}}
-		a, err := agent.New(t.Context(), &agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := newAgent(t, &agent.Options{Generator: script, Limits: agent.Limits{Time: time.Minute}})
 		res, err := a.Run(t.Context(), "wait")
 		if err != nil || res.Stop != agent.StopTime {
 			t.Errorf("after a minute: %+v, %v", res, err)
@@ -427,9 +445,7 @@ func TestEventsReachOneObserver(t *testing.T) {
 	for i := range 8 {
 		b.file(t, fmt.Sprintf("f%d.txt", i), strings.Repeat(fmt.Sprintf("line of file %d\n", i), 250))
 	}
-	if _, err := b.Run(t.Context(), "read all"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "read all")
 	n := b.kinds()
 	for _, k := range []agent.EventKind{"snapshot", "text", "tool_call", "tool_result", "epoch", "usage", "done"} {
 		if n[k] == 0 {

@@ -47,11 +47,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	wants(t, b.do(t, call("", "glob", `{"pattern":"**"}`))[0], false, "text")
 
 	// A plain copy goes beside a pipe of its name.
-	w, err := agent.OpenWorkspace(b.dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := workspace(t, b.dir)
 	if name, err := w.Keep("pipe", []byte("kept")); err != nil || name != "pipe-2" {
 		t.Errorf("kept as %q, %v", name, err)
 	}

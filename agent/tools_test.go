@@ -32,9 +32,7 @@ func (b *bench) do(t *testing.T, calls ...transcript.ToolCall) []transcript.Tool
 		calls[i].ID = fmt.Sprintf("do-%d-%d", len(b.script.Steps), i)
 	}
 	b.script.Steps = append(b.script.Steps, pleattest.Use(calls...), pleattest.Say("ok"))
-	if _, err := b.Run(t.Context(), "go on"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "go on")
 	all := b.results()
 	return all[len(all)-len(calls):]
 }
@@ -52,18 +50,14 @@ func wants(t *testing.T, r transcript.ToolResult, failed bool, text string) {
 func TestToolDefinitionsAreStable(t *testing.T) {
 	t.Parallel()
 	b := newBench(t, agent.Options{}, pleattest.Use(call("1", "calc", `{"expression":"1"}`)), pleattest.Say("ok"))
-	if _, err := b.Run(t.Context(), "go"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, b.Agent, "go")
 	var got strings.Builder
 	for _, d := range b.Tools() {
 		fmt.Fprintf(&got, "%s\n%s\n%s\n\n", d.Name, d.Description, d.Schema)
 	}
 	golden := filepath.Join("testdata", "tools.golden")
 	if *update {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, golden, got.String())
 	}
 	want, err := os.ReadFile(golden)
 	if err != nil {
@@ -207,18 +201,11 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 	t.Parallel()
 	store, dir := store.NewMemory(), t.TempDir()
 	open := func(steps ...pleattest.Step) *agent.Agent {
-		w, err := agent.OpenWorkspace(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { w.Close() })
-		a, err := agent.New(t.Context(), &agent.Options{
+		w := workspace(t, dir)
+		a := newAgent(t, &agent.Options{
 			Store: store, Generator: &pleattest.Script{Steps: steps}, Permit: agent.AllowAll,
 			Tools: agent.StandardTools(w, nil), Session: pleat.Options{Budget: fold.Budget{Window: 8_000}},
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		return a
 	}
 	if err := os.WriteFile(
@@ -227,25 +214,19 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := open(pleattest.Use(call("1", "read_file", `{"path":"a.txt"}`)), pleattest.Say("read"))
-	if _, err := a.Run(t.Context(), "read it"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, a, "read it")
 	var steps []pleattest.Step
 	for i := range 10 {
 		steps = append(steps,
 			pleattest.Use(call(fmt.Sprint("c", i), "bash", `{"command":"seq %d %d"}`, i*1000, i*1000+500)))
 	}
 	a = open(append(steps, pleattest.Say("counted"))...)
-	if _, err := a.Run(t.Context(), "count"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, a, "count")
 	if a.Session().Snapshot().Epoch == 0 {
 		t.Fatal("nothing was folded")
 	}
 	a = open(pleattest.Use(call("e", "edit_file", `{"path":"a.txt","old":"one","new":"two"}`)), pleattest.Say("edited"))
-	if _, err := a.Run(t.Context(), "edit it"); err != nil {
-		t.Fatal(err)
-	}
+	run(t, a, "edit it")
 	if data, _ := os.ReadFile(filepath.Join(dir, "a.txt")); !strings.HasPrefix(string(data), "two\n") {
 		t.Errorf("the file begins with %q", data[:4])
 	}
@@ -360,24 +341,16 @@ func TestLoadSkill(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		write(t, filepath.Join(dir, name), text)
 	}
 	write("skills/release/SKILL.md",
 		"---\nname: release\ndescription: How releases are made.\n---\n# Release\nTag it.\n")
 	write("skills/plain/SKILL.md", "# Plain words\nBe plain.\n")
 	write("secret/SKILL.md", "not a skill")
-	w, err := agent.OpenWorkspace(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := workspace(t, t.TempDir())
 	b := &bench{script: &pleattest.Script{}}
 	tools := agent.StandardTools(w, &agent.ToolOptions{Skills: filepath.Join(dir, "skills")})
-	if b.Agent, err = agent.New(t.Context(), &agent.Options{Generator: b.script, Tools: tools}); err != nil {
-		t.Fatal(err)
-	}
+	b.Agent = newAgent(t, &agent.Options{Generator: b.script, Tools: tools})
 	r := b.do(
 		t,
 		call("", "load_skill", `{}`),

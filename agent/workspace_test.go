@@ -21,9 +21,7 @@ func TestEscapesAreRefused(t *testing.T) {
 	b := newBench(t, agent.Options{Permit: agent.AllowAll})
 	outside := t.TempDir()
 	secret := filepath.Join(outside, "secret.txt")
-	if err := os.WriteFile(secret, []byte("the secret\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	write(t, secret, "the secret\n")
 	link := func(to, name string) {
 		if err := os.Symlink(to, filepath.Join(b.dir, name)); err != nil {
 			t.Fatal(err)
@@ -88,23 +86,15 @@ func TestEscapesAreRefused(t *testing.T) {
 func TestOtherFoldersMayBeAllowed(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
-	if err := os.WriteFile(filepath.Join(other, "a.txt"), []byte("other\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	w, err := agent.OpenWorkspace(dir, other)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	write(t, filepath.Join(other, "a.txt"), "other\n")
+	w := workspace(t, dir, other)
 	b := &bench{script: &pleattest.Script{}}
 	o := agent.Options{
 		Generator: b.script,
 		Tools:     agent.StandardTools(w, nil),
 		Permit:    agent.Rules{Allow: []string{"write_file(src/**)"}}.Permit(nil),
 	}
-	if b.Agent, err = agent.New(t.Context(), &o); err != nil {
-		t.Fatal(err)
-	}
+	b.Agent = newAgent(t, &o)
 	wants(t, b.do(t, call("", "read_file", `{"path":%q}`, filepath.Join(other, "a.txt")))[0], false, "other\n")
 	wants(
 		t,
@@ -135,15 +125,9 @@ func TestChange(t *testing.T) {
 	t.Parallel()
 	dir, secret := t.TempDir(), filepath.Join(t.TempDir(), "secret.txt")
 	for path, text := range map[string]string{filepath.Join(dir, "a.txt"): "one\n", secret: "the secret\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		write(t, path, text)
 	}
-	w, err := agent.OpenWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	w := workspace(t, dir)
 	for _, c := range []struct {
 		tool, input string
 		want        agent.Change
