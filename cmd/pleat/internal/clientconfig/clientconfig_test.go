@@ -87,13 +87,7 @@ func TestSetAndUndo(t *testing.T) {
 				write(t, path, tt.before)
 			}
 			for range 2 { // the second time changes nothing
-				e, err := Set(path, undo, tt.keys...)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := e.Write(); err != nil {
-					t.Fatal(err)
-				}
+				set(t, path, undo, tt.keys...)
 				if got := read(t, path); got != tt.after {
 					t.Fatalf("it has\n%s\nwant\n%s", got, tt.after)
 				}
@@ -163,13 +157,7 @@ func TestUndoAfterChange(t *testing.T) {
 			if tt.before != "" {
 				write(t, path, tt.before)
 			}
-			e, err := Set(path, undo, tt.keys...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Write(); err != nil {
-				t.Fatal(err)
-			}
+			set(t, path, undo, tt.keys...)
 			write(t, path, tt.change)
 			takeBack(t, undo)
 			if got := read(t, path); got != tt.after {
@@ -185,13 +173,7 @@ func TestUndoLeaves(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
 	undo := path + ".undo"
 	write(t, path, `{"a": "old", "b": 1}`)
-	e, err := Set(path, undo, Key{[]string{"a"}, url}, Key{[]string{"c"}, url})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Write(); err != nil {
-		t.Fatal(err)
-	}
+	set(t, path, undo, Key{[]string{"a"}, url}, Key{[]string{"c"}, url})
 	for _, tt := range []struct{ change, after, left string }{
 		{`{"a": "else", "b": 1, "c": "` + url + `"}`, `{"a": "else", "b": 1}`, "a"},
 		{`{"b": 1}`, `{"b": 1}`, "a"},
@@ -263,25 +245,16 @@ func TestAddedObjects(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.json")
 			write(t, path, tt.before)
-			e, err := Set(path, path+".undo", keys...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Write(); err != nil {
-				t.Fatal(err)
-			}
+			set(t, path, path+".undo", keys...)
 			if tt.change != "" {
-				set := read(t, path)
-				if !strings.Contains(set, tt.change) {
-					t.Fatalf("it became %s", set)
+				text := read(t, path)
+				if !strings.Contains(text, tt.change) {
+					t.Fatalf("it became %s", text)
 				}
-				write(t, path, strings.Replace(set, tt.change, tt.to, 1))
+				write(t, path, strings.Replace(text, tt.change, tt.to, 1))
 			}
-			if e, err = Undo(path + ".undo"); err != nil || e.Left != nil {
-				t.Fatal(err, e.Left)
-			}
-			if err := e.Write(); err != nil {
-				t.Fatal(err)
+			if e := takeBack(t, path+".undo"); e.Left != nil {
+				t.Fatal(e.Left)
 			}
 			if got := read(t, path); strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(tt.after), "") ||
 				tt.change == "" && got != tt.after {
@@ -307,22 +280,10 @@ func TestUndoInOrder(t *testing.T) {
 			{{[]string{"hooks", "Start"}, Added{ours}}, {[]string{"hooks", "Stop"}, Added{ours}}},
 			{{[]string{"env", "URL"}, url}},
 		} {
-			e, err := Set(path, fmt.Sprint(path, ".", i+1), keys...)
-			if err == nil {
-				err = e.Write()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			set(t, path, fmt.Sprint(path, ".", i+1), keys...)
 		}
 		for _, name := range []string{".1", ".2"} {
-			e, err := Undo(path + name)
-			if err == nil {
-				err = e.Write()
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := takeBack(t, path+name)
 			if diff := e.Diff(); name == ".1" && strings.Count(diff, `[{"command":"pleat"}]`) != 2 {
 				t.Errorf("it does not show what it takes back:\n%s", diff)
 			}
@@ -348,13 +309,7 @@ func TestCreate(t *testing.T) {
 		return e.Write()
 	}
 	takeBack := func() *Edit {
-		e, err := Undo(undo)
-		if err == nil {
-			err = e.Write()
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := takeBack(t, undo)
 		return e
 	}
 	for _, text := range []string{"one", "two", "two"} { // a newer one replaces ours
@@ -461,13 +416,7 @@ func TestDiffHides(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), tt.file)
 			write(t, path, tt.text)
-			e, err := Set(path, path+".undo", tt.keys...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := e.Write(); err != nil {
-				t.Fatal(err)
-			}
+			e := set(t, path, path+".undo", tt.keys...)
 			back, err := Undo(path + ".undo")
 			if err != nil {
 				t.Fatal(err)
@@ -512,13 +461,7 @@ func TestKept(t *testing.T) {
 	if err := errors.Join(os.Chmod(path, 0o640), os.Symlink(path, link)); err != nil {
 		t.Skip(err)
 	}
-	e, err := Set(link, filepath.Join(dir, "undo"), Key{[]string{"a"}, 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := e.Write(); err != nil {
-		t.Fatal(err)
-	}
+	set(t, link, filepath.Join(dir, "undo"), Key{[]string{"a"}, 1})
 	l, err1 := os.Lstat(link)
 	info, err2 := os.Stat(path)
 	if err := errors.Join(err1, err2); err != nil || l.Mode()&fs.ModeSymlink == 0 || info.Mode().Perm() != 0o640 ||
@@ -563,15 +506,29 @@ func FuzzSetAndUndo(f *testing.F) {
 	})
 }
 
-func takeBack(t *testing.T, undo string) {
+// set sets keys in a file.
+func set(t *testing.T, path, undo string, keys ...Key) *Edit {
 	t.Helper()
-	e, err := Undo(undo)
+	e, err := Set(path, undo, keys...)
+	if err == nil {
+		err = e.Write()
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := e.Write(); err != nil {
+	return e
+}
+
+func takeBack(t *testing.T, undo string) *Edit {
+	t.Helper()
+	e, err := Undo(undo)
+	if err == nil {
+		err = e.Write()
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
+	return e
 }
 
 func write(t *testing.T, path, text string) {
@@ -596,13 +553,7 @@ func TestDamagedRecord(t *testing.T) {
 	dir := t.TempDir()
 	path, undo := filepath.Join(dir, "a.json"), filepath.Join(dir, "undo")
 	write(t, path, `{"a": "old"}`)
-	e, err := Set(path, undo, Key{[]string{"a"}, url})
-	if err == nil {
-		err = e.Write()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	set(t, path, undo, Key{[]string{"a"}, url})
 	whole := read(t, undo)
 	for _, at := range []string{"-5", "3", "9999999"} {
 		write(t, undo, strings.Replace(whole, `"at": 6`, `"at": `+at, 1))

@@ -54,13 +54,7 @@ func TestKeepsOwner(t *testing.T) {
 	if err := os.Chown(path, 1234, 4321); err != nil {
 		t.Fatal(err)
 	}
-	e, err := Set(path, path+".undo", Key{[]string{"a"}, "b"})
-	if err == nil {
-		err = e.Write()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	set(t, path, path+".undo", Key{[]string{"a"}, "b"})
 	info, err := os.Stat(path)
 	if err != nil {
 		t.Fatal(err)
@@ -80,14 +74,8 @@ func TestNewFilesInAnothersHome(t *testing.T) {
 		t.Fatal(err)
 	}
 	undo := filepath.Join(home, ".local", "share", "setup", "x.json")
-	e, err := Set(filepath.Join(home, ".claude", "settings.json"), undo, Key{[]string{"a"}, "b"})
-	if err == nil {
-		err = e.Write()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
+	set(t, filepath.Join(home, ".claude", "settings.json"), undo, Key{[]string{"a"}, "b"})
+	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}

@@ -105,13 +105,7 @@ func TestUndoFollowsLink(t *testing.T) {
 // A byte order mark inside of a text is the text's.
 func TestMarkInside(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.json")
-	e, err := Set(path, path+".undo", Key{[]string{"url"}, url})
-	if err == nil {
-		err = e.Write()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	set(t, path, path+".undo", Key{[]string{"url"}, url})
 	write(t, path, "{\"a\": \"x\ufeffy\", \"url\": \""+url+`"}`)
 	takeBack(t, path+".undo")
 	if got, want := read(t, path), "{\"a\": \"x\ufeffy\"}"; got != want {
