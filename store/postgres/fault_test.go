@@ -115,11 +115,7 @@ func TestCutConnections(t *testing.T) {
 	}
 	url := pgtest.Shared(t).Database(t)
 	w := startWriters(t, 4, open(t, url, nil), open(t, url, nil))
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := connect(t, url)
 	ended := 0
 	for range cuts {
 		w.wait(t, 3)
@@ -146,9 +142,7 @@ func TestPoolExhausted(t *testing.T) {
 	// wait for whom there is none.
 	impatient := open(t, url+"&pool_max_conns=2", &postgres.Options{PoolTimeout: time.Second})
 	key := store.SessionKey{Session: "held"}
-	if _, err := impatient.Append(t.Context(), key, 0, store.Entry{Kind: "k"}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, impatient, key, 0, store.Entry{Kind: "k"})
 	release := holdSession(t, url, key)
 	var wg sync.WaitGroup
 	var busy atomic.Int32
@@ -203,9 +197,7 @@ func TestSlowServer(t *testing.T) {
 	open(t, url, nil) // makes the tables, which may take longer than what follows allows
 	st := open(t, url, &postgres.Options{StatementTimeout: time.Second, RetryTimeout: 300 * time.Millisecond})
 	key := store.SessionKey{Session: "slow"}
-	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Body: []byte("b")}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, store.Entry{Kind: "k", Body: []byte("b")})
 	release := holdSession(t, url, key)
 	if _, err := st.Append(t.Context(), key, 1, store.Entry{Kind: "k"}); !errors.Is(err, postgres.ErrBusy) {
 		t.Errorf("Append to a session that another holds: %v, want ErrBusy", err)
@@ -233,9 +225,7 @@ func TestServerGone(t *testing.T) {
 	url := c.Database(t)
 	st := open(t, url, &postgres.Options{RetryTimeout: 300 * time.Millisecond})
 	key := store.SessionKey{Session: "s"}
-	if _, err := st.Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, numbered(key, 1))
 	c.Kill()
 	if _, err := st.Append(t.Context(), key, 1, numbered(key, 2)); !errors.Is(err, postgres.ErrUnreachable) {
 		t.Errorf("Append without a server: %v, want ErrUnreachable", err)

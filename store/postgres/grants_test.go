@@ -35,9 +35,7 @@ func TestGrants(t *testing.T) {
 	url = strings.Replace(url, "pleat@", "proxy@", 1)
 	st := open(t, url, nil)
 	key := store.SessionKey{Tenant: "t", Session: "s"}
-	if _, err := st.Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, numbered(key, 1))
 	if hits, err := st.Search(t.Context(), key, "entry", 1); err != nil || len(hits) != 1 {
 		t.Errorf("Search: %v, %v", hits, err)
 	}

@@ -159,11 +159,7 @@ func TestLoad(t *testing.T) {
 			}
 		})
 	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := connect(t, url)
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
 	conns, most := 0, 0

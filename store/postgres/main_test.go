@@ -3,6 +3,7 @@
 package postgres_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/killtest"
 	"github.com/pleat-dev/pleat/internal/pgtest"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 )
 
@@ -39,6 +41,24 @@ func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	return store
+}
+
+// connect connects to the database of a URL, past any store.
+func connect(t testing.TB, url string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	return conn
+}
+
+func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entries ...store.Entry) {
+	t.Helper()
+	if _, err := st.Append(t.Context(), key, last, entries...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // run runs a statement in the database of a URL.

@@ -32,6 +32,15 @@ var (
 	replicaOptions = pleat.Options{Budget: fold.Budget{Window: 6_000}}
 )
 
+func openSession(t *testing.T, st store.Store, key store.SessionKey) *pleat.Session {
+	t.Helper()
+	s, err := pleat.OpenSession(t.Context(), st, key, &replicaOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // round is a round of the conversation that a replica adds: a call and its result, of a
 // size that brings on an epoch every few rounds.
 func round(name string) []transcript.Message {
@@ -83,10 +92,7 @@ func viewOf(ctx context.Context, s *pleat.Session) (last uint64, view string, er
 // its epochs are one line without a fork. It returns how many epochs there are.
 func checkHistory(t *testing.T, st store.Store, rounds []string) int {
 	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), st, replicaKey, &replicaOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openSession(t, st, replicaKey)
 	times := make(map[string]int)
 	msgs, err := s.Resolve(t.Context(), transcript.Whole(s.Len()))
 	if err != nil {
@@ -132,11 +138,7 @@ func TestReplicasAlternate(t *testing.T) {
 	var sessions [2]*pleat.Session
 	for i := range sessions {
 		stores[i] = open(t, url, nil)
-		s, err := pleat.OpenSession(t.Context(), stores[i], replicaKey, &replicaOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
-		sessions[i] = s
+		sessions[i] = openSession(t, stores[i], replicaKey)
 	}
 	if err := sessions[0].Append(t.Context(), transcript.User("Find the limit.")); err != nil {
 		t.Fatal(err)
@@ -162,10 +164,7 @@ func TestReplicasAlternate(t *testing.T) {
 		if err := other.Refresh(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		fresh, err := pleat.OpenSession(t.Context(), stores[(n+1)%2], replicaKey, &replicaOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := openSession(t, stores[(n+1)%2], replicaKey)
 		for who, s := range map[string]*pleat.Session{"the other replica": other, "a new replica": fresh} {
 			at, got, err := viewOf(t.Context(), s)
 			if err != nil {
@@ -222,10 +221,7 @@ func replica(url, name, count string) error {
 func TestReplicasCompete(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, nil)
-	s, err := pleat.OpenSession(t.Context(), store, replicaKey, &replicaOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := openSession(t, store, replicaKey)
 	if err := s.Append(t.Context(), transcript.User("Find the limit.")); err != nil {
 		t.Fatal(err)
 	}
@@ -302,10 +298,7 @@ func checkReplayed(t *testing.T, st store.Store, views map[string]string) {
 		if err := pleat.Fork(t.Context(), st, replicaKey, last, key, nil); err != nil {
 			t.Fatal(err)
 		}
-		s, err := pleat.OpenSession(t.Context(), st, key, &replicaOptions)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openSession(t, st, key)
 		msgs, err := s.Resolve(t.Context(), s.InForce())
 		if err != nil {
 			t.Fatal(err)

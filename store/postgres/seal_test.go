@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
@@ -50,11 +48,7 @@ func TestSealed(t *testing.T) {
 			t.Errorf("verify without the key: %v, %v", d, err)
 		}
 	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := connect(t, url)
 	for _, table := range []string{"session", "entry", "blob", "text", "place", "pending"} {
 		list, err := conn.Query(t.Context(), "SELECT * FROM pleat."+table)
 		if err != nil {

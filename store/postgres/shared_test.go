@@ -13,8 +13,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
@@ -106,9 +104,7 @@ func TestTenancy(t *testing.T) {
 		key   store.SessionKey
 		entry store.Entry
 	}{{alice, secret}, {bob, store.Entry{Kind: "k", Label: "lunch", Body: []byte("bob's lunch"), Text: "bob has lunch"}}} {
-		if _, err := st.Append(ctx, step.key, 0, step.entry); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, step.key, 0, step.entry)
 	}
 	hash := transcript.HashOf(secret.Body)
 	for _, key := range []store.SessionKey{
@@ -149,9 +145,7 @@ func TestTenancy(t *testing.T) {
 	}
 	// That bob has the same body does not open alice's session, and what bob forgets,
 	// alice keeps.
-	if _, err := st.Append(ctx, bob, 1, secret); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, bob, 1, secret)
 	if err := st.Forget(ctx, bob); err != nil {
 		t.Fatal(err)
 	}
@@ -159,9 +153,7 @@ func TestTenancy(t *testing.T) {
 		t.Errorf("alice's body after bob was forgotten: %q, %v", body, err)
 	}
 	// An entry that is put into another session by hand is damage there.
-	if _, err := st.Append(ctx, bob, 0, store.Entry{Kind: "k", Body: []byte("x")}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, bob, 0, store.Entry{Kind: "k", Body: []byte("x")})
 	run(t, url, `DELETE FROM pleat.entry WHERE session = (SELECT id FROM pleat.session WHERE tenant = 'bob');
 		INSERT INTO pleat.entry SELECT (SELECT id FROM pleat.session WHERE tenant = 'bob'),
 			seq, moment, prev, time, size, kind, label, body, text, find, sum, data
@@ -197,9 +189,7 @@ func TestDamage(t *testing.T) {
 		"UPDATE pleat.blob SET size = 1 << 30 WHERE hash = (SELECT body FROM pleat.entry WHERE session = $1 AND seq = 2)",
 	} {
 		key := key(i)
-		if _, err := st.Append(t.Context(), key, 0, numbered(key, 1), numbered(key, 2), numbered(key, 3)); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, numbered(key, 1), numbered(key, 2), numbered(key, 3))
 		run(t, url, change, sessionID(t, url, key))
 		noticed := readAll(t.Context(), st, key)
 		if !errors.Is(noticed, store.ErrCorrupt) || !strings.Contains(noticed.Error(), "127.0.0.1") {
@@ -224,9 +214,7 @@ func TestDamage(t *testing.T) {
 	// A damaged body is mended by whoever appends it again.
 	a, b := key(100), key(101)
 	for _, key := range []store.SessionKey{a, b} {
-		if _, err := st.Append(t.Context(), key, 0, numbered(a, 1)); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, numbered(a, 1))
 		if key == a {
 			run(t, url, "UPDATE pleat.blob SET data = 'broken'")
 		}
@@ -251,11 +239,7 @@ func readAll(ctx context.Context, store store.Store, key store.SessionKey) error
 
 func sessionID(t testing.TB, url string, key store.SessionKey) (id int64) {
 	t.Helper()
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	conn := connect(t, url)
 	if err := conn.QueryRow(
 		t.Context(), "SELECT id FROM pleat.session WHERE tenant = $1 AND name = $2", []byte(key.Tenant),
 		[]byte(key.Session)).Scan(&id); err != nil {

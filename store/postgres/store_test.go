@@ -7,8 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/internal/pgtest"
 	"github.com/pleat-dev/pleat/store"
@@ -47,14 +45,8 @@ func TestIndexOnSearch(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	st := open(t, url, nil)
 	key := store.SessionKey{Session: "s"}
-	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Text: "a needle"}); err != nil {
-		t.Fatal(err)
-	}
-	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(t.Context())
+	put(t, st, key, 0, store.Entry{Kind: "k", Text: "a needle"})
+	conn := connect(t, url)
 	for _, want := range []int{0, 1} {
 		var places int
 		if err := conn.QueryRow(t.Context(), "SELECT count(*) FROM pleat.place").Scan(&places); err != nil ||
@@ -72,9 +64,7 @@ func TestTenants(t *testing.T) {
 	for _, key := range []store.SessionKey{
 		{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"},
 	} {
-		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, store.Entry{Kind: store.EntryNote})
 	}
 	got, err := st.Tenants(t.Context())
 	if d := difftest.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {
@@ -102,9 +92,7 @@ func TestReadOnly(t *testing.T) {
 		t.Fatalf("Open of an empty database: %v, want ErrNotFound", err)
 	}
 	key := store.SessionKey{Session: "s"}
-	if _, err := open(t, url, nil).Append(t.Context(), key, 0, numbered(key, 1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, open(t, url, nil), key, 0, numbered(key, 1))
 	st := open(t, url, &postgres.Options{ReadOnly: true})
 	if n := checkNumbered(t, st, key); n != 1 {
 		t.Errorf("%d entries, want 1", n)

@@ -67,9 +67,7 @@ func fill(t *testing.T, st *sqlite.Store) {
 			e.Text = fmt.Sprintf("some words of entry number%d in session%d", i, n)
 			entries = append(entries, e)
 		}
-		if _, err := st.Append(t.Context(), key, 0, entries...); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, entries...)
 		if _, err := st.Search(t.Context(), key, "words", 1); err != nil {
 			t.Fatal(err)
 		}

@@ -27,9 +27,7 @@ func TestPermissions(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "made", "here")
 	path := filepath.Join(dir, "store.db")
 	st := open(t, path)
-	if _, err := st.Append(t.Context(), store.SessionKey{}, 0, store.Entry{Kind: "k"}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, store.SessionKey{}, 0, store.Entry{Kind: "k"})
 	for name, want := range map[string]os.FileMode{
 		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, dir: 0o700, filepath.Dir(dir): 0o700,
 	} {
@@ -52,9 +50,7 @@ func TestOddPaths(t *testing.T) {
 	for _, name := range []string{"with space", "what?", "100%", "a#b", "ä&b=c", "'quoted'", "%41"} {
 		path := filepath.Join(t.TempDir(), name)
 		st := open(t, path)
-		if _, err := st.Append(t.Context(), store.SessionKey{}, 0, store.Entry{Kind: "k"}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, store.SessionKey{}, 0, store.Entry{Kind: "k"})
 		if _, err := os.Stat(path); err != nil {
 			t.Error(err)
 		}
@@ -132,9 +128,7 @@ func TestReadOnly(t *testing.T) {
 	}
 	key := store.SessionKey{Session: "s"}
 	st := open(t, path)
-	if _, err := st.Append(t.Context(), key, 0, crashEntry(key, 1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, crashEntry(key, 1))
 	st.Close()
 	before, err := os.ReadFile(path)
 	if err != nil {
@@ -164,11 +158,9 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("the file was changed (%v)", err)
 	}
 
-	writer, reader := open(t, path), openReadOnly(t, path)
+	writer, reader := open(t, path), openWith(t, path, &sqlite.Options{ReadOnly: true})
 	for i := range uint64(3) {
-		if _, err := writer.Append(t.Context(), key, i+1, crashEntry(key, i+2)); err != nil {
-			t.Fatal(err)
-		}
+		put(t, writer, key, i+1, crashEntry(key, i+2))
 		n := uint64(0)
 		for _, err := range reader.Scan(t.Context(), key, 1) {
 			if err != nil {
@@ -180,16 +172,6 @@ func TestReadOnly(t *testing.T) {
 			t.Errorf("the reader sees %d entries, want %d", n, i+2)
 		}
 	}
-}
-
-func openReadOnly(t *testing.T, path string) *sqlite.Store {
-	t.Helper()
-	store, err := sqlite.Open(path, &sqlite.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = store.Close() })
-	return store
 }
 
 // Nothing of a forgotten session is left in the file.
@@ -204,9 +186,7 @@ func TestForgetBytes(t *testing.T) {
 				Kind: "k", Label: fmt.Sprint(name, "label", i), Data: []byte(name + "data"),
 				Body: fmt.Append(nil, name, "body", i), Text: fmt.Sprint(name, "text", i),
 			}
-			if _, err := st.Append(t.Context(), key, uint64(i), e); err != nil {
-				t.Fatal(err)
-			}
+			put(t, st, key, uint64(i), e)
 		}
 		if hits, err := st.Search(t.Context(), key, "harmlesstext7 confidentialtext7", 9); err != nil ||
 			len(hits) != 1 {
@@ -258,9 +238,7 @@ func TestLargeText(t *testing.T) {
 		fmt.Fprintf(&text, "line number%d of a text that is long\n", i)
 	}
 	key := store.SessionKey{Session: "a"}
-	if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k", Text: text.String()}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, store.Entry{Kind: "k", Text: text.String()})
 	for _, line := range []int{0, 7777, 19_999} {
 		hits, err := st.Search(t.Context(), key, fmt.Sprint("number", line), 10)
 		if err != nil || len(hits) == 0 || hits[0].From > line || hits[0].To <= line {
@@ -274,18 +252,14 @@ func TestMend(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	key, e := store.SessionKey{Session: "a"}, store.Entry{Kind: "k", Body: []byte("the very same body")}
 	st := open(t, path)
-	if _, err := st.Append(t.Context(), key, 0, e); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, e)
 	st.Close()
 	execute(t, path, "UPDATE blob SET data = 'bad'")
 	st = open(t, path)
 	if _, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("damaged body: %v, want ErrCorrupt", err)
 	}
-	if _, err := st.Append(t.Context(), key, 1, e); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 1, e)
 	if got, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); err != nil || !bytes.Equal(got, e.Body) {
 		t.Errorf("mended body: %q, %v", got, err)
 	}
@@ -295,11 +269,7 @@ func TestMend(t *testing.T) {
 // with an error that says so.
 func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	st, err := sqlite.Open(path, &sqlite.Options{BusyTimeout: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
+	st := openWith(t, path, &sqlite.Options{BusyTimeout: 1})
 	db, err := sql.Open("sqlite", path)
 	if err != nil {
 		t.Fatal(err)

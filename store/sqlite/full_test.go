@@ -60,11 +60,7 @@ func checkFull(t testing.TB, store *sqlite.Store, key store.SessionKey, last uin
 // room again.
 func TestFull(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
-	st, err := sqlite.Open(path, &sqlite.Options{MaxBytes: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
+	st := openWith(t, path, &sqlite.Options{MaxBytes: 1 << 20})
 	key := store.SessionKey{Session: "a"}
 	last, err := fillUp(t, st, key)
 	if !errors.Is(err, store.ErrFull) || !strings.Contains(err.Error(), path) {
@@ -86,9 +82,7 @@ func TestFull(t *testing.T) {
 	}
 	st = open(t, path) // without the limit
 	checkFull(t, st, key, last)
-	if _, err := st.Append(t.Context(), key, last, fullEntry(last+1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, last, fullEntry(last+1))
 	checkFull(t, st, key, last+1)
 	for damage, err := range st.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)

@@ -18,9 +18,7 @@ func TestTenants(t *testing.T) {
 	for _, key := range []store.SessionKey{
 		{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"},
 	} {
-		if _, err := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryNote}); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, store.Entry{Kind: store.EntryNote})
 	}
 	got, err := st.Tenants(t.Context())
 	if d := difftest.Values([]string{"", "a\xff", "b"}, got); d != "" || err != nil {

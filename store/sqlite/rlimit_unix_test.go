@@ -33,9 +33,7 @@ func TestFullDisk(t *testing.T) {
 	st := open(t, path)
 	key := store.SessionKey{Session: "a"}
 	checkFull(t, st, key, last)
-	if _, err := st.Append(t.Context(), key, last, fullEntry(last+1)); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, last, fullEntry(last+1))
 	checkFull(t, st, key, last+1)
 	for damage, err := range st.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)

@@ -25,12 +25,7 @@ func storeKey(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
 
 func sealed(t *testing.T, path string, keys ...[]byte) *sqlite.Store {
 	t.Helper()
-	st, err := sqlite.Open(path, &sqlite.Options{Keys: keys})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return st
+	return openWith(t, path, &sqlite.Options{Keys: keys})
 }
 
 func TestSealedConformance(t *testing.T) {
@@ -65,9 +60,7 @@ func TestSealed(t *testing.T) {
 		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`),
 		Body: []byte(strings.Repeat("the walrus in the body ", 100)), Text: "walrus text",
 	}
-	if _, err := st.Append(t.Context(), key, 0, said, store.Entry{Kind: "k", Body: []byte("walrus")}); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, said, store.Entry{Kind: "k", Body: []byte("walrus")})
 	if _, err := st.Search(t.Context(), key, "walrus", 5); !errors.Is(err, errors.ErrUnsupported) {
 		t.Errorf("Search: %v, want ErrUnsupported", err)
 	}
@@ -184,9 +177,7 @@ func TestSealedByTwoKeys(t *testing.T) {
 			e.Label = strings.Repeat("x", i)
 			e.Body = append(e.Body, e.Body...)
 			st := sealed(t, path, keys...)
-			if _, err := st.Append(t.Context(), store.SessionKey{Session: name}, uint64(i), e); err != nil {
-				t.Fatal(err)
-			}
+			put(t, st, store.SessionKey{Session: name}, uint64(i), e)
 		}
 		var got []error
 		for d, err := range sealed(t, path, storeKey(2)).Verify(t.Context()) {
@@ -205,9 +196,7 @@ func TestSealedAndForgotten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	st, key := sealed(t, path, storeKey(1)), store.SessionKey{Session: "s"}
 	said := store.Entry{Kind: "k", Data: []byte("some words")}
-	if _, err := st.Append(t.Context(), key, 0, said); err != nil {
-		t.Fatal(err)
-	}
+	put(t, st, key, 0, said)
 	if err := st.Forget(t.Context(), key); err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,24 @@ import (
 // open opens the store in the file, and closes it with the test.
 func open(t testing.TB, path string) *sqlite.Store {
 	t.Helper()
-	store, err := sqlite.Open(path, nil)
+	return openWith(t, path, nil)
+}
+
+func openWith(t testing.TB, path string, o *sqlite.Options) *sqlite.Store {
+	t.Helper()
+	store, err := sqlite.Open(path, o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { store.Close() })
 	return store
+}
+
+func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entries ...store.Entry) {
+	t.Helper()
+	if _, err := st.Append(t.Context(), key, last, entries...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestConformance(t *testing.T) {
