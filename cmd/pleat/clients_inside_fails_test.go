@@ -86,9 +86,7 @@ func (r *inside) replace(t *testing.T, program string) {
 		was := pleatProgram(t)
 		found = strings.Contains(string(text), was)
 		quick := strings.NewReplacer(was, name, `"timeout": 10`, `"timeout": 1`, "timeout: 10000", "timeout: 1000")
-		if err := os.WriteFile(path, []byte(quick.Replace(string(text))), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeTest(t, path, []byte(quick.Replace(string(text))))
 	}
 	if !found {
 		t.Fatal("the client has no configuration")

@@ -28,9 +28,6 @@ func TestClientsMCP(t *testing.T) {
 			}
 			home := t.TempDir()
 			old := filepath.Join(home, ".claude", "projects", "p", "old.jsonl")
-			if err := os.MkdirAll(filepath.Dir(old), 0o700); err != nil {
-				t.Fatal(err)
-			}
 			writeTest(t, old, longSession(5))
 			o := upstreamtest.Drive{
 				Dir: dir, Home: home, Window: 100_000, Prompt: "Work through the steps.", Server: "pleat",

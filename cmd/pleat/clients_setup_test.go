@@ -64,12 +64,7 @@ func TestSetupGatewayClients(t *testing.T) {
 				server := httpServer(t, mux)
 				for name, text := range g.files {
 					path := filepath.Join(home, filepath.FromSlash(name))
-					if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-						t.Fatal(err)
-					}
-					if err := os.WriteFile(path, []byte(strings.ReplaceAll(text, "$URL", server)), 0o600); err != nil {
-						t.Fatal(err)
-					}
+					writeTest(t, path, []byte(strings.ReplaceAll(text, "$URL", server)))
 				}
 				for name, value := range g.env {
 					t.Setenv(name, strings.ReplaceAll(value, "$URL", server))

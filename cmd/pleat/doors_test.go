@@ -100,12 +100,7 @@ func TestDoorsAgree(t *testing.T) {
 		".codex/sessions/2026/01/02/rollout-1.jsonl": codex,
 	} {
 		path := filepath.Join(d.home, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeTest(t, path, data)
 		long := time.Now().Add(-2 * library.Quiet) // its last message is complete
 		if err := os.Chtimes(path, long, long); err != nil {
 			t.Fatal(err)
@@ -201,9 +196,7 @@ func (d doors) folded(path string) {
 	}
 	names := strings.Fields(d.run("store", "list", "--names"))
 	part := filepath.Join(d.home, "part.jsonl")
-	if err := os.WriteFile(part, longSession(20), 0o600); err != nil {
-		d.Fatal(err)
-	}
+	writeTest(d.T, part, longSession(20))
 	d.run("compact", part, "-o", filepath.Join(d.home, "out"), "--force")
 	more := strings.Fields(d.run("store", "list", "--names"))
 	if len(more) != len(names)+1 {
@@ -283,9 +276,7 @@ func (d doors) tooSmall(path, copied string) {
 		d.Errorf("show counts %d epochs, the dashboard %d", got, epochs)
 	}
 	fresh := filepath.Join(d.home, "fresh.jsonl")
-	if err := os.WriteFile(fresh, longSession(12), 0o600); err != nil {
-		d.Fatal(err)
-	}
+	writeTest(d.T, fresh, longSession(12))
 	d.fails("compact", fresh, "--budget", "10", "--store", filepath.Join(d.home, "fresh.db"))
 	if got := d.run("store", "list", "--names", "--store", filepath.Join(d.home, "fresh.db")); got != "" {
 		d.Errorf("a compact that failed left %s", got)

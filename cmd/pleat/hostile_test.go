@@ -18,9 +18,7 @@ var anyValue = regexp.MustCompile(`:(-?[0-9.]+|"[^"\\]*"|true|null)`)
 func goodEntries(t *testing.T) []store.Entry {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	if err := fillStore(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	fillTest(t, path)
 	return entriesIn(t, path)
 }
 
@@ -119,9 +117,7 @@ func TestHostileStore(t *testing.T) {
 	}
 	for seed := range cases {
 		path := filepath.Join(t.TempDir(), "pleat.db")
-		if err := fillStore(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
+		fillTest(t, path)
 		storeHostile(t, path, "bad", good, rand.New(rand.NewPCG(seed, 4)))
 		for _, args := range []string{
 			"store list", "store verify", "store export bad", "search limit",

@@ -22,6 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
@@ -285,6 +286,33 @@ func openTest(t *testing.T, path string) *sqlite.Store {
 	return store
 }
 
+// openAt opens a store as commands do.
+func openAt(t *testing.T, path string, how stores.Access, keys ...[]byte) stores.Store {
+	t.Helper()
+	st, err := stores.OpenAt(t.Context(), path, how, keys...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return st
+}
+
+func handlerOf(t *testing.T, o *proxy.Options) *proxy.Handler {
+	t.Helper()
+	h, err := proxy.NewHandler(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// fillTest makes the store that fillStore makes.
+func fillTest(t *testing.T, path string) {
+	t.Helper()
+	if err := fillStore(t.Context(), path); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // sessionState is everything a session tells, with the content of every handle.
 type sessionState struct {
 	Messages, View, Folds, Ledger, Report, Hits string
@@ -361,9 +389,7 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 func exported(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	if err := fillStore(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	fillTest(t, path)
 	out, stderr, code := cli(t, path, "store", "export", "work")
 	if code != 0 {
 		t.Fatal(stderr)
@@ -409,9 +435,10 @@ func TestImportAllOrResume(t *testing.T) {
 	}
 }
 
+// writeTest writes a file, in a folder that need not be there.
 func writeTest(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, data, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -420,9 +447,7 @@ func writeTest(t *testing.T, name string, data []byte) {
 func TestKeepingShapes(t *testing.T) {
 	dir := t.TempDir()
 	db, file := filepath.Join(dir, "pleat.db"), filepath.Join(dir, "work.jsonl")
-	if err := fillStore(t.Context(), db); err != nil {
-		t.Fatal(err)
-	}
+	fillTest(t, db)
 	writeTest(t, file, exported(t))
 	for _, args := range [][]string{
 		{"store", "list"},

@@ -26,9 +26,7 @@ func TestLastIsOneSession(t *testing.T) {
 	used := func(at time.Time) {
 		log := bytes.ReplaceAll(longSession(30), []byte("2026-01-02T10:00:00.000Z"),
 			[]byte(at.UTC().Format(time.RFC3339)))
-		if err := os.WriteFile(file, log, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeTest(t, file, log)
 	}
 	d.run("demo", "--session", "rehearsal-1")
 	d.last("The shop's checkout was down")
@@ -53,9 +51,7 @@ func TestLastIsOneSession(t *testing.T) {
 func TestLastUsedIsOneTime(t *testing.T) {
 	d := doors{t, t.TempDir()}
 	file := filepath.Join(d.home, "long.jsonl")
-	if err := os.WriteFile(file, longSession(30), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, longSession(30))
 	d.run("compact", file, "--budget", "2000", "--quiet", "-o", filepath.Join(d.home, "out"))
 	name := strings.TrimSpace(d.run("store", "list", "--names"))
 	listed, chosen := d.run("store", "list", "--json"), d.run("store", "gc", "--before", "2026-01-03", "--json")

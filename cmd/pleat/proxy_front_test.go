@@ -48,10 +48,7 @@ func TestFrontRefusesPages(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := store.NewMemory()
-		h, err := proxy.NewHandler(&proxy.Options{Store: store, Anthropic: to, OpenAI: to, Hosts: tt.hosts})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := handlerOf(t, &proxy.Options{Store: store, Anthropic: to, OpenAI: to, Hosts: tt.hosts})
 		method := http.MethodGet
 		if tt.origin != "" {
 			method = http.MethodPost
@@ -82,10 +79,7 @@ func TestFrontWithDashboard(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: to, Hosts: []string{"*"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := handlerOf(t, &proxy.Options{Store: st, Anthropic: to, Hosts: []string{"*"}})
 	p := &term.Console{Getenv: func(string) string { return "" }}
 	page, end, err := dashboard(t.Context(), p, st, "", dash.Options{Token: token})
 	if err != nil {
@@ -120,10 +114,7 @@ func TestProxyReadsZstd(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer done()
-	h, err := proxy.NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := handlerOf(t, o)
 	defer h.Close()
 	w, _ := zstd.NewWriter(nil)
 	body := w.EncodeAll([]byte(`{"model":"m","input":[{"role":"user","content":"Hello."}],"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]}`), nil)
@@ -157,10 +148,7 @@ func TestFrontDrain(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			to, _ := url.Parse("http://127.0.0.1:1")
-			h, err := proxy.NewHandler(&proxy.Options{Store: store.NewMemory(), OpenAI: to})
-			if err != nil {
-				t.Fatal(err)
-			}
+			h := handlerOf(t, &proxy.Options{Store: store.NewMemory(), OpenAI: to})
 			r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1:4141/pleat/drain", nil)
 			r.RemoteAddr = tt.from
 			r.Header.Set(tokenHeader, tt.given)
@@ -186,10 +174,7 @@ func TestFrontKeepsToken(t *testing.T) {
 	defer up.Close()
 	to, _ := url.Parse(up.URL)
 	for _, required := range []string{"", token} {
-		h, err := proxy.NewHandler(&proxy.Options{Store: store.NewMemory(), OpenAI: to})
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := handlerOf(t, &proxy.Options{Store: store.NewMemory(), OpenAI: to})
 		f := &front{proxy: h, tally: newTally(), token: required}
 		for _, path := range []string{"/v1/models", "/t/" + token + "/v1/models"} {
 			r := httptest.NewRequest(http.MethodGet, path, nil)

@@ -79,10 +79,7 @@ func TestProxyWithLockedStore(t *testing.T) {
 		t.Errorf("readyz is %d afterwards", got)
 	}
 	// When another process encrypts it, the proxy cannot go on either.
-	sealed, err := stores.OpenAt(t.Context(), path, stores.MustExist, make([]byte, 32))
-	if err != nil {
-		t.Fatal(err)
-	}
+	sealed := openAt(t, path, stores.MustExist, make([]byte, 32))
 	defer sealed.Close()
 	key := store.SessionKey{Session: "readyz"}
 	if _, err := sealed.Append(t.Context(), key, 0, store.Entry{Kind: "k", Data: []byte("x")}); err != nil {

@@ -53,10 +53,7 @@ func TestSoak(t *testing.T) {
 	var now, folded atomic.Int64
 	o.Now = func() time.Time { return time.Unix(1_800_000_000, 0).Add(time.Duration(now.Load())) }
 	o.Report = func(r proxy.Exchange) { folded.Add(int64(r.Epochs)) }
-	h, err := proxy.NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	h := handlerOf(t, o)
 	defer h.Close()
 	var heap [turns]uint64
 	for turn := range turns {

@@ -39,10 +39,7 @@ func TestStatusAfterRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h, err := proxy.NewHandler(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := handlerOf(t, o)
 		for _, tools := range []string{
 			"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
 		} {
@@ -165,12 +162,10 @@ func TestProxyRunsAlready(t *testing.T) {
 // where another has a session of that name.
 func TestStatusNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := openAt(t, path, stores.MakeMissing)
 	status := proxyStatus{Format: "pleat/proxy-status/1"}
 	long := "a-name-that-is-longer-than-a-line-has-room"
+	var err error
 	want := []string{
 		"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too",
 	}

@@ -64,9 +64,7 @@ func TestReadOnlyCopies(t *testing.T) {
 		if err := os.Mkdir(folder, 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := fillStore(t.Context(), store); err != nil {
-			t.Fatal(err)
-		}
+		fillTest(t, store)
 		before, err := os.ReadFile(store)
 		if err != nil {
 			t.Fatal(err)

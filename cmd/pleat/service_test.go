@@ -70,12 +70,7 @@ func TestFailedServiceStart(t *testing.T) {
 		t.Errorf("%s is left", file)
 	}
 	old := "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=\"/opt/pleat\" \"proxy\"\n"
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(old), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, []byte(old))
 	if err := startService(t.Context(), p, "127.0.0.1:1", nil); err == nil {
 		t.Fatal("it started")
 	}

@@ -136,9 +136,7 @@ func checkFolds(ts *testscript.TestScript, _ bool, args []string) {
 func TestShapes(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "long.jsonl")
-	if err := os.WriteFile(file, longSession(300), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, longSession(300))
 	env := map[string]string{"PLEAT_STORE": filepath.Join(dir, "pleat.db")}
 	for _, args := range [][]string{
 		{"show", "show", file},

@@ -19,9 +19,6 @@ func TestSessionsJSON(t *testing.T) {
 	long := longSession(20)
 	put := func(name string, content []byte, at time.Time) foundSession {
 		file := filepath.Join(home, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
 		writeTest(t, file, content)
 		if err := os.Chtimes(file, at, at); err != nil {
 			t.Fatal(err)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,9 +29,7 @@ func FuzzSettings(f *testing.F) {
 	path := filepath.Join(dir, settingsName)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		t.Chdir(dir)
-		if err := os.WriteFile(path, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		writeTest(t, path, data)
 		p := &term.Console{Stdout: io.Discard, Stderr: io.Discard, Getenv: func(string) string { return "" }}
 		each(root(p), func(c *cobra.Command) {
 			settings, err := settle(p, c)

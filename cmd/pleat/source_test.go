@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -30,10 +29,7 @@ func TestOtherModelLast(t *testing.T) {
 	if other, _ := compactFile(t, text, "--model", name); bytes.Equal(other, want) {
 		t.Error("both models count alike: the test shows nothing")
 	}
-	db, err := stores.OpenAt(t.Context(), st, stores.ReadOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openAt(t, st, stores.ReadOnly)
 	defer db.Close()
 	list, err := library.Stored(t.Context(), db, "")
 	if err != nil || len(list) != 1 {
@@ -51,9 +47,7 @@ func compactFile(t *testing.T, text []byte, args ...string) (out []byte, store s
 	t.Helper()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "session.jsonl")
-	if err := os.WriteFile(file, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, text)
 	store = filepath.Join(dir, "pleat.db")
 	var printed, told bytes.Buffer
 	p := &term.Console{Stdout: &printed, Stderr: &told, Getenv: func(string) string { return "" }}
@@ -79,9 +73,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 			fmt.Sprintf(`"type":"message","role":"user","content":[{"type":"input_text","text":"Word %d."}]`, i))
 	}
 	text.WriteString("{\"damaged\n")
-	if err := os.WriteFile(file, text.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, text.Bytes())
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	for name, c := range map[string]struct {
@@ -99,10 +91,7 @@ func TestUnreadableIsNotStored(t *testing.T) {
 			t.Errorf("%s: code %d, %q, want %q", name, code, told.String(), c.want)
 		}
 	}
-	db, err := stores.OpenAt(t.Context(), store, stores.MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := openAt(t, store, stores.MakeMissing)
 	defer db.Close()
 	if list, err := library.Stored(t.Context(), db, ""); err != nil || len(list) != 0 {
 		t.Errorf("%d sessions are stored, %v", len(list), err)

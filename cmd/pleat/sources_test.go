@@ -73,9 +73,7 @@ func TestSourcesPage(t *testing.T) {
 		t.Fatalf("the page has %d rows with commands", rows)
 	}
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "sources.txt"), []byte(script.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, filepath.Join(dir, "sources.txt"), []byte(script.String()))
 	testscript.Run(t, testscript.Params{Dir: dir, Cmds: map[string]func(*testscript.TestScript, bool, []string){
 		"exists-glob": func(ts *testscript.TestScript, _ bool, args []string) {
 			if found, err := filepath.Glob(ts.MkAbs(args[0])); err != nil || len(found) == 0 {

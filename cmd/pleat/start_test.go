@@ -38,9 +38,7 @@ func TestStartClients(t *testing.T) {
 			front := newProxies(t, drive{server: s, window: 60_000}, 1).all[0].url
 			home := t.TempDir()
 			source := strings.ReplaceAll(b[2], "http://127.0.0.1:4141", front)
-			if err := os.WriteFile(filepath.Join(home, file), []byte(source), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			writeTest(t, filepath.Join(home, file), []byte(source))
 			if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(home, "node_modules")); err != nil {
 				t.Fatal(err)
 			}

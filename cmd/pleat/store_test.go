@@ -25,10 +25,8 @@ import (
 // sessions.
 func TestListWithoutBill(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := openAt(t, path, stores.MakeMissing)
+	var err error
 	for _, key := range []store.SessionKey{{Tenant: bill.Tenant, Session: "bill"}, {Tenant: "me", Session: "work"}} {
 		_, failed := st.Append(t.Context(), key, 0, store.Entry{Kind: store.EntryBill})
 		err = errors.Join(err, failed)
@@ -50,10 +48,7 @@ func TestListWithoutBill(t *testing.T) {
 // A session is named as lists print it, with its tenant, or without.
 func TestNamesWithTenant(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	st, err := stores.OpenAt(t.Context(), path, stores.MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := openAt(t, path, stores.MakeMissing)
 	key := store.SessionKey{Tenant: "key-6f62", Session: "work"}
 	s, err := pleat.OpenSession(t.Context(), st, key, nil)
 	if err == nil {
@@ -110,13 +105,8 @@ func TestObservedSession(t *testing.T) {
 	} {
 		d := doors{t, t.TempDir()}
 		path := d.getenv("PLEAT_STORE")
-		if err := fillStore(t.Context(), path); err != nil {
-			t.Fatal(err)
-		}
-		st, err := stores.OpenAt(t.Context(), path, stores.MustExist)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fillTest(t, path)
+		st := openAt(t, path, stores.MustExist)
 		book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		book.Charge(bill.Row{Session: "work", Tally: tt.charged})
 		if err := errors.Join(book.Wait(t.Context()), st.Close()); err != nil {
@@ -135,9 +125,7 @@ func TestObservedSession(t *testing.T) {
 // A file that is no database is not called damaged.
 func TestNoStore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "notes.txt")
-	if err := os.WriteFile(path, []byte(strings.Repeat("not a store\n", 100)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, path, []byte(strings.Repeat("not a store\n", 100)))
 	_, stderr, code := cli(t, path, "store", "list")
 	if code != 1 || !strings.Contains(stderr, "notes.txt is not a store") {
 		t.Errorf("exit %d: %s", code, stderr)
@@ -168,13 +156,8 @@ func TestFailuresMakeNoStore(t *testing.T) {
 func TestSearchTellsTheTitle(t *testing.T) {
 	d := doors{t, t.TempDir()}
 	file := filepath.Join(d.home, ".claude/projects/-shop/long.jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
 	titled := `{"type":"ai-title","sessionId":"s","aiTitle":"Find the limit of uploads"}` + "\n"
-	if err := os.WriteFile(file, append(longSession(3000), titled...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	writeTest(t, file, append(longSession(3000), titled...))
 	for _, args := range [][]string{{"sessions", "--json"}, {"search", "413", "--json"}} {
 		var out bytes.Buffer
 		home := func(name string) string { return map[string]string{"HOME": d.home}[name] }
