@@ -53,10 +53,7 @@ func checkForged(t testing.TB, s *pleat.Session, msgs []transcript.Message) {
 		if f.Block >= 0 {
 			continue
 		}
-		u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
-		if err != nil {
-			t.Fatal(err)
-		}
+		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle})
 		if got := fencetest.Speakers(u.Content()); len(got) != f.End-f.Start {
 			t.Fatalf("%d messages unfold with the speakers %q", f.End-f.Start, got)
 		}

@@ -616,9 +616,7 @@ func TestSetBudget(t *testing.T) {
 	}
 	tokens := func(want fold.State) int {
 		t.Helper()
-		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil {
-			t.Fatal(err)
-		}
+		view(t, s)
 		snap := s.Snapshot()
 		if snap.State != want {
 			t.Errorf("%d of %d tokens: %v, want %v", snap.Tokens, snap.Limits.Window, snap.State, want)

@@ -26,10 +26,7 @@ func TestNothingFitsNothingFolds(t *testing.T) {
 		mustAppend(t, s, pleat.Assistant(pleat.Call(id, "read", fmt.Sprintf(`{"path":"f%d"}`, i))),
 			pleat.Results(pleat.Result(id, fmt.Sprint("found ", i, strings.Repeat(" line of a file\n", 30)))))
 	}
-	want, err := s.Messages(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := messages(t, s)
 	wrong := open(500)
 	for range 2 {
 		if _, err := wrong.Messages(ctx); !errors.Is(err, pleat.ErrCannotFit) {
@@ -37,10 +34,7 @@ func TestNothingFitsNothingFolds(t *testing.T) {
 		}
 	}
 	again := open(32_000)
-	got, err := again.Messages(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := messages(t, again)
 	if a, b := pleattest.Text(want), pleattest.Text(got); a != b {
 		t.Errorf("the session shows\n%s\nafter a view that did not fit, and showed\n%s", b, a)
 	}

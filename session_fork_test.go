@@ -35,9 +35,7 @@ func TestForkBothWays(t *testing.T) {
 	s := openKey(t, st, from, o)
 	for _, m := range (pleattest.Transcripts{Turns: 12, Legal: true}).Make(3) {
 		mustAppend(t, s, m)
-		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
-			t.Fatal(err)
-		}
+		view(t, s)
 	}
 	type fork struct {
 		entries []store.Entry
@@ -94,32 +92,11 @@ func viewJSON(t *testing.T, s *pleat.Session) string {
 // A fork folds no result that it has never shown, also if an answer to it follows: another
 // session showed it, in whatever form.
 func TestForkUnseen(t *testing.T) {
-	ctx, st := t.Context(), store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 12_000}, Tokens: counter}
-	from, to := store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
-	s := openKey(t, st, from, o)
-	round := func(id string) []transcript.Message {
-		text := "result " + id + strings.Repeat("\nanother line of it", 150)
-		return []transcript.Message{
-			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
-			transcript.Results(transcript.Result(id, text)),
-		}
-	}
-	at, err := s.Mark(
-		ctx,
-		"a",
-		nil,
-		append([]transcript.Message{transcript.User("Go.")}, append(round("1"), round("2")...)...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
-		t.Fatal(err)
-	}
-	fork := openKey(t, st, to, o)
+	ctx, o := t.Context(), &pleat.Options{Budget: fold.Budget{Window: 12_000}, Tokens: counter}
+	fork := forked(t, o, append(looked("1"), looked("2")...)...)
 	var news []transcript.Message
 	for _, id := range []string{"3", "4", "5", "6", "7"} {
-		news = append(news, round(id)...)
+		news = append(news, looked(id)...)
 	}
 	if _, err := fork.Mark(ctx, "b", nil, news...); err != nil {
 		t.Fatal(err)
@@ -127,12 +104,8 @@ func TestForkUnseen(t *testing.T) {
 	if _, err := fork.Pull(ctx, lever.Mask{Keep: 1, All: true}); err != nil {
 		t.Fatal(err)
 	}
-	msgs, err := fork.Messages(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var shown string
-	for _, m := range msgs {
+	for _, m := range messages(t, fork) {
 		for _, b := range m.Blocks().All() {
 			if r, ok := b.(transcript.ToolResult); ok && strings.HasPrefix(r.Text(), "result ") {
 				shown += r.CallID
@@ -144,67 +117,51 @@ func TestForkUnseen(t *testing.T) {
 	}
 }
 
-// forked is a fork of a session in which the user has said one thing.
-func forked(t *testing.T, st store.Store, o *pleat.Options) *pleat.Session {
+// looked is a call with a result of some length.
+func looked(id string) []transcript.Message {
+	return []transcript.Message{
+		transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
+		transcript.Results(transcript.Result(id, "result "+id+strings.Repeat("\nanother line of it", 150))),
+	}
+}
+
+// forked is a fork of a session in which the user has said one thing, and what follows.
+func forked(t *testing.T, o *pleat.Options, then ...transcript.Message) *pleat.Session {
 	t.Helper()
-	ctx, from, to := t.Context(), store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
-	s, err := pleat.OpenSession(ctx, st, from, o)
+	st, from, to := store.NewMemory(), store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
+	s := openKey(t, st, from, o)
+	at, err := s.Mark(t.Context(), "a", nil, append([]transcript.Message{transcript.User("Go.")}, then...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, err := s.Mark(ctx, "a", nil, transcript.User("Go."))
-	if err != nil {
+	if err := pleat.Fork(t.Context(), st, from, at, to, nil); err != nil {
 		t.Fatal(err)
 	}
-	if err := pleat.Fork(ctx, st, from, at, to, nil); err != nil {
-		t.Fatal(err)
-	}
-	fork, err := pleat.OpenSession(ctx, st, to, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return fork
+	return openKey(t, st, to, o)
 }
 
 // Where what a fork has never shown does not fit, results that an answer follows go before
 // those that no model has seen at all.
 func TestForkUnseenTooMuch(t *testing.T) {
-	ctx, st := t.Context(), store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 6_000}, Tokens: counter}
-	fork := forked(t, st, o)
-	var last string
+	fork := forked(t, &pleat.Options{Budget: fold.Budget{Window: 6_000}, Tokens: counter})
 	for i := range 12 {
-		id := fmt.Sprint(i)
-		last = "result " + id + strings.Repeat("\nanother line of it", 150)
-		asked := transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`))
-		mustAppend(t, fork, asked, transcript.Results(transcript.Result(id, last)))
+		mustAppend(t, fork, looked(fmt.Sprint(i))...)
 	}
-	msgs, err := fork.Messages(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	msgs := messages(t, fork)
 	r, ok := msgs[len(msgs)-1].Blocks().At(0).(transcript.ToolResult)
-	if !ok || r.Text() != last {
+	if !ok || r.Text() != looked("11")[1].Blocks().At(0).(transcript.ToolResult).Text() {
 		t.Errorf("the newest result, which no model has seen, is not whole: %v", msgs[len(msgs)-1])
 	}
 }
 
 // A fork that is used without marks has shown what its views had.
 func TestForkWithoutMarksSees(t *testing.T) {
-	ctx, st := t.Context(), store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 100_000}, Tokens: counter}
-	fork := forked(t, st, o)
+	fork := forked(t, &pleat.Options{Budget: fold.Budget{Window: 100_000}, Tokens: counter})
 	for _, id := range []string{"1", "2", "3", "4"} {
-		msgs := []transcript.Message{
-			transcript.Assistant(transcript.Call(id, "bash", `{"command":"x `+id+`"}`)),
-			transcript.Results(transcript.Result(id, "result "+id+strings.Repeat("\nanother line of it", 150))),
-		}
-		mustAppend(t, fork, msgs...)
-		if _, err := fork.View(ctx, pleat.Turn{}); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, fork, looked(id)...)
+		view(t, fork)
 	}
-	plan, err := fork.Pull(ctx, lever.Mask{Keep: 1, All: true})
+	plan, err := fork.Pull(t.Context(), lever.Mask{Keep: 1, All: true})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -92,10 +92,7 @@ func TestLateResults(t *testing.T) {
 	} {
 		s := open(t, store.NewMemory(), nil)
 		mustAppend(t, s, append([]pleat.Message{pleat.User("Look."), call}, tt.then...)...)
-		msgs, err := s.Messages(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		msgs := messages(t, s)
 		if got := order(msgs); got != tt.want || len(s.Violations()) > 0 {
 			t.Errorf("%s: %s, not %s: %v", tt.name, got, tt.want, s.Violations())
 		}

@@ -42,6 +42,15 @@ func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
 	return m
 }
 
+func messages(t testing.TB, s *pleat.Session) []transcript.Message {
+	t.Helper()
+	msgs, err := s.Messages(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return msgs
+}
+
 func dump(t testing.TB, msgs []transcript.Message) string {
 	t.Helper()
 	data, err := json.MarshalIndent(msgs, "", " ")

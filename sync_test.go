@@ -16,10 +16,7 @@ func TestMessages(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
 	mustAppend(t, s, pleat.User("Read the files."))
 	work(t, s, 0, 12, 4_000)
-	msgs, err := s.Messages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	msgs := messages(t, s)
 	want := view(t, s)
 	if len(msgs) != len(want) || len(msgs) >= s.Len() || allText(msgs) != allText(want) {
 		t.Errorf("%d messages, the view has %d of %d", len(msgs), len(want), s.Len())
@@ -49,10 +46,7 @@ func TestSync(t *testing.T) {
 	s := open(t, st, nil)
 	sync := func(s *pleat.Session, history []pleat.Message) *pleat.Session {
 		t.Helper()
-		next, err := s.Sync(t.Context(), history)
-		if err != nil {
-			t.Fatal(err)
-		}
+		next := mustSync(t, s, history)
 		msgs, err := next.Resolve(t.Context(), transcript.Whole(next.Len()))
 		if err != nil {
 			t.Fatal(err)
@@ -152,17 +146,10 @@ func TestSyncRenamedAndEdited(t *testing.T) {
 		return append(list, pleat.Assistant(pleat.Say("done")), pleat.User("and now?"))
 	}
 	mem := store.NewMemory()
-	s := open(t, mem, &pleat.Options{Budget: fold.Budget{Window: 6000}})
-	s, err := s.Sync(t.Context(), history("", "")[:9])
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := mustSync(t, open(t, mem, &pleat.Options{Budget: fold.Budget{Window: 6000}}), history("", "")[:9])
 	view(t, s) // folds
 	for range 2 {
-		own, err := s.Sync(t.Context(), history("x", "edited"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		own := mustSync(t, s, history("x", "edited"))
 		if own.Len() != 11 || len(own.Violations()) > 0 {
 			t.Errorf("%s has %d messages, %v", own.Key(), own.Len(), own.Violations())
 		}
