@@ -1,7 +1,6 @@
 package ledger_test
 
 import (
-	"bufio"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -25,8 +24,7 @@ func TestLedgerCorpusChanges(t *testing.T) {
 			continue
 		}
 		files++
-		tr, truth := readCorpus(t, file)
-		l := ledger.Of(tr)
+		truth, l := recorded(t, file), ledger.Of(transcript.NewTranscript(corpustest.Read(t, file)...))
 		changed := l.Changed()
 		for path := range truth {
 			truths++
@@ -82,53 +80,27 @@ func plainPath(p string) string {
 	return p
 }
 
-type corpusBlock struct {
-	Type, ID, Name string
-	Input, Content json.RawMessage
-	ToolUseID      string `json:"tool_use_id"`
-	IsError        bool   `json:"is_error"`
-}
-
-type corpusLine struct {
-	Type          string
-	Message       struct{ Content json.RawMessage }
-	ToolUseResult json.RawMessage
-	Payload       struct {
-		Type, Name, Arguments, Input string
-		CallID                       string `json:"call_id"`
-		Output                       json.RawMessage
-		Success                      bool
-		Changes                      map[string]struct {
-			MovePath string `json:"move_path"`
-		}
-	}
-}
-
-func readCorpus(t *testing.T, file string) (*transcript.Transcript, map[string]bool) {
-	f, err := os.Open(file)
+// recorded reads what the session files say beside calls: which files were really changed.
+func recorded(t *testing.T, file string) map[string]bool {
+	t.Helper()
+	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	tr, truth := transcript.NewTranscript(), map[string]bool{}
-	sc := bufio.NewScanner(f)
-	sc.Buffer(nil, 64<<20)
-	for sc.Scan() {
-		var line corpusLine
-		if json.Unmarshal(sc.Bytes(), &line) != nil {
-			continue // lines of other kinds have other shapes
-		}
-		var blocks []corpusBlock
-		_ = json.Unmarshal(line.Message.Content, &blocks)
-		for _, b := range blocks {
-			switch b.Type {
-			case "tool_use":
-				tr.Append(transcript.Assistant(transcript.Call(b.ID, b.Name, string(b.Input))))
-			case "tool_result":
-				r := transcript.Result(b.ToolUseID, corpusText(b.Content))
-				r.Error = b.IsError
-				tr.Append(transcript.Results(r))
+	truth := map[string]bool{}
+	for text := range strings.Lines(string(data)) {
+		var line struct {
+			ToolUseResult json.RawMessage
+			Payload       struct {
+				Type    string
+				Success bool
+				Changes map[string]struct {
+					MovePath string `json:"move_path"`
+				}
 			}
+		}
+		if json.Unmarshal([]byte(text), &line) != nil {
+			continue // lines of other kinds have other shapes
 		}
 		var result struct {
 			FilePath        string
@@ -137,19 +109,10 @@ func readCorpus(t *testing.T, file string) (*transcript.Transcript, map[string]b
 		if json.Unmarshal(line.ToolUseResult, &result) == nil && result.StructuredPatch != nil {
 			truth[result.FilePath] = true
 		}
-		switch p := line.Payload; p.Type {
-		case "function_call":
-			tr.Append(transcript.Assistant(transcript.Call(p.CallID, p.Name, p.Arguments)))
-		case "custom_tool_call":
-			tr.Append(transcript.Assistant(transcript.Call(p.CallID, p.Name, p.Input)))
-		case "function_call_output", "custom_tool_call_output":
-			tr.Append(transcript.Results(transcript.Result(p.CallID, corpusText(p.Output))))
-		case "patch_apply_end":
+		if p := line.Payload; p.Type == "patch_apply_end" {
 			for path, c := range p.Changes {
 				truth[path] = truth[path] || p.Success
-				if c.MovePath != "" {
-					truth[c.MovePath] = truth[c.MovePath] || p.Success
-				}
+				truth[c.MovePath] = truth[c.MovePath] || p.Success
 			}
 		}
 	}
@@ -158,19 +121,5 @@ func readCorpus(t *testing.T, file string) (*transcript.Transcript, map[string]b
 			delete(truth, path)
 		}
 	}
-	return tr, truth
-}
-
-// corpusText reads a result's text, which is a string or a list of text blocks.
-func corpusText(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var parts []struct{ Text string }
-	_ = json.Unmarshal(raw, &parts)
-	for _, p := range parts {
-		s += p.Text
-	}
-	return s
+	return truth
 }
