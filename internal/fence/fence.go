@@ -7,72 +7,23 @@ package fence
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
+	"encoding/binary"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// mark returns letters that the text does not have, not even for a reader who sees only printed
-// ASCII and no case, or takes for ASCII what looks like it: the beginning of a hash, so that
-// everybody who writes the same text writes the same mark.
+// mark returns sixteen digits that the text does not have. They follow from all of it, so that nobody
+// can write them into it, and everybody who writes the same text writes the same mark.
 func mark(text string) string {
-	hash := sha256.Sum256([]byte(text[:min(len(text), hashed)]))
-	alike := asASCII(text)
-	for sum := hex.EncodeToString(hash[:]); ; sum += sum {
-		if n := max(begun(text, sum), begun(alike, sum)); n < len(sum) {
-			return sum[:max(n+1, 4)]
+	for sum := sha256.Sum256([]byte(text)); ; sum = sha256.Sum256(sum[:]) {
+		digits := fmt.Sprintf("%016d", binary.BigEndian.Uint64(sum[:])%1e16)
+		if !strings.Contains(text, digits) {
+			return digits
 		}
 	}
 }
-
-// begun returns how many of a sum's digits the text has in a row, from the first on. It goes
-// through the text once, however often they begin there.
-func begun(text, sum string) (most int) {
-	back := borders(sum)
-	n := 0
-	for i := range len(text) {
-		c := text[i]
-		if c < ' ' || c > '~' {
-			continue
-		}
-		if c |= 'a' - 'A'; c != sum[n] {
-			if n == 0 {
-				continue
-			}
-			for n = back[n]; n > 0 && c != sum[n]; n = back[n] {
-			}
-			if c != sum[n] {
-				continue
-			}
-		}
-		if n++; n > most {
-			if most = n; n == len(sum) {
-				break
-			}
-		}
-	}
-	return most
-}
-
-// borders returns, for each length, how long the longest end of so much of a text is that also
-// begins it.
-func borders(text string) []int {
-	back := make([]int, len(text)+1)
-	for i, n := 1, 0; i < len(text); i++ {
-		for n > 0 && text[i] != text[n] {
-			n = back[n]
-		}
-		if text[i] == text[n] {
-			n++
-		}
-		back[i+1] = n
-	}
-	return back
-}
-
-// hashed is how many bytes of a text its mark follows from.
-const hashed = 4 << 10
 
 // Block puts a text between tags that it cannot close, each on a line of its own.
 func Block(tag, text string) string {
