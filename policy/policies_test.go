@@ -243,24 +243,6 @@ func TestPolicyFourLayer(t *testing.T) {
 	}
 }
 
-func TestPolicyFourLayerBudget(t *testing.T) {
-	s := open(t, store.NewMemory(),
-		&pleat.Options{Policy: named(t, "four-layer"), Budget: fold.Budget{Window: 1_000_000}})
-	calls, results := []transcript.Block{}, []transcript.ToolResult{}
-	for i, n := range []int{90_000, 60_000, 80_000} {
-		id := fmt.Sprint("c", i)
-		calls = append(calls, transcript.Call(id, "read_file", `{}`))
-		results = append(results, transcript.Result(id, strings.Repeat("y", n)))
-	}
-	add(t, s, transcript.User("Go."), transcript.Assistant(calls...), transcript.Results(results...))
-	m := view(t, s)[2]
-	for i, spilled := range []bool{true, false, false} { // 230,000: the largest goes, 140,000 stay
-		if got := strings.HasPrefix(transcript.BlockText(m.Blocks().At(i)), "<persisted-output>"); got != spilled {
-			t.Errorf("result %d spilled: %v", i, got)
-		}
-	}
-}
-
 // The budget of four-layer is for all results of an answer's calls, markers included, also where each
 // result is a message. Only what a marker names is written to a file, and nothing that its marker would
 // not shorten.

@@ -3,17 +3,13 @@
 package postgres_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -35,8 +31,6 @@ func startChild(t testing.TB, role string, args ...string) *exec.Cmd {
 
 func child(role string, args []string) error {
 	switch role {
-	case "compete":
-		return compete(args[0], args[1], args[2])
 	case "replica":
 		return replica(args[0], args[1], args[2])
 	case "load":
@@ -74,34 +68,4 @@ func checkNumbered(t testing.TB, store store.Store, key store.SessionKey) uint64
 		}
 	}
 	return n
-}
-
-// compete appends to one session, in a contest with other processes, and prints the
-// numbers that it won.
-func compete(url, name, rounds string) error {
-	ctx := context.Background()
-	st, err := postgres.Open(ctx, url, nil)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	most, err := strconv.ParseUint(rounds, 10, 64)
-	if err != nil {
-		return err
-	}
-	key := store.SessionKey{Tenant: "t", Session: "contest"}
-	for last := uint64(0); last < most; last++ {
-		now, err := st.Append(
-			ctx,
-			key,
-			last,
-			store.Entry{Kind: "k", Data: fmt.Append(nil, name, last+1), Body: fmt.Append(nil, "body", name, last+1)},
-		)
-		if err == nil {
-			fmt.Println(now)
-		} else if !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-	}
-	return nil
 }

@@ -3,11 +3,9 @@
 package postgres_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -18,79 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// TestProcesses lets several processes append to one session: each number is won once,
-// and what is stored is what the winner wrote.
-func TestProcesses(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
-	const processes, rounds = 4, 50
-	outputs := make([]bytes.Buffer, processes)
-	var wg sync.WaitGroup
-	for i := range processes {
-		cmd := startChild(t, "compete", url, fmt.Sprintf("p%d-", i), strconv.Itoa(rounds))
-		cmd.Stdout, cmd.Stderr = &outputs[i], &outputs[i]
-		wg.Go(func() {
-			if err := cmd.Run(); err != nil {
-				t.Errorf("process %d: %v\n%s", i, err, &outputs[i])
-			}
-		})
-	}
-	wg.Wait()
-	winner := make(map[uint64]string)
-	for i := range outputs {
-		for _, line := range strings.Fields(outputs[i].String()) {
-			n, err := strconv.ParseUint(line, 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if other, taken := winner[n]; taken {
-				t.Errorf("entry %d was given to process %d and to %s", n, i, other)
-			}
-			winner[n] = fmt.Sprintf("p%d-%d", i, n)
-		}
-	}
-	st := open(t, url, nil)
-	n := uint64(0)
-	for e, err := range st.Scan(t.Context(), store.SessionKey{Tenant: "t", Session: "contest"}, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		if n++; string(e.Data) != winner[n] {
-			t.Errorf("entry %d is %q, but %q was told so", n, e.Data, winner[n])
-		}
-	}
-	if n != rounds || len(winner) != rounds {
-		t.Errorf("%d entries, %d winners, want %d", n, len(winner), rounds)
-	}
-}
-
-// TestTwoStores appends through one store and reads through another.
-func TestTwoStores(t *testing.T) {
-	url := pgtest.Shared(t).Database(t)
-	a, b := open(t, url, nil), open(t, url, nil)
-	key := store.SessionKey{Tenant: "t", Session: "s"}
-	last := uint64(0)
-	for i := range 40 {
-		st, other := a, b
-		if i%2 == 1 {
-			st, other = b, a
-		}
-		var err error
-		if last, err = st.Append(t.Context(), key, last, numbered(key, last+1)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := other.Append(t.Context(), key, last-1, numbered(key, 99)); !errors.Is(err, store.ErrConflict) {
-			t.Fatalf("Append after what another store appended: %v, want ErrConflict", err)
-		}
-		if hits, err := other.Search(t.Context(), key, fmt.Sprint("entry ", last), 1); err != nil || len(hits) != 1 ||
-			hits[0].Seq != last {
-			t.Fatalf("Search in the other store: %v, %v", hits, err)
-		}
-	}
-	if n := checkNumbered(t, b, key); n != 40 {
-		t.Errorf("%d entries, want 40", n)
-	}
-}
 
 // TestTenancy tries to cross from one tenant to another, also with rows that somebody
 // has moved in the database.
@@ -210,17 +135,6 @@ func TestDamage(t *testing.T) {
 			t.Errorf("Forget of a damaged session: %v", err)
 		}
 		run(t, url, "DELETE FROM pleat.blob") // what a damaged entry no longer names
-	}
-	// A damaged body is mended by whoever appends it again.
-	a, b := key(100), key(101)
-	for _, key := range []store.SessionKey{a, b} {
-		put(t, st, key, 0, numbered(a, 1))
-		if key == a {
-			run(t, url, "UPDATE pleat.blob SET data = 'broken'")
-		}
-	}
-	if err := readAll(t.Context(), st, a); err != nil {
-		t.Errorf("after the body was appended again: %v", err)
 	}
 }
 

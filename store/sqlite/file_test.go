@@ -16,7 +16,6 @@ import (
 
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/sqlite"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Only the owner can read a store, its log and the directories that were made for it.
@@ -213,55 +212,6 @@ func TestForgetBytes(t *testing.T) {
 	}
 	if hits, err := st.Search(t.Context(), kept, "harmlesstext7", 9); err != nil || len(hits) != 1 {
 		t.Error(hits, err)
-	}
-}
-
-func TestReindex(t *testing.T) {
-	store := open(t, filepath.Join(t.TempDir(), "store.db"))
-	fill(t, store)
-	for range 2 {
-		if err := store.Reindex(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		hits, err := store.Search(t.Context(), damageKeys()[2], "number7", 10)
-		if err != nil || len(hits) != 1 || hits[0].Seq != 8 {
-			t.Errorf("search after Reindex: %v, %v", hits, err)
-		}
-	}
-}
-
-// A text larger than a batch of the indexer is indexed in several.
-func TestLargeText(t *testing.T) {
-	st := open(t, filepath.Join(t.TempDir(), "store.db"))
-	var text strings.Builder
-	for i := range 20_000 {
-		fmt.Fprintf(&text, "line number%d of a text that is long\n", i)
-	}
-	key := store.SessionKey{Session: "a"}
-	put(t, st, key, 0, store.Entry{Kind: "k", Text: text.String()})
-	for _, line := range []int{0, 7777, 19_999} {
-		hits, err := st.Search(t.Context(), key, fmt.Sprint("number", line), 10)
-		if err != nil || len(hits) == 0 || hits[0].From > line || hits[0].To <= line {
-			t.Errorf("search for line %d: %v, %v", line, hits, err)
-		}
-	}
-}
-
-// A body that has gone bad is mended by the next Append that brings it.
-func TestMend(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "store.db")
-	key, e := store.SessionKey{Session: "a"}, store.Entry{Kind: "k", Body: []byte("the very same body")}
-	st := open(t, path)
-	put(t, st, key, 0, e)
-	st.Close()
-	execute(t, path, "UPDATE blob SET data = 'bad'")
-	st = open(t, path)
-	if _, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); !errors.Is(err, store.ErrCorrupt) {
-		t.Errorf("damaged body: %v, want ErrCorrupt", err)
-	}
-	put(t, st, key, 1, e)
-	if got, err := st.Body(t.Context(), key, transcript.HashOf(e.Body)); err != nil || !bytes.Equal(got, e.Body) {
-		t.Errorf("mended body: %q, %v", got, err)
 	}
 }
 
