@@ -168,8 +168,8 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {
-		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "model", "policy", "recall", "sessionlog",
-		"store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"", "digest", "fold", "fold/lever", "cmd/pleat/internal/bench/synth", "internal/text", "ledger/toolcall", "model",
+		"policy", "recall", "sessionlog", "store", "tokens", "transcript", "userwords", "wire/anthropic", "wire/openai",
 	},
 
 	// Kits for tests, whose names end in test, and packages that have only tests.

@@ -138,9 +138,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	tell := p.Progress()
 	tell.AtOnce() // a session can take long
 	tell.Share(0, len(b.sessions), "sessions")
-	o.Progress = func(pr bench.Progress) {
-		tell.Share(pr.Done, pr.All, "sessions")
-	}
+	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
 	report, err := bench.Run(ctx, b.sessions, o)
 	if err == nil && asking != nil {
 		asking.Progress = func(done, all int) { tell.Share(done, all, "asking about sessions") }
@@ -177,7 +175,7 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
 		by = o.Summarizer.Name
 	}
 	tell := p.Progress()
-	o.Progress = func(pr bench.Progress) { tell.Share(pr.Done, pr.All, "sessions") }
+	o.Progress = func(done, all int) { tell.Share(done, all, "sessions") }
 	rows, err := bench.Compare(ctx, b.sessions, o)
 	tell.Done()
 	if err != nil {

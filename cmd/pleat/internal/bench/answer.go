@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/pleat-dev/pleat/model"
@@ -148,7 +147,8 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 			}
 		}
 	}
-	if err := a.all(ctx, tries); err != nil {
+	err := each(ctx, len(tries), a.AtATime, nil, func(ctx context.Context, i int) error { return a.put(ctx, &tries[i]) })
+	if err != nil {
 		return err
 	}
 	for _, t := range tries {
@@ -159,32 +159,6 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 		n.Questions, n.Points, n.Recalls = n.Questions+1, n.Points+t.points, n.Recalls+t.recalls
 	}
 	return nil
-}
-
-// all asks some at a time. The first error ends it.
-func (a Asking) all(ctx context.Context, tries []try) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	next := make(chan *try)
-	var wg sync.WaitGroup
-	for range min(a.AtATime, len(tries)) {
-		wg.Go(func() {
-			for t := range next {
-				if err := a.put(ctx, t); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	for i := range tries {
-		if ctx.Err() != nil {
-			break
-		}
-		next <- &tries[i]
-	}
-	close(next)
-	wg.Wait()
-	return context.Cause(ctx)
 }
 
 // put has one question answered and graded.

@@ -38,62 +38,50 @@ const maxFaults = 20
 // that the report does not depend on who was ready first.
 func assemble(o Options, results []*sessionResult) *Report {
 	r := &Report{Format: "pleat/bench/1", Sessions: []SessionRow{}, Cells: []Cell{}, Own: []Cell{}, Money: []Money{}}
-	var took []bool
+	seen := func(c Cell) bool { return c.Views > 0 }
+	var took []*sessionResult
 	for _, s := range results {
-		part := slices.ContainsFunc(s.cells, func(c Cell) bool { return c.Views > 0 }) || len(s.money) > 0
-		if took = append(took, part); part {
-			r.Sessions = append(r.Sessions, s.row)
+		if slices.ContainsFunc(s.cells, seen) || slices.ContainsFunc(s.own, seen) || len(s.money) > 0 {
+			took, r.Sessions = append(took, s), append(r.Sessions, s.row)
 		}
 	}
-	for i := range o.keys() {
-		var sum Cell
-		var each []map[Family]Count
-		for n, s := range results {
-			sum = sum.plus(s.cells[i])
-			if took[n] {
-				each = append(each, s.cells[i].Families)
-			}
-		}
-		if sum.Views > 0 {
-			sum.BySession = each
-			r.Cells = append(r.Cells, sum.mean(each))
-		}
-	}
-	for i := range o.ownKeys() {
-		var sum Cell
-		var each []map[Family]Count
-		for _, s := range results {
-			if s.own != nil {
-				sum = sum.plus(s.own[i])
-				each = append(each, s.own[i].Families)
-			}
-		}
-		if sum.Views > 0 {
-			r.Own = append(r.Own, sum.mean(each))
-		}
-	}
-	r.Money = sumMoney(o, results)
+	r.Cells = sumCells(len(o.keys()), took, func(s *sessionResult) []Cell { return s.cells })
+	r.Own = sumCells(len(o.ownKeys()), took, func(s *sessionResult) []Cell { return s.own })
+	r.Money = sumMoney(o, took)
 	return r
 }
 
+func sumCells(n int, took []*sessionResult, of func(*sessionResult) []Cell) []Cell {
+	out := []Cell{}
+	for i := range n {
+		var sum Cell
+		var each []map[Family]Count
+		for _, s := range took {
+			sum, each = sum.plus(of(s)[i]), append(each, of(s)[i].Families)
+		}
+		if sum.Views > 0 {
+			sum.BySession = each
+			out = append(out, sum.mean())
+		}
+	}
+	return out
+}
+
 // mean works out what is a mean over the sessions.
-func (c Cell) mean(each []map[Family]Count) Cell {
+func (c Cell) mean() Cell {
 	c.Tokens /= c.Views
 	c.Means = make(map[Family]Shares)
 	for f := range c.Families {
 		var sum Shares
 		n := 0.0
-		for _, families := range each {
+		for _, families := range c.BySession {
 			if k := families[f]; k.Targets > 0 {
 				n++
 				sum.Context += k.InContext()
 				sum.Recall += k.WithRecall()
-				sum.Score += k.Score()
 			}
 		}
-		c.Means[f] = Shares{
-			Context: round(sum.Context / n), Recall: round(sum.Recall / n), Score: round(sum.Score / n),
-		}
+		c.Means[f] = Shares{Context: round(sum.Context / n), Recall: round(sum.Recall / n)}
 	}
 	c.Faults = c.Faults[:min(len(c.Faults), maxFaults)]
 	return c

@@ -27,7 +27,7 @@ func namesOf(msgs []transcript.Message) sourceNames {
 				b.WriteString(l)
 				b.WriteByte('\n')
 			}
-			b.WriteString(blockText(blk))
+			b.WriteString(transcript.BlockText(blk))
 			b.WriteByte('\n')
 		}
 	}

@@ -40,7 +40,7 @@ func summarize(m transcript.Message) string {
 		case transcript.ToolResult:
 			s += " " + b.CallID + " " + b.Text()
 		default:
-			s += " " + blockText(b)
+			s += " " + transcript.BlockText(b)
 		}
 	}
 	return s

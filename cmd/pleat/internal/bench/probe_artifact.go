@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -31,7 +32,7 @@ func trailOf(s *Session, cut int) trail {
 	for _, c := range s.Changes {
 		// Some logs vouch for what others did to the folder meanwhile: no reader of the
 		// conversation can know that.
-		if c.Message < cut && mentions(calls, plainPath(c.Path)) {
+		if c.Message < cut && mentions(calls, toolcall.CleanPath(c.Path)) {
 			t.note(c.Path, c.Op)
 		}
 	}
@@ -42,7 +43,7 @@ func trailOf(s *Session, cut int) trail {
 }
 
 func (t trail) note(p string, op ChangeOp) {
-	if p = plainPath(p); p == "." {
+	if p = toolcall.CleanPath(p); p == "." {
 		return
 	}
 	if op == Edited && t[p] == Created {
@@ -78,8 +79,8 @@ func wentWell(msgs []transcript.Message) iter.Seq[transcript.ToolCall] {
 	return func(yield func(transcript.ToolCall) bool) {
 		failed := failedCalls(msgs)
 		for _, m := range msgs {
-			for _, b := range m.Blocks().All() {
-				if c, ok := b.(transcript.ToolCall); ok && !failed[c.ID] && !yield(c) {
+			for _, c := range m.Calls() {
+				if !failed[c.ID] && !yield(c) {
 					return
 				}
 			}
@@ -159,11 +160,8 @@ func callStrings(input string) []string {
 func callText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
-		for _, blk := range m.Blocks().All() {
-			if c, ok := blk.(transcript.ToolCall); ok {
-				b.WriteString(c.Input.String())
-				b.WriteByte('\n')
-			}
+		for _, c := range m.Calls() {
+			b.WriteString(c.Input.String() + "\n")
 		}
 	}
 	return b.String()
@@ -208,28 +206,13 @@ func (t trail) find(p string) (ChangeOp, bool) {
 	return "", false
 }
 
-var driveOf = regexp.MustCompile(`^(?:/mnt/|/cygdrive/|/)?([A-Za-z])(?::/|/)`)
-
-// plainPath gives the spellings of a path one form: those of Windows, of its shells and of
-// its subsystem for Linux as c:/x, where case does not count.
-func plainPath(p string) string {
-	p = path.Clean(strings.ReplaceAll(p, `\`, "/"))
-	if at := driveOf.FindStringSubmatch(p); at != nil && (len(at[0]) > 2 || p[1] == ':') {
-		p = strings.ToLower(at[1] + ":/" + p[len(at[0]):])
-	}
-	return p
-}
-
 // mentions reports whether a text in lower case has the last element of a path.
 func mentions(lower, p string) bool { return strings.Contains(lower, strings.ToLower(path.Base(p))) }
 
 // samePath reports whether one path ends with the other.
 func samePath(a, b string) bool {
-	a, b = strings.TrimPrefix(plainPath(a), "/"), strings.TrimPrefix(plainPath(b), "/")
-	if strings.Contains(a+b, ":/") {
-		a, b = strings.ToLower(a), strings.ToLower(b)
-	}
-	return a == b || strings.HasSuffix(a, "/"+b) || strings.HasSuffix(b, "/"+a)
+	a, b = strings.TrimPrefix(toolcall.CleanPath(a), "/"), strings.TrimPrefix(toolcall.CleanPath(b), "/")
+	return toolcall.EndsPath(a, b) || toolcall.EndsPath(b, a)
 }
 
 var (

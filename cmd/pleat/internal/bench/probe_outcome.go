@@ -138,10 +138,8 @@ func outcomes(s *Session, sp span) []probe {
 	var order []string
 	open := make(map[string]string)
 	for _, m := range s.Messages[:sp.cut] {
-		for _, b := range m.Blocks().All() {
-			if c, ok := b.(transcript.ToolCall); ok { // how it ended now nobody can tell
-				delete(last, filtered(commandOf(c)))
-			}
+		for _, c := range m.Calls() { // how it ended now nobody can tell
+			delete(last, filtered(commandOf(c)))
 		}
 		resultsIn(m, open, func(cmd string, r transcript.ToolResult) {
 			if goesOn.MatchString(r.Text()) { // its end is told elsewhere, or never
@@ -268,11 +266,8 @@ func tells(line string) (failed, told bool) {
 func shellText(msgs []transcript.Message) string {
 	var b strings.Builder
 	for _, m := range msgs {
-		for _, blk := range m.Blocks().All() {
-			if c, ok := blk.(transcript.ToolCall); ok {
-				b.WriteString(commandOf(c))
-				b.WriteByte('\n')
-			}
+		for _, c := range m.Calls() {
+			b.WriteString(commandOf(c) + "\n")
 		}
 	}
 	return strings.ToLower(b.String())

@@ -128,12 +128,9 @@ func planState(s *Session, sp span) []probe {
 // newestPlan is the newest task list that the calls of messages hold.
 func newestPlan(msgs []transcript.Message) []planItem {
 	for _, m := range slices.Backward(msgs) {
-		for i := m.Blocks().Len() - 1; i >= 0; i-- {
-			c, ok := m.Blocks().At(i).(transcript.ToolCall)
-			if !ok || !slices.Contains(planTools, strings.ToLower(c.Name)) {
-				continue
-			}
-			if list := planOf(c.Input.String()); len(list) > 0 {
+		for _, c := range slices.Backward(m.Calls()) {
+			list := planOf(c.Input.String())
+			if len(list) > 0 && slices.Contains(planTools, strings.ToLower(c.Name)) {
 				return list
 			}
 		}

@@ -53,7 +53,6 @@ type Cell struct {
 type Shares struct {
 	Context float64 `json:"context"` // in context
 	Recall  float64 `json:"recall"`  // in context or one recall away
-	Score   float64 `json:"score"`   // 0 to 5; see [Count.Score]
 }
 
 // Count is what became of the targets of a family.
@@ -79,34 +78,8 @@ func (c Count) InContext() float64 { return share(c.Context, c.Targets) }
 // WithRecall is the share that can be told with at most one recall.
 func (c Count) WithRecall() float64 { return share(c.Context+c.Search+c.Handle, c.Targets) }
 
-// recallWorth is what a target counts that needs a recall: a round more than one that is
-// there.
-const recallWorth = 0.75
-
-// Score is the family's mark from 0 to 5: five for everything in context; what takes a
-// recall counts three quarters, what is lost nothing, and what is stated wrongly takes
-// one away.
-func (c Count) Score() float64 {
-	n := float64(c.Context) + recallWorth*float64(c.Search+c.Handle) - float64(c.Wrong)
-	return max(5*n/float64(max(c.Targets, 1)), 0)
-}
-
 // Precision is the share of the files stated as changed that were.
 func (c Cell) Precision() float64 { return share(c.Right, c.Stated) }
-
-// Score is the mean of a cell's marks over its families, from 0 to 5.
-func (c Cell) Score() float64 {
-	sum, n := 0.0, 0.0
-	for _, f := range Families {
-		if m, ok := c.Means[f]; ok {
-			sum, n = sum+m.Score, n+1
-		}
-	}
-	if n == 0 {
-		return 0
-	}
-	return sum / n
-}
 
 func share(part, whole int) float64 {
 	if whole == 0 {

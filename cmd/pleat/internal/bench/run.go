@@ -29,16 +29,10 @@ type Options struct {
 	// Summarizer writes the summaries that are scored; nil: code does. Replays for money never
 	// use it.
 	Summarizer *Summarizer
-	Progress   func(p Progress) // told after every step, from one goroutine at a time; nil: nobody
+	Progress   func(done, all int) // told after every session, from one goroutine at a time; nil: nobody
 
 	// inspect is shown every view, from several goroutines; nil: nobody.
 	inspect func(ctx context.Context, c *cut, m Method, s *seen) error
-}
-
-// Progress is how far a run has come.
-type Progress struct {
-	Done, All int
-	Session   string
 }
 
 func (o Options) withDefaults() Options {
@@ -65,40 +59,15 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 	o := opts.withDefaults()
 	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	results := make([]*sessionResult, len(sessions))
-	errs := make([]error, len(sessions))
-	var wg sync.WaitGroup
-	var mu sync.Mutex
-	done := 0
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	next := make(chan int)
-	for range o.Workers {
-		wg.Go(func() {
-			for i := range next {
-				w := worker{o: o, s: &sessions[i], tokens: tokens}
-				if results[i], errs[i] = w.run(ctx); errs[i] != nil {
-					cancel()
-				}
-				mu.Lock()
-				if done++; o.Progress != nil {
-					o.Progress(Progress{Done: done, All: len(sessions), Session: sessions[i].Name})
-				}
-				mu.Unlock()
-			}
-		})
-	}
-	for i := range sessions {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
-	for i, err := range errs {
-		if err != nil && !errors.Is(err, context.Canceled) {
-			return nil, fmt.Errorf("bench %s: %w", sessions[i].Name, err)
+	err := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) (err error) {
+		w := worker{o: o, s: &sessions[i], tokens: tokens}
+		if results[i], err = w.run(ctx); err != nil {
+			return fmt.Errorf("bench %s: %w", sessions[i].Name, err)
 		}
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("run bench: %w", err)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	r := assemble(o, results)
 	if o.Summarizer != nil {
@@ -107,11 +76,43 @@ func Run(ctx context.Context, sessions []Session, opts Options) (*Report, error)
 	return r, nil
 }
 
+// each does n things, some at a time. The first error ends it.
+func each(
+	ctx context.Context, n, atATime int, progress func(done, all int), do func(ctx context.Context, i int) error,
+) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	next := make(chan int)
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for range min(atATime, n) {
+		wg.Go(func() {
+			for i := range next {
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+				mu.Lock()
+				if done++; progress != nil {
+					progress(done, n)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
 // sessionResult is what one session gives.
 type sessionResult struct {
 	row   SessionRow
 	cells []Cell // as keys() has them; Views is 0 where the session did not take part
-	own   []Cell
+	own   []Cell // as ownKeys() has them
 	money []sessionMoney
 }
 
@@ -158,48 +159,41 @@ func (o Options) ownKeys() []key {
 }
 
 func (w *worker) run(ctx context.Context) (*sessionResult, error) {
-	if len(w.s.Messages) == 0 {
-		return &sessionResult{cells: make([]Cell, len(w.o.keys())), own: make([]Cell, len(w.o.ownKeys()))}, nil
-	}
 	sp := w.s.futureSpan()
 	r := &sessionResult{row: SessionRow{
 		Name: w.s.Name, Messages: len(w.s.Messages), Cut: sp.cut, Targets: map[Family]int{},
 		Tokens: w.size(len(w.s.Messages)), Before: w.size(sp.cut),
 	}}
-	r.cells = make([]Cell, len(w.o.keys()))
-	for _, sp := range w.s.spans() {
+	var err error
+	if r.cells, err = w.cells(ctx, w.s.spans(), w.o.keys(), r.row.Targets); err != nil {
+		return nil, err
+	}
+	if r.own, err = w.cells(ctx, w.s.ownSpans(), w.o.ownKeys(), map[Family]int{}); err != nil {
+		return nil, err
+	}
+	if !w.o.NoMoney {
+		r.money, err = w.money(ctx)
+	}
+	return r, err
+}
+
+// cells measures the session at each cut, and counts the targets there.
+func (w *worker) cells(ctx context.Context, spans []span, keys []key, targets map[Family]int) ([]Cell, error) {
+	out := make([]Cell, len(keys))
+	for _, sp := range spans {
 		c := w.newCut(sp)
 		for _, p := range c.probes {
-			r.row.Targets[p.family]++
+			targets[p.family]++
 		}
-		for i, k := range w.o.keys() {
+		for i, k := range keys {
 			cell, err := c.measure(ctx, k)
 			if err != nil {
 				return nil, err
 			}
-			r.cells[i] = r.cells[i].plus(cell)
+			out[i] = out[i].plus(cell)
 		}
 	}
-	if keys := w.o.ownKeys(); keys != nil {
-		r.own = make([]Cell, len(keys))
-		for _, sp := range w.s.ownSpans() {
-			c := w.newCut(sp)
-			for i, k := range keys {
-				cell, err := c.measure(ctx, k)
-				if err != nil {
-					return nil, err
-				}
-				r.own[i] = r.own[i].plus(cell)
-			}
-		}
-	}
-	if !w.o.NoMoney {
-		var err error
-		if r.money, err = w.money(ctx); err != nil {
-			return nil, err
-		}
-	}
-	return r, nil
+	return out, nil
 }
 
 func (w *worker) size(n int) int {

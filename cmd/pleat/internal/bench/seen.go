@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
@@ -154,18 +153,18 @@ func splitLines(text string) []string {
 func blockLines(b transcript.Block) []string {
 	c, ok := b.(transcript.ToolCall)
 	if !ok {
-		return splitLines(blockText(b))
+		return splitLines(transcript.BlockText(b))
 	}
-	var v any
-	if json.Unmarshal([]byte(c.Input.String()), &v) != nil {
-		return splitLines(c.Input.String())
+	lines := []string{c.Name}
+	for _, text := range callStrings(c.Input.String()) {
+		lines = append(lines, splitLines(text)...)
 	}
-	return append([]string{c.Name}, jsonLines(v)...)
+	return lines
 }
 
 // ownLines are the lines of a block, long ones whole.
 func ownLines(b transcript.Block) []string {
-	texts := []string{blockText(b)}
+	texts := []string{transcript.BlockText(b)}
 	if c, ok := b.(transcript.ToolCall); ok {
 		texts = callStrings(c.Input.String())
 	}
@@ -174,25 +173,4 @@ func ownLines(b transcript.Block) []string {
 		out = append(out, strings.Split(t, "\n")...)
 	}
 	return out
-}
-
-// jsonLines are the lines of all strings in a value, members in order of name.
-func jsonLines(v any) []string {
-	switch v := v.(type) {
-	case string:
-		return splitLines(v)
-	case []any:
-		var out []string
-		for _, e := range v {
-			out = append(out, jsonLines(e)...)
-		}
-		return out
-	case map[string]any:
-		var out []string
-		for _, k := range slices.Sorted(maps.Keys(v)) {
-			out = append(out, jsonLines(v[k])...)
-		}
-		return out
-	}
-	return nil
 }

@@ -177,6 +177,9 @@ func ReadCorpus(ctx context.Context, dir string) ([]Session, error) {
 		if err != nil {
 			return nil, err
 		}
+		if len(s.Messages) == 0 {
+			continue
+		}
 		if rel, err := filepath.Rel(dir, file); err == nil {
 			s.Name = filepath.ToSlash(rel)
 		}
@@ -244,32 +247,17 @@ func (s *Session) chars(from, to int) int {
 	n := 0
 	for _, m := range s.Messages[from:to] {
 		for _, b := range m.Blocks().All() {
-			n += len(blockText(b))
+			n += len(transcript.BlockText(b))
 		}
 	}
 	return n
-}
-
-// blockText is what a block says: words, a call's input, a result's text.
-func blockText(b transcript.Block) string {
-	switch b := b.(type) {
-	case transcript.Text:
-		return b.Text.String()
-	case transcript.Thinking:
-		return b.Text.String()
-	case transcript.ToolCall:
-		return b.Input.String()
-	case transcript.ToolResult:
-		return b.Text()
-	}
-	return ""
 }
 
 // messageText is all that the blocks of a message say.
 func messageText(m transcript.Message) string {
 	var all []byte
 	for _, b := range m.Blocks().All() {
-		if t := blockText(b); t != "" {
+		if t := transcript.BlockText(b); t != "" {
 			all = append(append(all, t...), '\n')
 		}
 	}

@@ -2,13 +2,13 @@ package bench
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -36,7 +36,7 @@ type LiveOptions struct {
 	Window     int           // of the model; 0: 32,000 tokens
 	Summarizer *Summarizer   // nil: code writes the summaries
 	Workers    int           // sessions at a time; 0: one
-	Progress   func(Progress)
+	Progress   func(done, all int)
 }
 
 // Compare lives through the sessions under each policy: made-up ones to their end, others up to
@@ -54,35 +54,21 @@ func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, er
 		rows[i] = Live{Policy: p.Name, Families: map[Family]Count{}}
 	}
 	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var failed error
-	done, next := 0, make(chan int)
-	for range max(o.Workers, 1) {
-		wg.Go(func() {
-			for i := range next {
-				w := &worker{s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
-				spans := sessions[i].spans()
-				c := w.newCut(spans[len(spans)-1])
-				for k, p := range policies {
-					row, err := c.live(ctx, p, o)
-					mu.Lock()
-					rows[k] = rows[k].plus(row)
-					failed = errors.Join(failed, err)
-					mu.Unlock()
-				}
-				mu.Lock()
-				if done++; o.Progress != nil {
-					o.Progress(Progress{Done: done, All: len(sessions), Session: sessions[i].Name})
-				}
-				mu.Unlock()
+	failed := each(ctx, len(sessions), max(o.Workers, 1), o.Progress, func(ctx context.Context, i int) error {
+		w := &worker{s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
+		spans := sessions[i].spans()
+		c := w.newCut(spans[len(spans)-1])
+		for k, p := range policies {
+			row, err := c.live(ctx, p, o)
+			if err != nil {
+				return fmt.Errorf("live under %s: %w", p.Name, err)
 			}
-		})
-	}
-	for i := range sessions {
-		next <- i
-	}
-	close(next)
-	wg.Wait()
+			mu.Lock()
+			rows[k] = rows[k].plus(row)
+			mu.Unlock()
+		}
+		return nil
+	})
 	return rows, failed
 }
 
@@ -104,7 +90,7 @@ func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, err
 	}
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "bench"}, opts)
 	if err != nil {
-		return row, fmt.Errorf("live under %s: %w", p.Name, err)
+		return row, err
 	}
 	defer s.Close()
 	var msgs []transcript.Message
@@ -123,11 +109,11 @@ func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, err
 	for i, m := range c.before {
 		if i > 0 && m.Role() == transcript.RoleAssistant && c.before[i-1].Role() != transcript.RoleAssistant {
 			if _, err := ask(); err != nil {
-				return row, fmt.Errorf("live under %s: %w", p.Name, err)
+				return row, err
 			}
 		}
 		if err := s.Append(ctx, m); err != nil {
-			return row, fmt.Errorf("live under %s: %w", p.Name, err)
+			return row, err
 		}
 	}
 	v, err := ask()
@@ -135,7 +121,7 @@ func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, err
 		err = o.Summarizer.failed()
 	}
 	if err != nil {
-		return row, fmt.Errorf("live under %s: %w", p.Name, err)
+		return row, err
 	}
 	cell := Cell{Families: row.Families}
 	return row, c.look(ctx, &cell, &engine{s: s, tokens: c.tokens}, seeView(v, msgs))
@@ -160,8 +146,8 @@ func WriteLive(w io.Writer, rows []Live) error {
 	}}
 	for _, r := range rows {
 		row := []string{
-			r.Policy, thousands(r.Requests), thousands(r.Tokens), thousands(r.Largest), thousands(r.Over),
-			thousands(r.Compactions), thousands(r.Summaries), thousands(r.Asked),
+			r.Policy, text.Thousands(r.Requests), text.Thousands(r.Tokens), text.Thousands(r.Largest), text.Thousands(r.Over),
+			text.Thousands(r.Compactions), text.Thousands(r.Summaries), text.Thousands(r.Asked),
 		}
 		for _, f := range []Family{Constraints, HumanWords, Outcomes, Artifacts} {
 			row = append(row, fmt.Sprintf("%.2f", r.Families[f].InContext()))

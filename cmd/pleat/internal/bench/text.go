@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/text"
 )
 
 // column is one column of the tables: a family's share, or a count.
@@ -54,7 +56,7 @@ func (r *Report) WriteText(w io.Writer) error {
 	p := &printer{w: w}
 	p.line(
 		"%d sessions, %s tokens in all. Shares are means over sessions: in context → with one recall.", len(r.Sessions),
-		thousands(r.tokens()),
+		text.Thousands(r.tokens()),
 	)
 	if r.Summaries != "" {
 		p.line("Summaries by %s, those of the cost simulation by code.", r.Summaries)
@@ -68,14 +70,14 @@ func (r *Report) WriteText(w io.Writer) error {
 			continue // in the JSON
 		}
 		p.line("")
-		p.line("Views of %s tokens after %s (%d views)", thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
+		p.line("Views of %s tokens after %s (%d views)", text.Thousands(g[0].Budget), times(g[0].Chain), g[0].Views)
 		p.table(g)
 	}
 	for _, g := range groups(r.Own) {
 		p.line("")
 		p.line(
 			"Where the real agents compacted, against their own summaries; views of %s tokens (%d views)",
-			thousands(g[0].Budget), g[0].Views,
+			text.Thousands(g[0].Budget), g[0].Views,
 		)
 		p.table(g)
 	}
@@ -85,45 +87,7 @@ func (r *Report) WriteText(w io.Writer) error {
 		p.line("These probes guard exactness: what is not there cannot be used. They do not measure")
 		p.line("understanding; for that, questions have to be answered by a model (--answerer).")
 	}
-	p.short(r)
 	return p.err
-}
-
-// short is the table that all others come to: each arm's mean mark, and its mean cost.
-func (p *printer) short(r *Report) {
-	var arms []string
-	marks, costs := make(map[string][]float64), make(map[string][]float64)
-	for _, c := range r.Cells {
-		if marks[c.Arm] = append(marks[c.Arm], c.Score()); !slices.Contains(arms, c.Arm) {
-			arms = append(arms, c.Arm)
-		}
-	}
-	for _, m := range r.Money {
-		if m.Sessions > 0 {
-			costs[m.Arm] = append(costs[m.Arm], m.Total)
-		}
-	}
-	rows := [][]string{{"arm", "mark", "cost"}}
-	for _, arm := range arms {
-		rows = append(rows, []string{arm, mean(marks[arm]), mean(costs[arm])})
-	}
-	if len(arms) > 1 {
-		p.line("")
-		p.line("In short: means over all budgets, numbers of compactions and price lists. Marks are from 0 to 5; no")
-		p.line("compaction costs 1.")
-		p.rows(rows)
-	}
-}
-
-func mean(list []float64) string {
-	sum := 0.0
-	for _, f := range list {
-		sum += f
-	}
-	if len(list) == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.2f", sum/float64(len(list)))
 }
 
 func (r *Report) tokens() int {
@@ -214,7 +178,7 @@ func (p *printer) answers(list []Answered) {
 		return
 	}
 	p.line("Questions answered by a model from views of %s tokens; a full answer is 1, half an answer 0.5",
-		thousands(list[0].Budget))
+		text.Thousands(list[0].Budget))
 	rows := [][]string{{"arm", "questions", "score", "recalls"}}
 	for _, a := range list {
 		name, recalls := a.Arm, "–"
@@ -225,13 +189,4 @@ func (p *printer) answers(list []Answered) {
 			[]string{name, fmt.Sprint(a.Questions), fmt.Sprintf("%.2f", share(a.Points, 2*a.Questions)), recalls})
 	}
 	p.rows(rows)
-}
-
-// thousands writes 1204 as 1,204.
-func thousands(n int) string {
-	s := fmt.Sprint(n)
-	for i := len(s) - 3; i > 0; i -= 3 {
-		s = s[:i] + "," + s[i:]
-	}
-	return s
 }
