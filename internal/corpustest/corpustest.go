@@ -21,7 +21,7 @@ func Folders(t testing.TB) []string {
 	return folders.List(t)
 }
 
-// notRead are folders with other data, or with formats that only the bench reads.
+// notRead are folders with other data, or in formats that pleat does not read.
 var notRead = []string{"eval", "trail", "model", "gold", "questions", "LICENSES", "tau-bench", "swe-agent"}
 
 // Files lists the session files in those folders.

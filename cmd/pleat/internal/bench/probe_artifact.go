@@ -2,7 +2,6 @@ package bench
 
 import (
 	"encoding/json"
-	"iter"
 	"maps"
 	"path"
 	"regexp"
@@ -11,6 +10,16 @@ import (
 
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ChangeOp says what happened to a file.
+type ChangeOp string
+
+// The kinds of change.
+const (
+	Created ChangeOp = "created"
+	Edited  ChangeOp = "edited" // also where a call does not say which
+	Deleted ChangeOp = "deleted"
 )
 
 // trail is what became of files: for each path whether it is still there.
@@ -24,21 +33,11 @@ func (s *Session) trail(cut int) trail {
 	return trailOf(s, cut)
 }
 
-// trailOf is the gold: what the log vouches for and, in logs that vouch for nothing, what
-// calls of tools that can do nothing else asked for and were not refused.
+// trailOf is the gold: what calls of tools that can do nothing else asked for and were not
+// refused.
 func trailOf(s *Session, cut int) trail {
 	t := make(trail)
-	calls := strings.ToLower(callText(s.Messages[:cut]))
-	for _, c := range s.Changes {
-		// Some logs vouch for what others did to the folder meanwhile: no reader of the
-		// conversation can know that.
-		if c.Message < cut && mentions(calls, toolcall.CleanPath(c.Path)) {
-			t.note(c.Path, c.Op)
-		}
-	}
-	if len(s.Changes) == 0 {
-		t.addCalls(s.Messages[:cut])
-	}
+	t.addCalls(s.Messages[:cut])
 	return t
 }
 
@@ -67,22 +66,13 @@ var (
 	patchFile  = regexp.MustCompile(`(?m)^\*\*\* (Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$`)
 )
 
-// addCalls notes what calls of editing tools did, unless they failed.
+// addCalls notes what calls of editing tools did, unless they are shown to have failed.
 func (t trail) addCalls(msgs []transcript.Message) {
-	for c := range wentWell(msgs) {
-		t.addCall(c)
-	}
-}
-
-// wentWell yields the calls that are not shown to have failed.
-func wentWell(msgs []transcript.Message) iter.Seq[transcript.ToolCall] {
-	return func(yield func(transcript.ToolCall) bool) {
-		failed := failedCalls(msgs)
-		for _, m := range msgs {
-			for _, c := range m.Calls() {
-				if !failed[c.ID] && !yield(c) {
-					return
-				}
+	failed := failedCalls(msgs)
+	for _, m := range msgs {
+		for _, c := range m.Calls() {
+			if !failed[c.ID] {
+				t.addCall(c)
 			}
 		}
 	}
@@ -156,17 +146,6 @@ func callStrings(input string) []string {
 	return out
 }
 
-// callText is all that was given to tools.
-func callText(msgs []transcript.Message) string {
-	var b strings.Builder
-	for _, m := range msgs {
-		for _, c := range m.Calls() {
-			b.WriteString(c.Input.String() + "\n")
-		}
-	}
-	return b.String()
-}
-
 // artifacts asks for every changed file: is it stated as changed, and as deleted if it was.
 func artifacts(s *Session, sp span) []probe {
 	gold := trailOf(s, sp.cut)
@@ -238,7 +217,7 @@ func (s *seen) changes() trail {
 	}
 	t := make(trail)
 	s.trail = t
-	t.addShown(s.msgs)
+	t.addCalls(s.msgs)
 	for _, line := range s.own {
 		line = strings.ReplaceAll(line, `\`, "/")
 		if m := statement.FindStringSubmatch(line); m != nil {

@@ -49,26 +49,6 @@ func TestFailedChange(t *testing.T) {
 	}
 }
 
-// A shown command says what it did to the files that it names.
-func TestShownCommand(t *testing.T) {
-	msgs := []transcript.Message{transcript.Assistant(
-		transcript.Call("1", "write", `{"file_path":"/dir/tmp/a.sql"}`),
-		transcript.Call("2", "write", `{"file_path":"/dir/b.go"}`),
-		transcript.Call(
-			"3", "bash",
-			`{"command":"cd /dir && rm -rf tmp && git mv b.go 'c.go' && cp c.go sub/ ; sed -i 's/a/b/' e.go ; echo rm d.go | cat"}`,
-		),
-	)}
-	got := seeView(transcript.Whole(len(msgs)), msgs).changes()
-	want := trail{
-		"/dir/tmp/a.sql": Deleted, "tmp": Deleted, "/dir/b.go": Deleted, "b.go": Deleted,
-		"c.go": Created, "sub/c.go": Created, "e.go": Edited,
-	}
-	if d := difftest.Values(want, got); d != "" {
-		t.Error(d)
-	}
-}
-
 // Of a command that was run through a filter afterwards nobody knows the newest outcome.
 func TestOutcomeFilteredLater(t *testing.T) {
 	run := func(id, command, result string) []transcript.Message {

@@ -22,21 +22,12 @@ type Session struct {
 	Name     string
 	Messages []transcript.Message
 	Times    []time.Time // when each message was said, zero where nobody knows; nil: nobody knows
-	Changes  []Change    // of files, in order, as far as the log itself vouches for them
 
 	// Compactions are the places where the session's own agent compacted, with the
 	// summary that it went on from.
 	Compactions []Compaction
 
 	truth *truth // of a made-up session
-}
-
-// Change is a change of a file that the log vouches for: not what a call asked for but
-// what was done.
-type Change struct {
-	Message int // index of the message that tells of it
-	Path    string
-	Op      ChangeOp
 }
 
 // Compaction is a place where an agent replaced its history by a summary.
@@ -46,7 +37,7 @@ type Compaction struct {
 }
 
 // ReadSession reads the first session of a file, in any format that package sessionlog
-// knows, or of a benchmark's trajectory.
+// knows.
 func ReadSession(ctx context.Context, path string) (Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -55,11 +46,6 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 	defer f.Close()
 	s := Session{Name: filepath.Base(path)}
 	log, err := sessionlog.Open(f, nil)
-	if errors.Is(err, sessionlog.ErrFormat) {
-		if ok, failed := s.readTrajectory(path); ok || failed != nil {
-			return s, failed
-		}
-	}
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", path, err)
 	}
@@ -70,16 +56,6 @@ func ReadSession(ctx context.Context, path string) (Session, error) {
 		}
 		place = append(place, len(s.Messages))
 		s.add(rec.Message, rec.Time)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return Session{}, fmt.Errorf("read session: %w", err)
-	}
-	answered := s.answered()
-	for _, c := range changesOf(data) {
-		if at, ok := answered[c.call]; ok && c.path != "" {
-			s.Changes = append(s.Changes, Change{Message: at, Path: c.path, Op: c.op})
-		}
 	}
 	for _, c := range log.Info().Compactions {
 		if c.Partial || c.At > len(place) {
@@ -103,37 +79,6 @@ func (s *Session) add(m transcript.Message, at time.Time) {
 	s.Messages, s.Times = append(s.Messages, m), append(s.Times, at)
 }
 
-// readTrajectory reads the first session of a benchmark's trajectory. It reports false if the
-// file is none.
-func (s *Session) readTrajectory(path string) (bool, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return false, fmt.Errorf("read session: %w", err)
-	}
-	sessions, err := readTrajectories(data)
-	if err != nil || len(sessions) == 0 {
-		return false, err
-	}
-	for _, m := range sessions[0] {
-		s.add(m, time.Time{})
-	}
-	return true, nil
-}
-
-// answered are the messages that hold the results of calls: some logs have all of a session
-// on one line.
-func (s *Session) answered() map[string]int {
-	at := make(map[string]int)
-	for i, m := range s.Messages {
-		for _, b := range m.Blocks().All() {
-			if r, ok := b.(transcript.ToolResult); ok {
-				at[r.CallID] = i
-			}
-		}
-	}
-	return at
-}
-
 // notSessions are folders of the public data that hold other things.
 var notSessions = []string{"eval", "trail", "model", "LICENSES"}
 
@@ -150,7 +95,7 @@ func SessionFiles(dir string) ([]string, error) {
 			}
 			return nil
 		}
-		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" || ext == ".traj" {
+		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" {
 			files = append(files, path)
 		}
 		return nil
