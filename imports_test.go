@@ -140,9 +140,8 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/sessionfile": {
 		"", "agent", "cmd/pleat/internal/models", "cmd/pleat/internal/stores", "cmd/pleat/internal/term", "digest",
-		"fold", "fold/lever", "internal/fence", "internal/order", "internal/speaker", "internal/text", "ledger",
-		"ledger/toolcall", "cmd/pleat/internal/library", "model", "policy", "sessionlog", "store", "tokens", "transcript",
-		"userwords", "wire/anthropic", "wire/gemini", "wire/openai",
+		"fold", "fold/lever", "internal/fence", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library",
+		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/stores": {
 		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "recall", "store", "store/postgres",

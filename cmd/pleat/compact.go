@@ -32,15 +32,10 @@ results are folded. Without --digest-model no model is asked, and the same file,
 budget give the same bytes.
 
 Formats:
-  text              the view as plain text
-  markdown          the same, for people to read
-  prompt            a text to paste into a new session, to continue this one there
-  anthropic         a request body for Anthropic Messages
-  openai-chat       a request body for OpenAI Chat Completions
-  openai-responses  a request body for OpenAI Responses
-  gemini            a request body for Gemini's generateContent
+  text    the view as plain text
+  prompt  a text to paste into a new session, to continue this one there
 
-The budget is for the messages; in request bodies the system prompt and the tools count too.
+The budget is for the messages.
 With --json, one object holds the view, the folds, the ledger, pins, anchors and the report.
 A summary of what was folded goes to standard error.
 
@@ -50,8 +45,6 @@ It stores nothing and asks no model; "pleat browse" shows each block as the mode
 pleat compact session.jsonl --budget 30k --dry-run
 # continue an old session in a new one
 pleat compact session.jsonl --budget 20k --format prompt | pbcopy
-# a request of at most 60,000 tokens
-pleat compact session.jsonl --budget 60k --format anthropic -o request.json
 # what was folded, and how to get it back
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	}
@@ -79,8 +72,7 @@ func (c *compactFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&c.orCode, "or-code", false, "if that model does not write a digest, code may: no error")
 	fs.StringVarP(&c.out, "output", "o", "", "write the result to `OUT` instead of standard output")
 	fs.BoolVar(&c.force, "force", false, "replace OUT if it exists")
-	fs.StringVar(&c.format, "format", "text",
-		"form of the result: `FORMAT` is text, markdown, prompt, anthropic, openai-chat, openai-responses or gemini")
+	fs.StringVar(&c.format, "format", "text", "form of the result: `FORMAT` is text or prompt")
 	fs.BoolVar(&c.quiet, "quiet", false, "no report on standard error")
 	fs.BoolVar(&c.dry, "dry-run", false, "show what would be folded; store nothing")
 	fs.BoolVar(&c.all, "all", false, "with --dry-run: list every fold")
@@ -128,7 +120,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if err != nil {
 		return err
 	}
-	err = p.WriteTo(ctx, c.out, func(w io.Writer) error { return r.Write(w, p) })
+	err = p.WriteTo(ctx, c.out, func(w io.Writer) error { return r.Write(w) })
 	if err == nil && !c.quiet {
 		r.Tell(p)
 	}

@@ -66,7 +66,7 @@ type Folded struct {
 }
 
 // Write writes the view in the form that was asked for.
-func (r *Folded) Write(w io.Writer, p *term.Console) error { return r.format.write(w, p, r) }
+func (r *Folded) Write(w io.Writer) error { return r.format.write(w, r) }
 
 // Tokens returns the sizes of the session and of the view, and the budget.
 func (r *Folded) Tokens() Budget {
@@ -82,10 +82,7 @@ func (f *File) Fold(ctx context.Context, tell *term.Progress, store store.Store,
 	r := &Folded{File: f, Policy: pol.Name, budget: int(flags.Budget), tenant: flags.Tenant, format: flags.Format}
 	r.Counts = library.Counter(pol, f.Model)
 	opts := library.Planned(pol, r.Counts)
-	if opts.Model = f.Model; flags.Format.request { // the system prompt and the tools count too
-		opts.System, opts.Tools = f.Info.System, f.Info.Tools
-	}
-	opts.Budget, opts.Project = library.Fit(r.budget), f.Info.Dir
+	opts.Model, opts.Budget, opts.Project = f.Model, library.Fit(r.budget), f.Info.Dir
 	opts.Digest.Generator, opts.Digest.Model = flags.Writer.Generator, flags.Writer.Model
 	opts.Digest.NoBackground = true
 	if flags.Dir != "" {

@@ -14,9 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/wire/anthropic"
-	"github.com/pleat-dev/pleat/wire/gemini"
-	"github.com/pleat-dev/pleat/wire/openai"
 )
 
 // PolicyUsage is the help of --policy.
@@ -61,31 +58,24 @@ func FormatNamed(name string, asJSON bool) (Format, error) {
 	i := slices.IndexFunc(formats, func(f Format) bool { return f.name == name })
 	switch {
 	case i < 0:
-		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text, markdown, prompt, anthropic, "+
-			"openai-chat, openai-responses, gemini", name))
+		return Format{}, term.UsageError(fmt.Sprintf("unknown format %q: want text or prompt", name))
 	case asJSON:
 		return Format{write: writeViewJSON}, nil
 	}
 	return formats[i], nil
 }
 
-type writeFunc func(w io.Writer, p *term.Console, r *Folded) error
+type writeFunc func(w io.Writer, r *Folded) error
 
 // Format is a form of the result.
 type Format struct {
-	name    string
-	write   writeFunc
-	request bool // a request body
+	name  string
+	write writeFunc
 }
 
 var formats = []Format{
-	{"text", writeViewText, false},
-	{"markdown", writeViewMarkdown, false},
-	{"prompt", writeViewPrompt, false},
-	{"anthropic", requestBody(anthropic.Encode, anthropic.Decode), true},
-	{"openai-chat", requestBody(openai.EncodeChat, openai.DecodeChat), true},
-	{"openai-responses", requestBody(openai.EncodeResponses, openai.DecodeResponses), true},
-	{"gemini", requestBody(gemini.Encode, gemini.Decode), true},
+	{"text", writeViewText},
+	{"prompt", writeViewPrompt},
 }
 
 // longMessage is the size above which a message is stored on its own.

@@ -5,22 +5,18 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func writeViewJSON(w io.Writer, _ *term.Console, r *Folded) error {
+func writeViewJSON(w io.Writer, r *Folded) error {
 	rep := r.Report
 	view, err := r.viewJSON()
 	if err != nil {
@@ -147,7 +143,7 @@ func (r *Folded) anchors(view []viewJSON) ([]anchorJSON, error) {
 	return list[:min(len(list), maxAnchors)], nil
 }
 
-func writeViewText(w io.Writer, _ *term.Console, r *Folded) error {
+func writeViewText(w io.Writer, r *Folded) error {
 	return r.writeText(w, true, "\n")
 }
 
@@ -163,88 +159,6 @@ func (r *Folded) writeText(w io.Writer, thinking bool, after string) error {
 		fmt.Fprint(w, after)
 	}
 	return nil
-}
-
-func writeViewMarkdown(w io.Writer, _ *term.Console, r *Folded) error {
-	title := plain(cmp.Or(term.OneLine(r.File.Info.Title), term.FileName(r.File.Name)))
-	fmt.Fprintf(w, "# %s\n\n%s of %s tokens, %s.\n", title, term.Thousands(r.Report.Snapshot.Tokens),
-		term.Thousands(r.Report.Whole), term.Plural(len(r.Report.Folds), "fold"))
-	msgs, err := library.Spoken(context.Background(), r.Session, r.view)
-	if err != nil {
-		return err
-	}
-	for i, m := range msgs {
-		role := cmp.Or(string(m.Role()), "nobody")
-		_, first := utf8.DecodeRuneInString(role)
-		number := "by pleat"
-		if source := r.view.Messages[i].Source; source >= 0 {
-			number = fmt.Sprintf("message %d", source+1)
-		}
-		fmt.Fprintf(w, "\n## %s (%s)\n", plain(strings.ToUpper(role[:first])+role[first:]), number)
-		for _, blk := range m.Blocks().All() {
-			writeMarkdown(w, blk)
-		}
-	}
-	return nil
-}
-
-// writeMarkdown writes a block so that nothing in it gets out: texts stand in a quotation or in a
-// fence, names on one line.
-func writeMarkdown(w io.Writer, blk transcript.Block) {
-	boxed := func(what, text, lang string) {
-		fmt.Fprintf(w, "\n%s\n\n%s\n", what, fenced(fence.Shown(text), lang))
-	}
-	switch b := blk.(type) {
-	case transcript.Text:
-		fmt.Fprintf(w, "\n%s\n", quoted(fence.Shown(b.Text.String())))
-	case transcript.Thinking:
-		if !b.Text.IsEmpty() {
-			fmt.Fprintf(w, "\n*thinking:*\n\n%s\n", quoted(fence.Shown(b.Text.String())))
-		}
-	case transcript.ToolCall:
-		boxed("**"+plain(b.Name)+"**", b.Input.String(), "json")
-	case transcript.ToolResult:
-		what := "Result:"
-		if b.Error {
-			what = "Error:"
-		}
-		boxed(what, b.Text(), "")
-	case transcript.Image:
-		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind(), plain(b.MediaType))
-	case transcript.Opaque:
-		if b.Type == speaker.Program {
-			boxed("Program:", b.Raw, "")
-			return
-		}
-		fmt.Fprintf(w, "\n*(%s %s)*\n", b.Kind(), plain(b.Type))
-	}
-}
-
-// plain is a name in Markdown, on one line.
-func plain(name string) string {
-	return markup.ReplaceAllString(fence.Shown(fence.Line(name)), `\$0`)
-}
-
-var (
-	markup = regexp.MustCompile("[\\\\`*<>&\\[\\]]")
-	// A quotation does not hold HTML, which can end it.
-	html = regexp.MustCompile(`<[A-Za-z/!?]`)
-)
-
-func quoted(text string) string {
-	if html.MatchString(text) {
-		return fenced(text, "")
-	}
-	return "> " + strings.ReplaceAll(text, "\n", "\n> ")
-}
-
-// fenced puts a text into a Markdown fence that is longer than any in the text.
-func fenced(text, lang string) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
-	}
-	return fence + lang + "\n" + strings.TrimSuffix(text, "\n") + "\n" + fence
 }
 
 const promptHead = `This continues an earlier session of the same work. What follows is that session: its older part
@@ -263,7 +177,7 @@ next one.
 
 // writeViewPrompt writes a text that a new session can start from: what it is, the page,
 // the newest turns word for word, and what the reader should do.
-func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
+func writeViewPrompt(w io.Writer, r *Folded) error {
 	fmt.Fprintf(w, promptHead, r.Session.Key().Session)
 	if dir := r.File.Info.Dir; dir != "" {
 		fmt.Fprintf(w, "\nWorking folder: %s\n", fence.Shown(fence.Line(dir)))
@@ -274,34 +188,4 @@ func writeViewPrompt(w io.Writer, _ *term.Console, r *Folded) error {
 	}
 	fmt.Fprint(w, "\n"+library.Earlier(said.String())+promptTail)
 	return nil
-}
-
-// requestBody writes a request body, and warns about what its provider would refuse. An
-// interrupted session may not be fit to send.
-func requestBody[R interface {
-	Check(model.Model) []transcript.Violation
-}](encode func(*model.Request) ([]byte, error), decode func([]byte) (R, error)) writeFunc {
-	return func(w io.Writer, p *term.Console, r *Folded) error {
-		msgs, err := r.Session.Resolve(context.Background(), r.view)
-		if err != nil {
-			return fmt.Errorf("apply the folds: %w", err)
-		}
-		info := r.File.Info
-		body, err := encode(&model.Request{
-			Model: cmp.Or(info.Model, r.File.Model.ID), System: info.System, Tools: info.Tools,
-			Messages: sendable(msgs),
-		})
-		if err != nil {
-			return fmt.Errorf("write request: %w", err)
-		}
-		req, err := decode(body)
-		if err != nil {
-			return fmt.Errorf("check request: %w", err)
-		}
-		for _, v := range req.Check(r.File.Model) {
-			p.Note("warning: the provider will refuse this: %s\n", v)
-		}
-		_, err = w.Write(append(body, '\n'))
-		return err
-	}
 }
