@@ -207,7 +207,7 @@ var imports = map[string][]string{
 var others = map[string][]string{
 	"cmd/pleat": {
 		"github.com/BurntSushi/toml", "github.com/charmbracelet/x/ansi", "github.com/klauspost/compress/zstd",
-		"github.com/spf13/cobra", "github.com/spf13/cobra/doc", "github.com/spf13/pflag",
+		"github.com/spf13/cobra", "github.com/spf13/pflag",
 	},
 	"cmd/pleat/internal/clientconfig": {
 		"github.com/BurntSushi/toml", "github.com/tailscale/hujson", "go.yaml.in/yaml/v3",

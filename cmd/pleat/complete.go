@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
@@ -78,30 +77,6 @@ func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 	defer st.Close()
 	list, _ := library.Conversations(c.Context(), st, f.Tenant)
 	return stores.Names(list)
-}
-
-func manCommand(p *term.Console) *cobra.Command {
-	c := &cobra.Command{
-		Use:   "man [COMMAND...]",
-		Short: "print a manual page",
-		Long: "Prints the manual page of pleat or of a command in roff, made from its help. With --dir it\nwrites " +
-			"all pages into a folder.",
-		Example: `pleat man show | man -l -
-pleat man --dir /usr/local/share/man/man1`,
-	}
-	dir := c.Flags().String("dir", "", "write a file for every command into `FOLDER`")
-	c.RunE = func(c *cobra.Command, args []string) error {
-		header := &doc.GenManHeader{Section: "1", Source: "pleat", Manual: "User Commands"}
-		if *dir != "" {
-			return doc.GenManTree(c.Root(), header, *dir)
-		}
-		about, rest, err := c.Root().Find(args)
-		if err != nil || len(rest) > 0 {
-			return term.UsageError("there is no command " + strings.Join(args, " "))
-		}
-		return doc.GenMan(about, header, p.Stdout)
-	}
-	return c
 }
 
 func versionCommand(p *term.Console) *cobra.Command {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -54,10 +53,6 @@ func TestParseFlags(t *testing.T) {
 
 // Every command is explained, and says no to flags it does not have with exit code 2.
 func TestEveryCommandIsExplained(t *testing.T) {
-	man := t.TempDir()
-	if _, stderr, code := cli(t, "", "man", "--dir", man); code != 0 {
-		t.Fatal(stderr)
-	}
 	each(root(&term.Console{Getenv: os.Getenv}), func(c *cobra.Command) {
 		path := c.CommandPath()
 		if c.Short == "" || c.Long == "" || len(c.Short) > 76 {
@@ -83,9 +78,6 @@ func TestEveryCommandIsExplained(t *testing.T) {
 		}
 		if _, stderr, code := cli(t, "", append(strings.Fields(path)[1:], "--no-such-flag")...); code != 2 {
 			t.Errorf("%s --no-such-flag: code %d, %s", path, code, stderr)
-		}
-		if _, err := os.Stat(filepath.Join(man, strings.ReplaceAll(path, " ", "-")+".1")); err != nil {
-			t.Errorf("the manual has no page of %s: %v", path, err)
 		}
 	})
 }
@@ -117,8 +109,6 @@ func TestExitCodes(t *testing.T) {
 		{"completion", 0},
 		{"completion fish", 0},
 		{"completion powershell", 0},
-		{"man x", 2},
-		{"man", 0},
 		{"--version", 0},
 	} {
 		if _, stderr, code := cli(t, t.TempDir()+"/none.db", strings.Fields(c.args)...); code != c.want {

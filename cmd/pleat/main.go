@@ -1,8 +1,8 @@
 // Pleat keeps LLM agents inside their context window. Run "pleat help" for its commands.
 //
 // A command is one function and one line. To add one, copy a short function such as
-// policiesCommand, rename it, and add it to [root]. Help, completion, manual pages,
-// environment variables and pleat.toml follow from the flags that the command declares.
+// policiesCommand, rename it, and add it to [root]. Help, completion, environment variables
+// and pleat.toml follow from the flags that the command declares.
 // Commands that read a session file or the store find what they share in pipeline.go, and
 // everything that more than one command needs in the packages under internal.
 package main
@@ -102,7 +102,7 @@ func root(p *term.Console) *cobra.Command {
 	group("files", "Sessions:", sessionsCommand, usageCommand, showCommand, browseCommand, searchCommand,
 		compactCommand, unfoldCommand, dashCommand)
 	group("other", "Other:", benchCommand, configCommand)
-	root.AddCommand(ledgerCommand(p), storeCommand(p), manCommand(p), versionCommand(p)) // named, not explained
+	root.AddCommand(ledgerCommand(p), storeCommand(p), versionCommand(p)) // named, not explained
 	root.SetHelpCommand(helpCommand(root))
 	root.SetHelpCommandGroupID("other")
 	each(root, func(c *cobra.Command) { completes(p, c) })

@@ -145,7 +145,6 @@ func TestShapes(t *testing.T) {
 		{"ledger", "ledger", file},
 		{"search", "search", "upload limit", "--in", file},
 		{"policies", "config", "policies"},
-		{"prices", "config", "prices"},
 	} {
 		t.Run(args[0], func(t *testing.T) {
 			var out, told bytes.Buffer

@@ -26,8 +26,7 @@ func usageCommand(p *term.Console) *cobra.Command {
 		Use:   "usage",
 		Short: "add up what agents spent, by day, project, model and agent",
 		Long: `Adds up the tokens that providers reported, as the session files of agents on this machine
-record them, and what they cost by the price list ("pleat config prices"; subscriptions and
-discounts are not known). Abandoned branches count too, and sub-agents that are in the file of their
+record them, and what they cost by the price list (subscriptions and discounts are not known). Abandoned branches count too, and sub-agents that are in the file of their
 session; Claude Code now keeps them in files of their own, which are not read. A request that
 several files have counts once. Some versions of Claude Code record too little output. Not in
 it is opencode, whose sessions are many small files.

@@ -102,8 +102,7 @@ func (f *Flags) dollars(m model.Model) (float64, error) {
 	known := len(m.Prices) > 0
 	if !known && f.limits.USD > 0 && f.maxUSD.Changed {
 		return 0, term.UsageError(
-			"--max-usd: the prices of this model are not known (\"pleat config prices\" lists those " +
-				"that are); use --max-tokens instead")
+			"--max-usd: the prices of this model are not known; use --max-tokens instead")
 	}
 	if !known {
 		return 0, nil

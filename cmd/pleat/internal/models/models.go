@@ -150,7 +150,7 @@ func canAsk(id, access, example, variable string) error {
 		return fmt.Errorf("no model is named [hint: as in %s]", example)
 	case access == "":
 		return fmt.Errorf("there is no key for %s%s [hint: set %s, or name a model of this machine: local:NAME]", id,
-			Meant(id), variable)
+			meant(id), variable)
 	}
 	return nil
 }
@@ -289,8 +289,8 @@ func sameHost(a, b string) bool {
 	return errX == nil && errY == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
-// Meant suggests models for a name of which the table knows only the family.
-func Meant(id string) string {
+// meant suggests models for a name of which the table knows only the family.
+func meant(id string) string {
 	if m, _ := model.DefaultModels().Lookup(id); len(m.Prices) > 0 || m.ID == id {
 		return ""
 	}
