@@ -155,7 +155,7 @@ func foldRounds(g gen, msgs []transcript.Message) transcript.View {
 	tr := transcript.NewTranscript(msgs...)
 	gone := make([]bool, len(msgs))
 	for i := range tr.Rounds() {
-		if g.chance(0.4) {
+		if g.Chance(40) {
 			for k := tr.Round(i).Start; k < tr.Round(i).End; k++ {
 				gone[k] = true
 			}
@@ -170,7 +170,7 @@ func foldRounds(g gen, msgs []transcript.Message) transcript.View {
 		default:
 			vm := transcript.ViewMessage{Source: i}
 			if m.Role() == transcript.RoleTool && m.Blocks().At(0).Kind() == transcript.KindToolResult &&
-				g.chance(0.5) {
+				g.Chance(50) {
 				vm.Edits = []transcript.BlockEdit{{Block: 0, Text: "[folded]"}}
 			}
 			v.Messages = append(v.Messages, vm)

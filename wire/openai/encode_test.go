@@ -151,22 +151,22 @@ func TestEncodeRandomConversations(t *testing.T) {
 			for range g.IntN(4) {
 				n++
 				id := fmt.Sprint("call_", n)
-				calls = append(calls, transcript.Call(id, "run", g.one("", "{}", `{"a":1}`, "free text")))
+				calls = append(calls, transcript.Call(id, "run", g.Pick("", "{}", `{"a":1}`, "free text")))
 				parts := []transcript.Block{transcript.Say("out")}
-				if g.chance(0.3) {
+				if g.Chance(30) {
 					parts = append(parts, transcript.Image{URL: "https://example.com/x.png"})
 				}
 				results = append(results,
 					transcript.NewMessage(transcript.RoleTool,
 						transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(parts...)}))
 			}
-			if g.chance(0.5) {
+			if g.Chance(50) {
 				calls = append([]transcript.Block{
-					transcript.Thinking{Text: transcript.Plain("hm"), Signature: g.one("", "sig")},
+					transcript.Thinking{Text: transcript.Plain("hm"), Signature: g.Pick("", "sig")},
 					transcript.Say("well"),
 				}, calls...)
 			}
-			if g.chance(0.5) {
+			if g.Chance(50) {
 				list = append(list, transcript.Assistant(calls...))
 			} else {
 				for _, c := range calls {
@@ -175,7 +175,7 @@ func TestEncodeRandomConversations(t *testing.T) {
 			}
 			g.Shuffle(len(results), func(i, j int) { results[i], results[j] = results[j], results[i] })
 			for _, r := range results {
-				if g.chance(0.2) {
+				if g.Chance(20) {
 					list = append(list, transcript.User("by the way"))
 				}
 				list = append(list, r)

@@ -2,314 +2,157 @@ package openai
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"strings"
+
+	"github.com/pleat-dev/pleat/internal/wire/wiretest"
 )
 
-// gen makes request bodies the way clients never agree on: any key order, any spacing,
-// odd escapes and numbers, unknown members, duplicate keys.
-type gen struct{ *rand.Rand }
+// gen makes legal request bodies the way clients never agree on.
+type gen struct{ wiretest.Gen }
 
-func newGen(seed uint64) gen { return gen{rand.New(rand.NewPCG(seed, 7))} }
+func newGen(seed uint64) gen { return gen{wiretest.NewGen(seed)} }
 
-// A node is an obj, an arr, or raw JSON.
-type (
-	node any
-	kv   struct {
-		key string
-		val node
+// word writes a literal, at times with an escape in it.
+func (g gen) word(s string) string {
+	if !g.Chance(10) {
+		return `"` + s + `"`
 	}
-	obj []kv
-	arr []node
-	raw string
-)
-
-func (g gen) one(list ...string) string { return list[g.IntN(len(list))] }
-func (g gen) chance(p float64) bool     { return g.Float64() < p }
-
-// str is a random string literal.
-func (g gen) str() raw {
-	var sb strings.Builder
-	sb.WriteByte('"')
-	for range g.IntN(6) {
-		sb.WriteString(g.one("word ", "größer ", `\u00e9`, `\/path\/to`, `\n`, `\t`, `\"quoted\"`, `\\`, `\ud83d`,
-			`\udc00x`,
-			`\ud83d\ude00`, "😀", "日本", "{\\\"a\\\":1}", "<&>", `\u0000`, "\x7f", "\xff", "]},", "data:",
-			strings.Repeat("x", g.IntN(50))))
-	}
-	sb.WriteString(`."`) // never empty
-	return raw(sb.String())
+	return fmt.Sprintf(`"\u%04x%s"`, s[0], s[1:])
 }
 
-func (g gen) text(s string) raw {
-	if !g.chance(0.1) || s == "" {
-		return raw(`"` + s + `"`)
-	}
-	return raw(fmt.Sprintf(`"\u%04x%s"`, s[0], s[1:]))
-}
+func (g gen) part(kind string) string { return g.Object("type", g.word(kind), "text", g.Text()) }
 
-func (g gen) junk() node {
-	switch g.IntN(7) {
-	case 0:
-		return raw(g.one("1.0", "1E+2", "-0", "123456789012345678901234567890", "0.10", "1e-7"))
-	case 1:
-		return raw(g.one("true", "false", "null"))
-	case 2:
-		return arr{g.str(), raw("{ }"), raw("[ [ ] ]")}
-	case 3:
-		return obj{{"content", g.str()}, {"role", raw("7")}, {"messages", raw("[1]")}}
+func (g gen) chatContent(pictures bool) string {
+	if g.Chance(50) {
+		return g.Text()
 	}
-	return g.str()
-}
-
-func (g gen) space() string {
-	if g.chance(0.7) {
-		return ""
-	}
-	return g.one(" ", "\n", "\t", "\r\n  ", "  ")
-}
-
-// print writes a node; the members of objects are shuffled, and some get company.
-func (g gen) print(sb *strings.Builder, n node) {
-	switch n := n.(type) {
-	case raw:
-		sb.WriteString(string(n))
-	case arr:
-		sb.WriteString("[" + g.space())
-		for i, e := range n {
-			if i > 0 {
-				sb.WriteString("," + g.space())
-			}
-			g.print(sb, e)
-			sb.WriteString(g.space())
-		}
-		sb.WriteString("]")
-	case obj:
-		members := append(obj(nil), n...)
-		g.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
-		var all obj
-		for _, m := range members {
-			if g.chance(0.05) {
-				all = append(all, kv{m.key, g.junk()}) // a duplicate before the one that counts
-			}
-			if g.chance(0.05) {
-				all = append(all, kv{g.one("x_unknown", "ünknown", "metadata", ""), g.junk()})
-			}
-			all = append(all, m)
-		}
-		sb.WriteString("{" + g.space())
-		for i, m := range all {
-			if i > 0 {
-				sb.WriteString("," + g.space())
-			}
-			g.print(sb, g.text(m.key))
-			sb.WriteString(g.space() + ":" + g.space())
-			g.print(sb, m.val)
-			sb.WriteString(g.space())
-		}
-		sb.WriteString("}")
-	}
-}
-
-func (g gen) body(n node) []byte {
-	var sb strings.Builder
-	sb.WriteString(g.space())
-	g.print(&sb, n)
-	sb.WriteString(g.space())
-	return []byte(sb.String())
-}
-
-func (g gen) chatContent(pictures bool) node {
-	if g.chance(0.5) {
-		return g.str()
-	}
-	list := arr{obj{{"type", raw(`"text"`)}, {"text", g.str()}}}
+	list := []string{g.part("text")}
 	for range g.IntN(3) {
 		switch {
-		case pictures && g.chance(0.3):
-			list = append(list, obj{
-				{"type", raw(`"image_url"`)},
-				{"image_url", obj{{"url", g.text(`data:image/png;base64,iVBOR\/w0=`)}, {"detail", raw(`"low"`)}}},
-			})
-		case pictures && g.chance(0.2):
-			list = append(list, obj{{"type", raw(`"input_audio"`)}, {"input_audio", obj{{"data", g.str()}}}})
+		case pictures && g.Chance(30):
+			url := g.Object("url", g.word(`data:image/png;base64,iVBOR\/w0=`), "detail", `"low"`)
+			list = append(list, g.Object("type", `"image_url"`, "image_url", url))
+		case pictures && g.Chance(20):
+			list = append(list, g.Object("type", `"input_audio"`, "input_audio", g.Object("data", g.Text())))
 		default:
-			list = append(list, obj{{"type", raw(`"text"`)}, {"text", g.str()}})
+			list = append(list, g.part("text"))
 		}
 	}
-	return list
+	return g.Array(list...)
 }
 
-// chat is a legal Chat Completions request.
+// body writes a whole request.
+func (g gen) body(members ...string) []byte {
+	return []byte(g.Space() + g.Object(append([]string{"model", `"gpt-x"`}, members...)...) + g.Space())
+}
+
+// chat is a Chat Completions request.
 func (g gen) chat() []byte {
-	msgs := arr{obj{{"role", raw(`"user"`)}, {"content", g.chatContent(true)}}}
-	if g.chance(0.5) {
-		msgs = append(arr{obj{{"role", g.text("system")}, {"content", g.chatContent(false)}}}, msgs...)
+	msgs := []string{g.Object("role", `"user"`, "content", g.chatContent(true))}
+	if g.Chance(50) {
+		msgs = append([]string{g.Object("role", g.word("system"), "content", g.chatContent(false))}, msgs...)
 	}
 	for range g.IntN(6) {
 		msgs = append(msgs, g.chatTurn()...)
 	}
-	body := obj{
-		{"model", raw(`"gpt-x"`)},
-		{"messages", msgs},
-		{"stream", raw("true")},
-		{"max_completion_tokens", raw("1024")},
+	body := []string{"messages", g.Array(msgs...), "stream", "true", "max_completion_tokens", "1024"}
+	if g.Chance(70) {
+		run := g.Object("name", `"run"`, "description", g.Text(), "parameters", g.Object("type", `"object"`))
+		body = append(body, "tools", g.Array(g.Object("type", `"function"`, "function", run)))
 	}
-	if g.chance(0.7) {
-		body = append(body, kv{"tools", arr{obj{
-			{"type", raw(`"function"`)},
-			{
-				"function",
-				obj{{"name", raw(`"run"`)}, {"description", g.str()}, {"parameters", obj{{"type", raw(`"object"`)}}}},
-			},
-		}}})
-	}
-	return g.body(body)
+	return g.body(body...)
 }
 
-func (g gen) chatTurn() arr {
-	if g.chance(0.3) {
-		return arr{
-			obj{{"role", g.text("assistant")}, {"content", g.chatContent(false)}},
-			obj{{"role", raw(`"user"`)}, {"content", g.str()}},
+func (g gen) chatTurn() []string {
+	if g.Chance(30) {
+		return []string{
+			g.Object("role", g.word("assistant"), "content", g.chatContent(false)),
+			g.Object("role", `"user"`, "content", g.Text()),
 		}
 	}
-	var calls, results arr
+	var calls, results []string
 	for i := range 1 + g.IntN(3) {
-		id := raw(fmt.Sprintf(`"call_%d_%d"`, g.IntN(1e9), i))
-		if g.chance(0.2) {
-			calls = append(calls, obj{
-				{"id", id},
-				{"type", raw(`"custom"`)},
-				{"custom", obj{{"name", raw(`"patch"`)}, {"input", g.str()}}},
-			})
-		} else {
-			calls = append(calls, obj{
-				{"id", id},
-				{"type", raw(`"function"`)},
-				{"function", obj{{"name", raw(`"run"`)}, {"arguments", g.str()}}},
-			})
+		id := fmt.Sprintf(`"call_%d_%d"`, g.IntN(1e9), i)
+		kind, call := `"function"`, []string{"function", g.Object("name", `"run"`, "arguments", g.Text())}
+		if g.Chance(20) {
+			kind, call = `"custom"`, []string{"custom", g.Object("name", `"patch"`, "input", g.Text())}
 		}
-		results = append(results, obj{{"role", raw(`"tool"`)}, {"tool_call_id", id}, {"content", g.chatContent(false)}})
+		calls = append(calls, g.Object(append(call, "id", id, "type", kind)...))
+		results = append(results, g.Object("role", `"tool"`, "tool_call_id", id, "content", g.chatContent(false)))
 	}
 	g.Shuffle(len(results), func(i, j int) { results[i], results[j] = results[j], results[i] })
-	m := obj{{"role", g.text("assistant")}, {"tool_calls", calls}}
-	if g.chance(0.5) {
-		m = append(m, kv{"content", raw("null")})
+	m := []string{"role", g.word("assistant"), "tool_calls", g.Array(calls...)}
+	if g.Chance(50) {
+		m = append(m, "content", "null")
 	} else {
-		m = append(m, kv{"content", g.chatContent(false)})
+		m = append(m, "content", g.chatContent(false))
 	}
-	if g.chance(0.3) {
-		m = append(m, kv{"reasoning_content", g.str()})
+	if g.Chance(30) {
+		m = append(m, "reasoning_content", g.Text())
 	}
-	return append(arr{m}, results...)
+	return append([]string{g.Object(m...)}, results...)
 }
 
-func (g gen) itemContent(text string) node {
-	if g.chance(0.4) {
-		return g.str()
+func (g gen) itemContent(kind string) string {
+	if g.Chance(40) {
+		return g.Text()
 	}
-	list := arr{obj{{"type", g.text(text)}, {"text", g.str()}}}
+	list := []string{g.part(kind)}
 	for range g.IntN(3) {
-		if text == "input_text" && g.chance(0.4) {
-			list = append(list,
-				obj{{"type", raw(`"input_image"`)}, {"image_url", raw(`"data:image/jpeg;base64,AAAA"`)}})
+		if kind == "input_text" && g.Chance(40) {
+			list = append(list, g.Object("type", `"input_image"`, "image_url", `"data:image/jpeg;base64,AAAA"`))
 		} else {
-			list = append(list, obj{{"type", g.text(text)}, {"text", g.str()}})
+			list = append(list, g.part(kind))
 		}
 	}
-	return list
+	return g.Array(list...)
 }
 
-// responses is a legal Responses request.
+// responses is a Responses request.
 func (g gen) responses() []byte {
-	var items arr
-	message := func(role, text string) obj {
-		m := obj{{"role", g.text(role)}, {"content", g.itemContent(text)}}
-		if g.chance(0.6) {
-			m = append(m, kv{"type", raw(`"message"`)})
+	message := func(role, kind string, more ...string) string {
+		m := append([]string{"role", g.word(role), "content", g.itemContent(kind)}, more...)
+		if g.Chance(60) {
+			m = append(m, "type", `"message"`)
 		}
-		return m
+		return g.Object(m...)
 	}
-	items = append(items, message("user", "input_text"))
+	items := []string{message("user", "input_text")}
 	for turn := range g.IntN(6) {
-		id := func(prefix string) raw { return raw(fmt.Sprintf(`"%s_%d%d"`, prefix, turn, g.IntN(1e9))) }
-		if g.chance(0.7) {
-			items = append(items, obj{
-				{"type", raw(`"reasoning"`)},
-				{"id", id("rs")},
-				{"summary", arr{}},
-				{"encrypted_content", g.str()},
-			})
+		id := func(prefix string) string { return fmt.Sprintf(`"%s_%d%d"`, prefix, turn, g.IntN(1e9)) }
+		if g.Chance(70) {
+			items = append(items, g.Object("type", `"reasoning"`, "id", id("rs"), "summary", "[]",
+				"encrypted_content", g.Text()))
 		}
-		var outputs arr
+		var outputs []string
 		for i := range g.IntN(3) {
-			callID := raw(fmt.Sprintf(`"call_%d_%d_%d"`, turn, i, g.IntN(1e9)))
-			call, output := g.call(callID, id)
+			call, output := g.call(fmt.Sprintf(`"call_%d_%d_%d"`, turn, i, g.IntN(1e9)), id)
 			items, outputs = append(items, call), append(outputs, output)
 		}
-		m := message("assistant", "output_text")
-		items = append(items, append(m, kv{"id", id("msg")}))
+		items = append(items, message("assistant", "output_text", "id", id("msg")))
 		items = append(items, outputs...)
-		if g.chance(0.3) {
-			items = append(items, obj{{"type", raw(`"compaction"`)}, {"id", id("cmp")}, {"encrypted_content", g.str()}})
+		if g.Chance(30) {
+			items = append(items, g.Object("type", `"compaction"`, "id", id("cmp"), "encrypted_content", g.Text()))
 		}
 		items = append(items, message("user", "input_text"))
 	}
-	return g.body(obj{
-		{"model", raw(`"gpt-x"`)},
-		{"input", items},
-		{"store", raw("false")},
-		{"instructions", g.str()},
-		{
-			"tools",
-			arr{
-				obj{{"type", raw(`"function"`)}, {"name", raw(`"run"`)}, {"parameters", obj{}}},
-				obj{{"type", raw(`"web_search"`)}},
-			},
-		},
-	})
+	run := g.Object("type", `"function"`, "name", `"run"`, "parameters", "{}")
+	return g.body("input", g.Array(items...), "store", "false", "instructions", g.Text(),
+		"tools", g.Array(run, g.Object("type", `"web_search"`)))
 }
 
-func (g gen) call(callID raw, id func(string) raw) (call, output obj) {
+func (g gen) call(callID string, id func(string) string) (call, output string) {
+	item := func(kind string, more ...string) string {
+		return g.Object(append([]string{"type", `"` + kind + `"`, "call_id", callID}, more...)...)
+	}
 	switch g.IntN(4) {
 	case 0:
-		return obj{
-				{"type", raw(`"custom_tool_call"`)},
-				{"id", id("ctc")},
-				{"call_id", callID},
-				{"name", raw(`"patch"`)},
-				{"input", g.str()},
-			},
-			obj{{"type", raw(`"custom_tool_call_output"`)}, {"call_id", callID}, {"output", g.str()}}
+		return item("custom_tool_call", "id", id("ctc"), "name", `"patch"`, "input", g.Text()),
+			item("custom_tool_call_output", "output", g.Text())
 	case 1:
-		return obj{
-				{"type", raw(`"shell_call"`)},
-				{"id", id("sh")},
-				{"call_id", callID},
-				{"action", obj{{"commands", arr{g.str()}}}},
-			},
-			obj{
-				{"type", raw(`"shell_call_output"`)},
-				{"call_id", callID},
-				{
-					"output",
-					arr{
-						obj{
-							{"stdout", g.str()},
-							{"stderr", raw(`""`)},
-							{"outcome", raw(`{"type":"exit","exit_code":3}`)},
-						},
-					},
-				},
-			}
+		out := g.Object("stdout", g.Text(), "stderr", `""`, "outcome", `{"type":"exit","exit_code":3}`)
+		return item("shell_call", "id", id("sh"), "action", g.Object("commands", g.Array(g.Text()))),
+			item("shell_call_output", "output", g.Array(out))
 	}
-	return obj{
-			{"type", raw(`"function_call"`)},
-			{"id", id("fc")},
-			{"call_id", callID},
-			{"name", raw(`"run"`)},
-			{"arguments", g.str()},
-		},
-		obj{{"type", raw(`"function_call_output"`)}, {"call_id", callID}, {"output", g.itemContent("input_text")}}
+	return item("function_call", "id", id("fc"), "name", `"run"`, "arguments", g.Text()),
+		item("function_call_output", "output", g.itemContent("input_text"))
 }

@@ -105,10 +105,10 @@ func editInPlace(t *testing.T, d decoder, g gen, r request) {
 	var changes []change
 	for i := range v.Messages {
 		for _, k := range editable(r, i) {
-			if !g.chance(0.3) {
+			if !g.Chance(30) {
 				continue
 			}
-			text := g.one("[folded]", "a \"stub\"\nwith é", "x")
+			text := g.Pick("[folded]", "a \"stub\"\nwith é", "x")
 			v.Messages[i].Edits = append(v.Messages[i].Edits, transcript.BlockEdit{Block: k, Text: text})
 			with := string(jsonspan.AppendQuote(nil, text))
 			if rr, ok := r.(*ResponsesRequest); ok && rr.items[i].form != formString {
@@ -140,11 +140,11 @@ func editAtRandom(t *testing.T, d decoder, g gen, r request) {
 	c := r.common()
 	var v transcript.View
 	for i, m := range c.Messages {
-		if g.chance(0.2) {
+		if g.Chance(20) {
 			v.Messages = append(v.Messages,
 				transcript.ViewMessage{Source: -1, Made: transcript.User(fmt.Sprintf("digest %d", i))})
 		}
-		if g.chance(0.3) {
+		if g.Chance(30) {
 			continue
 		}
 		vm := transcript.ViewMessage{Source: i}
@@ -155,10 +155,10 @@ func editAtRandom(t *testing.T, d decoder, g gen, r request) {
 		}
 		for k := range m.Blocks().Len() {
 			switch p := places[k]; {
-			case !p.Whole.IsZero() && left[p.List] > 1 && g.chance(0.4):
+			case !p.Whole.IsZero() && left[p.List] > 1 && g.Chance(40):
 				left[p.List]--
 				vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: k, Drop: true})
-			case !p.Content.IsZero() && g.chance(0.2):
+			case !p.Content.IsZero() && g.Chance(20):
 				vm.Edits = append(vm.Edits, transcript.BlockEdit{Block: k, Text: "stub"})
 			}
 		}
