@@ -139,8 +139,10 @@ func TestPlacesThatAreNotThere(t *testing.T) {
 
 // TestStubsSayWhatIsTrue folds results in a session whose model has no way to get them back.
 func TestStubsSayWhatIsTrue(t *testing.T) {
-	for _, tools := range [][]pleat.Tool{nil, pleat.RecallTools()} {
-		s := open(t, store.NewMemory(), &pleat.Options{Tools: tools, Budget: pleat.Budget{Window: 8_000}})
+	silent := func(string) string { return "" }
+	for _, o := range []pleat.Options{{}, {Recall: silent}, {Tools: pleat.RecallTools()}} {
+		o.Budget.Window = 8_000
+		s := open(t, store.NewMemory(), &o)
 		work(t, s, 0, 12, 4_000)
 		shown := allText(view(t, s))
 		mustAppend(t, s,
@@ -151,8 +153,8 @@ func TestStubsSayWhatIsTrue(t *testing.T) {
 			t.Fatalf("nothing is folded:\n%s", shown)
 		}
 		forbids := strings.Contains(shown, "do not repeat it") || strings.Contains(shown, "unfold(")
-		if forbids != (len(tools) > 0) {
-			t.Errorf("with %d tools:\n%s", len(tools), shown)
+		if forbids != (len(o.Tools) > 0) || strings.Contains(shown, "to see it: ]") {
+			t.Errorf("with %d tools:\n%s", len(o.Tools), shown)
 		}
 	}
 }

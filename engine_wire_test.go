@@ -1,10 +1,8 @@
 package pleat_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 
 	"github.com/pleat-dev/pleat"
@@ -72,10 +70,8 @@ func messagesOf(r wireRequest) []transcript.Message {
 	return nil
 }
 
-// TestEngineOnWires plays growing requests of a client through a session, as a proxy
-// does: each request is decoded, what is new appended, the view spliced into its bytes.
-// Every request that goes out is legal, fits, and between two epochs repeats the bytes of
-// the one before it.
+// TestEngineOnWires plays growing requests of a client through a session. Between two epochs each that goes out
+// repeats the bytes of the one before it.
 func TestEngineOnWires(t *testing.T) {
 	n := uint64(60)
 	if testing.Short() {
@@ -85,110 +81,83 @@ func TestEngineOnWires(t *testing.T) {
 		t.Run(string(w.format), func(t *testing.T) {
 			t.Parallel()
 			for seed := range n {
-				wireCase(t, w, seed)
+				stableCase(t, w, seed)
 			}
 		})
 	}
 }
 
-func wireCase(t *testing.T, w wireFormat, seed uint64) {
-	o := pleattest.Transcripts{Legal: true, NoThink: true}
-	if w.format == transcript.FormatAnthropic {
-		o.NoThink = seed%2 == 0
-	}
-	msgs := o.Make(seed)
-	s, err := pleat.OpenSession(context.Background(), store.NewMemory(), store.SessionKey{Session: "w"}, &pleat.Options{
+func stableCase(t *testing.T, w wireFormat, seed uint64) {
+	noThink := w.format != transcript.FormatAnthropic || seed%2 == 0
+	msgs := pleattest.Transcripts{Legal: true, NoThink: noThink}.Make(seed)
+	s := open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 8_000}, Tokens: counter,
 		Codecs: map[transcript.Format]transcript.Codec{w.format: w.codec}, Check: w.check,
 	})
-	if err != nil {
-		t.Fatal(err)
+	var ends []int // a request ends with all that the model is to answer
+	for end := 1; end <= len(msgs); end++ {
+		if msgs[end-1].Role() != transcript.RoleAssistant &&
+			(end == len(msgs) || msgs[end].Role() == transcript.RoleAssistant) {
+			ends = append(ends, end)
+		}
 	}
 	var before []transcript.Hash
-	epoch := 0
-	for end := 1; end <= len(msgs); end++ {
-		if msgs[end-1].Role() == transcript.RoleAssistant ||
-			end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant {
-			continue // a request ends with all that the model is to answer
-		}
-		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		req, err := w.decode(body)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		all := messagesOf(req)
-		if err := s.Append(context.Background(), all[s.Len():]...); err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		v, err := s.View(context.Background(), pleat.Turn{})
-		if errors.Is(err, fold.ErrCannotFit) {
-			return
-		}
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		out, err := req.Splice(v)
-		if err != nil {
-			t.Fatalf("seed %d: splice: %v", seed, err)
-		}
-		if v.IsWhole(s.Len()) && string(out) != string(body) {
-			t.Fatalf("seed %d: the whole view changed bytes", seed)
-		}
-		sent, err := w.decode(out)
-		if err != nil {
-			t.Fatalf("seed %d: what was sent cannot be read: %v\n%s", seed, err, out)
-		}
-		if bad := transcript.NewViolations(req.Check(model.Model{}), sent.Check(model.Model{})); len(bad) > 0 {
-			t.Fatalf("seed %d: illegal: %v", seed, bad)
-		}
+	epoch, name := 0, fmt.Sprint("seed ", seed)
+	play(t, name, w, model.Model{}, s, msgs, ends, func(sent wireRequest) {
 		var hashes []transcript.Hash
 		for _, m := range messagesOf(sent) {
 			hashes = append(hashes, w.hash([]byte(m.Raw())))
 		}
-		if now := s.Snapshot().Epoch; now == epoch {
-			if err := prefixOf(before, hashes); err != nil {
-				t.Fatalf("seed %d, epoch %d: %v", seed, epoch, err)
-			}
-		} else {
-			epoch = now
+		now := s.Snapshot().Epoch
+		if now == epoch && (len(hashes) < len(before) || !slices.Equal(before, hashes[:len(before)])) {
+			t.Fatalf("%s, epoch %d: what was sent is not what it was", name, epoch)
 		}
-		before = hashes
-	}
+		epoch, before = now, hashes
+	})
 }
 
-func prefixOf(a, b []transcript.Hash) error {
-	for i := range a {
-		if i >= len(b) || a[i] != b[i] {
-			return fmt.Errorf("message %d of %d is not what it was", i, len(a))
+// play hands a session the requests of a client as a proxy does, each with the messages up to one of the ends: it
+// is decoded, what is new appended, and the view spliced into its bytes. Each that goes out is legal.
+func play(t *testing.T, name string, w wireFormat, m model.Model, s *pleat.Session, msgs []transcript.Message,
+	ends []int, sends func(wireRequest),
+) {
+	ctx := t.Context()
+	for _, end := range ends {
+		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
 		}
-	}
-	return nil
-}
-
-// A constraint in the second turn, forty turns of filler, a compaction, then a request
-// that would break it: the model gets the constraint word for word.
-func TestConstraintSurvives(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
-	rule := "Constraint: never modify files under legacy/ - they are frozen for the audit."
-	for _, m := range []transcript.Message{
-		transcript.User("We are refactoring billing."), transcript.Assistant(transcript.Say("Where do we start?")),
-		transcript.User("With invoices. " + rule), transcript.Assistant(transcript.Say("Noted.")),
-	} {
-		mustAppend(t, s, m)
-	}
-	for i := range 40 {
-		mustAppend(t, s, transcript.User(fmt.Sprint("Carry on with part ", i, ".")))
-		work(t, s, i, 1, 1_500)
-		view(t, s)
-	}
-	mustAppend(t, s, transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
-	if text := allText(view(t, s)); !strings.Contains(text, rule) {
-		t.Errorf("the constraint is gone:\n%s", text)
-	}
-	if len(s.Report().Epochs) == 0 {
-		t.Error("nothing was folded")
+		if m.Thinking.First {
+			body = []byte(`{"thinking":{"type":"enabled","budget_tokens":1024},` + string(body[1:]))
+		}
+		req, err := w.decode(body)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if bad := req.Check(m); len(bad) > 0 && w.format == transcript.FormatAnthropic {
+			t.Fatalf("%s: the request is not legal as it comes: %v", name, bad)
+		}
+		if err := s.Append(ctx, messagesOf(req)[s.Len():]...); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		v, err := s.View(ctx, pleat.Turn{})
+		if err != nil {
+			t.Fatalf("%s, %d messages: %v", name, s.Len(), err)
+		}
+		out, err := req.Splice(v)
+		if err != nil {
+			t.Fatalf("%s: splice: %v", name, err)
+		}
+		if v.IsWhole(s.Len()) && string(out) != string(body) {
+			t.Fatalf("%s: the whole view changed bytes", name)
+		}
+		sent, err := w.decode(out)
+		if err != nil {
+			t.Fatalf("%s: what was sent cannot be read: %v\n%s", name, err, out)
+		}
+		if bad := transcript.NewViolations(req.Check(m), sent.Check(m)); len(bad) > 0 {
+			t.Fatalf("%s, %d messages: illegal: %v\n%s", name, s.Len(), bad, shape(messagesOf(sent)))
+		}
+		sends(sent)
 	}
 }

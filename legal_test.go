@@ -51,7 +51,6 @@ func TestAlwaysLegal(t *testing.T) {
 }
 
 func legalCase(t *testing.T, w wireFormat, m model.Model, seed uint64) {
-	ctx := context.Background()
 	r := rand.New(rand.NewPCG(seed, 0x1e9a1))
 	msgs := arranged(r, w.format != transcript.FormatAnthropic || m.Accepts.SystemMessages, m.Thinking.First, seed)
 	pol := policy.Default()
@@ -59,52 +58,19 @@ func legalCase(t *testing.T, w wireFormat, m model.Model, seed uint64) {
 		pol = all[int(seed)%len(all)]
 	}
 	window := 4_000 + r.IntN(6_000)
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "w"}, &pleat.Options{
+	s := open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: window}, Policy: pol, Model: m, Tokens: counter,
 		Codecs: map[transcript.Format]transcript.Codec{w.format: w.codec}, Check: w.check,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	name := fmt.Sprintf("seed %d, model %s, policy %s", seed, m.ID, pol.Name)
+	var ends []int
 	for end := 1; end <= len(msgs); end++ {
 		last := msgs[end-1].Role() == transcript.RoleAssistant
-		if last || end < len(msgs) && msgs[end].Role() != transcript.RoleAssistant && r.IntN(3) > 0 {
-			continue
-		}
-		body, err := w.encode(&model.Request{Model: "m", MaxTokens: 100, Messages: msgs[:end]})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if m.Thinking.First {
-			body = []byte(`{"thinking":{"type":"enabled","budget_tokens":1024},` + string(body[1:]))
-		}
-		req, err := w.decode(body)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if bad := req.Check(m); len(bad) > 0 && w.format == transcript.FormatAnthropic {
-			t.Fatalf("%s: the request is not legal as it comes: %v", name, bad)
-		}
-		if err := s.Append(ctx, messagesOf(req)[s.Len():]...); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		v, err := s.View(ctx, pleat.Turn{})
-		if err != nil {
-			t.Fatalf("%s, %d messages: %v", name, s.Len(), err)
-		}
-		out, err := req.Splice(v)
-		if err != nil {
-			t.Fatalf("%s: splice: %v", name, err)
-		}
-		sent, err := w.decode(out)
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if bad := transcript.NewViolations(req.Check(m), sent.Check(m)); len(bad) > 0 {
-			t.Fatalf("%s, %d messages: illegal: %v\n%s", name, s.Len(), bad, shape(messagesOf(sent)))
+		if !last && (end == len(msgs) || msgs[end].Role() == transcript.RoleAssistant || r.IntN(3) == 0) {
+			ends = append(ends, end)
 		}
 	}
+	play(t, name, w, m, s, msgs, ends, func(wireRequest) {})
 }
 
 // shape lists who speaks in a request.

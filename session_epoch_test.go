@@ -54,16 +54,12 @@ func TestUndo(t *testing.T) {
 		}
 	}
 	epoch(2)
-	if err := s.Undo(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Undo(t.Context()))
 	epoch(1)
 	if d := difftest.Values(before, dump(t, view(t, s))); d != "" {
 		t.Errorf("after undoing the second epoch:\n%s", d)
 	}
-	if err := s.Undo(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Undo(t.Context()))
 	epoch(0)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil || !v.IsWhole(s.Len()) {
@@ -91,9 +87,7 @@ func TestUndoIsRefusedWhenItWouldNotFit(t *testing.T) {
 		t.Error("a refused undo changed the view")
 	}
 	// Whoever folds it anew can take all back, and the next view fits again.
-	if err := s.UndoAll(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.UndoAll(t.Context()))
 	if snap := s.Snapshot(); snap.Tokens != snap.Whole {
 		t.Errorf("%d of %d tokens are shown when all is undone", snap.Tokens, snap.Whole)
 	}
@@ -153,9 +147,7 @@ func TestGuessedLimit(t *testing.T) {
 	s := busy(t, 60, &pleat.Options{Budget: fold.Budget{Window: 100_000}})
 	view(t, s)
 	refused := s.Snapshot().Tokens
-	if _, err := s.Refused(t.Context(), nil); err != nil {
-		t.Fatal(err)
-	}
+	refuse(t, s, nil)
 	guess := s.Snapshot().Limits.Max
 	newest := func(from, tokens int) (whole bool) {
 		t.Helper()
@@ -179,9 +171,7 @@ func TestGuessedLimit(t *testing.T) {
 			whole,
 		)
 	}
-	if err := s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens, Output: 10}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens, Output: 10}))
 	if got := s.Snapshot().Limits.Max; got <= guess || got >= refused {
 		t.Errorf("after an answer %d tokens are taken to fit; guessed were %d", got, guess)
 	}
@@ -211,9 +201,7 @@ func TestRefusedTwice(t *testing.T) {
 		if _, err := s.Messages(t.Context()); err != nil {
 			t.Error(err)
 		}
-		if err := s.SetBudget(fold.Budget{Window: 200_000}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetBudget(fold.Budget{Window: 200_000}))
 		if l := s.Snapshot().Limits; l.Max < 8_000 {
 			t.Errorf("at most %d tokens are sent", l.Max)
 		}
@@ -313,28 +301,6 @@ func countKinds(list []pleat.EventKind, k pleat.EventKind) int {
 	return n
 }
 
-// Pins and rules stand in the last view word for word, whatever was folded in between.
-func TestPinsSurviveTenCompactions(t *testing.T) {
-	s := busy(t, 4, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
-	pins := []string{"The customer's number is 4711-B.", "Deploy with `make ship`,\nnever by hand."}
-	for _, p := range pins {
-		if err := s.Pin(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range 10 {
-		work(t, s, 4+4*i, 4, 3_000)
-		compact(t, s)
-		got := outline(view(t, s))
-		text := allText(view(t, s))
-		for _, want := range append([]string{"Never touch legacy/."}, pins...) {
-			if !strings.Contains(text, want) {
-				t.Fatalf("after %d compactions %q is gone:\n%s", i+1, want, strings.Join(got, "\n"))
-			}
-		}
-	}
-}
-
 // The same conversation gives the same bytes, run after run.
 func TestDeterminism(t *testing.T) {
 	run := func() string {
@@ -374,9 +340,7 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 	view(t, s)
 	sent := s.Snapshot().Tokens
 	mustAppend(t, s, transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000))))
-	if err := s.Used(t.Context(), model.Usage{Input: sent}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Used(t.Context(), model.Usage{Input: sent}))
 	if snap := s.Snapshot(); snap.Tokens != snap.Parts.Total() {
 		t.Errorf("%d tokens are now taken for %d", snap.Parts.Total(), snap.Tokens)
 	}
@@ -386,9 +350,7 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 func TestFoldsCountLikeThePlan(t *testing.T) {
 	s := busy(t, 20, nil)
 	view(t, s)
-	if err := s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens * 13 / 10}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens * 13 / 10}))
 	p, err := s.Pull(t.Context(), lever.Mask{})
 	if err != nil || p.IsEmpty() {
 		t.Fatalf("plan %v, %v", p, err)
@@ -479,25 +441,6 @@ func TestPullSnip(t *testing.T) {
 	}
 	if got := outline(view(t, s)); got[5] != "system: rule 5" || got[6] != "user: Go." {
 		t.Errorf("the view begins:\n%s", strings.Join(got[:8], "\n"))
-	}
-}
-
-// Without a way to recall, no stub names a handle.
-func TestStubsWithoutRecall(t *testing.T) {
-	s := open(
-		t,
-		store.NewMemory(),
-		&pleat.Options{Budget: fold.Budget{Window: 20_000}, Recall: func(string) string { return "" }},
-	)
-	asked := transcript.Assistant(transcript.Call("late", "bash", `{}`))
-	mustAppend(t, s, transcript.User("Go."), asked, transcript.User("Don't wait."))
-	work(t, s, 0, 20, 4_000)
-	compact(t, s)
-	mustAppend(t, s, transcript.Results(transcript.Result("late", "done")))
-	work(t, s, 20, 1, 40_000)
-	text := allText(view(t, s))
-	if strings.Contains(text, "unfold") || strings.Contains(text, "to see it: ]") {
-		t.Errorf("a way to recall is named:\n%s", text)
 	}
 }
 
@@ -629,9 +572,7 @@ func TestSetBudget(t *testing.T) {
 		t.Errorf("%d tokens in a window of 8,000, %d in a wide one", narrow, wide)
 	}
 	s.SetBudget(fold.Budget{Window: 100_000})
-	if err := s.Undo(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Undo(t.Context()))
 	if again := tokens(fold.Green); again != wide {
 		t.Errorf("%d tokens after all was undone, want %d", again, wide)
 	}

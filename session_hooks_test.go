@@ -12,17 +12,21 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// TestHookChangesNothing: what a hook does to the plan that it sees is not carried out.
+// TestHookChangesNothing: what a hook does to the plan that it sees, and a program to a report, is not carried out.
 func TestHookChangesNothing(t *testing.T) {
+	spoil := func(f *fold.Fold) { f.Stub, f.Handle, f.Start = "changed", "aaaaaaaa", 0 }
 	for name, change := range map[string]func(*fold.Plan){
 		"none":  func(*fold.Plan) {},
 		"folds": func(p *fold.Plan) { p.Folds = nil },
 		"plan":  func(p *fold.Plan) { *p = fold.Plan{} },
 		"fold": func(p *fold.Plan) {
 			for _, f := range p.Folds {
-				f.Stub, f.Handle, f.Start = "changed", "aaaaaaaa", 0
+				spoil(f)
 			}
 			p.Folds[0] = nil
+			for f := range p.In.In(0, 1_000) {
+				spoil(f)
+			}
 		},
 	} {
 		s := busy(t, 30, &pleat.Options{Budget: fold.Budget{Window: 8_000}, Hooks: pleat.Hooks{
@@ -31,9 +35,19 @@ func TestHookChangesNothing(t *testing.T) {
 				return pleat.EpochDecision{}, nil
 			},
 		}})
-		got, err := s.Messages(t.Context())
-		if err != nil || len(s.Folds()) == 0 || strings.Contains(allText(got), "changed") {
-			t.Errorf("%s: %d folds, %v", name, len(s.Folds()), err)
+		for range 2 {
+			got, err := s.Messages(t.Context())
+			if err != nil || len(s.Folds()) == 0 || strings.Contains(allText(got), "changed") {
+				t.Errorf("%s: %d folds, %v", name, len(s.Folds()), err)
+			}
+			for _, f := range s.Folds() {
+				if f.Handle == "aaaaaaaa" || f.Stub == "changed" {
+					t.Errorf("%s: fold %d is changed", name, f.ID)
+				}
+			}
+			for _, f := range s.Report().Folds {
+				spoil(f)
+			}
 		}
 	}
 }

@@ -115,9 +115,7 @@ func TestSyncForkCutShort(t *testing.T) {
 					upTo = e.Seq - 1
 				}
 			}
-			if err := pleat.Fork(t.Context(), st, s.Key(), upTo, made, nil); err != nil {
-				t.Fatal(err)
-			}
+			must(t, pleat.Fork(t.Context(), st, s.Key(), upTo, made, nil))
 		}
 		fork := mustSync(t, s, append(history[:len(history)-1:len(history)-1],
 			pleat.Results(pleat.Result(callOf(history[len(history)-2]), "empty"))))

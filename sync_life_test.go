@@ -71,65 +71,6 @@ func countAll(msgs []pleat.Message) int {
 	return n
 }
 
-// TestSyncSliding hands over the newest messages only, as frameworks with a window of their own do.
-func TestSyncSliding(t *testing.T) {
-	for _, system := range []bool{true, false} {
-		s := open(t, store.NewMemory(), nil)
-		history := turns(30, 400)
-		for n := 4; n <= len(history); n += 2 {
-			given := append([]pleat.Message{}, history[:1]...)
-			given = append(given, history[max(1, n-8):n]...)
-			if !system {
-				given = given[1:]
-			}
-			if next := mustSync(t, s, given); next != s {
-				t.Fatalf("message %d went on in %s", n, next.Key().Session)
-			}
-		}
-		if want := len(history); s.Len() != want && s.Len() != want-1 {
-			t.Errorf("%d messages of %d", s.Len(), want)
-		}
-	}
-}
-
-// TestSyncOwnView stores the view back as the history, as eino's MessageRewriter does.
-func TestSyncOwnView(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()})
-	all := turns(40, 2_000)
-	history := all[:2:2]
-	for n := 2; n < len(all); n += 2 {
-		history = append(history, all[n:n+2]...)
-		if next := mustSync(t, s, history); next != s {
-			t.Fatalf("round %d went on in %s", n, next.Key().Session)
-		}
-		var err error
-		if history, err = s.Messages(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if s.Len() != len(all) || len(s.Report().Epochs) < 2 {
-		t.Fatalf("%d messages of %d, %d epochs", s.Len(), len(all), len(s.Report().Epochs))
-	}
-	for _, f := range s.Report().Folds {
-		if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
-			t.Error(err)
-		}
-	}
-	history = append(history, pleat.Assistant(pleat.Say("Done.")), pleat.User("Are you sure?"))
-	mustSync(t, s, history)
-	edited := append(history[:len(history)-1:len(history)-1], pleat.User("Thank you."))
-	fork := mustSync(t, s, edited)
-	if fork == s || fork.Len() != s.Len() {
-		t.Errorf("an edit behind a view: %s has %d messages", fork.Key().Session, fork.Len())
-	}
-	if next := mustSync(t, fork, append(edited, pleat.User("Go on."))); next != fork {
-		t.Errorf("the fork goes on in %s", next.Key().Session)
-	}
-	if _, err := fork.Unfold(t.Context(), pleat.UnfoldRequest{Handle: s.Report().Folds[0].Handle}); err != nil {
-		t.Errorf("a handle in the fork: %v", err)
-	}
-}
-
 // TestSyncForkNames edits the history again and again.
 func TestSyncForkNames(t *testing.T) {
 	st := store.NewMemory()
@@ -261,9 +202,7 @@ func TestSyncEndsWork(t *testing.T) {
 	if next == s {
 		t.Fatal("no fork")
 	}
-	if err := next.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, next.Close())
 	select {
 	case <-w.ended:
 	default:

@@ -32,9 +32,7 @@ func TestSyncUndoneView(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := undo(s); err != nil {
-			t.Fatal(err)
-		}
+		must(t, undo(s))
 		n := s.Len()
 		round(99)
 		if s = mustSync(t, s, history); s.Key() != key || s.Len() != n+2 {

@@ -2,7 +2,6 @@ package pleat_test
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"testing"
 
@@ -161,55 +160,6 @@ func TestSyncRepairedView(t *testing.T) {
 	next := mustSync(t, s, append(transcript.Repair(view(t, s), nil), pleat.User("Go on.")))
 	if next != s || s.Len() != n+2 {
 		t.Errorf("it goes on in %s with %d messages, after %d in %s", next.Key(), next.Len(), n, s.Key())
-	}
-}
-
-// TestSyncCallAgainView makes a call again behind a view that was stored back, under another id and with
-// another result: the fork has the folds of the session, and their handles.
-func TestSyncCallAgainView(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}, Tools: pleat.RecallTools()})
-	s = mustSync(t, s, turns(30, 2_000))
-	shown, folds := view(t, s), s.Folds()
-	try := func(result string, ids ...string) {
-		var calls []transcript.Block
-		var results []pleat.ToolResult
-		for i, id := range ids {
-			calls = append(calls, pleat.Call(id, "shell", fmt.Sprintf(`{"n":%d}`, i)))
-			results = append(results, pleat.Result(id, []string{"ok", result}[i]))
-		}
-		s = mustSync(t, s, append(shown[:len(shown):len(shown)], pleat.Assistant(calls...), pleat.Results(results...)))
-	}
-	try("1.20s", "a", "b")
-	n, was := s.Len(), s.Key()
-	try("1.31s", "c", "d")
-	if s.Key() == was || s.Len() != n || len(folds) == 0 || len(s.Folds()) != len(folds) {
-		t.Fatalf("%s has %d messages and %d folds, the session %d and %d", s.Key(), s.Len(), len(s.Folds()), n, len(folds))
-	}
-	for _, f := range folds {
-		if _, err := s.Unfold(t.Context(), pleat.UnfoldRequest{Handle: f.Handle}); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// TestSyncRejoinedView puts results behind a view that was stored back in another order and in other messages.
-func TestSyncRejoinedView(t *testing.T) {
-	x, y := pleat.Result("x", "this is x"), pleat.Result("y", "this is y")
-	one, two, turned := []pleat.Message{pleat.Results(x, y)}, []pleat.Message{pleat.Results(x), pleat.Results(y)},
-		[]pleat.Message{pleat.Results(y), pleat.Results(x)}
-	for i, c := range [][2][]pleat.Message{{one, two}, {two, one}, {turned, two}, {turned[:1], two}, {turned, one}} {
-		s := open(t, store.NewMemory(), &pleat.Options{Budget: pleat.Budget{Window: 8_000}})
-		s = mustSync(t, s, turns(30, 2_000))
-		shown := append(view(t, s), pleat.Assistant(pleat.Call("x", "read", `{"p":1}`), pleat.Call("y", "read", `{"p":2}`)))
-		if len(s.Folds()) == 0 {
-			t.Fatal("nothing is folded")
-		}
-		s = mustSync(t, s, slices.Concat(shown, c[0]))
-		next := mustSync(t, s, slices.Concat(shown, c[1], []pleat.Message{say("Both are read.")}))
-		all := view(t, next)
-		if next != s || resultOf(all, "x") != x.Text() || resultOf(all, "y") != y.Text() {
-			t.Errorf("case %d goes on in %s: %v", i, next.Key(), next.Violations())
-		}
 	}
 }
 
