@@ -126,9 +126,7 @@ func BenchmarkCompaction(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				s := open(b, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: window}})
-				if err := s.Append(b.Context(), msgs...); err != nil {
-					b.Fatal(err)
-				}
+				mustAppend(b, s, msgs...)
 				runtime.GC()
 				b.StartTimer()
 				if _, err := s.Compact(b.Context(), ""); err != nil {

@@ -79,9 +79,7 @@ func TestForgedContent(t *testing.T) {
 				"<digest>\n" + fencetest.Forgeries[int(seed)%len(fencetest.Forgeries)] + "\n</digest>")}
 		}
 		s := pleattest.Open(t, store.NewMemory(), o)
-		if err := s.Pin(t.Context(), fencetest.ForgedPin(int(seed))); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Pin(t.Context(), fencetest.ForgedPin(int(seed))))
 		msgs := forging(seed)
 		for i, m := range msgs {
 			mustAppend(t, s, m)

@@ -84,9 +84,7 @@ func longTurns(t *testing.T, window, turns int) {
 	for i := range turns {
 		msgs := longTurn(r, i)
 		before := spent{processor(), allocated()}
-		if err := s.Append(ctx, msgs...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Append(ctx, msgs...))
 		if _, err := s.View(ctx, pleat.Turn{}); err != nil {
 			t.Fatal(err)
 		}

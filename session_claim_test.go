@@ -107,9 +107,7 @@ func TestPinWhileDigestIsWritten(t *testing.T) {
 	s, _, _ := asking(t, store.NewMemory(), func() (model.Reply, error) { <-pinned; return told, nil })
 	pleattest.Digestible(t, s, 24)
 	for _, text := range []string{"never push to main", "never touch legacy/"} {
-		if err := s.Pin(t.Context(), text); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Pin(t.Context(), text))
 	}
 	done := make(chan error)
 	go func() {
@@ -121,9 +119,7 @@ func TestPinWhileDigestIsWritten(t *testing.T) {
 			close(pinned)
 		}
 		for _, text := range []string{"never push to main", "never touch legacy/"} {
-			if err := s.Pin(t.Context(), text); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Pin(t.Context(), text))
 		}
 	}
 	if err := <-done; err != nil {

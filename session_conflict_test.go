@@ -28,15 +28,9 @@ func TestSessionConflict(t *testing.T) {
 	}
 	mustAppend(t, b, transcript.User("from b"))
 	// What does not depend on the other's writing needs no second try.
-	if err := a.Pin(t.Context(), "a pin"); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.Note(t.Context(), "k", "a note"); err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Used(t.Context(), model.Usage{Input: 5}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, a.Pin(t.Context(), "a pin"))
+	must(t, b.Note(t.Context(), "k", "a note"))
+	must(t, a.Used(t.Context(), model.Usage{Input: 5}))
 	if d := difftest.Values(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); d != "" {
 		t.Errorf("view (-live +restored):\n%s", d)
 	}
@@ -95,9 +89,7 @@ func TestAppendError(t *testing.T) {
 	st := &slowCreate{Memory: mem}
 	a, b := open(t, st, o), open(t, mem, o)
 	mustAppend(t, a, transcript.User("go"))
-	if err := b.Refresh(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Refresh(t.Context()))
 	st.other = func() { // while a writes the call, before its result
 		st.other = func() {
 			if err := errors.Join(b.Refresh(t.Context()), b.Append(t.Context(), transcript.User("from b"))); err != nil {

@@ -16,9 +16,7 @@ func TestDeleted(t *testing.T) {
 		st := store.NewMemory()
 		history := turns(1, 40)
 		s := mustSync(t, open(t, st, nil), history)
-		if err := st.Forget(t.Context(), s.Key()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, st.Forget(t.Context(), s.Key()))
 		if successor != nil {
 			mustSync(t, open(t, st, nil), successor)
 		}
@@ -48,9 +46,7 @@ func TestDeletedOutOfMemory(t *testing.T) {
 		st := store.NewMemory()
 		s := mustSync(t, open(t, st, &pleat.Options{Budget: pleat.Budget{Window: 8_000}}), turns(12, 1_500))
 		s.Shrink(0)
-		if err := st.Forget(t.Context(), s.Key()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, st.Forget(t.Context(), s.Key()))
 		if successor != nil {
 			mustSync(t, open(t, st, nil), successor)
 		}

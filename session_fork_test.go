@@ -45,9 +45,7 @@ func TestForkBothWays(t *testing.T) {
 	look := func(name string, through store.Store) (f fork) {
 		t.Helper()
 		key := store.SessionKey{Tenant: "t", Session: name}
-		if err := pleat.Fork(ctx, through, from, s.Last(), key, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pleat.Fork(ctx, through, from, s.Last(), key, nil))
 		for e, err := range st.Scan(ctx, key, 1) {
 			if err != nil {
 				t.Fatal(err)
@@ -134,9 +132,7 @@ func forked(t *testing.T, o *pleat.Options, then ...transcript.Message) *pleat.S
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := pleat.Fork(t.Context(), st, from, at, to, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, pleat.Fork(t.Context(), st, from, at, to, nil))
 	return openKey(t, st, to, o)
 }
 

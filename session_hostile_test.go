@@ -36,9 +36,7 @@ func exportedEntries(t testing.TB) []store.Entry {
 			Kind              store.EntryKind
 			Label, Data, Body string
 		}
-		if err := json.Unmarshal(lines.Bytes(), &e); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(lines.Bytes(), &e))
 		if e.Kind != "" {
 			list = append(
 				list,

@@ -23,9 +23,7 @@ func TestForkInherits(t *testing.T) {
 		said := strings.Repeat(fmt.Sprintf("module_%d.go has value-%d. ", i, i*7919), 200)
 		h = append(h, transcript.Assistant(transcript.Say(said)), transcript.User(fmt.Sprint("go on ", i)))
 	}
-	if err := s.Pin(ctx, "let it go"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Pin(ctx, "let it go"))
 	sync := func() {
 		t.Helper()
 		var err error

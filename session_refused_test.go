@@ -16,6 +16,13 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
+// refuse tells a session that the provider did not take its view.
+func refuse(t *testing.T, s *pleat.Session, e *model.APIError) {
+	t.Helper()
+	_, err := s.Refused(t.Context(), e)
+	must(t, err)
+}
+
 // TestRefusedBelowTaken has a provider refuse views twice that are smaller than those that it has
 // taken, without numbers: what it takes is not guessed to be less, and numbers correct the guess.
 func TestRefusedBelowTaken(t *testing.T) {
@@ -24,24 +31,16 @@ func TestRefusedBelowTaken(t *testing.T) {
 		st := store.NewMemory()
 		o := &pleat.Options{Budget: fold.Budget{Window: 200_000}}
 		s := open(t, st, o)
-		if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, transcript.User("Read the files."))
 		work(t, s, 0, 60, 4_000)
 		view(t, s)
 		taken := s.Snapshot().Tokens
-		if err := s.Append(t.Context(), pleat.Assistant(pleat.Say("Done.")), pleat.User("Go on.")); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Go on."))
 		if reports {
-			if err := s.Used(t.Context(), model.Usage{Input: taken, Output: 10}); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Used(t.Context(), model.Usage{Input: taken, Output: 10}))
 		}
 		for range 2 {
-			if _, err := s.Refused(t.Context(), overflow); err != nil {
-				t.Fatal(err)
-			}
+			refuse(t, s, overflow)
 		}
 		for _, s := range []*pleat.Session{s, open(t, st, o)} {
 			if got := s.Snapshot().Limits.Max; got < taken || s.Snapshot().Tokens > taken/2 {
@@ -63,23 +62,15 @@ func TestRefusedForItsAnswer(t *testing.T) {
 	st := store.NewMemory()
 	o := &pleat.Options{Budget: fold.Budget{Window: 128_000}}
 	s := open(t, st, o)
-	if err := s.Append(t.Context(), transcript.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, transcript.User("Read the files."))
 	work(t, s, 0, 40, 4_000)
 	view(t, s)
 	taken := s.Snapshot().Tokens
-	if err := s.Used(t.Context(), model.Usage{Input: taken, Output: 10}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Append(t.Context(), pleat.Assistant(pleat.Say("Done.")), pleat.User("Explain at length.")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Used(t.Context(), model.Usage{Input: taken, Output: 10}))
+	mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Explain at length."))
 	view(t, s)
 	e := &model.APIError{Kind: model.ErrorTooLong, Used: s.Snapshot().Tokens, Limit: 128_000, Output: 110_000}
-	if _, err := s.Refused(t.Context(), e); err != nil {
-		t.Fatal(err)
-	}
+	refuse(t, s, e)
 	if got := s.Snapshot().Tokens; got > 18_000 {
 		t.Errorf("the retry has %d tokens, where the answer leaves 18,000", got)
 	}
@@ -130,9 +121,7 @@ func TestSetBudgetAfterRefusal(t *testing.T) {
 	s := busy(t, 20, &pleat.Options{Budget: fold.Budget{Window: 16_000}})
 	view(t, s)
 	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 9_000, Limit: 6_000}
-	if _, err := s.Refused(t.Context(), refusal); err != nil {
-		t.Fatal(err)
-	}
+	refuse(t, s, refusal)
 	for _, tt := range []struct {
 		budget fold.Budget
 		max    int
@@ -141,9 +130,7 @@ func TestSetBudgetAfterRefusal(t *testing.T) {
 		{fold.Budget{Window: 5_000}, fold.Budget{Window: 5_000}.Limits().Max},
 		{fold.Budget{Window: 16_000}, fold.Budget{Window: 16_000}.Limits().Max},
 	} {
-		if err := s.SetBudget(tt.budget); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.SetBudget(tt.budget))
 		if got := s.Snapshot().Limits.Max; got != tt.max {
 			t.Errorf("%+v: at most %d tokens, want %d", tt.budget, got, tt.max)
 		}
@@ -157,9 +144,7 @@ func TestRefusedByAnotherModel(t *testing.T) {
 	work(t, small, 0, 6, 4_000)
 	view(t, small)
 	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 5_200, Limit: 4_096}
-	if _, err := small.Refused(t.Context(), refusal); err != nil {
-		t.Fatal(err)
-	}
+	refuse(t, small, refusal)
 	if l := open(t, mem, &pleat.Options{Model: model.Model{ID: "small", Window: 8_000}}).Snapshot().Limits; l.Max != 4_096 {
 		t.Errorf("the small one may take %d", l.Max)
 	}
@@ -177,17 +162,13 @@ func TestRefusedLearns(t *testing.T) {
 		"over":  func(n int) *model.APIError { return &model.APIError{Kind: model.ErrorTooLong, Over: n - takes} },
 	} {
 		s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 30_000}})
-		if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, pleat.User("Read the files."))
 		refusals := 0
 		for turn := range 40 {
 			work(t, s, turn, 1, 1_500)
 			for n := countAll(view(t, s)) * 3 / 2; n > takes; n = countAll(view(t, s)) * 3 / 2 {
 				refusals++
-				if _, err := s.Refused(t.Context(), told(n)); err != nil {
-					t.Fatal(err)
-				}
+				refuse(t, s, told(n))
 			}
 		}
 		if refusals == 0 || refusals > 2 {
@@ -200,9 +181,7 @@ func TestRefusedLearns(t *testing.T) {
 // Nothing that no model has seen is folded for more room than that, unless it refuses once more.
 func TestRefusedByLittle(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 30_000}})
-	if err := s.Append(t.Context(), pleat.User("Read the files.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Read the files."))
 	work(t, s, 0, 3, 1_000)
 	calls, results := []pleat.Block{}, []pleat.ToolResult{}
 	for i := range 6 {
@@ -210,18 +189,14 @@ func TestRefusedByLittle(t *testing.T) {
 		calls = append(calls, pleat.Call(id, "read_file", fmt.Sprintf(`{"path":"new%d.go"}`, i)))
 		results = append(results, pleat.Result(id, id+strings.Repeat("\nanother line of it", 300)))
 	}
-	if err := s.Append(t.Context(), pleat.Assistant(calls...), pleat.Results(results...)); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.Assistant(calls...), pleat.Results(results...))
 	for _, tt := range []struct {
 		takes float64 // of the view
 		whole bool
 	}{{0.98, true}, {0.98, false}} {
 		n := countAll(view(t, s))
 		e := &model.APIError{Kind: model.ErrorTooLong, Used: n, Limit: int(tt.takes * float64(n))}
-		if _, err := s.Refused(t.Context(), e); err != nil {
-			t.Fatal(err)
-		}
+		refuse(t, s, e)
 		msgs := view(t, s)
 		whole := true
 		for i, b := range msgs[len(msgs)-1].Blocks().All() {
@@ -238,9 +213,7 @@ func TestRefusedAgainAboveLimit(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{
 		Budget: fold.Budget{Window: 40_000}, System: strings.Repeat("Mind this. ", 4_000),
 	})
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Go."))
 	view(t, s)
 	n := s.Snapshot().Tokens
 	for range 2 {
@@ -263,9 +236,7 @@ func TestRefusedFallsBack(t *testing.T) {
 		p := named(t, "default")
 		p.OnRefusal = fold.Steps{idle{}}
 		s := open(t, store.NewMemory(), &pleat.Options{Policy: p, Budget: fold.Budget{Window: 20_000}})
-		if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
-			t.Fatal(err)
-		}
+		mustAppend(t, s, pleat.User("Go."))
 		work(t, s, 0, 12, 2_000)
 		view(t, s)
 		before := s.Snapshot().Tokens
@@ -282,17 +253,13 @@ func TestRefusedAfterReopening(t *testing.T) {
 	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}, Now: func() time.Time { return now }}
 	st := store.NewMemory()
 	s := open(t, st, o)
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Go."))
 	most := 0
 	for i := range 40 {
 		s = open(t, st, o)
 		view(t, s)
 		if i%10 == 9 {
-			if _, err := s.Refused(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
+			refuse(t, s, nil)
 		}
 		most = max(most, s.Snapshot().Tokens)
 		now = now.Add(time.Minute)
@@ -308,9 +275,7 @@ func TestRefusedAfterReopening(t *testing.T) {
 func TestRefusedWithoutView(t *testing.T) {
 	st := store.NewMemory()
 	s := open(t, st, nil)
-	if err := s.Append(t.Context(), pleat.User("Go.")); err != nil {
-		t.Fatal(err)
-	}
+	mustAppend(t, s, pleat.User("Go."))
 	work(t, s, 0, 40, 600)
 	refusal := &model.APIError{Kind: model.ErrorTooLong, Used: 90_000, Limit: 16_000}
 	if _, err := s.Refused(t.Context(), refusal); err == nil || len(s.Report().Epochs) > 0 {

@@ -46,9 +46,7 @@ func TestStoredText(t *testing.T) {
 		transcript.User("injected").WithOrigin(transcript.OriginInjected),
 	}
 	mustAppend(t, s, msgs...)
-	if err := s.Note(t.Context(), "k", "v"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Note(t.Context(), "k", "v"))
 	asJSON := func(m transcript.Message) string { b, _ := m.MarshalJSON(); return string(b) }
 	var want, got []string
 	for _, m := range msgs {

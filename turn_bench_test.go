@@ -23,13 +23,9 @@ func grown(tb testing.TB, toks int) *pleat.Session {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	if err := s.Append(context.Background(), transcript.User("Go on until it works. Never touch legacy/.")); err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, s.Append(context.Background(), transcript.User("Go on until it works. Never touch legacy/.")))
 	for i := 0; s.Snapshot().Tokens < toks; i++ {
-		if err := s.Append(context.Background(), round(i)...); err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, s.Append(context.Background(), round(i)...))
 	}
 	return s
 }
@@ -66,9 +62,7 @@ func BenchmarkTurn(b *testing.B) {
 					}
 					b.StartTimer()
 				}
-				if err := s.Append(context.Background(), rounds[i%len(rounds)]...); err != nil {
-					b.Fatal(err)
-				}
+				must(b, s.Append(context.Background(), rounds[i%len(rounds)]...))
 				if _, err := s.View(context.Background(), pleat.Turn{}); err != nil {
 					b.Fatal(err)
 				}

@@ -94,9 +94,7 @@ func corpusHashes(t *testing.T, path string) string {
 	}
 	read := viewtest.New()
 	for _, msgs := range sessions {
-		if err := json.NewEncoder(read.Sum).Encode(msgs); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.NewEncoder(read.Sum).Encode(msgs))
 	}
 	out := []string{read.String()}
 	for _, budget := range []int{8_000, 20_000, 49_000} {

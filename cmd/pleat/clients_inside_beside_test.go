@@ -82,9 +82,7 @@ func TestClientsInsideNot(t *testing.T) {
 			r := newInside(t, dir, client, 24)
 			r.setup(t, agent)
 			work := filepath.Join(r.drivenBy.Home, "work")
-			if err := os.MkdirAll(work, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.MkdirAll(work, 0o700))
 			writeTest(t, filepath.Join(work, "pleat.toml"), []byte("inside = false\n"))
 			r.done(t, insideFirst+" "+upstreamtest.GoOn)
 			if all := strings.Join(r.bodies, "\n"); strings.Contains(all, "[pleat: ") {

@@ -69,9 +69,7 @@ func (r *inside) replace(t *testing.T, program string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "other")
 	if program != "" {
-		if err := os.WriteFile(name, []byte(program), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(name, []byte(program), 0o700))
 	}
 	found := false
 	for _, config := range []string{

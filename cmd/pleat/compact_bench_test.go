@@ -25,9 +25,7 @@ func benchSession(b *testing.B) string {
 		return name
 	}
 	file := filepath.Join(b.TempDir(), "session.jsonl")
-	if err := os.WriteFile(file, longSession(2_900), 0o644); err != nil {
-		b.Fatal(err)
-	}
+	must(b, os.WriteFile(file, longSession(2_900), 0o644))
 	return file
 }
 
@@ -76,9 +74,7 @@ func BenchmarkCompact(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := made.Close(); err != nil {
-			b.Fatal(err)
-		}
+		must(b, made.Close())
 		var told bytes.Buffer
 		p := &term.Console{
 			Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: &told,

@@ -102,9 +102,7 @@ func TestDoorsAgree(t *testing.T) {
 		path := filepath.Join(d.home, name)
 		writeTest(t, path, data)
 		long := time.Now().Add(-2 * library.Quiet) // its last message is complete
-		if err := os.Chtimes(path, long, long); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(path, long, long))
 	}
 	var listed struct {
 		Agents []struct {

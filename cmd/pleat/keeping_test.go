@@ -146,6 +146,14 @@ func cli(t *testing.T, store string, args ...string) (stdout, stderr string, cod
 	return out.String(), errs.String(), code
 }
 
+// must ends the test if something on its way failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 var keepingOptions = pleat.Options{
 	Budget: fold.Budget{Window: 3_000},
 	Codecs: library.Codecs(),
@@ -308,9 +316,7 @@ func handlerOf(t *testing.T, o *proxy.Options) *proxy.Handler {
 // fillTest makes the store that fillStore makes.
 func fillTest(t *testing.T, path string) {
 	t.Helper()
-	if err := fillStore(t.Context(), path); err != nil {
-		t.Fatal(err)
-	}
+	must(t, fillStore(t.Context(), path))
 }
 
 // sessionState is everything a session tells, with the content of every handle.
@@ -438,9 +444,7 @@ func TestImportAllOrResume(t *testing.T) {
 // writeTest writes a file, in a folder that need not be there.
 func writeTest(t *testing.T, name string, data []byte) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, data, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o700), os.WriteFile(name, data, 0o600)))
 }
 
 // The shapes of what is printed for programs are a contract; see [TestShapes].

@@ -20,9 +20,7 @@ import (
 func TestLastIsOneSession(t *testing.T) {
 	d := doors{t, t.TempDir()}
 	file := filepath.Join(d.home, ".claude/projects/-shop/long.jsonl")
-	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	used := func(at time.Time) {
 		log := bytes.ReplaceAll(longSession(30), []byte("2026-01-02T10:00:00.000Z"),
 			[]byte(at.UTC().Format(time.RFC3339)))

@@ -19,9 +19,7 @@ func TestSignalEndsWaiting(t *testing.T) {
 	dir := t.TempDir()
 	pipe, used := filepath.Join(dir, "pipe"), filepath.Join(dir, "used")
 	for _, name := range []string{pipe, used} {
-		if err := syscall.Mkfifo(name, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, syscall.Mkfifo(name, 0o600))
 	}
 	writer, err := os.OpenFile(used, os.O_RDWR, 0)
 	if err != nil {

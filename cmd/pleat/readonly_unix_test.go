@@ -33,9 +33,7 @@ func asReader(t *testing.T, dir string) func(args ...string) (string, error) {
 		t.Fatal(err)
 	}
 	for d := dir; os.Getuid() == 0 && d != filepath.Clean(os.TempDir()) && d != "/"; d = filepath.Dir(d) {
-		if err := os.Chmod(d, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(d, 0o755))
 	}
 	return func(args ...string) (string, error) {
 		cmd := exec.CommandContext(t.Context(), program, args...)
@@ -61,20 +59,14 @@ func TestReadOnlyCopies(t *testing.T) {
 	} {
 		folder := filepath.Join(dir, name)
 		store := filepath.Join(folder, "pleat.db")
-		if err := os.Mkdir(folder, 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(folder, 0o755))
 		fillTest(t, store)
 		before, err := os.ReadFile(store)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(store, modes[0]); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chmod(folder, modes[1]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chmod(store, modes[0]))
+		must(t, os.Chmod(folder, modes[1]))
 		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })
 		for command, want := range map[string]string{
 			"store verify": "2 sessions", "store list": "work", "store export work": `"pleat":"export"`,

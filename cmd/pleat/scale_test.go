@@ -27,9 +27,7 @@ func TestShowAndBrowseCountAlike(t *testing.T) {
 			Largest []struct{ Tokens int }
 			View    struct{ Whole, Tokens int }
 		}
-		if err := json.Unmarshal([]byte(d.run("show", "scaled", "--json")), &show); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(d.run("show", "scaled", "--json")), &show))
 		whole := show.Tokens.All
 		for _, s := range show.Tokens.Beside {
 			whole += s.Tokens

@@ -163,9 +163,7 @@ func TestShapes(t *testing.T) {
 func checkShape(t *testing.T, name string, data []byte) {
 	t.Helper()
 	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &v))
 	members := make(map[string]bool)
 	shape("", v, members)
 	golden := filepath.Join("testdata", "shapes", name)

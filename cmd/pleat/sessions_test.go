@@ -20,9 +20,7 @@ func TestSessionsJSON(t *testing.T) {
 	put := func(name string, content []byte, at time.Time) foundSession {
 		file := filepath.Join(home, filepath.FromSlash(name))
 		writeTest(t, file, content)
-		if err := os.Chtimes(file, at, at); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Chtimes(file, at, at))
 		return foundSession{Info: library.Info{File: file, Modified: at, Bytes: int64(len(content))}}
 	}
 	older := put(".claude/projects/p/old.jsonl", long, day)
@@ -33,9 +31,7 @@ func TestSessionsJSON(t *testing.T) {
 		if code != 0 {
 			t.Fatalf("exit %d: %s", code, stderr)
 		}
-		if err := json.Unmarshal([]byte(text), &out); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal([]byte(text), &out))
 		if len(args) == 0 { // then every member is there
 			checkShape(t, "sessions", []byte(text))
 		}

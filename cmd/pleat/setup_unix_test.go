@@ -29,9 +29,7 @@ func TestSetupRefusesPipes(t *testing.T) {
 		for _, name := range names {
 			home := t.TempDir()
 			path := filepath.Join(home, name)
-			if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Mkdir(filepath.Dir(path), 0o700), syscall.Mkfifo(path, 0o600)))
 			p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: func(name string) string {
 				return map[string]string{"HOME": home}[name]
 			}}

@@ -39,9 +39,7 @@ func TestStartClients(t *testing.T) {
 			home := t.TempDir()
 			source := strings.ReplaceAll(b[2], "http://127.0.0.1:4141", front)
 			writeTest(t, filepath.Join(home, file), []byte(source))
-			if err := os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(home, "node_modules")); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(filepath.Join(dir, "node_modules"), filepath.Join(home, "node_modules")))
 			cmd := exec.CommandContext(t.Context(), program, file)
 			cmd.Dir = home
 			cmd.Env = append(os.Environ(), "ANTHROPIC_API_KEY=dummy", "OPENAI_API_KEY=dummy")

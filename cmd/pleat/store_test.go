@@ -109,9 +109,7 @@ func TestObservedSession(t *testing.T) {
 		st := openAt(t, path, stores.MustExist)
 		book := &bill.Book{Store: st, Log: slog.New(slog.DiscardHandler), Now: time.Now}
 		book.Charge(bill.Row{Session: "work", Tally: tt.charged})
-		if err := errors.Join(book.Wait(t.Context()), st.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(book.Wait(t.Context()), st.Close()))
 		for text, want := range map[string]string{
 			d.run("show", "work"): tt.show, d.run("browse", "work"): tt.browse, d.page("/dash/session?s=work"): tt.page,
 		} {

@@ -91,9 +91,7 @@ func TestSavedSaysWhyNot(t *testing.T) {
 		j := &replayedJSON{
 			USDWith: tt.with, USDWhole: tt.none, USDSent: 9, Agents: []ownJSON{{Name: "codex", USD: tt.own}},
 		}
-		if err := p.Output(false, j); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.Output(false, j))
 		text := out.String()
 		if strings.Contains(text, "it keeps more") != tt.more ||
 			strings.Contains(text, "than no compaction") != tt.thanNone {
@@ -118,9 +116,7 @@ func TestUsageOfRuns(t *testing.T) {
 		if err == nil {
 			err = s.Used(t.Context(), model.Usage{Input: 1_000_000, Output: 10})
 		}
-		if err := errors.Join(err, st.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(err, st.Close()))
 	}
 	if got := d.run("usage"); !strings.Contains(got, "With pleat run") ||
 		!strings.Contains(got, "1 request cost $3.00") {

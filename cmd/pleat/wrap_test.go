@@ -103,9 +103,7 @@ func eachWrapped(t *testing.T, only string, f func(t *testing.T, w wrapped, s *u
 
 func script(t *testing.T, text string) string {
 	path := filepath.Join(t.TempDir(), "program")
-	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text+"\n"), 0o700))
 	return path
 }
 
@@ -186,18 +184,12 @@ const wrapKey = "sk-ant-api03-hunter2hunter2hunter2"
 func wrapHome(t *testing.T, w wrapped, program string) string {
 	home := t.TempDir()
 	for _, folder := range []string{"bin", "work", ".codex"} {
-		if err := os.Mkdir(filepath.Join(home, folder), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(home, folder), 0o700))
 	}
-	if err := os.Symlink(program, filepath.Join(home, "bin", w.name)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Symlink(program, filepath.Join(home, "bin", w.name)))
 	for name, text := range w.files {
 		path := filepath.Join(home, filepath.FromSlash(name))
-		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 	}
 	t.Setenv("PATH", filepath.Join(home, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	t.Setenv("HOME", home)

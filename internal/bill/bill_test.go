@@ -73,16 +73,12 @@ func TestWaitUnderLoad(t *testing.T) {
 		}
 	}
 	b.Charge(Row{Session: "one", Tally: Tally{Requests: 1}})
-	if err := b.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Wait(t.Context()))
 	left := load.Swap(0)
 	if left < 900 {
 		t.Errorf("Wait waited for %d other writes", 1_000-left)
 	}
-	if err := b.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Wait(t.Context()))
 }
 
 // What is charged to many at once is kept for each.
@@ -93,9 +89,7 @@ func TestManyRowsAtOnce(t *testing.T) {
 		for i := range many {
 			b.Charge(Row{Tenant: fmt.Sprint("t", i+k*(many-1-2*i)), Tally: Tally{Requests: 1}})
 		}
-		if err := b.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Wait(t.Context()))
 	}
 	got, err := b.Bill(t.Context())
 	if err != nil {
@@ -124,9 +118,7 @@ func TestReadInSteps(t *testing.T) {
 	for i := range 3 {
 		b.Charge(Row{Tenant: fmt.Sprint("t", i), Session: "s", Tally: Tally{Requests: 1}})
 	}
-	if err := b.Wait(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Wait(t.Context()))
 	got, err := b.Bill(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -210,20 +202,22 @@ func TestForget(t *testing.T) {
 	charge("gone", 25)
 	charge("stays", 2)
 	check(27, map[string]int{"gone": 25, "stays": 2})
-	if err := b.Forget(t.Context(), gone, store.SessionKey{Tenant: "t", Session: "never"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Forget(t.Context(), gone, store.SessionKey{Tenant: "t", Session: "never"}))
 	check(27, map[string]int{"stays": 2})
 	charge("gone", 3)
 	check(30, map[string]int{"gone": 3, "stays": 2})
-	if err := b.Forget(t.Context(), gone); err != nil {
-		t.Fatal(err)
-	}
+	must(t, b.Forget(t.Context(), gone))
 	for range full {
 		charge("stays", 1)
-		if err := b.Wait(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, b.Wait(t.Context()))
 	}
 	check(30+full, map[string]int{"stays": 2 + full})
+}
+
+// must ends the test if something on its way failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -149,9 +149,7 @@ func misbehave(t *testing.T, step pleattest.Step, once bool) {
 	var events []pleat.Event
 	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
 	pleattest.Digestible(t, s, 24)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil {
 		t.Fatal(err)
@@ -208,4 +206,11 @@ func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func compact(t testing.TB, s *pleat.Session) {
+	t.Helper()
+	if _, err := s.Compact(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
 }

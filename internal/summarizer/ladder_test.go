@@ -35,13 +35,7 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 				Budget: fold.Budget{Window: 12_000}, Model: model.Model{ID: "m", Window: 64_000},
 				Digest: digest.Options{Generator: pleattest.Always(text), NoBackground: true},
 			})
-			add := func(m ...transcript.Message) {
-				t.Helper()
-				if err := s.Append(t.Context(), m...); err != nil {
-					t.Fatal(err)
-				}
-			}
-			add(
+			pleattest.Append(t, s,
 				transcript.User("Hello, we work on billing today."),
 				transcript.Assistant(transcript.Say("Fine.")),
 				transcript.User(rule),
@@ -52,7 +46,7 @@ func TestConstraintSurvivesForgetfulModel(t *testing.T) {
 			if s.Snapshot().Epoch == 0 {
 				t.Fatal("forty turns and no epoch")
 			}
-			add(transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
+			pleattest.Append(t, s, transcript.User("Quick cleanup: delete the unused helpers in legacy/utils.py?"))
 			got := pleattest.Text(pleattest.View(t, s))
 			if !strings.Contains(got, rule) {
 				t.Error("the constraint is not in the request")
@@ -85,30 +79,22 @@ func TestChainedDigests(t *testing.T) {
 		Budget: fold.Budget{Window: 16_000}, Model: model.Model{ID: "m", Window: 64_000},
 		Digest: digest.Options{Generator: m, NoBackground: true},
 	})
-	add := func(m ...transcript.Message) {
-		t.Helper()
-		if err := s.Append(t.Context(), m...); err != nil {
-			t.Fatal(err)
-		}
-	}
-	add(transcript.User("Goal: move the billing database to port 6543. Never touch legacy/."))
+	pleattest.Append(t, s, transcript.User("Goal: move the billing database to port 6543. Never touch legacy/."))
 	if err := s.Pin(t.Context(), "checksum 9f86d081884c7d65 of release 4.17.2"); err != nil {
 		t.Fatal(err)
 	}
-	add(
+	pleattest.Append(t, s,
 		transcript.Assistant(transcript.Call("w", "write_file",
 			`{"path":"conf/billing.toml","content":"port = 6543"}`)),
 		transcript.Results(transcript.Result("w", "ok")),
 	)
-	add(
+	pleattest.Append(t, s,
 		transcript.Assistant(transcript.Call("x", "bash", `{"command":"git push origin billing-port"}`)),
 		transcript.Results(transcript.Result("x", "branch billing-port -> billing-port")),
 	)
 	for i := range 10 {
 		pleattest.Talk(t, s, 30*i, 30)
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		pleattest.View(t, s)
 	}
 	got := pleattest.Text(pleattest.View(t, s))
@@ -143,9 +129,7 @@ func TestMergedDigestKeepsFacts(t *testing.T) {
 	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
 	pleattest.Digestible(t, s, 24)
 	for i := range 2 {
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		pleattest.Talk(t, s, 100*(i+1), 24)
 	}
 	got := pleattest.Text(pleattest.View(t, s))
@@ -166,9 +150,7 @@ func TestDigestInGroups(t *testing.T) {
 		Digest: digest.Options{Generator: m, Model: model.Model{ID: "small", Window: 12_000}, NoBackground: true},
 	})
 	pleattest.Digestible(t, s, 40)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	reqs := m.Requests()
 	if len(reqs) < 3 {
 		t.Fatalf("%d requests for a source of several windows", len(reqs))
@@ -257,9 +239,7 @@ func TestDigestInBackground(t *testing.T) {
 		if s.Snapshot().Epoch != 0 {
 			t.Error("a digest was used before it was needed")
 		}
-		if err := s.Append(t.Context(), transcript.Results(transcript.Result("late", "slept well"))); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(t, s, transcript.Results(transcript.Result("late", "slept well")))
 		pleattest.Talk(t, s, 100, 12)
 		start = time.Now()
 		got := pleattest.Text(pleattest.View(t, s))
@@ -294,9 +274,7 @@ func TestUndoDropsTheDigest(t *testing.T) {
 	s := pleattest.Open(t, store.NewMemory(), o)
 	pleattest.Digestible(t, s, 24)
 	for range 2 {
-		if _, err := s.Compact(t.Context(), ""); err != nil {
-			t.Fatal(err)
-		}
+		compact(t, s)
 		if err := s.Undo(t.Context()); err != nil {
 			t.Fatal(err)
 		}
@@ -325,9 +303,7 @@ func TestDigestHoldsNobodyUp(t *testing.T) {
 		}
 		synctest.Wait()
 		start := time.Now()
-		if err := s.Append(t.Context(), transcript.User("One more thing: port 7171.")); err != nil {
-			t.Fatal(err)
-		}
+		pleattest.Append(t, s, transcript.User("One more thing: port 7171."))
 		if d := time.Since(start); d > 0 {
 			t.Errorf("Append waited %v", d)
 		}
@@ -364,9 +340,7 @@ func TestDigestGuards(t *testing.T) {
 		next := func() {
 			t.Helper()
 			pleattest.Digestible(t, s, 24)
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			n = len(m.Requests())
 		}
 		next()
@@ -411,9 +385,7 @@ func TestDigestSpendGuard(t *testing.T) {
 		ask := func(want int) {
 			t.Helper()
 			pleattest.Digestible(t, s, 24)
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			if n := len(m.Requests()); n != want {
 				t.Errorf("%d calls, want %d", n, want)
 			}
@@ -433,25 +405,14 @@ func TestNotesSayEnough(t *testing.T) {
 	var events []pleat.Event
 	s := pleattest.Open(t, store.NewMemory(), digestOptions(m, &events))
 	for range 60 {
-		err := s.Append(
-			t.Context(),
-			transcript.User("Go on."),
-			transcript.Assistant(
-				transcript.Say(strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ",
-					16)),
-			),
-		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		said := strings.Repeat("The sessionCache evicts too early, so the queue waits for file_lock. ", 16)
+		pleattest.Append(t, s, transcript.User("Go on."), transcript.Assistant(transcript.Say(said)))
 	}
 	note := strings.Repeat("The queue waits for file_lock because sessionCache evicts too early. ", 8)
 	if err := s.Note(t.Context(), "state", note); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	d := s.Report().Digests
 	if len(m.Requests()) != 0 || len(d) != 1 || !strings.Contains(d[0].Why, "notes") {
 		t.Errorf("%d requests, report %v", len(m.Requests()), d)

@@ -90,12 +90,6 @@ func TestDigestHasTheRoom(t *testing.T) {
 					Window: 400_000,
 				}, Digest: digest.Options{Generator: m, NoBackground: true, NoFork: true},
 			})
-			add := func(msgs ...transcript.Message) {
-				t.Helper()
-				if err := s.Append(t.Context(), msgs...); err != nil {
-					t.Fatal(err)
-				}
-			}
 			rule := func(i int) string {
 				return fmt.Sprintf("Rule %d: ", i) + strings.Repeat("keep every word of what I type here as it is. ",
 					12)
@@ -104,11 +98,11 @@ func TestDigestHasTheRoom(t *testing.T) {
 			for i := range tt.head {
 				first += "\n\n" + rule(1000+i)
 			}
-			add(transcript.User(first), transcript.Assistant(transcript.Say("Yes.")))
+			pleattest.Append(t, s, transcript.User(first), transcript.Assistant(transcript.Say("Yes.")))
 			for i := range tt.typed {
-				add(transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
+				pleattest.Append(t, s, transcript.User(rule(i)), transcript.Assistant(transcript.Say("I will.")))
 			}
-			add(
+			pleattest.Append(t, s,
 				transcript.Assistant(transcript.Call("w", "write_file",
 					`{"path":"src/changed_by_me.go","content":"package x"}`)),
 				transcript.Results(transcript.Result("w", "ok")),
@@ -119,11 +113,9 @@ func TestDigestHasTheRoom(t *testing.T) {
 				think := transcript.Thinking{
 					Text: transcript.Plain(strings.Repeat(line, tt.newest/10)), Signature: "sig",
 				}
-				add(transcript.Assistant(think, transcript.Call("n", "query", "{}")))
+				pleattest.Append(t, s, transcript.Assistant(think, transcript.Call("n", "query", "{}")))
 			}
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			msgs := pleattest.View(t, s)
 			got := pleattest.Text(msgs)
 			least := tt.budget / 2
@@ -159,17 +151,13 @@ func TestDigestReadsSupersededResults(t *testing.T) {
 	o := digestOptions(m, &events)
 	o.Digest.NoFork = true
 	s := pleattest.Open(t, store.NewMemory(), o)
-	if err := s.Append(t.Context(), transcript.User("Read it."),
+	pleattest.Append(t, s, transcript.User("Read it."),
 		transcript.Assistant(transcript.Call("r1", "read_file", `{"path":"src/one.go"}`)),
 		transcript.Results(transcript.Result("r1", "timeout = 17 // as it was")),
 		transcript.Assistant(transcript.Call("e1", "write_file", `{"path":"src/one.go","content":"timeout = 18"}`)),
-		transcript.Results(transcript.Result("e1", "ok"))); err != nil {
-		t.Fatal(err)
-	}
+		transcript.Results(transcript.Result("e1", "ok")))
 	pleattest.Digestible(t, s, 24)
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	if got := pleattest.Text(m.Requests()[0].Messages); !strings.Contains(got, "(superseded result [") ||
 		!strings.Contains(got, "timeout = 17 // as it was") {
 		t.Errorf("the superseded result is left out:\n%.1500s", got)

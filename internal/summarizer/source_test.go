@@ -38,9 +38,7 @@ func TestDigestSource(t *testing.T) {
 					Model: model.Model{ID: "writer", Window: tt.window, MaxOutput: tt.output},
 				},
 			})
-			if err := s.Append(t.Context(), transcript.User("Look at everything.")); err != nil {
-				t.Fatal(err)
-			}
+			pleattest.Append(t, s, transcript.User("Look at everything."))
 			for i := range 24 {
 				id, line := fmt.Sprint("c", i), strings.Repeat("a line that was read\n", 700)
 				said := transcript.Say(fmt.Sprintf("Part %d takes %d ms, because shardCache%d evicts.", i, 4000+i, i))
@@ -50,9 +48,7 @@ func TestDigestSource(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := s.Compact(t.Context(), ""); err != nil {
-				t.Fatal(err)
-			}
+			compact(t, s)
 			got := m.Requests()[0].Messages[0].Text()
 			if strings.Contains(got, "THE MIDDLE OF 0") != tt.middle {
 				t.Errorf("of %d characters it reads the middle of a result: %v", len(got), !tt.middle)
@@ -120,9 +116,7 @@ func TestPlainTurns(t *testing.T) {
 	for range 8 {
 		pleattest.Append(t, s, transcript.Assistant(transcript.Say("Done.")))
 	}
-	if _, err := s.Compact(t.Context(), ""); err != nil {
-		t.Fatal(err)
-	}
+	compact(t, s)
 	read := m.Requests()[0].Messages[0].Text()
 	speakers := regexp.MustCompile(`(?m)(?:^|[\r\v\x{2028}])\pC*\x{3164}?\[user\] .*`).FindAllString(read, -1)
 	if len(speakers) != 1 || !strings.Contains(read, "\nand so on\n") {

@@ -168,9 +168,7 @@ func TestDigestStandsInTheView(t *testing.T) {
 					pleattest.Append(t, s, transcript.Assistant(transcript.Call(id, "query", `{}`)),
 						transcript.Results(transcript.Result(id, filler+subject.shown(i)+"\n"+filler)))
 				}
-				if _, err := s.Compact(t.Context(), ""); err != nil {
-					t.Fatal(err)
-				}
+				compact(t, s)
 				checkStands(t, s, facts, long)
 			})
 		}

@@ -56,9 +56,7 @@ func BenchmarkSearch(b *testing.B) {
 	b.Run("index", func(b *testing.B) {
 		b.SetBytes(1000 * 4 << 10)
 		for b.Loop() {
-			if err := st.Reindex(b.Context()); err != nil {
-				b.Fatal(err)
-			}
+			must(b, st.Reindex(b.Context()))
 			if _, err := st.Search(b.Context(), key, "x", 1); err != nil {
 				b.Fatal(err)
 			}

@@ -98,9 +98,7 @@ func TestKilledServer(t *testing.T) {
 	for i := range kills {
 		w.wait(t, 20+uint64(i*7%30))
 		c.Kill()
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, c.Start())
 	}
 	w.wait(t, 20)
 	w.finish(t)
@@ -233,9 +231,7 @@ func TestServerGone(t *testing.T) {
 	if err := readAll(t.Context(), st, key); !errors.Is(err, postgres.ErrUnreachable) {
 		t.Errorf("Scan without a server: %v, want ErrUnreachable", err)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, c.Start())
 	if _, err := st.Append(t.Context(), key, 1, numbered(key, 2)); err != nil {
 		t.Error(err)
 	}

@@ -43,9 +43,7 @@ func TestFull(t *testing.T) {
 	for damage, err := range st.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)
 	}
-	if err := st.Forget(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Forget(t.Context(), key))
 	run(t, url, "VACUUM pleat.blob")
 	other := store.SessionKey{Session: "other"}
 	for i := range uint64(5) {

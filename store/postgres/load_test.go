@@ -165,9 +165,7 @@ func TestLoad(t *testing.T) {
 	conns, most := 0, 0
 	for running := true; running; {
 		const others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-		if err := conn.QueryRow(t.Context(), others).Scan(&conns); err != nil {
-			t.Fatal(err)
-		}
+		must(t, conn.QueryRow(t.Context(), others).Scan(&conns))
 		most = max(most, conns)
 		select {
 		case <-done:
@@ -178,9 +176,7 @@ func TestLoad(t *testing.T) {
 	var all loadFigures
 	for i := range outputs {
 		var one loadFigures
-		if err := json.Unmarshal(outputs[i].Bytes(), &one); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(outputs[i].Bytes(), &one))
 		all.Appends, all.Views, all.Entries = append(
 			all.Appends,
 			one.Appends...), append(
@@ -190,9 +186,7 @@ func TestLoad(t *testing.T) {
 	}
 	var entries, size int64
 	const sizes = "SELECT (SELECT count(*) FROM pleat.entry), pg_database_size(current_database())"
-	if err := conn.QueryRow(t.Context(), sizes).Scan(&entries, &size); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.QueryRow(t.Context(), sizes).Scan(&entries, &size))
 	logSizes(t, conn)
 	if entries != int64(all.Entries) {
 		t.Errorf("%d entries are there, %d were acknowledged", entries, all.Entries)

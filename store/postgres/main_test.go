@@ -61,12 +61,18 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 	}
 }
 
+// must ends the test if something on its way failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // run runs a statement in the database of a URL.
 func run(t testing.TB, url, text string, args ...any) {
 	t.Helper()
-	if err := tryRun(t, url, text, args...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, tryRun(t, url, text, args...))
 }
 
 func tryRun(t testing.TB, url, text string, args ...any) error {

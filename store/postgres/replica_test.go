@@ -119,9 +119,7 @@ func checkHistory(t *testing.T, st store.Store, rounds []string) int {
 			t.Fatal(err)
 		}
 		var d struct{ Epoch int }
-		if err := json.Unmarshal(e.Data, &d); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(e.Data, &d))
 		if epochs++; d.Epoch != epochs {
 			t.Errorf("entry %d: epoch %d follows epoch %d", e.Seq, d.Epoch, epochs-1)
 		}
@@ -140,9 +138,7 @@ func TestReplicasAlternate(t *testing.T) {
 		stores[i] = open(t, url, nil)
 		sessions[i] = openSession(t, stores[i], replicaKey)
 	}
-	if err := sessions[0].Append(t.Context(), transcript.User("Find the limit.")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, sessions[0].Append(t.Context(), transcript.User("Find the limit.")))
 	var rounds []string
 	late := 0
 	for n := range 40 {
@@ -161,9 +157,7 @@ func TestReplicasAlternate(t *testing.T) {
 		if n%3 != 0 { // now and then the other does not look, and is late with its own
 			continue
 		}
-		if err := other.Refresh(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, other.Refresh(t.Context()))
 		fresh := openSession(t, stores[(n+1)%2], replicaKey)
 		for who, s := range map[string]*pleat.Session{"the other replica": other, "a new replica": fresh} {
 			at, got, err := viewOf(t.Context(), s)
@@ -222,9 +216,7 @@ func TestReplicasCompete(t *testing.T) {
 	url := pgtest.Shared(t).Database(t)
 	store := open(t, url, nil)
 	s := openSession(t, store, replicaKey)
-	if err := s.Append(t.Context(), transcript.User("Find the limit.")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Append(t.Context(), transcript.User("Find the limit.")))
 	const replicas = 4
 	count := 12
 	if testing.Short() {
@@ -295,9 +287,7 @@ func checkReplayed(t *testing.T, st store.Store, views map[string]string) {
 			t.Fatal(err)
 		}
 		key := store.SessionKey{Tenant: "t", Session: "replayed up to " + at}
-		if err := pleat.Fork(t.Context(), st, replicaKey, last, key, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, pleat.Fork(t.Context(), st, replicaKey, last, key, nil))
 		s := openSession(t, st, key)
 		msgs, err := s.Resolve(t.Context(), s.InForce())
 		if err != nil {

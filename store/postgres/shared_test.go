@@ -71,9 +71,7 @@ func TestTenancy(t *testing.T) {
 	// That bob has the same body does not open alice's session, and what bob forgets,
 	// alice keeps.
 	put(t, st, bob, 1, secret)
-	if err := st.Forget(ctx, bob); err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Forget(ctx, bob))
 	if body, err := st.Body(ctx, alice, hash); err != nil || string(body) != string(secret.Body) {
 		t.Errorf("alice's body after bob was forgotten: %q, %v", body, err)
 	}

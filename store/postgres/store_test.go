@@ -21,9 +21,7 @@ func TestConformance(t *testing.T) {
 		func(t *testing.T) store.Store { return open(t, url, nil) },
 		&storetest.Options{
 			Reopen: func(t *testing.T, store store.Store) store.Store {
-				if err := store.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, store.Close())
 				return open(t, url, nil)
 			},
 			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, url, nil) },

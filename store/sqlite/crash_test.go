@@ -53,9 +53,7 @@ func killOne(t *testing.T, path, run string, random *rand.Rand, acknowledged map
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	lives, heard := random.IntN(25), 0
 	for ; ; heard++ {
@@ -65,9 +63,7 @@ func killOne(t *testing.T, path, run string, random *rand.Rand, acknowledged map
 			for range random.IntN(1 << 20) {
 				runtime.KeepAlive(lives)
 			}
-			if err := cmd.Process.Kill(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, cmd.Process.Kill())
 		}
 		if !lines.Scan() {
 			break

@@ -163,9 +163,7 @@ func goodFile(t *testing.T) ([]byte, content) {
 	if len(errs) > 0 {
 		t.Fatal(errs)
 	}
-	if err := store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, store.Close())
 	file, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -240,9 +238,7 @@ func TestBitFlips(t *testing.T) {
 		bit := byte(1) << (i * 5 % 8)
 		damaged := slices.Clone(file)
 		damaged[at] ^= bit
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, damaged, 0o600))
 		o.judge(t, path, fmt.Sprintf("bit %#x of byte %d (page %d)", bit, at, at/4096+1), good)
 		removeAll(t, path)
 		if t.Failed() {
@@ -271,9 +267,7 @@ func TestTruncation(t *testing.T) {
 		if i%3 == 1 {
 			size = size / 4096 * 4096
 		}
-		if err := os.WriteFile(path, file[:size], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, file[:size], 0o600))
 		o.judge(t, path, fmt.Sprintf("cut to %d bytes", size), good)
 		removeAll(t, path)
 	}
@@ -305,9 +299,7 @@ func TestVerifyDamage(t *testing.T) {
 			t.Fatalf("%q is not in the file", victim)
 		}
 		damaged[at] ^= 1
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, damaged, 0o600))
 		st := open(t, path)
 		var damage []store.Damage
 		for d, err := range st.Verify(t.Context()) {

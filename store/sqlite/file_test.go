@@ -80,13 +80,9 @@ func TestRefused(t *testing.T) {
 	other := filepath.Join(dir, "other.db")
 	execute(t, other, "CREATE TABLE mine(x); PRAGMA user_version = 1")
 	text := filepath.Join(dir, "text")
-	if err := os.WriteFile(text, []byte(strings.Repeat("not a database ", 1000)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(text, []byte(strings.Repeat("not a database ", 1000)), 0o600))
 	empty := filepath.Join(dir, "empty")
-	if err := os.WriteFile(empty, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(empty, nil, 0o600))
 	damaged := filepath.Join(dir, "damaged.db")
 	open(t, damaged).Close()
 	execute(t, damaged, "DROP INDEX entry_seq")
@@ -192,9 +188,7 @@ func TestForgetBytes(t *testing.T) {
 			t.Fatal(hits, err)
 		}
 	}
-	if err := st.Forget(t.Context(), secret); err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Forget(t.Context(), secret))
 	for _, name := range []string{path, path + "-wal"} {
 		file, err := os.ReadFile(name)
 		if err != nil {
@@ -270,9 +264,7 @@ func TestLogDamage(t *testing.T) {
 	try := func(log []byte) (entries int, err error) {
 		t.Helper()
 		removeAll(t, copyPath)
-		if err := errors.Join(os.WriteFile(copyPath, file, 0o600), os.WriteFile(copyPath+"-wal", log, 0o600)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(os.WriteFile(copyPath, file, 0o600), os.WriteFile(copyPath+"-wal", log, 0o600)))
 		store, err := sqlite.Open(copyPath, nil)
 		if err != nil {
 			return 0, err
@@ -327,9 +319,7 @@ func TestFileTakenAway(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := take(path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, take(path))
 			_, err = st.Append(t.Context(), key, head, store.Entry{Kind: "k"})
 			if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "deleted or replaced") {
 				t.Errorf("Append: %v", err)

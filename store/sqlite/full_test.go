@@ -77,9 +77,7 @@ func TestFull(t *testing.T) {
 		t.Errorf("once more: %v, want ErrFull", err)
 	}
 	checkFull(t, st, key, last)
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Close())
 	st = open(t, path) // without the limit
 	checkFull(t, st, key, last)
 	put(t, st, key, last, fullEntry(last+1))

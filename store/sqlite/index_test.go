@@ -51,8 +51,6 @@ func TestIndexLongText(t *testing.T) {
 				t.Errorf("search %q: %s", query, d)
 			}
 		}
-		if err := file.Reindex(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, file.Reindex(t.Context()))
 	}
 }

@@ -24,9 +24,7 @@ func TestProcesses(t *testing.T) {
 	for n := range processes {
 		cmd := startChild(t, "compete", path, strconv.Itoa(n), strconv.Itoa(rounds))
 		cmd.Stdout, cmd.Stderr = &outputs[n], &outputs[n]
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, cmd.Start())
 		cmds = append(cmds, cmd)
 	}
 	for n, cmd := range cmds {

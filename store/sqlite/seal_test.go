@@ -43,9 +43,7 @@ func TestSealedConformance(t *testing.T) {
 			return open(t)
 		},
 		&storetest.Options{Reopen: func(t *testing.T, store store.Store) store.Store {
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must(t, store.Close())
 			return open(t)
 		}})
 }
@@ -146,9 +144,7 @@ func TestSealedMeanwhile(t *testing.T) {
 			return err
 		}
 		plain, wrong := sealed(t, path), sealed(t, path, storeKey(2))
-		if err := errors.Join(add(plain, "1"), add(sealed(t, path, storeKey(1)), "2")); err != nil {
-			t.Fatal(err)
-		}
+		must(t, errors.Join(add(plain, "1"), add(sealed(t, path, storeKey(1)), "2")))
 		for i, st := range []*sqlite.Store{plain, wrong, sealed(t, path), plain} {
 			if err := add(st, "3"); err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
 				t.Errorf("%s: writer %d: %v", name, i, err)
@@ -197,9 +193,7 @@ func TestSealedAndForgotten(t *testing.T) {
 	st, key := sealed(t, path, storeKey(1)), store.SessionKey{Session: "s"}
 	said := store.Entry{Kind: "k", Data: []byte("some words")}
 	put(t, st, key, 0, said)
-	if err := st.Forget(t.Context(), key); err != nil {
-		t.Fatal(err)
-	}
+	must(t, st.Forget(t.Context(), key))
 	for _, keys := range [][][]byte{nil, {storeKey(2)}} {
 		if _, err := sealed(t, path, keys...).Append(t.Context(), key, 0, said); err == nil ||
 			!strings.Contains(err.Error(), "the store is encrypted") {

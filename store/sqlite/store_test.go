@@ -34,6 +34,14 @@ func put(t testing.TB, st store.Store, key store.SessionKey, last uint64, entrie
 	}
 }
 
+// must ends the test if something on its way failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestConformance(t *testing.T) {
 	path := ""
 	storetest.Test(t,
@@ -43,9 +51,7 @@ func TestConformance(t *testing.T) {
 		},
 		&storetest.Options{
 			Reopen: func(t *testing.T, store store.Store) store.Store {
-				if err := store.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, store.Close())
 				return open(t, path)
 			},
 			Another: func(t *testing.T, _ store.Store) store.Store { return open(t, path) },

@@ -364,9 +364,7 @@ func TestDiff(t *testing.T) {
 	if got := strings.ReplaceAll(e.Diff(), path, "a.json"); got != want {
 		t.Errorf("the diff is\n%s\nwant\n%s", got, want)
 	}
-	if err := e.Write(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Write())
 	if text := read(t, undo); strings.Contains(text, "hunter2") {
 		t.Errorf("the record holds a key:\n%s", text)
 	}
@@ -496,9 +494,7 @@ func FuzzSetAndUndo(f *testing.F) {
 		if err != nil {
 			return // what cannot be read is left alone
 		}
-		if err := e.Write(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Write())
 		takeBack(t, path+".undo")
 		if got := read(t, path); got != text {
 			t.Errorf("%q became %q, then %q", text, e.After, got)
@@ -533,9 +529,7 @@ func takeBack(t *testing.T, undo string) *Edit {
 
 func write(t *testing.T, path, text string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)))
 }
 
 // read is the text of a file; "" if there is none.
@@ -564,5 +558,13 @@ func TestDamagedRecord(t *testing.T) {
 		if got := string(e.After); got != `{"a": "old"}` {
 			t.Errorf("at %s: %s", at, got)
 		}
+	}
+}
+
+// must ends the test if something on its way failed.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

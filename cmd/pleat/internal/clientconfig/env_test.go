@@ -64,9 +64,7 @@ func FuzzEnv(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := e.Write(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, e.Write())
 		want := dotenv(text)
 		want["URL"] = url
 		if got := dotenv(string(e.After)); !maps.Equal(got, want) {

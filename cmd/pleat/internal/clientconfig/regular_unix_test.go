@@ -22,9 +22,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		"not a regular file: folder": func() error { return os.Mkdir(path, 0o700) },
 		"does not exist":             func() error { return os.Symlink(filepath.Join(dir, "nowhere"), path) },
 	} {
-		if err := lay(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, lay())
 		what, _, _ := strings.Cut(want, ":")
 		_, err := Set(path, filepath.Join(dir, "undo"), Key{[]string{"a"}, "b"})
 		if err == nil || !strings.Contains(err.Error(), what) {
@@ -35,9 +33,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		if what != "does not exist" && (err1 == nil || err2 == nil || err1.Error() != err.Error()) {
 			t.Errorf("%s: read: %v; as a record: %v", want, err1, err2)
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Remove(path))
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) > 0 {
 		t.Errorf("left behind: %v", entries)
@@ -51,9 +47,7 @@ func TestKeepsOwner(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "settings.json")
 	write(t, path, "{}")
-	if err := os.Chown(path, 1234, 4321); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(path, 1234, 4321))
 	set(t, path, path+".undo", Key{[]string{"a"}, "b"})
 	info, err := os.Stat(path)
 	if err != nil {
@@ -70,9 +64,7 @@ func TestNewFilesInAnothersHome(t *testing.T) {
 		t.Skip("only root can give files to others")
 	}
 	home := t.TempDir()
-	if err := os.Chown(home, 1234, 4321); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chown(home, 1234, 4321))
 	undo := filepath.Join(home, ".local", "share", "setup", "x.json")
 	set(t, filepath.Join(home, ".claude", "settings.json"), undo, Key{[]string{"a"}, "b"})
 	err := filepath.WalkDir(home, func(path string, d fs.DirEntry, err error) error {
