@@ -84,7 +84,6 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
 	fs.StringVar(&b.chains, "compactions", "",
 		"how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
-	fs.IntVar(&b.Workers, "workers", 0, "sessions at a time, `N` (default: one for each processor)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
 	fs.StringVar(&b.summarizer, "summarizer", "",
@@ -153,7 +152,7 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 
 // compare lives through the sessions under each policy.
 func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
-	o := bench.LiveOptions{Workers: cmp.Or(b.Workers, runtime.GOMAXPROCS(0))}
+	o := bench.LiveOptions{Workers: runtime.GOMAXPROCS(0)}
 	windows, err := tokenList("--budget", cmp.Or(b.budgets, "32k"))
 	if err != nil {
 		return err
@@ -169,7 +168,11 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
 	}
 	by := "code"
 	if b.summarizer != "" {
-		if o.Summarizer, err = b.summaries(ctx, p, bench.Options{Chains: []int{10}}); err != nil || !b.yes {
+		most := bench.Options{Budgets: windows, Chains: []int{30}} // compactions that a session may take
+		for _, p := range o.Policies {
+			most.Arms = append(most.Arms, bench.PolicyArm(p, false))
+		}
+		if o.Summarizer, err = b.summaries(ctx, p, most); err != nil || !b.yes {
 			return err
 		}
 		by = o.Summarizer.Name

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -19,8 +20,8 @@ import (
 // told which arm they are from.
 type Asking struct {
 	Asked
-	Count   int // questions for each session; 0: 18
-	Budget  int // tokens of a view; 0: 8,000
+	Count   int // questions for each session
+	Budget  int // tokens of a view
 	AtATime int // questions asked at the same time; 0: 8
 	// Summarizer writes the summaries in the views; nil: code does.
 	Summarizer *Summarizer
@@ -37,25 +38,11 @@ type Answered struct {
 	Recalls   int    `json:"recalls,omitempty"`
 }
 
-func (a Asking) withDefaults() Asking {
-	if a.Count == 0 {
-		a.Count = 18
-	}
-	if a.Budget == 0 {
-		a.Budget = 8_000
-	}
-	if a.AtATime < 1 {
-		a.AtATime = 8
-	}
-	return a
-}
-
 // maxRecalls is how many recalls an answer may take.
 const maxRecalls = 2
 
 // Estimate says what a run will cost if nothing of it is in the cache.
 func (a Asking) Estimate(sessions []Session, arms []Arm) Estimate {
-	a = a.withDefaults()
 	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	e := Estimate{Known: true}
 	for i := range sessions {
@@ -84,7 +71,6 @@ func (a Asking) takes(size int) bool { return float64(size) >= slack*float64(a.B
 
 // Run asks. The results are in the order of the arms.
 func (a Asking) Run(ctx context.Context, sessions []Session, arms []Arm) ([]Answered, error) {
-	a = a.withDefaults()
 	book, err := openQuestions(a.Dir)
 	if err != nil {
 		return nil, err
@@ -147,8 +133,8 @@ func (a Asking) session(ctx context.Context, c *cut, questions []Question, sum [
 			}
 		}
 	}
-	err := each(ctx, len(tries), a.AtATime, nil, func(ctx context.Context, i int) error { return a.put(ctx, &tries[i]) })
-	if err != nil {
+	put := func(ctx context.Context, i int) error { return a.put(ctx, &tries[i]) }
+	if err := each(ctx, len(tries), cmp.Or(a.AtATime, 8), nil, put); err != nil {
 		return err
 	}
 	for _, t := range tries {

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,7 +18,6 @@ import (
 // [Method] and put it into the list given to [Run].
 type Arm struct {
 	Name string
-	Doc  string // one line for people
 	// Own marks the arm that only takes part where the session's own agent compacted.
 	Own bool
 	// Unbounded marks arms that are measured without a budget: they show what is there
@@ -81,35 +81,26 @@ func Arms() []Arm {
 	}
 	return append(
 		arms,
-		Arm{Name: "tail", Doc: "the newest messages that fit", Open: openRule(tail)},
-		Arm{Name: "own", Doc: "the real agent's own summary, where the session has one", Own: true, Open: openRule(own)},
-		Arm{
-			Name:      "none",
-			Doc:       "everything, whatever the budget: what there is to be had",
-			Unbounded: true,
-			Open:      openRule(none),
-		},
+		Arm{Name: "tail", Open: openRule(tail)},
+		Arm{Name: "own", Own: true, Open: openRule(own)},
+		Arm{Name: "none", Unbounded: true, Open: openRule(none)},
 	)
 }
 
 // ArmsByName chooses from [Arms], in the order of the names.
 func ArmsByName(names ...string) ([]Arm, error) {
-	var out, all []Arm
-	all = Arms()
+	all := Arms()
+	var out []Arm
+	var have []string
+	for _, a := range all {
+		have = append(have, a.Name)
+	}
 	for _, name := range names {
-		found := false
-		for _, a := range all {
-			if a.Name == name {
-				out, found = append(out, a), true
-			}
-		}
-		if !found {
-			var have []string
-			for _, a := range all {
-				have = append(have, a.Name)
-			}
+		i := slices.Index(have, name)
+		if i < 0 {
 			return nil, fmt.Errorf("find arm %q: there are %s", name, strings.Join(have, ", "))
 		}
+		out = append(out, all[i])
 	}
 	return out, nil
 }

@@ -26,7 +26,6 @@ import (
 func PolicyArm(p fold.Policy, recall bool) Arm {
 	return Arm{
 		Name:       p.Name,
-		Doc:        p.Doc,
 		Weighs:     p.Fits(),
 		Summarizes: slices.ContainsFunc(p.AtRed, func(l fold.Lever) bool { _, ok := l.(fold.Asker); return ok }),
 		Open: func(ctx context.Context, o Setup) (Method, error) {

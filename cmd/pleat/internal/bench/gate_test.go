@@ -24,7 +24,7 @@ func TestGate(t *testing.T) {
 	sessions := SynthSessions(0)
 	gate(
 		t, "figures.json", sessions,
-		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
+		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 3}, Prices: DefaultPrices()[:2]},
 	)
 }
 
@@ -37,7 +37,7 @@ func TestGateCorpus(t *testing.T) {
 	}
 	gate(
 		t, "figures-corpus.json", sessions,
-		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, ChainBudget: 8_000, Prices: DefaultPrices()[:2]},
+		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, Prices: DefaultPrices()[:2]},
 	)
 }
 

@@ -25,27 +25,18 @@ type Prices struct {
 }
 
 // DefaultPrices are the relative prices that the bench's aims are stated in, with a cache
-// that never dies, and two real models with everything that their caches do.
+// that never dies, and two real models with the shorter lives of their caches.
 func DefaultPrices() []Prices {
 	list := []Prices{relative(1.25, 0.1), relative(1.25, 0.05)}
 	for _, id := range []string{"claude-sonnet-5-5", "gpt-6.1-terra"} {
-		m, ok := model.DefaultModels().Lookup(id)
-		if !ok || len(m.Prices) == 0 {
-			continue
-		}
-		for i, ttl := range m.Cache.TTL {
-			p := Prices{Name: fmt.Sprintf("%s, cache %s", m.ID, lifetime(ttl)), TTL: ttl, Model: model.Model{
+		m, _ := model.DefaultModels().Lookup(id) // they are there
+		ttl := m.Cache.TTL[0]
+		list = append(list, Prices{
+			Name: fmt.Sprintf("%s, cache %.0f min", m.ID, ttl.Minutes()), TTL: ttl, Markers: m.Provider == "anthropic",
+			Model: model.Model{
 				ID: m.ID, Prices: m.Prices, Cache: model.CacheRule{Minimum: m.Cache.Minimum, TTL: []time.Duration{ttl}},
-			}}
-			p.Markers = m.Provider == "anthropic"
-			if i > 0 {
-				p.Model.Prices = slices.Clone(m.Prices)
-				for k := range p.Model.Prices {
-					p.Model.Prices[k].CacheWrite = m.Prices[k].CacheWrite1h
-				}
-			}
-			list = append(list, p)
-		}
+			},
+		})
 	}
 	return list
 }
@@ -57,13 +48,6 @@ func relative(write, read float64) Prices {
 			ID: "relative", Prices: []model.Price{{Input: 1, CacheWrite: write, CacheRead: read, Output: 5}},
 		},
 	}
-}
-
-func lifetime(d time.Duration) string {
-	if d >= time.Hour {
-		return fmt.Sprintf("%.0f h", d.Hours())
-	}
-	return fmt.Sprintf("%.0f min", d.Minutes())
 }
 
 // The simulation's givens, the same for all arms.

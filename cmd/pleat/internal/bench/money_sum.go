@@ -26,8 +26,6 @@ type Money struct {
 	ShortWorst   float64 `json:"short_worst"` // of the short ones
 
 	Epochs float64 `json:"epochs_per_100"` // changes of what was sent before, in 100 requests
-
-	BySession []float64 `json:"by_session,omitempty"` // against none, in the order of Sessions; 0: no request
 }
 
 // sessionMoney is one session's part.
@@ -121,11 +119,9 @@ func sumMoney(o Options, results []*sessionResult) []Money {
 // take notes a session's ratio.
 func (m *Money) take(name string, s sessionMoney) {
 	if s.requests == 0 || s.none == 0 {
-		m.BySession = append(m.BySession, 0)
 		return
 	}
 	ratio := round(s.cost / s.none)
-	m.BySession = append(m.BySession, ratio)
 	if ratio > m.Worst {
 		m.Worst, m.WorstSession = ratio, name
 	}

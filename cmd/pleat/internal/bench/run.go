@@ -16,16 +16,14 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Options say what a run does. The zero value is the whole bench.
+// Options say what a run does.
 type Options struct {
-	Arms    []Arm // nil: Arms()
-	Budgets []int // tokens of a view; nil: 49,000, 20,000 and 8,000
-	Chains  []int // numbers of compactions; nil: 1, 2, 3, 5 and 10
-	// ChainBudget is the only budget at which more than one compaction is tried; 0: all.
-	ChainBudget int
-	Workers     int      // sessions at a time; 0: one for each processor
-	Prices      []Prices // of the money simulation; nil: DefaultPrices()
-	NoMoney     bool     // leave the money simulation out
+	Arms    []Arm    // nil: Arms()
+	Budgets []int    // tokens of a view
+	Chains  []int    // numbers of compactions
+	Workers int      // sessions at a time; 0: one for each processor
+	Prices  []Prices // of the money simulation; nil: DefaultPrices()
+	NoMoney bool     // leave the money simulation out
 	// Summarizer writes the summaries that are scored; nil: code does. Replays for money never
 	// use it.
 	Summarizer *Summarizer
@@ -38,12 +36,6 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Arms == nil {
 		o.Arms = Arms()
-	}
-	if o.Budgets == nil {
-		o.Budgets = []int{49_000, 20_000, 8_000}
-	}
-	if o.Chains == nil {
-		o.Chains = []int{1, 2, 3, 5, 10}
 	}
 	if o.Workers == 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -131,9 +123,6 @@ func (o Options) keys() []key {
 	var out []key
 	for _, budget := range o.Budgets {
 		for _, chain := range o.Chains {
-			if chain > 1 && o.ChainBudget != 0 && budget != o.ChainBudget {
-				continue
-			}
 			for a, arm := range o.Arms {
 				if !arm.Own {
 					out = append(out, key{a, budget, chain})

@@ -36,15 +36,15 @@ type Compaction struct {
 	Summary string // empty: one that only its provider can read
 }
 
-// ReadSession reads the first session of a file, in any format that package sessionlog
+// readSession reads the first session of a file, in any format that package sessionlog
 // knows.
-func ReadSession(ctx context.Context, path string) (Session, error) {
+func readSession(ctx context.Context, path string) (Session, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return Session{}, fmt.Errorf("read session: %w", err)
 	}
 	defer f.Close()
-	s := Session{Name: filepath.Base(path)}
+	var s Session
 	log, err := sessionlog.Open(f, nil)
 	if err != nil {
 		return Session{}, fmt.Errorf("read session %s: %w", path, err)
@@ -82,53 +82,32 @@ func (s *Session) add(m transcript.Message, at time.Time) {
 // notSessions are folders of the public data that hold other things.
 var notSessions = []string{"eval", "trail", "model", "LICENSES"}
 
-// SessionFiles lists the files below a folder that may hold sessions, in order of name.
-func SessionFiles(dir string) ([]string, error) {
-	var files []string
-	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+// ReadCorpus reads every session below a folder, in order of name. Files that hold no session
+// are left out. The names are the paths below the folder.
+func ReadCorpus(ctx context.Context, dir string) (list []Session, err error) {
+	err = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		switch ext := filepath.Ext(path); {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() {
-			if path != dir && slices.Contains(notSessions, d.Name()) {
-				return fs.SkipDir
-			}
+		case d.IsDir() && path != dir && slices.Contains(notSessions, d.Name()):
+			return fs.SkipDir
+		case d.IsDir() || ext != ".json" && ext != ".jsonl":
 			return nil
 		}
-		if ext := filepath.Ext(path); ext == ".json" || ext == ".jsonl" {
-			files = append(files, path)
-		}
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list sessions: %w", err)
-	}
-	return files, nil
-}
-
-// ReadCorpus reads every session below a folder. Files that hold no session are left out.
-// The names are the paths below the folder.
-func ReadCorpus(ctx context.Context, dir string) ([]Session, error) {
-	files, err := SessionFiles(dir)
-	if err != nil {
-		return nil, err
-	}
-	var list []Session
-	for _, file := range files {
-		s, err := ReadSession(ctx, file)
+		s, err := readSession(ctx, path)
 		if errors.Is(err, sessionlog.ErrFormat) {
-			continue
+			return nil
 		}
-		if err != nil {
-			return nil, err
-		}
-		if len(s.Messages) == 0 {
-			continue
-		}
-		if rel, err := filepath.Rel(dir, file); err == nil {
+		if rel, err := filepath.Rel(dir, path); err == nil {
 			s.Name = filepath.ToSlash(rel)
 		}
-		list = append(list, s)
+		if len(s.Messages) > 0 {
+			list = append(list, s)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read sessions of %s: %w", dir, err)
 	}
 	return list, nil
 }

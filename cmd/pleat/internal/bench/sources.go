@@ -10,7 +10,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -32,33 +31,26 @@ type Live struct {
 
 // LiveOptions say how sessions are lived through.
 type LiveOptions struct {
-	Policies   []fold.Policy // nil: all that come with pleat
-	Window     int           // of the model; 0: 32,000 tokens
-	Summarizer *Summarizer   // nil: code writes the summaries
-	Workers    int           // sessions at a time; 0: one
+	Policies   []fold.Policy
+	Window     int         // of the model
+	Summarizer *Summarizer // nil: code writes the summaries
+	Workers    int         // sessions at a time
 	Progress   func(done, all int)
 }
 
 // Compare lives through the sessions under each policy: made-up ones to their end, others up to
 // their cut.
 func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, error) {
-	if o.Window == 0 {
-		o.Window = 32_000
-	}
-	policies := o.Policies
-	if policies == nil {
-		policies = policy.All()
-	}
-	rows := make([]Live, len(policies))
-	for i, p := range policies {
+	rows := make([]Live, len(o.Policies))
+	for i, p := range o.Policies {
 		rows[i] = Live{Policy: p.Name, Families: map[Family]Count{}}
 	}
 	var mu sync.Mutex
-	failed := each(ctx, len(sessions), max(o.Workers, 1), o.Progress, func(ctx context.Context, i int) error {
+	failed := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) error {
 		w := &worker{s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		spans := sessions[i].spans()
 		c := w.newCut(spans[len(spans)-1])
-		for k, p := range policies {
+		for k, p := range o.Policies {
 			row, err := c.live(ctx, p, o)
 			if err != nil {
 				return fmt.Errorf("live under %s: %w", p.Name, err)

@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/bench"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
+	"github.com/pleat-dev/pleat/policy"
 )
 
 // Policies that fold need fewer tokens than none, ask a model only if there is one, and what is
@@ -20,7 +21,7 @@ func TestCompare(t *testing.T) {
 	}}
 	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
 		rows, err := bench.Compare(t.Context(), sessions,
-			bench.LiveOptions{Window: 8_000, Summarizer: summarizer, Workers: 2})
+			bench.LiveOptions{Policies: policy.All(), Window: 8_000, Summarizer: summarizer, Workers: 2})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,8 +66,7 @@ func (s *Summarizer) Generate(ctx context.Context, req *model.Request, _ func(mo
 
 // Estimate says what the summaries of a run cost at most if nothing is in the cache: as
 // if every arm that summarizes had to at every compaction, and every try were needed.
-func (s *Summarizer) Estimate(sessions []Session, opts Options) Estimate {
-	o := opts.withDefaults()
+func (s *Summarizer) Estimate(sessions []Session, o Options) Estimate {
 	tokens := tokens.NewTokenizer(model.Model{}, nil)
 	e := Estimate{Known: true}
 	for i := range sessions {

@@ -56,7 +56,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	if *record {
-		if err := os.WriteFile(filepath.Join("..", "..", "docs", "sweep.svg"), []byte(sweepPlot(cells)), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "docs", "sweep.svg"), []byte(sweepPlot(cells)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
