@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
@@ -39,13 +40,12 @@ func PublicCorpus() []PublicFile {
 	return list.Files
 }
 
-// GitHub is where public files are fetched from.
-const GitHub = "https://api.github.com"
+// github is where public files are fetched from.
+const github = "https://api.github.com"
 
 // Fetcher gets public files. The zero value works.
 type Fetcher struct {
-	Base   string       // of a server that speaks GitHub's API; empty: GitHub
-	Client *http.Client // nil: http.DefaultClient
+	Base string // of a server that speaks GitHub's API; empty: GitHub
 	// Progress is told of every file: whether it was there already. Nil: nobody.
 	Progress func(f PublicFile, had bool)
 }
@@ -82,21 +82,13 @@ func holds(name, sum string) (bool, error) {
 }
 
 func (f Fetcher) get(ctx context.Context, name string, file PublicFile) error {
-	base, client := f.Base, f.Client
-	if base == "" {
-		base = GitHub
-	}
-	if client == nil {
-		client = http.DefaultClient
-	}
-	req, err := http.NewRequestWithContext(
-		ctx, http.MethodGet, base+"/repos/"+file.Repository+"/git/blobs/"+file.Blob, nil,
-	)
+	url := cmp.Or(f.Base, github) + "/repos/" + file.Repository + "/git/blobs/" + file.Blob
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Accept", "application/vnd.github.raw+json")
-	resp, err := client.Do(req)
+	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return err
 	}
