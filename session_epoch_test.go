@@ -301,28 +301,6 @@ func countKinds(list []pleat.EventKind, k pleat.EventKind) int {
 	return n
 }
 
-// The same conversation gives the same bytes, run after run.
-func TestDeterminism(t *testing.T) {
-	run := func() string {
-		s := busy(t, 40, &pleat.Options{Budget: fold.Budget{Window: 20_000}})
-		out := dump(t, view(t, s))
-		compact(t, s)
-		work(t, s, 40, 5, 3_000)
-		last := dump(t, view(t, s))
-		p, err := s.Plan(t.Context(), "files")
-		if err != nil {
-			t.Fatal(err)
-		}
-		return out + last + s.Report().String() + p.String()
-	}
-	first := run()
-	for range 3 {
-		if d := difftest.Values(first, run()); d != "" {
-			t.Fatal(d)
-		}
-	}
-}
-
 // Who asks for room gets some, in a window that is nearly empty too.
 func TestCompactMakesRoom(t *testing.T) {
 	for _, rounds := range []int{20, 40, 80} {

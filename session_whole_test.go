@@ -7,7 +7,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -15,16 +14,10 @@ import (
 func TestSnapshotWhole(t *testing.T) {
 	msgs := pleattest.Transcripts{}.Make(7)
 	whole := func(name string) fold.Snapshot {
-		p, err := policy.ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "s"}, &pleat.Options{
+		p := named(t, name)
+		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: p, Budget: fold.Budget{Window: 3000}, System: "You are careful.",
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
 		mustAppend(t, s, msgs...)
 		if _, err := s.View(t.Context(), pleat.Turn{}); err != nil && !errors.Is(err, fold.ErrCannotFit) {
 			t.Fatal(err)

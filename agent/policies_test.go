@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -27,10 +26,7 @@ type policyRun struct {
 
 func runPolicy(t *testing.T, name string) *policyRun {
 	t.Helper()
-	p, err := policy.ByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := named(t, name)
 	r := &policyRun{files: make(map[string]string)}
 	var mu sync.Mutex
 	n := 0

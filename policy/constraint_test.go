@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -68,10 +67,7 @@ func TestAnswerKeepsConstraint(t *testing.T) {
 		{"truncate", "lost", "lost", "lost"},
 		{"none", "kept", "kept", "kept"},
 	} {
-		p, err := policy.ByName(want.policy)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := named(t, want.policy)
 		got := []string{kept(t, p, nil), kept(t, p, literal), kept(t, p, forgetful)}
 		if got[0] != want.code || got[1] != want.literal || got[2] != want.forgetful {
 			t.Errorf("%s: by code, by a literal and by a forgetful summarizer the rule is %v, want %+v",

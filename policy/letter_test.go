@@ -131,34 +131,51 @@ func TestSummaryTooLong(t *testing.T) {
 	}
 }
 
-// The user's own rules for digests reach every summarizer, and each prompt has what its text
-// demands.
+// With a model at hand the policies that reproduce published designs show its summary as it came, in their own form,
+// and ask for it as they say. The user's own rules for digests reach every summarizer, and each prompt has what its
+// text demands.
 func TestSummaryPrompts(t *testing.T) {
-	for name, wants := range map[string][]string{
-		"book": {
+	const words = "The model's own words on file0.go."
+	for name, tt := range map[string]struct {
+		shows string
+		most  int // tokens that are asked for; 0: any number
+		wants []string
+	}{
+		"book": {"[session summary — ", 0, []string{
 			"every tool call in its order", "files that were read", "what is open", "what the user prefers",
 			"Do not add anything", "1,000 words", "[assistant→tool] read_file(", "[tool→result]",
-		},
-		"threshold": {
+		}},
+		"threshold": {"<conversation_summary>\n" + words + "\n</conversation_summary>", 1_500, []string{
 			"what the user wants to reach", "every prohibition", "what was decided",
 			"file path, identifier, number and error message", "how they came out", "No praise",
-		},
-		"three-layer": {"the work can go on"},
-		"four-lever":  {"the work can go on"},
-		"four-layer": {
+		}},
+		"three-layer": {"[Compressed]\n\n" + words, 2_000, []string{"the work can go on"}},
+		"four-lever":  {"[Compressed]\n\n" + words, 2_000, []string{"the work can go on"}},
+		"four-layer": {"[Compacted]\n\n" + words, 20_000, []string{
 			"TEXT ONLY", "Remember: text only", "<analysis>", "<summary>", "1. Goals", "9. Next step",
 			"constraint and prohibition word for word", "Remaining work",
-		},
+		}},
 	} {
-		m := pleattest.Always("A summary of file0.go.")
+		m := pleattest.Always(words)
 		s := open(t, store.NewMemory(), &pleat.Options{
 			Policy: named(t, name), Model: model.Model{ID: "m", Window: 200_000},
 			Digest: digest.Options{Generator: m, Rules: "preserve every numerical value verbatim"},
 		})
 		pleattest.Digestible(t, s, 24)
 		compact(t, s)
+		got := allText(view(t, s))
+		if !strings.Contains(got, tt.shows) || !strings.Contains(got, words) || strings.Contains(got, "[pleat:") {
+			t.Errorf("%s: the view is\n%.400s", name, got)
+		}
 		req := m.Requests()[0]
-		for _, want := range append(wants, "preserve every numerical value verbatim", "tool") {
+		if n := len(m.Requests()); n != 1 || tt.most > 0 && req.MaxTokens != tt.most ||
+			(req.Temperature != nil) != (name == "threshold") {
+			t.Errorf("%s: %d requests; at most %d tokens", name, n, req.MaxTokens)
+		}
+		if n := len([]rune(req.Messages[0].Text())); tt.most == 2_000 && n > 80_100 {
+			t.Errorf("%s: the summarizer reads %d characters", name, n)
+		}
+		for _, want := range append(tt.wants, "preserve every numerical value verbatim", "tool") {
 			if got := req.System + req.Messages[0].Text(); !strings.Contains(got, want) {
 				t.Errorf("%s: the request lacks %q", name, want)
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
-	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -160,43 +159,6 @@ func TestPolicyThreeLayer(t *testing.T) {
 	}
 }
 
-func TestPolicyFourLever(t *testing.T) {
-	files := make(map[string]int)
-	s := open(t, store.NewMemory(), &pleat.Options{
-		Policy:   named(t, "four-lever"),
-		KeepFile: func(name string, data []byte) (string, error) { files[name] = len(data); return name, nil },
-	})
-	long := strings.Repeat("output\n", 5_000) // 35,000 characters
-	answer := func(id, tool, text string) {
-		t.Helper()
-		add(t, s,
-			transcript.Assistant(transcript.Call(id, tool, `{}`)), transcript.Results(transcript.Result(id, text)))
-	}
-	add(t, s, transcript.User("Go."))
-	answer("a", "bash", long)
-	answer("b", "read_file", long)
-	answer("c", "grep", "found")
-	answer("d", "grep", "found")
-	answer("e", "grep", "found")
-	answer("f", "grep", "found")
-	msgs := view(t, s)
-	bash := transcript.BlockText(msgs[2].Blocks().At(0))
-	if files[".task_outputs/tool-results/a.txt"] != len(long) {
-		t.Errorf("files kept: %v", files)
-	}
-	if bash != "[Previous: used bash]" {
-		t.Errorf("the old bash result is %.80q", bash)
-	}
-	if got := transcript.BlockText(msgs[4].Blocks().At(0)); got != long {
-		t.Errorf("the file that was read is not kept: %.60q", got)
-	}
-	f := s.Report().Folds
-	u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f[0].Handle})
-	if err != nil || u.Whole() != long {
-		t.Errorf("unfold: %v", err)
-	}
-}
-
 func TestSpillMarker(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: named(t, "four-lever")})
 	long := strings.Repeat("x", 50_000)
@@ -294,35 +256,20 @@ func TestPolicyFourLayerBudgetHolds(t *testing.T) {
 	}
 }
 
-// After a pause the middle goes too, and not the old results alone.
-func TestPolicyIdleSnips(t *testing.T) {
-	p := named(t, "four-layer")
-	p.EveryTurn = nil
-	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
-	add(t, s, transcript.User("Go."))
-	work(t, s, 0, 40, 300)
-	v, err := s.View(t.Context(), pleat.Turn{Idle: time.Hour})
-	if err != nil || len(v.Messages) > 53 {
-		t.Errorf("after an hour the view has %d messages: %v", len(v.Messages), err)
-	}
-}
-
+// After a pause old results go, and the middle too.
 func TestPolicyIdle(t *testing.T) {
 	p := named(t, "four-layer")
 	p.EveryTurn = nil
 	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
 	add(t, s, transcript.User("Go."))
-	work(t, s, 0, 6, 1_000)
-	for _, tt := range []struct {
-		idle time.Duration
-		want bool
-	}{{59 * time.Minute, true}, {time.Hour, false}} {
-		v, err := s.View(t.Context(), pleat.Turn{Idle: tt.idle})
+	work(t, s, 0, 40, 300)
+	for _, idle := range []time.Duration{59 * time.Minute, time.Hour} {
+		v, err := s.View(t.Context(), pleat.Turn{Idle: idle})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := v.IsWhole(s.Len()); got != tt.want {
-			t.Errorf("after %s the view is whole: %v", tt.idle, got)
+		if n := len(v.Messages); v.IsWhole(s.Len()) != (idle < time.Hour) || idle == time.Hour && n > 53 {
+			t.Errorf("after %s the view has %d messages of %d", idle, n, s.Len())
 		}
 	}
 }

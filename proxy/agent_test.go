@@ -194,6 +194,14 @@ func (a *agent) turn(t *testing.T) {
 	}
 }
 
+// ask sends the history and leaves the answer.
+func (a *agent) ask(t *testing.T) {
+	t.Helper()
+	if _, err := a.send(); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // take adds an answer and the results of its calls to the history.
 func (a *agent) take(reply model.Reply) (bool, error) {
 	var calls []transcript.ToolCall

@@ -102,9 +102,7 @@ func TestRecallCutOff(t *testing.T) {
 						t.Fatal(more, err)
 					}
 					a.say("Go on.")
-					if _, err := a.send(); err != nil {
-						t.Fatal(err)
-					}
+					a.ask(t)
 					sent := up.all()
 					last, err := on.read(sent[len(sent)-1])
 					if err != nil {

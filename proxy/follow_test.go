@@ -208,9 +208,7 @@ func TestBeside(t *testing.T) {
 			summary.tools = "none"
 			summary.history = slices.Clone(a.history)
 			summary.say("Summarize the conversation so far.")
-			if _, err := summary.send(); err != nil {
-				t.Fatal(err)
-			}
+			summary.ask(t)
 			got := up.all()[sent]
 			if len(got) > 4*window || bytes.Contains(got, []byte(`"unfold","description"`)) {
 				t.Errorf("the summary request has %d bytes", len(got))

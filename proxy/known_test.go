@@ -30,10 +30,7 @@ func TestKnown(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want []transcript.Hash
-			for _, m := range must(messages.read(body(talk, n))).messages {
-				want = append(want, messages.hash([]byte(m.Raw())))
-			}
+			want := hashesIn(messages, body(talk, n))
 			if len(r.prefixes) != n+1 || r.prefixes[n] != transcript.Chain(transcript.Hash{}, want)[n] {
 				t.Fatalf("talk %d with %d messages: another hash chain", talk, n)
 			}

@@ -117,9 +117,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 			if tt.name == "the summary" {
 				sum.tools = "none"
 			}
-			if _, err := sum.send(); err != nil {
-				t.Fatal(err)
-			}
+			sum.ask(t)
 			if err := h.Close(); err != nil { // everything is written
 				t.Fatal(err)
 			}

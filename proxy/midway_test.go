@@ -52,9 +52,7 @@ func TestBackBehindMidway(t *testing.T) {
 	for _, rest := range [][]string{a.history[1:], {}, {said("assistant", "Really?"), said("user", "Yes.")}} {
 		b := *a
 		b.history = append(edited[:3:3], rest...)
-		if _, err := b.send(); err != nil {
-			t.Fatal(err)
-		}
+		b.ask(t)
 		if !m.tools {
 			t.Errorf("%d messages behind the third: no recall tools are offered", len(rest))
 		}

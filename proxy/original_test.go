@@ -49,9 +49,7 @@ func TestReasoningBeforeItsOwnCall(t *testing.T) {
 			a.turn(t)
 			a.history = change(a.history)
 			for range 2 {
-				if _, err := a.send(); err != nil {
-					t.Fatal(err)
-				}
+				a.ask(t)
 				want := []string{"rs_1", "own", "theirs", "own", "theirs"}
 				if got := slices.DeleteFunc(last, func(id string) bool { return id == "" }); !slices.Equal(got, want) {
 					t.Errorf("the view has the items %s, not %s", got, want)

@@ -61,10 +61,7 @@ func checkSession(t *testing.T, messages []sessionMessage, rng *rand.Rand) {
 	if err := onWire.Lossless(body, rng); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustDecode(t, string(body))
 	if vs := r.Check(model.Model{}); len(vs) > 0 {
 		t.Errorf("%d violations in a request of %d messages, first %v", len(vs), len(messages), vs[0])
 	}
@@ -72,10 +69,7 @@ func checkSession(t *testing.T, messages []sessionMessage, rng *rand.Rand) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	folded, err := Decode(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	folded := mustDecode(t, string(out))
 	if vs := folded.Check(model.Model{}); len(vs) > 0 {
 		t.Errorf("%d violations after folding, first %v", len(vs), vs[0])
 	}

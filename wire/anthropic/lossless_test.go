@@ -28,18 +28,11 @@ func FuzzSplice(f *testing.F)      { onWire.FuzzSplice(f) }
 // TestHashesNormal checks that what clients change from request to request leaves the
 // hashes alone, and that everything else does not.
 func TestHashesNormal(t *testing.T) {
-	decode := func(body string) *Request {
-		r, err := Decode([]byte(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
-	}
-	a := decode(`{"system":"s","tools":[{"name":"x"}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":1}}]}]}`)
-	b := decode(`{"messages":[ {"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},
+	a := mustDecode(t, `{"system":"s","tools":[{"name":"x"}],"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":1}}]}]}`)
+	b := mustDecode(t, `{"messages":[ {"role":"user","content":[{"type":"text","text":"hi","cache_control":{"type":"ephemeral"}}]},
 		{"role": "assistant", "content": [{"type":"tool_use","id":"t","name":"n","input":{"cache_control": 1},"cache_control":{"type":"ephemeral"}}]}],
 		"tools":[{"name":"x","cache_control":{"type":"ephemeral"}}],"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral","ttl":"1h"}}]}`)
-	c := decode(`{"system":"s2","tools":[{"name":"x"}],"messages":[{"role":"user","content":"hi!"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":2}}]}]}`)
+	c := mustDecode(t, `{"system":"s2","tools":[{"name":"x"}],"messages":[{"role":"user","content":"hi!"},{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"cache_control":2}}]}]}`)
 	for i := range a.Messages {
 		if a.Hashes()[i] != b.Hashes()[i] {
 			t.Errorf("message %d: the same content has different hashes", i)

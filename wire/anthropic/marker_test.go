@@ -61,10 +61,7 @@ func TestMarkedView(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r, err := Decode([]byte(body(tt.system, tt.first, tt.last)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := mustDecode(t, body(tt.system, tt.first, tt.last))
 			v := transcript.Whole(5)
 			v.Messages[2].Edits = fold
 			without, err := r.Splice(v)
@@ -92,10 +89,7 @@ func TestMarkersAreHarmless(t *testing.T) {
 	added := 0
 	for seed := range uint64(2000) {
 		body := newGen(seed).body()
-		r, err := Decode(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustDecode(t, string(body))
 		rng := rand.New(rand.NewPCG(seed, 9))
 		v := wiretest.RandomView(&r.body, rng)
 		without, err := r.Splice(v)
@@ -151,10 +145,7 @@ func TestEncodeMarked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := Decode(out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := mustDecode(t, string(out))
 		n := 2
 		if marker > 0 {
 			n = 3

@@ -16,10 +16,7 @@ const (
 // The results of one answer stand in one message, whoever has which of them.
 func TestResultsStandTogether(t *testing.T) {
 	begin := `{"role":"user","content":"Go."}`
-	r, err := Decode([]byte(`{"model":"m","messages":[` + begin + `,` + twoCalls + `,` + itsOwn + `]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := mustDecode(t, `{"model":"m","messages":[`+begin+`,`+twoCalls+`,`+itsOwn+`]}`)
 	one := transcript.Results(transcript.Result("toolu_1", "one"))
 	want := begin + `,` + twoCalls + `,` + both
 	out, err := r.Splice(transcript.View{

@@ -382,10 +382,18 @@ func TestRewound(t *testing.T) {
 	if page.Total != 1 || page.Sessions[0].ID != id || page.Sessions[0].Messages != 4 {
 		t.Errorf("%+v", page)
 	}
-	h.must(os.Remove(file)) // its session stays
-	h.reopen()
-	if page, err = h.List(t.Context(), library.Filter{}); err != nil || page.Total != 1 {
-		t.Errorf("after the file is gone: %+v, %v", page, err)
+	h.must(os.Remove(file)) // its session stays, as the conversation that the file ended with
+	for range 2 {
+		if ids := listed(t, h.Library); !slices.Equal(ids, []string{id}) {
+			t.Errorf("after the file is gone: %q", ids)
+		}
+		if got := h.texts(id); !slices.Equal(got, want) {
+			t.Errorf("after the file is gone: %q", got)
+		}
+		if s, err := h.Find(t.Context(), id); err != nil || s.Messages != 4 || s.Project != "/home/dev/shop" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		h.reopen()
 	}
 }
 

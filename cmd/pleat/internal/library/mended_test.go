@@ -250,32 +250,6 @@ func TestGrownIsListed(t *testing.T) {
 	}
 }
 
-// When a rewound file is gone, what is listed is the conversation that it ended with.
-func TestRewoundAndGone(t *testing.T) {
-	h := newHome(t)
-	file := h.put(".claude/projects/p/s.jsonl", three, day)
-	id := h.find(file)
-	h.texts(id)
-	h.put(
-		".claude/projects/p/s.jsonl", three+claude("b x user No, leave it.", "x y assistant As you wish."),
-		day.Add(time.Minute),
-	)
-	want := strings.Join(h.texts(id), "|")
-	h.must(os.Remove(file))
-	for range 2 {
-		if ids := listed(t, h.Library); !slices.Equal(ids, []string{id}) {
-			t.Errorf("%q", ids)
-		}
-		if got := strings.Join(h.texts(id), "|"); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-		if s, err := h.Find(t.Context(), id); err != nil || s.Messages != 4 || s.Project != "/home/dev/shop" {
-			t.Errorf("%+v, %v", s, err)
-		}
-		h.reopen()
-	}
-}
-
 // Folders of agents come and go, and one that cannot be opened does not hide the others.
 func TestFoldersComeAndGo(t *testing.T) {
 	dir := t.TempDir()
