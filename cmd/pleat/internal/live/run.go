@@ -28,7 +28,6 @@ import (
 // Flags are the flags of "pleat run" and "pleat demo".
 type Flags struct {
 	store   *stores.Flags
-	hooks   hookFlags
 	model   string
 	digests sessionfile.Digests
 	policy  string
@@ -39,6 +38,7 @@ type Flags struct {
 	yes, secrets, asJSON bool
 	noRecall, orCode     bool
 	session, resume      string
+	beforeTool           string
 	limits               agent.Limits
 	maxUSD               *pflag.Flag
 	rules                string
@@ -68,7 +68,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 		"stop after `N` dollars, where the model's prices are known; 0: no limit")
 	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
-	f.hooks.declare(fs)
+	fs.StringVar(&f.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call, or add pins")
 	return f
 }
 
