@@ -21,7 +21,7 @@ type program struct {
 
 // programs has the commands that only look, and those that change just the files they
 // name. PowerShell's and cmd's are in lower case. All other commands are runs, unless
-// wrapped or specialEffect knows them or they only ask for help or a version.
+// wrapped or specialEffect knows them.
 var programs = byName(map[program]string{
 	{change: CallRead}: `cat less more zcat tac nl bat get-content gc type`,
 	{change: CallRead, values: "nc", longs: "lines bytes"}: `head tail`,
@@ -84,14 +84,11 @@ func programEffect(c *shell.Command, depth int) shellEffect {
 	if e, ok := specialEffect(c, name, args); ok {
 		return e
 	}
-	p, known := programs[name]
-	switch {
-	case known && p.silent:
-		return lookEffect
-	case known:
+	if p, known := programs[name]; known {
+		if p.silent {
+			return lookEffect
+		}
 		return listedEffect(c, p, args)
-	case len(args) == 1 && slices.Contains([]string{"--version", "--help", "-h", "-V", "version", "help"}, args[0]):
-		return lookEffect
 	}
 	e := runEffect
 	e.paths = outputOptions(c, args)

@@ -185,7 +185,7 @@ func TestDescribeShell(t *testing.T) {
 		{"prettier --write a.ts b.ts", "run!", ""},
 		{"go build -o bin/app ./cmd/app", "run! c:bin/app", ""},
 		{"go version", "read", ""},
-		{"make --version", "read", ""},
+		{"make --version", "run!", ""},
 		{"git checkout -- .", "edit!", ""},
 		{"mise run test 2>&1 | grep -E 'FAIL|---' | head -20", "run!", "mise run test"},
 		{"# just a comment\nls", "read", ""},
