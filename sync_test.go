@@ -12,17 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-func TestMessages(t *testing.T) {
-	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
-	mustAppend(t, s, pleat.User("Read the files."))
-	work(t, s, 0, 12, 4_000)
-	msgs := messages(t, s)
-	want := view(t, s)
-	if len(msgs) != len(want) || len(msgs) >= s.Len() || allText(msgs) != allText(want) {
-		t.Errorf("%d messages, the view has %d of %d", len(msgs), len(want), s.Len())
-	}
-}
-
 func TestAnswer(t *testing.T) {
 	s := open(t, store.NewMemory(), &pleat.Options{Tools: pleat.RecallTools()})
 	work(t, s, 0, 1, 400)

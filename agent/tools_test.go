@@ -208,11 +208,7 @@ func TestReadBeforeEditSurvives(t *testing.T) {
 		})
 		return a
 	}
-	if err := os.WriteFile(
-		filepath.Join(dir, "a.txt"), []byte("one\n"+strings.Repeat("filler of the file\n", 200)), 0o644,
-	); err != nil {
-		t.Fatal(err)
-	}
+	write(t, filepath.Join(dir, "a.txt"), "one\n"+strings.Repeat("filler of the file\n", 200))
 	a := open(pleattest.Use(call("1", "read_file", `{"path":"a.txt"}`)), pleattest.Say("read"))
 	run(t, a, "read it")
 	var steps []pleattest.Step
@@ -337,12 +333,7 @@ func TestTodoWrite(t *testing.T) {
 func TestLoadSkill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	write := func(name, text string) {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(dir, name), text)
-	}
+	write := func(name, text string) { write(t, filepath.Join(dir, name), text) }
 	write("skills/release/SKILL.md",
 		"---\nname: release\ndescription: How releases are made.\n---\n# Release\nTag it.\n")
 	write("skills/plain/SKILL.md", "# Plain words\nBe plain.\n")

@@ -16,12 +16,7 @@ import (
 // after its name.
 func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
 	t.Helper()
-	key := store.SessionKey{Session: t.Name() + tool}
-	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), key, &pleat.Options{Policy: p})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := open(t, store.NewMemory(), &pleat.Options{Policy: p})
 	msgs := []transcript.Message{transcript.User("Build it.")}
 	name, command, _ := strings.Cut(tool, " ")
 	command = cmp.Or(command, "make")
@@ -31,16 +26,8 @@ func results(t *testing.T, p fold.Policy, tool, output string, n int) []string {
 			transcript.Results(transcript.Result(id, output)))
 	}
 	add(t, s, msgs...)
-	v, err := s.View(t.Context(), pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	shown, err := s.Resolve(t.Context(), v)
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []string
-	for _, m := range shown {
+	for _, m := range view(t, s) {
 		for _, b := range m.Blocks().All() {
 			if r, ok := b.(transcript.ToolResult); ok {
 				out = append(out, r.Text())

@@ -38,9 +38,7 @@ func callsSession(t *testing.T) *pleat.Session {
 			transcript.Results(transcript.Result(id, "ok")),
 		)
 	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	pleattest.Append(t, s, msgs...)
 	return s
 }
 

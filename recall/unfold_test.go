@@ -74,10 +74,8 @@ func TestUnfoldParts(t *testing.T) {
 func TestUnfoldOpaque(t *testing.T) {
 	s := recallSession(t)
 	const raw = `{"type":"tool_search_output","tools":[]}`
-	if err := s.Append(t.Context(), transcript.NewMessage(transcript.RoleUser,
-		transcript.Opaque{Type: "tool_search_output", Raw: raw})); err != nil {
-		t.Fatal(err)
-	}
+	pleattest.Append(t, s, transcript.NewMessage(transcript.RoleUser,
+		transcript.Opaque{Type: "tool_search_output", Raw: raw}))
 	name := fmt.Sprintf("m%d", s.Len())
 	for _, r := range []recall.UnfoldRequest{{Handle: name}, {Handle: name, Raw: true}} {
 		if u := unfold(t, s, r); !strings.Contains(u.Content(), `"tool_search_output"`) ||
@@ -284,9 +282,7 @@ func TestUnfoldNoticesDamage(t *testing.T) {
 
 func TestUnfoldStretch(t *testing.T) {
 	s := pleattest.Open(t, store.NewMemory(), &pleat.Options{Tokens: counter, Budget: fold.Budget{Window: 8_000}})
-	if err := s.Append(t.Context(), transcript.User("Read all files.")); err != nil {
-		t.Fatal(err)
-	}
+	pleattest.Append(t, s, transcript.User("Read all files."))
 	for i := range 30 {
 		pleattest.Read(t, s, i, 1, 4_000)
 		pleattest.View(t, s)

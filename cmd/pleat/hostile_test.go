@@ -73,10 +73,7 @@ func TestHostileExport(t *testing.T) {
 	}
 	good := goodEntries(t)
 	path := filepath.Join(t.TempDir(), "pleat.db")
-	cases := uint64(150)
-	if testing.Short() {
-		cases = 25
-	}
+	const cases = uint64(150)
 	refused := 0
 	for seed := range cases {
 		dir := t.TempDir()
@@ -111,11 +108,7 @@ func TestHostileStore(t *testing.T) {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
 	good := goodEntries(t)
-	cases := uint64(60)
-	if testing.Short() {
-		cases = 10
-	}
-	for seed := range cases {
+	for seed := range uint64(60) {
 		path := filepath.Join(t.TempDir(), "pleat.db")
 		fillTest(t, path)
 		storeHostile(t, path, "bad", good, rand.New(rand.NewPCG(seed, 4)))

@@ -242,10 +242,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 	}
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from.db"), filepath.Join(dir, "to.db")
-	seeds := uint64(5)
-	if testing.Short() {
-		seeds = 2
-	}
+	const seeds = uint64(5)
 	folds, handles := 0, 0
 	for _, format := range []transcript.Format{
 		transcript.FormatNone, transcript.FormatAnthropic, transcript.FormatChat,

@@ -8,6 +8,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -35,12 +36,7 @@ func openWith(t *testing.T, o *pleat.Options) *pleat.Session {
 	return s
 }
 
-func say(t *testing.T, s *pleat.Session, msgs ...transcript.Message) {
-	t.Helper()
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
-}
+var say = pleattest.Append
 
 // round is one call and its result. The text of result n says "result n".
 func round(n int, tool, input string, lines int) []transcript.Message {

@@ -34,9 +34,7 @@ func TestCorpusPages(t *testing.T) {
 			s := pleattest.Open(t, store.NewMemory(), &pleat.Options{
 				Budget: fold.Budget{Window: 200_000, Target: fold.Tokens(target)}, Tokens: counter,
 			})
-			if err := s.Append(t.Context(), msgs[:cut]...); err != nil {
-				t.Fatal(err)
-			}
+			pleattest.Append(t, s, msgs[:cut]...)
 			if _, err := s.Compact(t.Context(), ""); err != nil {
 				t.Errorf("%s: %v", filepath.Base(path), err)
 				continue

@@ -79,9 +79,7 @@ func tightView(t *testing.T, file string, budget int) string {
 	for len(msgs) > 0 && (msgs[0].Role() == transcript.RoleSystem || msgs[0].Role() == transcript.RoleDeveloper) {
 		msgs = msgs[1:] // it is in every view
 	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	pleattest.Append(t, s, msgs...)
 	v, err := s.View(t.Context(), pleat.Turn{})
 	if err != nil {
 		t.Logf("%s at %d: %v", file, budget, err)

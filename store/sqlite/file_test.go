@@ -246,11 +246,7 @@ func TestLogDamage(t *testing.T) {
 	st := open(t, path)
 	key := store.SessionKey{Session: "a"}
 	for i := range 20 {
-		if _, err := st.Append(
-			t.Context(), key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)},
-		); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)})
 	}
 	file, err := os.ReadFile(path)
 	if err != nil {

@@ -24,12 +24,7 @@ func TestIndexLongText(t *testing.T) {
 	file := open(t, filepath.Join(t.TempDir(), "p.db"))
 	mem := store.NewMemory()
 	for _, st := range []store.Store{file, mem} {
-		if _, err := st.Append(
-			t.Context(), key, 0, store.Entry{Kind: "a", Text: long.String()},
-			store.Entry{Kind: "a", Text: "behind number7"},
-		); err != nil {
-			t.Fatal(err)
-		}
+		put(t, st, key, 0, store.Entry{Kind: "a", Text: long.String()}, store.Entry{Kind: "a", Text: "behind number7"})
 	}
 	for range 2 {
 		for _, query := range []string{"number0", "number7", "number29999", "number59999", "behind"} {

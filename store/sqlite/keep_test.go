@@ -6,15 +6,10 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/store/sqlite"
 )
 
 func TestTenants(t *testing.T) {
-	st, err := sqlite.Open(filepath.Join(t.TempDir(), "pleat.db"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer st.Close()
+	st := open(t, filepath.Join(t.TempDir(), "pleat.db"))
 	for _, key := range []store.SessionKey{
 		{Tenant: "b", Session: "1"}, {Session: "1"}, {Tenant: "a\xff", Session: "1"}, {Tenant: "b", Session: "2"},
 	} {

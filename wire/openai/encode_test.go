@@ -263,10 +263,7 @@ func TestEncodeChatKeepsResultsTogether(t *testing.T) {
 
 // An edited message has lost its bytes but not the kind of its calls.
 func TestEncodeAnswersCustomCallsInKind(t *testing.T) {
-	r, err := DecodeResponses([]byte(input(asks, ctcB, outB)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := decoded(t, input(asks, ctcB, outB))
 	v := transcript.Whole(3)
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
 	msgs, err := v.Resolve(func(i int) transcript.Message { return r.Messages[i] })
@@ -284,10 +281,7 @@ func TestEncodeAnswersCustomCallsInKind(t *testing.T) {
 
 // On the Responses wire calls stand alone and results where they like.
 func TestEncodeChatArranges(t *testing.T) {
-	r, err := DecodeResponses([]byte(input(asks, rs1, fcA, ctcB, asks, outB, says, outA, asks)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := decoded(t, input(asks, rs1, fcA, ctcB, asks, outB, says, outA, asks))
 	body, err := EncodeChat(&model.Request{Model: "m", Messages: r.Messages})
 	if err != nil {
 		t.Fatal(err)

@@ -166,6 +166,16 @@ func input(list ...string) string {
 	return `{"model":"m","store":false,"input":[` + strings.Join(list, ",") + `]}`
 }
 
+// decoded is a Responses request.
+func decoded(t testing.TB, body string) *ResponsesRequest {
+	t.Helper()
+	r, err := DecodeResponses([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
 const (
 	asks    = `{"role":"user","content":"hi"}`
 	fcA     = `{"type":"function_call","id":"fc_1","call_id":"a","name":"f","arguments":"{}"}`
@@ -272,14 +282,7 @@ func TestResponsesRules(t *testing.T) {
 
 // The rule that needs to know what was there before.
 func TestItemWasProvidedWithoutItsRequiredReasoningItem(t *testing.T) {
-	before, err := DecodeResponses([]byte(input(asks, rs1, fcA, outA, says)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	without, err := DecodeResponses([]byte(input(asks, fcA, outA, says)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	before, without := decoded(t, input(asks, rs1, fcA, outA, says)), decoded(t, input(asks, fcA, outA, says))
 	want := []string{
 		"Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
 		"Item 'msg_1' of type 'message' was provided without its required 'reasoning' item: 'rs_1'.",
@@ -304,10 +307,7 @@ func TestItemWasProvidedWithoutItsRequiredReasoningItem(t *testing.T) {
 	if s := string(out); strings.Contains(s, "fc_1") || strings.Contains(s, "msg_1") || strings.Contains(s, "rs_1") {
 		t.Errorf("ids are still there: %s", s)
 	}
-	after, err := DecodeResponses(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	after := decoded(t, string(out))
 	if v := after.CheckAgainst(before, model.Model{}); len(v) > 0 {
 		t.Errorf("the spliced request breaks %v\n%s", v, out)
 	}

@@ -103,10 +103,7 @@ func TestSpliceForms(t *testing.T) {
 		{"a shell call", shell, strings.ReplaceAll(shell, `["cat","long"]`, `["stub"]`)},
 		{"a shell's output", local, strings.ReplaceAll(local, "long", "stub")},
 	} {
-		r, err := DecodeResponses([]byte(input(asks, tt.item)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := decoded(t, input(asks, tt.item))
 		out, err := r.Splice(edit(2, 1, 0, "stub"))
 		if want := input(asks, tt.want); err != nil || string(out) != want {
 			t.Errorf("%s: %v\n got %s\nwant %s", tt.name, err, out, want)
@@ -175,10 +172,7 @@ func TestInputTools(t *testing.T) {
 		{`{` + input + `,"tools":[]}`, `{` + input + `,"tools":` + list + `}`},
 		{`{"input":"Go."}`, `{"input":"Go."}`},
 	} {
-		r, err := DecodeResponses([]byte(tt.body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := decoded(t, tt.body)
 		var names []string
 		for _, tool := range r.InputTools() {
 			names = append(names, tool.Name)
