@@ -73,6 +73,8 @@ type Limits struct {
 type Hooks struct {
 	// BeforeTool sees a call before anybody is asked for permission. It can deny it.
 	BeforeTool func(ctx context.Context, c Call) (Verdict, error)
+	// AfterTool sees how a call ended before that is recorded. Denying is too late then.
+	AfterTool func(ctx context.Context, c Call, r CallResult) (Verdict, error)
 }
 
 // Verdict is a hook's answer. The zero value changes nothing.

@@ -206,6 +206,9 @@ func TestHooks(t *testing.T) {
 					Deny: c.Name == "calc", Reason: "no sums today", Pins: []string{"saw " + c.ID},
 				}, nil
 			},
+			AfterTool: func(_ context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
+				return agent.Verdict{Pins: []string{fmt.Sprint("after ", c.ID, " error ", r.Error)}}, nil
+			},
 		},
 	}, pleattest.Use(call("1", "calc", `{"expression":"1+1"}`)), pleattest.Use(call("2", "glob", `{"pattern":"*"}`)),
 		pleattest.Say("ok"))
@@ -213,7 +216,7 @@ func TestHooks(t *testing.T) {
 	if r := b.results()[0]; !r.Error || !strings.Contains(r.Text(), "no sums today") {
 		t.Errorf("the hook's denial came out as %q", r.Text())
 	}
-	want := []string{"saw 1", "saw 2"}
+	want := []string{"saw 1", "after 1 error true", "saw 2", "after 2 error false"}
 	if got := b.Session().Pins(); fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("pins are %q, want %q", got, want)
 	}

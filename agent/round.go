@@ -122,6 +122,14 @@ func (r *run) answer(ctx context.Context, call Call) transcript.ToolResult {
 		res.Text = r.o.Redact(res.Text)
 	}
 	res.Text = cmp.Or(res.Text, "(no output)") // providers refuse empty results
+	if h := r.o.Hooks.AfterTool; h != nil {
+		v, err := h(ctx, call, res)
+		if err != nil {
+			r.tellError(fmt.Errorf("hook after %s: %w", call.Name, err))
+		} else {
+			r.pin(ctx, v.Pins)
+		}
+	}
 	r.tell(Event{Kind: EventToolResult, Call: &call, Result: &res})
 	result := transcript.Result(call.ID, res.Text)
 	result.Error = res.Error

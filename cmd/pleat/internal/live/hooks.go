@@ -11,21 +11,39 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/spf13/pflag"
 )
 
-// hookInput is what the command of --before-tool gets on standard input. It may answer with one
-// JSON object on standard output:
+// hookFlags are the user's commands that a run calls. Each gets one JSON object on standard
+// input and may answer with one on standard output:
 //
 //	{"deny": true, "reason": "…", "pins": ["…"]}
 //
-// Exit code 2 denies too, with standard error as the reason. If it fails in any other way, the
-// call is denied as well: the hook may be there to guard something.
+// Exit code 2 denies too, with standard error as the reason. If a hook before a tool fails
+// in any other way, the call is denied as well: the hook may be there to guard something.
+type hookFlags struct {
+	beforeTool, afterTool, beforeEpoch, afterEpoch string
+}
+
+func (h *hookFlags) declare(fs *pflag.FlagSet) {
+	fs.StringVar(&h.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call")
+	fs.StringVar(&h.afterTool, "after-tool", "", "run `COMMAND` after every tool")
+	fs.StringVar(&h.beforeEpoch, "before-epoch", "",
+		"run `COMMAND` before every compaction; it may deny it, or add pins")
+	fs.StringVar(&h.afterEpoch, "after-epoch", "", "run `COMMAND` after every compaction")
+}
+
 type hookInput struct {
-	Hook string     `json:"hook"`
-	Call agent.Call `json:"call"`
+	Hook   string            `json:"hook"`
+	Call   *agent.Call       `json:"call,omitempty"`
+	Result *agent.CallResult `json:"result,omitempty"`
+	Plan   *fold.Plan        `json:"plan,omitempty"`
+	Report *pleat.Report     `json:"report,omitempty"`
 }
 
 const hookTime = 30 * time.Second
@@ -63,12 +81,39 @@ func runHook(ctx context.Context, command string, in hookInput) (agent.Verdict, 
 	return a, nil
 }
 
-// hooks runs a command before every tool; "": none.
-func hooks(command string) agent.Hooks {
-	if command == "" {
-		return agent.Hooks{}
+func (h *hookFlags) tools() agent.Hooks {
+	var out agent.Hooks
+	if h.beforeTool != "" {
+		out.BeforeTool = func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
+			return runHook(ctx, h.beforeTool, hookInput{Hook: "before-tool", Call: &c})
+		}
 	}
-	return agent.Hooks{BeforeTool: func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
-		return runHook(ctx, command, hookInput{"before-tool", c})
-	}}
+	if h.afterTool != "" {
+		out.AfterTool = func(ctx context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
+			return runHook(ctx, h.afterTool, hookInput{Hook: "after-tool", Call: &c, Result: &r})
+		}
+	}
+	return out
+}
+
+func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
+	var out pleat.Hooks
+	if h.beforeEpoch != "" {
+		out.BeforeEpoch = func(ctx context.Context, p *fold.Plan) (pleat.EpochDecision, error) {
+			a, err := runHook(ctx, h.beforeEpoch, hookInput{Hook: "before-epoch", Plan: p})
+			if err != nil { // a broken hook must not make the window overflow
+				failed(err)
+				return pleat.EpochDecision{}, nil
+			}
+			return pleat.EpochDecision{Veto: a.Deny, Pins: a.Pins}, nil
+		}
+	}
+	if h.afterEpoch != "" {
+		out.AfterEpoch = func(ctx context.Context, r pleat.Report) {
+			if _, err := runHook(ctx, h.afterEpoch, hookInput{Hook: "after-epoch", Report: &r}); err != nil {
+				failed(err)
+			}
+		}
+	}
+	return out
 }

@@ -127,7 +127,8 @@ func (r *running) make(ctx context.Context) error {
 		return err
 	}
 	r.o.Permit, r.o.NoRecall = r.permit, f.noRecall
-	r.o.Hooks = hooks(f.beforeTool)
+	r.o.Hooks = f.hooks.tools()
+	r.o.Session.Hooks = f.hooks.epochs(func(err error) { r.p.Note("pleat: %v\n", err) })
 	r.o.Session.Observe = r.tel.Session
 	r.o.Session.KeepFile = w.Keep
 	if r.play == nil {

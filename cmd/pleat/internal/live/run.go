@@ -28,6 +28,7 @@ import (
 // Flags are the flags of "pleat run" and "pleat demo".
 type Flags struct {
 	store   *stores.Flags
+	hooks   hookFlags
 	model   string
 	digests sessionfile.Digests
 	policy  string
@@ -38,7 +39,6 @@ type Flags struct {
 	yes, secrets, asJSON bool
 	noRecall, orCode     bool
 	session, resume      string
-	beforeTool           string
 	limits               agent.Limits
 	maxUSD               *pflag.Flag
 	rules                string
@@ -68,7 +68,7 @@ func Declare(fs *pflag.FlagSet) *Flags {
 		"stop after `N` dollars, where the model's prices are known; 0: no limit")
 	f.maxUSD = fs.Lookup("max-usd")
 	fs.DurationVar(&f.limits.Time, "max-time", 2*time.Hour, "stop after `TIME`, such as 10m; 0: no limit")
-	fs.StringVar(&f.beforeTool, "before-tool", "", "run `COMMAND` before every tool; it may deny the call, or add pins")
+	f.hooks.declare(fs)
 	return f
 }
 
