@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -406,3 +407,12 @@ func (r *reports) wait(n int) []Exchange {
 
 // get returns the value at a path of JSON.
 func get(data []byte, path ...any) jsonspan.Value { return jsonspan.Value(data).Get(path...) }
+
+func readFile(t *testing.T, name string) string {
+	t.Helper()
+	data, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}

@@ -54,6 +54,7 @@ type conversation struct {
 	tools   bool // its requests have tools
 	last    time.Time
 	hidden  map[int]transcript.Message // those that only the session has and the newest view shows
+	written int                        // folds whose files are written
 	warm    fold.WarmPrefix            // what the provider's cache has
 	cache   model.CacheRule            // of its model
 	ours    int                        // tokens of our tools

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -425,6 +426,32 @@ func TestObserveOnly(t *testing.T) {
 	sameBodies(t, a.bodies, up.all())
 	if last := list[len(list)-1]; !last.Folded || last.Snapshot.Tokens > window {
 		t.Errorf("the last report says folded %t, %d tokens", last.Folded, last.Snapshot.Tokens)
+	}
+}
+
+// With recall by file a stub names a file that has exactly what was folded.
+func TestRecallFile(t *testing.T) {
+	dir := t.TempDir()
+	a, up, _ := folding(t, messages, Options{Recall: RecallByFile, RecallDir: dir})
+	body := string(up.all()[len(up.all())-1])
+	exact, stretches := 0, 0
+	for _, m := range regexp.MustCompile("read ("+dir+`\S+\.txt)`).FindAllStringSubmatch(body, -1) {
+		text := readFile(t, m[1])
+		lit := fmt.Sprintf("%q", text)
+		switch {
+		case strings.HasPrefix(text, "--- message "): // several messages, written out
+			stretches++
+		case strings.Contains(strings.Join(a.history, ""), lit[1:len(lit)-1]):
+			exact++
+		default:
+			t.Errorf("%s is not what the client had: %.100s", m[1], text)
+		}
+	}
+	if exact+stretches == 0 {
+		t.Error("no stub names a file")
+	}
+	if strings.Contains(body, `"name":"unfold"`) {
+		t.Error("recall tools are there too")
 	}
 }
 

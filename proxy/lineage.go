@@ -219,7 +219,7 @@ func (rw *rewriter) reopen(
 	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
 		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
-		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs(), Ended: true,
+		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs("", key), Ended: true,
 	})
 }
 

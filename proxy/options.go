@@ -30,6 +30,8 @@ const (
 	// RecallByTools adds pleat's recall tools to the client's own from the first request
 	// on and answers their calls inside the proxy; the client never sees them.
 	RecallByTools RecallMode = "tools"
+	// RecallByFile names files in stubs, which the client's own file tool can read.
+	RecallByFile RecallMode = "file"
 	// RecallOff makes stubs without handles.
 	RecallOff RecallMode = "off"
 )
@@ -48,7 +50,8 @@ type Options struct {
 	Policy fold.Policy   // zero: "default", which here also folds when that pays
 	Models *model.Models // nil: the built-in table
 
-	Recall RecallMode // zero: tools
+	Recall    RecallMode // zero: tools
+	RecallDir string     // for [RecallByFile]: the folder that files are written under
 
 	// Principal names whom a request speaks for, so that different people never share a session;
 	// nil: the hash of its API key, or the account that a client with a renewed token names. The
@@ -100,8 +103,14 @@ func (o *Options) fill() error {
 		return fmt.Errorf("set up proxy: %w", err)
 	}
 	o.Recall = cmp.Or(o.Recall, RecallByTools)
-	if o.Recall != RecallByTools && o.Recall != RecallOff {
-		return errors.New("set up proxy: Options.Recall is neither tools nor off")
+	switch o.Recall {
+	case RecallByTools, RecallOff:
+	case RecallByFile:
+		if o.RecallDir == "" {
+			return errors.New("set up proxy: recall by file needs Options.RecallDir, a folder that the client can read")
+		}
+	default:
+		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
 	}
 	if o.Policy.IsZero() {
 		o.Policy = policy.Pays(policy.Default())

@@ -1,6 +1,11 @@
 package proxy
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // toolPrefix comes before the names of the recall tools in sessions whose client has a
@@ -20,6 +26,8 @@ const toolPrefix = "pleat_"
 // in its cache, and what its thinking is bound to.
 func (o *Options) newMode(req *request, before *origin) mode {
 	switch {
+	case o.Recall == RecallByFile && !o.ObserveOnly:
+		return mode{Recall: RecallByFile}
 	case o.ObserveOnly, o.Recall == RecallOff, !req.hasTools():
 		return mode{Recall: RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
@@ -78,15 +86,65 @@ func (m mode) prefixed() []model.Tool {
 }
 
 // stubs returns how a session's stubs say to get their content back.
-func (m mode) stubs() func(handle string) string {
-	if m.Recall == RecallByTools {
+func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
+	switch m.Recall {
+	case RecallByTools:
 		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
+	case RecallByFile:
+		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
 	}
 	return func(string) string { return "" }
+}
+
+// recallFile is the file with the content of a handle. Forks share the files of their
+// family, because they share its stubs.
+func recallFile(dir string, key store.SessionKey, handle string) string {
+	return filepath.Join(dir, short(key.Tenant), family(key.Session), handle+".txt")
 }
 
 // family is the part of a session's name that its forks share.
 func family(session string) string {
 	name, _, _ := strings.Cut(session, "-")
 	return name
+}
+
+// writeFiles writes what was folded since the last time, where stubs name files. The files
+// are there before the view that names them goes out.
+func (c *conversation) writeFiles(ctx context.Context, dir string) error {
+	if c.mode.Recall != RecallByFile {
+		return nil
+	}
+	for _, f := range c.sess.Folds()[c.written:] {
+		u, err := c.sess.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
+		if err == nil {
+			err = writeOnce(recallFile(dir, c.key, f.Handle), u.Whole())
+		}
+		if err != nil {
+			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
+		}
+		c.written++
+	}
+	return nil
+}
+
+// writeOnce writes a file, whole or not at all, that only its owner can read.
+func writeOnce(name, text string) error {
+	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+	}
+	return err
 }

@@ -156,7 +156,7 @@ func (rw *rewriter) start(ctx context.Context, c *conversation, req *request, fr
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
 		System: system, Tools: slices.Concat(tools, c.mode.tools(req)), Child: from.child, Before: c.pages,
 		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}, Check: req.on.check(model),
-		Recall: c.mode.stubs(), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
+		Recall: c.mode.stubs(rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
 	}
 	if c.mode.Prefix != "" {
 		o.Policy = exempt(o.Policy, c.mode.prefixed())
@@ -334,6 +334,9 @@ func (rw *rewriter) markAs(
 func (rw *rewriter) write(ctx context.Context, t *turn, v transcript.View) error {
 	t.folded = !v.IsWhole(t.at)
 	v.DropThinking = v.DropThinking || t.conv.drop
+	if err := t.conv.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return err
+	}
 	if rw.o.ObserveOnly {
 		t.out = t.req.body
 		return nil

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -103,7 +104,7 @@ type proxyFlags struct {
 	window            term.TokenCount
 	memory            term.ByteCount
 	policy            string
-	recall            string
+	recall, recallDir string
 	dir               string
 	digests           sessionfile.Digests
 	observe           bool
@@ -126,7 +127,8 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 	fs.Var(&f.memory, "memory",
 		"hold at most about `SIZE` of requests, replies and sessions (default a quarter of the machine)")
 	fs.StringVar(&f.policy, "policy", "default", sessionfile.PolicyUsage)
-	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools` or off")
+	fs.StringVar(&f.recall, "recall", "tools", "how a model gets things back: `tools`, file or off")
+	fs.StringVar(&f.recallDir, "recall-dir", "", "with --recall file: write the files under `FOLDER`")
 	fs.StringVar(&f.dir, "dir", "", "write the plain copies that some policies keep into `FOLDER`; none: no files")
 	f.digests.Declare(fs)
 	fs.BoolVar(&f.observe, "observe", false, "change nothing on the wire; report what would have been done")
@@ -204,8 +206,13 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 	if f.policy == "default" {
 		o.Policy = fold.Policy{} // the proxy's own default, which also folds when that saves money
 	}
-	if f.recall != "tools" && f.recall != "off" {
-		return term.UsageError(fmt.Sprintf("--recall %s: want tools or off", f.recall))
+	if !slices.Contains([]string{"tools", "file", "off"}, f.recall) {
+		return term.UsageError(fmt.Sprintf("--recall %s: want tools, file or off", f.recall))
+	}
+	if f.recall == "file" {
+		if o.RecallDir, err = recallFolder(f.recallDir, p.Getenv); err != nil {
+			return err
+		}
 	}
 	if o.Anthropic, err = upstreamURL(f.anthropic); err != nil {
 		return err

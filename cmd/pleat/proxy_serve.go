@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"time"
@@ -29,6 +31,25 @@ func unzstd(packed io.Reader) (io.ReadCloser, error) {
 		return nil, err
 	}
 	return r.IOReadCloser(), nil
+}
+
+// recallFolder is where recall by file writes its files. It is absolute, because stubs name
+// the files to clients that work in other folders.
+func recallFolder(named string, getenv func(string) string) (string, error) {
+	if named == "" {
+		data := term.DataFolder(runtime.GOOS, getenv)
+		if data == "" {
+			return "", term.UsageError(
+				"--recall file: there is no home folder to keep the files in; name a folder with " +
+					"--recall-dir")
+		}
+		named = filepath.Join(data, "pleat", "recall")
+	}
+	dir, err := filepath.Abs(named)
+	if err != nil {
+		return "", fmt.Errorf("find the folder of --recall-dir: %w", err)
+	}
+	return dir, nil
 }
 
 func upstreamURL(s string) (*url.URL, error) {

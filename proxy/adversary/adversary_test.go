@@ -1,6 +1,7 @@
 package adversary
 
 import (
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
@@ -31,6 +32,7 @@ func TestViews(t *testing.T) {
 	}
 	want, seed := number(t, "PLEAT_VIEWS", few), uint64(number(t, "PLEAT_SEED", 1))
 	began := time.Now()
+	dir := t.TempDir()
 	var mu sync.Mutex
 	var total counts
 	failed := 0
@@ -45,7 +47,7 @@ func TestViews(t *testing.T) {
 				if !more {
 					return
 				}
-				n, ok := judged(t, mine)
+				n, ok := judged(t, mine, dir)
 				mu.Lock()
 				if !ok {
 					failed++
@@ -63,8 +65,10 @@ func TestViews(t *testing.T) {
 }
 
 // judged runs one case.
-func judged(t *testing.T, seed uint64) (n counts, ok bool) {
-	w, err := newWorld(seed)
+func judged(t *testing.T, seed uint64, dir string) (n counts, ok bool) {
+	dir = fmt.Sprintf("%s/%d", dir, seed)
+	defer os.RemoveAll(dir)
+	w, err := newWorld(seed, dir)
 	if err == nil {
 		defer func() {
 			if p := recover(); p != nil {

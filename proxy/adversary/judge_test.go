@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,6 +21,7 @@ const binding = `"block_binding":{"prefix_mismatch_behavior":"drop_block"}`
 var (
 	marker = regexp.MustCompile(`, ?"cache_control": ?\{[^}]*\}`)
 	tagged = regexp.MustCompile(`^k\d+\.\d+: `)
+	files  = regexp.MustCompile(`read (\S+/[0-9a-z]+\.txt)`)
 	ours   = []string{
 		"[pleat:", "[folded:", "[session summary", "<conversation_summary>", "[Compressed]", "[Compacted]",
 		"[Reactive compact]", "[snipped ", "Understood.", "Continue.",
@@ -486,6 +488,12 @@ func (c *client) recover() {
 			if text, err := unfold(m[1]); text != p.text {
 				c.w.fail("%s: the stub of %s gives back something else (%v): %.200q, not %.200q", c.wire.name, p.id,
 					err, text, p.text)
+			}
+		}
+		if m := files.FindStringSubmatch(stub); m != nil && c.w.options.Recall == proxy.RecallByFile {
+			if data, err := os.ReadFile(m[1]); string(data) != p.text {
+				c.w.fail("%s: the file of %s has something else (%v): %.200q, not %.200q", c.wire.name, p.id,
+					err, data, p.text)
 			}
 		}
 		if stub == "" {

@@ -92,7 +92,7 @@ func (w *world) fail(format string, args ...any) {
 	}
 }
 
-func newWorld(seed uint64) (*world, error) {
+func newWorld(seed uint64, dir string) (*world, error) {
 	w := &world{
 		Rand: rand.New(rand.NewPCG(seed, 7)), store: &disk{Memory: store.NewMemory()},
 		opened: make(map[store.SessionKey]pleat.Options),
@@ -113,7 +113,8 @@ func newWorld(seed uint64) (*world, error) {
 		Store: w.store, Anthropic: at, OpenAI: at, Gemini: at, Policy: p, Transport: w.provider,
 		Window: []int{8_000, 12_000, 20_000, 40_000}[w.IntN(4)],
 		Recall: []proxy.RecallMode{
-			proxy.RecallByTools, proxy.RecallByTools, proxy.RecallByTools, proxy.RecallByTools, proxy.RecallOff,
+			proxy.RecallByTools, proxy.RecallByTools, proxy.RecallByTools, proxy.RecallOff,
+			proxy.RecallByFile,
 		}[w.IntN(5)],
 		Rounds: 1 + w.IntN(4), Patience: time.Millisecond,
 		Now:    func() time.Time { return time.Unix(w.now.Load(), 0).UTC() },
@@ -121,6 +122,9 @@ func newWorld(seed uint64) (*world, error) {
 		Session: func(key store.SessionKey, o *pleat.Options) {
 			w.opened[key] = *o
 		},
+	}
+	if w.options.Recall == proxy.RecallByFile {
+		w.options.RecallDir = dir
 	}
 	w.fills = w.chance(0.4)
 	w.provider.rate = 3 + 1.5*w.Float64()
