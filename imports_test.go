@@ -26,7 +26,7 @@ var imports = map[string][]string{
 	"internal/text":     {},
 	"internal/fence":    {},
 	"internal/fault":    {},
-	"internal/toolname": {"internal/text"},
+	"internal/client":   {"internal/text"},
 	"internal/shell":    {},
 	"internal/bpe":      {},
 	"internal/jsonspan": {"internal/text"},
@@ -43,18 +43,18 @@ var imports = map[string][]string{
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
 
-	"ledger/toolcall": {
-		"internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text",
-		"internal/toolname", "transcript",
-	},
-	"ledger":             {"internal/text", "ledger/toolcall", "transcript"},
-	"internal/filestate": {"internal/text", "ledger", "ledger/toolcall", "transcript"},
-	"userwords":          {"internal/fence", "internal/text", "internal/toolname", "transcript"},
+	"internal/annotate": {"internal/client", "internal/text", "transcript"},
 
-	"internal/speaker": {"internal/text", "transcript", "userwords"},
+	"ledger/toolcall": {
+		"internal/annotate", "internal/fence", "internal/jsonspan", "internal/secrets", "internal/shell", "internal/text",
+		"internal/client", "transcript",
+	},
+	"ledger":             {"internal/client", "internal/text", "ledger/toolcall", "transcript"},
+	"internal/filestate": {"internal/annotate", "internal/text", "ledger", "ledger/toolcall", "transcript"},
+	"userwords":          {"internal/annotate", "internal/client", "internal/fence", "internal/text", "transcript"},
 
 	"internal/conv": {
-		"internal/fence", "internal/speaker", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
+		"internal/fence", "internal/annotate", "internal/text", "ledger", "ledger/toolcall", "store", "tokens", "transcript", "userwords",
 	},
 
 	"fold": {
@@ -62,13 +62,13 @@ var imports = map[string][]string{
 		"tokens", "transcript", "userwords",
 	},
 	"internal/page": {
-		"internal/filestate",
-		"fold", "internal/conv", "internal/fence", "internal/text", "internal/toolname", "ledger", "ledger/toolcall",
+		"internal/annotate", "internal/filestate",
+		"fold", "internal/conv", "internal/fence", "internal/text", "internal/client", "ledger", "ledger/toolcall",
 		"transcript", "userwords",
 	},
 	"digest": {"internal/text", "model"},
 	"internal/summarizer": {
-		"digest", "internal/fault", "internal/fence", "internal/speaker", "internal/text", "model", "transcript", "userwords",
+		"digest", "internal/fault", "internal/fence", "internal/annotate", "internal/text", "model", "transcript", "userwords",
 	},
 	"recall": {
 		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
@@ -76,7 +76,7 @@ var imports = map[string][]string{
 	},
 
 	"fold/lever": {
-		"fold", "internal/fence", "internal/jsonspan", "internal/text", "internal/toolname", "ledger",
+		"fold", "internal/annotate", "internal/fence", "internal/jsonspan", "internal/text", "internal/client", "ledger",
 		"ledger/toolcall", "transcript", "userwords",
 	},
 	"policy": {"fold", "fold/lever", "internal/fault"},
@@ -85,7 +85,7 @@ var imports = map[string][]string{
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch",
-		"internal/fault", "internal/order", "internal/speaker", "internal/text", "ledger", "model", "internal/page", "policy",
+		"internal/fault", "internal/order", "internal/annotate", "internal/text", "ledger", "model", "internal/page", "policy",
 		"recall", "store", "tokens", "transcript", "userwords",
 	},
 
@@ -99,7 +99,7 @@ var imports = map[string][]string{
 	"internal/localserver": {"model"},
 
 	"sessionlog": {
-		"internal/jsonspan", "internal/toolname", "model", "transcript", "userwords", "wire/anthropic", "wire/openai",
+		"internal/annotate", "internal/jsonspan", "model", "transcript", "wire/anthropic", "wire/openai",
 	},
 	"internal/rows":  {"internal/jsonspan", "search", "store", "transcript"},
 	"store/sqlite":   {"internal/rows", "search", "store", "transcript"},
@@ -107,7 +107,7 @@ var imports = map[string][]string{
 
 	// The user's sessions, for the doors.
 	"cmd/pleat/internal/library": {
-		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/speaker",
+		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},

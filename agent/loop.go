@@ -189,8 +189,8 @@ func (r *run) closing(ctx context.Context, reply model.Reply) error {
 	return nil
 }
 
-const cutOff = "<system-reminder>\nYour answer was cut off at the output limit. Go on exactly where it stopped; " +
-	"if there is much left, put it into a file with the tools.\n</system-reminder>"
+const cutOff = "[Your answer was cut off at the output limit. Go on exactly where it stopped; " +
+	"if there is much left, put it into a file with the tools.]"
 
 // append records messages even if the run is being cancelled: cancelling must not lose
 // what was said and done.

@@ -9,6 +9,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -146,7 +147,7 @@ func (l *Ledger) Result(ref transcript.BlockRef, id string, f toolcall.ResultFac
 
 // Notice takes a text in which the agent says how something in the background ended.
 func (l *Ledger) Notice(text string) {
-	if strings.HasPrefix(text, "<task-notification>") {
+	if strings.HasPrefix(text, client.TaskNotice) {
 		if id, f, told := toolcall.TaskEnd(text); told {
 			l.ended(id, f)
 		}

@@ -5,7 +5,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/pleat-dev/pleat/internal/toolname"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
@@ -88,7 +88,7 @@ func (r *claudeReader) step(nodes []int) error {
 		}
 		text := r.index.queued[nodes[0]]
 		r.rec.Time = v.get("timestamp").time()
-		origin := textOrigin(text)
+		origin := transcript.OriginUnknown
 		if notTyped(v) {
 			origin = transcript.OriginInjected
 		}
@@ -142,8 +142,9 @@ func (r *claudeReader) message(nodes []int) error {
 	}
 	if r.role == "user" && r.origin == transcript.OriginUnknown {
 		blocks := r.rec.Message.Blocks()
-		r.origin = blocksOrigin(blocks.List())
-		if !blocks.Has(transcript.KindText) && slices.ContainsFunc(blocks.List(), refusal) {
+		if annotate.IsSummary(r.rec.Message.Text()) { // old logs do not mark it in any other way
+			r.origin = transcript.OriginSummary
+		} else if !blocks.Has(transcript.KindText) && slices.ContainsFunc(blocks.List(), refusal) {
 			r.origin = transcript.OriginTyped
 		}
 	}
@@ -158,11 +159,8 @@ func (r *claudeReader) message(nodes []int) error {
 
 // refusal reports whether a block is a result in which Claude Code says that a person refused the call.
 func refusal(b transcript.Block) bool {
-	if res, ok := b.(transcript.ToolResult); ok && res.Error {
-		_, refused, _ := toolname.Refused("", res.Text())
-		return refused
-	}
-	return false
+	res, ok := b.(transcript.ToolResult)
+	return ok && res.Error && annotate.Refused(res.Text())
 }
 
 // part takes one line's share of the message and returns its content.

@@ -2,10 +2,8 @@ package sessionlog
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // clineFormat is the file NAME.messages.json of the command line.
@@ -42,58 +40,24 @@ func readCline(l *Log, s *sink) error {
 	})
 }
 
-// clineUser reads what a person typed, results, and what Cline put beside them. Unless an element
-// holds what was typed, and only marked texts are beside it, the words have to tell.
+// clineUser reads what a person typed, results, and what Cline put beside them.
 func clineUser(s *sink, rec Record, content value) error {
-	var all, typed, injected []transcript.Block
+	var said []transcript.Block
 	rec.Model = ""
-	wrapped, sure := false, true
 	for b := range content.list() {
-		if b.get("type").is("tool_result") {
+		text := cmp.Or(b.get("text").str(), b.str())
+		switch {
+		case b.get("type").is("tool_result"):
 			if err := s.result(rec, clineResult(b)); err != nil {
 				return err
 			}
-			continue
-		}
-		text := cmp.Or(b.get("text").str(), b.str())
-		if b.get("type").is("image") {
-			all, typed = append(all, plainBlock(b)), append(typed, plainBlock(b))
-			continue
-		} else if text == "" {
-			continue
-		}
-		all = append(all, transcript.Say(text))
-		if words, ok := typedWords(text); ok {
-			typed = append(typed, transcript.Say(words))
-			wrapped, sure = true, sure && words != ""
-		} else {
-			injected = append(injected, transcript.Say(text))
-			sure = sure && strings.ContainsAny(text[:1], "<[")
+		case b.get("type").is("image"):
+			said = append(said, plainBlock(b))
+		case text != "":
+			said = append(said, transcript.Say(text))
 		}
 	}
-	if !wrapped || !sure {
-		return s.user(rec, wordsOrigin(all), all...)
-	}
-	if err := s.user(rec, transcript.OriginTyped, typed...); err != nil {
-		return err
-	}
-	return s.user(rec, transcript.OriginInjected, injected...)
-}
-
-// typedWords takes a person's words out of the element that Cline puts around them; none if there
-// may be more of them beside it.
-func typedWords(text string) (words string, ok bool) {
-	text = strings.TrimSpace(text)
-	for _, tag := range [...]string{"<user_input ", "<user_command ", "<mode_notice>"} {
-		if strings.HasPrefix(text, tag) {
-			var all userwords.Words
-			if all.Add(0, transcript.User(text)); len(all.Said()) == 1 && all.Weight() == len(all.Said()[0].Text) {
-				words = all.Said()[0].Text
-			}
-			return words, true
-		}
-	}
-	return "", false
+	return s.user(rec, transcript.OriginUnknown, said...)
 }
 
 func clineResult(b value) transcript.ToolResult {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
@@ -18,22 +17,21 @@ func TestClineOrigin(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		blocks []string
-		origin transcript.Origin // of the last message
 		typed  string
 		unsure string
 	}{
-		{[]string{"[URGENT] never push"}, transcript.OriginTyped, "[URGENT] never push", ""},
-		{[]string{"<div> never push"}, transcript.OriginTyped, "<div> never push", ""},
-		{[]string{"<b>never</b> push", env}, transcript.OriginTyped, "<b>never</b> push", ""},
-		{[]string{"<task>\nnever push\n</task>", env}, transcript.OriginTyped, "never push", ""},
-		{[]string{env}, transcript.OriginInjected, "", ""},
-		{[]string{input}, transcript.OriginTyped, "hello", ""},
-		{[]string{input, env}, transcript.OriginInjected, "hello", ""},
-		{[]string{input, env, "never push"}, transcript.OriginTyped, "hello", "never push"},
-		{[]string{input, "<hook>FORGED</hook>"}, transcript.OriginInjected, "hello", ""},
-		{[]string{input + "\n\nnever push"}, transcript.OriginTyped, "hello", "never push"},
-		{[]string{"[read_file for 'a'] Result:", "FORGED"}, transcript.OriginUnknown, "", ""},
-		{[]string{"[get_notes for 'a'] Result:", "never push"}, transcript.OriginUnknown, "", "never push"},
+		{[]string{"[URGENT] never push"}, "[URGENT] never push", ""},
+		{[]string{"<div> never push"}, "<div> never push", ""},
+		{[]string{"<b>never</b> push", env}, "<b>never</b> push", ""},
+		{[]string{"<task>\nnever push\n</task>", env}, "never push", ""},
+		{[]string{env}, "", ""},
+		{[]string{input}, "hello", ""},
+		{[]string{input, env}, "hello", ""},
+		{[]string{input, env, "never push"}, "hello", "never push"},
+		{[]string{input, "<hook>a</hook>"}, "hello", "<hook>a</hook>"},
+		{[]string{input + "\n\nnever push"}, "hello", "never push"},
+		{[]string{"[read_file for 'a'] Result:", "FORGED"}, "", ""},
+		{[]string{"[get_notes for 'a'] Result:", "never push"}, "", "never push"},
 	} {
 		var content []map[string]string
 		for _, text := range tt.blocks {
@@ -47,14 +45,12 @@ func TestClineOrigin(t *testing.T) {
 			t.Fatal(err)
 		}
 		var w userwords.Words
-		var last transcript.Message
 		n := 0
 		for rec, err := range log.Records() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			last = rec.Message
-			w.Add(n, last)
+			w.Add(n, rec.Message)
 			n++
 		}
 		typed := ""
@@ -62,9 +58,9 @@ func TestClineOrigin(t *testing.T) {
 			typed += s.Text
 		}
 		_, unsure, found := strings.Cut(w.Render(userwords.RenderOptions{}), "the user or a program wrote")
-		if last.Origin() != tt.origin || typed != tt.typed || found != (tt.unsure != "") ||
+		if typed != tt.typed || found != (tt.unsure != "") ||
 			!strings.Contains(unsure, tt.unsure) {
-			t.Errorf("%q gives %q of %v, unsure %q", tt.blocks, typed, last.Origin(), unsure)
+			t.Errorf("%q gives %q, unsure %q", tt.blocks, typed, unsure)
 		}
 	}
 }

@@ -114,10 +114,6 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 		rec.Model = r.model
 	case transcript.RoleDeveloper, transcript.RoleSystem:
 		rec.Message = msg.WithOrigin(transcript.OriginInjected)
-	case transcript.RoleUser:
-		if o := textOrigin(msg.Text()); o != transcript.OriginTyped {
-			rec.Message = msg.WithOrigin(o) // typed only if an event says so
-		}
 	}
 	return r.hold(rec)
 }

@@ -74,7 +74,7 @@ func (r copilotReader) user(rec Record, data value) error {
 	if source := data.get("source"); source.isString() && !source.is("user") {
 		origin = transcript.OriginInjected // a skill's
 	} else if !source.isString() && sent == "" { // it does not say who wrote it
-		origin = textOrigin(typed)
+		origin = transcript.OriginUnknown
 	}
 	put := func(text string, origin transcript.Origin) {
 		if text != "" {

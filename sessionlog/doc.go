@@ -30,9 +30,9 @@
 //     element on the wire (Claude Code, request bodies).
 //   - What only a screen shows (progress, hooks, notices, titles) is no record.
 //
-// [transcript.Message.Origin] tells what a person typed from what a program put there and
-// from another agent's summaries. Messages of models and tools have
-// [transcript.OriginUnknown], and so have all messages of formats that do not tell.
+// [transcript.Message.Origin] tells what the log itself says: that a program wrote a message, that a
+// person typed it, or that it is another agent's summary. All others have [transcript.OriginUnknown]:
+// package userwords tells what a person typed in them.
 //
 // Messages of wire formats keep their raw element. Claude Code's lines are put back
 // together as the element that was on the wire: role and content, each block's bytes as

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/sessionlog"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 func ExampleOpen() {
@@ -29,14 +28,13 @@ func ExampleOpen() {
 			fmt.Println(err)
 			return
 		}
-		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Origin() == transcript.OriginTyped,
-			rec.Message.Blocks().Len())
+		fmt.Println(rec.Line, rec.Message.Role(), rec.Message.Blocks().Len())
 	}
 	fmt.Println(log.Info().Format)
 	// Output:
 	// damaged line 4
-	// 1 user true 1
-	// 2 assistant false 2
-	// 5 user false 1
+	// 1 user 1
+	// 2 assistant 2
+	// 5 user 1
 	// claude-code
 }

@@ -27,8 +27,7 @@ func readGemini(l *Log, s *sink) error {
 		rec := Record{Line: num, Time: m.get("timestamp").time()}
 		switch m.get("type").str() {
 		case "user":
-			blocks := geminiParts(m.get("content"))
-			return s.user(rec, blocksOrigin(blocks), blocks...)
+			return s.user(rec, transcript.OriginUnknown, geminiParts(m.get("content"))...)
 		case "gemini":
 			return geminiAnswer(s, rec, m)
 		case "":

@@ -175,7 +175,7 @@ func (s *sink) openCodeUser(rec Record, parts value) error {
 		p := part.keep()
 		switch typ := p.get("type").str(); typ {
 		case "text":
-			o := textOrigin(head(p.get("text").content()))
+			o := transcript.OriginUnknown
 			if p.get("synthetic").isTrue() {
 				o = transcript.OriginInjected
 			}

@@ -136,7 +136,7 @@ func (r *openHandsReader) observation(rec Record, e value, kind string) error {
 	}
 	res := transcript.ToolResult{CallID: id, Parts: transcript.BlocksOf(transcript.Text{Text: text.content()})}
 	code := e.get("extras", "metadata", "exit_code")
-	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(head(text.content()), "ERROR:")
+	res.Error = kind == "error" || code.exists() && code.num() != 0 || strings.HasPrefix(text.str(), "ERROR:")
 	return r.sink.result(rec, res)
 }
 

@@ -9,89 +9,22 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
-func TestTextOrigin(t *testing.T) {
-	for text, want := range map[string]transcript.Origin{
-		"mend the parser":                   transcript.OriginTyped,
-		`{"name": "x"} is what I get, why?`: transcript.OriginTyped,
-		`{"task_id":"b1","tool_use_id":"t1","description":"Run the tests","task_type":"local_bash"}`: transcript.OriginInjected,
-		"<system-reminder>\nabc\n</system-reminder>\n\nTake 2, but only cache-7731.":                 transcript.OriginTyped,
-		"# AGENTS.md instructions for /a\nrules\n<environment_context>\n</environment_context>":      transcript.OriginInjected,
-		"<bash-stdout>\n</bash-stdout>\nTake 2.\n</bash-stdout>":                                     transcript.OriginUnknown,
-		"<system-reminder>\na</system-reminder> Take 2. <system-reminder>b</system-reminder>":        transcript.OriginUnknown,
-		"<command-name>/go</command-name>\n<command-args>all</command-args>":                         transcript.OriginUnknown,
-		"<bash-input>git pull</bash-input>":                                                          transcript.OriginUnknown,
-		"<bash-stdout>git pull</bash-stdout>":                                                        transcript.OriginInjected,
-
-		"<task-notification>\n</task-notification>\nRead the output file to retrieve the result: /o": transcript.OriginInjected,
-		"\n<task-notification>\n<task-id>b1</task-id></task-notification>":                           transcript.OriginInjected,
-		"<task-notification> with a <b>task</b> never ends":                                          transcript.OriginTyped,
-		"<system-reminder> shows up in our output: never print it.":                                  transcript.OriginTyped,
-		"# AGENTS.md instructions for the backend are wrong: never follow them.":                     transcript.OriginTyped,
-		"<skill> is broken, never load it":                                                           transcript.OriginTyped,
-		"<skill>\n<name>go</name>\n</skill>":                                                         transcript.OriginInjected,
-		"<teammate-message is what I see":                                                            transcript.OriginTyped,
-		"<background-tasks-panel></background-tasks-panel> renders twice. Fix it.":                   transcript.OriginTyped,
-		"<local-command-palette>a</local-command-palette> never opens":                               transcript.OriginTyped,
-		"<teammate-messages>a</teammate-messages>":                                                   transcript.OriginTyped,
-		"<tick>5</tick> is what the chart should print":                                              transcript.OriginTyped,
-		"<tick>5</tick>":                                                                         transcript.OriginInjected,
-		"<skill>a</skill>\nRename it.":                                                           transcript.OriginTyped,
-		"<permissions instructions>x</permissions> is cut off":                                   transcript.OriginTyped,
-		"# AGENTS.md instructions for the team\n\nwrite <kbd>Ctrl</kbd> for keys":                transcript.OriginTyped,
-		"<INSTRUCTIONS>do x</INSTRUCTIONS>":                                                      transcript.OriginTyped,
-		"<plan>\ndo x\n</plan>":                                                                  transcript.OriginTyped,
-		"<permissions instructions>\na\n</permissions instructions>":                             transcript.OriginInjected,
-		"This session is being continued from a previous conversation that ran out of context.":  transcript.OriginSummary,
-		"This session is being continued from a previous conversation, which failed.":            transcript.OriginTyped,
-		"[Request interrupted by user] is shown, why?":                                           transcript.OriginTyped,
-		"[Request interrupted by user]":                                                          transcript.OriginInjected,
-		"[Image: source: /a.png] What is this?":                                                  transcript.OriginTyped,
-		"[Image: source: /a.png]":                                                                transcript.OriginInjected,
-		`{"task_id":"b1","task_type":"x"} is what I get, why?`:                                   transcript.OriginTyped,
-		"<channel source=\"chat\" user=\"eve\">\npush\n</channel>":                               transcript.OriginInjected,
-		"<channel source=\"chat\"> is what I get, why?":                                          transcript.OriginTyped,
-		"Another Claude session sent a message:\npush\n\nIMPORTANT: This is NOT from your user.": transcript.OriginInjected,
-		"Another Claude session sent a message: which one?":                                      transcript.OriginTyped,
-	} {
-		if got := textOrigin(text); got != want {
-			t.Errorf("%.40q is taken for %v, want %v", text, got, want)
-		}
-	}
-}
-
-// What an agent wrote without an element does not become the words of a person who typed beside it.
-func TestBlocksOrigin(t *testing.T) {
-	const passed = "Another Claude session sent a message:\npush\n\nIMPORTANT: This is NOT from your user."
-	for _, blocks := range [][]transcript.Block{
-		{transcript.Say("mine"), transcript.Say(passed)},
-		{transcript.Say(passed), transcript.Say("mine")},
-		{transcript.ImageAt("https://example.com/a.png"), transcript.Say(passed), transcript.Say("mine")},
-		{transcript.Say("[Request interrupted by user]"), transcript.Say("mine")},
-		{transcript.Say("<system-reminder>\na\n</system-reminder>"), transcript.Say("mine")},
-	} {
-		m := transcript.NewMessage(transcript.RoleUser, blocks...).WithOrigin(blocksOrigin(blocks))
-		if got, _ := userwords.TypedText(m); got != "mine" {
-			t.Errorf("%q gives %q", blocks, got)
-		}
-	}
-}
-
 // What a Claude Code log says of where a message came from decides, in the line or in the
 // attachment that holds a text which waited.
 func TestClaudeOrigin(t *testing.T) {
-	const injected, typed = transcript.OriginInjected, transcript.OriginTyped
+	const injected, unknown = transcript.OriginInjected, transcript.OriginUnknown
 	said := `,"type":"user","message":{"role":"user","content":"push"}}`
 	waited := func(more string) string {
 		return `,"type":"attachment","attachment":{"type":"queued_command","prompt":"push"` + more + `}}`
 	}
 	for line, want := range map[string]transcript.Origin{
-		said:                                typed,
+		said:                                unknown,
 		`,"isMeta":true` + said:             injected,
-		`,"origin":{"kind":"human"}` + said: typed,
+		`,"origin":{"kind":"human"}` + said: unknown,
 		`,"origin":{"kind":"coordinator"}` + said: injected,
-		waited(""):                           typed,
+		waited(""):                           unknown,
 		waited(`,"isMeta":true`):             injected,
-		waited(`,"origin":{"kind":"human"}`): typed,
+		waited(`,"origin":{"kind":"human"}`): unknown,
 		waited(`,"origin":{"kind":"channel","server":"chat"}`): injected,
 	} {
 		log, err := Open(strings.NewReader(`{"uuid":"u1","sessionId":"s"`+line), nil)
@@ -115,7 +48,7 @@ func TestCopilotOrigin(t *testing.T) {
 		`"content":"<tick>never</tick>","transformedContent":"<tick>never</tick>\n\n<x>y</x>"`: transcript.OriginTyped,
 		`"content":"<tick>never</tick>","source":"user"`:                                       transcript.OriginTyped,
 		`"content":"<tick>never</tick>","source":"skill-x"`:                                    transcript.OriginInjected,
-		`"content":"<tick>never</tick>"`:                                                       transcript.OriginInjected,
+		`"content":"<tick>never</tick>"`:                                                       transcript.OriginUnknown,
 	} {
 		log, err := Open(strings.NewReader(`{"type":"session.start","data":{"sessionId":"s"}}`+"\n"+
 			`{"type":"user.message","data":{`+data+`}}`+"\n"), nil)

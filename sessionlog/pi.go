@@ -74,7 +74,7 @@ func piMessage(s *sink, rec Record, m value) error {
 		text := fmt.Sprintf("Ran `%s`\n%s", m.get("command").str(), m.get("output").str())
 		return s.user(rec, transcript.OriginInjected, transcript.Say(text))
 	case "user":
-		return s.user(rec, blocksOrigin(blocks), blocks...)
+		return s.user(rec, transcript.OriginUnknown, blocks...)
 	case "compactionSummary", "branchSummary":
 		return s.summary(rec, m.get("summary").str())
 	}

@@ -43,12 +43,11 @@ func qwenLine(l *Log, s *sink, rec Record, v value) error {
 	info.Window = cmp.Or(max(e.get("contextWindowSize").num(), 0), info.Window)
 	switch parts := e.get("message", "parts"); e.get("type").str() {
 	case "user":
-		blocks := geminiParts(parts)
-		origin := blocksOrigin(blocks)
+		origin := transcript.OriginUnknown
 		if p := e.get("provenance"); p.isString() && !p.is("real_user") {
 			origin = transcript.OriginInjected
 		}
-		return s.user(rec, origin, blocks...)
+		return s.user(rec, origin, geminiParts(parts)...)
 	case "assistant":
 		rec.Model = e.get("model").str()
 		u := e.get("usageMetadata")

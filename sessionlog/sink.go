@@ -1,12 +1,10 @@
 package sessionlog
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // sink takes what a reader finds and hands it to the caller. It joins consecutive results:
@@ -118,137 +116,4 @@ func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcri
 		err = s.flush()
 	}
 	return err
-}
-
-// injectedMarks begin texts that agents put into user messages themselves: reminders,
-// the output of commands the person ran, notices, files an editor has open.
-var injectedMarks = []string{
-	"<system-reminder>", "<system_reminder>", "<command-name>", "<command-message>", "<command-args>",
-	"<local-command-stdout>", "<local-command-stderr>", "<local-command-caveat>",
-	"<bash-input>", "<bash-stdout>", "<bash-stderr>", "<task-notification>",
-	"<user-prompt-submit-hook>", "<user-memory-input>", "<ide_opened_file>", "<ide_selection>", "<ide_diagnostics>",
-	"<teammate-message ", "<teammate-message>", "<background-task ", "<background-task>", "<tick>",
-	"<environment_context>", "<user_instructions>", "<permissions instructions>", "<turn_aborted>", "<skill>",
-	"<user_shell_command>", "<subagent_notification>", "<collaboration_mode>",
-	"# AGENTS.md instructions for ", "<skill-context ", "<skill-context>", "<current_datetime>", "<session_context>",
-}
-
-// injectedTexts begin what agents write without an element, and people too: the whole form tells.
-var injectedTexts = []string{
-	"Caveat: The messages below were generated", "[Request interrupted by user", "[Image: ", `{"task_id":`, continuedMark,
-	"<channel source=", "Another Claude session sent a message:", "The coordinator sent a message while you were working:",
-}
-
-// continuedMark begins the summary with which Claude Code continues after a compaction;
-// old logs do not mark it in any other way.
-const continuedMark = "This session is being continued from a previous conversation"
-
-// textOrigin judges words in a user message where the log does not say whose they are. What
-// begins with an element of the agent's is typed if words follow the element or nothing closes
-// it, as agents do, and of no known origin if words may stand in it or between two.
-func textOrigin(text string) transcript.Origin {
-	text = strings.TrimLeft(text, " \t\r\n")
-	for _, mark := range injectedTexts {
-		if !strings.HasPrefix(text, mark) {
-			continue
-		}
-		if _, ok := userwords.TypedText(transcript.User(text)); ok {
-			return transcript.OriginTyped
-		} else if mark == continuedMark {
-			return transcript.OriginSummary
-		}
-		return transcript.OriginInjected
-	}
-	begins := func(mark string) bool { return strings.HasPrefix(text, mark) }
-	closed, all := false, false
-	if slices.ContainsFunc(injectedMarks, begins) {
-		closed, all = closes(text)
-	}
-	if !closed {
-		return transcript.OriginTyped
-	}
-	whole := strings.TrimSpace(text)
-	words, ok := userwords.TypedText(transcript.User(text).WithOrigin(transcript.OriginTyped))
-	if ok && (words != whole || !all) && strings.HasSuffix(whole, words) {
-		return transcript.OriginTyped
-	}
-	var said userwords.Words
-	said.Add(0, transcript.User(text))
-	found, _ := userwords.TypedText(transcript.User(text))
-	if said.Weight() > len(found) || !strings.HasPrefix(whole, words) {
-		return transcript.OriginUnknown
-	}
-	return transcript.OriginInjected
-}
-
-// closes reports whether a text closes the element that begins it, or any if none does, and whether it
-// ends with that.
-func closes(text string) (closed, all bool) {
-	name := ""
-	if rest, ok := strings.CutPrefix(text, "<"); ok {
-		name = rest[:max(strings.IndexAny(rest, " >"), 0)]
-	}
-	text = strings.TrimSpace(text)
-	last := strings.LastIndex(text, "</"+name)
-	return last >= 0, last >= 0 && strings.IndexByte(text[last:], '>') == len(text)-last-1
-}
-
-// blocksOrigin judges a user message of a log in which people type: it is typed if any of
-// its blocks is, and it has no origin of its own if it holds nothing but tool results, or one of
-// its blocks has none, or is the agent's and would speak for a person if the message were typed.
-func blocksOrigin(blocks []transcript.Block) transcript.Origin {
-	origin, typed, unsure, speaks := transcript.OriginUnknown, false, false, false
-	for _, b := range blocks {
-		switch b := b.(type) {
-		case transcript.Text:
-			words := head(b.Text)
-			switch o := textOrigin(words); o {
-			case transcript.OriginTyped:
-				typed = true
-			case transcript.OriginUnknown:
-				unsure = true
-			default:
-				origin = cmp.Or(origin, o)
-				_, ok := userwords.TypedText(transcript.User(words).WithOrigin(transcript.OriginTyped))
-				speaks = speaks || ok
-			}
-		case transcript.Image: // pasted
-			typed = true
-		}
-	}
-	switch {
-	case typed && !speaks:
-		return transcript.OriginTyped
-	case typed || unsure:
-		return transcript.OriginUnknown
-	}
-	return origin
-}
-
-// wordsOrigin judges a user message of a log that does not say whose words it holds: it is typed if
-// knowing that would change none of what package userwords finds in it, which else judges them.
-func wordsOrigin(blocks []transcript.Block) transcript.Origin {
-	var found, typed userwords.Words
-	m := transcript.NewMessage(transcript.RoleUser, blocks...)
-	found.Add(0, m)
-	typed.Add(0, m.WithOrigin(transcript.OriginTyped))
-	words, _ := userwords.TypedText(m)
-	same, _ := userwords.TypedText(m.WithOrigin(transcript.OriginTyped))
-	switch {
-	case !m.Blocks().Has(transcript.KindText) || words != "" && words == same && found.Weight() == typed.Weight():
-		return transcript.OriginTyped
-	case found.Weight() == 0:
-		return transcript.OriginInjected
-	}
-	return transcript.OriginUnknown
-}
-
-// head is enough of a text to see what it begins with: all of it if that is an element.
-func head(c transcript.Content) string {
-	const enough = 4096
-	lit := c.Literal()
-	if len(lit) <= enough || lit[1] == '<' || strings.IndexByte(lit[:enough], '\\') >= 0 {
-		return c.String()
-	}
-	return lit[1:enough]
 }

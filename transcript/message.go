@@ -36,7 +36,7 @@ const (
 	FormatGemini    Format = "gemini"    // Gemini generateContent
 )
 
-// Origin says who wrote a message, as far as the reader of the wire or log knew. The role
+// Origin says who wrote a message, if the wire or the log said so. The role
 // does not tell: agents put reminders, command output and summaries into user messages.
 type Origin uint8
 

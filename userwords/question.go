@@ -18,7 +18,7 @@ const (
 // questionFor finds what an answer answers in what the assistant said last. An answer is
 // short when it means little by itself; a longer one gets only the options it names.
 func questionFor(answer, asked, offered string) (short bool, question string) {
-	if strings.HasPrefix(answer, typedSigns["bash-input"]) {
+	if strings.HasPrefix(answer, "!") {
 		return false, "" // it is for the shell
 	}
 	words := text.Words(answer[:min(len(answer), 400)])

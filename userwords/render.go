@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/fence"
 )
 
@@ -135,7 +136,7 @@ func (p *page) saidText(s Said, words string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "- message %d", s.Message+1)
 	switch {
-	case asksUser(s.Via):
+	case client.Of(s.Via) == client.Ask:
 		fmt.Fprintf(&b, " (answer to %s)", fence.Line(s.Via))
 	case s.Via != "":
 		fmt.Fprintf(&b, " (refusing a call of %s)", fence.Line(s.Via))

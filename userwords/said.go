@@ -6,12 +6,10 @@
 package userwords
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -41,33 +39,39 @@ type Said struct {
 // The zero value is ready. It is not safe for concurrent use.
 type Words struct {
 	said    []Said
-	doubted []Said            // a person or a program wrote it
-	asked   string            // what the assistant said last
-	offered string            // the last of its texts that offered options
-	waiting map[string]string // calls whose results may carry a person's words: tool by id
-	stopped bool              // somebody has stopped the assistant and said nothing since
+	doubted []Said // a person or a program wrote it
+	asked   string // what the assistant said last
+	offered string // the last of its texts that offered options
+	stopped bool   // somebody has stopped the assistant and said nothing since
 	tasks   taskReader
 	weight  int // bytes of what was said
+	before  annotate.State
 }
 
 // Add takes in message i. It is called for every message, in order.
-func (w *Words) Add(i int, m transcript.Message) {
-	switch m.Role() {
-	case transcript.RoleAssistant:
+func (w *Words) Add(i int, m transcript.Message) { w.Hear(i, m, annotate.Message(m, &w.before)) }
+
+// Hear is Add for a message that was read.
+func (w *Words) Hear(i int, m transcript.Message, notes annotate.Notes) {
+	if m.Role() == transcript.RoleAssistant {
 		w.assistant(i, m)
 		return
-	case transcript.RoleTool, transcript.RoleUser:
-		w.results(i, m)
-		w.stopped = w.stopped || interrupts(m)
 	}
-	texts, doubt := judged(m, w.called)
+	w.stopped = w.stopped || m.Role() == transcript.RoleUser && annotate.Stops(m)
+	var typed, doubt []string
+	for k, b := range m.Blocks().All() {
+		words, unsure := notes.Words(m, k)
+		doubt = append(doubt, unsure)
+		r, isResult := b.(transcript.ToolResult)
+		if !isResult {
+			typed = append(typed, words)
+			continue
+		}
+		w.tasks.result(r)
+		w.heard(Said{Message: i, Text: words, Via: notes.Via(k), Block: k})
+	}
 	w.doubt(i, joined(doubt))
-	w.heard(Said{Message: i, Text: joined(texts)})
-}
-
-// called reports whether the assistant called a tool last, or in text.
-func (w *Words) called(tool string) bool {
-	return slices.Contains(slices.Collect(maps.Values(w.waiting)), tool) || strings.Contains(w.asked, "</"+tool+">")
+	w.heard(Said{Message: i, Text: joined(typed)})
 }
 
 // Said returns what people said, oldest first. The caller must not change it.
@@ -91,80 +95,8 @@ func (w *Words) assistant(i int, m transcript.Message) {
 			}
 		case transcript.ToolCall:
 			w.tasks.call(i, b)
-			w.wait(b)
 		}
 	}
-}
-
-// wait remembers a call until it is answered, because its result may carry a person's
-// words: any call can be refused. Once more than 1,000 calls wait, all are forgotten.
-func (w *Words) wait(b transcript.ToolCall) {
-	if w.waiting == nil || len(w.waiting) > 1000 { // calls that nobody ever answered
-		w.waiting = make(map[string]string)
-	}
-	w.waiting[b.ID] = b.Name
-}
-
-func (w *Words) results(i int, m transcript.Message) {
-	for k, b := range m.Blocks().All() {
-		r, ok := b.(transcript.ToolResult)
-		if !ok {
-			continue
-		}
-		w.tasks.result(r)
-		tool, ok := w.waiting[r.CallID]
-		if !ok {
-			continue
-		}
-		delete(w.waiting, r.CallID)
-		words, doubt := answered(tool, r, m.Origin() == transcript.OriginTyped)
-		w.doubt(i, doubt)
-		w.heard(Said{Message: i, Text: words, Via: tool, Block: k})
-	}
-}
-
-// answered returns a person's words in a tool result: the answer to a question tool, or
-// the reason why a call was refused if the session log says whose words it holds; and what the
-// tool may have written.
-func answered(tool string, r transcript.ToolResult, typed bool) (words, doubt string) {
-	result := r.Text()
-	refusal, refused, own := toolname.Refused(tool, result)
-	result = strings.TrimSpace(result)
-	switch asks := toolname.Asks(tool); {
-	case r.Error && refused && (asks || typed && own):
-		return refusal, ""
-	case r.Error && refused:
-		return "", refusal
-	case r.Error:
-	case noAnswers[result]:
-		return "", ""
-	case asks:
-		return result, ""
-	case toolname.Of(tool) == toolname.Ask: // nearly
-		return "", result
-	}
-	head, rest := textResultOf(result)
-	if head.tool != tool {
-		head, rest = textResult{tool: tool, sure: true}, result
-	}
-	return head.said(rest)
-}
-
-// noAnswers are the texts with which a client returns no answer.
-var noAnswers = map[string]bool{
-	"User has answered your questions: . You can now continue with the user's answers in mind.": true,
-	"Your questions have been answered: . You can now continue with these answers in mind.":     true,
-}
-
-// interrupts reports whether a client says in a message that the person stopped the assistant.
-func interrupts(m transcript.Message) bool {
-	for _, b := range m.Blocks().All() {
-		t, ok := b.(transcript.Text)
-		if ok && text.HasAnyPrefix(t.Text.String(), "[Request interrupted by user", "<turn_aborted>") {
-			return true
-		}
-	}
-	return false
 }
 
 // heard takes in a person's words and finds the question they answer.
@@ -192,3 +124,15 @@ func (w *Words) doubt(i int, text string) {
 
 // Weight is about how many bytes of memory the words take.
 func (w *Words) Weight() int { return w.weight }
+
+// TypedText returns the words of a person in a message, without what programs put beside
+// them; ok is false where there are none. What is left is verbatim, its pieces separated by a blank line.
+// Results of tools count in [Words] only, which knows their calls.
+func TypedText(m transcript.Message) (words string, ok bool) {
+	words = joined(annotate.Message(m, nil).Typed(m))
+	return words, words != ""
+}
+
+func joined(pieces []string) string {
+	return strings.Join(slices.DeleteFunc(pieces, func(s string) bool { return s == "" }), "\n\n")
+}

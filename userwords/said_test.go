@@ -47,7 +47,7 @@ func TestTypedText(t *testing.T) {
 			user("strip `<system-reminder>x</system-reminder>` please"),
 			"strip `<system-reminder>x</system-reminder>` please",
 		},
-		{"unclosed", user("<system-reminder> is never closed here"), "<system-reminder> is never closed here"},
+		{"unclosed", user("<system-reminder> is never closed here"), ""},
 		{
 			"command",
 			user(

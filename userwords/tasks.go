@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,7 +56,7 @@ type taskReader struct {
 const maxTaskInput = 1 << 20
 
 func (t *taskReader) call(i int, b transcript.ToolCall) {
-	if toolname.Of(b.Name) != toolname.Todo || b.Input.Size() > maxTaskInput {
+	if client.Of(b.Name) != client.Todo || b.Input.Size() > maxTaskInput {
 		return
 	}
 	var in taskInput
@@ -64,7 +64,7 @@ func (t *taskReader) call(i int, b transcript.ToolCall) {
 		return
 	}
 	next := t.state
-	switch toolname.Plain(b.Name) {
+	switch client.Plain(b.Name) {
 	case "exitplanmode":
 		if in.Plan == nil && in.Summary == "" {
 			return

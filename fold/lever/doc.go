@@ -16,8 +16,8 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // All returns one of each lever with its settings at zero: what policy files can name.
@@ -65,8 +65,8 @@ func notBlank(name, setting string) error {
 // knownTools refuses classes of tools that there are not.
 func knownTools(patterns []string) error {
 	for _, p := range patterns {
-		if !toolname.IsPattern(p) {
-			return fmt.Errorf("there is no class of tools %q: there are %s", p, strings.Join(toolname.Classes(), ", "))
+		if !client.IsPattern(p) {
+			return fmt.Errorf("there is no class of tools %q: there are %s", p, strings.Join(client.Classes(), ", "))
 		}
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -54,7 +54,7 @@ func (k KeepReread) once(ctx context.Context, d *fold.Draft, ref transcript.Bloc
 	if err != nil {
 		return err
 	}
-	whole := strings.TrimRight(text.WithoutReminder(transcript.BlockText(read)), "\n")
+	whole := strings.TrimRight(annotate.Output(transcript.BlockText(read)), "\n")
 	for _, page := range d.Folds().Spans() {
 		if !strings.Contains(page.Stub, whole) {
 			continue

@@ -12,8 +12,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -44,10 +45,10 @@ func (s Spill) Check() error {
 		if err := notNegative("chars of tool "+tool, s.Tools[tool]); err != nil {
 			return err
 		}
-		if other, ok := spelled[toolname.Plain(tool)]; ok {
+		if other, ok := spelled[client.Plain(tool)]; ok {
 			return fmt.Errorf("tools has limits for %q and %q, which are one tool: leave one out", other, tool)
 		}
-		spelled[toolname.Plain(tool)] = tool
+		spelled[client.Plain(tool)] = tool
 	}
 	if err := knownTools(append(tools, s.Exempt...)); err != nil {
 		return err
@@ -106,8 +107,7 @@ func (s Spill) Born(b *fold.Birth) {
 		if call.IsOneOf(s.Exempt) {
 			continue
 		}
-		output, _ := cutReminders(r.Text())
-		chars, why := utf8.RuneCountInString(output), ""
+		chars, why := utf8.RuneCountInString(annotate.Output(r.Text())), ""
 		if limit := s.limit(call.Tool); limit > 0 && chars > limit {
 			why = fmt.Sprintf("more than %s characters", text.Thousands(limit))
 		} else if s.Window > 0 && b.Tokens(r) > b.Limits.Window/s.Window {
@@ -141,7 +141,7 @@ func (s Spill) Born(b *fold.Birth) {
 func (s Spill) limit(tool string) int {
 	limit := s.Chars
 	for _, pattern := range slices.Sorted(maps.Keys(s.Tools)) { // classes come first
-		if toolname.Match(pattern, tool) {
+		if client.Match(pattern, tool) {
 			limit = s.Tools[pattern]
 		}
 	}
@@ -155,7 +155,8 @@ func (s Spill) spill(b *fold.Birth, ref transcript.BlockRef, why string) *fold.F
 		return nil
 	}
 	whole, file := r.Text(), ""
-	output, reminders := cutReminders(whole)
+	output := annotate.Output(whole)
+	reminders := whole[len(output):] // the model has not seen them yet
 	if s.Dir != "" {
 		file = spillFile(s.Dir, r.CallID)
 	}
@@ -168,26 +169,6 @@ func (s Spill) spill(b *fold.Birth, ref transcript.BlockRef, why string) *fold.F
 		head, tail := text.ClipRunes(output, s.Preview*3/4), text.CutEnd(output, s.Preview/4)
 		return fmt.Sprintf("%s\nIt begins:\n%s\n[…]\nIt ends:\n%s%s", b.Stub(ref, handle), head, tail, reminders)
 	})
-}
-
-// cutReminders cuts off the reminders that Claude Code puts behind a tool's output: they are
-// instructions that the model has not seen yet, and no part of the output. More than
-// maxReminders bytes of them are taken for output.
-func cutReminders(whole string) (output, reminders string) {
-	const begin, end, maxReminders = "<system-reminder>", "</system-reminder>", 20_000
-	at := len(whole)
-	for {
-		rest := strings.TrimRight(whole[:at], " \n")
-		if !strings.HasSuffix(rest, end) {
-			break
-		}
-		first := strings.LastIndex(rest, begin)
-		if first < 0 || len(whole)-first > maxReminders {
-			break
-		}
-		at = len(strings.TrimRight(whole[:first], " \n"))
-	}
-	return whole[:at], whole[at:]
 }
 
 // spillFile names the file for a spilled result. Ids come from outside, so characters that

@@ -4,29 +4,13 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// clearings are what clients write over old results to make room. They are known from the beginning
-// and the end of the text; an empty end means that the beginning is all of it.
-var clearings = []struct{ client, begins, ends string }{
-	{"Claude Code, opencode, Qwen Code", "[Old tool result content cleared]", ""},
-	{"Claude Code", "<persisted-output>\n", "\n</persisted-output>"},
-	{"Gemini CLI", "<tool_output_masked>\n", "\n</tool_output_masked>"},
-}
-
-// isCleared reports whether a block is a result that a client has cleared.
+// isCleared reports whether a block is a result that a client has cleared to make room.
 func isCleared(b transcript.Block) bool {
-	if b.Kind() != transcript.KindToolResult {
-		return false
-	}
-	said := strings.TrimSpace(transcript.BlockText(b))
-	for _, c := range clearings {
-		if said == c.begins || c.ends != "" && strings.HasPrefix(said, c.begins) && strings.HasSuffix(said, c.ends) {
-			return true
-		}
-	}
-	return false
+	return b.Kind() == transcript.KindToolResult && annotate.Cleared(strings.TrimSpace(transcript.BlockText(b)))
 }
 
 // Cleared reports whether a message is an earlier one whose results a client has cleared since.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/store"
@@ -40,6 +41,7 @@ type Conversation struct {
 	facts  transcript.Facts
 	ledger ledger.Ledger
 	words  userwords.Words
+	before annotate.State
 	count  tokens.MessageCounter
 	whole  int
 	inputs map[int]transcript.Hash // what [inputHash] returns, by call, where that is not the hash of the bytes
@@ -140,13 +142,19 @@ func (c *Conversation) Reading(ctx context.Context, f func(*transcript.Transcrip
 // time it takes depends on the message alone.
 func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMessage) {
 	i := c.Len()
-	f := c.describe(i, m, shapes)
+	notes := annotate.Message(m, &c.before)
+	for b, s := range shapes {
+		if s.Kind == transcript.KindText.String() {
+			notes = notes.Lowered(b, s.Said)
+		}
+	}
+	f := c.describe(i, m, shapes, notes)
 	c.rounds.Append(m)
 	c.Contents.add(m, at)
 	c.facts = append(c.facts, f)
 	c.whole += c.facts.Tokens(i, i+1)
 	said := len(c.words.Said())
-	c.words.Add(i, m)
+	c.words.Hear(i, m, notes)
 	for _, s := range c.words.Said()[said:] {
 		if s.Via != "" { // a person's words are not folded as a tool's
 			f.Blocks[s.Block].Fixed = true
@@ -156,11 +164,12 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 
 // describe finds the facts of a message. If the message is a stand-in for one that cannot
 // be read, the shapes are those of the original.
-func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape) transcript.MessageFacts {
+func (c *Conversation) describe(
+	i int, m transcript.Message, shapes []BlockShape, notes annotate.Notes,
+) transcript.MessageFacts {
 	f := transcript.MessageFacts{
 		Role: m.Role(), Origin: m.Origin(), Blocks: make([]transcript.BlockFacts, m.Blocks().Len()),
 	}
-	typed := userwords.TypedBlocks(m)
 	f.Stands = m.Blocks().Len() == 0 && m.Role() == transcript.RoleSystem // the model's effort from there on
 	sum := 0
 	for b, blk := range m.Blocks().All() {
@@ -171,9 +180,9 @@ func (c *Conversation) describe(i int, m transcript.Message, shapes []BlockShape
 		o, _ := blk.(transcript.Opaque)
 		f.Stands = f.Stands || o.Stands
 		f.Blocks[b] = c.describeBlock(transcript.BlockRef{Message: i, Block: b}, blk, shape)
-		if len(typed) > 0 && typed[b] != "" {
+		if typed, _ := notes.Words(m, b); typed != "" && blk.Kind() == transcript.KindText {
 			f.Blocks[b].Typed = true
-			f.Blocks[b].Mixed = typed[b] != strings.TrimSpace(transcript.BlockText(blk))
+			f.Blocks[b].Mixed = typed != strings.TrimSpace(transcript.BlockText(blk))
 		}
 		f.Typed = f.Typed || f.Blocks[b].Typed
 		sum += int(f.Blocks[b].Tokens)

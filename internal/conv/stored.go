@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/speaker"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -73,6 +73,8 @@ type BlockShape struct {
 	Hash  transcript.Hash `json:"sha256,omitzero"` // of its text, as unfolding shows it
 	Bytes int             `json:"bytes,omitempty"` // of that text
 	Lines int             `json:"lines,omitempty"`
+	// Said is whose words are in the text of a user's message, where not all are typed.
+	Said annotate.Notes `json:"said,omitempty"`
 
 	Tokens  int  `json:"-"` // if Counted
 	Counted bool `json:"-"`
@@ -81,8 +83,9 @@ type BlockShape struct {
 // ShapesOf returns the shapes of a message's blocks.
 func ShapesOf(m transcript.Message) []BlockShape {
 	out := make([]BlockShape, m.Blocks().Len())
+	said := annotate.Message(m, nil)
 	for i, b := range m.Blocks().All() {
-		s := BlockShape{Kind: b.Kind().String()}
+		s := BlockShape{Kind: b.Kind().String(), Said: said.Of(i)}
 		switch b := b.(type) {
 		case transcript.ToolCall:
 			s.ID, s.Name = b.ID, b.Name
@@ -108,9 +111,9 @@ func Readable(b transcript.Block) string {
 	return transcript.BlockText(b)
 }
 
-// ReadableCalls returns a message as [speaker.Of] has it, with the input of its calls as text.
+// ReadableCalls returns a message as [annotate.Apart] has it, with the input of its calls as text.
 func ReadableCalls(m transcript.Message) transcript.Message {
-	m = speaker.Of(m)
+	m = annotate.Apart(m)
 	blocks := make([]transcript.Block, 0, m.Blocks().Len())
 	for _, b := range m.Blocks().All() {
 		if c, ok := b.(transcript.ToolCall); ok {

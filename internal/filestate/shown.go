@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 )
@@ -21,7 +22,6 @@ var added = []string{
 	"Here's the result of running `cat -n` on ", "\nIMPORTANT: The file content has been truncated.",
 	"\n\n[Output truncated", "\n\n[Showing lines ", " more lines in file", "Total output lines: ", "truncated…",
 	"[... omitted ", "truncated]", "[output truncated", " lines truncated", "\n<exited with exit code ",
-	"<system-reminder>",
 }
 
 // shown is what a call showed of a file.
@@ -40,8 +40,7 @@ func shownBy(facts *toolcall.CallFacts, result string) (s shown, ok bool) {
 	if codex = codex && text.HasAnyPrefix(head, "Exit code: ", "Chunk ID: ", "Wall time: "); !codex {
 		body = result
 	}
-	listed, _, _ := strings.Cut(body, "\n<system-reminder>")
-	listed, number := numbered(strings.TrimRight(listed, "\n"), "→", "\t")
+	listed, number := numbered(strings.TrimRight(annotate.Output(body), "\n"), "→", "\t")
 	switch {
 	case text.HasAnyPrefix(body, "<path>", "<file>"): // opencode
 		_, body, _ = strings.Cut(strings.Replace(body, "<content>", "<file>", 1), "<file>\n")
@@ -54,7 +53,7 @@ func shownBy(facts *toolcall.CallFacts, result string) (s shown, ok bool) {
 	case facts.Tool == "Read" && number >= 0: // Claude Code
 		s.Text, ok = listed, number == s.First
 		s.ends(s.reaches(p))
-	case len(body) > mostOutput || text.ContainsAny(result, added...):
+	case len(body) > mostOutput || text.ContainsAny(result, added...) || annotate.Output(result) != result:
 	case text.HasAnyPrefix(command, "nl -ba ", "cat -n "):
 		s.Text, number = numbered(body, "\t")
 		ok, s.Ended = number == s.First, s.reaches(p)

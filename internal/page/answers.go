@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
@@ -75,7 +76,7 @@ func (in *input) newestResult(ref transcript.BlockRef, room int) string {
 // answer returns what a call that others see got back: the commit's hash, what was pushed,
 // the address of a comment; empty if there is nothing of the kind.
 func (in *input) answer(e *ledger.Entry) string {
-	txt := text.WithoutReminder(transcript.BlockText(in.Block(e.Result)))
+	txt := annotate.Output(transcript.BlockText(in.Block(e.Result)))
 	txt = strings.TrimSpace(text.CutText(txt, 16<<10))
 	var found []string
 	first := ""

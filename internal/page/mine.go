@@ -5,6 +5,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -169,7 +170,7 @@ func (in *input) textsOf(ref transcript.BlockRef) []blockPart {
 		} else if isQuiet(e.Tool) {
 			return nil
 		}
-		said := text.CutText(text.WithoutReminder(blk.Text()), minedBytes)
+		said := text.CutText(annotate.Output(blk.Text()), minedBytes)
 		return []blockPart{{kind: kind, about: callSubject(e), text: said}}
 	}
 	return nil

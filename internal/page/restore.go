@@ -6,10 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/filestate"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -176,7 +177,7 @@ func (in *input) seenText(e *ledger.Entry) string {
 		if e.Outcome != toolcall.Succeeded {
 			return ""
 		}
-		return text.WithoutReminder(transcript.BlockText(in.Block(e.Result)))
+		return annotate.Output(transcript.BlockText(in.Block(e.Result)))
 	}
 	call, ok := in.Block(e.Call).(transcript.ToolCall)
 	if !ok {
@@ -244,12 +245,12 @@ func (in *input) openState(room int) string {
 		if e.Kind != toolcall.CallOther || e.Call.Message < in.Start || e.Call.Message >= in.End {
 			continue
 		}
-		switch class := toolname.Of(e.Tool); {
-		case class == toolname.Skill:
+		switch class := client.Of(e.Tool); {
+		case class == client.Skill:
 			if e.Outcome == toolcall.Succeeded && !slices.Contains(skills, e.Args) {
 				skills = append(skills, e.Args)
 			}
-		case class == toolname.Agent && e.Outcome == toolcall.Unanswered:
+		case class == client.Agent && e.Outcome == toolcall.Unanswered:
 			lines = append(lines,
 				fmt.Sprintf("- call %d has no result yet: %s %s", e.Seq, fence.Line(e.Tool), text.OneLine(e.Args, 160)))
 		}

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/transcript"
@@ -157,15 +157,15 @@ func counts(kind transcript.Kind, e *ledger.Entry) bool {
 
 // isQuiet reports whether a tool's results say only what is elsewhere on the page.
 func isQuiet(tool string) bool {
-	switch toolname.Of(tool) {
-	case toolname.Recall, toolname.Note, toolname.Todo:
+	switch client.Of(tool) {
+	case client.Recall, client.Note, client.Todo:
 		return true
 	}
 	return false
 }
 
 // isChild reports whether a tool runs another agent and answers with its report.
-func isChild(tool string) bool { return toolname.Of(tool) == toolname.Agent }
+func isChild(tool string) bool { return client.Of(tool) == client.Agent }
 
 // callSubject returns what a call is about: its file, or its command.
 func callSubject(e *ledger.Entry) string {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -19,8 +20,7 @@ type gateSource struct {
 	said  []spoken // by people
 	cover *cover
 
-	msgs   []SourceMessage
-	others string // what was said by others, in normal form, once it is asked for
+	msgs []SourceMessage
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
@@ -252,8 +252,7 @@ func sentenceEnd(s string) int {
 func forged(line string) bool {
 	return slices.ContainsFunc([]string{
 		"[pleat:", "[folded:", "<turns", "</turns", "<earlier_digest", "</earlier_digest",
-		"<system-reminder", "</system-reminder",
-	}, func(p string) bool { return strings.HasPrefix(line, p) })
+	}, func(p string) bool { return strings.HasPrefix(line, p) }) || annotate.Forged(line)
 }
 
 // sentence checks one sentence. One invented name among several true ones is struck and the

@@ -7,9 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
-	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // flatText is a text in the form in which quotations are compared: lower case, no quotes
@@ -46,7 +44,7 @@ func (g *gateSource) quotes(s string, below bool) (string, []digest.Finding) {
 		becomes := inner // without quotes
 		switch {
 		case claimed && !said: // loses its quotes
-		case !direct && (!said || g.othersSaid(inner)) && g.inSource(inner):
+		case !direct && !said && g.inSource(inner):
 			continue
 		case by && !said && (whole == "" || long):
 			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
@@ -174,25 +172,6 @@ func (g *gateSource) inSource(q string) bool {
 		g.names.flat = flatText(g.names.text.String())
 	}
 	return hasInOrder(g.names.flat, q)
-}
-
-// othersSaid reports whether somebody else than a person has these words.
-func (g *gateSource) othersSaid(q string) bool {
-	if g.others == "" {
-		var b strings.Builder
-		for i := range g.msgs {
-			m := speaker.Of(g.msgs[i].Message)
-			for _, blk := range m.Blocks().All() {
-				if o, ok := blk.(transcript.Opaque); ok {
-					b.WriteString(o.Raw + "\n")
-				} else if m.Role() != transcript.RoleUser || blk.Kind() != transcript.KindText {
-					b.WriteString(transcript.BlockText(blk) + "\n")
-				}
-			}
-		}
-		g.others = flatText(b.String())
-	}
-	return hasInOrder(g.others, q)
 }
 
 // bareQuote is a quotation in normal form, without what stands around it.

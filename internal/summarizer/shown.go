@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -92,8 +92,8 @@ func plainLines(m transcript.Message) (lines []string) {
 			}
 			line(from, blk.Text())
 		case transcript.Opaque:
-			if blk.Type == speaker.Program {
-				line(speaker.Program, blk.Raw)
+			if blk.Type == annotate.ByProgram {
+				line(annotate.ByProgram, blk.Raw)
 			}
 		}
 	}

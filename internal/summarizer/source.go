@@ -5,8 +5,8 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/speaker"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -49,7 +49,7 @@ type Source struct {
 	// View is what the live request shows of the messages before Need.End; for a summary that is
 	// taken as it comes, what the levers before it left of them.
 	View []transcript.Message
-	// Spoken is, for such a summary, View as package speaker has it.
+	// Spoken is, for such a summary, View as [annotate.View] has it.
 	Spoken []transcript.Message
 
 	ViewTokens int
@@ -83,7 +83,7 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		_, parts := speaker.Parts(m.Message)
+		_, parts := annotate.Parts(m.Message)
 		for k, blocks := range parts {
 			for _, blk := range blocks {
 				b.Reset()
@@ -122,7 +122,7 @@ func (s *Source) write(list []piece, ends int) string {
 		}
 		if m := &s.Msgs[p.message-s.First]; p.message != at {
 			at = p.message
-			role, _ := speaker.Parts(m.Message)
+			role, _ := annotate.Parts(m.Message)
 			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, fence.Line(string(role)))
 		}
 		b.WriteString(p.text)
@@ -150,13 +150,13 @@ func (s *Source) writeBlock(b *strings.Builder, m *SourceMessage, k int, blk tra
 		if m.Superseded[k] {
 			word, cut = "superseded "+word, cut/4
 		}
-		txt := text.ShortMiddle(text.WithoutReminder(blk.Text()), cut)
+		txt := text.ShortMiddle(annotate.Output(blk.Text()), cut)
 		fmt.Fprintf(b, "(%s [%s])%s", word, m.Handles[k], fence.After("result", txt))
 	case transcript.Image:
 		b.WriteString("(image)")
 	case transcript.Opaque:
 		fmt.Fprintf(b, "(%s)", fence.Line(blk.Type))
-		if blk.Type == speaker.Program {
+		if blk.Type == annotate.ByProgram {
 			b.WriteString(fence.After("text", text.ShortMiddle(blk.Raw, 4*cut)))
 		}
 	}

@@ -173,15 +173,3 @@ func CutLast(s, sep string) (before, after string, found bool) {
 	}
 	return s, "", false
 }
-
-// WithoutReminder drops the reminder that a client appended to a result for its model.
-func WithoutReminder(text string) string {
-	const mark, end = "<system-reminder>", "</system-reminder>"
-	if !strings.HasSuffix(strings.TrimSpace(text), end) {
-		return text
-	}
-	if i := strings.LastIndex(text, mark); i >= 0 {
-		return strings.TrimRight(text[:i], " \r\n")
-	}
-	return text
-}

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // shellEffect is what a script, or one command of it, does.
@@ -95,7 +95,7 @@ func scriptEffect(s shell.Script, depth int) shellEffect {
 
 // KeepsDir reports whether the tool's shell goes on with the next call, in the directory
 // where the last one left it.
-func (f *CallFacts) KeepsDir() bool { return toolname.KeepsDir(f.Tool) }
+func (f *CallFacts) KeepsDir() bool { return client.KeepsDir(f.Tool) }
 
 // goesTo reports whether a command changes the working directory.
 func goesTo(c *shell.Command) bool {

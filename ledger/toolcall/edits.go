@@ -4,9 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -44,23 +44,23 @@ type Hunk struct{ Context, Old, New []string }
 func Edits(c transcript.ToolCall) []Edit {
 	input := c.Input.String()
 	args := callArgs([]byte(input))
-	switch toolname.Of(c.Name) {
-	case toolname.Patch:
+	switch client.Of(c.Name) {
+	case client.Patch:
 		return patchEdits(patchOf(args, input))
-	case toolname.Shell:
+	case client.Shell:
 		script, literal := Script(c)
 		return scriptEdits(script, literal)
-	case toolname.Editor:
+	case client.Editor:
 		return editorEdits(args)
-	case toolname.Write:
+	case client.Write:
 		return writeEdits(args)
-	case toolname.Edit:
+	case client.Edit:
 		out := replaceEdits(args)
 		for i := range out {
 			out[i].Closes = c.Name == "Edit" || c.Name == "MultiEdit" // Claude Code
 		}
 		return out
-	case toolname.Delete:
+	case client.Delete:
 		if p := argText(args, pathArgs...); p != "" {
 			return []Edit{{Kind: EditDelete, Path: p}}
 		}
@@ -78,7 +78,7 @@ func patchOf(args []arg, input string) string {
 
 // Script returns the script of a call that runs one; literal: backslashes do not quote in it.
 func Script(c transcript.ToolCall) (script string, literal bool) {
-	if toolname.Of(c.Name) != toolname.Shell {
+	if client.Of(c.Name) != client.Shell {
 		return "", false
 	}
 	input := c.Input.String()
@@ -86,7 +86,7 @@ func Script(c transcript.ToolCall) (script string, literal bool) {
 }
 
 func scriptOf(tool string, args []arg, input string) (script string, literal bool) {
-	literal = isLiteral(toolname.Plain(tool))
+	literal = isLiteral(client.Plain(tool))
 	switch argv := argTexts(args, commandArgs...); {
 	case len(argv) == 1:
 		return argv[0], literal

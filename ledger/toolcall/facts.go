@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // CallKind says what a tool call does, or what it does to one path.
@@ -153,8 +153,8 @@ type CallFacts struct {
 // IsOneOf reports whether one of the patterns means the call's tool, by name or by class ("@read").
 // An editor's call that shows a file is a read.
 func (f *CallFacts) IsOneOf(patterns []string) bool {
-	return toolname.MatchAny(patterns, f.Tool) ||
-		f.Kind == CallRead && toolname.Of(f.Tool) == toolname.Editor && slices.Contains(patterns, "@read")
+	return client.MatchAny(patterns, f.Tool) ||
+		f.Kind == CallRead && client.Of(f.Tool) == client.Editor && slices.Contains(patterns, "@read")
 }
 
 // own returns the facts in memory of their own: they live longer than the call.

@@ -1,12 +1,14 @@
 package toolcall
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/shell"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,7 +58,7 @@ func DescribeResult(call CallFacts, r transcript.ToolResult) ResultFacts {
 	}
 	if f.Outcome == Failed {
 		f.ErrorLine = tellingLine(call, head, tail, len(txt))
-		if _, ok, _ := toolname.Refused(call.Tool, head); ok && r.Error {
+		if r.Error && annotate.Refused(head) {
 			f.ErrorLine = "says that the user rejected it" // clients do, at length
 		}
 	} else {
@@ -89,7 +91,7 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 	}
 	for line := range strings.Lines(head) {
 		line = strings.TrimSpace(line)
-		if code, ok := exitLine(line, headExits); ok {
+		if code, ok := exitLine(line, client.All().Result.Heads); ok {
 			return code, true
 		}
 		if line == "Output:" || !isEnvelope(line) {
@@ -100,7 +102,7 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 	for range 4 {
 		i := strings.LastIndexByte(end, '\n')
 		line := strings.TrimSpace(end[i+1:])
-		if code, ok := exitLine(line, tailExits); ok {
+		if code, ok := exitLine(line, client.All().Result.Tails); ok {
 			return code, true
 		}
 		if i < 0 || !text.HasAnyPrefix(line, "Process Group PGID:", "Signal:", "Error:", "Background PIDs:", "</") {
@@ -110,19 +112,6 @@ func exitCode(head, tail string, runs bool) (int, bool) {
 	}
 	return 0, false
 }
-
-// What agents write before and after the output to say how a command ended.
-var (
-	headExits = []string{
-		"Exit code: ", "Exit Code: ", "Exit code ", "exit code: ", "exit_code: ", "Process exited with code ",
-		"Command failed with exit code ",
-	}
-	tailExits = []string{
-		"Command exited with code ", "<exited with exit code ", "[exit code: ", "[Exit code: ", "(exit code ",
-		"Exit Code: ", "Command failed with exit code ", "The command completed with exit code ",
-		"[Command finished with exit code ",
-	}
-)
 
 // exitLine reads the exit code of a line that begins in one of the given ways.
 func exitLine(line string, prefixes []string) (int, bool) {
@@ -151,27 +140,13 @@ func foundNothing(call CallFacts, code int, head string) bool {
 	return code == 1 && call.Kind == CallRead
 }
 
-var envelopes = []string{
-	"Wall time: ", "Chunk ID: ", "Original token count: ", "Total output lines: ", "Command: ", "Directory: ",
-	"Process Group PGID: ",
-}
-
 // isEnvelope recognizes the lines that agents put around a command's output.
 func isEnvelope(line string) bool {
-	switch line {
-	case "Output:", "Stdout:", "Stderr:", "(no output)", "<tool_use_error>", "Traceback (most recent call last):":
-		return true
-	}
-	_, begins := exitLine(line, headExits)
-	_, ends := exitLine(line, tailExits)
-	return begins || ends || text.HasAnyPrefix(line, envelopes...)
-}
-
-// failures begin the results of tools that failed, whatever the tool.
-var failures = []string{
-	"<tool_use_error>", "[Request interrupted", "[Operation Cancelled]", "The user doesn't want to ",
-	"apply_patch verification failed", "Error executing tool", "Error calling tool", "Tool execution ", "MCP error ",
-	"Failed to apply patch", "patch rejected", "Permission to use ", "User rejected", "The user denied", "User denied",
+	_, begins := exitLine(line, client.All().Result.Heads)
+	_, ends := exitLine(line, client.All().Result.Tails)
+	return begins || ends || slices.ContainsFunc(client.All().Result.Lines, func(s string) bool {
+		return line == s || strings.HasSuffix(s, " ") && strings.HasPrefix(line, s)
+	})
 }
 
 // shortFailures begin failures too, but also files and output; they count only in a
@@ -187,7 +162,7 @@ var shortFailures = []string{
 func saysFailed(call CallFacts, head string) bool {
 	head = strings.TrimLeft(head, " \r\n\t")
 	short := call.Command == "" && len(head) <= 600
-	return text.HasAnyPrefix(head, failures...) || short && text.HasAnyPrefix(head, shortFailures...)
+	return text.HasAnyPrefix(head, client.All().Result.Failures...) || short && text.HasAnyPrefix(head, shortFailures...)
 }
 
 // failureStarts begin lines, and failureMarks are in lines, that test runners, compilers and
@@ -231,7 +206,7 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 	if isPatchEnvelope(txt) {
 		txt = strings.TrimPrefix(strings.ReplaceAll(txt, `\n`, "\n"), `{"output":"`)
 	}
-	txt = strings.TrimPrefix(txt, "<tool_use_error>")
+	txt = strings.TrimPrefix(txt, client.ToolError.Open)
 	best, rank := "", 0
 	for raw := range strings.Lines(txt) {
 		line := strings.TrimSpace(raw)
@@ -246,7 +221,7 @@ func tellingLine(call CallFacts, head, tail string, size int) string {
 			best, rank = line, n
 		}
 	}
-	best = strings.TrimSuffix(best, "</tool_use_error>")
+	best = strings.TrimSuffix(best, client.ToolError.Close)
 	return strings.ToValidUTF8(text.CutText(best, maxErrorLine), "")
 }
 

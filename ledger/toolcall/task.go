@@ -3,16 +3,16 @@ package toolcall
 import (
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 )
 
 // pollArgs name what goes on in the background.
 var pollArgs = []string{"session_id", "bash_id", "task_id", "shell_id", "shellId", "agent_id", "agentId"}
 
 // polled is what a call asks about, or writes to, that goes on in the background.
-func polled(class toolname.Class, args []arg) string {
-	if class != toolname.Poll && class != toolname.Input {
+func polled(class client.Class, args []arg) string {
+	if class != client.Poll && class != client.Input {
 		return ""
 	}
 	if a, ok := argument(args, pollArgs...); ok {

@@ -7,8 +7,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/client"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/internal/toolname"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -19,30 +19,30 @@ type effect struct {
 }
 
 // effects has the classes of tools; those that are missing may do anything.
-var effects = map[toolname.Class]effect{
-	toolname.Shell:  {CallRun, false},
-	toolname.Code:   {CallRun, false},
-	toolname.Input:  {CallRun, false},
-	toolname.Stop:   {CallRun, false},
-	toolname.Poll:   {CallRead, true},
-	toolname.Read:   {CallRead, true},
-	toolname.List:   {CallRead, true},
-	toolname.Search: {CallRead, true},
-	toolname.Write:  {CallCreate, false},
-	toolname.Edit:   {CallEdit, false},
-	toolname.Delete: {CallDelete, false},
-	toolname.Move:   {CallEdit, false},
-	toolname.Editor: {CallEdit, false},
-	toolname.Patch:  {CallEdit, false},
-	toolname.Fetch:  {CallNet, true},
-	toolname.Browse: {CallNet, false},
-	toolname.Todo:   {CallOther, true},
-	toolname.Ask:    {CallOther, true},
-	toolname.Skill:  {CallOther, true},
-	toolname.Recall: {CallRead, true},
-	toolname.Note:   {CallOther, true},
-	toolname.Look:   {CallRead, true},
-	toolname.Aside:  {CallOther, true},
+var effects = map[client.Class]effect{
+	client.Shell:  {CallRun, false},
+	client.Code:   {CallRun, false},
+	client.Input:  {CallRun, false},
+	client.Stop:   {CallRun, false},
+	client.Poll:   {CallRead, true},
+	client.Read:   {CallRead, true},
+	client.List:   {CallRead, true},
+	client.Search: {CallRead, true},
+	client.Write:  {CallCreate, false},
+	client.Edit:   {CallEdit, false},
+	client.Delete: {CallDelete, false},
+	client.Move:   {CallEdit, false},
+	client.Editor: {CallEdit, false},
+	client.Patch:  {CallEdit, false},
+	client.Fetch:  {CallNet, true},
+	client.Browse: {CallNet, false},
+	client.Todo:   {CallOther, true},
+	client.Ask:    {CallOther, true},
+	client.Skill:  {CallOther, true},
+	client.Recall: {CallRead, true},
+	client.Note:   {CallOther, true},
+	client.Look:   {CallRead, true},
+	client.Aside:  {CallOther, true},
 }
 
 // The names that the common agents give to the same arguments.
@@ -70,26 +70,26 @@ func DescribeCall(c transcript.ToolCall) CallFacts {
 	input := c.Input.String()
 	args := callArgs([]byte(input))
 	f := CallFacts{Tool: text.OneLine(c.Name, 80)}
-	class := toolname.Of(c.Name)
+	class := client.Of(c.Name)
 	f.Kind, f.Harmless = effects[class].kind, effects[class].harmless
 	f.Task = polled(class, args)
 	switch class {
-	case toolname.Shell:
+	case client.Shell:
 		describeShellCall(&f, args, input)
-	case toolname.Patch:
+	case client.Patch:
 		describePatchCall(&f, args, input)
-	case toolname.Editor:
+	case client.Editor:
 		describeEditorCall(&f, args)
-	case toolname.Read, toolname.List, toolname.Write, toolname.Edit, toolname.Delete:
+	case client.Read, client.List, client.Write, client.Edit, client.Delete:
 		describeFileCall(&f, args)
-	case toolname.Search:
+	case client.Search:
 		describeSearchCall(&f, args)
-	case toolname.Move:
+	case client.Move:
 		describeMoveCall(&f, args)
-	case toolname.Fetch, toolname.Browse:
+	case client.Fetch, client.Browse:
 		f.Args = text.OneLine(hideSecrets(argText(args, "url", "query", "prompt", "q", "uri")), MaxArgs)
 	default:
-		describePlainCall(&f, args, input, class != toolname.Unknown)
+		describePlainCall(&f, args, input, class != client.Unknown)
 	}
 	if f.Args == "" {
 		f.Args = hideSecrets(plainArgs(args))
@@ -139,7 +139,7 @@ func callPaths(args []arg) []string {
 }
 
 func describeFileCall(f *CallFacts, args []arg) {
-	lists := toolname.Of(f.Tool) == toolname.List
+	lists := client.Of(f.Tool) == client.List
 	for _, p := range callPaths(args) {
 		change := PathChange{Path: p, Change: f.Kind}
 		if f.Kind == CallRead {

@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fence"
-	"github.com/pleat-dev/pleat/internal/speaker"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -194,10 +194,10 @@ func Spoken(ctx context.Context, s *pleat.Session, v transcript.View) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	return speaker.View(v, msgs, func(i int) (transcript.Message, error) { return s.Message(ctx, i) })
+	return annotate.View(v, msgs, func(i int) (transcript.Message, error) { return s.Message(ctx, i) })
 }
 
-// WriteMessage writes a message of a view as plain text, as package speaker has it. Source is its number in
+// WriteMessage writes a message of a view as plain text, as [annotate.View] has it. Source is its number in
 // the session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
 // the beginning of another; control characters in it are written as escapes.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {
@@ -225,7 +225,7 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 		case transcript.Image:
 			fmt.Fprintf(w, "(%s %s)\n", b.Kind(), fence.Shown(fence.Line(b.MediaType)))
 		case transcript.Opaque:
-			if b.Type == speaker.Program {
+			if b.Type == annotate.ByProgram {
 				fmt.Fprintln(w, "(program)"+fence.After("program", fence.Shown(b.Raw)))
 				continue
 			}

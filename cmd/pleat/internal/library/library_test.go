@@ -190,7 +190,7 @@ func TestCline(t *testing.T) {
 	}
 	opened, err := h.Open(t.Context(), s.ID)
 	h.must(err)
-	if opened.Len() != 5 {
+	if opened.Len() != 4 {
 		t.Errorf("%d messages", opened.Len())
 	}
 }

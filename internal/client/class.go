@@ -1,11 +1,9 @@
-// Package toolname says what a tool is by its name. The table in table.go has the tools of
-// the agents whose sessions pleat reads; everything that treats one kind of tool differently
-// from another asks it, so that the same tool is the same thing everywhere.
-package toolname
+package client
 
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -66,21 +64,29 @@ var withoutMarks = strings.NewReplacer(".", "", " ", "")
 // Of returns the class of the tool with that name. Of an MCP server's tools (mcp__server__tool) only
 // those that read files are known: other names say too little of what a server does.
 func Of(name string) Class {
-	if strings.HasPrefix(name, "mcp__") && classes[Plain(name[strings.LastIndex(name, "__")+2:])] == Read {
+	if strings.HasPrefix(name, "mcp__") && classes()[Plain(name[strings.LastIndex(name, "__")+2:])] == Read {
 		return Read
 	}
-	return classes[Plain(name)]
+	return classes()[Plain(name)]
 }
 
 // Asks reports whether a name is exactly that of a tool by which an agent asks its user. A server can
 // provide one with nearly that name.
 func Asks(name string) bool {
-	return slices.ContainsFunc(agents, func(a agent) bool { return a.has(Ask, name) })
+	return slices.Contains(strings.Fields(All().Tools[Ask]), name)
+}
+
+// Known reports whether an agent has a tool of that name.
+func Known(name string) bool {
+	_, ok := classes()[Plain(name)]
+	return ok
 }
 
 // KeepsDir reports whether the shell of that name goes on with the next call, in the
 // folder where the last call left it.
-func KeepsDir(name string) bool { return lasting[Plain(name)] }
+func KeepsDir(name string) bool {
+	return slices.Contains([]string{"bash", "executebash"}, Plain(name))
+}
 
 // Match reports whether a pattern means the tool: it is the tool's name in any spelling, or
 // "@" and the name of its class, such as "@shell".
@@ -109,3 +115,14 @@ func Classes() []string {
 func IsPattern(pattern string) bool {
 	return !strings.HasPrefix(pattern, "@") || slices.Contains(Classes(), pattern)
 }
+
+// classes is what all profiles say of tools, by plain name.
+var classes = sync.OnceValue(func() map[string]Class {
+	byName := make(map[string]Class)
+	for class, names := range All().Tools {
+		for name := range strings.FieldsSeq(names) {
+			byName[Plain(name)] = class
+		}
+	}
+	return byName
+})

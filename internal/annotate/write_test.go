@@ -1,4 +1,4 @@
-package speaker
+package annotate
 
 import (
 	"slices"
@@ -26,7 +26,7 @@ func TestView(t *testing.T) {
 		},
 		{"Über ä.\n<system-reminder>a\nb" + shut, "Über ö" + mark, []string{"Über"}},
 		{"One. Two.", "One." + mark, []string{"One." + mark}},
-		{"Go.\n<system-reminder>a\nb" + shut + "\nOn.", "Go.\n<system-reminder>a" + mark, []string{"Go.\n\nOn."}},
+		{"Go.\n<system-reminder>a\nb" + shut + "\nOn.", "Go.\n<system-reminder>a" + mark, []string{"Go."}},
 	} {
 		view := transcript.View{Messages: []transcript.ViewMessage{{Edits: []transcript.BlockEdit{{Text: c.left}}}}}
 		whole := transcript.User(c.whole)

@@ -1,4 +1,4 @@
-package toolname
+package client
 
 import (
 	"slices"
@@ -38,12 +38,12 @@ func TestAsks(t *testing.T) {
 // TestTable looks for names that two rows, or one, take for different things.
 func TestTable(t *testing.T) {
 	seen := make(map[string]Class)
-	for _, a := range agents {
-		for class, names := range a.tools {
+	for _, a := range profiles {
+		for class, names := range a.Tools {
 			for name := range strings.FieldsSeq(names) {
 				before, known := seen[Plain(name)]
 				if known && before != class {
-					t.Errorf("%s: %s is both %v and %v", a.name, name, before, class)
+					t.Errorf("%s: %s is both %v and %v", a.Name, name, before, class)
 				}
 				seen[Plain(name)] = class
 			}
@@ -54,8 +54,8 @@ func TestTable(t *testing.T) {
 			t.Errorf("class %v cannot be named in a policy", class)
 		}
 	}
-	for name := range lasting {
-		if Of(name) != Shell {
+	for _, name := range []string{"bash", "Bash", "execute_bash"} {
+		if Of(name) != Shell || !KeepsDir(name) {
 			t.Errorf("%s keeps its folder and is no shell", name)
 		}
 	}

@@ -1,0 +1,248 @@
+package annotate
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/pleat-dev/pleat/internal/client"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// user is a message of a user with these blocks.
+func user(texts ...string) transcript.Message {
+	var all []transcript.Block
+	for _, s := range texts {
+		all = append(all, transcript.Say(s))
+	}
+	return transcript.NewMessage(transcript.RoleUser, all...)
+}
+
+// wordsOf returns what notes say of all blocks of a message, pieces separated by a bar.
+func wordsOf(m transcript.Message, notes Notes) (typed, unsure string) {
+	var sure, doubt []string
+	for i := range m.Blocks().Len() {
+		words, may := notes.Words(m, i)
+		if words != "" {
+			sure = append(sure, strings.ReplaceAll(words, "\n\n", " | "))
+		}
+		if may != "" {
+			doubt = append(doubt, strings.ReplaceAll(may, "\n\n", " | "))
+		}
+	}
+	return strings.Join(sure, " | "), strings.Join(doubt, " | ")
+}
+
+func TestMessage(t *testing.T) {
+	const (
+		reminder = "<system-reminder>\nx\n</system-reminder>"
+		from, to = "--- Content from referenced files ---", "--- End of content ---"
+		ide      = "# Context from my IDE setup:\n\n## Active selection:\na\n## My request for Codex:\n"
+		passed   = "<system-reminder>\nThe user sent the following message:\nmine\n\nPlease address this message and continue.</system-reminder>"
+		read     = `Called the Read tool with the following input: {"filePath":"/a"}`
+	)
+	for _, tt := range []struct {
+		blocks        []string
+		typed, unsure string
+	}{
+		{[]string{" mine\n"}, "mine", ""},
+		{[]string{"mine", "and more"}, "mine | and more", ""},
+		{[]string{""}, "", ""},
+
+		// Elements are a program's; what is beside them was typed.
+		{[]string{reminder}, "", ""},
+		{[]string{reminder, "mine"}, "mine", ""},
+		{[]string{"mine\n" + reminder + "\nand more"}, "mine | and more", ""},
+		{[]string{"<bash-stdout>x</bash-stdout><bash-stderr></bash-stderr>\nmine"}, "mine", ""},
+		{[]string{"the <system-reminder> tag, why?"}, "the <system-reminder> tag, why?", ""},
+		{[]string{"why </skill>?"}, "why </skill>?", ""},
+		{[]string{"<plan>\nmine\n</plan>"}, "<plan>\nmine\n</plan>", ""},
+
+		// Some hold what was typed.
+		{[]string{"<command-name>/x</command-name>\n<command-args>mine</command-args>"}, "mine", ""},
+		{[]string{"<bash-input>ls</bash-input>"}, "!ls", ""},
+		{[]string{"<bash-input>ls</bash-input>\n<bash-input>pwd</bash-input>"}, "!ls | !pwd", ""},
+		{[]string{"<task>\nmine\n</task>", "<environment_details>\nx\n</environment_details>"}, "mine", ""},
+		{[]string{passed}, "mine", ""},
+		{[]string{"The user sent a new message while you were working:\nmine"}, "mine", ""},
+
+		// One holds all that was typed: what is beside it may be anybody's.
+		{[]string{"<user_query>mine</user_query>"}, "mine", ""},
+		{[]string{"<attached_files>x</attached_files>\n<user_query>\nmine\n</user_query>"}, "mine", ""},
+		{[]string{`<user_input mode="act"><mode_notice>x</mode_notice>mine</user_input>`, "b"}, "mine", "b"},
+		{[]string{"a\n<user_query>mine</user_query>"}, "mine", "a"},
+		{[]string{"<user_query>a</user_query>", "<user_query>b</user_query>"}, "", "a | b"},
+		{[]string{"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>"}, "",
+			"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>"},
+
+		// Between the first and the last of one name, and where tags make no elements, nobody knows.
+		{[]string{reminder + "\na\n" + reminder + "\nmine"}, "mine", "a"},
+		{[]string{reminder + "\n" + reminder + "\nmine"}, "mine", ""},
+		{[]string{reminder + "\n" + passed}, "", "mine"},
+		{[]string{"<system-reminder>never closed"}, "", "<system-reminder>never closed"},
+		{[]string{"<skill>x</skill>\na\n</skill>"}, "", "<skill>x</skill>\na\n</skill>"},
+		{[]string{"<skill>\nx\n<tick>\n</skill>\n</tick>"}, "", "<skill>\nx\n<tick>\n</skill>\n</tick>"},
+		{[]string{"<skill>\nx\n<tick>\n</skill>\nmine"}, "mine", ""},
+
+		// Marks may stand in blocks of their own.
+		{[]string{"mine\n" + from + "\nx\n" + to}, "mine", ""},
+		{[]string{"mine", from, "x", to, "and more"}, "mine | and more", ""},
+		{[]string{"mine", from, "x"}, "mine", from + " | x"},
+		{[]string{"<file name=\"/a\">\nx\n</file>\nmine"}, "mine", ""},
+
+		// Forms, whole.
+		{[]string{"Stop hook feedback:\n[check]: lint fails"}, "", ""},
+		{[]string{"Stop hook feedback: ignore it."}, "Stop hook feedback: ignore it.", ""},
+		{[]string{"[Request interrupted by user]", "mine"}, "mine", ""},
+		{[]string{"[Request interrupted by user] is shown, why?"}, "[Request interrupted by user] is shown, why?", ""},
+		{[]string{"Ran `make`\n```\nno rule\n```\n\nCommand exited with code 2"}, "", ""},
+		{[]string{"Ran `make`\n```\nno rule\n```\nWhy?"}, "Ran `make`\n```\nno rule\n```\nWhy?", ""},
+		{[]string{"[Image: source: /a.png]"}, "", ""},
+		{[]string{"[Image: source: /a.png] What is this?"}, "[Image: source: /a.png] What is this?", ""},
+		{[]string{"<task-notification>x</task-notification>\nRead the output file to retrieve the result: /o.output"}, "", ""},
+		{[]string{ide + "mine"}, "mine", ""},
+		{[]string{"<current_datetime>x</current_datetime>\n" + ide + "mine\n" + reminder}, "mine", ""},
+		{[]string{ide + "a\n## My request for Codex:\nb"}, "", strings.ReplaceAll(ide, "\n\n", " | ") + "a\n## My request for Codex:\nb"},
+		{[]string{"a\n" + ide + "b"}, strings.ReplaceAll("a\n"+ide+"b", "\n\n", " | "), ""},
+
+		// What is announced comes next.
+		{[]string{read, "x", "mine"}, "", "mine"}, // a client may announce two
+		{[]string{"mine", read, "x"}, "mine", ""},
+		{[]string{"[read_file for 'a'] Result:", "x", "mine"}, "mine", ""},
+		{[]string{"[read_file for 'a'] Result:\n<user_message>x</user_message>"}, "", ""},
+		{[]string{"[ask_followup_question for 'q'] Result:\n<answer>\nmine\n</answer>"}, "mine", ""},
+		{[]string{"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>"}, "",
+			"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>"},
+		{[]string{"[get_notes for 'a'] Result:", "a", "mine"}, "mine", "[get_notes for 'a'] Result: | a"},
+		{[]string{"[a note for 'x'] Result: it fails"}, "[a note for 'x'] Result: it fails", ""},
+		{[]string{"[read_file for 'a'] Result: b'] Result:", "x", "mine"}, "mine", ""},
+		{[]string{"[read_file for 'a'] Result: is empty, why?"}, "", "[read_file for 'a'] Result: is empty, why?"},
+
+		// What a program fills cannot pass for something else.
+		{[]string{"<bash-stdout>The user sent the following message:\nx</bash-stdout>"}, "", ""},
+		{[]string{"<skill>\nx</skill>\n" + ide + "b\n</skill>"}, "",
+			"<skill>\nx</skill>\n" + strings.ReplaceAll(ide, "\n\n", " | ") + "b\n</skill>"},
+		{[]string{"<teammate-message summary=\"List<T>\">\nx\n</teammate-message>", "mine"}, "mine", ""},
+		{[]string{"[read_file for 'a'] Result:\nx <file name=\"/a\"", "<environment_details>\n</environment_details>"}, "", ""},
+		{[]string{"Reading MCP resource: a (urn:b)", "x", "y"}, "", "y"},
+	} {
+		m := user(tt.blocks...)
+		if typed, unsure := wordsOf(m, Message(m, nil)); typed != tt.typed || unsure != tt.unsure {
+			t.Errorf("%q is typed: %q; unsure: %q", tt.blocks, typed, unsure)
+		}
+	}
+}
+
+// A log's word that a program wrote it decides. Its word that a person did makes what reads like a
+// client's unsure where nothing else is there.
+func TestOrigin(t *testing.T) {
+	for origin, want := range map[transcript.Origin][2]string{
+		transcript.OriginInjected: {}, transcript.OriginSummary: {}, transcript.OriginUnknown: {"mine", ""},
+		transcript.OriginTyped: {"mine", ""},
+	} {
+		m := user("mine").WithOrigin(origin)
+		if typed, unsure := wordsOf(m, Message(m, nil)); typed != want[0] || unsure != want[1] {
+			t.Errorf("of %v typed: %q; unsure: %q", origin, typed, unsure)
+		}
+	}
+	m := user("<skill>a</skill>").WithOrigin(transcript.OriginTyped)
+	if typed, unsure := wordsOf(m, Message(m, nil)); typed != "" || unsure != "<skill>a</skill>" {
+		t.Errorf("of a typed element typed: %q; unsure: %q", typed, unsure)
+	}
+}
+
+func TestResults(t *testing.T) {
+	const (
+		refused  = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. the file was not changed)"
+		said     = refused + ". To tell you how to proceed, the user said:\n"
+		rejected = "The user rejected permission to use this specific tool call with the following feedback: "
+		note     = "\n\nNote: The user's next message may contain a correction or preference. Pay attention."
+		clarify  = said + "The user wants to clarify these questions.\n    This means they may have more.\n\n" +
+			"    Questions asked:\n- \"A?\"\n  Answer: mine\n- \"B?\"\n  (No answer provided)"
+	)
+	for _, tt := range []struct {
+		tool, text    string
+		failed, named bool
+		typed, unsure string
+	}{
+		{"AskUserQuestion", "mine", false, false, "mine", ""},
+		{"ask_user_question", "a", false, false, "", "a"},
+		{"mcp__x__AskUserQuestion", "a", false, false, "", ""},
+		{"AskUserQuestion", client.ClaudeCode.NoAnswers[0], false, false, "", ""},
+		{"Bash", said + "mine", true, true, "mine", ""},
+		{"Bash", said + "mine" + note, true, true, "mine", ""},
+		{"Bash", said + "a", true, false, "", "a"},
+		{"Bash", said + "a", false, true, "", ""},
+		{"Bash", refused + ".", true, true, "", ""},
+		{"Bash", "x\n" + said + "a", true, true, "", ""},
+		{"Task", said + "a", true, true, "", "a"},
+		{"mcp__db__query", said + "a", true, true, "", "a"},
+		{"bash", rejected + "a", true, false, "", "a"},
+		{"AskUserQuestion", clarify, true, true, "- \"A?\"\n  Answer: mine", ""},
+		{"execute_command", "<user_message>a</user_message>", false, true, "", ""},
+		{"attempt_completion", "The user has provided feedback.\n<feedback>a</feedback>", false, false, "", ""},
+	} {
+		var before State
+		Message(transcript.Assistant(transcript.Call("1", tt.tool, "{}")), &before)
+		r := transcript.Result("1", tt.text)
+		r.Error = tt.failed
+		m := transcript.Results(r)
+		if tt.named {
+			m = m.WithOrigin(transcript.OriginTyped)
+		}
+		notes := Message(m, &before)
+		if typed, unsure := wordsOf(m, notes); typed != tt.typed || unsure != tt.unsure || len(notes) > 0 && notes.Via(0) != tt.tool {
+			t.Errorf("%s answers %q: typed %q, unsure %q, via %q", tt.tool, tt.text, typed, unsure, notes.Via(0))
+		}
+		Message(transcript.Assistant(transcript.Call("1", "a", "{}"), transcript.Call("1", "ask_user", "{}")), &before)
+		if twice := Message(transcript.Results(transcript.Result("1", "x")), &before); len(twice) > 0 {
+			t.Errorf("one of two calls of an id answers: %+v", twice)
+		}
+		if again := Message(m, &before); len(again) > 0 {
+			t.Errorf("%s answers twice", tt.tool)
+		}
+	}
+}
+
+// Every reminder behind an output goes, whoever reads it.
+func TestOutput(t *testing.T) {
+	const r = "\n<system-reminder>\nx\n</system-reminder>"
+	for text, want := range map[string]string{
+		"a": "a", "a\n": "a\n", "a" + r: "a", "a" + r + r + "\n": "a", r[1:]: "", "a" + r[:18] + "is <system-reminder> gone?" + r[18:]: "a", "a" + r + "\nb": "a" + r + "\nb",
+		"a\n<system-reminder>" + strings.Repeat("x", 20_000) + "</system-reminder>": "a\n<system-reminder>" +
+			strings.Repeat("x", 20_000) + "</system-reminder>",
+	} {
+		if got := Output(text); got != want {
+			t.Errorf("%.80q gives %.80q", text, got)
+		}
+	}
+}
+
+// A text that opens many elements and closes none takes no longer than its length.
+func TestManyTags(t *testing.T) {
+	for _, s := range []string{"<bash-stdout>\n", "<bash-stdout>\n</bash-stdout>\n", "<tick>\n<skill>\n</skill>\n</tick>\n", "</skill>"} {
+		m := user(strings.Repeat(s, 100_000) + "<skill>")
+		Message(m, nil)
+	}
+}
+
+// Stored notes can only take certainty away, whatever they say.
+func TestLowered(t *testing.T) {
+	m := user("a mine b")
+	for _, tt := range []struct {
+		was           Notes
+		typed, unsure string
+	}{
+		{nil, "a mine b", ""},
+		{Notes{{End: 8, Who: User}}, "a mine b", ""},
+		{Notes{{End: 2}, {Start: 2, End: 6, Who: User}, {Start: 6, End: 8, Who: Unsure}}, "mine", "b"},
+		{Notes{{Start: -1, End: 3, Who: 9}, {Start: 7, End: 4, Who: User}, {Start: 6, End: 99, Who: User}}, "b", "a m"},
+	} {
+		if typed, unsure := wordsOf(m, Message(m, nil).Lowered(0, tt.was)); typed != tt.typed || unsure != tt.unsure {
+			t.Errorf("%+v leaves typed: %q; unsure: %q", tt.was, typed, unsure)
+		}
+	}
+	m = user("<skill>x</skill>")
+	if typed, _ := wordsOf(m, Message(m, nil).Lowered(0, Notes{{End: 16, Who: User}})); typed != "" {
+		t.Errorf("stored notes make a program's text a person's: %q", typed)
+	}
+}
