@@ -73,7 +73,7 @@ func (s *Session) digestView(
 	}
 	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
 		if src.View, err = v.Resolve(t.At); err == nil && asIs {
-			src.Spoken, err = annotate.View(v, src.View, func(i int) (transcript.Message, error) { return t.At(i), nil })
+			src.Spoken, err = annotate.AttributedView(v, src.View, func(i int) (transcript.Message, error) { return t.At(i), nil })
 		}
 		return err
 	})

@@ -83,22 +83,22 @@ func Message(m transcript.Message, before *State) (notes Notes) {
 	case transcript.RoleAssistant, transcript.RoleTool:
 		return notes
 	case transcript.RoleUser:
-		notes = append(notes, said(m)...)
+		notes = append(notes, readUser(m)...)
 		slices.SortStableFunc(notes, func(a, b Span) int { return a.Block - b.Block })
 		return notes
 	}
 	for i, b := range m.Blocks().All() {
 		if t, ok := b.(transcript.Text); ok && m.Origin() <= transcript.OriginTyped {
 			if list, ok := quoted(t.Text.String()); ok {
-				notes = append(notes, at(i, 0, list)...)
+				notes = append(notes, shifted(i, 0, list)...)
 			}
 		}
 	}
 	return notes
 }
 
-// said reads a user's message.
-func said(m transcript.Message) (notes Notes) {
+// readUser reads a user's message.
+func readUser(m transcript.Message) (notes Notes) {
 	texts := make([]string, m.Blocks().Len())
 	only := true // it is nothing but text
 	for i, b := range m.Blocks().All() {
@@ -108,18 +108,18 @@ func said(m transcript.Message) (notes Notes) {
 			only = false
 		}
 	}
-	lists := blocks(texts)
+	lists := readBlocks(texts)
 	for i, t := range texts {
 		if m.Origin() > transcript.OriginTyped {
-			lists[i] = whole(t, Program)
+			lists[i] = spanOf(t, Program)
 		} else if only && m.Origin() == transcript.OriginTyped && !has(lists, User) {
-			lists[i] = whole(t, Unsure) // it was typed, though it reads like a client's
+			lists[i] = spanOf(t, Unsure) // it was typed, though it reads like a client's
 		}
 	}
 	for i, list := range lists {
 		typed := len(list) == 1 && list[0].Who == User && list[0].Via == "" && spans(list[0], texts[i])
 		if !typed && texts[i] != "" {
-			notes = append(notes, at(i, 0, joined(list))...)
+			notes = append(notes, shifted(i, 0, joined(list))...)
 		}
 	}
 	return notes
@@ -137,9 +137,9 @@ func joined(list []Span) (out []Span) {
 	return out
 }
 
-// blocks reads the texts of a user's message. From a mark on that another block closes, they are read as one. What
+// readBlocks reads the texts of a user's message. From a mark on that another block closes, they are read as one. What
 // stands beside a block with an element that holds all that was typed is unsure.
-func blocks(texts []string) [][]Span {
+func readBlocks(texts []string) [][]Span {
 	lists := make([][]Span, len(texts))
 	var typed []int         // blocks with such an element
 	announced := len(texts) // from where on a program may have written all
@@ -156,7 +156,7 @@ func blocks(texts []string) [][]Span {
 			}
 			start := 0
 			for k, t := range texts[i:] {
-				lists[i+k] = cut(list, start, start+len(t))
+				lists[i+k] = clipped(list, start, start+len(t))
 				start += len(t) + 1
 			}
 			break
@@ -168,7 +168,7 @@ func blocks(texts []string) [][]Span {
 				next = head
 			}
 		case announces(t):
-			lists[i], next = whole(t, Program), &header{}
+			lists[i], next = spanOf(t, Program), &header{}
 			announced = min(announced, i)
 		default:
 			list, only := read(t)
@@ -262,7 +262,7 @@ func (n Notes) Lowered(block int, was Notes) (out Notes) {
 			}
 		}
 	}
-	out = append(at(block, 0, out), slices.DeleteFunc(slices.Clone(n), func(s Span) bool { return s.Block == block })...)
+	out = append(shifted(block, 0, out), slices.DeleteFunc(slices.Clone(n), func(s Span) bool { return s.Block == block })...)
 	slices.SortStableFunc(out, func(a, b Span) int { return a.Block - b.Block })
 	return out
 }

@@ -71,8 +71,11 @@ func TestMessage(t *testing.T) {
 		{[]string{`<user_input mode="act"><mode_notice>x</mode_notice>mine</user_input>`, "b"}, "mine", "b"},
 		{[]string{"a\n<user_query>mine</user_query>"}, "mine", "a"},
 		{[]string{"<user_query>a</user_query>", "<user_query>b</user_query>"}, "", "a | b"},
-		{[]string{"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>"}, "",
-			"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>"},
+		{
+			[]string{"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>"},
+			"",
+			"<files>\n<user_query>a</user_query>\n</files>\n<user_query>b</user_query>",
+		},
 
 		// Between the first and the last of one name, and where tags make no elements, nobody knows.
 		{[]string{reminder + "\na\n" + reminder + "\nmine"}, "mine", "a"},
@@ -110,8 +113,11 @@ func TestMessage(t *testing.T) {
 		{[]string{"[read_file for 'a'] Result:", "x", "mine"}, "mine", ""},
 		{[]string{"[read_file for 'a'] Result:\n<user_message>x</user_message>"}, "", ""},
 		{[]string{"[ask_followup_question for 'q'] Result:\n<answer>\nmine\n</answer>"}, "mine", ""},
-		{[]string{"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>"}, "",
-			"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>"},
+		{
+			[]string{"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>"},
+			"",
+			"[ask_followup_question for 'q] Result:'] Result:\n<answer>\nmine\n</answer>",
+		},
 		{[]string{"[get_notes for 'a'] Result:", "a", "mine"}, "mine", "[get_notes for 'a'] Result: | a"},
 		{[]string{"[a note for 'x'] Result: it fails"}, "[a note for 'x'] Result: it fails", ""},
 		{[]string{"[read_file for 'a'] Result: b'] Result:", "x", "mine"}, "mine", ""},
@@ -119,8 +125,11 @@ func TestMessage(t *testing.T) {
 
 		// What a program fills cannot pass for something else.
 		{[]string{"<bash-stdout>The user sent the following message:\nx</bash-stdout>"}, "", ""},
-		{[]string{"<skill>\nx</skill>\n" + ide + "b\n</skill>"}, "",
-			"<skill>\nx</skill>\n" + strings.ReplaceAll(ide, "\n\n", " | ") + "b\n</skill>"},
+		{
+			[]string{"<skill>\nx</skill>\n" + ide + "b\n</skill>"},
+			"",
+			"<skill>\nx</skill>\n" + strings.ReplaceAll(ide, "\n\n", " | ") + "b\n</skill>",
+		},
 		{[]string{"<teammate-message summary=\"List<T>\">\nx\n</teammate-message>", "mine"}, "mine", ""},
 		{[]string{"[read_file for 'a'] Result:\nx <file name=\"/a\"", "<environment_details>\n</environment_details>"}, "", ""},
 		{[]string{"Reading MCP resource: a (urn:b)", "x", "y"}, "", "y"},
@@ -203,7 +212,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// Every reminder behind an output goes, whoever reads it.
+// Every reminder after an output goes, whoever reads it.
 func TestOutput(t *testing.T) {
 	const r = "\n<system-reminder>\nx\n</system-reminder>"
 	for text, want := range map[string]string{

@@ -102,10 +102,10 @@ func isTool(word string) bool {
 // result reads a text that has the result from a place on.
 func (h *header) result(txt string, from int) []Span {
 	if h.who != User {
-		return whole(txt, h.who)
+		return spanOf(txt, h.who)
 	}
 	said, _ := read(txt[from:])
-	return append([]Span{{End: from}}, at(0, from, said)...)
+	return append([]Span{{End: from}}, shifted(0, from, said)...)
 }
 
 // answered reads the result of a tool.
@@ -127,9 +127,9 @@ func answered(tool string, r transcript.ToolResult, named bool) []Span {
 	switch {
 	case slices.Contains(client.All().NoAnswers, strings.TrimSpace(txt)):
 	case asks:
-		return whole(txt, User)
+		return spanOf(txt, User)
 	case client.Of(tool) == client.Ask: // nearly
-		return whole(txt, Unsure)
+		return spanOf(txt, Unsure)
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func answers(txt string, start, end int, who Who, asked bool) []Span {
 	words := txt[start:end]
 	_, list, ok := strings.Cut(words, "\n    Questions asked:\n")
 	if !asked || !ok || !strings.HasPrefix(words, "The user wants to clarify these questions.\n") {
-		return at(0, start, whole(words, who))
+		return shifted(0, start, spanOf(words, who))
 	}
 	var out []Span
 	place := end - len("\n"+list)
@@ -183,11 +183,11 @@ func Forged(line string) bool {
 	return name != line && text.HasAnyPrefix(name, client.All().Result.Reminders...)
 }
 
-// whole returns one span for a text.
-func whole(txt string, who Who) []Span { return []Span{{End: len(txt), Who: who}} }
+// spanOf returns one span for a text.
+func spanOf(txt string, who Who) []Span { return []Span{{End: len(txt), Who: who}} }
 
-// at moves spans to a block and a place in it.
-func at(block, place int, list []Span) []Span {
+// shifted moves spans to a block and a place in it.
+func shifted(block, place int, list []Span) []Span {
 	for i := range list {
 		list[i].Block += block
 		list[i].Start += place
@@ -196,8 +196,8 @@ func at(block, place int, list []Span) []Span {
 	return list
 }
 
-// cut returns what spans say of a part of their text.
-func cut(list []Span, start, end int) (out []Span) {
+// clipped returns what spans say of a part of their text.
+func clipped(list []Span, start, end int) (out []Span) {
 	for _, s := range list {
 		if s.Start, s.End = max(s.Start, start)-start, min(s.End, end)-start; s.Start < s.End {
 			out = append(out, s)

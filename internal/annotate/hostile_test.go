@@ -118,7 +118,7 @@ func FuzzMessage(f *testing.F) {
 			}
 			end = n.End
 		}
-		role, parts := Parts(m)
+		role, parts := AttributedBlocks(m)
 		var words []string
 		for i, list := range parts {
 			for _, b := range list {

@@ -18,7 +18,7 @@ func read(txt string) (list []Span, only bool) {
 	}
 	list, ok := quoted(body)
 	if !ok && isForm(body) {
-		list, ok = whole(body, Program), true
+		list, ok = spanOf(body, Program), true
 	}
 	if !ok {
 		list, only, ok = request(body)
@@ -26,10 +26,10 @@ func read(txt string) (list []Span, only bool) {
 	if !ok {
 		list, only = elements(body)
 	}
-	return at(0, strings.Index(txt, body), list), only
+	return shifted(0, strings.Index(txt, body), list), only
 }
 
-// request reads a text in which a client's notice, perhaps behind elements, is before what was asked for. Another mark
+// request reads a text in which a client's notice, perhaps after elements, precedes what was asked for. Another mark
 // may be in what the notice shows.
 func request(txt string) (list []Span, only, ok bool) {
 	for _, f := range client.All().Requests {
@@ -48,7 +48,7 @@ func request(txt string) (list []Span, only, ok bool) {
 			return []Span{{End: start}, {Start: start, End: len(txt), Who: Unsure}}, false, true
 		default:
 			list, only = read(rest)
-			return append([]Span{{End: asked}}, at(0, asked, list)...), only, true
+			return append([]Span{{End: asked}}, shifted(0, asked, list)...), only, true
 		}
 	}
 	return nil, false, false
@@ -79,18 +79,18 @@ type element struct {
 func elements(txt string) (out []Span, only bool) {
 	tags := tagsIn(txt)
 	if len(tags) == 0 {
-		return whole(txt, User), false
+		return spanOf(txt, User), false
 	}
 	names := placesOf(tags)
 	list, ok := topmost(tags, names)
 	if !ok {
-		return whole(txt, Unsure), false
+		return spanOf(txt, Unsure), false
 	}
 	whose := User // beside elements
 	for _, e := range list {
 		if holds()[e.opens.name] == client.Whole {
 			if only {
-				return whole(txt, Unsure), false
+				return spanOf(txt, Unsure), false
 			}
 			whose, only = Unsure, true
 		}
@@ -98,10 +98,10 @@ func elements(txt string) (out []Span, only bool) {
 	doubt := repeated(tags, names, list)
 	end := 0
 	for _, e := range list {
-		out = append(out, beside(txt, end, e.opens.start, doubt, whose)...)
+		out = append(out, readOutside(txt, end, e.opens.start, doubt, whose)...)
 		out = append(out, Span{Start: e.opens.start, End: e.opens.end})
-		in := inside(txt[e.opens.end:e.shuts.start], e.opens.name)
-		for _, s := range at(0, e.opens.end, in) {
+		in := readInside(txt[e.opens.end:e.shuts.start], e.opens.name)
+		for _, s := range shifted(0, e.opens.end, in) {
 			own := holds()[e.opens.name] != client.Program
 			if s.Who == User && doubt.has(s.Start, e.opens.name, own) {
 				s.Who = Unsure
@@ -111,11 +111,11 @@ func elements(txt string) (out []Span, only bool) {
 		out = append(out, Span{Start: e.shuts.start, End: e.shuts.end})
 		end = e.shuts.end
 	}
-	return append(out, beside(txt, end, len(txt), doubt, whose)...), only
+	return append(out, readOutside(txt, end, len(txt), doubt, whose)...), only
 }
 
-// inside reads what is in an element.
-func inside(txt, name string) []Span {
+// readInside reads what is in an element.
+func readInside(txt, name string) []Span {
 	if holds()[name] != client.Program {
 		list, _ := read(txt)
 		for i := range list {
@@ -127,14 +127,14 @@ func inside(txt, name string) []Span {
 	}
 	if body := strings.TrimSpace(txt); slices.Contains(client.All().Result.Reminders, name) {
 		if list, ok := quoted(body); ok {
-			return at(0, strings.Index(txt, body), list)
+			return shifted(0, strings.Index(txt, body), list)
 		}
 	}
-	return whole(txt, Program)
+	return spanOf(txt, Program)
 }
 
-// beside reads what is before, between or behind elements.
-func beside(txt string, start, end int, doubt doubts, whose Who) []Span {
+// readOutside reads what is before, between or after elements.
+func readOutside(txt string, start, end int, doubt doubts, whose Who) []Span {
 	body := strings.TrimSpace(txt[start:end])
 	switch {
 	case body == "":
@@ -144,7 +144,7 @@ func beside(txt string, start, end int, doubt doubts, whose Who) []Span {
 	case doubt.has(start, "", false):
 		whose = Unsure
 	}
-	return at(0, start, whole(txt[start:end], whose))
+	return shifted(0, start, spanOf(txt[start:end], whose))
 }
 
 // places are where a name's first and last tags are in a list.

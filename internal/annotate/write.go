@@ -9,29 +9,31 @@ import (
 )
 
 // ByProgram is who speaks in a user's message of which nobody typed a word, and the type of the
-// blocks that [Apart] makes.
+// blocks that [Attributed] makes.
 const ByProgram = "program"
 
-// Apart returns a message as it is to be written down, for readers who take a user's message for what
+// Attributed returns a message as it is to be written down, for readers who take a user's message for what
 // the user said. If nobody typed any of it, its role is [ByProgram]. Otherwise what a program
 // put beside the typed words stands in opaque blocks of that type, with the text in Raw.
-func Apart(m transcript.Message) transcript.Message {
-	role, parts := Parts(m)
+func Attributed(m transcript.Message) transcript.Message {
+	role, parts := AttributedBlocks(m)
 	return transcript.NewMessage(role, slices.Concat(parts...)...).WithOrigin(m.Origin())
 }
 
-// Parts returns what [Apart] makes of a message, block by block.
-func Parts(m transcript.Message) (transcript.Role, [][]transcript.Block) { return shown(m, m, nil) }
+// AttributedBlocks returns what [Attributed] makes of a message, block by block.
+func AttributedBlocks(m transcript.Message) (transcript.Role, [][]transcript.Block) {
+	return shown(m, m, nil)
+}
 
-// View is [Apart] for the messages that a view resolved to. Who speaks in a message is judged by all of it: what a
+// AttributedView is [Attributed] for the messages that a view resolved to. Who speaks in a message is judged by all of it: what a
 // view cuts off may be the end by which a program's words are known. Source reads a message of the transcript.
-func View(
+func AttributedView(
 	v transcript.View, msgs []transcript.Message, source func(i int) (transcript.Message, error),
 ) ([]transcript.Message, error) {
 	out := make([]transcript.Message, len(msgs))
 	for i, vm := range v.Messages {
 		if len(vm.Edits) == 0 || msgs[i].Role() != transcript.RoleUser {
-			out[i] = Apart(msgs[i])
+			out[i] = Attributed(msgs[i])
 			continue
 		}
 		whole, err := source(vm.Source)
@@ -44,7 +46,7 @@ func View(
 	return out, nil
 }
 
-// shown is [Parts] for what edits left of a message.
+// shown is [AttributedBlocks] for what edits left of a message.
 func shown(whole, left transcript.Message, edits []transcript.BlockEdit) (transcript.Role, [][]transcript.Block) {
 	var parts [][]transcript.Block
 	role, notes := whole.Role(), Notes(nil)

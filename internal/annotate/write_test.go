@@ -34,7 +34,7 @@ func TestView(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		spoken, err := View(view, msgs, func(int) (transcript.Message, error) { return whole, nil })
+		spoken, err := AttributedView(view, msgs, func(int) (transcript.Message, error) { return whole, nil })
 		if err != nil {
 			t.Fatal(err)
 		}

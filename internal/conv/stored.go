@@ -111,9 +111,9 @@ func Readable(b transcript.Block) string {
 	return transcript.BlockText(b)
 }
 
-// ReadableCalls returns a message as [annotate.Apart] has it, with the input of its calls as text.
+// ReadableCalls returns a message as [annotate.Attributed] has it, with the input of its calls as text.
 func ReadableCalls(m transcript.Message) transcript.Message {
-	m = annotate.Apart(m)
+	m = annotate.Attributed(m)
 	blocks := make([]transcript.Block, 0, m.Blocks().Len())
 	for _, b := range m.Blocks().All() {
 		if c, ok := b.(transcript.ToolCall); ok {

@@ -49,7 +49,7 @@ type Source struct {
 	// View is what the live request shows of the messages before Need.End; for a summary that is
 	// taken as it comes, what the levers before it left of them.
 	View []transcript.Message
-	// Spoken is, for such a summary, View as [annotate.View] has it.
+	// Spoken is, for such a summary, View as [annotate.AttributedView] has it.
 	Spoken []transcript.Message
 
 	ViewTokens int
@@ -83,7 +83,7 @@ func (s *Source) pieces(start, end, cut int) (list []piece) {
 	var b strings.Builder
 	for i := start; i < end; i++ {
 		m := &s.Msgs[i-s.First]
-		_, parts := annotate.Parts(m.Message)
+		_, parts := annotate.AttributedBlocks(m.Message)
 		for k, blocks := range parts {
 			for _, blk := range blocks {
 				b.Reset()
@@ -122,7 +122,7 @@ func (s *Source) write(list []piece, ends int) string {
 		}
 		if m := &s.Msgs[p.message-s.First]; p.message != at {
 			at = p.message
-			role, _ := annotate.Parts(m.Message)
+			role, _ := annotate.AttributedBlocks(m.Message)
 			fmt.Fprintf(&b, "--- message %d, %s\n", at+1, fence.Line(string(role)))
 		}
 		b.WriteString(p.text)

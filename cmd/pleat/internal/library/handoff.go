@@ -9,8 +9,8 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -194,10 +194,10 @@ func Spoken(ctx context.Context, s *pleat.Session, v transcript.View) ([]transcr
 	if err != nil {
 		return nil, err
 	}
-	return annotate.View(v, msgs, func(i int) (transcript.Message, error) { return s.Message(ctx, i) })
+	return annotate.AttributedView(v, msgs, func(i int) (transcript.Message, error) { return s.Message(ctx, i) })
 }
 
-// WriteMessage writes a message of a view as plain text, as [annotate.View] has it. Source is its number in
+// WriteMessage writes a message of a view as plain text, as [annotate.AttributedView] has it. Source is its number in
 // the session, counted from 0; negative: pleat wrote it. What the message holds cannot pass for
 // the beginning of another; control characters in it are written as escapes.
 func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) {

@@ -8,8 +8,8 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/fence/fencetest"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -67,7 +67,7 @@ func TestProgramIsNoUser(t *testing.T) {
 			t.Fatal(err)
 		}
 		var b strings.Builder
-		library.WriteMessage(&b, annotate.Apart(m), 2, false)
+		library.WriteMessage(&b, annotate.Attributed(m), 2, false)
 		scripts := []string{b.String()}
 		for _, f := range s.Folds() {
 			if f.Block < 0 {
