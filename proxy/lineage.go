@@ -147,9 +147,15 @@ func (c caller) saidLabels(text string, most int, quoted func(line string) bool)
 	var lines []string
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
-		words := strings.FieldsFunc(line, func(r rune) bool { return !unicode.IsLetter(r) })
-		if utf8.RuneCountInString(line) >= proofLine && len(words) >= proofWords {
-			lines = append(lines, line)
+		if utf8.RuneCountInString(line) < proofLine {
+			continue
+		}
+		words := 0
+		for range strings.FieldsFuncSeq(line, func(r rune) bool { return !unicode.IsLetter(r) }) {
+			if words++; words == proofWords {
+				lines = append(lines, line)
+				break
+			}
 		}
 	}
 	slices.SortStableFunc(lines, func(a, b string) int { return cmp.Compare(len(b), len(a)) })

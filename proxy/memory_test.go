@@ -159,8 +159,7 @@ func TestMemoryOfLongTexts(t *testing.T) {
 	for _, talk := range []string{
 		"Say much.", strings.Repeat("x ", 1<<21), strings.Repeat(strings.Repeat("x ", 50)+"\n", 1<<15),
 	} {
-		// The race detector takes an eighth more.
-		if took, held := ask(talk), uint64(len(talk)+len(answer)); took > 9*held {
+		if took, held := ask(talk), uint64(len(talk)+len(answer)); took > 8*held {
 			t.Errorf("%.10s: texts of %d bytes took %d bytes", talk, held, took)
 		}
 	}

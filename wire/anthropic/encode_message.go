@@ -266,7 +266,7 @@ func callID(id string) string {
 
 // blank reports whether a string literal is nothing but white space. It stops at the first
 // character that is something else.
-func blank(literal string) bool {
+func blank[T ~string | ~[]byte](literal T) bool {
 	for i := 1; i < len(literal)-1; i++ {
 		switch literal[i] {
 		case ' ', '\t', '\n', '\r':
@@ -277,7 +277,7 @@ func blank(literal string) bool {
 			case 'n', 't', 'r', 'f':
 				continue
 			case 'u':
-				if i+4 < len(literal) && slices.Contains(spaceEscapes, strings.ToLower(literal[i+1:i+5])) {
+				if i+4 < len(literal) && slices.Contains(spaceEscapes, strings.ToLower(string(literal[i+1:i+5]))) {
 					i += 4
 					continue
 				}
