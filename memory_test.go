@@ -26,9 +26,6 @@ func (r *readStore) Body(ctx context.Context, key store.SessionKey, hash transcr
 // A view whose large results are folded does not read them, however little is kept in memory.
 func TestFoldedIsNotRead(t *testing.T) {
 	for _, size := range []int{100_000, 3_000_000} {
-		if size > 1<<20 && testing.Short() {
-			continue
-		}
 		st := &readStore{Store: store.NewMemory()}
 		s := open(t, st, &pleat.Options{Memory: 1 << 20, Budget: pleat.Budget{Window: 100_000}})
 		mustAppend(t, s, pleat.User("start"))

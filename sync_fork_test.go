@@ -276,7 +276,7 @@ func TestSyncSlidAndFolded(t *testing.T) {
 func TestSyncEditedViewRandom(t *testing.T) {
 	handles := regexp.MustCompile(`unfold\("([a-z0-9]{8,})"\)`)
 	inherited, policies := 0, policy.All()
-	for seed := range seeds(20) {
+	for seed := range uint64(20) {
 		k := &talker{Rand: rand.New(rand.NewPCG(seed, 2)), all: []pleat.Message{pleat.User("Go on.")}}
 		st := store.NewMemory()
 		o := &pleat.Options{

@@ -84,7 +84,7 @@ func TestSyncRepeatedAnswer(t *testing.T) {
 // TestSyncRepeatedRandom takes back whole histories of few words, where answers say the same all the
 // time, or at first, and goes on in as few words: what was taken back is not shown.
 func TestSyncRepeatedRandom(t *testing.T) {
-	for seed := range seeds(300) {
+	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		repeats, answers := []int{1_000, r.IntN(12)}[seed%2], 0
 		begin := append([]pleat.Message{system("Be careful.")}[:r.IntN(2)], pleat.User("Go on."))

@@ -157,18 +157,9 @@ func (k *talker) rejoined(history []pleat.Message) (out []pleat.Message) {
 }
 
 // TestSyncRandom hands over a conversation in many ways: none of them may fork, and the session
-// seeds is how many random histories a test plays: fewer in short, as the race detector has it, for nothing in
-// them is parallel.
-func seeds(n uint64) uint64 {
-	if testing.Short() {
-		return n / 5
-	}
-	return n
-}
-
 // must have all of it. With an edit they must fork.
 func TestSyncRandom(t *testing.T) {
-	for seed := range seeds(60) {
+	for seed := range uint64(60) {
 		k := &talker{Rand: rand.New(rand.NewPCG(seed, 1)), all: []pleat.Message{pleat.User("Go on.")}}
 		st := store.NewMemory()
 		o := &pleat.Options{Budget: pleat.Budget{Window: 6_000}}
