@@ -83,8 +83,10 @@ var imports = map[string][]string{
 
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
+	"internal/match": {"fold", "internal/conv", "internal/epoch", "transcript"},
+
 	"": {
-		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/summarizer", "internal/epoch",
+		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/match", "internal/summarizer", "internal/epoch",
 		"internal/fault", "internal/order", "internal/annotate", "internal/text", "ledger", "model", "internal/page", "policy",
 		"recall", "store", "tokens", "transcript", "userwords",
 	},

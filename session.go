@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/fault"
+	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/internal/page"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
@@ -52,8 +53,7 @@ type Session struct {
 	lead   *leadData // what Sync was given last; nil: as it was stored
 	longer int       // tokens that lead has more than what it covers
 
-	turns  []turn   // of the messages that Sync has compared
-	synced []uint64 // at the end of each, the look of what a history was seen to have for it; 0: none
+	met match.Memo // what Sync has compared
 
 	byTools bool         // Options.Recall follows from the tools
 	past    []model.Tool // that were there before SetHead

@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
-	"github.com/pleat-dev/pleat/internal/conv"
-	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Sync takes in the history of a program that hands over the whole of it at each call, and so has no
@@ -71,203 +68,48 @@ func (s *Session) Sync(ctx context.Context, history []Message) (*Session, error)
 }
 
 // sync does the work of Sync. Whatever another process writes meanwhile is compared as well.
-func (s *Session) sync(ctx context.Context, h *handed) (*Session, error) {
+func (s *Session) sync(ctx context.Context, h *match.History) (*Session, error) {
 	for {
 		m, err := s.goOn(ctx, h)
 		switch {
 		case errors.Is(err, store.ErrConflict) && ctx.Err() == nil:
 			continue
-		case err != nil || !m.parts():
+		case err != nil || !m.Parts():
 			return s, err
 		}
 		return s.forkFor(ctx, h, m)
 	}
 }
 
-// meeting is how far a history and a session are the same.
-type meeting struct {
-	history, said int         // how many messages of the history stand for how many of the session
-	rest          []Message   // of the history, that the session does not have
-	named         bool        // what both have has ids, which no other has
-	upTo          uint64      // the entry before the session's first message that the history lacks; 0: it has all
-	epoch         *epoch.Data // that the session had opened behind that place, and a fork gets; nil: none
-}
-
-// parts reports whether the session and the history go different ways.
-func (m meeting) parts() bool { return m.upTo > 0 }
-
 // goOn appends what is new, unless the history goes another way.
-func (s *Session) goOn(ctx context.Context, h *handed) (meeting, error) {
+func (s *Session) goOn(ctx context.Context, h *match.History) (match.Meeting, error) {
 	if err := s.wait(ctx); err != nil {
-		return meeting{}, err
+		return match.Meeting{}, err
 	}
 	defer s.mu.Unlock()
-	m, err := s.meet(h)
-	if err != nil || m.parts() {
+	m, err := match.Meet(s.st, h, &s.met)
+	if err != nil || m.Parts() {
 		return m, err
 	}
 	lead, err := s.newLead(h)
 	if err != nil {
 		return m, err
 	}
-	return m, s.append(ctx, m.rest, lead...)
+	return m, s.append(ctx, m.Rest, lead...)
 }
 
-// meet finds out how far the history and the session are the same. The lock is held.
-func (s *Session) meet(h *handed) (meeting, error) {
-	n, heads := s.st.Len(), s.st.Facts().Prompt()
-	switch {
-	case len(h.msgs) == 0:
-		return meeting{}, errors.New("the history is empty: hand over all that was said")
-	case n == 0:
-		return meeting{rest: h.msgs}, nil
-	case n == heads:
-		return h.from(h.heads, n), nil
+func readHistory(msgs []Message) (*match.History, error) {
+	if len(msgs) == 0 {
+		return nil, errors.New("the history is empty: hand over all that was said")
 	}
-	s.synced = append(s.synced, make([]uint64, max(n-len(s.synced), 0))...)
-	done := heads
-	if k := len(s.turns); k > 0 {
-		done = s.turns[k-1].end
-	}
-	s.turns = addTurns(s.turns, done, n, func(i int) transcript.Role { return s.st.Facts()[i].Role })
-	own := s.turns
-	if m, ok := s.goesOn(h, own, false); ok {
-		return m, nil
-	}
-	if m, ok := s.gap(h, own); ok {
-		return m, nil
-	}
-	if m, ok := s.goesOn(h, own, true); ok {
-		return m, nil
-	}
-	best := s.apart(h, own)
-	if s.st.Folded() || len(s.st.History) > 0 { // folds that were undone, too
-		m, err := s.meetViews(h)
+	for i, m := range msgs {
+		err := checkBlocks(m.Blocks())
+		if err == nil {
+			err = checkRole(m)
+		}
 		if err != nil {
-			return m, err
-		}
-		if m.history > best.history {
-			best = m
+			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}
-	if best.parts() {
-		if m, ok := s.slid(h, own); ok && m.history > best.history {
-			best = m
-		}
-	}
-	return best, nil
-}
-
-// partAt is a meeting that ends before message i of the session and j of the history.
-func (s *Session) partAt(h *handed, j, i int) meeting {
-	return meeting{history: j, said: i, upTo: s.st.Contents.Entry(i) - 1}
-}
-
-// goesOn reports whether the history has all of the session's turns from the first on.
-func (s *Session) goesOn(h *handed, own []turn, open bool) (meeting, bool) {
-	theirs, last := h.turns(h.heads), len(own)-1
-	if last >= len(theirs) || s.alike(h, own[:last], theirs, open) < last {
-		return meeting{}, false
-	}
-	more, ok := s.has(h, own[last], theirs[last], conv.How{More: true, Open: open})
-	return h.behind(theirs[last], more, s.st.Len()), ok
-}
-
-// alike returns how many of the session's turns the history has at its beginning.
-func (s *Session) alike(h *handed, own, theirs []turn, open bool) int {
-	for k := range min(len(own), len(theirs)) {
-		if _, ok := s.has(h, own[k], theirs[k], conv.How{Open: open}); !ok {
-			return k
-		}
-	}
-	return min(len(own), len(theirs))
-}
-
-// begins returns where the history first says something else than the session.
-func (s *Session) begins(h *handed, own []turn) (j int) {
-	theirs := h.turns(h.heads)
-	k := s.alike(h, own, theirs, true)
-	switch k {
-	case len(theirs):
-		return len(h.msgs)
-	case len(own):
-		return theirs[k].start
-	}
-	_, j = s.within(h, own[k], theirs[k], conv.How{Open: true})
-	return j
-}
-
-// has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were
-// the same last time, a quick look is enough to see it again.
-func (s *Session) has(h *handed, own, theirs turn, how conv.How) (more []transcript.BlockRef, ok bool) {
-	look := h.look(theirs)
-	if own.shown == nil && s.synced[own.end-1] == look {
-		return nil, true
-	}
-	if rounds := s.st.Rounds(); how.More && len(rounds) > 0 {
-		for _, c := range rounds[len(rounds)-1].Calls {
-			if !c.Answered {
-				how.Waits = append(how.Waits, c.ID)
-			}
-		}
-	}
-	if how.Open {
-		how.Renamed = s.renamed(h, own, theirs)
-	}
-	more, ok = s.saidIn(own).Has(h.saidIn(theirs), how)
-	if ok && len(more) == 0 && !how.Cut && !how.Open && own.shown == nil {
-		s.synced[own.end-1] = look
-	}
-	return more, ok
-}
-
-// renamed returns the session's ids of the calls before a turn for those of the history.
-func (s *Session) renamed(h *handed, own, theirs turn) map[string]string {
-	if own.start == 0 || theirs.start == 0 {
-		return nil
-	}
-	return s.st.SaidAt(own.start-1, own.start).Renamed(h.said(theirs.start - 1))
-}
-
-// apart is where the session and the history go different ways.
-func (s *Session) apart(h *handed, own []turn) meeting {
-	theirs := h.turns(h.heads)
-	k := s.alike(h, own, theirs, true)
-	i, j := own[k].start, len(h.msgs)
-	if k < len(theirs) {
-		i, j = s.within(h, own[k], theirs[k], conv.How{Open: true, Renamed: s.renamed(h, own[k], theirs[k])})
-	}
-	// Calls that have other ids in the history would wait in a fork for results under the old ones.
-	for _, r := range slices.Backward(s.st.Rounds()) {
-		if r.End <= i {
-			break
-		}
-		for x := k - 1; x >= 0 && own[x].start >= r.Start; x-- {
-			if _, ok := s.has(h, own[x], theirs[x], conv.How{}); !ok {
-				first := slices.IndexFunc(own, func(t turn) bool { return t.end > r.Start })
-				return s.partAt(h, theirs[first].start, own[first].start)
-			}
-		}
-	}
-	return s.partAt(h, j, i)
-}
-
-// within returns up to where the messages of two turns are the same.
-func (s *Session) within(h *handed, own, theirs turn, how conv.How) (i, j int) {
-	shown := own.shown
-	if shown == nil {
-		shown = transcript.Whole(own.end).Messages[own.start:]
-	}
-	i, j = own.start, theirs.start
-	for _, vm := range shown {
-		i = max(i, vm.Source)
-		if j == theirs.end {
-			return i, j
-		}
-		if _, ok := s.st.SaidBy(vm).Has(h.said(j), how); !ok {
-			return i, j
-		}
-		i, j = max(i, vm.Source+1), j+1
-	}
-	return own.end, j
+	return match.Read(msgs), nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -20,21 +21,21 @@ type leadData struct {
 
 // newLead returns the entry that lets views begin with the system messages of a history, if
 // they do not yet.
-func (s *Session) newLead(h *handed) ([]store.Entry, error) {
+func (s *Session) newLead(h *match.History) ([]store.Entry, error) {
 	heads := s.st.Facts().Prompt()
-	same := h.heads == heads
+	same := h.Heads == heads
 	said := func(i int) conv.Said { return s.st.SaidAt(i, i+1) }
 	if s.lead != nil {
-		same = heads == s.lead.Covers && h.heads == len(s.lead.Messages)
+		same = heads == s.lead.Covers && h.Heads == len(s.lead.Messages)
 		said = func(i int) conv.Said { return conv.SaidIn(s.lead.Messages[i], i) }
 	}
-	for i := 0; same && i < h.heads; i++ {
-		same = said(i).Equal(h.said(i))
+	for i := 0; same && i < h.Heads; i++ {
+		same = said(i).Equal(h.Said(i))
 	}
 	if same || s.st.Len() == 0 {
 		return nil, nil
 	}
-	data, err := json.Marshal(leadData{heads, h.msgs[:h.heads]})
+	data, err := json.Marshal(leadData{heads, h.Lead()})
 	if err != nil {
 		return nil, fmt.Errorf("encode system messages: %w", err)
 	}
