@@ -159,11 +159,15 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "fold", "internal/conv",
 		"ledger", "cmd/pleat/internal/library", "model", "recall", "store",
 	},
+	"cmd/pleat/internal/tally": {
+		"cmd/pleat/internal/dash", "cmd/pleat/internal/library", "cmd/pleat/internal/term", "fold", "internal/local",
+		"proxy", "store",
+	},
 	"cmd/pleat": {
 		"", "agent", "cmd/pleat/internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
 		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
-		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash", "fold",
-		"internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
+		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash",
+		"cmd/pleat/internal/tally", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
 		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
 		"internal/localserver",
 	},

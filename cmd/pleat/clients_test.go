@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
@@ -277,7 +278,7 @@ func (d drive) inProcess(t *testing.T, anthropic, others string) string {
 		store: &stores.Flags{Path: t.TempDir() + "/pleat.db"}, anthropic: anthropic, openai: others, gemini: others,
 		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
-	front, l, end, err := f.start(t.Context(), p, f.logger(p), "", "127.0.0.1:0")
+	front, l, end, err := f.start(t.Context(), p, tally.Logger(p.Stderr, false, true), "", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -44,7 +45,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 	tokenFile := fs.String("token-file", "", "require the token in `FILE`")
 	open := fs.Bool("open", false, "open it in the browser")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
-		token, err := readToken(*tokenFile)
+		token, err := tally.ReadToken(*tokenFile)
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 func listenForDash(ctx context.Context, listen string) (net.Listener, error) {
 	l, err := net.Listen("tcp", listen)
 	if err != nil {
-		if ours, _, failed := askProxy(ctx, "http://"+listen); failed == nil && ours {
+		if tally.Runs(ctx, "http://"+listen) {
 			return nil, fmt.Errorf("a pleat proxy listens on %s, and with --dash it has the dashboard at http://%s/ "+
 				"(choose another address with --listen)", listen, listen)
 		}

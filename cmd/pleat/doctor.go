@@ -1,15 +1,12 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -24,6 +21,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/localserver"
 	"github.com/pleat-dev/pleat/wire/gemini"
@@ -177,13 +175,13 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 	ctx, stop := context.WithTimeout(ctx, 3*time.Second)
 	defer stop()
 	start := proxyStart(runtime.GOOS, d.p.Getenv)
-	running, status, err := askProxy(ctx, "http://"+d.listen)
-	if errors.Is(err, errAddress) {
+	running, status, err := tally.Probe(ctx, "http://"+d.listen)
+	if errors.Is(err, tally.ErrAddress) {
 		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
 		return false
 	}
 	if err == nil {
-		if why := unready(ctx, "http://"+d.listen); running && why == draining {
+		if why := tally.Unready(ctx, d.listen); running && why == tally.Draining {
 			d.add("proxy", "note", "answers at "+d.listen+", and drains: new conversations pass unchanged", "")
 		} else if running && why != "" {
 			d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but cannot fold: %s", d.listen, why),
@@ -196,7 +194,7 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		}
 	} else if l, err := net.Listen("tcp", d.listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.listen, start, at(d.listen)), "")
+		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.listen, start, tally.At(d.listen)), "")
 	} else {
 		d.add("proxy", "wrong", err.Error(), "use another port, such as: "+start+" --listen "+beside(d.listen))
 	}
@@ -219,64 +217,14 @@ func (d *doctor) examineNetwork() {
 	}
 }
 
-// at is the flag that names the address of a proxy; "": it need not be named.
-func at(address string) string {
-	if address == proxyAddress {
-		return ""
-	}
-	return " --listen " + address
-}
-
 // beside is an address with the next port.
 func beside(address string) string {
 	host, port, err := net.SplitHostPort(address)
 	n, failed := strconv.Atoi(port)
 	if err != nil || failed != nil || n >= 65535 {
-		return proxyAddress
+		return tally.Address
 	}
 	return net.JoinHostPort(host, strconv.Itoa(n+1))
-}
-
-var errAddress = errors.New("no address of a server")
-
-// askProxy asks the server at an address whether it is a proxy of pleat's.
-func askProxy(ctx context.Context, base string) (ours bool, status string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", nil)
-	if err != nil {
-		return false, "", errAddress
-	}
-	resp, err := direct.Do(req)
-	if err != nil {
-		return false, "", err
-	}
-	defer resp.Body.Close()
-	head, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	// A proxy with a token refuses, in its own words.
-	answers := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
-	return answers && !isPage(resp) && bytes.Contains(head, []byte("pleat")), resp.Status, err
-}
-
-// isPage reports whether a reply is for a browser, such as the dashboard's, which a proxy's is not.
-func isPage(resp *http.Response) bool {
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html")
-}
-
-// unready is why the proxy at an address takes no requests; "": it does.
-func unready(ctx context.Context, base string) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/readyz", nil)
-	if err != nil {
-		return ""
-	}
-	resp, err := direct.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	if resp.StatusCode != http.StatusServiceUnavailable {
-		return ""
-	}
-	return strings.TrimSpace(string(text))
 }
 
 // baseNames are the variables that name another server than the provider's.
@@ -330,7 +278,7 @@ func (d *doctor) examineAgents(running bool) {
 				"pleat doctor --listen ADDRESS if your proxy is elsewhere, else pleat setup "+c.name+" or --undo")
 		case !running:
 			d.add("agents", "wrong", fmt.Sprintf("%s sends its requests to %s, where no proxy runs", c.title, d.listen),
-				proxyStart(runtime.GOOS, d.p.Getenv)+at(d.listen)+", or pleat setup "+c.name+" --undo")
+				proxyStart(runtime.GOOS, d.p.Getenv)+tally.At(d.listen)+", or pleat setup "+c.name+" --undo")
 		default:
 			d.add("agents", "ok", c.title+" is set up", "")
 		}

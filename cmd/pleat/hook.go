@@ -20,6 +20,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -267,8 +268,7 @@ func (h *hook) behindProxy(ctx context.Context) bool {
 	}
 	ctx, stop := context.WithTimeout(ctx, time.Second)
 	defer stop()
-	ours, _, err := askProxy(ctx, base)
-	return err == nil && ours
+	return tally.Runs(ctx, base)
 }
 
 // status is what Claude Code tells a status line.

@@ -20,6 +20,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -65,7 +66,7 @@ type mcpFlags struct {
 const watchEvery = 10 * time.Second
 
 func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
-	token, err := readToken(f.tokenFile)
+	token, err := tally.ReadToken(f.tokenFile)
 	if err == nil && f.http != "" {
 		err = mayListen("--http", f.http, token, false, "")
 	}

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 	"unicode"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
@@ -18,9 +17,6 @@ import (
 
 // webProxyNames are the variables of the environment that a service keeps.
 var webProxyNames = []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}
-
-// direct reaches proxies of pleat's, through no web proxy.
-var direct = &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Second}
 
 // webProxies says which addresses are reached through a web proxy, whose user and password it leaves out.
 func webProxies(addresses ...string) (lines []string) {

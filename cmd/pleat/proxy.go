@@ -17,6 +17,7 @@ import (
 	"github.com/pleat-dev/pleat/agent"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/telemetry"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
@@ -83,7 +84,7 @@ pleat proxy --upstream-openai http://127.0.0.1:11434 --window 8k`,
 
 // declareServer declares how it listens, to whom, and what it says.
 func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
-	fs.StringVar(&f.listen, "listen", proxyAddress, "listen on `ADDRESS`")
+	fs.StringVar(&f.listen, "listen", tally.Address, "listen on `ADDRESS`")
 	fs.StringVar(&f.tokenFile, "token-file", "", "require the token in `FILE` from every client")
 	fs.StringVar(&f.drainFile, "drain-token-file", "", "require the token in `FILE` to drain")
 	fs.StringArrayVar(&f.hosts, "host", nil, "let clients call the proxy by `NAME` too; with a token any name will do")
@@ -93,8 +94,6 @@ func (f *proxyFlags) declareServer(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.quiet, "quiet", false, "log warnings and errors only")
 	fs.BoolVar(&f.asJSON, "json", false, "log as JSON")
 }
-
-const proxyAddress = "127.0.0.1:4141"
 
 // proxyFlags are the flags of "pleat proxy"; "pleat wrap" has those that it declares.
 type proxyFlags struct {
@@ -137,7 +136,7 @@ func (f *proxyFlags) declare(fs *pflag.FlagSet) {
 
 // options makes the proxy's options, and a function that closes what they opened.
 func (f *proxyFlags) options(
-	ctx context.Context, p *term.Console, log *slog.Logger, t *tally,
+	ctx context.Context, p *term.Console, log *slog.Logger, t *tally.Tally,
 ) (*proxy.Options, func() error, error) {
 	o := &proxy.Options{
 		Window: int(f.window), Recall: proxy.RecallMode(f.recall), ObserveOnly: f.observe, Logger: log,
@@ -162,9 +161,9 @@ func (f *proxyFlags) options(
 		}
 	}
 	o.Report = func(r proxy.Exchange) {
-		t.add(r)
+		t.Add(r)
 		tel.Exchange(r)
-		f.logExchange(log, r)
+		t.Log(log, f.asJSON, r)
 	}
 	closeDir, err := keepIn(f.dir, o)
 	if err != nil {
@@ -234,17 +233,16 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 // its store and its telemetry.
 func (f *proxyFlags) start(
 	ctx context.Context, p *term.Console, log *slog.Logger, token, address string,
-) (*front, net.Listener, func() error, error) {
+) (*tally.Front, net.Listener, func() error, error) {
 	l, err := net.Listen("tcp", address) // before anything is made for it
 	if err != nil {
 		hint := "choose another address with --listen"
-		if ours, _, failed := askProxy(ctx, "http://"+address); failed == nil && ours {
-			hint = "a pleat proxy runs there already: \"pleat status" + at(address) + "\" shows what it does; " + hint
+		if tally.Runs(ctx, "http://"+address) {
+			hint = "a pleat proxy runs there already: \"pleat status" + tally.At(address) + "\" shows what it does; " + hint
 		}
 		return nil, nil, nil, fmt.Errorf("listen: %w (%s)", err, hint)
 	}
-	t := newTally()
-	t.observed = f.observe
+	t := tally.New(f.observe)
 	o, done, err := f.options(ctx, p, log, t)
 	if err != nil {
 		return nil, nil, nil, errors.Join(err, l.Close())
@@ -257,5 +255,5 @@ func (f *proxyFlags) start(
 		return nil, nil, nil, errors.Join(err, l.Close(), done())
 	}
 	end := func() error { return errors.Join(h.Close(), done()) }
-	return &front{proxy: h, tally: t, token: token, store: o.Store}, l, end, nil
+	return &tally.Front{Proxy: h, Tally: t, Token: token, Store: o.Store}, l, end, nil
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/local"
 )
@@ -67,18 +68,18 @@ func upstreamURL(s string) (*url.URL, error) {
 
 // serve runs the proxy until it is told to stop, then waits for streams to end.
 func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
-	token, err := readToken(f.tokenFile)
+	token, err := tally.ReadToken(f.tokenFile)
 	if err == nil {
 		err = mayListen("--listen", f.listen, token, f.open, ", or say --open if the network is safe")
 	}
 	if err != nil {
 		return err
 	}
-	drain, err := readToken(f.drainFile)
+	drain, err := tally.ReadToken(f.drainFile)
 	if err != nil {
 		return err
 	}
-	dashToken, err := readToken(f.dashFile)
+	dashToken, err := tally.ReadToken(f.dashFile)
 	switch {
 	case err != nil:
 		return err
@@ -89,24 +90,24 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	case dashToken != "" && !f.dash:
 		return term.UsageError("--dash-token-file goes with --dash")
 	}
-	log := f.logger(p)
+	log := tally.Logger(p.Stderr, f.asJSON, f.quiet)
 	front, l, end, err := f.start(ctx, p, log, token, f.listen)
 	if err != nil {
 		return err
 	}
-	front.drain = drain
+	front.Drain = drain
 	p.Note("pleat: listening on http://%s\n", l.Addr())
 	for _, line := range webProxies(f.anthropic, f.openai, f.gemini) {
 		p.Note("pleat: %s\n", line)
 	}
 	if f.dash {
-		h, closeDash, err := dashboard(ctx, p, front.store, f.store.Tenant,
+		h, closeDash, err := dashboard(ctx, p, front.Store, f.store.Tenant,
 			dash.Options{Token: dashToken, Window: int(f.window), Logger: log})
 		if err != nil {
 			return errors.Join(err, l.Close(), end())
 		}
 		defer closeDash()
-		front.dash = h
+		front.Dash = h
 		p.Note("pleat: dashboard on http://%s/\n", l.Addr())
 	}
 	return errors.Join(serveUntilDone(ctx, l, front, log), end())
@@ -139,22 +140,6 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 	}
 	<-failed
 	return err
-}
-
-func readToken(file string) (string, error) {
-	if file == "" {
-		return "", nil
-	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return "", fmt.Errorf("read token: %w", err)
-	}
-	token := strings.TrimSpace(string(data))
-	if len(token) < 16 {
-		return "", fmt.Errorf("read token %s: it has fewer than 16 characters (make one with: openssl rand -hex 24)",
-			file)
-	}
-	return token, nil
 }
 
 // mayListen refuses to open an address, which a flag names, to other machines by accident.

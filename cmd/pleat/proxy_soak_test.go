@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/proxy"
 )
@@ -44,7 +45,7 @@ func TestSoak(t *testing.T) {
 		policy: "default", recall: "tools", anthropic: up.URL, memory: term.ByteCount(limit), window: 16_000,
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
+	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -187,8 +188,8 @@ func startService(ctx context.Context, p *term.Console, address string, args []s
 	if s.log != "" {
 		p.Printf("Its log: %s\n", s.log)
 	}
-	if !answers(ctx, address) {
-		p.Note("pleat: it does not answer at %s yet; \"pleat status%s\" asks again\n", address, at(address))
+	if !tally.Await(ctx, address) {
+		p.Note("pleat: it does not answer at %s yet; \"pleat status%s\" asks again\n", address, tally.At(address))
 	}
 	return nil
 }
@@ -221,22 +222,6 @@ func (s service) own() ([]byte, error) {
 		err = fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
 	}
 	return text, err
-}
-
-// answers waits a moment for a proxy to answer.
-func answers(ctx context.Context, address string) bool {
-	ctx, stop := context.WithTimeout(ctx, 2*time.Second)
-	defer stop()
-	for {
-		if ours, _, err := askProxy(ctx, "http://"+address); err == nil {
-			return ours
-		}
-		select {
-		case <-ctx.Done():
-			return false
-		case <-time.After(50 * time.Millisecond):
-		}
-	}
 }
 
 func (s service) forget() error {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/local"
 )
@@ -95,7 +96,7 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 		flags += " --listen " + u.Host
 	}
 	runs := "works only while the proxy runs: " + proxyStart(runtime.GOOS, p.Getenv) + flags
-	if ours, _, err := askProxy(ctx, base); err == nil && ours {
+	if tally.Runs(ctx, base) {
 		runs = "works only while the proxy runs that answers there"
 	}
 	f.done = agent.title + " sends its requests to " + base + " from now on, and " + runs +
@@ -122,17 +123,17 @@ func (f *editFlags) proxied(ctx context.Context, p *term.Console, agent client, 
 // offer offers to start the proxy, if there is somebody to ask, none runs and the system can; and to take
 // the change back, if it could not.
 func (f *editFlags) offer(ctx context.Context, p *term.Console, agent client, base string, args []string) error {
-	if f.show || f.yes || !p.Interactive() || base != "http://"+proxyAddress ||
+	if f.show || f.yes || !p.Interactive() || base != "http://"+tally.Address ||
 		!strings.HasSuffix(proxyStart(runtime.GOOS, p.Getenv), "start") {
 		return nil
 	}
-	if ours, _, err := askProxy(ctx, base); err == nil && ours {
+	if tally.Runs(ctx, base) {
 		return nil
 	}
 	if p.Confirm(ctx, false, "Start the proxy now, and whenever you log in?") != nil {
 		return nil // it was said what to do
 	}
-	err := startService(ctx, p, proxyAddress, args)
+	err := startService(ctx, p, tally.Address, args)
 	if err == nil || p.Confirm(ctx, false, fmt.Sprintf("%v\nTake the setup of %s back?", err, agent.title)) != nil {
 		return err
 	}

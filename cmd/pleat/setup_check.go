@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -97,7 +98,7 @@ func proxyOf(p *term.Console) string {
 			}
 		}
 	}
-	return proxyAddress
+	return tally.Address
 }
 
 var proxyPattern = regexp.MustCompile(`http://(?:[^/\s"',\\]*@)?([^/\s"',\\@]+)`)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/proxy"
@@ -47,7 +48,7 @@ func (j *usageJSON) Print(p *term.Page) {
 func (j *usageJSON) printProxy(p *term.Page) {
 	if r := j.Runs; r != nil && j.by == "" {
 		p.Head("With pleat run", "")
-		p.Hang("  ", spentThrough(proxy.Tally{Requests: r.Requests, Unpriced: r.Unpriced, USD: r.USD}))
+		p.Hang("  ", tally.Spent(proxy.Tally{Requests: r.Requests, Unpriced: r.Unpriced, USD: r.USD}))
 	}
 	if j.Proxy == nil || j.by != "" {
 		return
@@ -57,38 +58,7 @@ func (j *usageJSON) printProxy(p *term.Page) {
 		note = "ever, by all clients"
 	}
 	p.Head("Through the proxy", note)
-	p.Hang("  ", spentThrough(*j.Proxy))
-}
-
-// spentThrough says what a proxy's requests cost, and of how many that is known.
-func spentThrough(t proxy.Tally) string {
-	if t.Failed > 0 {
-		failed := term.Plural(t.Failed, "request") + " failed"
-		if t.Failed == t.Requests {
-			return failed
-		}
-		t.Requests, t.Failed = t.Requests-t.Failed, 0
-		return spentThrough(t) + "; " + failed
-	}
-	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
-	cost := " cost " + term.Cents(t.USD)
-	if t.Without > 0 {
-		cost += "; without pleat about " + term.Cents(t.Without)
-	}
-	switch {
-	case t.Unpriced == 0:
-		return requests + cost
-	case priced == 0:
-		return requests + " without a known price"
-	}
-	return fmt.Sprintf("%s of %s%s; %s", term.Thousands(priced), requests, cost, unpriced(t))
-}
-
-func unpriced(t proxy.Tally) string {
-	if t.Unpriced == 1 {
-		return "1 has no known price"
-	}
-	return term.Thousands(t.Unpriced) + " have no known price"
+	p.Hang("  ", tally.Spent(*j.Proxy))
 }
 
 func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bool) {

@@ -30,35 +30,6 @@ func TestCents(t *testing.T) {
 	}
 }
 
-// Requests whose price is not known are not taken for requests that cost nothing.
-func TestSpentThroughSaysOfHowMany(t *testing.T) {
-	for want, tally := range map[string]proxy.Tally{
-		"2 requests cost $2.02; without pleat about $2.50": {Requests: 2, USD: 2.02, Without: 2.5},
-		"63 of 79 requests cost $2.02; without pleat about $2.50; 16 have no known price": {
-			Requests: 79, USD: 2.02, Without: 2.5, Unpriced: 16,
-		},
-		"1 request without a known price": {Requests: 1, Unpriced: 1},
-	} {
-		if got := spentThrough(tally); got != want {
-			t.Errorf("usage says %q, want %q", got, want)
-		}
-	}
-}
-
-// Requests that failed cost nothing.
-func TestUsageOfFailures(t *testing.T) {
-	for want, tally := range map[string]proxy.Tally{
-		"1 request failed": {Requests: 1, Failed: 1},
-		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {
-			Requests: 3, Failed: 1, USD: 1, Without: 1,
-		},
-	} {
-		if got := spentThrough(tally); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
-	}
-}
-
 // What went through the proxy is told also where agents left no files, and that it is of no period.
 func TestUsageTellsTheBill(t *testing.T) {
 	for want, j := range map[string]*usageJSON{

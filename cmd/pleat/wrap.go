@@ -159,7 +159,7 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 	if came.Load() == 0 {
 		p.Note("pleat: %s sent nothing through the proxy (does a setting of its own name another server?)\n", args[0])
 	} else {
-		p.Note("pleat: %s\n", front.tally.closing())
+		p.Note("pleat: %s\n", front.Tally.Closing())
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package tally
 
 import (
 	"context"
@@ -15,15 +15,16 @@ import (
 	"github.com/pleat-dev/pleat/proxy"
 )
 
-func (f *proxyFlags) logger(p *term.Console) *slog.Logger {
+// Logger logs for people, or as JSON; quiet: only warnings and errors.
+func Logger(w io.Writer, asJSON, quiet bool) *slog.Logger {
 	level := slog.LevelInfo
-	if f.quiet {
+	if quiet {
 		level = slog.LevelWarn
 	}
-	if f.asJSON {
-		return slog.New(slog.NewJSONHandler(p.Stderr, &slog.HandlerOptions{Level: level}))
+	if asJSON {
+		return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
 	}
-	return slog.New(&lineLog{w: p.Stderr, level: level})
+	return slog.New(&lineLog{w: w, level: level})
 }
 
 // lineLog writes records as lines for people: the time of day, and what happened.
@@ -56,17 +57,17 @@ func (l *lineLog) WithAttrs([]slog.Attr) slog.Handler { return l }
 
 func (l *lineLog) WithGroup(string) slog.Handler { return l }
 
-// logExchange logs what happened to a request, and nothing of what was said.
-func (f *proxyFlags) logExchange(log *slog.Logger, r proxy.Exchange) {
+// Log logs what happened to a request, and nothing of what was said: as attributes, or as a line for people.
+func (t *Tally) Log(log *slog.Logger, asJSON bool, r proxy.Exchange) {
 	unanswered := r.Status == 0 && !errors.Is(r.Err, context.Canceled)
 	if r.Err != nil && unanswered {
 		return // logged by the handler
 	}
 	level, text, attrs := slog.LevelInfo, "request", []any(nil)
-	if f.asJSON {
+	if asJSON {
 		attrs = exchangeAttrs(r)
 	} else {
-		text = exchangeLine(r, f.observe)
+		text = exchangeLine(r, t.observed)
 	}
 	if r.Err != nil {
 		said, _, _ := strings.Cut(r.Err.Error(), "\n") // the handler logged all of it

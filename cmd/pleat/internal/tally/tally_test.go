@@ -1,99 +1,29 @@
-package main
+package tally
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// The status of a proxy that was started again is the same as before.
-func TestStatusAfterRestart(t *testing.T) {
-	script := newUpstream(upstreamtest.Options{})
-	up := httptest.NewServer(script)
-	defer up.Close()
-	f := &proxyFlags{
-		store: &stores.Flags{Path: filepath.Join(t.TempDir(), "pleat.db")}, policy: "default",
-		recall: "tools", openai: up.URL,
-	}
-	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	var seen []proxyStatus
-	for i := range 2 {
-		o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), newTally())
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := handlerOf(t, o)
-		for _, tools := range []string{
-			"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
-		} {
-			if i > 0 {
-				break
-			}
-			r := httptest.NewRequest(http.MethodPost, "/v1/responses",
-				strings.NewReader(`{"model":"gpt-6.1-sol","input":[{"role":"user","content":"Hello."}]`+tools+`}`))
-			r.Host = "localhost"
-			h.ServeHTTP(httptest.NewRecorder(), r)
-		}
-		w := httptest.NewRecorder()
-		r := httptest.NewRequest(http.MethodGet, "/pleat/status", nil)
-		r.Host = "localhost"
-		(&front{proxy: h, tally: newTally(), store: o.Store}).ServeHTTP(w, r)
-		var s proxyStatus
-		if err := json.Unmarshal(w.Body.Bytes(), &s); err != nil {
-			t.Fatalf("%v: %s", err, w.Body)
-		}
-		seen = append(seen, s)
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := done(); err != nil {
-			t.Error(err)
-		}
-	}
-	for _, row := range seen[1].Sessions { // the client has not sent the answer back, so it is not stored
-		if row.Session == "" {
-			continue
-		}
-		stored, err := sessionfile.Read(t.Context(), p, row.Session, sessionfile.Flags{Store: f.store})
-		if err != nil {
-			t.Fatal(err)
-		}
-		shown, err := sessionfile.Overview(stored, 1, &term.Progress{})
-		if err != nil || len(shown.Window.Prompts) != row.Requests || row.Requests != 1 {
-			t.Errorf("show counts %d requests, the bill has %d (%v)", len(shown.Window.Prompts), row.Requests, err)
-		}
-	}
-	if a, b := seen[0].All, seen[1].All; a != b || a.Requests != 2 || a.USD == 0 ||
-		a.Prompt != int64(script.Bill().Input) || len(seen[1].Sessions) != 2 {
-		t.Errorf("before %+v, after %+v; %d sessions", a, b, len(seen[1].Sessions))
-	}
-}
-
 // Tenants' single requests are under one heading, which names none of the models.
 func TestStatusAlone(t *testing.T) {
 	var b strings.Builder
 	p := &term.Console{Stdout: &b, Getenv: func(string) string { return "" }}
-	row := func(tenant, model string) proxySessionJSON {
-		return proxySessionJSON{BillRow: proxy.BillRow{Tenant: tenant, Model: model, Tally: proxy.Tally{Requests: 1}}}
+	row := func(tenant, model string) Row {
+		return Row{BillRow: proxy.BillRow{Tenant: tenant, Model: model, Tally: proxy.Tally{Requests: 1}}}
 	}
-	err := p.Output(false, proxyStatus{Sessions: []proxySessionJSON{row("a", "opus"), row("b", "haiku")}})
+	err := p.Output(false, Status{Sessions: []Row{row("a", "opus"), row("b", "haiku")}})
 	if err != nil || strings.Count(b.String(), "requests in no session") != 1 || strings.Contains(b.String(), "opus") {
 		t.Errorf("%v, %s", err, &b)
 	}
@@ -103,13 +33,12 @@ func TestStatusAlone(t *testing.T) {
 func TestStatusForks(t *testing.T) {
 	var b strings.Builder
 	p := &term.Console{Stdout: &b, Stderr: io.Discard, Getenv: func(string) string { return "" }}
-	f := &proxyFlags{store: &stores.Flags{Path: filepath.Join(t.TempDir(), "none.db")}}
-	var list []proxySessionJSON
+	var s Status
 	for _, name := range []string{"jkfy3feq5rzk226m-qcpzqwc0490j7cqz", "jkfy3feq5rzk226m", "gone-x"} {
-		list = append(list, proxySessionJSON{BillRow: proxy.BillRow{Tenant: "t", Session: name, Model: "opus"}})
+		s.Sessions = append(s.Sessions, Row{BillRow: proxy.BillRow{Tenant: "t", Session: name, Model: "opus"}})
 	}
-	f.entitle(t.Context(), p, list)
-	err := p.Output(false, proxyStatus{Sessions: list})
+	s.Entitle(t.Context(), nil)
+	err := p.Output(false, s)
 	want := "jkfy3feq5rzk226m-qcpzqwc0490j7cqz · opus · fork of jkfy3feq5rzk226m · 0 requests"
 	got := strings.Join(strings.Fields(b.String()), " ")
 	if err != nil || !strings.Contains(got, want) || strings.Count(got, "fork of") != 1 {
@@ -122,7 +51,7 @@ func TestStatusObserving(t *testing.T) {
 	var b strings.Builder
 	p := &term.Console{Stdout: &b, Getenv: func(string) string { return "" }}
 	row := proxy.BillRow{Session: "s", Model: "m", Tally: proxy.Tally{Requests: 25, USD: 2, Without: 2}}
-	s := proxyStatus{Observing: true, Sessions: []proxySessionJSON{
+	s := Status{Observing: true, Sessions: []Row{
 		{BillRow: row, Messages: 50, Snapshot: fold.Snapshot{Epoch: 3, Utilization: 0.4}},
 	}}
 	err := p.Output(false, s)
@@ -133,89 +62,8 @@ func TestStatusObserving(t *testing.T) {
 	}
 }
 
-// What answers in place of a proxy is not taken for one that nobody has used.
-func TestStatusOfAnother(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{}`)
-	}))
-	defer other.Close()
-	_, stderr, code := cli(t, "", "status", "--listen", strings.TrimPrefix(other.URL, "http://"))
-	if code != 1 || !strings.Contains(stderr, "is no pleat proxy") {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
-}
-
-// Who starts a proxy where one runs is told that it does.
-func TestProxyRunsAlready(t *testing.T) {
-	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"format":"`+statusFormat+`"}`)
-	}))
-	defer other.Close()
-	path := filepath.Join(t.TempDir(), "pleat.db")
-	_, stderr, code := cli(t, path, "proxy", "--listen", strings.TrimPrefix(other.URL, "http://"))
-	if code != 1 || !strings.Contains(stderr, `a pleat proxy runs there already: "pleat status --listen 127.0.0.1:`) {
-		t.Errorf("exit %d: %s", code, stderr)
-	}
-}
-
-// The status names sessions as "pleat show" takes them: no longer than it has to, and with the tenant
-// where another has a session of that name.
-func TestStatusNames(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "pleat.db")
-	st := openAt(t, path, stores.MakeMissing)
-	status := proxyStatus{Format: "pleat/proxy-status/1"}
-	long := "a-name-that-is-longer-than-a-line-has-room"
-	var err error
-	want := []string{
-		"key-a/twice", "key-b/twice", "key-b/" + long, long + "-1", long + "-2", "another-name-that-is-too",
-	}
-	for i, key := range []store.SessionKey{
-		{Tenant: "key-a", Session: "twice"},
-		{Tenant: "key-b", Session: "twice"},
-		{Tenant: "key-b", Session: long},
-		{Tenant: "key-b", Session: long + "-1"},
-		{Session: long + "-2"},
-		{Tenant: "key-a", Session: "another-name-that-is-too-long"},
-		{Tenant: "key-c", Session: long}, // not in the status
-	} {
-		s, failed := pleat.OpenSession(t.Context(), st, key, nil)
-		if failed == nil {
-			failed = s.Append(t.Context(), transcript.User("Set the limit."))
-		}
-		if err = errors.Join(err, failed); i < len(want) {
-			status.Sessions = append(status.Sessions, proxySessionJSON{
-				BillRow: proxy.BillRow{Tenant: key.Tenant, Session: key.Session, Model: "opus"},
-			})
-		}
-	}
-	if err = errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_ = json.NewEncoder(w).Encode(status)
-	}))
-	defer server.Close()
-	out, stderr, code := cli(t, path, "status", "--listen", server.Listener.Addr().String())
-	if code != 0 {
-		t.Fatalf("exit %d: %s", code, stderr)
-	}
-	for i, name := range want {
-		if !strings.Contains(out, "\n  "+name+" · opus ·") {
-			t.Errorf("%s is not in the status:\n%s", name, out)
-		}
-		shown, stderr, _ := cli(t, path, "show", "--json", name)
-		if key := status.Sessions[i].key(); !strings.Contains(shown, `"file": "`+key.String()+`"`) {
-			t.Errorf("show %s: %s%s", name, shown, stderr)
-		}
-	}
-	if out, _, _ = cli(t, path+"-none", "status", "--listen", server.Listener.Addr().String()); !strings.Contains(out, want[0]) {
-		t.Errorf("without the store:\n%s", out)
-	}
-}
-
 // A line of the log says why something was folded; a failure is logged once, by the handler.
 func TestLogExchange(t *testing.T) {
-	f := &proxyFlags{}
 	for want, r := range map[string]proxy.Exchange{
 		"folded from 247k (it saves money)": {
 			Session: store.SessionKey{Session: "s"}, Status: 200, Folded: true, Epochs: 1,
@@ -242,12 +90,12 @@ func TestLogExchange(t *testing.T) {
 		},
 	} {
 		var b strings.Builder
-		f.logExchange(slog.New(&lineLog{w: &b}), r)
+		New(false).Log(Logger(&b, false, false), false, r)
 		if got := b.String(); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("logged %q, want %q", got, want)
 		}
 	}
-	if got := billed(proxy.Tally{Requests: 1, Epochs: 1}, fold.TriggerPays)[1]; got != "folded once (it saves money)" {
+	if got := inWords(proxy.Tally{Requests: 1, Epochs: 1}, fold.TriggerPays)[1]; got != "folded once (it saves money)" {
 		t.Errorf("the status says %q", got)
 	}
 }
@@ -277,12 +125,11 @@ func TestTallyWords(t *testing.T) {
 		{"1 request, sent unchanged; pleat would have folded once and sent 60k tokens", true, []proxy.Exchange{epoch}},
 		{"1 request, sent unchanged; pleat would have stored 1 result at once", true, []proxy.Exchange{spilled}},
 	} {
-		sum := newTally()
-		sum.observed = c.observed
+		sum := New(c.observed)
 		for _, r := range c.list {
-			sum.add(r)
+			sum.Add(r)
 		}
-		if got := sum.closing(); !strings.HasPrefix(got, c.want) {
+		if got := sum.Closing(); !strings.HasPrefix(got, c.want) {
 			t.Errorf("wrap ends with %q, want %q", got, c.want)
 		}
 		w := httptest.NewRecorder()
@@ -314,7 +161,7 @@ func TestTallyWords(t *testing.T) {
 			Requests: 1, BytesOut: 2400, USD: 0.19, Without: 0.19,
 		},
 	} {
-		if got := strings.Join(billed(tally, ""), " · "); got != want {
+		if got := strings.Join(inWords(tally, ""), " · "); got != want {
 			t.Errorf("the status says %q, want %q", got, want)
 		}
 	}
@@ -322,9 +169,9 @@ func TestTallyWords(t *testing.T) {
 
 // The metrics are in Prometheus's text format: sums of what was added, and buckets that hold all below them.
 func TestMetrics(t *testing.T) {
-	sum := newTally()
+	sum := New(false)
 	for _, took := range []time.Duration{time.Millisecond, 3 * time.Millisecond, time.Minute} {
-		sum.add(proxy.Exchange{Status: 200, Added: took, Format: transcript.FormatChat, USD: 0.25})
+		sum.Add(proxy.Exchange{Status: 200, Added: took, Format: transcript.FormatChat, USD: 0.25})
 	}
 	w := httptest.NewRecorder()
 	sum.metrics.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -346,5 +193,34 @@ func TestPartsAddUp(t *testing.T) {
 	s := asReported(fold.Snapshot{Tokens: 9385, Parts: fold.Parts{System: 7, Tools: 408, Results: 13_000, Calls: 746}})
 	if s.Parts.Total() != s.Tokens || s.Parts.Results < 8_600 || s.Parts.Results > 8_630 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// Requests whose price is not known are not taken for requests that cost nothing.
+func TestSpentSaysOfHowMany(t *testing.T) {
+	for want, tally := range map[string]proxy.Tally{
+		"2 requests cost $2.02; without pleat about $2.50": {Requests: 2, USD: 2.02, Without: 2.5},
+		"63 of 79 requests cost $2.02; without pleat about $2.50; 16 have no known price": {
+			Requests: 79, USD: 2.02, Without: 2.5, Unpriced: 16,
+		},
+		"1 request without a known price": {Requests: 1, Unpriced: 1},
+	} {
+		if got := Spent(tally); got != want {
+			t.Errorf("usage says %q, want %q", got, want)
+		}
+	}
+}
+
+// Requests that failed cost nothing.
+func TestSpentOnFailures(t *testing.T) {
+	for want, tally := range map[string]proxy.Tally{
+		"1 request failed": {Requests: 1, Failed: 1},
+		"2 requests cost $1.00; without pleat about $1.00; 1 request failed": {
+			Requests: 3, Failed: 1, USD: 1, Without: 1,
+		},
+	} {
+		if got := Spent(tally); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }

@@ -1,4 +1,7 @@
-package main
+// Package tally says what a proxy did and how it is: in sums for Prometheus and the end of "pleat wrap", in its
+// log, and as the status that its operator asks for. [Front] serves that before the proxy, and [Client] asks for
+// it from another process.
+package tally
 
 import (
 	"fmt"
@@ -12,8 +15,8 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// billed says what was done, and why it was folded the last time, if that is known.
-func billed(t proxy.Tally, last fold.Trigger) []string {
+// inWords says what was done, and why it was folded the last time, if that is known.
+func inWords(t proxy.Tally, last fold.Trigger) []string {
 	folded := folded(t)
 	if why := library.Triggers[last]; why != "" && t.Epochs > 0 {
 		if t.Epochs > 1 {
@@ -84,8 +87,39 @@ func folded(t proxy.Tally) string {
 	return "nothing folded"
 }
 
-// tally adds up what this proxy did since it started, for Prometheus and "pleat wrap".
-type tally struct {
+// Spent says what a proxy's requests cost, and of how many that is known.
+func Spent(t proxy.Tally) string {
+	if t.Failed > 0 {
+		failed := term.Plural(t.Failed, "request") + " failed"
+		if t.Failed == t.Requests {
+			return failed
+		}
+		t.Requests, t.Failed = t.Requests-t.Failed, 0
+		return Spent(t) + "; " + failed
+	}
+	requests, priced := term.Plural(t.Requests, "request"), t.Requests-t.Unpriced
+	cost := " cost " + term.Cents(t.USD)
+	if t.Without > 0 {
+		cost += "; without pleat about " + term.Cents(t.Without)
+	}
+	switch {
+	case t.Unpriced == 0:
+		return requests + cost
+	case priced == 0:
+		return requests + " without a known price"
+	}
+	return fmt.Sprintf("%s of %s%s; %s", term.Thousands(priced), requests, cost, unpriced(t))
+}
+
+func unpriced(t proxy.Tally) string {
+	if t.Unpriced == 1 {
+		return "1 has no known price"
+	}
+	return term.Thousands(t.Unpriced) + " have no known price"
+}
+
+// Tally adds up what a proxy did since it started, for Prometheus and "pleat wrap".
+type Tally struct {
 	metrics  *metrics
 	observed bool // nothing is folded, only what would have been is told
 
@@ -95,9 +129,11 @@ type tally struct {
 	last          store.SessionKey // that went out folded
 }
 
-func newTally() *tally { return &tally{metrics: newMetrics()} }
+// New is a tally without requests, of a proxy that folds or only observes.
+func New(observed bool) *Tally { return &Tally{metrics: newMetrics(), observed: observed} }
 
-func (t *tally) add(r proxy.Exchange) {
+// Add adds a request that is over.
+func (t *Tally) Add(r proxy.Exchange) {
 	m := t.metrics
 	m.count("pleat_requests_total", 1, "folded", strconv.FormatBool(r.Folded && !t.observed),
 		"status", strconv.Itoa(r.Status), "wire", string(r.Format))
@@ -134,8 +170,8 @@ func (t *tally) add(r proxy.Exchange) {
 	t.all.BytesOut += int64(r.BytesOut)
 }
 
-// closing says what became of the requests of a client.
-func (t *tally) closing() string {
+// Closing says what became of the requests of a client.
+func (t *Tally) Closing() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	all := t.all
