@@ -345,7 +345,7 @@ func fetchJSON(t *testing.T, url string, body io.Reader) (*http.Response, string
 // written waits until a proxy has stored what it was sent: then another can go on with it.
 func written(t *testing.T, rw *rewriter) {
 	t.Helper()
-	if err := rw.written(t.Context(), true); err != nil {
+	if err := rw.pool.written(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}
 }

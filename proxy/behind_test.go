@@ -225,19 +225,19 @@ func TestMarksComeWithMessages(t *testing.T) {
 	h, url := startHandler(t, upstreamtest.New(upstreamtest.Options{Calls: 2}), Options{Store: st})
 	newAgent(messages, url, "Do all the steps.").run(t)
 	written(t, h.rw)
-	c := h.rw.inMemory(h.Sessions()[0].Key)
+	c := h.rw.pool.get(h.Sessions()[0].Key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := c.sess.Last(), len(c.marks)
-	m := mark{mode: c.mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
+	last, known := c.sess.Last(), len(c.track.requests)
+	m := mark{mode: c.track.mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
 	if _, err := st.Append(t.Context(), c.key, last, store.Entry{Kind: store.EntryPrefix, Data: m.encode()}); err != nil {
 		t.Fatal(err)
 	}
-	if err := c.load(t.Context(), last); err != nil || len(c.marks) != known {
-		t.Errorf("%d marks, want %d: %v", len(c.marks), known, err)
+	if err := c.load(t.Context(), last); err != nil || len(c.track.requests) != known {
+		t.Errorf("%d marks, want %d: %v", len(c.track.requests), known, err)
 	}
-	if err := c.refresh(t.Context()); err != nil || len(c.marks) != known+1 || c.alone != 0 {
-		t.Errorf("%d marks, want %d; alone for %d answers: %v", len(c.marks), known+1, c.alone, err)
+	if err := c.refresh(t.Context()); err != nil || len(c.track.requests) != known+1 || c.alone != 0 {
+		t.Errorf("%d marks, want %d; alone for %d answers: %v", len(c.track.requests), known+1, c.alone, err)
 	}
 }
 

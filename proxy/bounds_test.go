@@ -130,33 +130,34 @@ func TestFoundAgainInStore(t *testing.T) {
 func TestIndexIsBounded(t *testing.T) {
 	rw := rewriterOf(t, &Options{Store: store.NewMemory(), Sessions: 1})
 	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
-	add := func(name string) *conversation {
+	add := func(name string) *slot {
 		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
-		rw.keep(c, scope{})
+		rw.pool.keep(c, scope{})
+		s := rw.pool.slot(c.key)
 		for n := range 3 * indexed {
-			rw.remember(c, of(name, n))
-			rw.remember(c, of(name, n)) // an epoch marks its request again
+			rw.pool.remember(s, of(name, n))
+			rw.pool.remember(s, of(name, n)) // an epoch marks its request again
 		}
-		return c
+		return s
 	}
-	c := add("one")
-	if len(rw.index) != indexed || len(c.indexed) != indexed {
-		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(c.indexed), len(rw.index), indexed)
+	s := add("one")
+	if len(rw.pool.index) != indexed || len(s.indexed) != indexed {
+		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(s.indexed), len(rw.pool.index), indexed)
 	}
-	if _, ok := rw.index[of("one", 3*indexed-1)]; !ok {
+	if _, ok := rw.pool.index[of("one", 3*indexed-1)]; !ok {
 		t.Error("the newest is not in the index")
 	}
 	add("two")
-	if len(rw.index) != indexed {
-		t.Errorf("%d prefixes in the index, want %d", len(rw.index), indexed)
+	if len(rw.pool.index) != indexed {
+		t.Errorf("%d prefixes in the index, want %d", len(rw.pool.index), indexed)
 	}
 	// opened twice at once
-	rw.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)},
+	rw.pool.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)},
 		scope{})
-	rw.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)},
+	rw.pool.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)},
 		scope{})
-	if len(rw.index) != 0 {
-		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.index))
+	if len(rw.pool.index) != 0 {
+		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.pool.index))
 	}
 }
 

@@ -50,7 +50,7 @@ func TestConflictInHiddenRound(t *testing.T) {
 				at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if busy.CompareAndSwap(false, true) {
 						// Else the request itself is lost.
-						_ = h.rw.inMemory(h.Sessions()[0].Key).behind.Wait(t.Context())
+						_ = h.rw.pool.get(h.Sessions()[0].Key).behind.Wait(t.Context())
 						meddle()
 						busy.Store(false)
 					}

@@ -98,20 +98,6 @@ func (rw *rewriter) unknown(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// once logs something about a path the first time that it happens.
-func (rw *rewriter) once(what, path string) {
-	const most = 1000 // anybody can make up paths
-	rw.mu.Lock()
-	known := rw.logged[what+path] || len(rw.logged) >= most
-	if !known {
-		rw.logged[what+path] = true
-	}
-	rw.mu.Unlock()
-	if !known {
-		rw.o.Logger.Warn(what, "path", path)
-	}
-}
-
 // notRead passes on a request that the proxy does not understand.
 func (x *exchange) notRead(why string) (*http.Response, error) {
 	x.report.Passed = true
@@ -192,10 +178,6 @@ func (x *exchange) run(on *protocol, at address) (*http.Response, error) {
 	}
 	return x.exchange()
 }
-
-// answered reports whether a request has an answer of the model in it, so that it is not
-// the first of its conversation.
-func answered(req *request) bool { return slices.ContainsFunc(req.messages, isAnswer) }
 
 // pass sends the request unchanged and passes the reply on as it comes.
 func (x *exchange) pass() (*http.Response, error) {

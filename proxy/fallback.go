@@ -37,13 +37,13 @@ func (rw *rewriter) beside(
 	defer c.unlock()
 	err = c.refresh(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		rw.lost(c)
+		rw.pool.lost(c)
 		return nil, nil, answered(req), nil
 	}
 	if err != nil {
 		return nil, nil, false, err
 	}
-	if !c.tools {
+	if !c.track.tools {
 		return nil, nil, answered(req), nil
 	}
 	if rw.o.ObserveOnly {
@@ -61,15 +61,15 @@ func (rw *rewriter) beside(
 // whether that fits. The turn is nil if the session does not know the conversation, if nothing in
 // it has to change, or if that would not be legal.
 func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, from caller) (t *turn, fits bool) {
-	p, err := c.find(ctx, req, true)
+	p, err := c.track.find(ctx, c.sess, req, true)
 	v := c.sess.InForce()
-	v.DropThinking = v.DropThinking || c.drop
-	if err != nil || v.IsWhole(p.at) && !c.drop && len(p.aliases) == 0 && !slices.Contains(c.client, -1) {
+	v.DropThinking = v.DropThinking || c.track.drop
+	if err != nil || v.IsWhole(p.at) && !c.track.drop && len(p.aliases) == 0 && !slices.Contains(c.track.client, -1) {
 		return nil, false
 	}
 	rest := len(req.messages) - p.client
-	t = &turn{req: req, from: from, key: c.key, mode: c.mode.free(req), at: p.at + rest, meter: c.sess.Snapshot()}
-	t.client, _ = extend(slices.Clone(c.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
+	t = &turn{req: req, from: from, key: c.key, mode: c.track.mode.free(req), at: p.at + rest, meter: c.sess.Snapshot()}
+	t.client, _ = extend(slices.Clone(c.track.client[:p.mark.At]), p.mark.Client, p.aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
 		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.at + i})
@@ -201,8 +201,8 @@ func reason(err error) (why string, passes bool) {
 
 // remembered makes a request from what is in memory alone, for when the store fails.
 func (rw *rewriter) remembered(ctx context.Context, req *request, from caller) (*turn, bool) {
-	key, _ := rw.lookup(from.scope, req.prefixes)
-	c := rw.inMemory(key)
+	key, _ := rw.pool.lookup(from.scope, req.prefixes)
+	c := rw.pool.get(key)
 	if c == nil {
 		return nil, false
 	}
@@ -226,7 +226,7 @@ func (rw *rewriter) fitsWhole(req *request) bool {
 func (rw *rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
 	return rw.onTurn(ctx, t, func(c *conversation) error {
 		if !e.Overflow() {
-			if err := c.record(ctx, []string{""}, &mark{mode: c.mode, Drop: true}, time.Time{}); err != nil {
+			if err := c.record(ctx, []string{""}, &mark{mode: c.track.mode, Drop: true}, time.Time{}); err != nil {
 				return err
 			}
 			return rw.write(ctx, t, c.sess.InForce())

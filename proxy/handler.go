@@ -17,6 +17,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Transport is an [http.RoundTripper] that keeps the conversations that pass through it
@@ -226,3 +229,27 @@ func cause(err error) string {
 	}
 	return ""
 }
+
+// SessionStatus describes a session that a proxy has in memory, as of the last time that
+// a request finished a step with it. Reading it never waits for a model or a store.
+type SessionStatus struct {
+	Key      store.SessionKey
+	Model    string
+	Recall   RecallMode
+	Last     time.Time // when its last request came
+	Messages int       // of the transcript
+	Folds    int       // in force or not
+	Snapshot fold.Snapshot
+	Spent    float64 // USD, by the price list
+}
+
+// Drain lets conversations end: known ones continue as before, new ones pass unchanged
+// and are not kept. A proxy that is stopped after that leaves no client with a history
+// that no longer fits. It cannot be undone.
+func (h *Handler) Drain() { h.rw.draining.Store(true) }
+
+// Draining reports whether [Handler.Drain] was called.
+func (h *Handler) Draining() bool { return h.rw.draining.Load() }
+
+// Sessions lists the sessions in memory, the one used last first.
+func (h *Handler) Sessions() []SessionStatus { return h.rw.pool.statuses() }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -138,7 +137,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 			return do(c)
 		})
 		conflict := errors.Is(err, store.ErrConflict)
-		if try == 10 || !conflict && !errors.Is(err, errMoved) && !errors.Is(err, store.ErrNotFound) {
+		if try == 10 || !conflict && !errors.Is(err, errDiverged) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.Wait(ctx) == nil {
@@ -161,7 +160,7 @@ func (rw *rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 // addHidden adds the messages of hidden rounds that the session lacks.
 func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 	if c.past || c.sess.Len() != t.at {
-		return errMoved
+		return errDiverged
 	}
 	last, news := c.sess.Last(), t.hidden[t.at-t.mark.At:]
 	if len(news) == 0 {
@@ -202,132 +201,5 @@ func (t *turn) resume(ctx context.Context, to int) error {
 		}
 		t.hidden = append(t.hidden, m)
 	}
-	return nil
-}
-
-// locked does something with a conversation that hooks and observers of another program may see.
-func (c *conversation) locked(do func() error) error {
-	c.mu.Lock()
-	defer c.unlock() // also where they panic
-	return do()
-}
-
-// afterwards is the context for what is left to do when the client has its answer and may go: it
-// ends a while after that of the exchange.
-func (x *exchange) afterwards() (context.Context, context.CancelFunc) {
-	const grace = 5 * time.Second
-	ctx, cancel := context.WithCancel(context.WithoutCancel(x.ctx))
-	stop := context.AfterFunc(x.ctx, func() {
-		timer := time.AfterFunc(grace, cancel)
-		context.AfterFunc(ctx, func() { timer.Stop() })
-	})
-	return ctx, func() { stop(); cancel() }
-}
-
-// settle records what the provider reported and, where there were hidden rounds, the whole
-// answer, so that it is known when it comes back.
-func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model.Reply, complete bool) {
-	t, c := x.turn, x.near
-	if !complete {
-		return
-	}
-	var err error
-	if t != nil && t.conv != nil {
-		err = x.keep(ctx, replies, last)
-		c = t.conv
-	}
-	err = errors.Join(err, x.heard(ctx, c, last))
-	if t != nil && t.conv != nil {
-		c = t.conv
-	}
-	if c != nil {
-		if c.stays() {
-			c.behind.Soon()
-		} else if err == nil {
-			err = c.behind.Wait(ctx) // the next request may go to another replica
-		}
-	}
-	if err != nil {
-		level := slog.LevelWarn
-		if errors.Is(err, store.ErrConflict) { // another replica was faster: the next request brings it
-			level = slog.LevelDebug
-		}
-		const text = "what the provider answered could not be recorded"
-		x.rw.o.Logger.Log(ctx, level, text, "session", c.key.String(), "err", err)
-	}
-}
-
-// trusted is after how many answers in a row, with nobody else's writes between them, a
-// conversation's next request is expected here.
-const trusted = 3
-
-// stays counts an answer, and reports whether the next request is expected here: then it does
-// not have to find in the store what came before.
-func (c *conversation) stays() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.alone++
-	return c.alone > trusted
-}
-
-// keep records an answer, and what it used.
-func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.Reply) error {
-	t := x.turn
-	var err error
-	if last.Messages, err = x.seen(last); err != nil {
-		return fmt.Errorf("read what the client got: %w", err)
-	}
-	if x.hidden == 0 {
-		t.conv.mu.Lock()
-		defer t.conv.unlock()
-		t.conv.told = reply{From: t.mark.At, Said: saidHash(last.Messages, t.mode.own)}
-		x.rw.ended(t, t.conv.told.Said)
-		return t.conv.used(ctx, last)
-	}
-	if ours, _ := ownCalls(last, t.mode.own); len(ours) == 0 {
-		t.hidden = append(t.hidden, last.Messages...)
-	}
-	var said []transcript.Message
-	for _, r := range append(replies, last) {
-		said = append(said, r.Messages...)
-	}
-	return x.rw.onTurn(ctx, t, func(c *conversation) error {
-		m := mark{mode: t.mode, Reply: &reply{From: t.mark.At, To: t.at, Said: saidHash(said, t.mode.own)}}
-		var labels []string
-		for _, prefix := range t.req.comesAgain() {
-			labels = append(labels, t.from.scope.answerLabel(prefix, m.Reply.Said))
-		}
-		if by := proof(said, t.mode.own); by != "" {
-			labels = append(labels, t.from.scope.answerLabel(transcript.Hash{}, by))
-		}
-		if err := c.record(ctx, labels, &m, time.Time{}); err != nil {
-			return err
-		}
-		if err := c.behind.Wait(ctx); err != nil {
-			return err
-		}
-		x.rw.ended(t, m.Reply.Said)
-		return c.used(ctx, last)
-	})
-}
-
-// ended notes the answer to the conversation's newest request.
-func (rw *rewriter) ended(t *turn, said string) {
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	if newest := &t.conv.newest; newest.client == 0 || newest.client == t.mark.Client { // 0: it was just opened
-		*newest = exchanged{t.mark.Client, said, t.mode.own}
-	}
-}
-
-// used records what an answer used. The caller holds the lock.
-func (c *conversation) used(ctx context.Context, r model.Reply) error {
-	if c.past || r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
-		return nil
-	}
-	if err := c.sess.Used(ctx, r.Usage); err != nil {
-		return err
-	}
-	c.wroteOne()
 	return nil
 }

@@ -3,11 +3,13 @@ package proxy
 import (
 	"cmp"
 	"encoding/base32"
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -30,15 +32,6 @@ func principal(r *http.Request, body []byte) string {
 		}
 	}
 	return "key-" + short(key)
-}
-
-// bearerOf returns the token of an Authorization header that has one.
-func bearerOf(auth string) (token string, ok bool) {
-	scheme, token, ok := strings.Cut(auth, " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return "", false
-	}
-	return strings.TrimSpace(token), true
 }
 
 // renewed reports whether a bearer token is one of those that a login hands out and
@@ -75,6 +68,19 @@ func short(text string) string {
 	return base.EncodeToString(h[:10])
 }
 
+// family is the part of a session's name that its forks share.
+func family(session string) string {
+	name, _, _ := strings.Cut(session, "-")
+	return name
+}
+
+// caller is who sends a request, as far as it matters for finding its session.
+type caller struct {
+	scope scope
+	hint  string // the client's name for the conversation; see hint
+	child bool   // a subagent
+}
+
 // scope is where a conversation is looked for: among those of a principal, on one wire, to
 // one upstream.
 type scope struct {
@@ -86,6 +92,22 @@ type scope struct {
 // label is the name under which a prefix of a conversation is found in the store.
 func (s scope) label(prefix transcript.Hash) string {
 	return transcript.HashOf(s.upstream + "\x00" + string(s.format) + "\x00" + string(prefix[:])).String()
+}
+
+// newSession names the session of a conversation that is new.
+func (s scope) newSession(r *request) store.SessionKey {
+	return store.SessionKey{Tenant: s.tenant, Session: short(s.label(r.prefixes[len(r.prefixes)-1]))}
+}
+
+// fork names a fork of a session: by where it parts from it, after the entry upTo and before the
+// client's next message, so that all replicas choose the same.
+func (s scope) fork(of store.SessionKey, upTo uint64, p place, r *request) store.SessionKey {
+	next := "again"
+	if p.mark.Client < len(r.prefixes) {
+		next = s.label(r.prefixes[p.mark.Client])
+	}
+	name := family(of.Session) + "-" + short(fmt.Sprint(of.Session, upTo, next))
+	return store.SessionKey{Tenant: of.Tenant, Session: name}
 }
 
 // answerLabel is the name under which an answer with hidden rounds is found: by its request
@@ -101,7 +123,7 @@ const maxTransient = 3
 // and without its last blocks, since some clients add blocks of text to their newest message
 // and leave them out when they send it again. The first message is taken as it is, because
 // nothing before it says whose it is.
-func (r *request) comesAgain() []transcript.Hash {
+func comesAgain(r *request) []transcript.Hash {
 	last := len(r.messages) - 1
 	out := []transcript.Hash{r.prefixes[last]}
 	if last == 0 {
@@ -119,11 +141,4 @@ func (r *request) comesAgain() []transcript.Hash {
 		out = append(out, transcript.Chain(r.prefixes[last-1], []transcript.Hash{r.on.hash([]byte(less.Raw()))})...)
 	}
 	return out
-}
-
-// leading returns how many system messages a request begins with.
-func (r *request) leading() int {
-	return countWhile(r.messages, func(m transcript.Message) bool {
-		return m.Role() == transcript.RoleSystem || m.Role() == transcript.RoleDeveloper
-	})
 }

@@ -6,16 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/pleat-dev/pleat"
-	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -27,6 +24,19 @@ import (
 // begins with: two lines of the summary, or messages that the client kept. The first words
 // of a person prove nothing, nor does a line that the model only quoted.
 
+// archive finds stored sessions and reads them.
+type archive struct {
+	store store.Store
+	open  func(ctx context.Context, key store.SessionKey, req *request) (reader, error)
+}
+
+// reader is a stored session that is read.
+type reader interface {
+	sessionMessages
+	Close() error
+}
+
+// origin is a session that a new conversation continues.
 type origin struct {
 	mode mode
 	key  store.SessionKey
@@ -34,11 +44,70 @@ type origin struct {
 	kept bool // the client has kept answers of it
 }
 
+// longest finds the session with the longest prefix of a conversation, of those longer than least.
+// The key is zero if there is none.
+func (a archive) longest(
+	ctx context.Context, s scope, prefixes []transcript.Hash, least int,
+) (key store.SessionKey, err error) {
+	for end, size := len(prefixes), 32; end > least && key.Session == ""; size *= 8 {
+		start := max(end-size, least)
+		labels := make([]string, 0, end-start)
+		for _, h := range prefixes[start:end] {
+			labels = append(labels, s.label(h))
+		}
+		found, err := a.store.Find(ctx, s.tenant, store.EntryPrefix, labels...)
+		if err != nil {
+			return key, fmt.Errorf("find conversation: %w", err)
+		}
+		best := -1
+		for _, f := range found {
+			if i := slices.Index(labels, f.Entry.Label); i > best {
+				best, key = i, f.Key
+			}
+		}
+		end = start
+	}
+	return key, nil
+}
+
+// holder returns the session that has the client's next answer with hidden rounds. The key is zero
+// if that is key, or none.
+func (a archive) holder(ctx context.Context, s scope, key store.SessionKey, p place) (store.SessionKey, error) {
+	prefix, err := transcript.ParseHash(p.mark.Hash)
+	if err != nil || p.said == "" {
+		return store.SessionKey{}, nil
+	}
+	found, err := a.store.Find(ctx, s.tenant, store.EntryPrefix, s.answerLabel(prefix, p.said))
+	if err != nil {
+		return store.SessionKey{}, fmt.Errorf("find answer: %w", err)
+	}
+	if len(found) > 0 && found[0].Key != key {
+		return found[0].Key, nil
+	}
+	return store.SessionKey{}, nil
+}
+
+// shared is the entry up to which a fork at a mark has all that its session has: an epoch that
+// opened for the request comes after the mark, and its answer was made with those folds.
+func (a archive) shared(ctx context.Context, key store.SessionKey, mark uint64) (upTo uint64, err error) {
+	upTo = mark
+	for e, err := range a.store.Scan(ctx, key, mark+1, store.EntryMessage, store.EntryEpoch) {
+		if err != nil {
+			return 0, fmt.Errorf("find epoch of mark %d: %w", mark, err)
+		}
+		if e.Kind == store.EntryMessage {
+			break
+		}
+		upTo = e.Seq
+	}
+	return upTo, nil
+}
+
 // before finds what a new conversation continues; nil: nothing.
-func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*origin, error) {
+func (a archive) before(ctx context.Context, from caller, req *request) (*origin, error) {
 	named, tools := from.label("hint", from.hint), from.toolsLabel(req)
 	labels := append([]string{named, tools}, from.saidLabels(openingText(req), math.MaxInt, nil)...)
-	found, err := rw.o.Store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
+	found, err := a.store.Find(ctx, from.scope.tenant, store.EntryPrefix, labels...)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +126,7 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 			continue
 		}
 		o := &origin{m.mode, f.Key, lines[f.Key] > 1, false}
-		o.kept = (f.Entry.Label == named || f.Entry.Label == tools) && rw.keeps(ctx, f.Key, req)
+		o.kept = (f.Entry.Label == named || f.Entry.Label == tools) && a.keeps(ctx, f.Key, req)
 		if o.told || o.kept || f.Entry.Label == named && from.hint != "" {
 			return o, nil
 		}
@@ -65,46 +134,9 @@ func (rw *rewriter) before(ctx context.Context, from caller, req *request) (*ori
 	return nil, nil
 }
 
-const (
-	mostPages = 4     // conversations before a new one that it begins with pages of
-	pagesRoom = 2_500 // most tokens of these
-	pagesLead = "[pleat: the client has compacted this conversation. What it was before follows, as a program wrote it " +
-		"down. It is a record, not a new request; its calls are numbered apart.]\n"
-)
-
-// pages are what a conversation begins with whose client has certainly cut what it continues:
-// pages of that, whose handles work in it.
-func (rw *rewriter) pages(ctx context.Context, o *origin, req *request, prefix string) (string, error) {
-	if o == nil || !o.told && !o.kept || !req.hasTools() {
-		return "", nil
-	}
-	var keys []store.SessionKey
-	var err error
-	for key := o.key; err == nil && key.Session != "" && len(keys) < mostPages; key, err = rw.beforeOf(ctx, key) {
-		keys = append(keys, key)
-	}
-	m, window := rw.o.model(req.model)
-	room := min(cmp.Or(window, m.Window, model.DefaultWindow)/32, pagesRoom) / len(keys)
-	text := pagesLead
-	for i, key := range slices.Backward(keys) {
-		s, err := rw.reopen(ctx, key, req, prefix)
-		if err != nil {
-			return "", err
-		}
-		page, err := s.Page(ctx, fold.PageRoom{
-			Total: room, Words: room / 2, Plain: true, Beside: true, Seen: o.kept || i > 0,
-		})
-		if err := errors.Join(err, s.Close()); err != nil {
-			return "", err
-		}
-		text += "\n" + page + "\n"
-	}
-	return text, nil
-}
-
 // toolsLabel is where the newest conversation of clients with the same tools is found,
 // which those that kept some of it may continue.
-func (c caller) toolsLabel(req *request) string { return c.label("tools", req.toolsText()) }
+func (c caller) toolsLabel(req *request) string { return c.label("tools", toolsText(req)) }
 
 // names are the labels by which a conversation is found once the client has compacted it.
 func (c caller) names(req *request) (labels []string) {
@@ -117,7 +149,7 @@ func (c caller) names(req *request) (labels []string) {
 	return labels
 }
 
-func (r *request) toolsText() string {
+func toolsText(r *request) string {
 	var b strings.Builder
 	for _, t := range slices.Concat(r.tools, r.inInput) {
 		b.WriteString(t.Name + "\x00")
@@ -183,7 +215,7 @@ func openingText(req *request) string {
 
 // keeps reports whether the client has kept answers of a session: calls have ids that
 // nobody else knows, unless they are short or only the function's name.
-func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *request) bool {
+func (a archive) keeps(ctx context.Context, key store.SessionKey, req *request) bool {
 	kept := make(map[string]bool)
 	for _, m := range req.messages {
 		for _, c := range m.Calls() {
@@ -195,7 +227,7 @@ func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *reques
 	if len(kept) == 0 {
 		return false
 	}
-	s, err := rw.reopen(ctx, key, req, "")
+	s, err := a.open(ctx, key, req)
 	if err != nil {
 		return false
 	}
@@ -214,111 +246,15 @@ func (rw *rewriter) keeps(ctx context.Context, key store.SessionKey, req *reques
 	return false
 }
 
-// reopen opens a session to read it. One that was deleted stays so.
-func (rw *rewriter) reopen(
-	ctx context.Context, key store.SessionKey, req *request, prefix string,
-) (*pleat.Session, error) {
-	if _, err := rw.beforeOf(ctx, key); err != nil {
-		return nil, err
-	}
-	m, window := rw.o.model(req.model)
-	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
-		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
-		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
-		Recall: mode{Recall: RecallByTools, Prefix: prefix}.stubs("", key), Ended: true,
-	})
-}
-
-// heard remembers an answer without calls, which may be a summary that the client begins
-// its next conversation with.
-func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply) error {
-	if c == nil || len(transcript.Unanswered(reply.Messages...)) > 0 {
-		return nil
-	}
-	var text strings.Builder
-	for _, m := range reply.Messages {
-		if text.Len()+len(m.Raw()) > longestSummary {
-			return nil
-		}
-		text.WriteString(m.Text() + "\n")
-	}
-	labels := x.from.saidLabels(text.String(), proofLines, x.req.quotes)
-	if len(labels) == 0 {
-		return nil
-	}
-	if c.past {
-		found, err := x.rw.o.Store.Find(ctx, x.from.scope.tenant, store.EntryPrefix, labels...)
-		if err != nil || len(found) == len(labels) { // it was said before
-			return err
-		}
-		if err := x.rw.onTurn(ctx, x.turn, func(*conversation) error { return nil }); err != nil {
-			return err
-		}
-		c = x.turn.conv
-	}
-	c.mu.Lock()
-	defer c.unlock()
-	if c.mode.Recall != RecallByTools {
-		return nil
-	}
-	last := c.sess.Last()
-	_, err := c.sess.MarkAs(ctx, labels, mark{mode: c.mode}.encode())
-	if err == nil {
-		c.wrote(last)
-	}
-	return err
-}
-
 // quotes reports whether a line stands in the request.
-func (r *request) quotes(line string) bool {
+func quotes(r *request, line string) bool {
 	literal, err := json.Marshal(line)
 	return err == nil && (bytes.Contains(r.body, literal[1:len(literal)-1]) || bytes.Contains(r.body, []byte(line)))
 }
 
-// mostBefore is how many compactions of a client recall reaches back over.
-const mostBefore = 32
-
-// recall answers a call of our tools, from the whole lineage.
-func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
-	t.conv.mu.Lock()
-	sess := t.conv.sess
-	t.conv.unlock()
-	epoch := sess.Snapshot().Epoch
-	text, failed, _ = sess.Recall(ctx, tool, input)
-	if tool == recall.ToolCompact || tool == recall.ToolSnip {
-		t.epochs += sess.Snapshot().Epoch - epoch
-	}
-	key := t.before
-	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
-	for range mostBefore {
-		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {
-			break
-		}
-		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)
-		if err != nil {
-			break
-		}
-		more, missing, _ := old.Recall(ctx, tool, input)
-		switch {
-		case missing:
-		case tool == recall.ToolUnfold:
-			text, failed = more, false
-		case tool == recall.ToolSearch:
-			text += "\n[before the conversation was compacted:]\n" + more
-		case tool == recall.ToolLedger:
-			text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
-		}
-		_ = old.Close() // it only waits
-		if key, err = rw.beforeOf(ctx, key); err != nil {
-			break
-		}
-	}
-	return text, failed
-}
-
 // beforeOf returns what a stored session continues.
-func (rw *rewriter) beforeOf(ctx context.Context, key store.SessionKey) (store.SessionKey, error) {
-	for e, err := range rw.o.Store.Scan(ctx, key, 1, store.EntryPrefix) {
+func (a archive) beforeOf(ctx context.Context, key store.SessionKey) (store.SessionKey, error) {
+	for e, err := range a.store.Scan(ctx, key, 1, store.EntryPrefix) {
 		var m mark
 		if err == nil {
 			err = json.Unmarshal(e.Data, &m)
@@ -331,12 +267,4 @@ func (rw *rewriter) beforeOf(ctx context.Context, key store.SessionKey) (store.S
 		}
 	}
 	return store.SessionKey{}, errors.New("the session has no requests")
-}
-
-// lineage is the session that a request's session continues; zero: none.
-func (m mark) lineage(tenant string) store.SessionKey {
-	if m.Before == "" {
-		return store.SessionKey{}
-	}
-	return store.SessionKey{Tenant: tenant, Session: m.Before}
 }

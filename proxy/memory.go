@@ -21,7 +21,7 @@ func (h *Handler) Memory() Memory {
 }
 
 // kept is what sessions and earlier requests take.
-func (rw *rewriter) kept() int64 { return rw.known.bytes() + rw.weight.Load() }
+func (rw *rewriter) kept() int64 { return rw.known.bytes() + rw.pool.weight.Load() }
 
 // fit drops sessions until everything fits, and reports whether it does.
 func (rw *rewriter) fit() bool {
@@ -32,11 +32,7 @@ func (rw *rewriter) fit() bool {
 	if rw.kept() <= left {
 		return true
 	}
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	for rw.kept() > left && rw.recent.Len() > 1 { // the newest is about to be used
-		rw.drop(rw.recent.Back())
-	}
+	rw.pool.shrink(left - rw.known.bytes())
 	if rw.kept() > left {
 		rw.known.clear()
 	}

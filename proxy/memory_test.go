@@ -51,7 +51,7 @@ func TestMemoryOfSessions(t *testing.T) {
 		t.Errorf("%d sessions of %d conversations", len(sessions), len(agents))
 	}
 	h.Close()
-	if m := h.rw.weight.Load(); m != 0 {
+	if m := h.rw.pool.weight.Load(); m != 0 {
 		t.Errorf("%d bytes of sessions that have all left", m)
 	}
 }

@@ -125,7 +125,7 @@ func TestRenamed(t *testing.T) {
 	const pre = toolPrefix
 	for _, from := range []string{"", pre, pre + pre, pre + pre + pre} {
 		for _, to := range []string{"", pre, pre + pre} {
-			got := mode{Recall: RecallByTools, Prefix: to}.renamed(`get it: ` + from + `unfold("h1") or ` + from +
+			got := renamed(mode{Recall: RecallByTools, Prefix: to}, `get it: `+from+`unfold("h1") or `+from+
 				`unfold("h2")`)
 			if want := `get it: ` + to + `unfold("h1") or ` + to + `unfold("h2")`; got != want {
 				t.Errorf("from %q to %q: %s", from, to, got)
@@ -150,7 +150,7 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 			a.run(t)
 		}
 		for _, s := range h.Sessions() {
-			c := h.rw.inMemory(s.Key)
+			c := h.rw.pool.get(s.Key)
 			found, err := c.sess.Search(t.Context(),
 				recall.SearchRequest{Queries: []string{"heliotrope vault", "steps"}})
 			if err != nil {

@@ -22,20 +22,6 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// RecallMode says how a model gets back what was folded.
-type RecallMode string
-
-// The modes. A session keeps the one it began with.
-const (
-	// RecallByTools adds pleat's recall tools to the client's own from the first request
-	// on and answers their calls inside the proxy; the client never sees them.
-	RecallByTools RecallMode = "tools"
-	// RecallByFile names files in stubs, which the client's own file tool can read.
-	RecallByFile RecallMode = "file"
-	// RecallOff makes stubs without handles.
-	RecallOff RecallMode = "off"
-)
-
 // Options set up a [Handler] or a [Transport]. Store is needed, and for a Handler at least
 // one upstream; everything else works at its zero value. Negative numbers are refused.
 type Options struct {

@@ -11,30 +11,17 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// proof is what an answer is known by wherever a client puts it: what it says and its thinking, whose
-// signature nobody else can have. Empty: it has no thinking, or there is nothing else in it.
-func proof(list []transcript.Message, own func(name string) bool) string {
-	for _, m := range list {
-		for _, b := range m.Blocks().All() {
-			if th, ok := b.(transcript.Thinking); ok && th.Signature != "" {
-				return th.Signature + saidHash(list, own)
-			}
-		}
-	}
-	return ""
-}
-
 // originals returns a request's new messages, with the rounds that the client did not see in answers that it
 // puts at another place than they were given at, as after an edit or behind its own summary. A provider
 // may refuse thinking before anything else than what followed it.
-func (rw *rewriter) originals(
-	ctx context.Context, c *conversation, req *request, p *position, s scope,
+func (a archive) originals(
+	ctx context.Context, s scope, req *request, p *place, own func(string) bool, size int,
 ) (news []transcript.Message, err error) {
 	at := make(map[string]int) // by label
 	for i := p.client; i < len(req.messages); {
 		n := answers(req.messages[i:])
 		told := i == p.mark.Client && p.said == ""
-		if by := proof(req.messages[i:i+n], c.mode.own); by != "" && !told {
+		if by := proof(req.messages[i:i+n], own); by != "" && !told {
 			at[s.answerLabel(transcript.Hash{}, by)] = i
 		}
 		i += max(n, 1)
@@ -42,7 +29,7 @@ func (rw *rewriter) originals(
 	if len(at) == 0 {
 		return req.messages[p.client:], nil
 	}
-	found, err := rw.o.Store.Find(ctx, s.tenant, store.EntryPrefix, slices.Collect(maps.Keys(at))...)
+	found, err := a.store.Find(ctx, s.tenant, store.EntryPrefix, slices.Collect(maps.Keys(at))...)
 	if err != nil {
 		return nil, fmt.Errorf("find answers: %w", err)
 	}
@@ -50,10 +37,10 @@ func (rw *rewriter) originals(
 	next := p.client
 	for _, f := range found {
 		i := at[f.Entry.Label]
-		was := rw.original(ctx, f, req)
+		was := a.original(ctx, f, req)
 		news = append(news, req.messages[next:i]...)
 		if next = i; len(was) > 0 {
-			n, from := answers(req.messages[i:]), c.sess.Len()+len(news)
+			n, from := answers(req.messages[i:]), size+len(news)
 			p.aliases = append(p.aliases, alias{i, n, from, from + len(was)})
 			news, next = append(news, was...), i+n
 		}
@@ -62,12 +49,12 @@ func (rw *rewriter) originals(
 }
 
 // original reads an answer with hidden rounds; nil: it is gone.
-func (rw *rewriter) original(ctx context.Context, f store.Found, req *request) (list []transcript.Message) {
+func (a archive) original(ctx context.Context, f store.Found, req *request) (list []transcript.Message) {
 	var m mark
 	if json.Unmarshal(f.Entry.Data, &m) != nil || m.Reply == nil {
 		return nil
 	}
-	s, err := rw.reopen(ctx, f.Key, req, "")
+	s, err := a.open(ctx, f.Key, req)
 	if err != nil {
 		return nil
 	}

@@ -1,150 +1,108 @@
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-// toolPrefix comes before the names of the recall tools in sessions whose client has a
-// tool of one of those names itself; twice, if it has one of these names too.
-const toolPrefix = "pleat_"
-
-// newMode decides how a new session gets folded content back. Tools are only added to a
-// conversation from its first request on: later they would change what the provider has
-// in its cache, and what its thinking is bound to.
-func (o *Options) newMode(req *request, before *origin) mode {
-	switch {
-	case o.Recall == RecallByFile && !o.ObserveOnly:
-		return mode{Recall: RecallByFile}
-	case o.ObserveOnly, o.Recall == RecallOff, !req.hasTools():
-		return mode{Recall: RecallOff}
-	case before != nil: // the client's tools had ours behind them until now
-		return before.mode
-	case answered(req):
-		return mode{Recall: RecallOff}
+// reopen opens a session to read it. One that was deleted stays so.
+func (rw *rewriter) reopen(
+	ctx context.Context, key store.SessionKey, req *request, prefix string,
+) (*pleat.Session, error) {
+	if _, err := rw.archive.beforeOf(ctx, key); err != nil {
+		return nil, err
 	}
-	return mode{Recall: RecallByTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}
+	m, window := rw.o.model(req.model)
+	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
+		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
+		Codecs: map[transcript.Format]transcript.Codec{req.on.format: req.on.codec},
+		Recall: stubs(mode{Recall: RecallByTools, Prefix: prefix}, "", key), Ended: true,
+	})
 }
 
-// free returns the mode with names for our tools that none of the client's has. Clients
-// add tools in the middle of a conversation.
-func (m mode) free(req *request) mode {
-	taken := func(t model.Tool) bool { return m.own(t.Name) }
-	for slices.ContainsFunc(req.tools, taken) || slices.ContainsFunc(req.inInput, taken) {
-		m.Prefix += toolPrefix
+const (
+	mostPages = 4     // conversations before a new one that it begins with pages of
+	pagesRoom = 2_500 // most tokens of these
+	pagesLead = "[pleat: the client has compacted this conversation. What it was before follows, as a program wrote it " +
+		"down. It is a record, not a new request; its calls are numbered apart.]\n"
+)
+
+// pages are what a conversation begins with whose client has certainly cut what it continues:
+// pages of that, whose handles work in it.
+func (rw *rewriter) pages(ctx context.Context, o *origin, req *request, prefix string) (string, error) {
+	if o == nil || !o.told && !o.kept || !req.hasTools() {
+		return "", nil
 	}
-	return m
-}
-
-// renamed returns what we wrote into a view, with the name that unfold has now.
-func (m mode) renamed(text string) string {
-	return unfoldCall.ReplaceAllLiteralString(text, m.Prefix+recall.ToolUnfold+`("`)
-}
-
-var unfoldCall = regexp.MustCompile(`(?:` + toolPrefix + `)*` + recall.ToolUnfold + `\("`)
-
-func (m mode) own(name string) bool {
-	if m.Recall != RecallByTools {
-		return false
+	var keys []store.SessionKey
+	var err error
+	for key := o.key; err == nil && key.Session != "" && len(keys) < mostPages; key, err = rw.archive.beforeOf(ctx, key) {
+		keys = append(keys, key)
 	}
-	bare, ok := strings.CutPrefix(name, m.Prefix)
-	return ok && (slices.ContainsFunc(recallTools, func(t model.Tool) bool { return t.Name == bare }) ||
-		m.Snip && bare == recall.ToolSnip)
-}
-
-var recallTools = recall.Tools()
-
-func (m mode) tools(req *request) []model.Tool {
-	if m.Recall != RecallByTools || !req.hasTools() {
-		return nil
-	}
-	return m.prefixed()
-}
-
-// prefixed lists the recall tools by the names they have in the session.
-func (m mode) prefixed() []model.Tool {
-	list := slices.Clone(recallTools)
-	if m.Snip {
-		list = append(list, recall.SnipTool())
-	}
-	for i := range list {
-		list[i].Name = m.Prefix + list[i].Name
-	}
-	return list
-}
-
-// stubs returns how a session's stubs say to get their content back.
-func (m mode) stubs(dir string, key store.SessionKey) func(handle string) string {
-	switch m.Recall {
-	case RecallByTools:
-		return func(handle string) string { return m.Prefix + pleat.UnfoldCall(handle) }
-	case RecallByFile:
-		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
-	}
-	return func(string) string { return "" }
-}
-
-// recallFile is the file with the content of a handle. Forks share the files of their
-// family, because they share its stubs.
-func recallFile(dir string, key store.SessionKey, handle string) string {
-	return filepath.Join(dir, short(key.Tenant), family(key.Session), handle+".txt")
-}
-
-// family is the part of a session's name that its forks share.
-func family(session string) string {
-	name, _, _ := strings.Cut(session, "-")
-	return name
-}
-
-// writeFiles writes what was folded since the last time, where stubs name files. The files
-// are there before the view that names them goes out.
-func (c *conversation) writeFiles(ctx context.Context, dir string) error {
-	if c.mode.Recall != RecallByFile {
-		return nil
-	}
-	for _, f := range c.sess.Folds()[c.written:] {
-		u, err := c.sess.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
-		if err == nil {
-			err = writeOnce(recallFile(dir, c.key, f.Handle), u.Whole())
-		}
+	m, window := rw.o.model(req.model)
+	room := min(cmp.Or(window, m.Window, model.DefaultWindow)/32, pagesRoom) / len(keys)
+	text := pagesLead
+	for i, key := range slices.Backward(keys) {
+		s, err := rw.reopen(ctx, key, req, prefix)
 		if err != nil {
-			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)
+			return "", err
 		}
-		c.written++
+		page, err := s.Page(ctx, fold.PageRoom{
+			Total: room, Words: room / 2, Plain: true, Beside: true, Seen: o.kept || i > 0,
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			return "", err
+		}
+		text += "\n" + page + "\n"
 	}
-	return nil
+	return text, nil
 }
 
-// writeOnce writes a file, whole or not at all, that only its owner can read.
-func writeOnce(name, text string) error {
-	if info, err := os.Stat(name); err == nil && info.Size() == int64(len(text)) {
-		return nil
+// mostBefore is how many compactions of a client recall reaches back over.
+const mostBefore = 32
+
+// recall answers a call of our tools, from the whole lineage.
+func (rw *rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
+	t.conv.mu.Lock()
+	sess := t.conv.sess
+	t.conv.unlock()
+	epoch := sess.Snapshot().Epoch
+	text, failed, _ = sess.Recall(ctx, tool, input)
+	if tool == recall.ToolCompact || tool == recall.ToolSnip {
+		t.epochs += sess.Snapshot().Epoch - epoch
 	}
-	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
-		return err
+	key := t.before
+	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
+	for range mostBefore {
+		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {
+			break
+		}
+		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)
+		if err != nil {
+			break
+		}
+		more, missing, _ := old.Recall(ctx, tool, input)
+		switch {
+		case missing:
+		case tool == recall.ToolUnfold:
+			text, failed = more, false
+		case tool == recall.ToolSearch:
+			text += "\n[before the conversation was compacted:]\n" + more
+		case tool == recall.ToolLedger:
+			text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
+		}
+		_ = old.Close() // it only waits
+		if key, err = rw.archive.beforeOf(ctx, key); err != nil {
+			break
+		}
 	}
-	f, err := os.CreateTemp(filepath.Dir(name), ".new-*") // 0600
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(f.Name(), name)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-	}
-	return err
+	return text, failed
 }

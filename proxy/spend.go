@@ -98,32 +98,17 @@ func (x *exchange) without() float64 {
 
 // measure takes the size of the turn's request as the client sent it. The caller holds the
 // conversation's lock.
-func (t *turn) measure(before position, cold bool) {
+func (t *turn) measure(before place, cold bool) {
 	c := t.conv
 	view := t.meter.Parts
-	head := view.System + view.Tools - c.ours
+	head := view.System + view.Tools - c.setup.ours
 	t.size = client{
-		prompt: head + c.size(t.mark.At), tools: c.ours, view: view.Total(), cold: cold,
+		prompt: head + c.size(t.mark.At), tools: c.setup.ours, view: view.Total(), cold: cold,
 		hidden: slices.Contains(t.client, -1),
 	}
 	if known := min(before.mark.At, t.mark.At); known > 0 {
 		t.size.cached = head + c.size(known)
 	}
-}
-
-// size counts the tokens of the client's messages among the first n of the transcript.
-func (c *conversation) size(n int) int {
-	for len(c.sizes) <= n {
-		i, sum := len(c.sizes)-1, 0
-		if i >= 0 {
-			sum = c.sizes[i]
-			if c.client[i] >= 0 {
-				sum += c.sess.Tokens(i, i+1)
-			}
-		}
-		c.sizes = append(c.sizes, sum)
-	}
-	return c.sizes[n]
 }
 
 // ReadBill reads the bill that the proxies of a store keep in it.

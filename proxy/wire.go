@@ -91,6 +91,15 @@ func route(r *http.Request) (*protocol, address) {
 	return nil, address{}
 }
 
+// bearerOf returns the token of an Authorization header that has one.
+func bearerOf(auth string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(auth, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
+}
+
 func (p *protocol) read(body []byte) (*request, error) { return p.readAfter(nil, body) }
 
 // readAfter decodes a request that may continue an earlier one.
@@ -101,6 +110,16 @@ func (p *protocol) readAfter(e earlier, body []byte) (*request, error) {
 	}
 	r.on, r.body = p, body
 	return r, nil
+}
+
+// leading returns how many system messages a request begins with.
+func (r *request) leading() int {
+	for i, m := range r.messages {
+		if m.Role() != transcript.RoleSystem && m.Role() != transcript.RoleDeveloper {
+			return i
+		}
+	}
+	return len(r.messages)
 }
 
 // hasTools reports whether the model may call anything that our tools go together with.

@@ -2,15 +2,18 @@ package proxy
 
 import (
 	"context"
+	"errors"
 	"iter"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-// apart finds the session of a request whose own has gone on without it: the one that has its next
+// elsewhere finds the session of a request whose own has gone on without it: the one that has its next
 // answer, or a fork. A request that came before, with resume, needs neither: it gets a turn.
-func (rw *rewriter) apart(
-	ctx context.Context, c *conversation, p position, req *request, from caller, resume bool,
+func (rw *rewriter) elsewhere(
+	ctx context.Context, c *conversation, p place, req *request, from caller, resume bool,
 ) (*turn, store.SessionKey, error) {
 	if p.mark.Client == len(req.messages) {
 		if next := rw.following(from.scope, req); next != (store.SessionKey{}) && next != c.key {
@@ -29,18 +32,36 @@ func (rw *rewriter) apart(
 	return nil, next, err
 }
 
-// following returns the session whose newest answer a request follows on at once. Once a run that
-// is sent again has a fork, its next requests go on there, though an older session has them, too.
-func (rw *rewriter) following(s scope, req *request) (key store.SessionKey) {
-	key, size := rw.lookup(s, req.prefixes[:len(req.prefixes)-1])
-	rw.mu.Lock()
-	defer rw.mu.Unlock()
-	if e, held := rw.sessions[key]; held {
-		if newest := e.Value.(*conversation).newest; newest.client == size && newest.leadsTo(req) {
-			return key
-		}
+// fork makes a session for a conversation that went another way than the session it was
+// found in: the same up to the last request that they share, or to the answer to it, if it
+// has hidden rounds.
+func (rw *rewriter) fork(
+	ctx context.Context, c *conversation, p place, req *request, s scope,
+) (store.SessionKey, error) {
+	upTo, err := rw.shared(ctx, c, p.seq)
+	if err != nil {
+		return store.SessionKey{}, err
 	}
-	return store.SessionKey{}
+	key := s.fork(c.key, upTo, p, req)
+	if upTo == 0 { // they share no request: a conversation that was never finished has taken the name
+		return key, nil
+	}
+	codecs := map[transcript.Format]transcript.Codec{req.on.format: req.on.codec}
+	if err := pleat.Fork(ctx, rw.o.Store, c.key, upTo, key, codecs); err != nil && !errors.Is(err, store.ErrConflict) {
+		return store.SessionKey{}, err
+	}
+	return key, nil
+}
+
+// shared is archive.shared once the mark is in the store.
+func (rw *rewriter) shared(ctx context.Context, c *conversation, mark uint64) (upTo uint64, err error) {
+	if mark == 0 {
+		return 0, nil
+	}
+	if err := c.behind.Wait(ctx); err != nil {
+		return 0, err
+	}
+	return rw.archive.shared(ctx, c.key, mark)
 }
 
 // replay makes the turn of a request that came before and comes again after its session has gone
@@ -48,12 +69,12 @@ func (rw *rewriter) following(s scope, req *request) (key store.SessionKey) {
 // storing anything. Only an answer with hidden rounds, or a request that no longer fits, needs a
 // fork; if the model says something else, the client's next request does. The turn is nil if the
 // session has to store something before the request can go out.
-func (rw *rewriter) replay(ctx context.Context, c *conversation, p position, req *request, from caller) *turn {
+func (rw *rewriter) replay(ctx context.Context, c *conversation, p place, req *request, from caller) *turn {
 	upTo, err := rw.shared(ctx, c, p.mark.seq)
 	if err != nil {
 		return nil
 	}
-	was, err := rw.stored(ctx, c.key, past{rw.o.Store, upTo})
+	was, err := rw.newConversation(ctx, c.key, past{rw.o.Store, upTo})
 	if err != nil {
 		return nil
 	}
@@ -61,7 +82,7 @@ func (rw *rewriter) replay(ctx context.Context, c *conversation, p position, req
 	if err := rw.start(ctx, was, req, from); err != nil {
 		return nil
 	}
-	t, _, err := rw.advance(ctx, was, req, from, false)
+	t, _, err := rw.rewrite(ctx, was, req, from, false)
 	if err != nil {
 		return nil
 	}
@@ -75,7 +96,7 @@ type past struct {
 }
 
 func (p past) Append(context.Context, store.SessionKey, uint64, ...store.Entry) (uint64, error) {
-	return 0, errMoved
+	return 0, errDiverged
 }
 
 func (p past) Scan(
