@@ -144,7 +144,7 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 		c.said++
 		if strings.Contains(joined, oneSpace(strings.TrimLeft(w.Text, "!#"))) { // else <bash-input>
 			c.verbatim++
-		} else if snap := s.Snapshot(); typed <= (snap.Tokens-snap.Parts.System)/3 {
+		} else if snap := s.Snapshot(); typed <= (int(snap.Tokens)-snap.Parts.System)/3 {
 			c.t.Errorf("%s: message %d is not verbatim: %s", c.name, w.Message, w.Text)
 		}
 	}

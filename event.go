@@ -5,6 +5,7 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // EventKind says what an observer is told.
@@ -30,13 +31,14 @@ const (
 type Event struct {
 	Kind     EventKind
 	Time     time.Time
-	Snapshot *fold.Snapshot // EventSnapshot, EventEpoch (after it)
-	Fold     *fold.Fold     // EventFold, EventSpill, EventDigest (nil: it is only prepared)
-	Digest   *digest.Origin // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
-	Plan     *fold.Plan     // EventEpoch; EventWarning that nothing could be folded: Refused may say why
-	Recall   string         // EventRecall: the handle or query
-	From     Key            // EventFork: the session that it was made of
-	Shared   int            // EventFork: how many messages of that one it has
-	Warning  string         // EventWarning
-	Err      error          // EventError
+	Snapshot *fold.Snapshot  // EventSnapshot, EventEpoch (after it)
+	Fold     *fold.Fold      // EventFold, EventSpill, EventDigest (nil: it is only prepared)
+	Digest   *digest.Origin  // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
+	Before   tokens.Reported // EventEpoch: the view before it
+	Plan     *fold.Plan      // EventEpoch; EventWarning that nothing could be folded: Refused may say why
+	Recall   string          // EventRecall: the handle or query
+	From     Key             // EventFork: the session that it was made of
+	Shared   int             // EventFork: how many messages of that one it has
+	Warning  string          // EventWarning
+	Err      error           // EventError
 }

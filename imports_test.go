@@ -37,8 +37,7 @@ var imports = map[string][]string{
 	"model":  {"transcript"},
 	"search": {"internal/text"},
 
-	"internal/calibrate": {},
-	"internal/order":     {"transcript"},
+	"internal/order": {"transcript"},
 
 	"tokens": {"internal/bpe", "internal/jsonspan", "model", "transcript"},
 	"store":  {"search", "transcript"},
@@ -81,12 +80,13 @@ var imports = map[string][]string{
 	},
 	"policy": {"fold", "fold/lever", "internal/fault"},
 
+	"internal/meter": {"fold", "internal/text", "model", "tokens"},
 	"internal/epoch": {"fold", "internal/conv", "internal/text", "ledger", "model", "store", "transcript"},
 
 	"internal/match": {"fold", "internal/conv", "internal/epoch", "transcript"},
 
 	"": {
-		"digest", "fold", "fold/lever", "internal/calibrate", "internal/conv", "internal/match", "internal/summarizer", "internal/epoch",
+		"digest", "fold", "fold/lever", "internal/conv", "internal/match", "internal/meter", "internal/summarizer", "internal/epoch",
 		"internal/fault", "internal/order", "internal/annotate", "internal/text", "ledger", "model", "internal/page", "policy",
 		"recall", "store", "tokens", "transcript", "userwords",
 	},
@@ -117,7 +117,7 @@ var imports = map[string][]string{
 	// The doors work through Session.
 	"agent": {
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
-		"model", "recall", "store", "transcript",
+		"model", "recall", "store", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/rehearsal": {"", "agent", "digest", "fold", "fold/lever", "model", "recall", "tokens", "transcript"},
 	"internal/behind":              {"store", "transcript"},

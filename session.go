@@ -11,15 +11,16 @@ import (
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/match"
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/internal/page"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -36,15 +37,8 @@ type Session struct {
 	st    *epoch.State
 	last  uint64      // number of the newest entry applied
 	entry store.Entry // that entry, without its body
-	cal   *calibrate.Line
-	usd   float64
-	sent  int // tokens of the last view that was given out, by our count; 0: none yet
+	meter *meter.Meter
 	legal int // length of the transcript when the view in force was last known to be legal; 0: not known
-	cap   int // the largest prompt that the provider takes, by its count; 0: not told
-	// refusedAt is a prompt that it refused without numbers, so that cap is a guess; 0: it is none.
-	refusedAt int
-	taken     int // the most that it has answered, or said that it takes, by its count; 0: not known
-	refusal   int // tokens of the newest prompt that it refused, by its count; 0: not told
 
 	answered  time.Time // when the newest answer of the model was stored
 	heard     time.Time // when the newest message was
@@ -97,7 +91,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	}
 	s.dig.guard = summarizer.NewGuard(&s.o.Digest, s.o.Now)
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
-	s.cal = new(calibrate.Line)
+	s.meter = meter.New(s.o.Model, s.o.Budget)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))
 	if s.pages = page.NewWriter(c); s.byTools {
 		s.pages.Named = s.o.named
@@ -142,9 +136,8 @@ func (s *Session) SetBudget(b fold.Budget) error {
 	if err := o.fillBudget(); err != nil {
 		return fmt.Errorf("set budget of session %s: %w", s.key, err)
 	}
-	if s.o.Budget = o.Budget; s.refusedAt > 0 || b.Window > s.cap {
-		s.cap, s.refusedAt = 0, 0
-	}
+	s.o.Budget = o.Budget
+	s.meter.SetBudget(o.Budget, b.Window)
 	return nil
 }
 
@@ -172,10 +165,10 @@ func (s *Session) Tokens(start, end int) int {
 
 // Reported is what the provider would report for a prompt of n tokens by the session's own count,
 // judging by what it reported so far: a [fold.Snapshot] has the provider's tokens, but its parts do not.
-func (s *Session) Reported(n int) int {
+func (s *Session) Reported(n int) tokens.Reported {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.theirs(n)
+	return s.meter.Reported(n)
 }
 
 // Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a
@@ -253,24 +246,6 @@ func (s *Session) resolve(ctx context.Context, v transcript.View) (msgs []transc
 	return msgs, nil
 }
 
-// most is the largest view that may be sent, in our own tokens.
-func (s *Session) most() int { return max(s.limits().Max, s.sure()) }
-
-// limits are the levels in our own tokens.
-func (s *Session) limits() fold.Limits { return s.inOwnTokens(s.levels()) }
-
-func (s *Session) inOwnTokens(l fold.Limits) fold.Limits {
-	if s.cal.Samples() == 0 {
-		return l
-	}
-	e := func(n int) int { return max(s.cal.Estimate(n), n/8, 1) } // less is no estimate, but a false report
-	return fold.Limits{Target: e(l.Target), Yellow: e(l.Yellow), Red: e(l.Red), Max: e(l.Max), Window: e(l.Window)}
-}
-
-// birthLimits are those by which a result is too large to be shown at all. A refusal does not
-// change them: where less room is left, a result that nobody has seen goes last.
-func (s *Session) birthLimits() fold.Limits { return s.inOwnTokens(s.o.Budget.Limits()) }
-
 // Snapshot reads the meter. It costs the same whatever the length of the session.
 func (s *Session) Snapshot() fold.Snapshot {
 	s.mu.Lock()
@@ -279,14 +254,8 @@ func (s *Session) Snapshot() fold.Snapshot {
 }
 
 func (s *Session) snapshot() fold.Snapshot {
-	l := s.levels()
-	snap := fold.Snapshot{
-		Parts: s.st.Parts, Tokens: s.st.Parts.Total(), Whole: s.whole(),
-		Limits: l, Messages: s.st.Count + s.leads(), Epoch: s.st.Epoch,
-	}
-	snap.Tokens, snap.Whole = s.theirs(snap.Tokens), s.theirs(snap.Whole)
-	snap.Utilization = float64(snap.Tokens) / float64(l.Window)
-	snap.State = l.State(snap.Tokens)
+	snap := s.meter.Snapshot(s.st.Parts, s.whole())
+	snap.Messages, snap.Epoch = s.st.Count+s.leads(), s.st.Epoch
 	if n := len(s.st.History); n > 0 {
 		snap.Trigger = s.st.History[n-1].Trigger
 	}

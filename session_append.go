@@ -114,7 +114,7 @@ func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush 
 		results = s.resultsBefore()
 	}
 	size := func(block int) int { return n.shapes[block].Bytes + results }
-	spills, err := s.o.Policy.MayFoldAtBirth(n.m, size, s.birthLimits())
+	spills, err := s.o.Policy.MayFoldAtBirth(n.m, size, s.meter.BirthLimits())
 	if err != nil {
 		s.failed(ctx, err)
 		spills = true // by another lever
@@ -153,7 +153,7 @@ func (s *Session) appendBatch(ctx context.Context, b *appendBatch) error {
 // spill adds the folds of a message's large results, if there are any.
 func (s *Session) spill(ctx context.Context, b *appendBatch, m transcript.Message) error {
 	o := fold.BirthOptions{
-		Limits: s.birthLimits(), Folds: len(s.st.Folds), In: s.st.Layout.In, Shown: s.st.Marked, Recall: s.st.Layout.Recall,
+		Limits: s.meter.BirthLimits(), Folds: len(s.st.Folds), In: s.st.Layout.In, Shown: s.st.Marked, Recall: s.st.Layout.Recall,
 	}
 	if s.o.KeepFile != nil {
 		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }

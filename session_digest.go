@@ -221,7 +221,7 @@ func (s *Session) digest(ctx context.Context, need fold.Need, f *flight) {
 			Prompt: ask.Prompt, Opening: ask.Opening, Closing: ask.Closing, JSON: ask.JSON, Source: ask.Source,
 			Retries: ask.Retries, ZeroTemp: ask.ZeroTemp, Trust: ask.AsIs,
 		},
-		Source: src, Options: s.o.Digest, Live: s.o.Model, Rates: s.rates(),
+		Source: src, Options: s.o.Digest, Live: s.o.Model, Rates: s.meter.Rates(s.st.Parts.Total()),
 		Count: s.o.Tokens.CountText, Key: s.key.Session, Allow: s.dig.guard.Allow,
 		Heard: sync.OnceFunc(func() { close(f.heard) }),
 	}
@@ -283,7 +283,7 @@ func (s *Session) applyDigest(ctx context.Context, e store.Entry) error {
 	s.digests = append(s.digests, d.Origin)
 	n := fold.Narrative{Start: d.Start, End: d.End, Focus: d.Focus, Text: string(e.Body), Tokens: d.Tokens}
 	s.st.Tell(n, d.Source, e.Seq)
-	s.usd += d.USD
+	s.meter.Spend(d.USD)
 	return nil
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -44,16 +44,6 @@ type pinData struct {
 type digestData struct {
 	digest.Origin
 	Source transcript.Hash `json:"source"` // of the messages it tells of
-}
-
-type usageData struct {
-	Usage     model.Usage `json:"usage"`
-	Model     string      `json:"model,omitempty"` // that the prompt was for: another has other limits
-	Estimated int         `json:"estimated"`       // our count of the same prompt
-	USD       float64     `json:"usd,omitempty"`
-	Limit     int         `json:"limit,omitempty"` // the prompt was refused: the most that the provider takes
-	// This much was refused, and Limit is a guess: the provider gave none.
-	Refused int `json:"refused,omitempty"`
 }
 
 // newMessage is a message on its way into the store.
@@ -214,16 +204,15 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	case store.EntryPrefix:
 		s.st.Marked = s.st.Len()
 	case store.EntryMessage:
-		sent, restored := s.sent, len(s.fresh) == 0
-		if total := s.st.Parts.Total(); restored && e.Time.After(s.heard) && total <= s.most() {
+		restored, total := len(s.fresh) == 0, s.st.Parts.Total()
+		sent := s.meter.LastSent(0)
+		if restored && e.Time.After(s.heard) && total <= s.meter.Most() {
 			sent = total // what comes later than the message before it was answered, not told
 		}
 		s.heard = e.Time
 		if err = s.applyMessage(ctx, e); s.st.LastRole() == transcript.RoleAssistant {
 			s.answered, s.elsewhere = e.Time, s.elsewhere || restored
-			if s.cal.Samples() == 0 {
-				s.took(sent) // by our count: no usage is reported
-			}
+			s.meter.Answered(sent)
 		}
 	case store.EntryFold:
 		var d foldData
@@ -256,9 +245,9 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 			s.st.Note(n)
 		}
 	case store.EntryUsage:
-		var d usageData
-		if err = json.Unmarshal(e.Data, &d); err == nil {
-			s.learnFrom(d)
+		var u meter.Usage
+		if err = json.Unmarshal(e.Data, &u); err == nil {
+			s.meter.Take(u)
 		}
 	}
 	if err != nil {

@@ -59,18 +59,6 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	return p, nil
 }
 
-// forPeople counts a plan that was carried out, and each of its folds, like the meter.
-func (s *Session) forPeople(p *fold.Plan) {
-	whole := p.Before
-	p.Before, p.After = s.theirs(whole), s.theirs(p.After)
-	for i, f := range p.Folds {
-		told := *f // the one in force stays as it is stored
-		told.Before = p.Before - s.theirs(whole-f.Before)
-		told.After = p.Before - s.theirs(whole-f.After)
-		p.Folds[i] = &told
-	}
-}
-
 // epoch plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must
 // fit, one whose view does not: what could not be sent would stay folded when there is room again.
 // If another process wrote meanwhile, it plans again on what is true now.
@@ -97,7 +85,7 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 				continue
 			}
 			// There is nothing to warn of where another process has folded in the meantime.
-			if w := s.warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worse() {
+			if w := s.meter.Warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worse() {
 				s.warn(ctx, Event{Warning: w, Plan: p})
 			}
 			return p, nil
@@ -113,8 +101,8 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 		if err != nil || p.IsEmpty() {
 			return p, err
 		}
-		if mustFit && s.o.Policy.Fits() && p.After > s.most() {
-			return nil, s.cannotFit(s.partsIn(p), s.most())
+		if mustFit && s.o.Policy.Fits() && p.After > s.meter.Most() {
+			return nil, s.cannotFit(s.partsIn(p), s.meter.Most())
 		}
 		err = s.enter(ctx, p)
 		if errors.Is(err, store.ErrConflict) && conflicts < maxConflicts {
@@ -125,7 +113,6 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 			return nil, err
 		}
 		s.legal = s.st.Len()
-		s.forPeople(p)
 		s.after(ctx, p, known)
 		return p, nil
 	}

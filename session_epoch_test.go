@@ -162,7 +162,7 @@ func TestGuessedLimit(t *testing.T) {
 		mustAppend(t, s, transcript.Assistant(calls...), transcript.Results(results...))
 		return strings.Count(allText(view(t, s)), text) == len(calls)
 	}
-	if whole := newest(0, guess); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
+	if whole := newest(0, int(guess)); !whole || s.Snapshot().Tokens <= guess || s.Snapshot().Tokens >= refused {
 		t.Errorf(
 			"guessed %d, refused %d: %d are sent, and that the new results are whole is %v",
 			guess,
@@ -171,11 +171,11 @@ func TestGuessedLimit(t *testing.T) {
 			whole,
 		)
 	}
-	must(t, s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens, Output: 10}))
+	must(t, s.Used(t.Context(), model.Usage{Input: int(s.Snapshot().Tokens), Output: 10}))
 	if got := s.Snapshot().Limits.Max; got <= guess || got >= refused {
 		t.Errorf("after an answer %d tokens are taken to fit; guessed were %d", got, guess)
 	}
-	if newest(1_000, refused+8_000) || s.Snapshot().Tokens >= refused {
+	if newest(1_000, int(refused+8_000)) || s.Snapshot().Tokens >= refused {
 		t.Errorf("%d tokens are sent, %d were refused", s.Snapshot().Tokens, refused)
 	}
 }
@@ -318,8 +318,8 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 	view(t, s)
 	sent := s.Snapshot().Tokens
 	mustAppend(t, s, transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000))))
-	must(t, s.Used(t.Context(), model.Usage{Input: sent}))
-	if snap := s.Snapshot(); snap.Tokens != snap.Parts.Total() {
+	must(t, s.Used(t.Context(), model.Usage{Input: int(sent)}))
+	if snap := s.Snapshot(); int(snap.Tokens) != snap.Parts.Total() {
 		t.Errorf("%d tokens are now taken for %d", snap.Parts.Total(), snap.Tokens)
 	}
 }
@@ -328,7 +328,7 @@ func TestUsedAfterTheAnswer(t *testing.T) {
 func TestFoldsCountLikeThePlan(t *testing.T) {
 	s := busy(t, 20, nil)
 	view(t, s)
-	must(t, s.Used(t.Context(), model.Usage{Input: s.Snapshot().Tokens * 13 / 10}))
+	must(t, s.Used(t.Context(), model.Usage{Input: int(s.Snapshot().Tokens * 13 / 10)}))
 	p, err := s.Pull(t.Context(), lever.Mask{})
 	if err != nil || p.IsEmpty() {
 		t.Fatalf("plan %v, %v", p, err)
@@ -542,7 +542,7 @@ func TestSetBudget(t *testing.T) {
 		if snap.State != want {
 			t.Errorf("%d of %d tokens: %v, want %v", snap.Tokens, snap.Limits.Window, snap.State, want)
 		}
-		return snap.Tokens
+		return int(snap.Tokens)
 	}
 	wide := tokens(fold.Green)
 	s.SetBudget(fold.Budget{Window: 8_000})

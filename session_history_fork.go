@@ -20,7 +20,8 @@ func (s *Session) forkFor(ctx context.Context, h *match.History, m match.Meeting
 	}
 	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
 	ways := m.Ways(s.st, h)
-	left := legacy{slices.Clone(s.st.Pins), s.cap, s.refusedAt, m.Epoch, nil}
+	left := legacy{pins: slices.Clone(s.st.Pins), epoch: m.Epoch}
+	left.takes, left.known = s.meter.Bequeath()
 	if m.Epoch != nil && err == nil {
 		left.told, err = s.toldBehind(ctx, m)
 	}

@@ -86,7 +86,7 @@ func (s *Session) after(ctx context.Context, p *fold.Plan, known int) {
 		s.tell(ctx, e)
 	}
 	snap := s.snapshot()
-	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap})
+	s.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap, Before: s.meter.Reported(p.Before)})
 	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
 		s.worse()
@@ -104,7 +104,7 @@ func (s *Session) after(ctx context.Context, p *fold.Plan, known int) {
 // worse reports whether the view is worse than when a warning last said that it stays red: after
 // another epoch, or now too large to be sent.
 func (s *Session) worse() bool {
-	now := redView{s.st.Epochs, s.st.Parts.Total() > s.most()}
+	now := redView{s.st.Epochs, s.st.Parts.Total() > s.meter.Most()}
 	was := s.stillRed
 	if was != nil && was.epoch == now.epoch && (was.tooLarge || !now.tooLarge) {
 		return false

@@ -10,16 +10,18 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/match"
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // legacy is what a fork has from the session that it was made of, wherever they part: it is no part
 // of the conversation.
 type legacy struct {
-	pins           []string
-	cap, refusedAt int
-	epoch          *epoch.Data   // that it opened behind that place; nil: the fork has it
-	told           []store.Entry // the digests before that epoch
+	pins  []string
+	takes meter.Usage   // what the provider takes
+	known bool          // it is known
+	epoch *epoch.Data   // that it opened behind that place; nil: the fork has it
+	told  []store.Entry // the digests before that epoch
 }
 
 // inherit takes it over.
@@ -44,10 +46,10 @@ func (s *Session) inherit(ctx context.Context, from legacy) error {
 			}
 		}
 	}
-	if from.cap == 0 || from.cap == s.cap {
+	if !from.known || s.meter.Knows(from.takes) {
 		return nil
 	}
-	return s.writeUsage(ctx, usageData{Limit: from.cap, Refused: from.refusedAt})
+	return s.writeUsage(ctx, from.takes)
 }
 
 // toldBehind returns the digests that were stored behind the place where a history parts, and tell of

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -32,7 +33,7 @@ func (s *Session) pin(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
-	size, most := 0, s.limits().Max/4
+	size, most := 0, s.meter.Limits().Max/4
 	others := slices.DeleteFunc(slices.Clone(s.st.Pins), func(p string) bool { return p == text })
 	for _, p := range append(others, text) {
 		size += s.o.Tokens.CountText(p)
@@ -123,13 +124,11 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	usd, _ := s.o.Model.Cost(u)
-	return s.writeUsage(ctx, usageData{Usage: u, Estimated: s.lastSent(), USD: usd})
+	return s.writeUsage(ctx, s.meter.Used(u, s.st.Parts.Total()))
 }
 
-func (s *Session) writeUsage(ctx context.Context, d usageData) error {
-	d.Model = s.o.Model.ID
-	data, err := json.Marshal(d)
+func (s *Session) writeUsage(ctx context.Context, u meter.Usage) error {
+	data, err := json.Marshal(u)
 	if err != nil {
 		return fmt.Errorf("encode usage: %w", err)
 	}
@@ -139,20 +138,11 @@ func (s *Session) writeUsage(ctx context.Context, d usageData) error {
 	return nil
 }
 
-// lastSent is the size of the last view that was given out. Of a restored session that
-// is not known; then it is taken to be what the view is now.
-func (s *Session) lastSent() int {
-	if s.sent > 0 {
-		return s.sent
-	}
-	return s.st.Parts.Total()
-}
-
 // Spent is what the session has cost so far in USD, by the price list.
 func (s *Session) Spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.usd
+	return s.meter.Spent()
 }
 
 // Undo drops the newest epoch's folds: the view is what it would be without that epoch.
@@ -164,7 +154,7 @@ func (s *Session) Undo(ctx context.Context) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	return s.undo(ctx, s.limits().Max)
+	return s.undo(ctx, s.meter.Limits().Max)
 }
 
 // UndoAll takes back every epoch, whatever the budget: for a session that is to be folded

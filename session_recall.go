@@ -40,7 +40,7 @@ func (s *Session) Recall(ctx context.Context, tool, input string) (text string, 
 	if err := s.wait(ctx); err != nil {
 		return err.Error(), true, true
 	}
-	window := s.o.Budget.Limits().Window
+	window := s.meter.Window()
 	s.mu.Unlock()
 	return recall.Answer(ctx, recallSession{s}, window, tool, input)
 }

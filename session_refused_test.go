@@ -37,7 +37,7 @@ func TestRefusedBelowTaken(t *testing.T) {
 		taken := s.Snapshot().Tokens
 		mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Go on."))
 		if reports {
-			must(t, s.Used(t.Context(), model.Usage{Input: taken, Output: 10}))
+			must(t, s.Used(t.Context(), model.Usage{Input: int(taken), Output: 10}))
 		}
 		for range 2 {
 			refuse(t, s, overflow)
@@ -66,10 +66,10 @@ func TestRefusedForItsAnswer(t *testing.T) {
 	work(t, s, 0, 40, 4_000)
 	view(t, s)
 	taken := s.Snapshot().Tokens
-	must(t, s.Used(t.Context(), model.Usage{Input: taken, Output: 10}))
+	must(t, s.Used(t.Context(), model.Usage{Input: int(taken), Output: 10}))
 	mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Explain at length."))
 	view(t, s)
-	e := &model.APIError{Kind: model.ErrorTooLong, Used: s.Snapshot().Tokens, Limit: 128_000, Output: 110_000}
+	e := &model.APIError{Kind: model.ErrorTooLong, Used: int(s.Snapshot().Tokens), Limit: 128_000, Output: 110_000}
 	refuse(t, s, e)
 	if got := s.Snapshot().Tokens; got > 18_000 {
 		t.Errorf("the retry has %d tokens, where the answer leaves 18,000", got)
@@ -79,7 +79,7 @@ func TestRefusedForItsAnswer(t *testing.T) {
 			t.Errorf("at most %d tokens are taken to fit, %d were taken", got, taken)
 		}
 	}
-	e = &model.APIError{Kind: model.ErrorTooLong, Used: s.Snapshot().Tokens - 1, Limit: 128_000, Output: 127_990}
+	e = &model.APIError{Kind: model.ErrorTooLong, Used: int(s.Snapshot().Tokens - 1), Limit: 128_000, Output: 127_990}
 	if _, err := s.Refused(t.Context(), e); err == nil || !strings.Contains(err.Error(), "an answer of 127,990 tokens") {
 		t.Errorf("no room beside the answer: %v", err)
 	}
@@ -131,7 +131,7 @@ func TestSetBudgetAfterRefusal(t *testing.T) {
 		{fold.Budget{Window: 16_000}, fold.Budget{Window: 16_000}.Limits().Max},
 	} {
 		must(t, s.SetBudget(tt.budget))
-		if got := s.Snapshot().Limits.Max; got != tt.max {
+		if got := int(s.Snapshot().Limits.Max); got != tt.max {
 			t.Errorf("%+v: at most %d tokens, want %d", tt.budget, got, tt.max)
 		}
 	}
@@ -215,7 +215,7 @@ func TestRefusedAgainAboveLimit(t *testing.T) {
 	})
 	mustAppend(t, s, pleat.User("Go."))
 	view(t, s)
-	n := s.Snapshot().Tokens
+	n := int(s.Snapshot().Tokens)
 	for range 2 {
 		_, err := s.Refused(t.Context(), &model.APIError{Kind: model.ErrorTooLong, Used: n, Limit: n / 2})
 		if e := (*pleat.CannotFitError)(nil); !errors.As(err, &e) || e.Max > n/2 {
@@ -261,11 +261,11 @@ func TestRefusedAfterReopening(t *testing.T) {
 		if i%10 == 9 {
 			refuse(t, s, nil)
 		}
-		most = max(most, s.Snapshot().Tokens)
+		most = max(most, int(s.Snapshot().Tokens))
 		now = now.Add(time.Minute)
 		work(t, s, i, i+1, 600)
 	}
-	if got := open(t, st, o).Snapshot().Limits.Max; got < most {
+	if got := int(open(t, st, o).Snapshot().Limits.Max); got < most {
 		t.Errorf("the provider took %d tokens, and %d may be sent", most, got)
 	}
 }

@@ -10,9 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Report says what was folded, why, and how to get it back. Its tokens are those that pleat counts; the
-// snapshot's, and those that String tells of the whole and of what is shown, are corrected by the usage
-// that the provider reported.
+// Report says what was folded, why, and how to get it back. All but its snapshot is by pleat's own count.
 type Report struct {
 	Session  string         `json:"session"`
 	Messages int            `json:"messages"` // in the transcript
@@ -57,8 +55,8 @@ func (s *Session) report() Report {
 	}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{
-			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window, d.Before, d.After, d.Warning,
-			d.Kept,
+			d.Epoch, d.Messages, d.Trigger, d.Undo, d.Focus, len(d.Folds), d.Window,
+			d.Before, d.After, d.Warning, d.Kept,
 		})
 		r.Cache = d.Cache
 	}

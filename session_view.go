@@ -8,7 +8,6 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fault"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -70,7 +69,7 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 	}
 	v, err := s.fitting()
 	if turn.Whole {
-		s.sent = s.whole()
+		s.meter.Sent(s.whole())
 	}
 	return v, err
 }
@@ -99,11 +98,11 @@ func (s *Session) stillLegal(ctx context.Context) (bool, error) {
 
 // fitting is the view in force, if it may be sent.
 func (s *Session) fitting() (transcript.View, error) {
-	if s.o.Policy.Fits() && s.st.Parts.Total() > s.most() {
-		return transcript.View{}, s.cannotFit(s.st.Parts, s.most())
+	if s.o.Policy.Fits() && s.st.Parts.Total() > s.meter.Most() {
+		return transcript.View{}, s.cannotFit(s.st.Parts, s.meter.Most())
 	}
 	if s.st.Len() > 0 {
-		s.sent = s.st.Parts.Total()
+		s.meter.Sent(s.st.Parts.Total())
 	}
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
 	return s.inForce(), nil
@@ -133,9 +132,11 @@ func (s *Session) due(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
 		return o, false
 	case p.IdleAfter > 0 && turn.Idle >= p.IdleAfter:
 		o.Trigger = fold.TriggerIdle
-	case len(p.WhenItPays) > 0 && s.cliff(total, &o):
-		o.Trigger = fold.TriggerCliff
 	default:
+		if target, near := s.meter.Cliff(total, o.Limits); near && len(p.WhenItPays) > 0 {
+			o.Trigger, o.Limits.Target = fold.TriggerCliff, target
+			return o, true
+		}
 		s.pays(ctx, &o)
 		if o.Trigger == "" && len(p.EveryTurn) > 0 {
 			o.Trigger = fold.TriggerTurn
@@ -159,28 +160,12 @@ func (s *Session) pays(ctx context.Context, o *fold.PlanOptions) {
 	}
 }
 
-// cliff reports whether the prompt is about to cross into a dearer price tier, and if so
-// aims below it: crossing reprices the whole request.
-func (s *Session) cliff(total int, o *fold.PlanOptions) bool {
-	for _, p := range s.o.Model.Prices {
-		edge := p.Above
-		if s.cal.Samples() > 0 {
-			edge = s.cal.Estimate(edge)
-		}
-		if p.Above > 0 && total > edge*95/100 && edge < o.Limits.Red {
-			o.Limits.Target = min(o.Limits.Target, edge*8/10)
-			return true
-		}
-	}
-	return false
-}
-
 func (s *Session) planOptions() fold.PlanOptions {
 	model, _ := s.canDigest()
 	lay := &s.st.Layout
 	return fold.PlanOptions{
 		Past: s.st.Past(), Head: lay.Head, Recall: lay.Recall, ThinkFirst: lay.ThinkFirst,
-		Limits: s.limits(), Sure: s.sure(), Rates: s.rates(), Echo: s.finder().OriginCall, Pages: s.pages,
+		Limits: s.meter.Limits(), Sure: s.meter.Sure(), Rates: s.meter.Rates(s.st.Parts.Total()), Echo: s.finder().OriginCall, Pages: s.pages,
 		Binds: s.o.Model.Thinking.Bound, Silent: s.o.Model.Thinking.Silent, Child: s.o.Child, Model: model,
 	}
 }
@@ -197,18 +182,9 @@ func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, err
 		return err
 	})
 	if err == nil && p.Warning != "" {
-		p.Warning = s.warning(p)
+		p.Warning = s.meter.Warning(p)
 	}
 	return p, err
-}
-
-// warning is a plan's in the provider's tokens, which the meter counts in.
-func (s *Session) warning(p *fold.Plan) string {
-	l := s.levels()
-	if p.Trigger == fold.TriggerRefused {
-		l.Max = s.theirs(p.Limits.Max)
-	}
-	return l.Warning(s.theirs(p.After), p.Trigger)
 }
 
 // recall is how stubs say to get content back; nil: they do not.
@@ -217,14 +193,6 @@ func (s *Session) recall() func(handle string) string {
 		return nil
 	}
 	return s.o.Recall
-}
-
-func (s *Session) rates() model.Rates {
-	p, ok := s.o.Model.PriceAt(s.st.Parts.Total())
-	if !ok || p.Input == 0 {
-		return model.DefaultRates
-	}
-	return model.Rates{Write: max(p.CacheWrite, p.Input) / p.Input, Read: p.CacheRead / p.Input}
 }
 
 // Plan returns the folds that [Session.Compact] would make now with this focus, and makes none:
@@ -261,14 +229,6 @@ func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) 
 		return "", fmt.Errorf("write page of session %s: %w", s.key, err)
 	}
 	return p.Text, nil
-}
-
-// theirs is a number of our tokens in the provider's.
-func (s *Session) theirs(n int) int {
-	if s.cal.Samples() > 0 {
-		return s.cal.Correct(n)
-	}
-	return n
 }
 
 func (s *Session) viewOf(in fold.Set) []transcript.ViewMessage {

@@ -103,7 +103,7 @@ func TestSyncSystemNumber(t *testing.T) {
 				if got := allText(msgs); got != allText(want) {
 					t.Errorf("%v: %v shows %s", steps, now, got)
 				}
-				if snap := s.Snapshot(); snap.Messages != len(msgs) || snap.Tokens < countAll(msgs) {
+				if snap := s.Snapshot(); snap.Messages != len(msgs) || int(snap.Tokens) < countAll(msgs) {
 					t.Errorf("%v: %v: the meter says %d tokens, %d messages", steps, now, snap.Tokens, snap.Messages)
 				}
 			}

@@ -56,7 +56,7 @@ func TestSyncSystemMessage(t *testing.T) {
 		if msgs[0].Text() != system {
 			t.Fatalf("turn %d shows the system message %q", n, msgs[0].Text())
 		}
-		if count, snap := countAll(msgs), s.Snapshot(); snap.Tokens < count {
+		if count, snap := countAll(msgs), s.Snapshot(); int(snap.Tokens) < count {
 			t.Fatalf("turn %d: the meter says %d tokens, the view has %d", n, snap.Tokens, count)
 		}
 	}

@@ -24,7 +24,7 @@ func grown(tb testing.TB, toks int) *pleat.Session {
 		tb.Fatal(err)
 	}
 	must(tb, s.Append(context.Background(), transcript.User("Go on until it works. Never touch legacy/.")))
-	for i := 0; s.Snapshot().Tokens < toks; i++ {
+	for i := 0; int(s.Snapshot().Tokens) < toks; i++ {
 		must(tb, s.Append(context.Background(), round(i)...))
 	}
 	return s

@@ -30,7 +30,7 @@ func TestWireOption(t *testing.T) {
 	if err != nil || got.Raw() != raw || got.Format() != transcript.FormatAnthropic {
 		t.Errorf("%q, %v", got.Raw(), err)
 	}
-	if w := again.Snapshot().Limits.Window; w != m.Window {
+	if w := int(again.Snapshot().Limits.Window); w != m.Window {
 		t.Errorf("a window of %d, want the model's", w)
 	}
 }
@@ -42,7 +42,7 @@ func TestModelByID(t *testing.T) {
 		"model": {Model: model.Model{ID: "gpt-4o"}},
 		"wire":  {Wire: anthropic.Messages(model.Model{ID: "gpt-4o"})},
 	} {
-		if got := open(t, store.NewMemory(), o).Snapshot().Limits.Window; got != want.Window {
+		if got := int(open(t, store.NewMemory(), o).Snapshot().Limits.Window); got != want.Window {
 			t.Errorf("%s: a window of %d, want %d", name, got, want.Window)
 		}
 	}

@@ -107,7 +107,7 @@ func (r *run) request(ctx context.Context, view transcript.View) (*model.Request
 	})
 	if req.MaxTokens == 0 {
 		l := r.session.Snapshot().Limits
-		req.MaxTokens = l.Window - l.Max
+		req.MaxTokens = int(l.Window - l.Max)
 		if most := r.o.Session.Model.MaxOutput; most > 0 {
 			req.MaxTokens = min(req.MaxTokens, most)
 		}

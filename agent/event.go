@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // EventKind says what an event is about.
@@ -43,20 +44,21 @@ type Event struct {
 	Depth   int       `json:"depth,omitempty"` // 0: the main conversation; 1: a sub-agent's
 	Turn    int       `json:"turn,omitempty"`  // number of the request in this run, counted from 1
 
-	Snapshot *fold.Snapshot `json:"snapshot,omitempty"` // EventSnapshot, EventEpoch (after it)
-	Text     string         `json:"text,omitempty"`     // EventText, EventThinking, EventToolOutput
-	Call     *Call          `json:"call,omitempty"`     // EventToolCall, EventToolOutput, EventToolResult
-	Result   *CallResult    `json:"result,omitempty"`   // EventToolResult
-	Fold     *fold.Fold     `json:"fold,omitempty"`     // EventFold, EventSpill, EventDigest
-	Plan     *fold.Plan     `json:"plan,omitempty"`     // EventEpoch; EventWarning that nothing could be folded
-	Recall   string         `json:"recall,omitempty"`   // EventRecall: the handle or query
-	Usage    *Spent         `json:"usage,omitempty"`    // EventUsage
-	Digest   bool           `json:"digest,omitempty"`   // EventUsage, EventWarning: it is about a digest by a model
-	Writing  *Writing       `json:"writing,omitempty"`  // EventWriting
-	Warning  string         `json:"warning,omitempty"`  // EventWarning
-	Error    string         `json:"error,omitempty"`    // EventError
-	Err      error          `json:"-"`                  // EventError: the same as a value
-	Done     *Result        `json:"done,omitempty"`     // EventDone
+	Snapshot *fold.Snapshot  `json:"snapshot,omitempty"`      // EventSnapshot, EventEpoch (after it)
+	Text     string          `json:"text,omitempty"`          // EventText, EventThinking, EventToolOutput
+	Call     *Call           `json:"call,omitempty"`          // EventToolCall, EventToolOutput, EventToolResult
+	Result   *CallResult     `json:"result,omitempty"`        // EventToolResult
+	Fold     *fold.Fold      `json:"fold,omitempty"`          // EventFold, EventSpill, EventDigest
+	Before   tokens.Reported `json:"tokens_before,omitempty"` // EventEpoch: the view before it
+	Plan     *fold.Plan      `json:"plan,omitempty"`          // EventEpoch; EventWarning that nothing could be folded
+	Recall   string          `json:"recall,omitempty"`        // EventRecall: the handle or query
+	Usage    *Spent          `json:"usage,omitempty"`         // EventUsage
+	Digest   bool            `json:"digest,omitempty"`        // EventUsage, EventWarning: it is about a digest by a model
+	Writing  *Writing        `json:"writing,omitempty"`       // EventWriting
+	Warning  string          `json:"warning,omitempty"`       // EventWarning
+	Error    string          `json:"error,omitempty"`         // EventError
+	Err      error           `json:"-"`                       // EventError: the same as a value
+	Done     *Result         `json:"done,omitempty"`          // EventDone
 }
 
 // Writing is a digest that a model is asked for.
@@ -113,7 +115,7 @@ func (a *Agent) tell(e Event) {
 // work and must not call the session.
 func (a *Agent) fromSession(ctx context.Context, key store.SessionKey, e pleat.Event) {
 	out := Event{
-		Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Plan: e.Plan, Recall: e.Recall, Err: e.Err,
+		Kind: EventKind(e.Kind), Snapshot: e.Snapshot, Fold: e.Fold, Before: e.Before, Plan: e.Plan, Recall: e.Recall, Err: e.Err,
 	}
 	out.Warning, out.Digest = e.Warning, e.Kind == pleat.EventWarning && e.Digest != nil
 	if e.Kind == pleat.EventWriting {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // maxTokens is more than any window has, and can be multiplied by what shares are worked
@@ -101,17 +102,26 @@ type Budget struct {
 	Target Level `json:"target,omitzero"` // where folding stops, at most red; 0: 50 %, at most three quarters of red
 }
 
-// Limits is a budget worked out in tokens. Target and Yellow are at most Red, Red is at
+// Levels is a budget worked out in tokens. Target and Yellow are at most Red, Red is at
 // most Max, and Max is less than Window.
-type Limits struct {
-	Target int `json:"target"` // where folding stops
-	Yellow int `json:"yellow"` // where preparing begins
-	Red    int `json:"red"`    // where folding begins
-	Max    int `json:"max"`    // window less output reserve: a policy that guarantees to fit sends no larger view
-	Window int `json:"window"` // the model's
+type Levels[T ~int] struct {
+	Target T `json:"target"` // where folding stops
+	Yellow T `json:"yellow"` // where preparing begins
+	Red    T `json:"red"`    // where folding begins
+	Max    T `json:"max"`    // window less output reserve: a policy that guarantees to fit sends no larger view
+	Window T `json:"window"` // the model's
 }
 
-// Limits works the budget out.
+// Limits are levels by pleat's own count, in which plans are made. Windows and budgets are given in
+// the provider's tokens.
+type Limits = Levels[int]
+
+// Reported works the budget out in the provider's tokens, in which it is given.
+func (b Budget) Reported() Levels[tokens.Reported] {
+	return Convert(b.Limits(), func(n int) tokens.Reported { return tokens.Reported(n) })
+}
+
+// Limits works the budget out as if the provider counted as pleat does.
 func (b Budget) Limits() Limits {
 	w := b.Window
 	if w <= 0 {
@@ -137,6 +147,11 @@ func (b Budget) Limits() Limits {
 	l.Yellow = min(or(b.Yellow, w*6/10), l.Red)
 	l.Target = min(or(b.Target, min(w/2, l.Red*3/4)), l.Red)
 	return l
+}
+
+// Convert returns levels in another kind of tokens.
+func Convert[T, U ~int](l Levels[T], to func(T) U) Levels[U] {
+	return Levels[U]{to(l.Target), to(l.Yellow), to(l.Red), to(l.Max), to(l.Window)}
 }
 
 // State is how full a window is.
@@ -167,7 +182,7 @@ func (s *State) UnmarshalText(text []byte) error {
 }
 
 // State returns how full a window with these limits is.
-func (l Limits) State(tokens int) State {
+func (l Levels[T]) State(tokens T) State {
 	switch {
 	case tokens >= l.Red:
 		return Red
@@ -179,8 +194,8 @@ func (l Limits) State(tokens int) State {
 
 // Warning says that a view of so many tokens is larger than it should be after folding; empty: it
 // is not.
-func (l Limits) Warning(tokens int, why Trigger) string {
-	n := text.Thousands
+func (l Levels[T]) Warning(tokens T, why Trigger) string {
+	n := text.Thousands[T]
 	switch red := why == TriggerRed && tokens >= l.Red; {
 	case red && tokens > l.Max:
 		return fmt.Sprintf("still red after compaction: %s tokens; red begins at %s, and at most %s may be sent",

@@ -1,8 +1,11 @@
 package fold
 
-import "github.com/pleat-dev/pleat/transcript"
+import (
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
 
-// Parts is what a view's tokens are made of.
+// Parts is what a view's tokens are made of, by pleat's own count.
 type Parts struct {
 	System    int `json:"system"`
 	Tools     int `json:"tools"`
@@ -48,17 +51,17 @@ func (p *Parts) add(q Parts, sign int) {
 	p.Digest += sign * q.Digest
 }
 
-// Snapshot is the meter: how full the window is and with what.
+// Snapshot is the meter: how full the window is and with what. Only its parts are by pleat's own count.
 type Snapshot struct {
-	Parts       Parts   `json:"parts"`
-	Tokens      int     `json:"tokens"`      // the parts' sum, corrected by what the provider reported so far
-	Whole       int     `json:"whole"`       // what the whole transcript would take, likewise
-	Limits      Limits  `json:"limits"`      // the budget in tokens
-	Utilization float64 `json:"utilization"` // Tokens over the window
-	State       State   `json:"state"`
-	Messages    int     `json:"messages"`          // in the view
-	Epoch       int     `json:"epoch"`             // number of the epoch in force, an older one after an undo; 0: none
-	Trigger     Trigger `json:"trigger,omitempty"` // why the newest epoch opened
+	Parts       Parts                   `json:"parts"`
+	Tokens      tokens.Reported         `json:"tokens"`      // of the view
+	Whole       tokens.Reported         `json:"whole"`       // what the whole transcript would take
+	Limits      Levels[tokens.Reported] `json:"limits"`      // the budget
+	Utilization float64                 `json:"utilization"` // Tokens over the window
+	State       State                   `json:"state"`
+	Messages    int                     `json:"messages"`          // in the view
+	Epoch       int                     `json:"epoch"`             // number of the epoch in force, an older one after an undo; 0: none
+	Trigger     Trigger                 `json:"trigger,omitempty"` // why the newest epoch opened
 }
 
 // of is the part that a block counts towards.

@@ -18,13 +18,14 @@ import (
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // Tests that the policies of published designs do what their texts say.
 
 func TestFourLayerThreshold(t *testing.T) {
-	for window, want := range map[int]int{
+	for window, want := range map[int]tokens.Reported{
 		8_000: 4_000, 16_000: 8_000, 40_000: 22_000, 200_000: 167_000, 1_000_000: 967_000,
 	} {
 		s := open(
@@ -40,7 +41,7 @@ func TestFourLayerThreshold(t *testing.T) {
 
 // A policy's window is never larger than the model's, nor its threshold than the window.
 func TestPolicyWindowInSmallModel(t *testing.T) {
-	for name, want := range map[string]int{"threshold": 6_000, "three-layer": 6_200, "four-lever": 6_200} {
+	for name, want := range map[string]tokens.Reported{"threshold": 6_000, "three-layer": 6_200, "four-lever": 6_200} {
 		s := open(t, store.NewMemory(),
 			&pleat.Options{Policy: named(t, name), Model: model.Model{ID: "m", Window: 8_000}})
 		if l := s.Snapshot().Limits; l.Window != 8_000 || l.Red != want {

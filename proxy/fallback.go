@@ -82,7 +82,7 @@ func (rw *rewriter) asIs(ctx context.Context, c *conversation, req *request, fro
 	if t.out, err = req.Splice(own, t.mode.tools(req)...); err != nil || !rw.legal(req, t.out) {
 		return nil, false
 	}
-	return t, t.meter.Tokens+rw.count(req, p.client) <= t.meter.Limits.Max
+	return t, int(t.meter.Tokens)+rw.count(req, p.client) <= int(t.meter.Limits.Max)
 }
 
 // legal reports whether what goes out for a request breaks no rule that the request does not.

@@ -20,6 +20,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
+// Reported is a number of tokens as the provider counts them: what it reports and refuses, and what windows
+// and budgets are given in. Numbers of pleat's own count are ints, so that the two cannot be mixed by
+// accident; a session's meter makes the one of the other.
+type Reported int
+
 // Counter counts the tokens of a text, or estimates them. It cannot fail, is safe for
 // concurrent use and does not keep the text, whose memory may be reused after the call.
 type Counter interface {

@@ -224,7 +224,7 @@ func liveThrough(t *testing.T, st store.Store, key store.SessionKey, msgs []tran
 		case 3:
 			must(s.Note(ctx, fmt.Sprintf("key \xfe %d", seed), fmt.Sprintf("note %d", i)))
 		case 4:
-			must(s.Used(ctx, model.Usage{Input: s.Snapshot().Tokens + 20, Output: 5}))
+			must(s.Used(ctx, model.Usage{Input: int(s.Snapshot().Tokens + 20), Output: 5}))
 		case 5:
 			_, err := s.Compact(ctx, "focus")
 			must(err)

@@ -106,12 +106,12 @@ func (j *replayedJSON) add(ctx context.Context, f *sessionfile.File, counted map
 			}
 			snap := s.Snapshot()
 			if around < 0 { // the system prompt and the tools, which files do not have
-				around = max(u.Prompt()-snap.Whole, 0)
+				around = max(u.Prompt()-int(snap.Whole), 0)
 				for i, a := range bench.Agents() {
 					agents[i], sum.Agents[i].Name = bench.AgentReplay{Agent: a, Window: j.Window, Fixed: around}, a.Name
 				}
 			}
-			with, whole := around+snap.Tokens, around+snap.Whole
+			with, whole := around+int(snap.Tokens), around+int(snap.Whole)
 			fresh := whole - before // since the request before
 			if before == 0 || len(f.Model.Cache.TTL) > 0 && idle > f.Model.Cache.TTL[0] {
 				fresh, again = whole, 0 // the cache has nothing

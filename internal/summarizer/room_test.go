@@ -134,7 +134,7 @@ func TestDigestHasTheRoom(t *testing.T) {
 					t.Errorf("the view does not have %q", want)
 				}
 			}
-			if n := s.Report().Snapshot.Tokens; n > tt.budget {
+			if n := int(s.Report().Snapshot.Tokens); n > tt.budget {
 				t.Errorf("the view has %d tokens", n)
 			}
 			if r := s.Report().Digests; len(r) != 1 || len(r[0].Tries) != 1 {

@@ -99,8 +99,8 @@ func Plural(n int, noun string) string {
 }
 
 // Thousands writes a number with commas between its thousands.
-func Thousands(n int) string {
-	s := strconv.Itoa(n)
+func Thousands[T ~int](n T) string {
+	s := strconv.Itoa(int(n))
 	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
 		s = s[:i] + "," + s[i:]
 	}
@@ -212,11 +212,11 @@ func isWordRune(r rune) bool {
 func endsWord(r rune) bool { return !isWordRune(r) && !strings.ContainsRune("'’./-", r) }
 
 // Short writes a number in at most five characters: 950, 9.5k, 61k, 1.2M.
-func Short(n int) string {
+func Short[T ~int](n T) string {
 	f := float64(n)
 	switch {
 	case n < 1_000:
-		return strconv.Itoa(n)
+		return strconv.Itoa(int(n))
 	case n < 9_950:
 		return fmt.Sprintf("%.1fk", f/1e3)
 	case n < 999_500:

@@ -37,7 +37,7 @@ func TestOneScale(t *testing.T) {
 	for _, turn := range b.tree.kids {
 		sum += turn.tokens
 	}
-	if seen := rep.Snapshot.Tokens; rep.Whole != seen || sum < seen*95/100 || sum > seen*105/100 {
+	if seen := int(rep.Snapshot.Tokens); rep.Whole != seen || sum < seen*95/100 || sum > seen*105/100 {
 		t.Errorf("the model sees %d of %d tokens, and turns add up to %d", seen, rep.Whole, sum)
 	}
 }

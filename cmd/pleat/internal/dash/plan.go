@@ -64,20 +64,20 @@ func (l leverRow) Share() share { return share{Tokens: l.Before - l.After, Of: l
 // planOf reads the form. A budget that it leaves open is where the session's own window
 // forces folding, if the session came so far.
 func planOf(r *http.Request, rep pleat.Report, own library.Window) *planPage {
-	whole, lim := rep.Whole, rep.Snapshot.Limits
+	lim := rep.Snapshot.Limits
+	whole, start, window := rep.Whole, int(lim.Red), int(lim.Window)
 	if own.Size > 0 { // of the model's window
-		lim.Red, lim.Window = int(int64(lim.Red)*int64(own.Size)/int64(max(lim.Window, 1))), own.Size
+		start, window = int(int64(start)*int64(own.Size)/int64(max(window, 1))), own.Size
 	}
 	p := &planPage{Most: roomAbove(max(whole, 2000))}
 	p.Step = max(roomAbove(p.Most/200), 100)
 	p.Least = (1000 + p.Step - 1) / p.Step * p.Step // the slider goes in steps from here
-	start := lim.Red
 	why := "It begins where the session's window of %s tokens forces folding."
 	if whole <= start {
 		start = whole / 2
 		why = "It begins at half of the session, since all of it fits into its window of %s tokens."
 	}
-	p.Begins = fmt.Sprintf(why, text.Short(lim.Window))
+	p.Begins = fmt.Sprintf(why, text.Short(window))
 	budget, _ := text.Tokens(r.URL.Query().Get("budget"))
 	if budget <= 0 {
 		budget = start
@@ -96,7 +96,7 @@ func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 	for _, c := range slices.Backward(own.Compactions[max(len(own.Compactions)-mostCompacted, 0):]) {
 		p.Agent = append(p.Agent, compaction{
 			c.At, c.Trigger, text.CutText(clean(c.Summary), firstBytes), c.Partial, c.Opaque,
-			cmp.Or(c.PreTokens, s.Reported(s.Tokens(0, min(c.At, s.Len())))), count.CountText(c.Summary),
+			cmp.Or(c.PreTokens, int(s.Reported(s.Tokens(0, min(c.At, s.Len()))))), count.CountText(c.Summary),
 		})
 	}
 	p.Outcome, err = h.outcome(r.Context(), f.Item, s, p.Budget)

@@ -40,7 +40,7 @@ func TestOneScale(t *testing.T) {
 	st, window := store.NewMemory(), 20_000
 	s := twoThirds(t, st, window)
 	snap := s.Snapshot()
-	if own := snap.Parts.Total(); snap.Epoch < 2 || snap.Tokens > own*3/4 {
+	if own := snap.Parts.Total(); snap.Epoch < 2 || int(snap.Tokens) > own*3/4 {
 		t.Fatalf("epoch %d, %d tokens where pleat counts %d", snap.Epoch, snap.Tokens, own)
 	}
 	h := newDash(t, st, "")
@@ -49,7 +49,7 @@ func TestOneScale(t *testing.T) {
 		"In the window now</dt><dd>" + text.Short(snap.Tokens) + " <small>of " + text.Short(window) + " tokens",
 		"Whole session</dt><dd>" + text.Short(snap.Whole) + " <small>81 messages with system prompt and tools</small>",
 		"Folded away</dt><dd>" + text.Short(snap.Whole-snap.Tokens) + " <small>" +
-			percent(snap.Whole-snap.Tokens, snap.Whole),
+			percent(int(snap.Whole-snap.Tokens), int(snap.Whole)),
 		"messages: " + text.Short(snap.Tokens) + " at the end", // of the chart
 		"the whole session takes " + text.Short(snap.Whole) + ".",
 		"it counts about 0.6", // says which tokens
@@ -66,7 +66,7 @@ func TestOneScale(t *testing.T) {
 	if want := `data-l="tokens">~` + text.Short(snap.Whole) + "</td>"; strings.Count(list, want) != 2 {
 		t.Errorf("agents and projects do not both have %q", want)
 	}
-	if sum := total(page, "h-parts", `<td class="num">([0-9,]+)</td></tr>`); sum != snap.Tokens {
+	if sum := total(page, "h-parts", `<td class="num">([0-9,]+)</td></tr>`); sum != int(snap.Tokens) {
 		t.Errorf("what fills the window adds up to %d, %d are in it", sum, snap.Tokens)
 	}
 	over := regexp.MustCompile(`scope="row" class="num">[0-9,]+</th><td class="num">([0-9,]+)</td>`)

@@ -14,6 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/ledger"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -86,7 +87,7 @@ func (h *Handler) compacted(ctx context.Context, of library.Info) (list []compac
 			return nil, err
 		}
 		if rep := library.Report(s); len(rep.Folds) > 0 { // else a later run took them back
-			list = append(list, compacted{c, rep.Whole, rep.Snapshot.Tokens, len(rep.Folds)})
+			list = append(list, compacted{c, rep.Whole, int(rep.Snapshot.Tokens), len(rep.Folds)})
 		}
 	}
 	return list, err
@@ -130,7 +131,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	head := headOf(s, own)
 	parts.System, parts.Tools = max(head, parts.System+parts.Tools), 0
 	p := &sessionPage{
-		Snapshot: rep.Snapshot, Now: rep.Snapshot.Tokens, Whole: rep.Whole, Head: head, Messages: rep.Messages,
+		Snapshot: rep.Snapshot, Now: int(rep.Snapshot.Tokens), Whole: rep.Whole, Head: head, Messages: rep.Messages,
 		Epochs: rep.Epochs, InForce: len(rep.Folds), Counts: float64(rep.Whole) / float64(max(own.Whole, 1)),
 	}
 	if math.Abs(p.Counts-1) < 0.05 {
@@ -140,7 +141,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if err != nil {
 		return err
 	}
-	p.Parts = partsOf(parts, typed, s.Reported(parts.Total()))
+	p.Parts = partsOf(parts, typed, int(s.Reported(parts.Total())))
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
 		return err
 	}
@@ -179,7 +180,8 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 func asCompacted(rep *pleat.Report) {
 	lim := &rep.Snapshot.Limits
 	if lim.Red = 0; len(rep.Epochs) > 0 {
-		lim.Window = library.Fitted(cmp.Or(rep.Epochs[len(rep.Epochs)-1].Window, lim.Window))
+		window := cmp.Or(rep.Epochs[len(rep.Epochs)-1].Window, int(lim.Window))
+		lim.Window = tokens.Reported(library.Fitted(window))
 	}
 	rep.Epochs = slices.DeleteFunc(rep.Epochs, func(e pleat.Epoch) bool { return e.Undo })
 	for i := range rep.Epochs {

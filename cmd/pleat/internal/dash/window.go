@@ -5,7 +5,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
@@ -30,9 +29,9 @@ func headOf(s *pleat.Session, rep pleat.Report) int {
 // Of a session that an agent compacted by itself the requests say how full it was.
 func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, []overTime) {
 	shown, whole := viewsOver(s, rep)
-	lim := rep.Snapshot.Limits
+	red, window := int(rep.Snapshot.Limits.Red), int(rep.Snapshot.Limits.Window)
 	if len(own.Requests) > 0 {
-		shown, lim = shown[:0], fold.Limits{Window: own.Size}
+		shown, red, window = shown[:0], 0, own.Size
 		for i, n := range own.Requests {
 			shown = append(shown, point{own.At[i], n})
 		}
@@ -46,7 +45,7 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 	if folded {
 		top = max(top, all)
 	}
-	top = roomAbove(max(top, min(lim.Window, 3*top/2)))
+	top = roomAbove(max(top, min(window, 3*top/2)))
 	p := plot{
 		ID: "window", Title: "Window over time", Top: top, TopName: text.Short(top), HalfName: text.Short(top / 2),
 		From: "message 1", To: fmt.Sprintf("message %d", rep.Messages),
@@ -55,8 +54,8 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 		p.Lines = append(p.Lines, polyline(whole, rep.Messages, top, "whole", false))
 	}
 	p.Lines = append(p.Lines, polyline(shown, rep.Messages, top, "shown", true))
-	p.Levels = levelAt(p.Levels, "window", "edge", lim.Window, top)
-	p.Levels = levelAt(p.Levels, "folding is forced", "red", lim.Red, top)
+	p.Levels = levelAt(p.Levels, "window", "edge", window, top)
+	p.Levels = levelAt(p.Levels, "folding is forced", "red", red, top)
 	p.Desc = fmt.Sprintf("Tokens in the window over %d messages: %s at the end, %s at most, "+
 		"where the whole session takes %s. %d epochs folded something.",
 		rep.Messages, text.Short(shown[len(shown)-1].y), text.Short(most), text.Short(all), len(rep.Epochs))
@@ -88,7 +87,7 @@ func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 	}
 	for _, points := range [][]point{shown, whole} {
 		for i := range points {
-			points[i].y = s.Reported(points[i].y)
+			points[i].y = int(s.Reported(points[i].y))
 		}
 	}
 	return shown, whole

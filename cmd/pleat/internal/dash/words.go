@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/url"
+	"reflect"
 	"strings"
 	"time"
 	"unicode"
@@ -18,8 +19,8 @@ import (
 
 // funcs are what templates call. What comes from a session goes through clean or line.
 var funcs = template.FuncMap{
-	"n":     text.Thousands,
-	"short": text.Short,
+	"n":     func(n reflect.Value) string { return text.Thousands(int(n.Int())) }, // of either kind of tokens
+	"short": func(n reflect.Value) string { return text.Short(int(n.Int())) },
 	"bytes": text.ByteSize,
 	"usd":   dollars,
 	"pct":   percent,

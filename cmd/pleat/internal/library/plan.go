@@ -41,16 +41,15 @@ func Counter(p fold.Policy, m model.Model) *tokens.Tokenizer {
 	return tokens.NewTokenizer(m, &o)
 }
 
-// Report is the report of a session for people: all but the parts of its snapshot is in the
-// provider's tokens, as the limits are, and folds count all that was said where they stand.
+// Report is the report of a session for people, who read one kind of tokens: all but the parts of its
+// snapshot is in the provider's, and folds count all that was said where they stand.
 func Report(s *pleat.Session) pleat.Report {
-	report := s.Report()
-	report.Whole = report.Snapshot.Whole
+	report, piece := s.Report(), Piece(s)
+	report.Whole = int(report.Snapshot.Whole)
 	for i := range report.Epochs {
 		e := &report.Epochs[i]
-		e.Before, e.After = s.Reported(e.Before), s.Reported(e.After)
+		e.Before, e.After = int(s.Reported(e.Before)), int(s.Reported(e.After))
 	}
-	piece := Piece(s)
 	for i, f := range report.Folds {
 		report.Folds[i] = Told(s, f, piece)
 	}
@@ -60,9 +59,8 @@ func Report(s *pleat.Session) pleat.Report {
 // Scale is what a token by pleat's count is of the provider's, judging by what this reported, and
 // how many the provider adds to every prompt.
 func Scale(s *pleat.Session) (scale float64, added int) {
-	own := s.Report().Whole
-	added = s.Reported(0)
-	return float64(s.Reported(own)-added) / float64(max(own, 1)), added
+	own, none := s.Report().Whole, s.Reported(0)
+	return float64(s.Reported(own)-none) / float64(max(own, 1)), int(none)
 }
 
 // Piece counts a piece of a session, which has so many tokens by pleat's count, in the provider's.

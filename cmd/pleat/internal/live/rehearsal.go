@@ -125,11 +125,11 @@ func (p *playing) watch(next func(agent.Event)) func(agent.Event) {
 	return func(e agent.Event) {
 		if e.Kind == agent.EventSnapshot && e.Depth == 0 { // the last one before a request is what it has
 			p.large = p.large || e.Turn != p.turn && p.sent > p.window
-			p.turn, p.sent = e.Turn, e.Snapshot.Tokens
+			p.turn, p.sent = e.Turn, int(e.Snapshot.Tokens)
 		}
 		switch {
-		case e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && e.Snapshot.Whole > p.window:
-			p.over, p.whole = e.Turn+1, e.Snapshot.Whole
+		case e.Kind == agent.EventSnapshot && e.Depth == 0 && p.over == 0 && int(e.Snapshot.Whole) > p.window:
+			p.over, p.whole = e.Turn+1, int(e.Snapshot.Whole)
 		case e.Kind == agent.EventWarning && e.Digest:
 			p.unwritten++
 		case e.Kind == agent.EventEpoch:

@@ -128,7 +128,7 @@ func (r *runScreen) epoch(e agent.Event, indent term.Styled) {
 		why = "red begins at " + term.Thousands(e.Snapshot.Limits.Red)
 	}
 	line := fmt.Sprintf("  ⤓ folded %s (%s): %s → %s tokens, epoch %d",
-		term.Plural(len(p.Folds), "place"), why, term.Thousands(p.Before), term.Thousands(p.After), p.Epoch)
+		term.Plural(len(p.Folds), "place"), why, term.Thousands(e.Before), term.Thousands(e.Snapshot.Tokens), p.Epoch)
 	paged := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.By != "" })
 	if name := occasions[p.Trigger]; name != "" && (paged || p.Trigger == fold.TriggerIdle) {
 		line += " [" + name + "]"
@@ -308,7 +308,7 @@ func (r *runScreen) filling() term.Styled {
 func (r *runScreen) meterText(cells int) term.Styled {
 	s := r.snap
 	colour := stateColours[s.State]
-	full := min(s.Tokens*cells/max(s.Limits.Window, 1), cells)
+	full := min(int(s.Tokens)*cells/max(int(s.Limits.Window), 1), cells)
 	gauge := strings.Repeat("█", full) + strings.Repeat("░", cells-full)
 	text := fmt.Sprintf("%s %3.0f %% of %s, %s", gauge, s.Utilization*100, term.Short(s.Limits.Window), s.State)
 	line := "context " + r.s.Style(colour, text)

@@ -71,7 +71,7 @@ func TestRehearsal(t *testing.T) {
 				red++
 			}
 		case agent.EventEpoch:
-			if e.Snapshot.Tokens < e.Plan.Before {
+			if e.Snapshot.Tokens < e.Before {
 				falls++
 			}
 		case agent.EventDigest:
@@ -100,7 +100,7 @@ func TestRehearsal(t *testing.T) {
 	if !byModel {
 		t.Error("no digest was written by the model")
 	}
-	if most := rehearsal.Budget().Limits().Max; a.Session().Snapshot().Tokens > most {
+	if most := rehearsal.Budget().Reported().Max; a.Session().Snapshot().Tokens > most {
 		t.Errorf("the view has %d tokens, %d may be sent", a.Session().Snapshot().Tokens, most)
 	}
 }

@@ -70,7 +70,7 @@ func (r *Folded) Write(w io.Writer) error { return r.format.write(w, r) }
 
 // Tokens returns the sizes of the session and of the view, and the budget.
 func (r *Folded) Tokens() Budget {
-	return Budget{r.Report.Whole, r.Report.Snapshot.Tokens, r.budget}
+	return Budget{r.Report.Whole, int(r.Report.Snapshot.Tokens), r.budget}
 }
 
 // Fold puts the session into a store and folds it to the budget.

@@ -51,7 +51,7 @@ func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Fl
 	}
 	report := library.Report(s)
 	f.view = &seenJSON{
-		Whole: report.Whole, Tokens: report.Snapshot.Tokens, Folds: len(report.Folds),
+		Whole: report.Whole, Tokens: int(report.Snapshot.Tokens), Folds: len(report.Folds),
 	}
 	f.view.scale, f.view.added = library.Scale(s)
 	if f.scaled, err = library.Scaled(ctx, s, o.Model); err != nil {

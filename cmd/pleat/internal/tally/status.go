@@ -78,7 +78,7 @@ func asReported(s fold.Snapshot) fold.Snapshot {
 		&p.Ledger, &p.Digest,
 	} {
 		own += *n
-		*n = own*s.Tokens/max(all, 1) - told
+		*n = own*int(s.Tokens)/max(all, 1) - told
 		told += *n
 	}
 	return s

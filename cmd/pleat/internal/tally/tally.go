@@ -164,8 +164,8 @@ func (t *Tally) Add(r proxy.Exchange) {
 	if r.Status == 0 || r.Status >= 400 { // no answer, or an error
 		t.all.Failed++
 	}
-	t.folded += r.Snapshot.Tokens
-	t.whole += r.Snapshot.Whole
+	t.folded += int(r.Snapshot.Tokens)
+	t.whole += int(r.Snapshot.Whole)
 	t.all.BytesIn += int64(r.BytesIn)
 	t.all.BytesOut += int64(r.BytesOut)
 }

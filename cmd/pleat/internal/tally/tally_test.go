@@ -191,7 +191,7 @@ func TestMetrics(t *testing.T) {
 // A meter's parts are in the provider's tokens, as their sum is.
 func TestPartsAddUp(t *testing.T) {
 	s := asReported(fold.Snapshot{Tokens: 9385, Parts: fold.Parts{System: 7, Tools: 408, Results: 13_000, Calls: 746}})
-	if s.Parts.Total() != s.Tokens || s.Parts.Results < 8_600 || s.Parts.Results > 8_630 {
+	if s.Parts.Total() != int(s.Tokens) || s.Parts.Results < 8_600 || s.Parts.Results > 8_630 {
 		t.Errorf("%+v", s)
 	}
 }

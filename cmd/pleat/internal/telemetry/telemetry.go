@@ -120,8 +120,8 @@ func (t *Telemetry) Session(ctx context.Context, key store.SessionKey, e pleat.E
 		t.mark(ctx, key.Session, "pleat.epoch",
 			attribute.Int("pleat.epoch", e.Plan.Epoch),
 			attribute.String("pleat.trigger", string(e.Plan.Trigger)),
-			attribute.Int("pleat.tokens.before", e.Plan.Before),
-			attribute.Int("pleat.tokens.after", e.Plan.After),
+			attribute.Int("pleat.tokens.before", int(e.Before)),
+			attribute.Int("pleat.tokens.after", int(e.Snapshot.Tokens)),
 			attribute.Int("pleat.folds", len(e.Plan.Folds)),
 			attribute.Int("pleat.cache.rewritten", e.Plan.Cache.Rewritten))
 	case pleat.EventRecall:
@@ -190,8 +190,8 @@ func (t *Telemetry) Exchange(r proxy.Exchange) {
 	span.SetAttributes(append(used(r.Usage),
 		attribute.Int("http.response.status_code", r.Status),
 		attribute.Bool("pleat.folded", r.Folded),
-		attribute.Int("pleat.tokens.before", r.Snapshot.Whole),
-		attribute.Int("pleat.tokens.after", r.Snapshot.Tokens),
+		attribute.Int("pleat.tokens.before", int(r.Snapshot.Whole)),
+		attribute.Int("pleat.tokens.after", int(r.Snapshot.Tokens)),
 		attribute.Int("pleat.hidden_rounds", r.Hidden),
 		attribute.Float64("pleat.added_seconds", r.Added.Seconds()))...)
 	if r.Err != nil {

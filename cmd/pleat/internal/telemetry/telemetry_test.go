@@ -28,10 +28,10 @@ func TestTelemetrySpans(t *testing.T) {
 		_ func(model.Delta),
 	) (model.Reply, error) {
 		key := store.SessionKey{Session: "work"}
-		tel.Session(ctx, key, pleat.Event{Kind: pleat.EventEpoch, Plan: &fold.Plan{
-			Epoch: 2, Trigger: fold.TriggerRed, Before: 900,
-			After: 400, Folds: make([]*fold.Fold, 3),
-		}})
+		tel.Session(ctx, key, pleat.Event{
+			Kind: pleat.EventEpoch, Before: 900, Snapshot: &fold.Snapshot{Tokens: 400},
+			Plan: &fold.Plan{Epoch: 2, Trigger: fold.TriggerRed, Before: 600, After: 300, Folds: make([]*fold.Fold, 3)},
+		})
 		tel.Session(ctx, key, pleat.Event{Kind: pleat.EventRecall, Recall: "what was said is not told"})
 		return model.Reply{Usage: model.Usage{
 			Input: 10, CacheRead: 90,

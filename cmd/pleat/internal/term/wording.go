@@ -13,8 +13,14 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Thousands writes 1,204, Plural "1 call" or "1,204 calls", Short 9.5k, ByteSize 4.1 kB and Cents $1.20.
-var Thousands, Plural, Short, ByteSize, Cents = text.Thousands, text.Plural, text.Short, text.ByteSize, text.Cents
+// Plural writes "1 call" or "1,204 calls", ByteSize 4.1 kB and Cents $1.20.
+var Plural, ByteSize, Cents = text.Plural, text.ByteSize, text.Cents
+
+// Thousands writes a number with commas between its thousands.
+func Thousands[T ~int](n T) string { return text.Thousands(n) }
+
+// Short writes 9.5k.
+func Short[T ~int](n T) string { return text.Short(n) }
 
 // Verb is plural with the verb that follows: "1 call was", "2 calls were".
 func Verb(n int, noun, one, many string) string {

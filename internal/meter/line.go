@@ -1,7 +1,10 @@
-// Package calibrate learns from the usage that providers report how far off estimates of tokens are.
-package calibrate
+package meter
 
-import "math"
+import (
+	"math"
+
+	"github.com/pleat-dev/pleat/tokens"
+)
 
 // Line learns from reported usage how a model's real prompt sizes follow from
 // our estimates. Keep one for each model, and better one for each model and kind of
@@ -30,8 +33,8 @@ type Line struct {
 }
 
 const (
-	calibrationDecay = 0.98 // of a sample's weight with each later one: half after 34
-	usualDecay       = 0.9  // the usual error is that of the last ten or so
+	lineDecay  = 0.98 // of a sample's weight with each later one: half after 34
+	usualDecay = 0.9  // the usual error is that of the last ten or so
 
 	// What is believed before any sample, in the unit of the sums (the squared error of
 	// a prompt divided by its size): a slope within 0.3 of 1 and an overhead within
@@ -48,7 +51,7 @@ const (
 // and what the provider reported for it, such as model.Usage.Prompt. It reports whether the
 // sample was taken; what no tokenizer explains is not, such as a report that leaves out
 // the cached part, or a prompt that the server cut.
-func (c *Line) Observe(estimated, reported int) bool {
+func (c *Line) Observe(estimated int, reported tokens.Reported) bool {
 	x, y := float64(estimated), float64(reported)
 	if estimated <= 0 || reported <= 0 || y < x/4 || y > 4*x+50_000 {
 		return false
@@ -65,11 +68,11 @@ func (c *Line) Observe(estimated, reported int) bool {
 	if c.n >= 5 && off > odd {
 		weight *= odd / off * odd / off
 	}
-	c.w = c.w*calibrationDecay + weight
-	c.x = c.x*calibrationDecay + weight*x
-	c.xx = c.xx*calibrationDecay + weight*x*x
-	c.y = c.y*calibrationDecay + weight*y
-	c.xy = c.xy*calibrationDecay + weight*x*y
+	c.w = c.w*lineDecay + weight
+	c.x = c.x*lineDecay + weight*x
+	c.xx = c.xx*lineDecay + weight*x*x
+	c.y = c.y*lineDecay + weight*y
+	c.xy = c.xy*lineDecay + weight*x*y
 	c.n++
 	return true
 }
@@ -95,11 +98,13 @@ func (c *Line) at(x float64) float64 {
 }
 
 // Correct returns what a whole prompt with that estimate will be reported as.
-func (c *Line) Correct(estimate int) int { return int(math.Round(c.at(float64(estimate)))) }
+func (c *Line) Correct(estimate int) tokens.Reported {
+	return tokens.Reported(math.Round(c.at(float64(estimate))))
+}
 
 // Estimate is the inverse of [Line.Correct]: the estimate that a prompt may have
 // in order to be reported as no more than limit. It is 0 if there is none.
-func (c *Line) Estimate(limit int) int {
+func (c *Line) Estimate(limit tokens.Reported) int {
 	overhead, slope := c.Fit()
 	return int(max(math.Floor((float64(limit)-overhead)/slope), 0))
 }

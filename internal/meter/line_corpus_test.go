@@ -1,4 +1,4 @@
-package calibrate_test
+package meter_test
 
 import (
 	"bufio"
@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/pleat-dev/pleat/internal/calibrate"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -89,7 +89,7 @@ func TestCorpusCalibration(t *testing.T) {
 
 // calibrateOn also returns the mean relative error of the predictions, of which the last ten or
 // so count most.
-func calibrateOn(file string) (cal *calibrate.Line, off float64, err error) {
+func calibrateOn(file string) (cal *meter.Line, off float64, err error) {
 	f, err := os.Open(file)
 	if err != nil {
 		return nil, 0, err
@@ -102,7 +102,7 @@ func calibrateOn(file string) (cal *calibrate.Line, off float64, err error) {
 		last  string
 	)
 	sum, weight := 0.2, 1.0 // before the first sample
-	cal = new(calibrate.Line)
+	cal = new(meter.Line)
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 64<<20)
 	for lines.Scan() {
@@ -124,8 +124,8 @@ func calibrateOn(file string) (cal *calibrate.Line, off float64, err error) {
 			}
 			queue = nil
 			u := l.Message.Usage
-			predicted, reported := float64(cal.Correct(total)), float64(u.Input+u.Write+u.Read)
-			if cal.Observe(total, u.Input+u.Write+u.Read) {
+			predicted, reported := float64(cal.Correct(total)), float64(tokens.Reported(u.Input+u.Write+u.Read))
+			if cal.Observe(total, tokens.Reported(u.Input+u.Write+u.Read)) {
 				sum, weight = sum*0.9+math.Abs(reported-predicted)/reported, weight*0.9+1
 			}
 		}
