@@ -163,13 +163,27 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/dash", "cmd/pleat/internal/library", "cmd/pleat/internal/term", "fold", "internal/local",
 		"proxy", "store",
 	},
+	"cmd/pleat/internal/webproxy": {},
+	"cmd/pleat/internal/service":  {"cmd/pleat/internal/term"},
+	"cmd/pleat/internal/hook": {
+		"cmd/pleat/internal/library", "cmd/pleat/internal/tally", "cmd/pleat/internal/term", "sessionlog", "store",
+	},
+	"cmd/pleat/internal/clients": {
+		"cmd/pleat/internal/clientconfig", "cmd/pleat/internal/hook", "cmd/pleat/internal/term",
+		"cmd/pleat/internal/webproxy",
+	},
+	"cmd/pleat/internal/doctor": {
+		"cmd/pleat/internal/clients", "cmd/pleat/internal/hook", "cmd/pleat/internal/library", "cmd/pleat/internal/stores",
+		"cmd/pleat/internal/tally", "cmd/pleat/internal/term", "cmd/pleat/internal/webproxy", "internal/localserver",
+		"wire/gemini",
+	},
 	"cmd/pleat": {
 		"", "agent", "cmd/pleat/internal/bench", "cmd/pleat/internal/browse", "cmd/pleat/internal/clientconfig",
 		"cmd/pleat/internal/live", "cmd/pleat/internal/models", "cmd/pleat/internal/sessionfile",
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash",
-		"cmd/pleat/internal/tally", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
+		"cmd/pleat/internal/clients", "cmd/pleat/internal/doctor", "cmd/pleat/internal/hook", "cmd/pleat/internal/service",
+		"cmd/pleat/internal/tally", "cmd/pleat/internal/webproxy", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
 		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
-		"internal/localserver",
 	},
 	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {

@@ -176,7 +176,7 @@ func TestClientsInsideLate(t *testing.T) {
 		t.Errorf("what the user typed is not there, or the page is cut:\n%.12000s", page)
 	}
 	for i, x := range r.server.Log() {
-		_, brief, told := strings.Cut(r.bodies[i], strings.TrimSpace(copyThis))
+		_, brief, told := strings.Cut(r.bodies[i], "Copy what follows into the summary, word for word, names and handles, too:")
 		told = told && strings.Contains(brief, insideFirst) && strings.Contains(brief, "ledger() lists every call")
 		if x.Summary && !told {
 			t.Errorf("request %d: the summary's writer is told %.5000s", i, brief)

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/models"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
@@ -50,9 +51,9 @@ func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.Comple
 		case has("MODEL"):
 			list = models.Names()
 		case has("CLIENT"):
-			for _, c := range clients {
-				if c.why == "" && !c.settings {
-					list = append(list, c.name)
+			for _, c := range clients.All {
+				if c.Why == "" && !c.Settings {
+					list = append(list, c.Name)
 				}
 			}
 		case has("COMMAND"):

@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/hook"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -46,7 +47,7 @@ func execute(ctx context.Context, p *term.Console, args []string) int {
 	root := root(p)
 	root.SetArgs(args)
 	c, err := root.ExecuteContextC(ctx)
-	if err == nil || c.Name() == hookName { // whose errors would stop the agent that runs it
+	if err == nil || c.Name() == hook.Name { // whose errors would stop the agent that runs it
 		return 0
 	}
 	if e, ok := errors.AsType[exitError](err); ok {

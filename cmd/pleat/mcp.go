@@ -17,7 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
@@ -122,7 +122,7 @@ func endStreams(ctx context.Context, h http.Handler) http.Handler {
 func mcpInstallCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install CLIENT",
-		Args:  takes(1, 1, "one client: "+strings.Join(mcpClientNames(), ", ")),
+		Args:  takes(1, 1, "one client: "+strings.Join(clients.ServerNames(), ", ")),
 		Short: "set a client up to use pleat's MCP server",
 		Long: `Adds pleat to the MCP servers in the configuration of a client: claude (Claude Code), codex,
 opencode, cursor or vscode. It shows what changes, then asks. The rest of the file stays as
@@ -135,19 +135,18 @@ pleat mcp install codex --undo`,
 	}
 	edit := editFlags{done: "Restart the client to use it."}
 	edit.declare(c.Flags())
-	c.ValidArgs = mcpClientNames()
+	c.ValidArgs = clients.ServerNames()
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		program, err := installed()
 		if err != nil && !edit.undo {
 			return err
 		}
-		i := slices.Index(mcpClientNames(), args[0])
+		i := slices.Index(clients.ServerNames(), args[0])
 		if i < 0 {
 			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0],
-				strings.Join(mcpClientNames(), ", ")))
+				strings.Join(clients.ServerNames(), ", ")))
 		}
-		client := mcpClients(program)[i]
-		return edit.run(ctx, p, change{record: "mcp-" + args[0], path: client.path(p.Getenv), keys: client.set})
+		return edit.run(ctx, p, clients.Servers(program, p.Getenv)[i])
 	})
 	return c
 }
@@ -168,40 +167,3 @@ func installed() (string, error) {
 
 // goRun is where "go run" builds programs, and where it keeps them for the next time.
 var goRun = regexp.MustCompile(`/go-build[^/]*/b\d+/exe/[^/]+$|/[0-9a-f]{64}-d/[^/]+$`)
-
-// mcpClient is a client, and what makes pleat one of the MCP servers in its configuration.
-type mcpClient struct {
-	client
-	set []clientconfig.Key
-}
-
-// mcpClients are the clients that can be set up to run a program.
-func mcpClients(program string) []mcpClient {
-	one := func(value map[string]any, path ...string) []clientconfig.Key {
-		return []clientconfig.Key{{Path: path, Value: value}}
-	}
-	stdio := map[string]any{"type": "stdio", "command": program, "args": []any{"mcp"}}
-	plain := map[string]any{"command": program, "args": []any{"mcp"}}
-	local := map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}
-	codex := []clientconfig.Key{
-		{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
-		{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
-	}
-	return []mcpClient{
-		{
-			client{name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", file: ".claude.json"},
-			one(stdio, "mcpServers", "pleat"),
-		},
-		{client{name: "codex", home: "CODEX_HOME", folder: "~/.codex", file: "config.toml"}, codex},
-		{client{name: "opencode", folder: "~/.config/opencode", file: "opencode.json"}, one(local, "mcp", "pleat")},
-		{client{name: "cursor", folder: "~/.cursor", file: "mcp.json"}, one(plain, "mcpServers", "pleat")},
-		{client{name: "vscode", folder: "Code/User", file: "mcp.json"}, one(stdio, "servers", "pleat")},
-	}
-}
-
-func mcpClientNames() (names []string) {
-	for _, c := range mcpClients("") {
-		names = append(names, c.name)
-	}
-	return names
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"io"
@@ -9,10 +10,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/doctor"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
@@ -115,9 +119,14 @@ func TestProxyWithoutItsStore(t *testing.T) {
 	}
 	server := httptest.NewServer(front)
 	defer server.Close()
-	d := &doctor{p: p, listen: server.Listener.Addr().String()}
-	d.examineProxy(t.Context())
-	if c := d.Checks[0]; c.State != "wrong" ||
+	found := doctor.Examine(t.Context(), doctor.Options{
+		Listen: server.Listener.Addr().String(), Getenv: p.Getenv,
+		Open: func(ctx context.Context) (library.Store, string, error) {
+			return stores.OpenAs(ctx, p, f.store, stores.MustExist)
+		},
+	})
+	isProxy := func(c doctor.Check) bool { return c.What == "proxy" }
+	if c := found.Checks[slices.IndexFunc(found.Checks, isProxy)]; c.State != "wrong" ||
 		!strings.Contains(c.Found, "cannot fold: the store cannot be written: ") ||
 		!strings.Contains(c.Found, "deleted or replaced") {
 		t.Errorf("doctor: %+v", c)

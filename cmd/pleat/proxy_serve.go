@@ -22,6 +22,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/dash"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/webproxy"
 	"github.com/pleat-dev/pleat/internal/local"
 )
 
@@ -97,7 +98,7 @@ func (f *proxyFlags) serve(ctx context.Context, p *term.Console) error {
 	}
 	front.Drain = drain
 	p.Note("pleat: listening on http://%s\n", l.Addr())
-	for _, line := range webProxies(f.anthropic, f.openai, f.gemini) {
+	for _, line := range webproxy.For(f.anthropic, f.openai, f.gemini) {
 		p.Note("pleat: %s\n", line)
 	}
 	if f.dash {

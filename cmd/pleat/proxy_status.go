@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"runtime"
 
 	"github.com/spf13/cobra"
 
@@ -34,7 +33,7 @@ they were folded, what was sent instead of what, and what it cost by the price l
 
 // running is the proxy that the flags describe, which it asks with the token in a file.
 func (f *proxyFlags) running(p *term.Console, tokenFile string) tally.Client {
-	return tally.Client{Address: f.listen, TokenFile: tokenFile, Start: proxyStart(runtime.GOOS, p.Getenv)}
+	return tally.Client{Address: f.listen, TokenFile: tokenFile, Start: proxyStart(p)}
 }
 
 func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {

@@ -113,7 +113,7 @@ func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *search
 		j.req.Around = -1
 	}
 	err := j.inFiles(ctx, p)
-	if path, e := stores.Path(p, ""); err == nil && e == nil && !missing(path) {
+	if path, e := stores.Path(p, ""); err == nil && e == nil && !term.Missing(path) {
 		err = j.inStore(ctx, p, f.store, "")
 	}
 	return err

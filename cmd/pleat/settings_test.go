@@ -4,7 +4,6 @@ import (
 	"io"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/spf13/cobra"
@@ -43,28 +42,4 @@ func FuzzSettings(f *testing.F) {
 			}
 		})
 	})
-}
-
-// Where variables are known by their names in any case, OPENAI_BASE_URL is not Codex's openai_base_url.
-func TestKeyIsNoVariable(t *testing.T) {
-	getenv := func(name string) string {
-		switch strings.ToUpper(name) {
-		case "OPENAI_BASE_URL":
-			return "http://elsewhere.example/v1"
-		case "HOME", "USERPROFILE":
-			return t.TempDir()
-		}
-		return ""
-	}
-	c, err := findClient("codex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c, err = c.settled("http://127.0.0.1:4141", getenv); err != nil {
-		t.Error(err)
-	}
-	keys := c.pointTo("http://127.0.0.1:4141")
-	if flags := c.upstreams(c.path(getenv), keys, getenv); flags != "" {
-		t.Errorf("the proxy is to forward to what Codex does not use: %s", flags)
-	}
 }

@@ -5,17 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-	"time"
+
+	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/spf13/pflag"
 )
 
 // editFlags are the flags of the commands that change the configuration of a client.
@@ -30,40 +29,21 @@ func (f *editFlags) declare(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.undo, "undo", false, "take the change back")
 }
 
-// change is one file that a command changes. record names the file that keeps what was there
-// before.
-type change struct {
-	record, path string
-	keys         []clientconfig.Key
-	text         string // of a file of our own; "": keys are set
-}
-
-func (c change) plan(undo string) (*clientconfig.Edit, error) {
-	if c.text != "" {
-		return clientconfig.Create(c.path, undo, c.text)
-	}
-	return clientconfig.Set(c.path, undo, c.keys...)
-}
-
-func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...change) error {
+func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients.Change) error {
 	if f.undo {
-		var records []string
+		var names []string
 		for _, c := range changes {
-			records = append(records, c.record)
+			names = append(names, c.Record)
 		}
-		return f.takeBack(ctx, p, records...)
+		return f.takeBack(ctx, p, names...)
 	}
-	var edits []*clientconfig.Edit
-	for _, c := range changes {
-		undo, err := undoFile(p, c.record)
-		if err != nil || c.path == "" {
-			return cmp.Or(err, errors.New("there is no home folder"))
-		}
-		edit, err := c.plan(undo)
-		if err != nil {
-			return err
-		}
-		edits = append(edits, edit)
+	made, err := records(p)
+	if err != nil {
+		return err
+	}
+	edits, err := made.Plan(changes...)
+	if err != nil {
+		return err
 	}
 	changed := f.diff(p, edits)
 	if changed == "" {
@@ -108,43 +88,35 @@ func paths(edits []*clientconfig.Edit) string {
 
 // undoOne takes back one of the two things that can be set up for an agent: the proxy, unless the
 // other is asked for or is the only one. It says what stays.
-func (f *editFlags) undoOne(ctx context.Context, p *term.Console, c client, inside bool) error {
-	proxied, within := changed(p, c.name), changed(p, c.insideRecords()...)
-	records := []string{c.name}
+func (f *editFlags) undoOne(ctx context.Context, p *term.Console, c clients.Client, inside bool) error {
+	made, err := records(p)
+	proxied, within := made.Has(c.Name), made.Has(c.InsideRecords()...)
+	names := []string{c.Name}
 	if inside || within && !proxied {
-		inside, records = true, c.insideRecords()
+		inside, names = true, c.InsideRecords()
 	}
-	err := f.takeBack(ctx, p, records...)
+	if err == nil {
+		err = f.takeBack(ctx, p, names...)
+	}
 	switch {
 	case err != nil:
 	case inside && proxied:
-		p.Printf("%s still sends its requests to the proxy: pleat setup %s --undo\n", c.title, c.name)
+		p.Printf("%s still sends its requests to the proxy: pleat setup %s --undo\n", c.Title, c.Name)
 	case !inside && within:
-		p.Printf("%s still runs pleat when it compacts: pleat setup %s --inside --undo\n", c.title, c.name)
+		p.Printf("%s still runs pleat when it compacts: pleat setup %s --inside --undo\n", c.Title, c.Name)
 	}
 	return err
 }
 
-// takeBack takes changes back, the newest first: each then finds its file as it left it.
-func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...string) error {
-	var undos []string
-	var edits []*clientconfig.Edit
-	for _, record := range records {
-		undo, err := undoFile(p, record)
-		if err != nil {
-			return err
-		}
-		edit, err := clientconfig.Undo(undo)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		undos, edits = append(undos, undo), append(edits, edit)
+// takeBack takes changes back.
+func (f *editFlags) takeBack(ctx context.Context, p *term.Console, names ...string) error {
+	made, err := records(p)
+	if err != nil {
+		return err
 	}
-	if len(edits) == 0 {
-		return errors.New("nothing to undo: pleat has changed nothing here that could be taken back")
+	edits, err := made.PlanBack(names...)
+	if err != nil {
+		return err
 	}
 	changed := f.diff(p, edits)
 	if f.show {
@@ -153,33 +125,11 @@ func (f *editFlags) takeBack(ctx context.Context, p *term.Console, records ...st
 	if err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?"); err != nil {
 		return err
 	}
-	slices.SortStableFunc(undos, func(a, b string) int { return written(b).Compare(written(a)) })
-	var errs []error
-	edits = nil
-	for _, undo := range undos {
-		edit, err := clientconfig.Undo(undo) // two may be changes of one file
-		if err == nil {
-			err = edit.Write()
-		}
-		if err == nil {
-			edits = append(edits, edit)
-		}
-		errs = append(errs, err)
+	done, err := made.TakeBack(names...)
+	for _, edit := range done {
+		err = errors.Join(err, taken(p, edit))
 	}
-	for i, edit := range edits {
-		again := func(e *clientconfig.Edit) bool { return e.Path == edit.Path && edit.Left == nil }
-		if !slices.ContainsFunc(edits[i+1:], again) { // what the last change left is told
-			errs = append(errs, taken(p, edit))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-func written(path string) (t time.Time) {
-	if info, err := os.Stat(path); err == nil {
-		t = info.ModTime()
-	}
-	return t
+	return err
 }
 
 func taken(p *term.Console, edit *clientconfig.Edit) error {
@@ -199,29 +149,26 @@ func taken(p *term.Console, edit *clientconfig.Edit) error {
 	return nil
 }
 
-// changed reports whether one of these changes was made and can be taken back.
-func changed(p *term.Console, records ...string) bool {
-	return slices.ContainsFunc(records, func(record string) bool {
-		undo, err := undoFile(p, record)
-		return err == nil && !missing(undo)
-	})
-}
-
-// undoRecords are the names of all changes that can be taken back.
-func undoRecords(p *term.Console) (names []string, err error) {
-	any, err := undoFile(p, "*")
-	if err != nil {
-		return nil, err
-	}
-	files, err := filepath.Glob(any)
-	for _, f := range files {
-		names = append(names, strings.TrimSuffix(filepath.Base(f), ".json"))
-	}
-	return names, err
-}
-
-// undoFile is the file that records what was changed in the configuration of an agent.
-func undoFile(p *term.Console, agent string) (string, error) {
+// dataFolder is where pleat keeps what it knows of agents: beside the store, if no flag names another.
+func dataFolder(p *term.Console) (string, error) {
 	path, err := stores.Path(p, "")
-	return filepath.Join(filepath.Dir(path), "setup", agent+".json"), err
+	if err != nil {
+		return "", err
+	}
+	return filepath.Dir(path), nil
+}
+
+// records are what can be taken back of what was changed in the configuration of agents.
+func records(p *term.Console) (clients.Records, error) {
+	dir, err := dataFolder(p)
+	if err != nil {
+		return "", err
+	}
+	return clients.Records(filepath.Join(dir, "setup")), nil
+}
+
+// proxyOf is the address of the proxy that agents were set up for; the usual one if none was.
+func proxyOf(p *term.Console) string {
+	made, _ := records(p)
+	return cmp.Or(made.Proxy(), tally.Address)
 }

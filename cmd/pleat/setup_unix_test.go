@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -22,7 +23,7 @@ func TestSetupRefusesPipes(t *testing.T) {
 		"gemini": {".gemini/.env", ".gemini/settings.json"},
 		"qwen":   {".qwen/.env", ".qwen/settings.json"},
 	} {
-		c, err := findClient(agent)
+		c, err := clients.Find(agent)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,7 @@ func TestSetupRefusesPipes(t *testing.T) {
 			if all := errors.Join(errs...); all == nil || !strings.Contains(all.Error(), path+": it is not a regular file") {
 				t.Errorf("%s: %v", name, all)
 			}
-			if c.isInside(p, "pleat") {
+			if c.IsInside("pleat", p.Getenv) {
 				t.Errorf("%s: it has no hook", name)
 			}
 		}

@@ -359,7 +359,11 @@ func forgetEverything(ctx context.Context, p *term.Console, f *stores.Flags, yes
 	if err := cmp.Or(err, failed); err != nil {
 		return err
 	}
-	if records, err := undoRecords(p); err != nil || len(records) > 0 {
+	made, err := records(p)
+	if err != nil {
+		return err
+	}
+	if all, err := made.Names(); err != nil || len(all) > 0 {
 		undo := errors.New(`pleat has changed settings of agents: take that back first, with "pleat setup --undo"`)
 		return cmp.Or(err, undo)
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,9 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
-	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -20,7 +17,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
@@ -56,13 +53,13 @@ pleat wrap python agent.py`,
 		if len(args) > 1 && args[1] == "--" && fs.ArgsLenAtDash() < 0 { // pleat wrap CLIENT -- ARGUMENTS says the same
 			args = slices.Delete(args, 1, 2)
 		}
-		c, err := wrappable(args[0], p.Getenv)
+		c, err := clients.Wrapped(args[0], p.Getenv)
 		if err != nil {
 			return err
 		}
 		if _, err := exec.LookPath(args[0]); errors.Is(err, exec.ErrNotFound) { // before anything is made for it
 			return fmt.Errorf("run %s: %w%s: install it, or give its path", args[0], exec.ErrNotFound,
-				term.DidYouMean("", args[0], clientNames()))
+				term.DidYouMean("", args[0], clients.Names()))
 		} else if err != nil {
 			return fmt.Errorf("run %s: %w", args[0], err)
 		}
@@ -77,54 +74,25 @@ type exitError struct{ code int }
 
 func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code) }
 
-// wrappable is what is known of a program; nothing, if it is not one of the known agents. The
-// error is why it cannot be wrapped.
-func wrappable(program string, getenv func(string) string) (client, error) {
-	c, err := findClient(strings.TrimSuffix(filepath.Base(program), ".exe"))
-	switch {
-	case err != nil:
-		return client{}, nil
-	case c.why != "":
-		return c, fmt.Errorf("%s cannot be used with pleat: %s", c.title, c.why)
-	case c.settings:
-		return c, fmt.Errorf("%s cannot be wrapped, because it reads the address from its settings alone: "+
-			"see \"pleat setup %s\"", c.title, c.name)
-	case c.name == "copilot" && getenv("COPILOT_PROVIDER_BASE_URL") == "":
-		return c, fmt.Errorf("requests of a Copilot plan go to GitHub; with a key of your own, set " +
-			"COPILOT_PROVIDER_BASE_URL, COPILOT_PROVIDER_API_KEY and COPILOT_MODEL (\"copilot help providers\")")
-	}
-	return c, nil
-}
-
 // keepUpstreams forwards to where the client would have sent its requests by itself, unless
 // a setting says otherwise. Its keys are for that server only.
-func (f *proxyFlags) keepUpstreams(c client, getenv func(string) string, given map[string]bool) {
-	keep := func(flag string, to *string, names ...string) {
-		for _, name := range names {
-			if base := getenv(name); base != "" && !given[flag] {
-				*to = base
-				return
-			}
+func (f *proxyFlags) keepUpstreams(c clients.Client, getenv func(string) string, given map[string]bool) {
+	anthropic, openai, gemini := c.Bases(getenv)
+	for _, to := range []struct {
+		flag, base string
+		value      *string
+	}{
+		{"upstream-anthropic", anthropic, &f.anthropic},
+		{"upstream-openai", openai, &f.openai},
+		{"upstream-gemini", gemini, &f.gemini},
+	} {
+		if to.base != "" && !given[to.flag] {
+			*to.value = to.base
 		}
 	}
-	anthropic, openai := []string{"ANTHROPIC_BASE_URL"}, []string{"OPENAI_BASE_URL"}
-	for _, v := range c.env { // the client's own names come first
-		name, _, _ := strings.Cut(v, "=")
-		if strings.HasPrefix(name, "ANTHROPIC") {
-			anthropic = append([]string{name}, anthropic...)
-		} else {
-			openai = append([]string{name}, openai...)
-		}
-	}
-	if c.name == "copilot" {
-		anthropic, openai = []string{"COPILOT_PROVIDER_BASE_URL"}, []string{"COPILOT_PROVIDER_BASE_URL"}
-	}
-	keep("upstream-anthropic", &f.anthropic, anthropic...)
-	keep("upstream-openai", &f.openai, openai...)
-	keep("upstream-gemini", &f.gemini, "GOOGLE_GEMINI_BASE_URL")
 }
 
-func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args []string) (err error) {
+func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c clients.Client, args []string) (err error) {
 	// Signals are for the client. They are caught, not ignored, because the client would
 	// inherit ignored signals.
 	signals := make(chan os.Signal, 8)
@@ -167,43 +135,17 @@ func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c client, args [
 // runClient runs a program through the proxy at base, and passes on the signals that a terminal
 // does not send to it anyway.
 func runClient(
-	ctx context.Context, p *term.Console, c client, base string, args []string, signals <-chan os.Signal,
+	ctx context.Context, p *term.Console, c clients.Client, base string, args []string, signals <-chan os.Signal,
 ) error {
-	name, args := args[0], args[1:]
-	extra := []string{"ANTHROPIC_BASE_URL=" + base, "OPENAI_BASE_URL=" + base + "/v1", "GOOGLE_GEMINI_BASE_URL=" + base}
-	extra = append(extra, noProxy(p.Getenv)...)
-	for _, v := range c.env {
-		extra = append(extra, strings.ReplaceAll(v, "$URL", base))
+	name := args[0]
+	args, env, done, err := c.Through(base, args[1:], p.Getenv)
+	if err != nil {
+		return err
 	}
-	switch c.name {
-	case "codex":
-		args = append([]string{"-c", `openai_base_url="` + base + `/v1"`}, args...)
-	case "opencode":
-		config, err := opencodeConfig(p.Getenv("OPENCODE_CONFIG_CONTENT"), base)
-		if err != nil {
-			return err
-		}
-		extra = append(extra, "OPENCODE_CONFIG_CONTENT="+config)
-	case "copilot":
-		if p.Getenv("COPILOT_PROVIDER_TYPE") != "anthropic" {
-			base += "/v1"
-		}
-		extra = append(extra, "COPILOT_PROVIDER_BASE_URL="+base)
-	case "pi":
-		dir, err := os.MkdirTemp("", "pleat-pi-")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
-		file := filepath.Join(dir, "pleat.js")
-		if err := os.WriteFile(file, []byte(strings.ReplaceAll(piExtension, "$URL", base)), 0o600); err != nil {
-			return err
-		}
-		args = append([]string{"--extension", file}, args...)
-	}
+	defer done()
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = p.Stdin, p.Stdout, p.Stderr
-	cmd.Env = append(stores.ChildEnv(), extra...)
+	cmd.Env = append(stores.ChildEnv(), env...)
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("run %s: %w", name, err)
 	}
@@ -238,28 +180,4 @@ func exitCode(e *exec.ExitError) int {
 		return 128 + int(s.Signal())
 	}
 	return max(e.ExitCode(), 1)
-}
-
-// piExtension points pi's own providers to the proxy. They keep their models and keys.
-const piExtension = `export default (pi) => {
-	pi.registerProvider("anthropic", { baseUrl: "$URL" });
-	pi.registerProvider("openai", { baseUrl: "$URL/v1" });
-	pi.registerProvider("google", { baseUrl: "$URL/v1beta" });
-};
-`
-
-// opencodeConfig adds the proxy's address for both providers to a configuration.
-func opencodeConfig(old, base string) (string, error) {
-	config := make(map[string]any)
-	if strings.TrimSpace(old) != "" {
-		if err := json.Unmarshal([]byte(old), &config); err != nil {
-			return "", fmt.Errorf("read OPENCODE_CONFIG_CONTENT: %w", err)
-		}
-	}
-	for _, name := range []string{"anthropic", "openai"} {
-		clientconfig.Put(config, clientconfig.Key{Path: []string{"provider", name, "options", "baseURL"}, Value: base +
-			"/v1"})
-	}
-	out, err := json.Marshal(config)
-	return string(out), err
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 )
@@ -150,25 +151,25 @@ func TestSetupClients(t *testing.T) {
 				t.Fatalf("exit code %d:\n%s", code, out.String())
 			}
 		}
-		c, err := findClient(w.name)
+		c, err := clients.Find(w.name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if c.environ {
+		if c.Environ {
 			t.Setenv("HTTPS_PROXY", noServer)
 		}
-		before, _ := os.ReadFile(c.path(os.Getenv))
+		before, _ := os.ReadFile(c.Path(os.Getenv))
 		setup()
-		after, _ := os.ReadFile(c.path(os.Getenv))
+		after, _ := os.ReadFile(c.Path(os.Getenv))
 		out, err := exec.CommandContext(t.Context(), w.name, w.args...).CombinedOutput()
 		if err != nil || !strings.Contains(string(out), "All 10 steps are done") {
 			t.Errorf("%v: the client says:\n%s", err, tail(string(out), 2000))
 		}
 		checkExchanges(t, s.Log(), nil, 0, true)
-		now, _ := os.ReadFile(c.path(os.Getenv))
+		now, _ := os.ReadFile(c.Path(os.Getenv))
 		changed := !bytes.Equal(now, after) // by the client
 		setup("--undo")
-		now, _ = os.ReadFile(c.path(os.Getenv))
+		now, _ = os.ReadFile(c.Path(os.Getenv))
 		if bytes.Contains(now, []byte(front)) || !changed && !bytes.Equal(now, before) {
 			t.Errorf("after undo the file has\n%s\nwant\n%s", now, before)
 		}

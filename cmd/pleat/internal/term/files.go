@@ -62,6 +62,12 @@ func ReadRegular(name string) ([]byte, error) {
 	return data, err
 }
 
+// Missing reports whether there is nothing at a path.
+func Missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Waits reports whether what a name means may wait for who writes into it: standard input, or a pipe.
 func Waits(name string) bool {
 	info, err := os.Stat(name)

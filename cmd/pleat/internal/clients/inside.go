@@ -1,8 +1,7 @@
-package main
+package clients
 
 import (
 	"bytes"
-	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/hook"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
@@ -24,47 +24,29 @@ var (
 
 const insideMark = "inside-"
 
-// insideRecords are the names of the changes that put pleat inside an agent.
-func (c client) insideRecords() []string {
-	return []string{insideMark + c.name, insideMark + c.name + "-mcp"}
+// InsideRecords are the names of the changes that put pleat inside an agent.
+func (c Client) InsideRecords() []string {
+	return []string{insideMark + c.Name, insideMark + c.Name + "-mcp"}
 }
 
-// isInside reports whether an agent is set up to run a program.
-func (c client) isInside(p *term.Console, program string) bool {
-	changes, err := c.insideChanges(p.Getenv, program)
+// IsInside reports whether an agent is set up to run a program.
+func (c Client) IsInside(program string, getenv func(string) string) bool {
+	changes, err := c.Inside(program, getenv)
 	if err != nil {
 		return false
 	}
-	text, err := term.ReadRegular(changes[0].path)
+	text, err := term.ReadRegular(changes[0].Path)
 	quoted, failed := json.Marshal(program)
 	return err == nil && failed == nil && (bytes.Contains(text, quoted) ||
-		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hookName))
+		bytes.Contains(text, []byte(filepath.ToSlash(program)))) && bytes.Contains(text, []byte(hook.Name))
 }
 
-// inside puts pleat inside an agent.
-func (f *editFlags) inside(ctx context.Context, p *term.Console, c client) error {
-	program, err := installed()
-	if err != nil {
-		return err
-	}
-	changes, err := c.insideChanges(p.Getenv, program)
-	if err != nil {
-		return err
-	}
-	f.done = c.title + " runs pleat when it compacts. Restart it to begin.\n" +
-		"To take it back: pleat setup " + c.name + " --inside --undo"
-	if c.name == "codex" {
-		f.done += "\nCodex asks you to review new hooks, and runs them only when you have."
-	}
-	return f.run(ctx, p, changes...)
-}
-
-// insideChanges are the files that put pleat inside an agent: what runs it around a compaction,
+// Inside are the files that put pleat inside an agent: what runs it around a compaction,
 // and its MCP server, for recall.
-func (c client) insideChanges(getenv func(string) string, program string) (list []change, err error) {
-	first := change{record: insideMark + c.name}
+func (c Client) Inside(program string, getenv func(string) string) (list []Change, err error) {
+	first := Change{Record: insideMark + c.Name}
 	sibling := func(name ...string) string {
-		if path := c.path(getenv); path != "" {
+		if path := c.Path(getenv); path != "" {
 			return filepath.Join(append([]string{filepath.Dir(path)}, name...)...)
 		}
 		return ""
@@ -74,39 +56,39 @@ func (c client) insideChanges(getenv func(string) string, program string) (list 
 		return nil, err
 	}
 	script := func(text string) string { return strings.ReplaceAll(text, `"$PLEAT"`, string(quoted)) }
-	switch c.name {
+	switch c.Name {
 	case "claude":
-		first.path = c.path(getenv)
+		first.Path = c.Path(getenv)
 		first.keys = hooksOf(program, "claude")
-		line := clientconfig.Key{Path: []string{"statusLine"}, Value: object{
+		line := clientconfig.Key{Path: []string{"statusLine"}, Value: map[string]any{
 			"type": "command", "command": shellCall(runtime.GOOS, program, "status-line", "claude"),
 		}}
-		if free, err := isFree(first.path, line); err != nil {
+		if free, err := isFree(first.Path, line); err != nil {
 			return nil, err
 		} else if free {
 			first.keys = append(first.keys, line)
 		}
 	case "codex":
-		first.path, first.keys = sibling("hooks.json"), hooksOf(program, "codex")
+		first.Path, first.keys = sibling("hooks.json"), hooksOf(program, "codex")
 	case "qwen":
-		first.path, first.keys = sibling("settings.json"), hooksOf(program, "qwen")
+		first.Path, first.keys = sibling("settings.json"), hooksOf(program, "qwen")
 	case "pi":
-		first.path, first.text = sibling("extensions", "pleat.js"), script(piInside)
+		first.Path, first.text = sibling("extensions", "pleat.js"), script(piInside)
 	case "opencode":
-		first.path, first.text = sibling("plugins", "pleat.js"), script(opencodeInside)
+		first.Path, first.text = sibling("plugins", "pleat.js"), script(opencodeInside)
 	default:
-		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.title)
+		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.Title)
 	}
 	list = append(list, first)
-	for _, m := range mcpClients(program) {
-		if m.name != c.name {
+	for _, m := range Servers(program, getenv) {
+		if m.Record != serverMark+c.Name {
 			continue
 		}
-		path := m.path(getenv)
-		if free, err := isFree(path, m.set[0]); err != nil {
+		if free, err := isFree(m.Path, m.keys[0]); err != nil {
 			return nil, err
 		} else if free {
-			list = append(list, change{record: insideMark + c.name + "-mcp", path: path, keys: m.set})
+			m.Record = insideMark + c.Name + "-mcp"
+			list = append(list, m)
 		}
 	}
 	return list, nil
@@ -121,12 +103,12 @@ func isFree(path string, k clientconfig.Key) (bool, error) {
 // hooksOf are the hooks of Claude Code and of those that have taken over its form. They come
 // after those that are there.
 func hooksOf(program, agent string) []clientconfig.Key {
-	wait := (2 * hookTime).Seconds()
+	wait := (2 * hook.Time).Seconds()
 	if agent == "qwen" { // which counts milliseconds
 		wait *= 1000
 	}
 	hook := func(event, name, matcher string) clientconfig.Key {
-		value := object{"hooks": []any{object{
+		value := map[string]any{"hooks": []any{map[string]any{
 			"type": "command", "command": shellCall(runtime.GOOS, program, name, agent), "timeout": wait,
 		}}}
 		if matcher != "" {
@@ -140,15 +122,15 @@ func hooksOf(program, agent string) []clientconfig.Key {
 // shellCall is a command of a shell that runs a hook. One that cannot be run must not stop the
 // agent: pleat may have been deleted since.
 func shellCall(system, program, event, agent string) string {
-	call := fmt.Sprintf("%s %s %s --agent %s", shellWord(system, program), hookName, event, agent)
+	call := fmt.Sprintf("%s %s %s --agent %s", ShellWord(system, program), hook.Name, event, agent)
 	if system == "windows" {
 		return call
 	}
 	return call + " || exit 0"
 }
 
-// shellWord is how a shell is told of a program.
-func shellWord(system, program string) string {
+// ShellWord is how a shell is told of a program.
+func ShellWord(system, program string) string {
 	if system == "windows" { // whichever shell that is
 		return `"` + strings.ReplaceAll(program, `\`, "/") + `"`
 	}

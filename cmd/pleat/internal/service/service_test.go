@@ -1,23 +1,23 @@
-package main
+package service
 
 import (
-	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 )
 
 // Each system is told to run the command as it was given, at every login, through the web proxy of its start.
-func TestServiceOf(t *testing.T) {
-	env := map[string]string{"HTTPS_PROXY": "http://u:50%@web:3128", "no_proxy": "corp.example"}
-	getenv := func(name string) string { return env[name] }
-	command := []string{"/opt/my tools/pleat", "proxy", `--dir=50% "&" $HOME\x`}
-	for goos, want := range map[string][]string{
+func TestNew(t *testing.T) {
+	o := Options{
+		Home: "/home/u", Command: []string{"/opt/my tools/pleat", "proxy", `--dir=50% "&" $HOME\x`},
+		Environ: []string{"HTTPS_PROXY=http://u:50%@web:3128", "no_proxy=corp.example"}, Ending: 70 * time.Second,
+	}
+	for system, want := range map[string][]string{
 		"linux": {
 			`ExecStart="/opt/my tools/pleat" "proxy" "--dir=50%% \"&\" $$HOME\\x"`, "WantedBy=default.target",
 			"/home/u/.config/systemd/user/pleat.service", "enable pleat.service", "disable --now pleat.service",
@@ -34,7 +34,8 @@ func TestServiceOf(t *testing.T) {
 			"/End /TN pleat", "/Delete /F /TN pleat",
 		},
 	} {
-		s, err := serviceOf(goos, "/home/u", getenv, command)
+		o.System = system
+		s, err := New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,34 +45,39 @@ func TestServiceOf(t *testing.T) {
 		}
 		for _, w := range want {
 			if !strings.Contains(strings.ReplaceAll(all, `\home`, "/home"), w) {
-				t.Errorf("%s: no %s in\n%s", goos, w, all)
+				t.Errorf("%s: no %s in\n%s", system, w, all)
 			}
 		}
 	}
-	if _, err := serviceOf("plan9", "/home/u", getenv, command); err == nil {
+	o.System = "plan9"
+	if _, err := New(o); err == nil {
 		t.Error("a system that has no services got one")
 	}
 }
 
 // A start that fails leaves what there was: the description of an earlier one, or nothing.
-func TestFailedServiceStart(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("the file is systemd's")
-	}
+func TestFailedStart(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("PATH", home) // without systemctl
-	env := map[string]string{"HOME": home}
-	p := &term.Console{Getenv: func(name string) string { return env[name] }, Stdout: io.Discard, Stderr: io.Discard}
-	if err := startService(t.Context(), p, "127.0.0.1:1", nil); err == nil {
+	start := func() error {
+		s, err := New(Options{System: "linux", Home: home, Command: []string{"/opt/pleat", "proxy"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Start(t.Context())
+	}
+	if err := start(); err == nil {
 		t.Fatal("it started")
 	}
 	file := filepath.Join(home, ".config", "systemd", "user", "pleat.service")
-	if !missing(filepath.Join(home, ".config")) {
+	if !term.Missing(filepath.Join(home, ".config")) {
 		t.Errorf("%s is left", file)
 	}
 	old := "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=\"/opt/pleat\" \"proxy\"\n"
-	writeTest(t, file, []byte(old))
-	if err := startService(t.Context(), p, "127.0.0.1:1", nil); err == nil {
+	if err := term.WriteIn(file, []byte(old)); err != nil {
+		t.Fatal(err)
+	}
+	if err := start(); err == nil {
 		t.Fatal("it started")
 	}
 	if got, err := os.ReadFile(file); err != nil || string(got) != old {

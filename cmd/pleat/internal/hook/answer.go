@@ -1,0 +1,138 @@
+package hook
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"unicode/utf16"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/sessionlog"
+)
+
+// input is what agents say. Those whose hooks have no form of their own say it in Claude
+// Code's.
+type input struct {
+	Session string `json:"session_id"`
+	File    string `json:"transcript_path"`
+	Source  string `json:"source"`
+	Agent   string `json:"agent_id"` // of a sub-agent, whose conversation is not in the file
+	Tokens  int    `json:"window"`   // of the model; 0: not told
+	Head    int    `json:"head"`     // tokens of it that stand before the messages
+	// Messages is the session itself, of an agent that keeps it in no file.
+	Messages json.RawMessage `json:"messages"`
+	status
+}
+
+// agent is how an agent takes what a hook gives it.
+type agent struct {
+	format  sessionlog.Format
+	most    int // of a text that it takes whole, as size counts it
+	size    func(text string) int
+	drops   bool // a compaction drops its newest results, too
+	summary int  // of what its PreCompact hook tells the model that writes its summary; 0: it tells nothing
+}
+
+// agents are the agents that run hooks. docs/inside.md says how the limits were measured.
+var agents = map[string]agent{
+	"claude":   {sessionlog.ClaudeCode, 9_500, inUTF16, false, 0},
+	"codex":    {sessionlog.Codex, 9_500, inBytes, true, 0},
+	"pi":       {sessionlog.Pi, 24_000, inUTF16, false, 0},
+	"qwen":     {"qwen-code", 9_500, inUTF16, false, 4_000},
+	"opencode": {sessionlog.OpenCode, 24_000, inUTF16, false, 0},
+}
+
+func inBytes(text string) int { return len(text) }
+
+func inUTF16(text string) int { return len(utf16.Encode([]rune(text))) }
+
+// answer stores the session and, where the event has a place for it, writes its page or folds it.
+func (h *hook) answer(ctx context.Context, st library.Store, agent agent, event string) (any, error) {
+	lib := library.New(library.Options{
+		Home: h.Home, Store: st, Tenant: h.Tenant, Logger: slog.New(slog.DiscardHandler),
+	})
+	defer lib.Close()
+	file, done, err := h.file()
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	info, err := lib.At(agent.format, file)
+	if err != nil {
+		return nil, err
+	}
+	if event == "view" {
+		masks, err := lib.Masks(ctx, info, h.in.Tokens, h.in.Head)
+		h.state.Session = info.ID
+		return object{"masks": masks}, err
+	}
+	o := library.PageOptions{
+		Most: h.most(agent), Size: agent.size, Seen: !agent.drops, Program: h.Program,
+	}
+	page, brief, size := "", "", int64(0)
+	if event == "pre-compact" && agent.summary > 0 {
+		short := o
+		short.Most = agent.summary - len(copyThis)
+		brief, err = lib.Page(ctx, info, short)
+	} else if event == "session-start" {
+		page, size, err = lib.KeptPage(ctx, info.ID)
+	}
+	if err == nil && (page == "" || info.Bytes < size || info.Bytes > size+samePage) {
+		page, err = lib.Page(ctx, info, o)
+	}
+	if err != nil {
+		return nil, err
+	}
+	h.state.Session, h.state.Page = info.ID, len(page)
+	if event == "pre-compact" { // the agent takes the page only afterwards, when it is at hand
+		notice := "pleat keeps what this compaction drops: pleat store page " + info.ID
+		if h.Agent == "claude" { // which shows what it gets, also JSON
+			return nil, h.say(notice)
+		}
+		answer := object{"systemMessage": notice}
+		if brief != "" {
+			answer["hookSpecificOutput"] = contextOf("PreCompact", copyThis+brief)
+		}
+		return answer, nil
+	}
+	if event == "session-start" {
+		return object{"hookSpecificOutput": contextOf("SessionStart", page)}, nil
+	}
+	return object{"page": page, "session": info.ID}, nil
+}
+
+// copyThis precedes what a model is told that writes an agent's summary.
+const copyThis = "Copy what follows into the summary, word for word, names and handles, too:\n\n"
+
+// contextOf is how a hook adds a text to what a model is told.
+func contextOf(event, text string) object {
+	return object{"hookEventName": event, "additionalContext": text}
+}
+
+// most is how long a page may be: what the agent takes, and about an eighth of the window.
+func (h *hook) most(agent agent) int {
+	if h.in.Tokens <= 0 {
+		return agent.most
+	}
+	return min(agent.most, max(h.in.Tokens/2, 2_000))
+}
+
+type object map[string]any
+
+// file is the file with the session; done deletes it if it was made for this.
+func (h *hook) file() (name string, done func(), err error) {
+	if h.in.File != "" || len(h.in.Messages) == 0 {
+		return h.in.File, func() {}, nil
+	}
+	dir, err := os.MkdirTemp("", "pleat-hook-*")
+	if err != nil {
+		return "", nil, err
+	}
+	name = filepath.Join(dir, h.Agent, filepath.Base(h.in.Session)+".json")
+	if err = os.MkdirAll(filepath.Dir(name), 0o700); err == nil {
+		err = os.WriteFile(name, h.in.Messages, 0o600)
+	}
+	return name, func() { _ = os.RemoveAll(dir) }, err
+}

@@ -1,0 +1,156 @@
+// Package hook answers the hooks that agents run around their own compaction: it keeps the session, writes the
+// page that the agent goes on with, and notes how that went, for "pleat doctor".
+package hook
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/store"
+)
+
+// Name is the command that runs hooks.
+const Name = "hook"
+
+// Options are what a hook needs of its surroundings.
+type Options struct {
+	In    io.Reader // what the agent says, as JSON
+	Out   io.Writer // what it is answered
+	Agent string    // the name of one of those that run hooks
+	// Off: only the status line is answered.
+	Off bool
+	// Proxied: the agent was set up to send its requests through a proxy, which folds already. Base is the
+	// server that it sends them to, if its environment names one: perhaps a proxy.
+	Proxied bool
+	Base    string
+	Program string // pleat, as a shell names it
+	Folder  string // notes how hooks went; "": nothing does
+	// Open opens the user's store, and waits no longer for others that have locked it.
+	Open   func(ctx context.Context, busy time.Duration) (library.Store, error)
+	Tenant string
+	Home   string // the folder in which agents keep theirs
+}
+
+type hook struct {
+	Options
+	in    input
+	state State
+}
+
+// Run answers an event. Whatever fails is noted, too: the agent goes on as without pleat.
+func Run(ctx context.Context, event string, o Options) (err error) {
+	h := &hook{Options: o}
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("%v", r)
+		}
+		h.end(err)
+	}()
+	return h.run(ctx, event)
+}
+
+// Failed notes why a hook could not run.
+func (o Options) Failed(err error) error {
+	(&hook{Options: o}).end(err)
+	return err
+}
+
+// samePage is how much an agent writes to its file between the hooks of one compaction, at
+// most. If there is more, the page before the compaction could not be written.
+const samePage = 64 << 10
+
+// Time is how long an agent waits at most, busyTime how long of that for a store that is
+// locked. It has to wait longer itself.
+const Time, busyTime = 5 * time.Second, time.Second
+
+func (h *hook) run(ctx context.Context, event string) error {
+	agent, ok := agents[h.Agent]
+	if !ok {
+		return fmt.Errorf("unknown agent %q", h.Agent)
+	}
+	if err := json.NewDecoder(io.LimitReader(h.In, 512<<20)).Decode(&h.in); err != nil {
+		return fmt.Errorf("read what %s says: %w", h.Agent, err)
+	}
+	if event == "status-line" {
+		return h.statusLine()
+	}
+	if h.Off || h.in.Agent != "" || event == "session-start" && h.in.Source != "compact" {
+		return nil
+	}
+	ctx, stop := context.WithTimeout(ctx, Time)
+	defer stop()
+	if h.behindProxy(ctx) {
+		return nil // which folds already
+	}
+	h.begin()
+	answer, err := h.stored(ctx, agent, event)
+	if err != nil && (event == "session-start" || event == "compact") { // a page needs no more than the file
+		page, failed := h.answer(ctx, store.NewMemory(), agent, event)
+		answer, err = page, errors.Join(err, failed)
+	}
+	if answer == nil {
+		return err
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if failed := enc.Encode(answer); failed != nil {
+		return failed
+	}
+	_, failed := h.Out.Write(out.Bytes())
+	return errors.Join(err, failed)
+}
+
+// stored answers with the user's store.
+func (h *hook) stored(ctx context.Context, agent agent, event string) (answer any, err error) {
+	st, err := h.Open(ctx, busyTime)
+	if err != nil {
+		return nil, err
+	}
+	answer, err = h.answer(ctx, st, agent, event)
+	return answer, errors.Join(err, st.Close())
+}
+
+func (h *hook) say(line string) error {
+	_, err := fmt.Fprintln(h.Out, line)
+	return err
+}
+
+// behindProxy reports whether the agent's requests go through a proxy of pleat's.
+func (h *hook) behindProxy(ctx context.Context) bool {
+	if h.Proxied || h.Base == "" {
+		return h.Proxied
+	}
+	ctx, stop := context.WithTimeout(ctx, time.Second)
+	defer stop()
+	return tally.Runs(ctx, h.Base)
+}
+
+// status is what Claude Code tells a status line.
+type status struct {
+	Window struct {
+		Used int `json:"total_input_tokens"`
+		Size int `json:"context_window_size"`
+	} `json:"context_window"`
+	Cost struct {
+		USD float64 `json:"total_cost_usd"`
+	} `json:"cost"`
+}
+
+// statusLine says how full the window is, what the session has cost, and what pleat keeps of it.
+func (h *hook) statusLine() error {
+	line := fmt.Sprintf("pleat: %s of %s tokens, %s", term.Short(h.in.Window.Used), term.Short(h.in.Window.Size),
+		term.Cents(h.in.Cost.USD))
+	if s, err := Read(h.Folder, h.Agent); err == nil && s.Client == h.in.Session && s.Error == "" {
+		line += ", compacted and kept as " + s.Session
+	}
+	return h.say(line)
+}

@@ -1,0 +1,213 @@
+// Package service runs the proxy as a program that the system starts when its user logs in: as a unit of
+// systemd, an agent of launchd or a scheduled task of Windows.
+package service
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+)
+
+// Options say what the system runs, and for whom.
+type Options struct {
+	System  string        // as [runtime.GOOS] names it
+	Home    string        // the user's folder
+	Config  string        // where programs keep a user's settings on Linux; "": in Home
+	Command []string      // the proxy, by its absolute path, with its flags
+	Environ []string      // NAME=value, where it has no environment of the user's own
+	Ending  time.Duration // how long it may take to end
+}
+
+// Service is a proxy that the system starts.
+type Service struct {
+	Log string // how to see what it logs; "": it is not known
+
+	file, text  string // what describes it; no file: the commands do
+	start, stop [][]string
+	made        []string // folders that were made for the file, the innermost first
+	was         []byte   // what the file said before; nil: there was none
+}
+
+// New describes the service of a system that runs a command.
+func New(o Options) (*Service, error) {
+	if o.Home == "" {
+		return nil, errors.New("there is no home folder")
+	}
+	switch o.System {
+	case "darwin":
+		const label = "dev.pleat.proxy"
+		file := filepath.Join(o.Home, "Library", "LaunchAgents", label+".plist")
+		log := filepath.Join(o.Home, "Library", "Logs", "pleat.log")
+		domain := fmt.Sprintf("gui/%d", os.Getuid())
+		return &Service{
+			file: file, text: o.launchAgent(label, log), Log: log,
+			start: [][]string{{"launchctl", "bootstrap", domain, file}},
+			stop:  [][]string{{"launchctl", "bootout", domain + "/" + label}},
+		}, nil
+	case "windows":
+		run := quoted(o.Command, strings.NewReplacer(`"`, `\"`))
+		return &Service{
+			start: [][]string{
+				{"schtasks", "/Create", "/F", "/SC", "ONLOGON", "/TN", "pleat", "/TR", run},
+				{"schtasks", "/Run", "/TN", "pleat"},
+			},
+			stop: [][]string{{"schtasks", "/End", "/TN", "pleat"}, {"schtasks", "/Delete", "/F", "/TN", "pleat"}},
+		}, nil
+	case "linux":
+		config := cmp.Or(o.Config, filepath.Join(o.Home, ".config"))
+		ctl := func(args ...string) []string { return append([]string{"systemctl", "--user"}, args...) }
+		return &Service{
+			file: filepath.Join(config, "systemd", "user", "pleat.service"), Log: "journalctl --user -u pleat",
+			text: "[Unit]\nDescription=pleat proxy\n\n[Service]\nExecStart=" +
+				quoted(o.Command, strings.NewReplacer("%", "%%", "$", "$$", `\`, `\\`, `"`, `\"`)) +
+				"\nEnvironment=" + quoted(o.Environ, strings.NewReplacer("%", "%%", `\`, `\\`, `"`, `\"`)) +
+				"\nRestart=on-failure\n\n[Install]\nWantedBy=default.target\n",
+			start: [][]string{ctl("daemon-reload"), ctl("enable", "pleat.service"), ctl("restart", "pleat.service")},
+			stop:  [][]string{ctl("disable", "--now", "pleat.service")},
+		}, nil
+	}
+	return nil, fmt.Errorf("pleat knows no services of %s: run \"pleat proxy\" from what starts programs there",
+		o.System)
+}
+
+// Command starts a proxy: where no system takes services, it runs in a terminal. Sessions of Linux have a
+// folder for what runs in them; "": there is none.
+func Command(system, session string) string {
+	known := system == "darwin" || system == "windows"
+	if system == "linux" && session != "" {
+		known = !term.Missing(filepath.Join(session, "systemd", "private")) || !term.Missing(filepath.Join(session, "bus"))
+	}
+	if known {
+		return "pleat proxy start"
+	}
+	return "pleat proxy"
+}
+
+func quoted(words []string, escape *strings.Replacer) string {
+	var out []string
+	for _, w := range words {
+		out = append(out, `"`+escape.Replace(w)+`"`)
+	}
+	return strings.Join(out, " ")
+}
+
+func (o Options) launchAgent(label, log string) string {
+	var b bytes.Buffer
+	element := func(tag, text string) {
+		b.WriteString("<" + tag + ">")
+		_ = xml.EscapeText(&b, []byte(text)) // never fails here
+		b.WriteString("</" + tag + ">\n")
+	}
+	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ` +
+		`"http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n")
+	element("key", "Label")
+	element("string", label)
+	element("key", "ProgramArguments")
+	b.WriteString("<array>\n")
+	for _, w := range o.Command {
+		element("string", w)
+	}
+	b.WriteString("</array>\n<key>EnvironmentVariables</key>\n<dict>\n")
+	for _, v := range o.Environ {
+		name, value, _ := strings.Cut(v, "=")
+		element("key", name)
+		element("string", value)
+	}
+	b.WriteString("</dict>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
+	element("key", "ExitTimeOut") // in seconds; launchd kills after 20 otherwise, streams or not
+	element("integer", fmt.Sprint(o.Ending.Seconds()))
+	element("key", "StandardErrorPath")
+	element("string", log)
+	b.WriteString("</dict></plist>\n")
+	return b.String()
+}
+
+// Start starts the proxy in the background, now and at every login. If that fails, what was there before is
+// there again.
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.describe(); err != nil {
+		return fmt.Errorf("start the proxy: %w", err)
+	}
+	if err := run(ctx, s.start); err != nil {
+		if s.was != nil {
+			return errors.Join(err, os.WriteFile(s.file, s.was, 0o600))
+		}
+		return errors.Join(err, s.forget())
+	}
+	return nil
+}
+
+// describe writes the file that describes the service, and notes what there was before.
+func (s *Service) describe() (err error) {
+	if s.file == "" {
+		return nil
+	}
+	if s.was, err = s.own(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for dir := filepath.Dir(s.file); term.Missing(dir); dir = filepath.Dir(dir) {
+		s.made = append(s.made, dir)
+	}
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+		return err
+	}
+	return os.WriteFile(s.file, []byte(s.text), 0o600)
+}
+
+// Stop ends the proxy, which does not start any more either.
+func (s *Service) Stop(ctx context.Context) error {
+	if s.file != "" {
+		switch _, err := s.own(); {
+		case errors.Is(err, fs.ErrNotExist):
+			return errors.New("the proxy is no service here: end it where it was started")
+		case err != nil:
+			return fmt.Errorf("stop the proxy: %w", err)
+		}
+	}
+	if err := run(ctx, s.stop); err != nil {
+		return err
+	}
+	return s.forget()
+}
+
+// own returns what the file says, and an error if it is not there, or is not one that pleat wrote.
+func (s *Service) own() ([]byte, error) {
+	const begin = 50 // bytes that tell a file of pleat's from one of the user's
+	text, err := term.ReadRegular(s.file)
+	if err == nil && !strings.HasPrefix(string(text), s.text[:begin]) {
+		err = fmt.Errorf("%s is not pleat's: move it away, or start the proxy from it", s.file)
+	}
+	return text, err
+}
+
+func (s *Service) forget() error {
+	if s.file == "" {
+		return nil
+	}
+	err := os.Remove(s.file)
+	for _, dir := range s.made {
+		_ = os.Remove(dir) // unless something is in it
+	}
+	return err
+}
+
+func run(ctx context.Context, commands [][]string) error {
+	for _, c := range commands {
+		if out, err := exec.CommandContext(ctx, c[0], c[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s (\"pleat proxy\" in a terminal needs no service)", strings.Join(c, " "), err,
+				term.Clip(term.OneLine(string(out)), 200))
+		}
+	}
+	return nil
+}
