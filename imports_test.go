@@ -108,8 +108,9 @@ var imports = map[string][]string{
 	"store/postgres": {"internal/rows", "search", "store", "transcript"},
 
 	// The user's sessions, for the doors.
+	"cmd/pleat/internal/agentdb": {"sessionlog"},
 	"cmd/pleat/internal/library": {
-		"", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
+		"", "cmd/pleat/internal/agentdb", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},
@@ -235,6 +236,7 @@ var others = map[string][]string{
 	"cmd/pleat/internal/term": {
 		"github.com/charmbracelet/x/ansi", "github.com/spf13/cobra", "golang.org/x/term",
 	},
+	"cmd/pleat/internal/agentdb":     {"modernc.org/sqlite", "modernc.org/sqlite/lib"},
 	"cmd/pleat/internal/sessionfile": {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/stores":      {"github.com/spf13/pflag"},
 	"cmd/pleat/internal/telemetry": {

@@ -17,7 +17,7 @@ type Format string
 type Agent struct {
 	Format Format
 	// Folders are the folders below the user's home folder, written with slashes, each with
-	// patterns of the session files in it.
+	// patterns of the session files in it. A database (*.db) is like a folder of its sessions.
 	Folders map[string][]string
 	// BytesPerToken is about how many bytes of a file make one token of its messages.
 	BytesPerToken int64
@@ -67,7 +67,7 @@ var formats []*format
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
 		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat,
-		&openCodeFormat, &geminiFormat, &clineFormat,
+		&openCodeFormat, &openCodeRows, &geminiFormat, &clineFormat,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }

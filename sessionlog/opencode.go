@@ -13,15 +13,18 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// OpenCode is the format of opencode exports.
+// OpenCode is the format of opencode's exports and databases.
 const OpenCode Format = "opencode"
 
 var openCodeFormat = format{
-	name:    OpenCode,
-	agent:   "opencode",
-	folders: map[string][]string{".local/share/opencode/storage": {"session/*/*.json"}},
-	join:    joinOpenCode,
-	parts:   openCodeParts,
+	name:  OpenCode,
+	agent: "opencode",
+	folders: map[string][]string{
+		".local/share/opencode":         {"opencode*.db/*"}, // since 1.2
+		".local/share/opencode/storage": {"session/*/*.json"},
+	},
+	join:  joinOpenCode,
+	parts: openCodeParts,
 	document: func(doc value) bool {
 		if doc.isArray() {
 			return doc.at(0).get("info").isObject() && doc.at(0).get("parts").isArray()
@@ -148,12 +151,15 @@ func readOpenCode(l *Log, s *sink) error {
 		if !info.isObject() || !parts.isArray() {
 			return errShape
 		}
-		rec := Record{Line: num, Time: info.get("time", "created").time()}
-		if info.get("role").is("assistant") {
-			return s.openCodeAnswer(rec, info, parts)
-		}
-		return s.openCodeUser(rec, parts)
+		return s.openCodeMessage(Record{Line: num, Time: info.get("time", "created").time()}, info, parts)
 	})
+}
+
+func (s *sink) openCodeMessage(rec Record, info, parts value) error {
+	if info.get("role").is("assistant") {
+		return s.openCodeAnswer(rec, info, parts)
+	}
+	return s.openCodeUser(rec, parts)
 }
 
 // openCodeUser separates what was typed from what the program added: mentioned files, reminders.

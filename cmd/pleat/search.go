@@ -20,7 +20,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -178,8 +177,8 @@ func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
 			return ctx.Err()
 		}
 		tell.Share(i, len(all.Sessions), "searching sessions")
-		j.files[info.ID] = info.Agent != string(sessionlog.OpenCode)
-		if has, err := hasWords(info.File, words); err != nil || info.Agent == string(sessionlog.OpenCode) {
+		j.files[info.ID] = true
+		if has, err := hasWords(info.File, words); err != nil {
 			continue
 		} else if !has {
 			j.Searched++

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
-	"os"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -27,7 +27,12 @@ func (j *searchJSON) rank() {
 
 // hasWords reports whether a file may have one of the words, in any case.
 func hasWords(file string, words library.Words) (bool, error) {
-	data, err := os.ReadFile(file)
+	in, err := library.OpenFile(file)
+	if err != nil {
+		return false, err
+	}
+	defer in.Close()
+	data, err := io.ReadAll(in)
 	return err == nil && words.MayBeIn(bytes.ToLower(data)), err
 }
 

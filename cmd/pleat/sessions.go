@@ -27,7 +27,7 @@ known), and lists them by agent, newest first, with size, tokens, cost by the pr
 title, project and how often they were compacted. "pleat usage" adds up the cost. Sessions of
 "pleat proxy", "wrap", "run" and "demo" are in "pleat store list".
 
-opencode keeps a session in many small files; "opencode export ID" turns them into one.
+A session in a database is called as a file in it is: FOLDER/opencode.db/ses_123.
 Links that lead out of an agent's folder are not followed.`,
 		Example: `# what is here?
 pleat sessions
@@ -79,7 +79,7 @@ func (j *sessionsJSON) all() (list []foundSession) {
 type foundSession struct {
 	library.Info        // its USD is that of the requests
 	Name         string `json:"name"`               // for every command
-	ID           string `json:"id,omitempty"`       // opencode: what to export
+	ID           string `json:"id,omitempty"`       // opencode's own
 	Requests     int    `json:"requests,omitempty"` // whose usage the file records
 	Compacts     int    `json:"compactions,omitempty"`
 }
@@ -119,7 +119,8 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 			f := foundSession{Info: s, Name: s.ID}
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
-			} else if !o.paths {
+			}
+			if !o.paths {
 				f.spent()
 			}
 			a.Sessions = append(a.Sessions, f)
@@ -209,9 +210,6 @@ func (f foundSession) print(p *term.Page, home string) {
 	}
 	where := strings.Replace(f.File, home+string(filepath.Separator), "~"+string(filepath.Separator), 1)
 	name := f.Name + "  "
-	if f.ID != "" {
-		name, where = "opencode export "+f.ID, ""
-	}
 	about := f.Project
 	if f.Compacts > 0 {
 		about = strings.TrimPrefix(about+", compacted "+term.Plural(f.Compacts, "time"), ", ")

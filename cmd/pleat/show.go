@@ -21,7 +21,7 @@ func showCommand(p *term.Console) *cobra.Command {
 		Short: "show what fills a session",
 		Long: `Reads the body of a request, or a session file ("-" is standard input) of
 ` + sessionfile.Agents + `
-(of opencode an export). The content tells the format. In place of a file, the name of a session
+The content tells the format. In place of a file, the name of a session
 will do that "pleat sessions" or "pleat store list" has, or last: the newest of both,
 of rehearsals only if there is nothing else.
 Shows messages, rounds and calls, tokens by kind and by tool, the largest blocks, where the
@@ -30,8 +30,8 @@ agent compacted its context, and how full the window was over time.
 Nothing is written anywhere.`,
 		Example: `# what is in the newest session of Claude Code here?
 pleat show "$(pleat sessions --agent claude-code --limit 1 --paths)"
-# an opencode session
-opencode export ses_123 | pleat show -
+# an opencode session, by the beginning of its ID
+pleat show ses_123
 # the ten tools that use the most tokens
 pleat show session.jsonl --json | jq '.tools[:10]'`,
 	}

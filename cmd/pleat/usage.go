@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -160,6 +159,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	j := &usageJSON{Format: "pleat/usage/1", by: o.by, some: o.agent+o.since+o.until != ""}
 	days, projects, models, agents := spending{}, spending{}, spending{}, spending{}
 	seen := make(map[library.Request]bool)
+	var unread []error
 	tell := p.Progress()
 	defer tell.Done()
 	for i, s := range found.all() {
@@ -168,7 +168,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 		}
 		tell.Share(i, len(found.all()), "reading sessions")
 		counted := make(map[library.Request]bool)
-		_, _ = eachRequest(s.File, func(r library.Request, dir string) { // what cannot be read has no usage
+		_, err := eachRequest(s.File, func(r library.Request, dir string) {
 			late := !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end))
 			if late || !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) {
 				return
@@ -186,9 +186,17 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 			models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
 			agents.add(s.Agent, m, r.Usage)
 		})
+		if err != nil {
+			unread = append(unread, err)
+			continue
+		}
 		if err := j.replay(ctx, p, s.File, int(o.saved), counted); err != nil {
 			return nil, err
 		}
+	}
+	if len(unread) > 0 {
+		tell.Done()
+		p.Note("pleat: %s left out, as %v\n", term.Plural(len(unread), "session"), unread[0])
 	}
 	j.Projects, j.Models, j.Agents = projects.list(), models.list(), agents.list()
 	j.Days = days.list()
@@ -199,7 +207,7 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 
 // eachRequest visits the requests of a session file whose usage it records.
 func eachRequest(file string, visit func(r library.Request, dir string)) (sessionlog.Info, error) {
-	f, err := os.Open(file)
+	f, err := library.OpenFile(file)
 	if err != nil {
 		return sessionlog.Info{}, err
 	}

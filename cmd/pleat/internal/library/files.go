@@ -18,6 +18,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/agentdb"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -31,25 +32,25 @@ func Agents() (names []sessionlog.Format) {
 
 // root is a folder of an agent. Links in it that lead out of it are not followed.
 type root struct {
-	*os.Root // nil: it is not there
-	folder   string
-	agent    sessionlog.Agent
-	patterns []string
-	problem  string // why it could not be opened, as it was logged
+	*agentdb.Folder // nil: it is not there
+	folder          string
+	agent           sessionlog.Agent
+	patterns        []string
+	problem         string // why it could not be opened, as it was logged
 }
 
 // open opens the folder, unless it is open and still the one of that name.
 func (r *root) open() error {
 	now, err := os.Stat(r.folder)
-	if r.Root != nil {
+	if r.Folder != nil {
 		if is, closed := r.Stat("."); err == nil && closed == nil && os.SameFile(is, now) {
 			return nil
 		}
 		r.Close()
-		r.Root = nil
+		r.Folder = nil
 	}
 	if err == nil {
-		r.Root, err = os.OpenRoot(r.folder)
+		r.Folder, err = agentdb.Open(r.folder)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -74,7 +75,7 @@ func (l *Library) openRoots(agent sessionlog.Format) (list []root) {
 			l.o.Logger.Warn("the folder of an agent cannot be opened; its sessions are left out",
 				"agent", r.agent.Format, "error", problem)
 		}
-		if r.problem = problem; r.Root != nil {
+		if r.problem = problem; r.Folder != nil {
 			list = append(list, *r)
 		}
 	}
@@ -106,7 +107,7 @@ func (f file) tokens() int { return int(f.size / f.root.agent.BytesPerToken) }
 
 // file finds out what a file is now.
 func (r root) file(name string) (file, error) {
-	info, err := r.Stat(filepath.FromSlash(name))
+	info, err := r.Stat(name)
 	if err != nil {
 		return file{}, err
 	}
@@ -125,7 +126,7 @@ func (r root) fileOf(name string, info fs.FileInfo) (file, error) {
 
 // addParts counts the other files of a session, those of its newest messages included.
 func (f *file) addParts(newest int) {
-	if f.root.agent.Parts == nil {
+	if f.root.agent.Parts == nil || f.inDatabase() {
 		return
 	}
 	for _, info := range f.root.agent.Parts(f.root.FS(), f.name, newest) {
@@ -157,6 +158,7 @@ func (l *Library) scan(agent sessionlog.Format) []file {
 			list = r.match(list, ".", strings.Split(pattern, "/"))
 		}
 	}
+	list = once(list)
 	for i := range list {
 		l.keepFile(&list[i])
 	}
@@ -165,6 +167,26 @@ func (l *Library) scan(agent sessionlog.Format) []file {
 	})
 	return list
 }
+
+// once leaves out files of sessions that a database has as well: opencode left them when it began one.
+func once(list []file) []file {
+	type id struct {
+		agent sessionlog.Format
+		name  string
+	}
+	of := func(f file) id {
+		base := path.Base(f.name)
+		return id{f.root.agent.Format, strings.TrimSuffix(base, path.Ext(base))}
+	}
+	kept := make(map[id]bool)
+	for _, f := range list {
+		kept[of(f)] = kept[of(f)] || f.inDatabase()
+	}
+	return slices.DeleteFunc(list, func(f file) bool { return kept[of(f)] && !f.inDatabase() })
+}
+
+// inDatabase reports whether the file is a session of a database.
+func (f file) inDatabase() bool { return agentdb.IsDatabase(path.Dir(f.name)) }
 
 // keepFile remembers a file, and completes it with when it was used.
 func (l *Library) keepFile(f *file) {
@@ -182,17 +204,18 @@ func (l *Library) keepFile(f *file) {
 // said is when the newest message was said, as the end of the file tells: a copied file is younger.
 // Where the end does not tell, it is when the file was changed.
 func (f file) said() (newest time.Time) {
-	if f.root.agent.Join != nil {
+	if f.inDatabase() || f.root.agent.Join != nil {
 		return f.modified
 	}
-	in, err := f.root.Open(filepath.FromSlash(f.name))
+	in, err := f.root.Open(f.name)
 	if err != nil {
 		return f.modified
 	}
 	defer in.Close()
+	at := in.(io.ReaderAt)
 	for size := int64(4 << 10); size <= 4<<20; size *= 8 {
 		from := max(f.size-size, 0)
-		log, err := sessionlog.Open(io.NewSectionReader(in, from, f.size-from), &sessionlog.Options{
+		log, err := sessionlog.Open(io.NewSectionReader(at, from, f.size-from), &sessionlog.Options{
 			Sidechains: true, Abandoned: true,
 		})
 		if err == nil && log.Info().Format == f.root.agent.Format {
@@ -215,11 +238,14 @@ func (f file) said() (newest time.Time) {
 // match appends the files in a folder that match a pattern. Only links are asked what they lead
 // to: for everything else the directory entry says enough, which is several times as fast.
 func (r root) match(list []file, dir string, pattern []string) []file {
-	in, err := r.Open(filepath.FromSlash(dir))
+	if agentdb.IsDatabase(dir) {
+		return r.matchSessions(list, dir)
+	}
+	in, err := r.Open(dir)
 	if err != nil {
 		return list
 	}
-	entries, _ := in.ReadDir(-1) // what could be read of it
+	entries, _ := in.(fs.ReadDirFile).ReadDir(-1) // what could be read of it
 	in.Close()
 	for _, e := range entries {
 		if ok, _ := path.Match(pattern[0], e.Name()); !ok {
@@ -227,19 +253,36 @@ func (r root) match(list []file, dir string, pattern []string) []file {
 		}
 		name, isLink := path.Join(dir, e.Name()), e.Type()&fs.ModeSymlink != 0
 		if len(pattern) > 1 {
-			if e.IsDir() || isLink {
+			if e.IsDir() || isLink || agentdb.IsDatabase(name) {
 				list = r.match(list, name, pattern[1:])
 			}
 			continue
 		}
 		info, err := e.Info()
 		if err == nil && isLink {
-			info, err = r.Stat(filepath.FromSlash(name))
+			info, err = r.Stat(name)
 		}
 		if err != nil {
 			continue
 		}
 		if f, err := r.fileOf(name, info); err == nil {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// matchSessions appends the sessions in a database. One that cannot be read stands in the list itself, so that
+// whoever looks into it is told why.
+func (r root) matchSessions(list []file, name string) []file {
+	sessions, err := r.List(name)
+	if err != nil {
+		if f, err := r.file(name); err == nil {
+			list = append(list, f)
+		}
+	}
+	for _, info := range sessions {
+		if f, err := r.fileOf(path.Join(name, info.Name()), info); err == nil {
 			list = append(list, f)
 		}
 	}
@@ -275,11 +318,14 @@ func (c content) log() (*sessionlog.Log, error) { return sessionlog.Open(c.Secti
 // open opens the file for reading, as it is now, and updates what f says of it. A session that
 // is kept in several files is read as one; without messages if only its head is wanted.
 func (f *file) open(head bool) (content, error) {
-	info, err := f.root.Stat(filepath.FromSlash(f.name))
-	if err != nil {
-		return content{}, err
+	if agentdb.IsDatabase(f.name) {
+		return content{}, agentdb.Why(f.path())
 	}
-	if join := f.root.agent.Join; join != nil {
+	if join := f.root.agent.Join; join != nil && !f.inDatabase() {
+		info, err := f.root.Stat(f.name)
+		if err != nil {
+			return content{}, err
+		}
 		data, err := join(f.root.FS(), f.name, head)
 		if err != nil {
 			return content{}, fmt.Errorf("read %s: %w", path.Base(f.name), err)
@@ -288,10 +334,52 @@ func (f *file) open(head bool) (content, error) {
 		f.addParts(math.MaxInt)
 		return content{io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), io.NopCloser(nil)}, nil
 	}
-	in, err := f.root.Open(filepath.FromSlash(f.name))
+	in, err := f.root.Open(f.name)
 	if err != nil {
 		return content{}, err
 	}
+	info, err := in.Stat()
+	if err != nil {
+		return content{}, errors.Join(err, in.Close())
+	}
 	f.size, f.modified = info.Size(), info.ModTime().UTC()
-	return content{io.NewSectionReader(in, 0, f.size), in}, nil
+	size := f.size
+	if f.inDatabase() { // whose lines say more than was said
+		size, _ = in.(io.Seeker).Seek(0, io.SeekEnd) // cannot fail
+	}
+	return content{io.NewSectionReader(in.(io.ReaderAt), 0, size), in}, nil
+}
+
+// OpenFile opens the session of a file, wherever it is. That may be one in a database, as DATABASE/ID, or one that
+// its agent keeps in several files.
+func OpenFile(name string) (io.ReadSeekCloser, error) {
+	for _, a := range sessionlog.Agents() {
+		folder := folderOf(a, name)
+		below, err := filepath.Rel(folder, name)
+		if a.Join == nil || err != nil || filepath.Dir(name) == folder || agentdb.IsDatabase(filepath.Dir(name)) {
+			continue
+		}
+		data, err := a.Join(os.DirFS(folder), filepath.ToSlash(below), false)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", name, err)
+		}
+		return content{io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data))), io.NopCloser(nil)}, nil
+	}
+	in, err := agentdb.OpenFile(name)
+	if err != nil {
+		return nil, err
+	}
+	info, err := in.Stat()
+	switch file, ok := in.(io.ReadSeekCloser); {
+	case err != nil:
+	case info.IsDir():
+		err = fmt.Errorf("%s is a folder; name a session file in it, or run \"pleat sessions\"", name)
+	case !ok:
+		err = errors.New("it cannot be read at any place")
+	case agentdb.IsDatabase(name) && info.Mode().IsRegular():
+		err = agentdb.Why(name)
+	default:
+		return file, nil
+	}
+	return nil, errors.Join(err, in.Close())
 }

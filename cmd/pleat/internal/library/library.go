@@ -95,7 +95,7 @@ func (l *Library) Close() error {
 	defer l.mu.Unlock()
 	var errs []error
 	for _, r := range l.roots {
-		if r.Root != nil {
+		if r.Folder != nil {
 			errs = append(errs, r.Close())
 		}
 	}

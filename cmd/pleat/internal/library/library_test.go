@@ -2,6 +2,7 @@ package library_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ import (
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
+	_ "modernc.org/sqlite"
 )
 
 // long ago: nobody is writing to such a file any more.
@@ -473,6 +475,59 @@ func TestOpenCode(t *testing.T) {
 	if s, err := h.Find(t.Context(), "ses_1"); err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" ||
 		s.Agent != string(sessionlog.OpenCode) {
 		t.Errorf("%+v, %v", s, err)
+	}
+}
+
+// opencode left its files where they were when it began a database: a session that both have is the database's.
+func TestOpenCodeDatabase(t *testing.T) {
+	const top = ".local/share/opencode/storage/"
+	h := newHome(t, top)
+	h.put(top+"session/global/ses_1.json", `{"id":"ses_1","title":"A leak"}`, day)
+	h.put(top+"session/global/ses_0.json", `{"id":"ses_0","title":"Older"}`, day)
+	name := filepath.Join(h.dir, ".local/share/opencode/opencode.db")
+	db, err := sql.Open("sqlite", name)
+	h.must(err)
+	_, err = db.Exec(`
+		CREATE TABLE session (id text, parent_id text, directory text, title text, version text);
+		CREATE TABLE message (id text, session_id text, time_created integer, time_updated integer, data text);
+		CREATE TABLE part (id text, message_id text, session_id text, time_created integer, time_updated integer, data text);
+		INSERT INTO session VALUES ('ses_1', NULL, '/home/dev/shop', 'A leak', '1.18.33'), ('ses_2', 'ses_1', '/', 'Look', '');
+		INSERT INTO message VALUES ('m1', 'ses_1', 1767323045000, 1767323045000, '{"role":"user"}'),
+			('m2', 'ses_1', 1767323046000, 1767323046000, '{"role":"assistant","modelID":"claude-opus-4-5"}'),
+			('m3', 'ses_2', 1767323045000, 1767323045000, '{"role":"user"}');
+		INSERT INTO part VALUES ('p1', 'm1', 'ses_1', 1767323045000, 1767323045000, '{"type":"text","text":"Find it."}'),
+			('p2', 'm2', 'ses_1', 1, 1, '{"type":"text","text":"It is in the pool."}'),
+			('p3', 'm2', 'ses_1', 1, 1, '{"type":"step-finish","tokens":{"input":1000000,"output":0}}'),
+			('p4', 'm3', 'ses_2', 1, 1, '{"type":"text","text":"Look."}')`)
+	h.must(errors.Join(err, db.Close()))
+	page, err := h.List(t.Context(), library.Filter{Count: true})
+	h.must(err)
+	var files []string
+	for _, s := range page.Sessions {
+		rel, err := filepath.Rel(h.dir, s.File)
+		h.must(err)
+		files = append(files, filepath.ToSlash(rel))
+	}
+	want := []string{
+		".local/share/opencode/opencode.db/ses_1", ".local/share/opencode/opencode.db/ses_2", top + "session/global/ses_0.json",
+	}
+	slices.Sort(files)
+	if !slices.Equal(files, want) {
+		t.Errorf("listed %q, want %q", files, want)
+	}
+	s, err := h.Find(t.Context(), "ses_1")
+	if err != nil || s.Title != "A leak" || s.Project != "/home/dev/shop" || s.USD == 0 || !s.Used.Equal(day.Add(time.Second)) {
+		t.Errorf("%+v, %v", s, err)
+	}
+	if got := h.texts(s.ID); len(got) != 2 || got[1] != "It is in the pool." {
+		t.Errorf("%q", got)
+	}
+	spent, err := h.Spent(t.Context(), time.Time{})
+	if err != nil || len(spent) != 1 || spent[0].USD != s.USD {
+		t.Errorf("spent %+v, %v", spent, err)
+	}
+	if info, ok := h.Of(s.File, sessionlog.Info{Format: sessionlog.OpenCode}); !ok || info.ID != s.ID {
+		t.Errorf("the file is of %q, %v", info.ID, ok)
 	}
 }
 

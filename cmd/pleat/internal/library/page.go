@@ -34,7 +34,7 @@ func (l *Library) At(agent sessionlog.Format, name string) (Info, error) {
 	if r.agent.Format == "" {
 		return Info{}, fmt.Errorf("unknown agent %q: want one of %v", agent, Agents())
 	}
-	if err := r.open(); err != nil || r.Root == nil {
+	if err := r.open(); err != nil || r.Folder == nil {
 		return Info{}, fmt.Errorf("open the folder of session file %s: %w", name, errors.Join(err))
 	}
 	below, err := filepath.Rel(r.folder, name)

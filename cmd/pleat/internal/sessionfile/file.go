@@ -14,7 +14,6 @@ import (
 	"io"
 	"io/fs"
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -236,25 +235,17 @@ func openInput(ctx context.Context, p *term.Console, name string) (io.ReadCloser
 	if term.Waits(name) {
 		return p.Wait(ctx, name), nil
 	}
-	f, err := os.Open(name)
+	in, err := library.OpenFile(name)
 	if err != nil {
 		return nil, fmt.Errorf("read session: %w", err)
 	}
-	info, err := f.Stat()
-	if err == nil && info.IsDir() {
-		err = fmt.Errorf("read session: %s is a folder; name a session file in it, or run \"pleat sessions\"", name)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
+	return in, nil
 }
 
 // hashed hashes the input. A file is hashed first; input that cannot be read twice is hashed
 // on its way to the reader, which reads all of it when it is opened.
 func (f *File) hashed(in io.Reader) (io.Reader, error) {
-	if file, ok := in.(*os.File); ok {
+	if file, ok := in.(io.ReadSeeker); ok {
 		if at, err := file.Seek(0, io.SeekCurrent); err == nil {
 			if f.size, err = io.Copy(f.hash, file); err == nil {
 				_, err = file.Seek(at, io.SeekStart)

@@ -17,7 +17,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -51,10 +50,6 @@ func Find(ctx context.Context, p *term.Console, flags *stores.Flags, name string
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return name, nil
-	case err == nil && info.Agent == string(sessionlog.OpenCode):
-		id := strings.TrimSuffix(filepath.Base(info.File), ".json")
-		err = fmt.Errorf("read session: opencode keeps it in many files: \"opencode export %s\" turns them into one",
-			id)
 	case err == nil && info.ID != name && strings.HasPrefix(info.ID, name):
 		p.Note("pleat: %s is the beginning of %s\n", name, info.ID)
 	}
@@ -87,12 +82,11 @@ func (o opened) close() {
 	}
 }
 
-// newest lists the sessions that are in one file or in the store, the one that is last first.
+// newest lists the sessions of agents and of the store, the one that is last first.
 func (o opened) newest(ctx context.Context) ([]library.Info, error) {
 	all, err := o.List(ctx, library.Filter{Plain: true})
 	stores.LastFirst(all.Sessions)
-	many := func(i library.Info) bool { return i.Agent == string(sessionlog.OpenCode) }
-	return slices.DeleteFunc(all.Sessions, many), err
+	return all.Sessions, err
 }
 
 // nameOf is what a session is read by: its file, or its name in the store.
