@@ -39,14 +39,12 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 	c.AddCommand(policiesCommand(p))
 	asJSON := c.Flags().Bool("json", false, "print one JSON object")
 	c.RunE = func(c *cobra.Command, args []string) error { // it must be able to show wrong settings
-		out := configJSON{Format: "pleat/config/1", Files: []fileJSON{}, Settings: []settingJSON{}}
+		out := configJSON{Format: "pleat/config/1", Files: []settingsFile{}, Settings: []setting{}}
 		files, err := settingsFiles(p, c.Root())
 		if err != nil {
 			return err
 		}
-		for _, f := range files {
-			out.Files = append(out.Files, fileJSON{f.path, f.trusted})
-		}
+		out.Files = append(out.Files, files...)
 		var names []string
 		each(c.Root(), func(x *cobra.Command) {
 			if names = append(names, x.Name()); x == c || len(args) > 0 && x.Name() != args[0] {
@@ -55,11 +53,8 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			settings, e := settle(p, x)
 			err = cmp.Or(err, e)
 			for _, s := range settings {
-				if len(args) > 0 || s.from != "default" || s.ignored != "" {
-					out.Settings = append(out.Settings, settingJSON{
-						x.Name(), s.name, shownValue(s.value), s.from,
-						s.ignored,
-					})
+				if s.Value = shownValue(s.Value); len(args) > 0 || s.From != "default" || s.Ignored != "" {
+					out.Settings = append(out.Settings, s)
 				}
 			}
 		})
@@ -102,22 +97,9 @@ var (
 )
 
 type configJSON struct {
-	Format   string        `json:"format"`
-	Files    []fileJSON    `json:"files"`
-	Settings []settingJSON `json:"settings"`
-}
-
-type fileJSON struct {
-	Path    string `json:"path"`
-	Trusted bool   `json:"trusted"`
-}
-
-type settingJSON struct {
-	Command string `json:"command"`
-	Name    string `json:"name"`
-	Value   string `json:"value"`
-	From    string `json:"from"`
-	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
+	Format   string         `json:"format"`
+	Files    []settingsFile `json:"files"`
+	Settings []setting      `json:"settings"`
 }
 
 func (j configJSON) Print(p *term.Page) {

@@ -43,7 +43,7 @@ The exit code is 1 if something is.`,
 		}
 		for _, f := range files {
 			inside, _ := f.lookup(hook.Name, "inside")
-			o.Settings = append(o.Settings, doctor.Settings{Path: f.path, Outside: slices.Equal(inside, []string{"false"})})
+			o.Settings = append(o.Settings, doctor.Settings{Path: f.Path, Outside: slices.Equal(inside, []string{"false"})})
 		}
 		o.Program, _ = os.Executable()
 		o.Records, _ = records(p)

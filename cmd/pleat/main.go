@@ -187,9 +187,9 @@ func runs(p *term.Console, run runFunc) func(*cobra.Command, []string) error {
 			return err
 		}
 		for _, s := range settings {
-			if s.ignored != "" {
+			if s.Ignored != "" {
 				p.Note("pleat: ignored %s in %s: a project's file comes from others (see \"pleat help config\")\n",
-					s.name, s.ignored)
+					s.Name, s.Ignored)
 			}
 		}
 		return run(c.Context(), p, args)

@@ -122,7 +122,7 @@ func endStreams(ctx context.Context, h http.Handler) http.Handler {
 func mcpInstallCommand(p *term.Console) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "install CLIENT",
-		Args:  takes(1, 1, "one client: "+strings.Join(clients.ServerNames(), ", ")),
+		Args:  takes(1, 1, "one client: "+strings.Join(clients.ServerNames, ", ")),
 		Short: "set a client up to use pleat's MCP server",
 		Long: `Adds pleat to the MCP servers in the configuration of a client: claude (Claude Code), codex,
 opencode, cursor or vscode. It shows what changes, then asks. The rest of the file stays as
@@ -135,16 +135,16 @@ pleat mcp install codex --undo`,
 	}
 	edit := editFlags{done: "Restart the client to use it."}
 	edit.declare(c.Flags())
-	c.ValidArgs = clients.ServerNames()
+	c.ValidArgs = clients.ServerNames
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		program, err := installed()
 		if err != nil && !edit.undo {
 			return err
 		}
-		i := slices.Index(clients.ServerNames(), args[0])
+		i := slices.Index(clients.ServerNames, args[0])
 		if i < 0 {
 			return term.UsageError(fmt.Sprintf("unknown client %q: want %s", args[0],
-				strings.Join(clients.ServerNames(), ", ")))
+				strings.Join(clients.ServerNames, ", ")))
 		}
 		return edit.run(ctx, p, clients.Servers(program, p.Getenv)[i])
 	})

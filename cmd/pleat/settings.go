@@ -44,14 +44,17 @@ var harmless = []string{
 
 // settingsFile is one pleat.toml.
 type settingsFile struct {
-	path    string
-	trusted bool
+	Path    string `json:"path"`
+	Trusted bool   `json:"trusted"`
 	keys    map[string]any
 }
 
 type setting struct {
-	name, value, from string
-	ignored           string // a file that tried to set it but may not
+	Command string `json:"command"`
+	Name    string `json:"name"`
+	Value   string `json:"value"`
+	From    string `json:"from"`
+	Ignored string `json:"ignored,omitempty"` // a project's file that tried to set it but may not
 }
 
 // settingsFiles are the files in force, the one that wins first.
@@ -67,7 +70,7 @@ func settingsFiles(p *term.Console, root *cobra.Command) (out []settingsFile, er
 		paths = []string{named}
 	}
 	for _, path := range slices.Compact(paths) {
-		f := settingsFile{path: path, trusted: path == user || path == named, keys: make(map[string]any)}
+		f := settingsFile{Path: path, Trusted: path == user || path == named, keys: make(map[string]any)}
 		read := term.ReadRegular
 		if named != "" { // the user may name what no file is, such as /dev/null
 			read = os.ReadFile
@@ -166,9 +169,9 @@ func (f settingsFile) lookup(command, name string) ([]string, bool) {
 // by its name, but not name a file.
 func (f settingsFile) may(name string, values []string) bool {
 	if name == "inside" { // a project may only say no
-		return f.trusted || slices.Equal(values, []string{"false"})
+		return f.Trusted || slices.Equal(values, []string{"false"})
 	}
-	return f.trusted || slices.Contains(harmless, name) &&
+	return f.Trusted || slices.Contains(harmless, name) &&
 		(name != "policy" || !slices.ContainsFunc(values,
 			func(v string) bool { return !slices.Contains(sessionfile.PolicyNames(), v) }))
 }
@@ -184,24 +187,24 @@ func settle(p *term.Console, c *cobra.Command) (out []setting, err error) {
 		if err != nil || f.Name == "help" {
 			return
 		}
-		s := setting{name: f.Name, from: "default"}
+		s := setting{Command: c.Name(), Name: f.Name, From: "default"}
 		env := "PLEAT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		var values []string
 		switch v := p.Getenv(env); {
 		case f.Changed:
-			s.from = "flag"
+			s.From = "flag"
 		case v != "":
-			s.from, values = "environment, "+env, []string{v}
+			s.From, values = "environment, "+env, []string{v}
 		default:
 			values = s.fromFiles(c.Name(), files)
 		}
 		for _, v := range values {
 			if e := c.Flags().Set(f.Name, v); e != nil {
-				err = term.UsageError(fmt.Sprintf("%s: %s = %q: %v", s.from, f.Name, v, e))
+				err = term.UsageError(fmt.Sprintf("%s: %s = %q: %v", s.From, f.Name, v, e))
 				return
 			}
 		}
-		s.value = f.Value.String()
+		s.Value = f.Value.String()
 		out = append(out, s)
 	})
 	return out, err
@@ -209,12 +212,12 @@ func settle(p *term.Console, c *cobra.Command) (out []setting, err error) {
 
 func (s *setting) fromFiles(command string, files []settingsFile) []string {
 	for _, f := range files {
-		if values, ok := f.lookup(command, s.name); ok {
-			if f.may(s.name, values) {
-				s.from = f.path
+		if values, ok := f.lookup(command, s.Name); ok {
+			if f.may(s.Name, values) {
+				s.From = f.Path
 				return values
 			}
-			s.ignored = f.path
+			s.Ignored = f.Path
 		}
 	}
 	return nil

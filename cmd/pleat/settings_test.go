@@ -36,8 +36,8 @@ func FuzzSettings(f *testing.F) {
 				return
 			}
 			for _, s := range settings {
-				if s.from != "default" && !slices.Contains(harmless, s.name) {
-					t.Errorf("%s: a project's file sets --%s to %q", c.Name(), s.name, s.value)
+				if s.From != "default" && !slices.Contains(harmless, s.Name) {
+					t.Errorf("%s: a project's file sets --%s to %q", c.Name(), s.Name, s.Value)
 				}
 			}
 		})

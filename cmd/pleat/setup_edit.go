@@ -45,14 +45,11 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients
 	if err != nil {
 		return err
 	}
-	changed := f.diff(p, edits)
+	changed, ok, err := f.ask(ctx, p, edits)
 	if changed == "" {
 		p.Printf("it is set up already: %s\n", paths(edits))
 	}
-	if f.show {
-		return nil
-	}
-	if err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?"); err != nil {
+	if !ok {
 		return err
 	}
 	for _, e := range edits {
@@ -66,16 +63,21 @@ func (f *editFlags) run(ctx context.Context, p *term.Console, changes ...clients
 	return nil
 }
 
-// diff shows what changes, and returns where.
-func (f *editFlags) diff(p *term.Console, edits []*clientconfig.Edit) string {
-	var changed []*clientconfig.Edit
+// ask shows what changes, and returns where, and whether it may be done.
+func (f *editFlags) ask(ctx context.Context, p *term.Console, edits []*clientconfig.Edit) (string, bool, error) {
+	var list []*clientconfig.Edit
 	for _, e := range edits {
 		if diff := e.Diff(); diff != "" {
 			p.Printf("%s", term.WithoutPassword(diff))
-			changed = append(changed, e)
+			list = append(list, e)
 		}
 	}
-	return paths(changed)
+	changed := paths(list)
+	if f.show {
+		return changed, false, nil
+	}
+	err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?")
+	return changed, err == nil, err
 }
 
 func paths(edits []*clientconfig.Edit) string {
@@ -118,11 +120,7 @@ func (f *editFlags) takeBack(ctx context.Context, p *term.Console, names ...stri
 	if err != nil {
 		return err
 	}
-	changed := f.diff(p, edits)
-	if f.show {
-		return nil
-	}
-	if err := p.Confirm(ctx, f.yes || changed == "", "Change "+changed+"?"); err != nil {
+	if _, ok, err := f.ask(ctx, p, edits); !ok {
 		return err
 	}
 	done, err := made.TakeBack(names...)

@@ -22,7 +22,7 @@ var (
 	opencodeInside string
 )
 
-const insideMark = "inside-"
+const insideMark, serverMark = "inside-", "mcp-"
 
 // InsideRecords are the names of the changes that put pleat inside an agent.
 func (c Client) InsideRecords() []string {
@@ -136,3 +136,31 @@ func ShellWord(system, program string) string {
 	}
 	return "'" + strings.ReplaceAll(program, "'", `'\''`) + "'"
 }
+
+// Servers are the changes that make a program one of the MCP servers of clients, in the order of [ServerNames].
+func Servers(program string, getenv func(string) string) []Change {
+	one := func(value map[string]any, path ...string) []clientconfig.Key {
+		return []clientconfig.Key{{Path: path, Value: value}}
+	}
+	stdio := map[string]any{"type": "stdio", "command": program, "args": []any{"mcp"}}
+	plain := map[string]any{"command": program, "args": []any{"mcp"}}
+	local := map[string]any{"type": "local", "command": []any{program, "mcp"}, "enabled": true}
+	codex := []clientconfig.Key{
+		{Path: []string{"mcp_servers", "pleat", "command"}, Value: program},
+		{Path: []string{"mcp_servers", "pleat", "args"}, Value: []any{"mcp"}},
+	}
+	in := func(c Client, keys []clientconfig.Key) Change {
+		return Change{Record: serverMark + c.Name, Path: c.Path(getenv), keys: keys}
+	}
+	return []Change{
+		in(Client{Name: "claude", home: "CLAUDE_CONFIG_DIR", folder: "~", File: ".claude.json"},
+			one(stdio, "mcpServers", "pleat")),
+		in(Client{Name: "codex", home: "CODEX_HOME", folder: "~/.codex", File: "config.toml"}, codex),
+		in(Client{Name: "opencode", folder: "~/.config/opencode", File: "opencode.json"}, one(local, "mcp", "pleat")),
+		in(Client{Name: "cursor", folder: "~/.cursor", File: "mcp.json"}, one(plain, "mcpServers", "pleat")),
+		in(Client{Name: "vscode", folder: "Code/User", File: "mcp.json"}, one(stdio, "servers", "pleat")),
+	}
+}
+
+// ServerNames are the names of clients that take servers.
+var ServerNames = []string{"claude", "codex", "opencode", "cursor", "vscode"}

@@ -109,10 +109,13 @@ func (o Options) launchAgent(label, log string) string {
 		_ = xml.EscapeText(&b, []byte(text)) // never fails here
 		b.WriteString("</" + tag + ">\n")
 	}
+	pair := func(key, tag, value string) {
+		element("key", key)
+		element(tag, value)
+	}
 	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" ` +
 		`"http://www.apple.com/DTDs/PropertyList-1.0.dtd">` + "\n<plist version=\"1.0\"><dict>\n")
-	element("key", "Label")
-	element("string", label)
+	pair("Label", "string", label)
 	element("key", "ProgramArguments")
 	b.WriteString("<array>\n")
 	for _, w := range o.Command {
@@ -121,14 +124,11 @@ func (o Options) launchAgent(label, log string) string {
 	b.WriteString("</array>\n<key>EnvironmentVariables</key>\n<dict>\n")
 	for _, v := range o.Environ {
 		name, value, _ := strings.Cut(v, "=")
-		element("key", name)
-		element("string", value)
+		pair(name, "string", value)
 	}
 	b.WriteString("</dict>\n<key>RunAtLoad</key><true/>\n<key>KeepAlive</key><true/>\n")
-	element("key", "ExitTimeOut") // in seconds; launchd kills after 20 otherwise, streams or not
-	element("integer", fmt.Sprint(o.Ending.Seconds()))
-	element("key", "StandardErrorPath")
-	element("string", log)
+	pair("ExitTimeOut", "integer", fmt.Sprint(o.Ending.Seconds())) // launchd kills after 20 otherwise, streams or not
+	pair("StandardErrorPath", "string", log)
 	b.WriteString("</dict></plist>\n")
 	return b.String()
 }

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -32,19 +34,34 @@ var direct = &http.Client{Transport: &http.Transport{}, Timeout: 10 * time.Secon
 // ErrAddress is the error for what cannot be the address of a server.
 var ErrAddress = errors.New("no address of a server")
 
-// Probe asks the server at a URL whether it is a proxy of pleat's, and what it answers. The error says why
-// nothing answers.
-func Probe(ctx context.Context, base string) (ours bool, status string, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", nil)
+// get sends a request, and reads at most so many bytes of the reply; nil: there was none.
+func get(ctx context.Context, method, address, token string, most int64) (*http.Response, []byte, error) {
+	req, err := http.NewRequestWithContext(ctx, method, address, nil)
 	if err != nil {
-		return false, "", ErrAddress
+		return nil, nil, err
+	}
+	if token != "" {
+		req.Header.Set(tokenHeader, token)
 	}
 	resp, err := direct.Do(req)
 	if err != nil {
-		return false, "", err
+		return nil, nil, err
 	}
 	defer resp.Body.Close()
-	head, err := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	body, err := io.ReadAll(io.LimitReader(resp.Body, most))
+	return resp, body, err
+}
+
+// Probe asks the server at a URL whether it is a proxy of pleat's, and what it answers. The error says why
+// nothing answers.
+func Probe(ctx context.Context, base string) (ours bool, status string, err error) {
+	resp, head, err := get(ctx, http.MethodGet, strings.TrimRight(base, "/")+"/pleat/status", "", 4096)
+	if e, ok := errors.AsType[*url.Error](err); ok && e.Op == "parse" {
+		return false, "", ErrAddress
+	}
+	if resp == nil {
+		return false, "", err
+	}
 	// A proxy with a token refuses, in its own words.
 	answers := resp.StatusCode == http.StatusOK || resp.StatusCode == http.StatusUnauthorized
 	return answers && !isPage(resp) && bytes.Contains(head, []byte("pleat")), resp.Status, err
@@ -79,17 +96,8 @@ func isPage(resp *http.Response) bool {
 
 // Unready is why the proxy at an address takes no requests, [Draining] among others; "": it does.
 func Unready(ctx context.Context, address string) string {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+address+"/readyz", nil)
-	if err != nil {
-		return ""
-	}
-	resp, err := direct.Do(req)
-	if err != nil {
-		return ""
-	}
-	defer resp.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
-	if resp.StatusCode != http.StatusServiceUnavailable {
+	resp, text, _ := get(ctx, http.MethodGet, "http://"+address+"/readyz", "", 4096)
+	if resp == nil || resp.StatusCode != http.StatusServiceUnavailable {
 		return ""
 	}
 	return strings.TrimSpace(string(text))
@@ -125,27 +133,16 @@ func (c Client) ask(ctx context.Context, method, path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	req, err := http.NewRequestWithContext(ctx, method, "http://"+c.Address+path, nil)
-	if err != nil {
-		return nil, fmt.Errorf("ask the proxy at %s: %w", c.Address, err)
-	}
-	if token != "" {
-		req.Header.Set(tokenHeader, token)
-	}
-	resp, err := direct.Do(req)
-	if errors.Is(err, syscall.ECONNREFUSED) {
+	resp, body, err := get(ctx, method, "http://"+c.Address+path, token, math.MaxInt64)
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
 		return nil, fmt.Errorf("no proxy runs at %s: \"%s%s\" starts one, --listen names another address",
 			c.Address, c.Start, At(c.Address))
-	}
-	if err != nil {
+	case resp == nil:
 		return nil, fmt.Errorf("ask the proxy at %s: %w", c.Address, err)
-	}
-	defer resp.Body.Close()
-	if isPage(resp) || resp.StatusCode == http.StatusNotFound {
+	case isPage(resp), resp.StatusCode == http.StatusNotFound:
 		return nil, c.another()
-	}
-	body, err := io.ReadAll(resp.Body)
-	if err != nil || resp.StatusCode != http.StatusOK {
+	case err != nil, resp.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("ask the proxy at %s: %s: %s", c.Address, resp.Status,
 			term.Clip(term.OneLine(string(body)), 200))
 	}
