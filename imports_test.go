@@ -125,10 +125,26 @@ var imports = map[string][]string{
 	"internal/bill":                {"store", "transcript"},
 	"internal/local":               {},
 	"internal/relay":               {"internal/jsonspan", "internal/sse"},
+	// The proxy in three rooms: the front takes requests, the lineage says which session each belongs
+	// to, the exchange rewrites and answers them. Only the public package knows all three.
+	"proxy/internal/httpbody": {},
+	"proxy/internal/protocol": {
+		"internal/jsonspan", "internal/relay", "internal/wire", "model", "transcript", "wire/anthropic", "wire/gemini",
+		"wire/openai",
+	},
+	"proxy/internal/front": {"proxy/internal/httpbody", "proxy/internal/protocol"},
+	"proxy/internal/lineage": {
+		"internal/conv", "internal/jsonspan", "model", "proxy/internal/httpbody", "proxy/internal/protocol", "recall",
+		"store", "transcript",
+	},
+	"proxy/internal/exchange": {
+		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/relay", "internal/sse",
+		"model", "policy", "proxy/internal/httpbody", "proxy/internal/lineage", "proxy/internal/protocol", "recall",
+		"store", "tokens", "transcript", "wire/anthropic",
+	},
 	"proxy": {
-		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/conv", "internal/fault",
-		"internal/jsonspan", "internal/relay", "internal/sse", "internal/wire", "model", "policy", "recall", "store",
-		"tokens", "transcript", "wire/anthropic", "wire/gemini", "wire/openai",
+		"", "fold", "fold/lever", "internal/bill", "internal/fault", "model", "policy", "proxy/internal/exchange",
+		"proxy/internal/front", "proxy/internal/httpbody", "proxy/internal/lineage", "store", "transcript",
 	},
 	"cmd/pleat/internal/dash": {
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",

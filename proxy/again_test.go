@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 var tokensIn = regexp.MustCompile(`"(input_tokens|prompt_tokens|promptTokenCount)":([0-9]+)`)
@@ -41,7 +42,7 @@ func (c *counting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A request that comes again goes out as before, whatever its answer taught about the
 // provider's count, and however long the client waited.
 func TestSameRequestAgain(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := &capture{to: &counting{to: upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 3_000})}}
 		began, waited := time.Now(), new(atomic.Int64)
 		clock := func() time.Time { return began.Add(time.Duration(waited.Load())) }

@@ -20,6 +20,8 @@ import (
 	"github.com/pleat-dev/pleat/internal/jsonspan"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/exchange"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -27,7 +29,7 @@ import (
 // agent is a client like many: it keeps its whole history, sends it with every request
 // and runs the commands that the model asks for.
 type agent struct {
-	on      *protocol
+	on      *protocol.Protocol
 	url     string
 	client  *http.Client
 	history []string
@@ -62,9 +64,9 @@ func output(command string) string {
 	return b.String()
 }
 
-func newAgent(on *protocol, url, prompt string) *agent {
+func newAgent(on *protocol.Protocol, url, prompt string) *agent {
 	a := &agent{on: on, url: url, client: http.DefaultClient, streams: true, model: "small-model", key: "key"}
-	if on == generate {
+	if on == protocol.Gemini {
 		a.model = "gemini-3.8-flash" // which wants signatures
 	}
 	a.say(prompt)
@@ -75,7 +77,7 @@ func newAgent(on *protocol, url, prompt string) *agent {
 func (a *agent) say(text string) {
 	lit, _ := json.Marshal(text)
 	content := `"content":` + string(lit)
-	if a.on == generate {
+	if a.on == protocol.Gemini {
 		content = `"parts":[{"text":` + string(lit) + `}]`
 	}
 	a.history = append(a.history, `{"role":"user",`+content+`}`)
@@ -83,33 +85,33 @@ func (a *agent) say(text string) {
 
 func (a *agent) toolList() string {
 	const schema = `{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`
-	return cmp.Or(a.tools, map[*protocol]string{
-		messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
-		chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
-		responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
-		generate: `[{"functionDeclarations":[{"name":"bash","description":"Run.","parametersJsonSchema":` + schema +
+	return cmp.Or(a.tools, map[*protocol.Protocol]string{
+		protocol.Messages:  `[{"name":"bash","description":"Run.","input_schema":` + schema + `}]`,
+		protocol.Chat:      `[{"type":"function","function":{"name":"bash","description":"Run.","parameters":` + schema + `}}]`,
+		protocol.Responses: `[{"type":"function","name":"bash","description":"Run.","parameters":` + schema + `}]`,
+		protocol.Gemini: `[{"functionDeclarations":[{"name":"bash","description":"Run.","parametersJsonSchema":` + schema +
 			`}]}]`,
 	}[a.on])
 }
 
 func (a *agent) body() []byte {
 	tools := a.toolList()
-	extra := map[*protocol]string{
-		messages:  `,"max_tokens":1000,"system":"You work."`,
-		chat:      `,"stream_options":{"include_usage":true}`,
-		responses: `,"store":false`,
-		generate:  `,"systemInstruction":{"parts":[{"text":"You work."}]}`,
+	extra := map[*protocol.Protocol]string{
+		protocol.Messages:  `,"max_tokens":1000,"system":"You work."`,
+		protocol.Chat:      `,"stream_options":{"include_usage":true}`,
+		protocol.Responses: `,"store":false`,
+		protocol.Gemini:    `,"systemInstruction":{"parts":[{"text":"You work."}]}`,
 	}[a.on]
-	if a.on == chat && !a.streams {
+	if a.on == protocol.Chat && !a.streams {
 		extra = ""
 	}
 	if tools != "none" {
 		extra += `,"tools":` + tools
 	}
-	if a.on == generate {
+	if a.on == protocol.Gemini {
 		return fmt.Appendf(nil, `{"contents":[%s]%s}`, strings.Join(a.history, ","), extra+a.extra)
 	}
-	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.array,
+	return fmt.Appendf(nil, `{"model":%q,"stream":%t,"%s":[%s]%s}`, a.model, a.streams, a.on.Array,
 		strings.Join(a.history, ","), extra+a.extra)
 }
 
@@ -117,12 +119,12 @@ func (a *agent) path() string {
 	return cmp.Or(a.to, pathOf(a.on, a.model, a.streams))
 }
 
-func pathOf(on *protocol, model string, streams bool) string {
-	if on == generate && streams {
+func pathOf(on *protocol.Protocol, model string, streams bool) string {
+	if on == protocol.Gemini && streams {
 		return "/v1beta/models/" + model + ":streamGenerateContent?alt=sse"
 	}
-	return map[*protocol]string{
-		messages: "/v1/messages", chat: "/v1/chat/completions", responses: "/v1/responses", generate: "/v1/models/" +
+	return map[*protocol.Protocol]string{
+		protocol.Messages: "/v1/messages", protocol.Chat: "/v1/chat/completions", protocol.Responses: "/v1/responses", protocol.Gemini: "/v1/models/" +
 			model +
 			":generateContent",
 	}[on]
@@ -141,10 +143,10 @@ func (a *agent) send() (model.Reply, error) {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	switch a.on {
-	case messages:
+	case protocol.Messages:
 		req.Header.Set("X-Api-Key", a.key)
 		req.Header.Set("Anthropic-Version", "2023-06-01")
-	case generate:
+	case protocol.Gemini:
 		if strings.Contains(a.to, "key=") {
 			break
 		}
@@ -166,9 +168,9 @@ func (a *agent) send() (model.Reply, error) {
 		if err != nil {
 			return model.Reply{}, err
 		}
-		return a.on.reply(text)
+		return a.on.Reply(text)
 	}
-	rec := a.on.record()
+	rec := a.on.Record()
 	if _, err := io.Copy(rec, resp.Body); err != nil {
 		return model.Reply{}, err
 	}
@@ -227,7 +229,7 @@ func (a *agent) take(reply model.Reply) (bool, error) {
 	if len(results) == 0 {
 		return false, nil
 	}
-	msgs, err := a.on.answer(calls, results)
+	msgs, err := a.on.Answer(calls, results)
 	if err != nil {
 		return false, err
 	}
@@ -313,13 +315,18 @@ func transportOf(t *testing.T, o *Options) *Transport {
 	return tr
 }
 
-func rewriterOf(t *testing.T, o *Options) *rewriter {
-	t.Helper()
-	rw, err := newRewriter(o)
-	if err != nil {
-		t.Fatal(err)
+// roundTripFunc is a transport.
+type roundTripFunc func(*http.Request) (*http.Response, error)
+
+func (f roundTripFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+// respond makes a provider's reply to a request.
+func respond(r *http.Request, status int, body []byte) *http.Response {
+	return &http.Response{
+		Status: http.StatusText(status), StatusCode: status, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, Request: r,
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
 	}
-	return rw
 }
 
 // fetch sends a request and returns the reply with all that its body has.
@@ -343,21 +350,21 @@ func fetchJSON(t *testing.T, url string, body io.Reader) (*http.Response, string
 }
 
 // written waits until a proxy has stored what it was sent: then another can go on with it.
-func written(t *testing.T, rw *rewriter) {
+func written(t *testing.T, rw *exchange.Rewriter) {
 	t.Helper()
-	if err := rw.pool.written(t.Context(), true); err != nil {
+	if err := rw.Written(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // eachWire runs a test for every wire, streaming and not.
-func eachWire(t *testing.T, f func(t *testing.T, on *protocol, streams bool)) {
-	for name, on := range map[string]*protocol{
-		"messages": messages, "chat": chat, "responses": responses,
-		"gemini": generate,
+func eachWire(t *testing.T, f func(t *testing.T, on *protocol.Protocol, streams bool)) {
+	for name, on := range map[string]*protocol.Protocol{
+		"messages": protocol.Messages, "chat": protocol.Chat, "responses": protocol.Responses,
+		"gemini": protocol.Gemini,
 	} {
 		for _, streams := range []bool{true, false} {
-			if testing.Short() && !(on == messages && streams) && !(on == responses && !streams) {
+			if testing.Short() && !(on == protocol.Messages && streams) && !(on == protocol.Responses && !streams) {
 				continue // the same code; without -short every wire is run
 			}
 			t.Run(fmt.Sprintf("%s/stream=%t", name, streams), func(t *testing.T) { f(t, on, streams) })
@@ -415,4 +422,11 @@ func readFile(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(data)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -36,7 +37,7 @@ func TestBillOfFailures(t *testing.T) {
 		up := serveAt(base)
 		reports := newReports()
 		h := newHandler(t, &Options{Anthropic: up, Store: store.NewMemory(), Report: reports.add})
-		a := newAgent(messages, serve(t, h).String(), "Hello.")
+		a := newAgent(protocol.Messages, serve(t, h).String(), "Hello.")
 		if _, err := a.step(); err == nil {
 			t.Error("it was answered")
 		}
@@ -51,15 +52,16 @@ func TestBillOfFailures(t *testing.T) {
 // rounds, requests without tools, the client's own compaction, a fork, and what comes after
 // a restart. Another proxy on the store shows the same bill.
 func TestBill(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		price := sonnet
-		if on == generate { // which does not charge for writing
+		if on == protocol.Gemini { // which does not charge for writing
 			price.CacheWrite = 0
 		}
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12, Price: price, Cache: true})
 		reports := newReports()
 		o := Options{Window: window, Store: store.NewMemory(), Report: reports.add}
-		h, url := startHandler(t, up, o)
+		at := serve(t, up)
+		h, url := handlerAt(t, at, o)
 		a := newAgent(on, url, "Do all the steps.")
 		a.streams, a.model = streams, "claude-sonnet-5-5"
 		title := newAgent(on, url, "What is this about?")
@@ -101,8 +103,7 @@ func TestBill(t *testing.T) {
 			t.Fatal(err)
 		}
 		again := newHandler(t, &Options{
-			Store: o.Store, Anthropic: h.rw.o.Anthropic, OpenAI: h.rw.o.OpenAI,
-			Gemini: h.rw.o.OpenAI, Window: window, Report: reports.add,
+			Store: o.Store, Anthropic: at, OpenAI: at, Gemini: at, Window: window, Report: reports.add,
 		})
 		if after := billed(t, again); fmt.Sprint(after) != fmt.Sprint(before) {
 			t.Errorf("after a restart the bill is\n%+v\nbefore\n%+v", after, before)
@@ -121,7 +122,7 @@ func TestBillWithout(t *testing.T) {
 	}
 	script := upstreamtest.Options{Calls: 40, Bytes: 12_000, Price: sonnet, Cache: true}
 	talk := func(url string) {
-		a := newAgent(messages, url, "Do all the steps.")
+		a := newAgent(protocol.Messages, url, "Do all the steps.")
 		a.model = "claude-sonnet-5-5"
 		for i := range 40 {
 			a.turn(t)
@@ -152,7 +153,7 @@ func TestBillWithout(t *testing.T) {
 // What a proxy that only observes would have folded is neither on the bill nor taken for what
 // the provider counted.
 func TestBillObserved(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		reports := newReports()
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Price: sonnet, Cache: true})
 		h, url := startHandler(t, up,
@@ -181,7 +182,7 @@ func TestBillObserved(t *testing.T) {
 func TestBillUnpriced(t *testing.T) {
 	h, url := startHandler(t, upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 100}),
 		Options{Store: store.NewMemory()})
-	a := newAgent(chat, url, "Do all the steps.")
+	a := newAgent(protocol.Chat, url, "Do all the steps.")
 	for _, a.model = range []string{"my-own-model", "gpt-5", "my-own-model"} {
 		a.turn(t)
 	}
@@ -196,7 +197,7 @@ func TestBillFolded(t *testing.T) {
 	reports := newReports()
 	up := upstreamtest.New(upstreamtest.Options{Calls: 3, Bytes: 300_000, Price: sonnet})
 	h, url := startHandler(t, up, Options{Store: store.NewMemory(), Report: reports.add})
-	a := newAgent(chat, url, "Do all the steps.")
+	a := newAgent(protocol.Chat, url, "Do all the steps.")
 	fork := *a
 	for range 2 {
 		a.turn(t)
@@ -230,7 +231,7 @@ func TestBillWhereFoldingCannotPay(t *testing.T) {
 		_, url := startHandler(t, through, Options{Window: 1_000_000, Store: store.NewMemory()})
 		var agents []*agent
 		for _, to := range []string{serve(t, bare).String(), url} {
-			a := newAgent(messages, to, "Do all the steps.")
+			a := newAgent(protocol.Messages, to, "Do all the steps.")
 			a.model = "claude-sonnet-5-5"
 			// Claude Code begins with 46 KB
 			lit := fmt.Sprintf("%q", strings.Repeat("You are an agent, and these are your rules. ", 1000))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -43,7 +44,7 @@ func TestThinkingThatTheClientKept(t *testing.T) {
 		}
 		at, st := serve(t, up), store.NewMemory()
 		h, url := handlerAt(t, at, Options{Store: st})
-		old := newAgent(messages, url, "Do all the steps.")
+		old := newAgent(protocol.Messages, url, "Do all the steps.")
 		old.streams, old.model, old.header = streams, "claude-opus-5-5", http.Header{
 			"X-Claude-Code-Session-Id": {"one"},
 		}
@@ -89,7 +90,7 @@ func TestThinkingUnasked(t *testing.T) {
 		up := upstreamtest.New(upstreamtest.Options{
 			Calls: 16, Bytes: 12_000, Limit: window, Thinking: true, Binds: true,
 		})
-		a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+		a := newAgent(protocol.Messages, start(t, up, Options{Window: window}), "Do all the steps.")
 		a.model, a.extra = "claude-sonnet-5-5", extra
 		a.run(t)
 		log := up.Log()
@@ -113,7 +114,7 @@ func thinker(
 	t.Helper()
 	at, r := serve(t, up), newReports()
 	h, url := handlerAt(t, at, Options{Store: st, Window: window, Report: r.add})
-	a := newAgent(messages, url, "Do all the steps.")
+	a := newAgent(protocol.Messages, url, "Do all the steps.")
 	a.model, a.extra = "claude-sonnet-5-5", `,"thinking":{"type":"`+thinking+`"}`
 	for {
 		if more, err := a.step(); err != nil || !more {
@@ -208,7 +209,7 @@ func TestForkUnbinds(t *testing.T) {
 func TestUnthinkHiddenRound(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 8, Binds: true})
 	r := newReports()
-	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
 	a.model, a.extra = "claude-opus-5-5", `,"thinking":{"type":"adaptive"}`
 	answer := 0
 	for answer == 0 || len(a.history) < answer+6 {

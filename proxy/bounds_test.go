@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -15,12 +14,11 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
-	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/internal/sse"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // gated is a store whose writes wait while it is shut.
@@ -62,7 +60,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 			to := serve(t, upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000}))
 			o.Anthropic = to
 			h := newHandler(t, &o)
-			a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
+			a := newAgent(protocol.Messages, serve(t, h).String(), "Do all the steps.")
 			a.turn(t)
 			if by == "store" {
 				st.shut.Store(true)
@@ -106,7 +104,7 @@ func TestStatusDoesNotWait(t *testing.T) {
 // begins with the same words.
 func TestFoundAgainInStore(t *testing.T) {
 	r := newReports()
-	a := newAgent(messages,
+	a := newAgent(protocol.Messages,
 		start(t, upstreamtest.New(upstreamtest.Options{Calls: 4}), Options{Sessions: 1, Report: r.add}),
 		"Do all the steps.")
 	for range 3 {
@@ -126,80 +124,9 @@ func TestFoundAgainInStore(t *testing.T) {
 	}
 }
 
-// The index keeps the newest prefixes of a conversation, and none of one that was let go.
-func TestIndexIsBounded(t *testing.T) {
-	rw := rewriterOf(t, &Options{Store: store.NewMemory(), Sessions: 1})
-	of := func(name string, n int) indexKey { return indexKey{prefix: transcript.HashOf(fmt.Sprint(name, n))} }
-	add := func(name string) *slot {
-		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
-		rw.pool.keep(c, scope{})
-		s := rw.pool.slot(c.key)
-		for n := range 3 * indexed {
-			rw.pool.remember(s, of(name, n))
-			rw.pool.remember(s, of(name, n)) // an epoch marks its request again
-		}
-		return s
-	}
-	s := add("one")
-	if len(rw.pool.index) != indexed || len(s.indexed) != indexed {
-		t.Errorf("%d prefixes of a conversation, %d in the index; want %d", len(s.indexed), len(rw.pool.index), indexed)
-	}
-	if _, ok := rw.pool.index[of("one", 3*indexed-1)]; !ok {
-		t.Error("the newest is not in the index")
-	}
-	add("two")
-	if len(rw.pool.index) != indexed {
-		t.Errorf("%d prefixes in the index, want %d", len(rw.pool.index), indexed)
-	}
-	// opened twice at once
-	rw.pool.keep(&conversation{key: store.SessionKey{Session: "two"}, sess: openSession(t), behind: new(behind.Store)},
-		scope{})
-	rw.pool.keep(&conversation{key: store.SessionKey{Session: "three"}, sess: openSession(t), behind: new(behind.Store)},
-		scope{})
-	if len(rw.pool.index) != 0 {
-		t.Errorf("%d prefixes in the index of conversations that were let go", len(rw.pool.index))
-	}
-}
-
-func openSession(t *testing.T) *pleat.Session {
-	t.Helper()
-	s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: "s"}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-// Of hidden rounds only the messages that the newest view shows stay in memory.
-func TestHiddenMessagesAreBounded(t *testing.T) {
-	c := &conversation{sess: openSession(t), behind: new(behind.Store), hidden: make(map[int]transcript.Message)}
-	for i := range 6 {
-		if err := c.sess.Append(t.Context(), transcript.User(fmt.Sprint("message ", i))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	client := []int{0, -1, -1, -1, -1, 1}
-	for _, shown := range [][]int{{0, 1, 2, 5}, {0, 3, 4, 5}, {0, 5}} {
-		var v transcript.View
-		want := 0
-		for _, i := range shown {
-			v.Messages = append(v.Messages, transcript.ViewMessage{Source: i})
-			if client[i] < 0 {
-				want++
-			}
-		}
-		if _, err := c.view(t.Context(), v, &request{on: messages}, client); err != nil {
-			t.Fatal(err)
-		}
-		if len(c.hidden) != want {
-			t.Errorf("%d hidden messages in memory, want %d", len(c.hidden), want)
-		}
-	}
-}
-
 // An event without an end is not kept for ever: the client is told why its answer ends.
 func TestEventTooLarge(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		if !streams {
 			t.Skip("there are no events")
 		}
@@ -230,48 +157,13 @@ func TestEventTooLarge(t *testing.T) {
 	})
 }
 
-// drops is a body of which a few bytes come and then nothing.
-type drops struct{ left int }
-
-func (d *drops) Read(p []byte) (int, error) {
-	if d.left == 0 {
-		return 0, io.ErrUnexpectedEOF
-	}
-	n := min(d.left, len(p), 4096)
-	d.left -= n
-	return n, nil
-}
-
-// A buffer grows with what comes, whatever was announced; and all requests under way
-// together have a bound.
-func TestMemoryOfBodies(t *testing.T) {
-	const limit = 256 << 20
-	for _, tt := range []struct {
-		size int64
-		come int
-		most int64
-	}{
-		{16 << 20, 6, 64 << 10},
-		{16 << 20, 100 << 10, 64 * 100 << 10},
-		{100 << 10, 90 << 10, 101 << 10},
-		{0, 90 << 10, 180 << 10},
-	} {
-		var took int64
-		_, err := readAll(&drops{tt.come}, tt.size, limit, func(n int64) bool { took += n; return true })
-		if err == nil || took > tt.most {
-			t.Errorf("%d of %d bytes came: %d were taken (%v)", tt.come, tt.size, took, err)
-		}
-	}
-	if _, err := readAll(&drops{1}, limit+1, limit,
-		func(int64) bool { t.Error("memory is taken"); return false }); !errors.Is(err, errTooLarge) {
-		t.Errorf("got %v", err)
-	}
-
-	rw := rewriterOf(t, &Options{Store: store.NewMemory(), Memory: 1 << 20})
+// Bodies that are read take memory, which is given back.
+func TestMemoryOfRequests(t *testing.T) {
+	tr := transportOf(t, &Options{Store: store.NewMemory(), Memory: 1 << 20})
 	send := func(size int) int {
 		r := httptest.NewRequest("POST", "http://up.invalid/v1/messages", bytes.NewReader(make([]byte, size)))
 		r.Header.Set("Content-Encoding", "unknown")
-		resp, err := rw.roundTrip(r)
+		resp, err := tr.RoundTrip(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +174,7 @@ func TestMemoryOfBodies(t *testing.T) {
 			t.Errorf("%d bytes: status %d, want %d", tt.size, got, tt.want)
 		}
 	}
-	if n := rw.flight.Load(); n != 0 {
+	if n, _ := tr.rw.Memory(); n != 0 {
 		t.Errorf("%d bytes are taken when nothing is under way", n)
 	}
 }

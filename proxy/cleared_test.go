@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -17,14 +18,14 @@ const (
 func (a *agent) clear(t *testing.T, keep int, with string) {
 	t.Helper()
 	for i, raw := range a.history[:max(len(a.history)-keep, 0)] {
-		m := must(a.on.codec([]byte(raw)))
+		m := must(a.on.Codec([]byte(raw)))
 		var edits []transcript.BlockEdit
 		for b, block := range m.Blocks().All() {
 			if block.Kind() == transcript.KindToolResult {
 				edits = append(edits, transcript.BlockEdit{Block: b, Text: with})
 			}
 		}
-		a.history[i] = must(a.on.edited(m, edits)).Raw()
+		a.history[i] = must(a.on.Edited(m, edits)).Raw()
 	}
 }
 
@@ -33,7 +34,7 @@ func (a *agent) mark() {
 	for i, raw := range a.history {
 		a.history[i] = strings.ReplaceAll(raw, atEnd, "")
 	}
-	if last := &a.history[len(a.history)-1]; a.on == messages && strings.HasSuffix(*last, "}]}") {
+	if last := &a.history[len(a.history)-1]; a.on == protocol.Messages && strings.HasSuffix(*last, "}]}") {
 		*last = strings.TrimSuffix(*last, "}]}") + atEnd + "}]}"
 	}
 }
@@ -42,7 +43,7 @@ func (a *agent) mark() {
 // as it was, with the originals or their stubs, and what is recalled is the original.
 func TestClearedByClient(t *testing.T) {
 	for _, every := range []int{1, 4} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 			up := upstreamtest.New(upstreamtest.Options{
 				Calls: 20, Bytes: 6_000, Parallel: 2, Limit: window, RecallAt: 12, Thinking: true,
 			})

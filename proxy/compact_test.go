@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // An answer that asks for a compaction has thinking that was made before it: the next view
@@ -29,7 +30,7 @@ func TestCompactUnbindsItsAnswer(t *testing.T) {
 		reply(w, "")
 	})}
 	r := newReports()
-	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
 	a.model, a.streams = "claude-opus-5-5", false
 	a.extra = `,"thinking":{"type":"adaptive"}`
 	for i := range 10 {
@@ -56,10 +57,10 @@ func TestGeminiSignatureOfHiddenCall(t *testing.T) {
 	parts := `{"functionCall":{"name":"unfold","args":{}},"thoughtSignature":"c2ln"},{"functionCall":{"name":"bash","args":{}}},{"functionCall":{"name":"bash","args":{}}}`
 	body := `{"candidates":[{"content":{"parts":[` + parts + `],"role":"model"},"finishReason":"STOP"}]}`
 	const want = `[{"functionCall":{"name":"bash","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"bash","args":{}}}]`
-	if got := generate.Join([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
+	if got := protocol.Gemini.Join([][]byte{[]byte(body)}, own); !strings.Contains(string(got), want) {
 		t.Errorf("got %s", got)
 	}
-	s := generate.Stream(own)
+	s := protocol.Gemini.Stream(own)
 	s.Event([]byte("data: "+body+"\n\n"), []byte(body))
 	if got := s.End(); !strings.Contains(string(got), want) {
 		t.Errorf("the stream has %s", got)
@@ -84,7 +85,7 @@ func TestSnipTool(t *testing.T) {
 			fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":100,"output_tokens":5},"content":[{"type":"tool_use","id":"b%d","name":"%s","input":%s}]}`,
 				n, n, tool, input)
 		})}
-		a := newAgent(messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
+		a := newAgent(protocol.Messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 		a.model, a.streams = "claude-opus-5-5", false
 		for range 9 {
 			a.turn(t)

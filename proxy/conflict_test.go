@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -15,8 +16,8 @@ import (
 func TestConflictInHiddenRound(t *testing.T) {
 	for name, say := range map[string]string{"mark": "", "message": "And be quick."} {
 		t.Run(name, func(t *testing.T) {
-			eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-				if say != "" && on != messages {
+			eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
+				if say != "" && on != protocol.Messages {
 					t.Skip("the same on every wire")
 				}
 				script := upstreamtest.Options{Calls: 15, Bytes: 12_000, Limit: window, RecallAt: 12}
@@ -50,7 +51,7 @@ func TestConflictInHiddenRound(t *testing.T) {
 				at := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if busy.CompareAndSwap(false, true) {
 						// Else the request itself is lost.
-						_ = h.rw.pool.get(h.Sessions()[0].Key).behind.Wait(t.Context())
+						_ = h.rw.Written(t.Context())
 						meddle()
 						busy.Store(false)
 					}

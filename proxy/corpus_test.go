@@ -13,6 +13,8 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/corpustest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -24,26 +26,26 @@ import (
 
 // replayed is a real session as the series of requests that its client would have sent.
 type replayed struct {
-	on       *protocol
+	on       *protocol.Protocol
 	requests [][]byte
 }
 
 const replayRequests = 24 // of a session, evenly spread; the last one has everything
 
 // element turns a message into elements of a wire.
-func element(on *protocol, m transcript.Message) [][]byte {
+func element(on *protocol.Protocol, m transcript.Message) [][]byte {
 	var out [][]byte
 	var err error
 	switch on {
-	case messages:
+	case protocol.Messages:
 		var one []byte
 		one, err = anthropic.EncodeMessage(m)
 		out = [][]byte{one}
-	case chat:
+	case protocol.Chat:
 		out, err = openai.EncodeChatMessage(m)
-	case responses:
+	case protocol.Responses:
 		out, err = openai.EncodeItems(m)
-	case generate:
+	case protocol.Gemini:
 		var one []byte
 		one, err = gemini.EncodeMessage(m)
 		out = [][]byte{one}
@@ -54,12 +56,12 @@ func element(on *protocol, m transcript.Message) [][]byte {
 	return out
 }
 
-func newReplayed(on *protocol, list []transcript.Message) replayed {
-	tools := map[*protocol]string{
-		messages:  `"max_tokens":4096,"tools":[{"name":"bash","input_schema":{"type":"object"}}]`,
-		chat:      `"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}]`,
-		responses: `"store":false,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
-		generate:  `"tools":[{"functionDeclarations":[{"name":"bash"}]}]`,
+func newReplayed(on *protocol.Protocol, list []transcript.Message) replayed {
+	tools := map[*protocol.Protocol]string{
+		protocol.Messages:  `"max_tokens":4096,"tools":[{"name":"bash","input_schema":{"type":"object"}}]`,
+		protocol.Chat:      `"tools":[{"type":"function","function":{"name":"bash","parameters":{"type":"object"}}}]`,
+		protocol.Responses: `"store":false,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
+		protocol.Gemini:    `"tools":[{"functionDeclarations":[{"name":"bash"}]}]`,
 	}[on]
 	var elements []string
 	var ends []int
@@ -82,7 +84,7 @@ func newReplayed(on *protocol, list []transcript.Message) replayed {
 	for i, end := range ends {
 		if i%every == 0 || i == len(ends)-1 {
 			r.requests = append(r.requests,
-				fmt.Appendf(nil, `{"model":"some-model","%s":[%s],%s}`, on.array, strings.Join(elements[:end], ","), tools))
+				fmt.Appendf(nil, `{"model":"some-model","%s":[%s],%s}`, on.Array, strings.Join(elements[:end], ","), tools))
 		}
 	}
 	return r
@@ -91,7 +93,7 @@ func newReplayed(on *protocol, list []transcript.Message) replayed {
 // sink is an upstream inside the test: it keeps what it gets and says yes.
 type sink struct {
 	t      *testing.T
-	on     *protocol
+	on     *protocol.Protocol
 	client []byte // the request under way
 	bodies [][]byte
 }
@@ -102,11 +104,11 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	s.bodies = append(s.bodies, body)
-	from, err := s.on.read(s.client)
+	from, err := s.on.Read(s.client)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sent, err := s.on.read(body)
+	sent, err := s.on.Read(body)
 	if err != nil {
 		s.t.Fatalf("what went out cannot be read: %v", err)
 	}
@@ -114,17 +116,17 @@ func (s *sink) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.t.Errorf("request %d is illegal where the client's was not: %s", len(s.bodies), v)
 	}
 	prompt := len(body) / 4
-	reply := map[*protocol]string{
-		messages:  `{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":3}}`,
-		chat:      `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":3,"total_tokens":9}}`,
-		responses: `{"id":"r","status":"completed","output":[],"usage":{"input_tokens":%d,"output_tokens":3,"total_tokens":9}}`,
-		generate:  `{"candidates":[{"content":{"parts":[{"text":"Yes."}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":3,"totalTokenCount":9}}`,
+	reply := map[*protocol.Protocol]string{
+		protocol.Messages:  `{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":%d,"output_tokens":3}}`,
+		protocol.Chat:      `{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":"Yes."},"finish_reason":"stop"}],"usage":{"prompt_tokens":%d,"completion_tokens":3,"total_tokens":9}}`,
+		protocol.Responses: `{"id":"r","status":"completed","output":[],"usage":{"input_tokens":%d,"output_tokens":3,"total_tokens":9}}`,
+		protocol.Gemini:    `{"candidates":[{"content":{"parts":[{"text":"Yes."}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":%d,"candidatesTokenCount":3,"totalTokenCount":9}}`,
 	}[s.on]
 	resp := &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
 		Request: r, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 	}
-	setBody(resp, fmt.Appendf(nil, reply, prompt))
+	httpbody.SetBody(resp, fmt.Appendf(nil, reply, prompt))
 	return resp, nil
 }
 
@@ -158,11 +160,11 @@ func TestCorpusReplay(t *testing.T) {
 			continue
 		}
 		files++
-		for i, on := range protocols {
+		for i, on := range protocol.Protocols {
 			if testing.Short() && (files+i)%2 > 0 {
 				continue // every other session has the other wires
 			}
-			t.Run(fmt.Sprintf("%s/%s", filepath.Base(file), on.format), func(t *testing.T) {
+			t.Run(fmt.Sprintf("%s/%s", filepath.Base(file), on.Format), func(t *testing.T) {
 				r := newReplayed(on, list)
 				n, f, e := replay(t, r)
 				requests, folds, epochs = requests+n, folds+f, epochs+e
@@ -224,7 +226,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	sameBodies(t, one.bodies, two.bodies)
 	for key := range keys {
 		s, err := pleat.OpenSession(t.Context(), store, key,
-			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.format: r.on.codec}})
+			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.Format: r.on.Codec}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // cutReply is an answer that calls ledger, perhaps after a text, on a wire.
-func cutReply(on *protocol, n int, text, stop string) (whole, stream string) {
+func cutReply(on *protocol.Protocol, n int, text, stop string) (whole, stream string) {
 	var blocks []string
 	add := func(format string, args ...any) { blocks = append(blocks, fmt.Sprintf(format, args...)) }
 	switch on {
-	case messages:
+	case protocol.Messages:
 		add(`{"type":"thinking","thinking":"Hm.","signature":"c2ln"}`)
 		if text != "" {
 			add(`{"type":"text","text":%q}`, text)
@@ -28,7 +29,7 @@ func cutReply(on *protocol, n int, text, stop string) (whole, stream string) {
 		}
 		stream += fmt.Sprintf("data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":%q},\"usage\":{\"output_tokens\":3}}\n\ndata: {\"type\":\"message_stop\"}\n\n", stop)
 		return fmt.Sprintf(`{"id":"m","type":"message","role":"assistant","content":[%s],"stop_reason":%q,"usage":{"input_tokens":9,"output_tokens":3}}`, strings.Join(blocks, ","), stop), stream
-	case chat:
+	case protocol.Chat:
 		const call = `"tool_calls":[{"index":0,"id":"t%d","type":"function","function":{"name":"ledger","arguments":"{}"}}]`
 		if text != "" {
 			stream = fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":%q}}]}\n\n", text)
@@ -36,7 +37,7 @@ func cutReply(on *protocol, n int, text, stop string) (whole, stream string) {
 		stream += fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{"+call+"}}]}\n\n", n)
 		stream += fmt.Sprintf("data: {\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":%q}]}\n\ndata: [DONE]\n\n", stop)
 		return fmt.Sprintf(`{"id":"c","choices":[{"index":0,"message":{"role":"assistant","content":%q,`+call+`},"finish_reason":%q}]}`, text, n, stop), stream
-	case generate:
+	case protocol.Gemini:
 		if text != "" {
 			add(`{"text":%q}`, text)
 		}
@@ -68,17 +69,17 @@ func cutReply(on *protocol, n int, text, stop string) (whole, stream string) {
 // client gets neither these calls nor another reason for the end, and what it got is legal when
 // it comes back.
 func TestRecallCutOff(t *testing.T) {
-	stops := map[*protocol][]string{
-		messages:  {"tool_use", "max_tokens", "refusal", "model_context_window_exceeded"},
-		chat:      {"tool_calls", "length", "content_filter"},
-		responses: {"", "max_output_tokens", "content_filter"},
-		generate:  {"STOP", "MAX_TOKENS", "SAFETY"},
+	stops := map[*protocol.Protocol][]string{
+		protocol.Messages:  {"tool_use", "max_tokens", "refusal", "model_context_window_exceeded"},
+		protocol.Chat:      {"tool_calls", "length", "content_filter"},
+		protocol.Responses: {"", "max_output_tokens", "content_filter"},
+		protocol.Gemini:    {"STOP", "MAX_TOKENS", "SAFETY"},
 	}
-	for _, on := range protocols {
+	for _, on := range protocol.Protocols {
 		for _, stop := range stops[on][1:] {
 			for at := range 8 { // all ways to set the three
 				streams, rounds, text := at&1 > 0, at&2>>1, "I look."[:at&4/4*7]
-				t.Run(fmt.Sprint(on.format, stop, streams, rounds, text), func(t *testing.T) {
+				t.Run(fmt.Sprint(on.Format, stop, streams, rounds, text), func(t *testing.T) {
 					n := 0
 					up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 						because := stop
@@ -104,7 +105,7 @@ func TestRecallCutOff(t *testing.T) {
 					a.say("Go on.")
 					a.ask(t)
 					sent := up.all()
-					last, err := on.read(sent[len(sent)-1])
+					last, err := on.Read(sent[len(sent)-1])
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -112,7 +113,7 @@ func TestRecallCutOff(t *testing.T) {
 						len(reply.Messages) > 0) {
 						t.Errorf("the hidden round is in the next request: %t", got)
 					}
-					open := transcript.Unanswered(last.messages...)
+					open := transcript.Unanswered(last.Messages...)
 					if v := last.Check(model.Model{}); len(sent) != rounds+2 || len(v) > 0 || len(open) > 0 {
 						t.Errorf("%d requests; %v, open %v in %s", len(sent), v, open, sent[len(sent)-1])
 					}

@@ -21,6 +21,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -35,7 +36,7 @@ const plainReply = "event: message_start\ndata: {\"type\":\"message_start\",\"me
 // An upstream that breaks off in the middle of a stream: the client sees that the answer
 // is not complete, and its second try is the same conversation.
 func TestUpstreamResets(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		good := upstreamtest.New(upstreamtest.Options{Calls: 4, Bytes: 2_000})
 		n := 0
 		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -92,7 +93,7 @@ func TestSilentUpstream(t *testing.T) {
 			}
 			<-r.Context().Done()
 		})
-		a := newAgent(messages, start(t, up, Options{Timeout: 50 * time.Millisecond}), "Hello.")
+		a := newAgent(protocol.Messages, start(t, up, Options{Timeout: 50 * time.Millisecond}), "Hello.")
 		_, err := a.send()
 		var e *model.APIError
 		if !begins && (!errors.As(err, &e) || e.Status != http.StatusGatewayTimeout) {
@@ -154,7 +155,7 @@ func TestBrokenClients(t *testing.T) {
 	if n := len(up.all()); n != 0 {
 		t.Errorf("%d requests went out", n)
 	}
-	a := newAgent(messages, url, "Do all the steps.")
+	a := newAgent(protocol.Messages, url, "Do all the steps.")
 	a.run(t)
 }
 
@@ -171,7 +172,7 @@ func TestCancel(t *testing.T) {
 		<-r.Context().Done()
 		close(gone)
 	})
-	a := newAgent(messages, start(t, up, Options{}), "Hello.")
+	a := newAgent(protocol.Messages, start(t, up, Options{}), "Hello.")
 	ctx, cancel := context.WithCancel(t.Context())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, a.url+a.path(), bytes.NewReader(a.body()))
 	resp, err := http.DefaultClient.Do(req)
@@ -230,7 +231,7 @@ func (b *broken) Body(ctx context.Context, key store.SessionKey, hash transcript
 // to overflow never goes out whole. When the store is back everything goes on.
 func TestStoreFails(t *testing.T) {
 	for _, reads := range []bool{false, true} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 			store := &broken{Store: store.NewMemory()}
 			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window})}
 			a := newAgent(on, start(t, up, Options{Window: window, Store: store}), "Do all the steps.")
@@ -278,7 +279,7 @@ func TestClockJumps(t *testing.T) {
 	var n atomic.Int64
 	now := func() time.Time { return times[int(n.Add(1))%len(times)] }
 	up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window})
-	a := newAgent(messages, start(t, up, Options{Window: window, Now: now}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Now: now}), "Do all the steps.")
 	a.run(t)
 	wellBehaved(t, up.Log())
 }
@@ -287,18 +288,18 @@ func TestClockJumps(t *testing.T) {
 // an answer is its own.
 func echo(w http.ResponseWriter, r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
-	req, err := messages.read(body)
+	req, err := protocol.Messages.Read(body)
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
-	said := req.messages[0].Text()
+	said := req.Messages[0].Text()
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, e := range []string{
 		`{"type":"message_start","message":{"id":"m","role":"assistant","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,
 		`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`,
 		fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`,
-			said+" / "+fmt.Sprint(len(req.messages))),
+			said+" / "+fmt.Sprint(len(req.Messages))),
 		`{"type":"content_block_stop","index":0}`,
 		`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":5}}`,
 		`{"type":"message_stop"}`,
@@ -326,7 +327,7 @@ func TestManySessions(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range clients {
 		wg.Go(func() {
-			a := newAgent(messages, front.URL, fmt.Sprintf("I am client %d.", i))
+			a := newAgent(protocol.Messages, front.URL, fmt.Sprintf("I am client %d.", i))
 			a.client = client
 			for turn := range turns {
 				reply, err := a.send()
@@ -378,7 +379,7 @@ func TestShutdown(t *testing.T) {
 	defer up.Close()
 	h := newHandler(t, &Options{Store: store.NewMemory(), Anthropic: serveAt(up.URL)})
 	front := httptest.NewServer(h)
-	a := newAgent(messages, front.URL, "Hello.")
+	a := newAgent(protocol.Messages, front.URL, "Hello.")
 	answered := make(chan error, 1)
 	go func() {
 		_, err := a.send()
@@ -396,18 +397,5 @@ func TestShutdown(t *testing.T) {
 	}
 	if err := h.Close(); err != nil {
 		t.Error(err)
-	}
-}
-
-// What cannot be written is no matter of waiting, and clients are told what is.
-func TestReason(t *testing.T) {
-	for err, want := range map[error]string{
-		store.ErrReadOnly: "start the proxy again", store.ErrFull: "free space", store.ErrCorrupt: "pleat store verify",
-		errors.New("timeout"): "try again later",
-	} {
-		passes := err != store.ErrReadOnly && err != store.ErrCorrupt
-		if why, again := reason(fmt.Errorf("append: %w", err)); !strings.Contains(why, want) || again != passes {
-			t.Errorf("%v: %q, %t", err, why, again)
-		}
 	}
 }

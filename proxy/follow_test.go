@@ -13,13 +13,15 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
 // folding starts a proxy with a small window and an agent that has been made to fold.
-func folding(t *testing.T, on *protocol, o Options) (*agent, *capture, *reports) {
+func folding(t *testing.T, on *protocol.Protocol, o Options) (*agent, *capture, *reports) {
 	t.Helper()
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 	r := newReports()
@@ -35,16 +37,16 @@ func folding(t *testing.T, on *protocol, o Options) (*agent, *capture, *reports)
 // A client that goes back and asks the same again gets what it had there, byte for byte, from the
 // same session, and one of its own once it says something else.
 func TestRewind(t *testing.T) {
-	for _, on := range protocols {
-		t.Run(string(on.format), func(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		t.Run(string(on.Format), func(t *testing.T) {
 			a, up, r := folding(t, on, Options{})
 			sent := len(up.all())
 			first := r.wait(sent)[0].Session
 
 			// Back to what the 8th request was, word for word.
 			b := *a
-			old, _ := on.read(a.bodies[7])
-			b.history = a.history[:len(old.messages):len(old.messages)]
+			old, _ := on.Read(a.bodies[7])
+			b.history = a.history[:len(old.Messages):len(old.Messages)]
 			reply, err := b.send()
 			if err != nil {
 				t.Fatal(err)
@@ -62,7 +64,7 @@ func TestRewind(t *testing.T) {
 			b.say("Another thing: be quick.")
 			b.run(t)
 			if got := r.wait(sent + 2)[sent+1]; got.Session == first || !got.Forked ||
-				family(got.Session.Session) != family(first.Session) {
+				lineage.Family(got.Session.Session) != lineage.Family(first.Session) {
 				t.Errorf("something else: session %s, forked %t; the first was %s", got.Session, got.Forked, first)
 			}
 			// The first one goes on where it was.
@@ -80,7 +82,7 @@ func TestRewind(t *testing.T) {
 // What was folded before a fork can be had back in the fork, by the same handle.
 func TestForkKeepsHandles(t *testing.T) {
 	st := store.NewMemory()
-	a, up, r := folding(t, messages, Options{Store: st})
+	a, up, r := folding(t, protocol.Messages, Options{Store: st})
 	body := string(up.all()[len(up.all())-1])
 	handle := ""
 	for _, m := range regexp.MustCompile(`unfold\(\\"(\w+)\\"\)`).FindAllStringSubmatch(body, -1) {
@@ -98,7 +100,7 @@ func TestForkKeepsHandles(t *testing.T) {
 	}
 	unfolded := func(key store.SessionKey) string {
 		s, err := pleat.OpenSession(t.Context(), st, key,
-			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: messages.codec}})
+			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: protocol.Messages.Codec}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +125,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, RecallAt: 12})}
 			provider := serve(t, up)
 			h, url := handlerAt(t, provider, Options{Store: st, Window: window})
-			a := newAgent(messages, url, "Do all the steps.")
+			a := newAgent(protocol.Messages, url, "Do all the steps.")
 			step := func() (body []byte, rounds int) {
 				t.Helper()
 				before := len(up.all())
@@ -162,7 +164,7 @@ func TestForkKeepsHiddenRounds(t *testing.T) {
 // had, as far as the proxy can tell that it is the same client.
 func TestClientCompacts(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 3})}
-	a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{}), "Do all the steps.")
 	a.header = http.Header{"X-Claude-Code-Session-Id": {"11111111"}}
 	a.run(t)
 	a.history = []string{
@@ -189,8 +191,8 @@ func TestClientCompacts(t *testing.T) {
 // Requests beside the conversation: without folds they pass as they are, with folds they
 // get those in force, and they never change the session.
 func TestBeside(t *testing.T) {
-	for _, on := range protocols {
-		t.Run(string(on.format), func(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		t.Run(string(on.Format), func(t *testing.T) {
 			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 			r := newReports()
 			a := newAgent(on, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
@@ -233,7 +235,7 @@ func TestPrincipals(t *testing.T) {
 	url := start(t, up, Options{Report: r.add})
 	seen := make(map[store.SessionKey]string)
 	for i, key := range []string{"a", "b", "c"} {
-		a := newAgent(messages, url, "Do all the steps.")
+		a := newAgent(protocol.Messages, url, "Do all the steps.")
 		a.key = key
 		a.run(t)
 		for _, x := range r.wait((i + 1) * len(a.bodies))[i*len(a.bodies):] {
@@ -248,68 +250,17 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-func TestPrincipal(t *testing.T) {
-	claude := func(account string) []byte {
-		return fmt.Appendf(nil,
-			`{"messages":[],"metadata":{"user_id":"{\"device_id\":\"d\",\"account_uuid\":\"%s\",\"session_id\":\"s\"}"}}`,
-			account)
-	}
-	of := func(body []byte, header ...string) string {
-		r, _ := http.NewRequest(http.MethodPost, "http://x/v1/messages", nil)
-		for i := 0; i < len(header); i += 2 {
-			r.Header.Set(header[i], header[i+1])
-		}
-		return principal(r, body)
-	}
-	same := [][2]string{
-		{
-			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"),
-			of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-two"),
-		},
-		{
-			of(nil, "Authorization", "Bearer eyJ.a.b", "Chatgpt-Account-Id", "7"),
-			of(nil, "Authorization", "Bearer eyJ.c.d", "Chatgpt-Account-Id", "7"),
-		},
-		{of(nil), "local"},
-	}
-	for i, p := range same {
-		if p[0] != p[1] {
-			t.Errorf("%d: %s and %s should be one", i, p[0], p[1])
-		}
-	}
-	all := []string{
-		of(nil), of(nil, "X-Api-Key", "one"), of(nil, "X-Api-Key", "two"), of(nil, "Authorization",
-			"Bearer sk-one"), of(nil, "Authorization", "Basic abc"),
-		of(claude("acc"), "Authorization", "Bearer sk-ant-oat01-one"), of(claude("other"), "Authorization",
-			"Bearer sk-ant-oat01-one"),
-		of(claude(""), "Authorization", "Bearer sk-ant-oat01-one"), of(nil, "Authorization", "Bearer eyJ.a.b",
-			"Chatgpt-Account-Id", "7"),
-	}
-	for i, p := range all {
-		if slices.Index(all, p) != i {
-			t.Errorf("%d: %s is somebody else's", i, p)
-		}
-		if strings.Contains(p, "one") || strings.Contains(p, "acc-") {
-			t.Errorf("%s shows a credential", p)
-		}
-	}
-	// An account is only believed beside a token that is renewed.
-	if of(claude("acc"), "X-Api-Key", "one") != of(claude("other"), "X-Api-Key", "one") {
-		t.Error("a key's principal depends on what the client says")
-	}
-}
-
 // A model that asks for recall without end is stopped; its client is told so.
 func TestRecallWithoutEnd(t *testing.T) {
-	for _, on := range protocols {
+	for _, on := range protocol.Protocols {
 		n := 0
 		up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			n++
-			call := map[*protocol]string{
-				messages:  `{"id":"m%d","type":"message","role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t%d","name":"ledger","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}`,
-				chat:      `{"id":"c%d","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","tool_calls":[{"id":"t%d","type":"function","function":{"name":"ledger","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`,
-				responses: `{"id":"r%d","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t%d","name":"ledger","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3,"total_tokens":12}}`,
-				generate:  `{"responseId":"g%d","candidates":[{"content":{"parts":[{"text":"I look."},{"functionCall":{"id":"t%d","name":"ledger"}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"totalTokenCount":12}}`,
+			call := map[*protocol.Protocol]string{
+				protocol.Messages:  `{"id":"m%d","type":"message","role":"assistant","content":[{"type":"text","text":"I look."},{"type":"tool_use","id":"t%d","name":"ledger","input":{}}],"stop_reason":"tool_use","usage":{"input_tokens":9,"output_tokens":3}}`,
+				protocol.Chat:      `{"id":"c%d","choices":[{"index":0,"message":{"role":"assistant","content":"I look.","tool_calls":[{"id":"t%d","type":"function","function":{"name":"ledger","arguments":"{}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}`,
+				protocol.Responses: `{"id":"r%d","status":"completed","output":[{"type":"function_call","id":"fc","call_id":"t%d","name":"ledger","arguments":"{}"}],"usage":{"input_tokens":9,"output_tokens":3,"total_tokens":12}}`,
+				protocol.Gemini:    `{"responseId":"g%d","candidates":[{"content":{"parts":[{"text":"I look."},{"functionCall":{"id":"t%d","name":"ledger"}}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":9,"candidatesTokenCount":3,"totalTokenCount":12}}`,
 			}[on]
 			w.Header().Set("Content-Type", "application/json")
 			fmt.Fprintf(w, call, n, n)
@@ -322,7 +273,7 @@ func TestRecallWithoutEnd(t *testing.T) {
 		if !errors.As(err, &e) || e.Status != http.StatusBadRequest || !strings.Contains(e.Message, "again and again") {
 			t.Errorf("the client got %v", err)
 		}
-		if on == responses && e != nil && e.Code != "invalid_prompt" { // else Codex tries again
+		if on == protocol.Responses && e != nil && e.Code != "invalid_prompt" { // else Codex tries again
 			t.Errorf("the client got the code %q", e.Code)
 		}
 		if got := reports.wait(1)[0].Hidden; n != 4 || got != 3 { // two that look it up, and one that says no

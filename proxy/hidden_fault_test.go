@@ -21,6 +21,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -44,12 +45,12 @@ func (u inMemory) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // recalls are the stop reasons of answers that call tools.
-var recalls = map[*protocol]string{messages: "tool_use", chat: "tool_calls", responses: "", generate: "STOP"}
+var recalls = map[*protocol.Protocol]string{protocol.Messages: "tool_use", protocol.Chat: "tool_calls", protocol.Responses: "", protocol.Gemini: "STOP"}
 
 // ledgering says something and calls ledger in answer n of a script; the rest is the script's.
 // Before that answer, and instead of the ones after it, it does what it is told.
 type ledgering struct {
-	on      *protocol
+	on      *protocol.Protocol
 	streams bool
 	text    string
 	at, n   int
@@ -76,8 +77,8 @@ func (u *ledgering) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// front is an agent behind a transport or a handler, whose upstream is in memory.
-func front(t *testing.T, u *ledgering, handler, together bool, o Options) *agent {
+// inFront is an agent behind a transport or a handler, whose upstream is in memory.
+func inFront(t *testing.T, u *ledgering, handler, together bool, o Options) *agent {
 	t.Helper()
 	o.Transport = inMemory{u, together}
 	a := newAgent(u.on, "http://upstream.test", "Do all the steps.")
@@ -95,11 +96,11 @@ func front(t *testing.T, u *ledgering, handler, together bool, o Options) *agent
 
 // eachFront runs a test for every wire, streaming and not, behind a transport and a handler, whose
 // upstream's replies end together with their last bytes, or after them.
-func eachFront(t *testing.T, f func(t *testing.T, on *protocol, streams, handler, together bool)) {
-	for _, on := range protocols {
+func eachFront(t *testing.T, f func(t *testing.T, on *protocol.Protocol, streams, handler, together bool)) {
+	for _, on := range protocol.Protocols {
 		for at := range 8 {
 			streams, handler, together := at&1 == 0, at&2 == 0, at&4 == 0
-			t.Run(fmt.Sprintf("%s/stream=%t,handler=%t,together=%t", on.format, streams, handler, together),
+			t.Run(fmt.Sprintf("%s/stream=%t,handler=%t,together=%t", on.Format, streams, handler, together),
 				func(t *testing.T) { f(t, on, streams, handler, together) })
 		}
 	}
@@ -116,7 +117,7 @@ func (f pulled) Pull(ctx context.Context, _ *fold.Draft) error { return f(ctx) }
 // answer looks complete that is not: the client gets an error, which the report has too.
 func TestHiddenRoundNotKept(t *testing.T) {
 	for _, what := range []string{"store", "cancel"} {
-		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+		eachFront(t, func(t *testing.T, on *protocol.Protocol, streams, handler, together bool) {
 			if handler && what == "cancel" { // nobody reads the answer
 				return
 			}
@@ -128,7 +129,7 @@ func TestHiddenRoundNotKept(t *testing.T) {
 }
 
 // roundNotKept breaks something during answer n, and reports whether that had a consequence.
-func roundNotKept(t *testing.T, what string, n int, on *protocol, streams, handler, together bool) bool {
+func roundNotKept(t *testing.T, what string, n int, on *protocol.Protocol, streams, handler, together bool) bool {
 	st, fails := &broken{Store: store.NewMemory()}, false
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -146,9 +147,9 @@ func roundNotKept(t *testing.T, what string, n int, on *protocol, streams, handl
 		before: func() { fails = true; st.writes.Store(what == "store") },
 	}
 	r, got := newReports(), &bytes.Buffer{}
-	a := front(t, up, handler, together, Options{Window: 16_000, Policy: p, Store: st, Report: r.add})
+	a := inFront(t, up, handler, together, Options{Window: 16_000, Policy: p, Store: st, Report: r.add})
 	tr := copying{a.client.Transport, got}
-	a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+	a.client = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 		got.Reset()
 		return tr.RoundTrip(r.WithContext(ctx))
 	})}
@@ -163,7 +164,7 @@ func roundNotKept(t *testing.T, what string, n int, on *protocol, streams, handl
 	if err == nil || last.Err == nil {
 		t.Fatalf("%s: the client got %v, the report %v", what, err, last.Err)
 	}
-	rec := on.record()
+	rec := on.Record()
 	_, _ = rec.Write(got.Bytes())
 	reply, ended := rec.Reply()
 	var e *model.APIError
@@ -189,14 +190,14 @@ func TestHiddenRoundRefused(t *testing.T) {
 		"", "forbidden", "<html>\n\n<p>Forbidden</p>\n\n</html>", `{"detail":"forbidden"}`, `{"error":"forbidden"}`,
 		`[{"error":{"code":403,"message":"forbidden","status":"PERMISSION_DENIED"}}]`,
 	} {
-		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+		eachFront(t, func(t *testing.T, on *protocol.Protocol, streams, handler, together bool) {
 			up := &ledgering{on: on, streams: streams, at: 1, text: "The limit is 10", before: func() {}}
 			up.instead = func(w http.ResponseWriter, r *http.Request) {
 				w.WriteHeader(http.StatusForbidden)
 				_, _ = io.WriteString(w, body)
 			}
 			r := newReports()
-			a := front(t, up, handler, together, Options{Store: store.NewMemory(), Report: r.add})
+			a := inFront(t, up, handler, together, Options{Store: store.NewMemory(), Report: r.add})
 			reply, err := a.send()
 			last := r.wait(1)[0]
 			var e *model.APIError
@@ -222,7 +223,7 @@ func TestHiddenRoundRefused(t *testing.T) {
 func TestHiddenRoundNoStream(t *testing.T) {
 	const page = "<html>\n\n<p>Log in.</p>\n\n</html>"
 	for _, kind := range []string{"text/html", "text/event-stream"} {
-		eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+		eachFront(t, func(t *testing.T, on *protocol.Protocol, streams, handler, together bool) {
 			up := &ledgering{on: on, streams: streams, at: 1, text: "The limit is 10", before: func() {}}
 			up.instead = func(w http.ResponseWriter, r *http.Request) {
 				w.Header().Set("Content-Type", kind)
@@ -230,7 +231,7 @@ func TestHiddenRoundNoStream(t *testing.T) {
 			}
 			r, got := newReports(), &bytes.Buffer{}
 			o := Options{Store: store.NewMemory(), Report: r.add, Patience: time.Millisecond}
-			a := front(t, up, handler, together, o)
+			a := inFront(t, up, handler, together, o)
 			a.client = &http.Client{Transport: copying{a.client.Transport, got}}
 			reply, err := a.send()
 			last := r.wait(1)[0]
@@ -253,7 +254,10 @@ type copying struct {
 func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
 	resp, err := c.RoundTripper.RoundTrip(r)
 	if err == nil {
-		resp.Body = closers{io.NopCloser(io.TeeReader(resp.Body, c.to)), resp.Body}
+		resp.Body = struct {
+			io.Reader
+			io.Closer
+		}{io.TeeReader(resp.Body, c.to), resp.Body}
 	}
 	return resp, err
 }
@@ -261,10 +265,10 @@ func (c copying) RoundTrip(r *http.Request) (*http.Response, error) {
 // A stream whose last event lacks the empty line at its end is an answer like others: its calls of
 // ours are answered, and nothing of them is seen.
 func TestStreamWithoutLastLine(t *testing.T) {
-	stops := map[*protocol]string{
-		messages: "max_tokens", chat: "length", responses: "max_output_tokens", generate: "MAX_TOKENS",
+	stops := map[*protocol.Protocol]string{
+		protocol.Messages: "max_tokens", protocol.Chat: "length", protocol.Responses: "max_output_tokens", protocol.Gemini: "MAX_TOKENS",
 	}
-	for _, on := range protocols {
+	for _, on := range protocol.Protocols {
 		for rounds := range 3 {
 			for _, end := range []string{"", "\n", "\r\n"} {
 				n := 0
@@ -287,7 +291,7 @@ func TestStreamWithoutLastLine(t *testing.T) {
 				more, bad := a.take(reply) // finds calls of ours
 				if err != nil || bad != nil || more || reply.StopRaw != stops[on] ||
 					!strings.HasSuffix(said.String(), "The end.") || strings.Count(said.String(), "Look") != rounds {
-					t.Errorf("%s, %d rounds, %q: the client got %q, %s, %v, %v", on.format, rounds, end, &said,
+					t.Errorf("%s, %d rounds, %q: the client got %q, %s, %v, %v", on.Format, rounds, end, &said,
 						reply.StopRaw, err, bad)
 				}
 			}
@@ -299,7 +303,7 @@ func TestStreamWithoutLastLine(t *testing.T) {
 // others, and the client does not see it.
 func TestHiddenRoundBareError(t *testing.T) {
 	script := upstreamtest.New(upstreamtest.Options{Calls: 1})
-	up := &ledgering{on: generate, streams: true, at: 1, text: "I look.", before: func() {}}
+	up := &ledgering{on: protocol.Gemini, streams: true, at: 1, text: "I look.", before: func() {}}
 	up.instead = func(w http.ResponseWriter, r *http.Request) {
 		if up.n > 2 {
 			script.ServeHTTP(w, r)
@@ -309,7 +313,7 @@ func TestHiddenRoundBareError(t *testing.T) {
 		_, _ = io.WriteString(w, `{"error":{"code":503,"message":"Overloaded","status":"UNAVAILABLE"}}`)
 	}
 	got := &bytes.Buffer{}
-	a := front(t, up, false, true, Options{Store: store.NewMemory(), Patience: time.Second})
+	a := inFront(t, up, false, true, Options{Store: store.NewMemory(), Patience: time.Second})
 	a.client = &http.Client{Transport: copying{a.client.Transport, got}}
 	if reply, err := a.send(); err != nil || reply.Err != nil || strings.Contains(got.String(), "Overloaded") {
 		t.Errorf("the client got %v, %v: %s", reply.Err, err, got)
@@ -320,16 +324,16 @@ func TestHiddenRoundBareError(t *testing.T) {
 // never sees a call of them: it gets the store's error.
 func TestRecallWithoutStore(t *testing.T) {
 	const n = 23
-	eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+	eachFront(t, func(t *testing.T, on *protocol.Protocol, streams, handler, together bool) {
 		st := &broken{Store: store.NewMemory()}
 		up := &ledgering{
 			on: on, streams: streams, at: n, text: "I look into it.", before: func() {},
 			to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 3_000}),
 		}
 		r, got := newReports(), &bytes.Buffer{}
-		a := front(t, up, handler, together, Options{Window: 16_000, Store: st, Report: r.add})
+		a := inFront(t, up, handler, together, Options{Window: 16_000, Store: st, Report: r.add})
 		tr := copying{a.client.Transport, got}
-		a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		a.client = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			got.Reset()
 			return tr.RoundTrip(r)
 		})}
@@ -355,7 +359,7 @@ func TestRecallWithoutStore(t *testing.T) {
 // on, and what runs beside the caller becomes an error.
 func TestObserverPanicsInHiddenRound(t *testing.T) {
 	const n = 4
-	eachFront(t, func(t *testing.T, on *protocol, streams, handler, together bool) {
+	eachFront(t, func(t *testing.T, on *protocol.Protocol, streams, handler, together bool) {
 		for _, refused := range []bool{false, true} {
 			panics := false
 			up := &ledgering{
@@ -373,7 +377,7 @@ func TestObserverPanicsInHiddenRound(t *testing.T) {
 					_, _ = w.Write(on.TooLong(9_000, 8_000))
 				}
 			}
-			a := front(t, up, handler, together, Options{
+			a := inFront(t, up, handler, together, Options{
 				Window: 100_000, Store: store.NewMemory(),
 				Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 					if panics && e.Kind != pleat.EventRecall {
@@ -399,7 +403,7 @@ func TestObserverPanicsInHiddenRound(t *testing.T) {
 // What a hook or a lever of the program breaks is not said to be the store's fault.
 func TestHookFails(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 6_000})
-	a := newAgent(messages, start(t, up, Options{
+	a := newAgent(protocol.Messages, start(t, up, Options{
 		Window: 16_000,
 		Session: func(_ store.SessionKey, o *pleat.Options) {
 			o.Hooks.BeforeEpoch = func(context.Context, *fold.Plan) (pleat.EpochDecision, error) {
@@ -452,9 +456,9 @@ func TestStoreHangs(t *testing.T) {
 		})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		a := newAgent(messages, "http://upstream.test", "Do all the steps.")
+		a := newAgent(protocol.Messages, "http://upstream.test", "Do all the steps.")
 		a.streams = true
-		a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+		a.client = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 			return tr.RoundTrip(r.WithContext(ctx))
 		})}
 		began := time.Now() // by the bubble's clock

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -113,7 +115,8 @@ func TestCompressed(t *testing.T) {
 		Window: window, Recall: RecallOff, MaxBody: 1 << 30, Store: store.NewMemory(),
 		Decoders: map[string]Decoder{"deflate": zlib.NewReader},
 	}
-	if err := o.fill(); err != nil {
+	x, err := o.exchange()
+	if err != nil {
 		t.Fatal(err)
 	}
 	for name, compress := range pack {
@@ -123,7 +126,7 @@ func TestCompressed(t *testing.T) {
 			up := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				body, _ := io.ReadAll(r.Body)
 				seen = append(seen, r.Header.Get("Content-Encoding"))
-				body, err := o.decompress(r.Header.Get("Content-Encoding"), body, func(int64) bool { return true })
+				body, err := x.Decoders.Decompress(r.Header.Get("Content-Encoding"), body, x.MaxBody, func(int64) bool { return true })
 				if err != nil {
 					t.Error(err)
 				}
@@ -135,12 +138,12 @@ func TestCompressed(t *testing.T) {
 				w.Header().Set("Content-Encoding", name)
 				w.Write(compress(rec.Body.Bytes()))
 			})
-			a := newAgent(responses, start(t, up, o), "Do all the steps.")
-			a.client = &http.Client{Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
+			a := newAgent(protocol.Responses, start(t, up, o), "Do all the steps.")
+			a.client = &http.Client{Transport: roundTripFunc(func(r *http.Request) (*http.Response, error) {
 				body, _ := io.ReadAll(r.Body)
 				r.Header.Set("Content-Encoding", name)
 				r.Header.Set("Accept-Encoding", "identity")
-				setRequestBody(r, compress(body))
+				httpbody.SetRequestBody(r, compress(body))
 				return http.DefaultTransport.RoundTrip(r)
 			})}
 			a.run(t)
@@ -242,7 +245,7 @@ func TestHTTP2(t *testing.T) {
 	front.EnableHTTP2 = true
 	front.StartTLS()
 	defer front.Close()
-	a := newAgent(messages, front.URL, "Do all the steps.")
+	a := newAgent(protocol.Messages, front.URL, "Do all the steps.")
 	a.client = front.Client()
 	a.run(t)
 	if p := <-protos; p != "HTTP/2.0" {
@@ -276,7 +279,7 @@ func TestStreamsAtOnce(t *testing.T) {
 			w.(http.Flusher).Flush()
 		}
 	})
-	a := newAgent(messages, start(t, up, Options{Ping: time.Millisecond}), "Hello.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Ping: time.Millisecond}), "Hello.")
 	req, _ := http.NewRequest(http.MethodPost, a.url+a.path(), bytes.NewReader(a.body()))
 	lines := make(chan string)
 	go func() {
@@ -352,7 +355,7 @@ func TestStreamsAtOnce(t *testing.T) {
 
 // The tokens of a conversation are counted with its folds, and counting changes nothing.
 func TestCountTokens(t *testing.T) {
-	a, up, r := folding(t, messages, Options{})
+	a, up, r := folding(t, protocol.Messages, Options{})
 	sent := len(up.all())
 	fetch(t, countRequest(a))
 	got, last := up.all()[sent], up.all()[sent-1]
@@ -417,7 +420,7 @@ func (zeros) Read(p []byte) (int, error) {
 func TestObserveOnly(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 	r := newReports()
-	a := newAgent(chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
+	a := newAgent(protocol.Chat, start(t, up, Options{Window: window, ObserveOnly: true, Report: r.add}), "Do all the steps.")
 	a.run(t)
 	list := r.wait(len(a.bodies))
 	a.say("Summarize all of it.")
@@ -432,7 +435,7 @@ func TestObserveOnly(t *testing.T) {
 // With recall by file a stub names a file that has exactly what was folded.
 func TestRecallFile(t *testing.T) {
 	dir := t.TempDir()
-	a, up, _ := folding(t, messages, Options{Recall: RecallByFile, RecallDir: dir})
+	a, up, _ := folding(t, protocol.Messages, Options{Recall: RecallByFile, RecallDir: dir})
 	body := string(up.all()[len(up.all())-1])
 	exact, stretches := 0, 0
 	for _, m := range regexp.MustCompile("read ("+dir+`\S+\.txt)`).FindAllStringSubmatch(body, -1) {
@@ -461,7 +464,7 @@ func TestRedirect(t *testing.T) {
 		http.Redirect(w, r, "/elsewhere", http.StatusTemporaryRedirect)
 	})
 	r := newReports()
-	a := newAgent(chat, start(t, up, Options{Report: r.add}), "Hello.")
+	a := newAgent(protocol.Chat, start(t, up, Options{Report: r.add}), "Hello.")
 	a.client = &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	if _, err := a.send(); err == nil {
 		t.Error("the client got an answer")
@@ -475,7 +478,7 @@ func TestRedirect(t *testing.T) {
 func TestUpstreamWithoutTLS(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	a := newAgent(messages, startAt(t, serveAt(strings.Replace(plain.URL, "http:", "https:", 1)), Options{}), "Hello.")
+	a := newAgent(protocol.Messages, startAt(t, serveAt(strings.Replace(plain.URL, "http:", "https:", 1)), Options{}), "Hello.")
 	if _, err := a.send(); err == nil || !strings.Contains(err.Error(), "does not look like a TLS handshake") {
 		t.Errorf("the client got %v", err)
 	}
@@ -513,7 +516,7 @@ func TestCarelessTransport(t *testing.T) {
 		{"no body", &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}}, http.StatusTeapot},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			answer := roundTripper(func(*http.Request) (*http.Response, error) { return test.reply, nil })
+			answer := roundTripFunc(func(*http.Request) (*http.Response, error) { return test.reply, nil })
 			h := newHandler(t, &Options{Anthropic: base, Store: store.NewMemory(), Transport: answer})
 			defer h.Close()
 			const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Hello."}]}`
@@ -531,7 +534,7 @@ func TestCarelessTransport(t *testing.T) {
 // A transport keeps to what http.RoundTripper says of requests: one without a header is an error, and
 // a reply names the request that it was given.
 func TestTransportRequests(t *testing.T) {
-	answer := roundTripper(func(r *http.Request) (*http.Response, error) {
+	answer := roundTripFunc(func(r *http.Request) (*http.Response, error) {
 		return &http.Response{StatusCode: http.StatusTeapot, Header: http.Header{}, Request: r}, nil
 	})
 	tr := transportOf(t, &Options{Store: store.NewMemory(), Transport: answer})

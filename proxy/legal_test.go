@@ -67,7 +67,7 @@ type yes struct{ last *atomic.Pointer[[]byte] }
 func (y yes) RoundTrip(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	y.last.Store(&body)
-	return refusal(r, http.StatusOK, []byte(`{"id":"m","type":"message","role":"assistant","model":"m",`+
+	return respond(r, http.StatusOK, []byte(`{"id":"m","type":"message","role":"assistant","model":"m",`+
 		`"content":[{"type":"text","text":"Yes."}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":1}}`)), err
 }
 
@@ -141,22 +141,5 @@ func TestIllegalStays(t *testing.T) {
 	r, said := post(t, tr, &last, rounds(t, map[string]any{"role": "user", "content": "Wait."}))
 	if sent := last.Load(); r.StatusCode != http.StatusInternalServerError || sent != nil {
 		t.Errorf("%s %s, sent: %t", r.Status, said, sent != nil)
-	}
-}
-
-// TestLegal: what goes out breaks no rule that the request does not break itself.
-func TestLegal(t *testing.T) {
-	rw := &rewriter{o: Options{Store: store.NewMemory()}}
-	if err := rw.o.fill(); err != nil {
-		t.Fatal(err)
-	}
-	whole := rounds(t)
-	req, err := messages.read(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !rw.legal(req, whole) ||
-		rw.legal(req, bytes.Replace(whole, []byte(`"tool_use_id":"c3"`), []byte(`"tool_use_id":"c2"`), 1)) {
-		t.Error("a result is taken without its call, or with it is not")
 	}
 }

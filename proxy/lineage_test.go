@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -102,7 +103,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 			seen := &capture{to: m}
 			at, st := serve(t, seen), store.NewMemory()
 			h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
-			a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
+			a := newAgent(protocol.Messages, serve(t, h).String(), "Do all the steps.")
 			a.streams, a.header = false, tt.before
 			for range 12 {
 				a.turn(t)
@@ -122,7 +123,7 @@ func TestHandlesAfterCompaction(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := len(seen.all())
-			n := newAgent(messages, startAt(t, at, Options{Window: window, Store: st}), "")
+			n := newAgent(protocol.Messages, startAt(t, at, Options{Window: window, Store: st}), "")
 			n.streams, n.header, n.key, n.history = false, tt.after, tt.key, tt.begin(a)
 			for range 2 { // the second time it compacts the compacted one
 				for _, call := range []struct{ tool, input, want string }{

@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
@@ -68,7 +69,7 @@ func TestMarkerAtFold(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 4_000})}
 	masks := policy.Default() // a page would leave nothing of the cache to find
 	masks.AtRed = fold.Change(masks.AtRed, func(g *lever.Digest) { g.Spare = 0 })
-	a := newAgent(messages, start(t, up, Options{Window: window, Now: clock(), Policy: masks}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Now: clock(), Policy: masks}), "Do all the steps.")
 	a.extra = `,"cache_control":{"type":"ephemeral"}`
 	a.run(t)
 	with, without := promptCache{}, promptCache{}
@@ -90,7 +91,7 @@ func TestMarkerAtFold(t *testing.T) {
 	}
 
 	plain := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 4_000})}
-	b := newAgent(messages, start(t, plain, Options{Window: window, Now: clock()}), "Do all the steps.")
+	b := newAgent(protocol.Messages, start(t, plain, Options{Window: window, Now: clock()}), "Do all the steps.")
 	b.run(t)
 	for i, body := range plain.all() {
 		if strings.Contains(string(body), "cache_control") {

@@ -12,6 +12,9 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -26,7 +29,7 @@ func TestMemoryOfSessions(t *testing.T) {
 	})
 	var agents []*agent
 	for i := range 60 {
-		a := newAgent(messages, url, fmt.Sprintf("I am client %d.", i))
+		a := newAgent(protocol.Messages, url, fmt.Sprintf("I am client %d.", i))
 		a.say(strings.Repeat(fmt.Sprintf("words of %d ", i), 20_000))
 		agents = append(agents, a)
 	}
@@ -51,8 +54,8 @@ func TestMemoryOfSessions(t *testing.T) {
 		t.Errorf("%d sessions of %d conversations", len(sessions), len(agents))
 	}
 	h.Close()
-	if m := h.rw.pool.weight.Load(); m != 0 {
-		t.Errorf("%d bytes of sessions that have all left", m)
+	if n := len(h.Sessions()); n != 0 {
+		t.Errorf("%d sessions are left", n)
 	}
 }
 
@@ -87,7 +90,7 @@ func TestMemoryOfReplies(t *testing.T) {
 	})
 	h, url := startHandler(t, up, Options{Memory: 2 << 20})
 	ask := func(i int, kind string) *http.Response {
-		a := newAgent(messages, url, fmt.Sprintf("I am client %d.", i))
+		a := newAgent(protocol.Messages, url, fmt.Sprintf("I am client %d.", i))
 		req, _ := http.NewRequest(http.MethodPost, url+a.path(), bytes.NewReader(a.body()))
 		req.Header.Set("X-Reply", kind)
 		resp, err := http.DefaultClient.Do(req)
@@ -132,15 +135,15 @@ func TestMemoryOfLongTexts(t *testing.T) {
 	text := strings.Repeat("These are words of a long answer. ", 1<<17)
 	answer := `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"` + text +
 		`"}],"stop_reason":"end_turn","usage":{"input_tokens":10,"output_tokens":5}}`
-	up := roundTripper(func(r *http.Request) (*http.Response, error) {
-		resp := refusal(r, http.StatusOK, nil)
+	up := roundTripFunc(func(r *http.Request) (*http.Response, error) {
+		resp := respond(r, http.StatusOK, nil)
 		resp.Body, resp.ContentLength = io.NopCloser(strings.NewReader(answer)), int64(len(answer))
 		return resp, nil
 	})
 	h := newHandler(t, &Options{Store: store.NewMemory(), Anthropic: serveAt("http://127.0.0.1:1"), Transport: up})
 	defer h.Close()
 	ask := func(talk string) uint64 {
-		a := newAgent(messages, "", talk)
+		a := newAgent(protocol.Messages, "", talk)
 		a.streams = false
 		r := httptest.NewRequest(http.MethodPost, "http://127.0.0.1/v1/messages", bytes.NewReader(a.body()))
 		r.URL.Scheme, r.URL.Host = "", ""
@@ -165,30 +168,6 @@ func TestMemoryOfLongTexts(t *testing.T) {
 	}
 }
 
-// What many requests and replies took goes back to the system when the last of them is over.
-func TestMemoryAfterBurst(t *testing.T) {
-	h, _ := startHandler(t, http.HandlerFunc(echo), Options{})
-	collected := func(each int64) uint32 {
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		xs := []*exchange{{rw: h.rw}, {rw: h.rw}}
-		for _, x := range xs {
-			if !x.take(each) {
-				t.Fatal("no room")
-			}
-		}
-		for _, x := range xs {
-			x.release()
-		}
-		h.rw.closing.Wait()
-		runtime.ReadMemStats(&after)
-		return after.NumForcedGC - before.NumForcedGC
-	}
-	if few, many := collected(1<<20), collected(200<<20); few != 0 || many != 1 {
-		t.Errorf("collected %d times after little, %d times after much", few, many)
-	}
-}
-
 // What a request unpacks to is bounded by what came.
 func TestBombIsRefusedEarly(t *testing.T) {
 	if testing.Short() {
@@ -198,12 +177,12 @@ func TestBombIsRefusedEarly(t *testing.T) {
 	w := gzip.NewWriter(&bomb)
 	_, _ = w.Write(make([]byte, 64<<20))
 	w.Close()
-	o := Options{Store: store.NewMemory()}
-	if err := o.fill(); err != nil {
+	o, err := (&Options{Store: store.NewMemory()}).exchange()
+	if err != nil {
 		t.Fatal(err)
 	}
 	took := int64(0)
-	_, err := o.decompress("gzip", bomb.Bytes(), func(n int64) bool { took += n; return true })
+	_, err = o.Decoders.Decompress("gzip", bomb.Bytes(), o.MaxBody, func(n int64) bool { took += n; return true })
 	if err == nil || took > 200*int64(bomb.Len()) {
 		t.Errorf("%d bytes were taken for %d: %v", took, bomb.Len(), err)
 	}
@@ -221,20 +200,19 @@ func TestMemoryOfTinyMessages(t *testing.T) {
 	if resp.StatusCode != http.StatusRequestEntityTooLarge || !strings.Contains(text, "too many messages") {
 		t.Errorf("status %d: %s", resp.StatusCode, text)
 	}
-	if _, err := newAgent(messages, url, "I am small.").send(); err != nil {
+	if _, err := newAgent(protocol.Messages, url, "I am small.").send(); err != nil {
 		t.Error(err)
 	}
-	rw, _ := newRewriter(&Options{Memory: 1 << 30})
-	defer rw.close()
+	known := lineage.NewCache(1 << 30)
 	full := func(int64) bool { return false }
-	if _, err := rw.read(messages, "", []byte(tiny), full); err != errMemory {
+	if _, err := known.Read(protocol.Messages, "", []byte(tiny), full); err != httpbody.ErrMemory {
 		t.Errorf("beside others: %v", err)
 	}
-	if _, err := rw.read(messages, "", []byte(tiny), takeAll); err != nil {
+	if _, err := known.Read(protocol.Messages, "", []byte(tiny), takeAll); err != nil {
 		t.Fatal(err)
 	}
 	again := strings.TrimSuffix(tiny, "]}") + `,{"role":"assistant","content":"m"},{"role":"user","content":"n"}]}`
-	if _, err := rw.read(messages, "", []byte(again), full); err != nil {
+	if _, err := known.Read(protocol.Messages, "", []byte(again), full); err != nil {
 		t.Errorf("what is known takes memory again: %v", err)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // saysBack finds what tells a model how to get something back, or not to ask for it again.
@@ -16,7 +17,7 @@ func TestMidway(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000})
 		seen := &capture{to: up}
 		a := newAgent(on, serve(t, up).String(), "Do all the steps.")
@@ -43,7 +44,7 @@ func TestMidway(t *testing.T) {
 // it began with: requests that begin with the same answer have the same tools.
 func TestBackBehindMidway(t *testing.T) {
 	m := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 9, Bytes: 600})}
-	a := newAgent(messages, startAt(t, serve(t, m), Options{Window: window}), "Do all the steps.")
+	a := newAgent(protocol.Messages, startAt(t, serve(t, m), Options{Window: window}), "Do all the steps.")
 	a.streams = false
 	for range 3 {
 		a.turn(t)

@@ -10,7 +10,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -45,7 +48,7 @@ func TestClientToolComesLater(t *testing.T) {
 	st := store.NewMemory()
 	at := serve(t, seen)
 	h, url := handlerAt(t, at, Options{Window: window, Store: st})
-	a := newAgent(messages, url, "Do all the steps.")
+	a := newAgent(protocol.Messages, url, "Do all the steps.")
 	a.streams = false
 	for range 12 {
 		a.turn(t)
@@ -104,14 +107,14 @@ func TestClientToolComesLater(t *testing.T) {
 func TestNameTakenAfterRestart(t *testing.T) {
 	st, at := store.NewMemory(), serve(t, upstreamtest.New(upstreamtest.Options{Calls: 9}))
 	h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
-	a := newAgent(messages, serve(t, h).String(), "Do all the steps.")
+	a := newAgent(protocol.Messages, serve(t, h).String(), "Do all the steps.")
 	a.turn(t)
 	if err := h.Close(); err != nil {
 		t.Fatal(err)
 	}
 	reports := newReports()
 	again := newHandler(t, &Options{Window: window, Store: st, Anthropic: at, Report: reports.add})
-	own := recallTools[0]
+	own := recall.Tools()[0]
 	tool := fmt.Sprintf(`,{"name":%q,"description":%q,"input_schema":{"type":"object"}}`, own.Name, own.Description)
 	a.url, a.tools = serve(t, again).String(), fmt.Sprintf(shellAnd, tool)
 	a.turn(t)
@@ -120,25 +123,11 @@ func TestNameTakenAfterRestart(t *testing.T) {
 	}
 }
 
-// Stubs are renamed from any prefix to any other.
-func TestRenamed(t *testing.T) {
-	const pre = toolPrefix
-	for _, from := range []string{"", pre, pre + pre, pre + pre + pre} {
-		for _, to := range []string{"", pre, pre + pre} {
-			got := renamed(mode{Recall: RecallByTools, Prefix: to}, `get it: `+from+`unfold("h1") or `+from+
-				`unfold("h2")`)
-			if want := `get it: ` + to + `unfold("h1") or ` + to + `unfold("h2")`; got != want {
-				t.Errorf("from %q to %q: %s", from, to, got)
-			}
-		}
-	}
-}
-
 // Two clients of a tenant with the same first words share a session; neither finds the
 // other's system prompt in it.
 func TestSystemPromptIsNotFound(t *testing.T) {
 	const secret = "the vault opens with heliotrope"
-	for _, on := range []*protocol{chat, responses} {
+	for _, on := range []*protocol.Protocol{protocol.Chat, protocol.Responses} {
 		st := store.NewMemory()
 		h := newHandler(t, &Options{
 			Store: st, OpenAI: serve(t, upstreamtest.New(upstreamtest.Options{Calls: 2})), Window: window,
@@ -150,17 +139,23 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 			a.run(t)
 		}
 		for _, s := range h.Sessions() {
-			c := h.rw.pool.get(s.Key)
-			found, err := c.sess.Search(t.Context(),
+			written(t, h.rw)
+			sess, err := pleat.OpenSession(t.Context(), st, s.Key, &pleat.Options{
+				Codecs: map[transcript.Format]transcript.Codec{on.Format: on.Codec},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			found, err := sess.Search(t.Context(),
 				recall.SearchRequest{Queries: []string{"heliotrope vault", "steps"}})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if strings.Contains(found.Text(), secret) {
-				t.Errorf("%s: session %s tells the system prompt:\n%s", on.format, s.Key, found.Text())
+				t.Errorf("%s: session %s tells the system prompt:\n%s", on.Format, s.Key, found.Text())
 			}
 			if len(found.Answers[1].Hits) == 0 {
-				t.Errorf("%s: search finds nothing", on.format)
+				t.Errorf("%s: search finds nothing", on.Format)
 			}
 		}
 	}
@@ -171,7 +166,7 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 func TestModeIsNotShared(t *testing.T) {
 	script := upstreamtest.New(upstreamtest.Options{Calls: 1000})
 	url := start(t, script, Options{Window: window})
-	a := newAgent(messages, url, "Do all the steps.")
+	a := newAgent(protocol.Messages, url, "Do all the steps.")
 	for range 3 {
 		a.turn(t)
 	}
@@ -179,7 +174,7 @@ func TestModeIsNotShared(t *testing.T) {
 	for i := range 8 {
 		b := *a
 		b.history = slices.Clone(a.history)
-		b.tools = named(strings.Repeat(toolPrefix, i/2) + "unfold")
+		b.tools = named(strings.Repeat(lineage.ToolPrefix, i/2) + "unfold")
 		b.say(fmt.Sprint("Go on ", i%2))
 		all.Go(func() {
 			for range 4 {

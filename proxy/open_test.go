@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // curious recalls earlier outputs, one after the other, once it has read the last one.
@@ -53,7 +54,7 @@ func TestNewestResultStaysInItsTurn(t *testing.T) {
 				script: upstreamtest.New(upstreamtest.Options{Calls: pages, Bytes: 9_000}), most: 3,
 				last: fmt.Sprintf("step-%d-done", pages), line: fmt.Sprintf("step %d line 20 value", pages),
 			}
-			a := newAgent(messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")
+			a := newAgent(protocol.Messages, start(t, up, Options{Window: 30_000}), "Do all the steps.")
 			a.streams = false
 			if long {
 				up.most = 6

@@ -2,11 +2,12 @@ package proxy
 
 import (
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -18,8 +19,24 @@ import (
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/exchange"
+	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
+)
+
+// RecallMode says how a model gets back what was folded.
+type RecallMode = lineage.RecallMode
+
+// The modes. A session keeps the one it began with.
+const (
+	// RecallByTools adds pleat's recall tools to the client's own from the first request
+	// on and answers their calls inside the proxy; the client never sees them.
+	RecallByTools = lineage.RecallByTools
+	// RecallByFile names files in stubs, which the client's own file tool can read.
+	RecallByFile = lineage.RecallByFile
+	// RecallOff makes stubs without handles.
+	RecallOff = lineage.RecallOff
 )
 
 // Options set up a [Handler] or a [Transport]. Store is needed, and for a Handler at least
@@ -81,50 +98,59 @@ type Options struct {
 	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 0: 2 minutes
 }
 
-func (o *Options) fill() error {
+// Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
+type Decoder func(packed io.Reader) (io.ReadCloser, error)
+
+func gunzip(packed io.Reader) (io.ReadCloser, error) { return gzip.NewReader(packed) }
+
+// exchange checks the options and fills in their defaults.
+func (o *Options) exchange() (x exchange.Options, err error) {
+	o = cmp.Or(o, &Options{})
 	if fault.IsNil(o.Store) {
-		return errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
+		return x, errors.New("set up proxy: Options.Store is needed: folds must be kept somewhere")
 	}
 	if err := o.check(); err != nil {
-		return fmt.Errorf("set up proxy: %w", err)
+		return x, fmt.Errorf("set up proxy: %w", err)
 	}
-	o.Recall = cmp.Or(o.Recall, RecallByTools)
-	switch o.Recall {
+	x = exchange.Options{
+		Store: o.Store, Transport: o.Transport, Models: cmp.Or(o.Models, model.DefaultModels()), Window: o.Window,
+		Policy: o.Policy, Recall: cmp.Or(o.Recall, RecallByTools), RecallDir: o.RecallDir,
+		Principal: o.Principal, Session: o.Session, Observe: o.Observe, ObserveOnly: o.ObserveOnly,
+		Logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), Now: o.Now,
+		Decoders: httpbody.Decoders{"gzip": gunzip, "x-gzip": gunzip},
+		Memory:   cmp.Or(o.Memory, 1<<30), MaxBody: cmp.Or(o.MaxBody, 256<<20), MaxEvent: cmp.Or(o.MaxEvent, 64<<20),
+		Sessions: cmp.Or(o.Sessions, 256), Rounds: cmp.Or(o.Rounds, 8), Timeout: cmp.Or(o.Timeout, 10*time.Minute),
+		Ping: cmp.Or(o.Ping, 10*time.Second), Patience: cmp.Or(o.Patience, 2*time.Minute),
+	}
+	switch x.Recall {
 	case RecallByTools, RecallOff:
 	case RecallByFile:
 		if o.RecallDir == "" {
-			return errors.New("set up proxy: recall by file needs Options.RecallDir, a folder that the client can read")
+			return x, errors.New("set up proxy: recall by file needs Options.RecallDir, a folder that the client can read")
 		}
 	default:
-		return errors.New("set up proxy: Options.Recall is none of tools, file, off")
+		return x, errors.New("set up proxy: Options.Recall is none of tools, file, off")
 	}
-	if o.Policy.IsZero() {
-		o.Policy = policy.Pays(policy.Default())
+	if x.Policy.IsZero() {
+		x.Policy = policy.Pays(policy.Default())
 	}
-	o.Models = cmp.Or(o.Models, model.DefaultModels())
-	if o.Principal == nil {
-		o.Principal = principal
+	if x.Principal == nil {
+		x.Principal = lineage.Principal
 	}
-	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
-	if o.Now == nil {
-		o.Now = time.Now
+	if x.Now == nil {
+		x.Now = time.Now
 	}
-	decoders := map[string]Decoder{"gzip": gunzip, "x-gzip": gunzip}
-	maps.Copy(decoders, o.Decoders)
-	o.Decoders = decoders
-	o.MaxBody = cmp.Or(o.MaxBody, 256<<20)
-	o.Memory = cmp.Or(o.Memory, 1<<30)
-	o.MaxEvent = cmp.Or(o.MaxEvent, 64<<20)
-	o.Sessions = cmp.Or(o.Sessions, 256)
-	o.Rounds = cmp.Or(o.Rounds, 8)
-	o.Timeout = cmp.Or(o.Timeout, 10*time.Minute)
-	o.Ping = cmp.Or(o.Ping, 10*time.Second)
-	o.Patience = cmp.Or(o.Patience, 2*time.Minute)
-	if o.Transport == nil {
-		o.Transport = newTransport(o.Timeout, o.Proxy)
+	if x.Transport == nil {
+		x.Transport = newTransport(x.Timeout, o.Proxy)
 	}
-	o.Transport = strict{o.Transport}
-	return nil
+	x.Transport = strict{x.Transport}
+	for name, decode := range o.Decoders {
+		x.Decoders[name] = decode
+	}
+	if o.Report != nil {
+		x.Report = func(r exchange.Report) { o.Report(Exchange(r)) }
+	}
+	return x, nil
 }
 
 // check refuses what sessions would refuse one by one, and what means nothing.
@@ -155,6 +181,17 @@ func (o *Options) check() error {
 	return o.Policy.Check(lever.All()...)
 }
 
+func newTransport(silence time.Duration, via func(*http.Request) (*url.URL, error)) http.RoundTripper {
+	return &http.Transport{
+		Proxy:             via,
+		DialContext:       (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		ForceAttemptHTTP2: true, DisableCompression: true, // replies pass as they come
+		MaxIdleConns: 512, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
+		TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: silence,
+		WriteBufferSize: 64 << 10, // most requests are written at once, and through no buffer of their own
+	}
+}
+
 // strict holds a transport to what http.RoundTripper asks of it.
 type strict struct{ http.RoundTripper }
 
@@ -170,60 +207,3 @@ func (t strict) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return resp, nil
 }
-
-func newTransport(silence time.Duration, via func(*http.Request) (*url.URL, error)) http.RoundTripper {
-	return &http.Transport{
-		Proxy:             via,
-		DialContext:       (&net.Dialer{Timeout: 15 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
-		ForceAttemptHTTP2: true, DisableCompression: true, // replies pass as they come
-		MaxIdleConns: 512, MaxIdleConnsPerHost: 128, IdleConnTimeout: 90 * time.Second,
-		TLSHandshakeTimeout: 15 * time.Second, ResponseHeaderTimeout: silence,
-		WriteBufferSize: 64 << 10, // most requests are written at once, and through no buffer of their own
-	}
-}
-
-// model returns a model's row of the table, and the window it gets here; 0: its own.
-func (o *Options) model(name string) (m model.Model, window int) {
-	m, known := o.Models.Lookup(name)
-	if !known && name != "" { // what is learnt of one that the table lacks is not of all of them
-		m.ID = name
-	}
-	if o.Window > 0 && (!known || o.Window < m.Window) {
-		window = o.Window
-	}
-	return m, window
-}
-
-// Exchange is what happened to one request of a client.
-type Exchange struct {
-	Session  store.SessionKey  // zero: the request was passed on as it was
-	Format   transcript.Format // empty: the path belongs to no wire
-	Passed   bool              // the request was not understood, passed on and not compacted
-	Model    string
-	Began    time.Time
-	Took     time.Duration // until the reply was over
-	Added    time.Duration // of that, the proxy's own work before the request went out
-	FirstAt  time.Duration // until the first byte of the reply
-	Status   int           // of the reply
-	BytesIn  int           // the client's request, decompressed
-	BytesOut int           // the requests that went out for it
-	Sent     int           // requests that went out for it
-	Messages int           // the client's
-	Folded   bool          // folds were in force
-	Stored   int           // its results that were too large to show, and stored at once
-	Epochs   int           // opened by this request
-	Hidden   int           // rounds answered inside the proxy
-	Retried  bool          // the provider refused the first view as too long
-	Forked   bool          // the conversation left the one it was known by
-	Snapshot fold.Snapshot
-	Usage    model.Usage // of all requests that went out for it
-	USD      float64     // what they cost, by the price list
-	Without  float64     // about what the client's own request would have cost
-	Err      error       // why it failed, or could not be folded although it was answered
-}
-
-// failed reports whether the client got no answer, or an error.
-func (e Exchange) failed() bool { return e.Status == 0 || e.Status >= 400 }
-
-// errIdle ends requests whose upstream fell silent.
-var errIdle = errors.New("the upstream was silent for too long")

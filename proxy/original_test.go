@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"slices"
 	"testing"
+
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // Reasoning stands before the call that it led to, though the client has not seen that one, also where the
@@ -27,12 +29,12 @@ func TestReasoningBeforeItsOwnCall(t *testing.T) {
 				if err != nil {
 					t.Error(err)
 				}
-				req, err := responses.read(body)
+				req, err := protocol.Responses.Read(body)
 				if err != nil {
 					t.Error(err)
 				}
 				last = nil
-				for _, m := range req.messages {
+				for _, m := range req.Messages {
 					last = append(last, get([]byte(m.Raw()), "id").Text()+get([]byte(m.Raw()), "call_id").Text())
 				}
 				output := `{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}`
@@ -44,7 +46,7 @@ func TestReasoningBeforeItsOwnCall(t *testing.T) {
 				w.Header().Set("Content-Type", "application/json")
 				_, _ = w.Write([]byte(`{"id":"r","object":"response","status":"completed","output":[` + output + `]}`))
 			})
-			a := newAgent(responses, start(t, up, Options{Window: window}), "Do all the steps.")
+			a := newAgent(protocol.Responses, start(t, up, Options{Window: window}), "Do all the steps.")
 			a.streams = false
 			a.turn(t)
 			a.history = change(a.history)

@@ -13,6 +13,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -20,7 +21,7 @@ import (
 // less; the client sees nothing of it.
 func TestOverflowOnce(t *testing.T) {
 	for _, how := range []string{"400", "413", "stream"} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 			if how == "stream" && !streams {
 				t.Skip("an error inside a stream needs a stream")
 			}
@@ -45,8 +46,8 @@ func TestOverflowOnce(t *testing.T) {
 
 // A provider that never has enough is asked twice; then the client gets its own words.
 func TestOverflowForEver(t *testing.T) {
-	for _, on := range protocols {
-		t.Run(string(on.format), func(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		t.Run(string(on.Format), func(t *testing.T) {
 			up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 8, Limit: 10})}
 			a := newAgent(on, start(t, up, Options{}), "Do all the steps.")
 			_, err := a.send()
@@ -71,7 +72,7 @@ func TestOverflowWithoutNumbers(t *testing.T) {
 		}
 		s := &silent{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 6_000}), limit: 1 << 20}
 		epochs := 0 // for the refusal
-		a := newAgent(messages, start(t, s, Options{Policy: p, Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
+		a := newAgent(protocol.Messages, start(t, s, Options{Policy: p, Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
 			if e.Kind == pleat.EventEpoch && e.Plan.Trigger != fold.TriggerTurn {
 				epochs++
 			}
@@ -88,8 +89,8 @@ func TestOverflowWithoutNumbers(t *testing.T) {
 
 // What cannot fit is refused in the provider's words, and nothing is sent.
 func TestCannotFit(t *testing.T) {
-	for _, on := range protocols {
-		t.Run(string(on.format), func(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		t.Run(string(on.Format), func(t *testing.T) {
 			up, r := &capture{to: upstreamtest.New(upstreamtest.Options{})}, newReports()
 			a := newAgent(on, start(t, up, Options{Window: 4_000, Report: r.add}), "Do all the steps.")
 			words, _ := json.Marshal(strings.Repeat("many different words here ", 4_000))
@@ -113,7 +114,7 @@ func TestCannotFit(t *testing.T) {
 func TestErrorsPass(t *testing.T) {
 	for _, how := range []string{"429", "500", "529"} {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 4, FailAt: 2, Fail: how})
-		a := newAgent(messages, start(t, up, Options{}), "Do all the steps.")
+		a := newAgent(protocol.Messages, start(t, up, Options{}), "Do all the steps.")
 		var failed *model.APIError
 		for {
 			more, err := a.step()

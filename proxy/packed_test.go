@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // A reply in an encoding that nobody asked for is passed on as it is.
@@ -16,7 +18,7 @@ func TestReplyInAnotherEncoding(t *testing.T) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, packed)
 	})
-	a := newAgent(messages, start(t, up, Options{}), "Hello.")
+	a := newAgent(protocol.Messages, start(t, up, Options{}), "Hello.")
 	req, _ := http.NewRequest(http.MethodPost, a.url+a.path(), strings.NewReader(string(a.body())))
 	req.Header.Set("Accept-Encoding", "br")
 	resp, err := http.DefaultClient.Do(req)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -33,7 +34,7 @@ func TestParallelAlike(t *testing.T) {
 	var all sync.WaitGroup
 	for range 16 {
 		all.Go(func() {
-			a := newAgent(messages, url, "Do all the steps.")
+			a := newAgent(protocol.Messages, url, "Do all the steps.")
 			for {
 				more, err := a.step()
 				if err != nil {

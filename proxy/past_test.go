@@ -9,14 +9,15 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
 // A conversation that is sent again from the top, as by a job that was restarted, gets the same bytes
 // from the same session, and nothing is stored for it.
 func TestRunAgain(t *testing.T) {
-	for _, on := range protocols {
-		t.Run(string(on.format), func(t *testing.T) {
+	for _, on := range protocol.Protocols {
+		t.Run(string(on.Format), func(t *testing.T) {
 			st := store.NewMemory()
 			a, up, r := folding(t, on, Options{Store: st})
 			n := len(a.bodies)
@@ -53,9 +54,9 @@ func TestRunAgain(t *testing.T) {
 func (a *agent) resend(t *testing.T, i int) {
 	t.Helper()
 	again := *a
-	old, err := a.on.read(a.bodies[i])
+	old, err := a.on.Read(a.bodies[i])
 	if err == nil {
-		again.history = a.history[:len(old.messages):len(old.messages)]
+		again.history = a.history[:len(old.Messages):len(old.Messages)]
 		_, err = again.send()
 	}
 	if err != nil {
@@ -68,7 +69,7 @@ func (a *agent) resend(t *testing.T, i int) {
 func TestRecallInThePast(t *testing.T) {
 	up := &recalling{script: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000})}
 	r := newReports()
-	a := newAgent(messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Report: r.add}), "Do all the steps.")
 	a.streams = false
 	a.run(t)
 	n := len(a.bodies)
@@ -107,7 +108,7 @@ func TestRunAgainWithHiddenRounds(t *testing.T) {
 	url := start(t, up, Options{Report: r.add})
 	const requests = 5
 	for run := range 3 {
-		a := newAgent(messages, url, "Question.")
+		a := newAgent(protocol.Messages, url, "Question.")
 		a.streams = false
 		for range requests {
 			a.run(t)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 )
 
 // shaky fails in hidden rounds: the requests after an answer that calls one of our tools.
@@ -64,8 +65,8 @@ func (s *shaky) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // An error that passes is waited out in a hidden round, which no client can send again.
 func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 	for _, how := range []string{"429", "500", "529", "reset", "event"} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
-			if how == "event" && (on != messages || !streams) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
+			if how == "event" && (on != protocol.Messages || !streams) {
 				t.Skip("an error in a stream, on one wire")
 			}
 			script := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
@@ -85,7 +86,7 @@ func TestHiddenRoundOutwaitsErrors(t *testing.T) {
 // goes on where it was: the recall is not asked for again.
 func TestHiddenRoundIsResumed(t *testing.T) {
 	for _, how := range []string{"429", "500", "529", "reset"} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 			script := upstreamtest.New(upstreamtest.Options{Calls: 14, Bytes: 12_000, Limit: window, RecallAt: 10})
 			up := &shaky{to: script, how: how, fails: 100}
 			reports := newReports()
@@ -135,7 +136,7 @@ func TestHiddenRoundOfSilentUpstream(t *testing.T) {
 		Patience: 250 * time.Millisecond,
 		Ping:     10 * time.Millisecond,
 	}
-	a := newAgent(messages, start(t, up, o), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, o), "Do all the steps.")
 	a.streams = true
 	var err error
 	for more := true; more && err == nil; {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -18,7 +20,7 @@ func TestLongConversation(t *testing.T) {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
 	for _, beside := range []bool{false, true} {
-		eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+		eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 			up := upstreamtest.New(upstreamtest.Options{
 				Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12, Beside: beside,
 			})
@@ -28,7 +30,7 @@ func TestLongConversation(t *testing.T) {
 			a.run(t)
 			log := up.Log()
 			wellBehaved(t, log)
-			if on == messages {
+			if on == protocol.Messages {
 				togetherIn(t, seen.all())
 			}
 			recalled, folded, hidden := "", false, 0
@@ -58,12 +60,12 @@ func TestLongConversation(t *testing.T) {
 func togetherIn(t *testing.T, bodies [][]byte) {
 	t.Helper()
 	for i, body := range bodies {
-		r, err := messages.read(body)
+		r, err := protocol.Messages.Read(body)
 		if err != nil {
 			t.Fatal(err)
 		}
 		had := false
-		for _, m := range r.messages {
+		for _, m := range r.Messages {
 			has := m.Blocks().Has(transcript.KindToolResult)
 			if has && had {
 				t.Fatalf("request %d has the results of one answer in two messages", i)
@@ -79,7 +81,7 @@ func TestToolsInInput(t *testing.T) {
 	for _, name := range []string{"search", "wait"} {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 24, Bytes: 12_000, Limit: window, RecallAt: 12})
 		seen := &capture{to: up}
-		a := newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.")
+		a := newAgent(protocol.Responses, start(t, seen, Options{Window: window}), "Do all the steps.")
 		a.tools = "none"
 		a.history = append([]string{`{"type":"additional_tools","id":"at_1","role":"developer","tools":[{"type":"namespace","name":"functions","description":"","tools":[` +
 			`{"type":"function","name":"bash","parameters":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}},` +
@@ -94,7 +96,7 @@ func TestToolsInInput(t *testing.T) {
 		}
 		prefix, want := "", "exact"
 		if name == "search" { // one of ours: the script does not know the other names
-			prefix, want = toolPrefix, ""
+			prefix, want = lineage.ToolPrefix, ""
 		}
 		if !folded || recalled != want {
 			t.Errorf("%s: folded %t, recalled %q, want %q", name, folded, recalled, want)
@@ -108,18 +110,18 @@ func TestToolsInInput(t *testing.T) {
 
 // A result of ours has the id of its call, as the provider gave it: the call goes back as it came.
 func TestResultHasTheIDOfItsCall(t *testing.T) {
-	for _, on := range protocols {
+	for _, on := range protocol.Protocols {
 		for _, id := range []string{"", "functions.ledger:0"} {
-			if on == generate && id == "" {
+			if on == protocol.Gemini && id == "" {
 				continue // its call is known by its name
 			}
-			msgs, err := on.answer([]transcript.ToolCall{transcript.Call(id, "ledger", `{}`)},
+			msgs, err := on.Answer([]transcript.ToolCall{transcript.Call(id, "ledger", `{}`)},
 				[]transcript.ToolResult{transcript.Result(id, "nothing")})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := msgs[0].Blocks().At(0).(transcript.ToolResult).CallID; got != id {
-				t.Errorf("%s: %q for %q", on.format, got, id)
+				t.Errorf("%s: %q for %q", on.Format, got, id)
 			}
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -58,7 +59,7 @@ func clock() func() time.Time {
 // Two replicas that take turns on one store, each of which is stopped and started again
 // on the way, send the same bytes as one that runs all the time.
 func TestReplicas(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		script := upstreamtest.Options{Calls: 16, Bytes: 12_000, RecallAt: 9, Parallel: 2}
 		one := &capture{to: upstreamtest.New(script)}
 		a := newAgent(on, start(t, one, Options{Window: window, Now: clock()}), "Do all the steps.")
@@ -113,7 +114,7 @@ func around(b []byte, at int) []byte { return b[max(at-100, 0):min(at+100, len(b
 
 // While nothing is folded a request goes out as it came, but for the recall tools.
 func TestUntouched(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 5})}
 		a := newAgent(on, start(t, up, Options{Recall: RecallOff}), "Do all the steps.")
 		a.streams = streams
@@ -126,11 +127,11 @@ func TestUntouched(t *testing.T) {
 		a.run(t)
 		var added []byte
 		for i, body := range up.all() {
-			from, err := on.read(a.bodies[i])
+			from, err := on.Read(a.bodies[i])
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, err := from.Splice(transcript.Whole(len(from.messages)), recall.Tools()...)
+			want, err := from.Splice(transcript.Whole(len(from.Messages)), recall.Tools()...)
 			if err != nil || !bytes.Equal(body, want) {
 				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
 			}
@@ -145,7 +146,7 @@ func TestUntouched(t *testing.T) {
 // Within an epoch what was sent stays as it was sent: every request begins with the
 // messages of the one before.
 func TestByteStable(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, RecallAt: 12})}
 		reports := newReports()
 		a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
@@ -161,16 +162,16 @@ func TestByteStable(t *testing.T) {
 	})
 }
 
-// hashesIn has the hashes of the messages of a request.
-func hashesIn(on *protocol, body []byte) (list []transcript.Hash) {
-	for _, m := range must(on.read(body)).messages {
-		list = append(list, on.hash([]byte(m.Raw())))
+// HashesIn has the hashes of the messages of a request.
+func hashesIn(on *protocol.Protocol, body []byte) (list []transcript.Hash) {
+	for _, m := range must(on.Read(body)).Messages {
+		list = append(list, on.Hash([]byte(m.Raw())))
 	}
 	return list
 }
 
 // rewritten counts the requests that do not begin with the messages of the one before.
-func rewritten(on *protocol, bodies [][]byte) (n int) {
+func rewritten(on *protocol.Protocol, bodies [][]byte) (n int) {
 	var before []transcript.Hash
 	for _, body := range bodies {
 		now := hashesIn(on, body)
@@ -213,7 +214,7 @@ func movedThinking(before, now *anthropic.Request) bool {
 // more goes out only with leave to drop it.
 func TestBoundThinking(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 20, Bytes: 12_000, Thinking: true})}
-	a := newAgent(messages, start(t, up, Options{Window: window}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: window}), "Do all the steps.")
 	a.model = "claude-opus-5-5"
 	a.tools = `[{"name":"bash","description":"Run.","input_schema":{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}}],"thinking":{"type":"adaptive","display":"omitted"}`
 	a.run(t)

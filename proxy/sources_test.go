@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -34,7 +35,7 @@ func TestMessageBudgetOnChat(t *testing.T) {
 			`"content":"Read."},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":1,"total_tokens":10}}`)
 	})}
 	files := make(map[string]int)
-	a := newAgent(chat, start(t, up, Options{
+	a := newAgent(protocol.Chat, start(t, up, Options{
 		Window: 200_000, Policy: p, Session: func(_ store.SessionKey, o *pleat.Options) {
 			o.KeepFile = func(name string, data []byte) (string, error) {
 				files[name] = len(data)
@@ -73,7 +74,7 @@ func TestCompactStartsFresh(t *testing.T) {
 		fmt.Fprintf(w, `{"id":"m%d","type":"message","role":"assistant","model":"m","stop_reason":"tool_use","usage":{"input_tokens":100,"output_tokens":5},"content":[{"type":"tool_use","id":"b%d","name":"%s","input":%s}]}`,
 			n, n, tool, input)
 	})}
-	a := newAgent(messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
+	a := newAgent(protocol.Messages, start(t, up, Options{Window: 200_000, Policy: p}), "Do all the steps.")
 	a.streams = false
 	for range 4 {
 		a.turn(t)

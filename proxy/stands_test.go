@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -13,26 +14,26 @@ import (
 func TestStands(t *testing.T) {
 	const tool = `{"name":"deploy","description":"d","input_schema":{"type":"object"}}`
 	for _, tt := range []struct {
-		on    *protocol
+		on    *protocol.Protocol
 		model string
 		items []string
 	}{
-		{messages, "claude-opus-5-5", []string{
+		{protocol.Messages, "claude-opus-5-5", []string{
 			`{"role":"system","content":[{"type":"tool_addition","tool":{"type":"tool_definition","definition":` +
 				tool + `}}]}`,
 			`{"role":"system","content":[],"output_config":{"effort":"low"}}`,
 			`{"role":"system","content":[{"type":"text","text":"Never touch production."}]}`,
 		}},
-		{messages, "small-model", nil},
-		{chat, "small-model", []string{`{"role":"developer","content":"Never touch production."}`}},
-		{responses, "small-model", []string{
+		{protocol.Messages, "small-model", nil},
+		{protocol.Chat, "small-model", []string{`{"role":"developer","content":"Never touch production."}`}},
+		{protocol.Responses, "small-model", []string{
 			`{"type":"compaction","id":"cmp_1","encrypted_content":"gAAA"}`,
 			`{"type":"message","role":"developer","content":[{"type":"input_text","text":"Never touch production."}]}`,
 			`{"type":"additional_tools","role":"developer","tools":[{"type":"function","name":"deploy","parameters":{"type":"object"}}]}`,
 			`{"type":"configuration_update","reasoning":{"effort":"low"}}`,
 		}},
 	} {
-		t.Run(string(tt.on.format)+tt.model, func(t *testing.T) {
+		t.Run(string(tt.on.Format)+tt.model, func(t *testing.T) {
 			up := upstreamtest.New(upstreamtest.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})
 			seen := &capture{to: up}
 			a := newAgent(tt.on, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
@@ -66,7 +67,7 @@ func TestStands(t *testing.T) {
 // Instructions that a client gave midway become one message where a fold would leave them side by side.
 func TestSystemMessagesNotSideBySide(t *testing.T) {
 	seen := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 60, Bytes: 4_000, Limit: window / 2})}
-	a := newAgent(chat, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
+	a := newAgent(protocol.Chat, start(t, seen, Options{Window: window / 2}), "Do all the steps.")
 	told := []string{"Never touch production.", "Write no tests.", "Say the values."}
 	for i, more := 0, true; more; i++ {
 		var err error
@@ -79,7 +80,7 @@ func TestSystemMessagesNotSideBySide(t *testing.T) {
 	}
 	joined := 0
 	for i, body := range seen.all() {
-		list := must(chat.read(body)).messages
+		list := must(protocol.Chat.Read(body)).Messages
 		for k, m := range list {
 			if m.Role() != transcript.RoleSystem {
 				continue

@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/wire/openai"
 )
@@ -22,7 +23,7 @@ const systemMessage = `{"role":"system","content":[{"type":"text","text":"The da
 // claude is a client that arranges its messages as Claude Code does for a model: two blocks
 // and a system message first, and a system message now and then between results and answer.
 func claude(url string, m model.Model) *agent {
-	a := newAgent(messages, url, "")
+	a := newAgent(protocol.Messages, url, "")
 	a.model = m.ID
 	a.history = []string{`{"role":"user","content":[{"type":"text","text":"<system-reminder>Be careful.</system-reminder>"},{"type":"text","text":"Do all the steps."}]}`}
 	if m.Accepts.SystemMessages {
@@ -138,7 +139,7 @@ func (s *silent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // A provider whose limit nobody knows, and which does not tell it, refuses twice at most,
 // and sees every new result whole.
 func TestRefusedWithoutNumbers(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 40, Bytes: 12_000})
 		seen := &capture{to: up}
 		s := &silent{to: seen, limit: 90_000}
@@ -169,7 +170,7 @@ func showsNew(t *testing.T, seen *capture, up *upstreamtest.Server) {
 func TestHiddenItemsHaveNoIDs(t *testing.T) {
 	up := upstreamtest.New(upstreamtest.Options{Calls: 30, Bytes: 12_000, Limit: window, RecallAt: 5, Thinking: true})
 	seen := &capture{to: up}
-	newAgent(responses, start(t, seen, Options{Window: window}), "Do all the steps.").run(t)
+	newAgent(protocol.Responses, start(t, seen, Options{Window: window}), "Do all the steps.").run(t)
 	wellBehaved(t, up.Log())
 	found := 0
 	for _, body := range seen.all() {
@@ -194,7 +195,7 @@ func TestHiddenItemsHaveNoIDs(t *testing.T) {
 
 // A conversation whose session is deleted while the proxy has it in memory starts anew.
 func TestForgottenSession(t *testing.T) {
-	eachWire(t, func(t *testing.T, on *protocol, streams bool) {
+	eachWire(t, func(t *testing.T, on *protocol.Protocol, streams bool) {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000, Limit: window})
 		st := store.NewMemory()
 		h, url := startHandler(t, up, Options{Window: window, Store: st})
@@ -236,7 +237,7 @@ func TestHiddenRoundTooLong(t *testing.T) {
 	late := 0
 	for words := 4_100; words > 3_500; words -= 25 {
 		up := &asker{}
-		a := newAgent(messages, start(t, up, Options{Window: 6_000}), "Go.")
+		a := newAgent(protocol.Messages, start(t, up, Options{Window: 6_000}), "Go.")
 		a.streams, a.extra = false, `,"system":"`+strings.Repeat("rule ", words)+`"`
 		_, err := a.send()
 		var e *model.APIError
@@ -260,7 +261,7 @@ func TestEmptyResults(t *testing.T) {
 	for _, p := range policy.All() {
 		up := upstreamtest.New(upstreamtest.Options{Calls: 9})
 		r := newReports()
-		a := newAgent(messages, start(t, up, Options{Window: window, Policy: p, Report: r.add}), "Do all the steps.")
+		a := newAgent(protocol.Messages, start(t, up, Options{Window: window, Policy: p, Report: r.add}), "Do all the steps.")
 		a.model = "claude-sonnet-4-5"
 		for i := range 8 {
 			a.history = append(a.history,

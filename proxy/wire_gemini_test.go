@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -46,7 +47,7 @@ func TestGeminiForms(t *testing.T) {
 				var log bytes.Buffer
 				reports := newReports()
 				st := store.NewMemory()
-				a := newAgent(generate, start(t, up,
+				a := newAgent(protocol.Gemini, start(t, up,
 					Options{
 						Window: window, Store: st, Report: reports.add,
 						Logger: slog.New(slog.NewTextHandler(&log, nil)),
@@ -94,7 +95,7 @@ func TestGeminiProviderTools(t *testing.T) {
 			strings.Repeat("The web says so. ", 1000))
 	})}
 	reports := newReports()
-	a := newAgent(generate, start(t, up, Options{Window: window, Report: reports.add}), "Look it up.")
+	a := newAgent(protocol.Gemini, start(t, up, Options{Window: window, Report: reports.add}), "Look it up.")
 	a.tools, a.streams = `[{"googleSearch":{}}]`, false
 	for range 24 {
 		a.turn(t)
@@ -116,7 +117,7 @@ func TestGeminiBeside(t *testing.T) {
 	up := &capture{to: upstreamtest.New(upstreamtest.Options{Calls: 16, Bytes: 12_000})}
 	reports := newReports()
 	url := start(t, up, Options{Window: window, Report: reports.add})
-	a := newAgent(generate, url, "Do all the steps.")
+	a := newAgent(protocol.Gemini, url, "Do all the steps.")
 	a.run(t)
 	post := func(path string, body []byte) string {
 		t.Helper()

@@ -1,0 +1,57 @@
+package exchange
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/upstreamtest"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/policy"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// What another replica writes while a conversation is being refreshed is not known by halves:
+// its mark comes with its messages.
+func TestMarksComeWithMessages(t *testing.T) {
+	st := store.NewMemory()
+	to := httptest.NewServer(upstreamtest.New(upstreamtest.Options{Calls: 2}))
+	defer to.Close()
+	rw := New(Options{
+		Store: st, Transport: http.DefaultTransport, Models: model.DefaultModels(), Logger: slog.New(slog.DiscardHandler),
+		Policy: policy.Default(), Principal: lineage.Principal, Recall: lineage.RecallByTools, Now: time.Now,
+		Memory: 1 << 30, MaxBody: 1 << 20, MaxEvent: 1 << 20, Sessions: 1, Timeout: time.Minute,
+	})
+	const body = `{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"Do all the steps."}],` +
+		`"tools":[{"name":"bash","input_schema":{"type":"object"}}]}`
+	r, _ := http.NewRequest(http.MethodPost, to.URL+"/v1/messages", strings.NewReader(body))
+	resp, err := rw.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+	if err := rw.Written(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	c := rw.pool.get(rw.Statuses()[0].Key)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	last, known := c.sess.Last(), len(c.track.Requests)
+	m := lineage.Mark{Mode: c.track.Mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
+	if _, err := st.Append(t.Context(), c.key, last, store.Entry{Kind: store.EntryPrefix, Data: m.Encode()}); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.load(t.Context(), last); err != nil || len(c.track.Requests) != known {
+		t.Errorf("%d marks, want %d: %v", len(c.track.Requests), known, err)
+	}
+	if err := c.refresh(t.Context()); err != nil || len(c.track.Requests) != known+1 || c.alone != 0 {
+		t.Errorf("%d marks, want %d; alone for %d answers: %v", len(c.track.Requests), known+1, c.alone, err)
+	}
+}

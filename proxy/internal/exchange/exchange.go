@@ -1,0 +1,324 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/pleat-dev/pleat/internal/bill"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+)
+
+// exchange is one request of a client: what came, what goes out for it, and what comes
+// back.
+type exchange struct {
+	rw   *Rewriter
+	in   *http.Request   // as the client sent it, for the upstream
+	raw  []byte          // its body as it came
+	kept *httpbody.Lease // of the memory of raw
+	on   *protocol.Protocol
+	from lineage.Caller
+	req  *protocol.Request
+	turn *turn         // nil: passed on as it is
+	near *conversation // that a request without tools is beside; nil: none is known
+
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	idle    *time.Timer
+	report  Report
+	began   model.Usage // of the first request that went out and was answered
+	said    int         // output tokens of the last answer
+	hidden  int
+	retried int           // refusals that were mended
+	pause   time.Duration // before the newest request that was tried again in a hidden round
+	until   time.Time     // when it is no longer tried
+	over    bool
+	held    int64 // of the memory for what is under way
+	spare   int64 // of that, what is not used yet
+}
+
+// RoundTrip sends a request to where its URL says, rewritten if it is one of ours.
+func (rw *Rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
+	on, at := protocol.Route(r)
+	if on == nil || r.Body == nil {
+		return rw.unknown(r)
+	}
+	began := rw.o.Now()
+	x := &exchange{rw: rw, in: r}
+	var err error
+	x.raw, err = httpbody.ReadInto(httpbody.NewRoom, r.Body, r.ContentLength, rw.o.MaxBody, x.take)
+	r.Body.Close()
+	if err != nil {
+		x.release()
+		if status, body := tooMuch(on, err); status != 0 {
+			return refusal(r, status, body), nil
+		}
+		return nil, fmt.Errorf("%w: %w", httpbody.ErrUnread, err)
+	}
+	x.on, x.kept = on, httpbody.NewLease(x.raw)
+	x.ctx, x.cancel = context.WithCancelCause(r.Context())
+	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(httpbody.ErrIdle) })
+	x.report = Report{Format: on.Format, Began: began}
+	resp, err := x.run(on, at)
+	if err != nil {
+		x.report.Status = 0
+		x.finish(err)
+		return nil, x.cause(err)
+	}
+	return resp, nil
+}
+
+// unknown passes on a request to a path that belongs to no wire. A POST may be a
+// conversation, and is reported.
+func (rw *Rewriter) unknown(r *http.Request) (*http.Response, error) {
+	began := rw.o.Now()
+	resp, err := rw.o.Transport.RoundTrip(r)
+	if r.Method != http.MethodPost {
+		return resp, err
+	}
+	rw.WarnOnce("requests to this path are passed on, not compacted", r.URL.Path)
+	r2 := Report{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
+	if err == nil {
+		r2.Status = resp.StatusCode
+	}
+	rw.book.Charge(bill.Row{Tenant: rw.o.Principal(r, nil), Tally: bill.Tally{
+		Requests: 1, Failed: one(r2.failed()), Sent: 1, Passed: 1,
+	}})
+	if rw.o.Report != nil {
+		rw.o.Report(r2)
+	}
+	return resp, err
+}
+
+// notRead passes on a request that the proxy does not understand.
+func (x *exchange) notRead(why string) (*http.Response, error) {
+	x.report.Passed = true
+	x.rw.WarnOnce("requests are passed on, not compacted: "+why, x.in.URL.Path)
+	return x.pass()
+}
+
+// tooMuch answers a request that takes more memory than it may; 0: err is something else.
+func tooMuch(on *protocol.Protocol, err error) (status int, body []byte) {
+	switch {
+	case errors.Is(err, httpbody.ErrTooLarge):
+		return http.StatusRequestEntityTooLarge, on.Refuse("request_too_large", err.Error())
+	case errors.Is(err, httpbody.ErrMemory):
+		return http.StatusServiceUnavailable, on.Refuse("overloaded_error", err.Error()+"; try again later")
+	}
+	return 0, nil
+}
+
+// cause returns errIdle for an error that came from the upstream's silence.
+func (x *exchange) cause(err error) error {
+	if cause := context.Cause(x.ctx); errors.Is(cause, httpbody.ErrIdle) && err != io.EOF {
+		return cause
+	}
+	return err
+}
+
+// run decides what happens to the request and sends it.
+func (x *exchange) run(on *protocol.Protocol, at protocol.Address) (*http.Response, error) {
+	o := &x.rw.o
+	body, err := o.Decoders.Decompress(x.in.Header.Get("Content-Encoding"), x.raw, o.MaxBody, x.take)
+	x.from.Scope.Tenant = o.Principal(x.in, body)
+	switch {
+	case errors.Is(err, httpbody.ErrTooLarge), errors.Is(err, httpbody.ErrMemory):
+		return x.refuse(tooMuch(on, err)), nil
+	case errors.Is(err, httpbody.ErrEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
+		body := on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error())
+		resp := x.refuse(http.StatusUnsupportedMediaType, body)
+		resp.Header["Accept-Encoding"] = o.Decoders.Names()
+		return resp, nil
+	case err != nil:
+		return x.notRead("they cannot be decompressed") // the provider says what is wrong with it
+	}
+	x.report.BytesIn = len(body)
+	id, child := lineage.Hint(x.in.Header)
+	if x.req, err = x.rw.known.Read(on, id, body, x.take); err != nil {
+		if status, text := tooMuch(on, err); status != 0 {
+			return x.refuse(status, text), nil
+		}
+		return x.notRead("they cannot be read")
+	}
+	x.req.Model = cmp.Or(at.Model, x.req.Model)
+	x.report.Model, x.report.Messages = x.req.Model, len(x.req.Messages)
+	if x.req.Partial || len(x.req.Messages) == 0 {
+		return x.notRead("the provider holds their conversation")
+	}
+	x.from = lineage.Caller{
+		Scope: lineage.Scope{Tenant: x.from.Scope.Tenant, Upstream: x.in.URL.Host, Format: on.Format}, Hint: id, Child: child,
+	}
+	from, begin := x.from, true
+	if at.Counts || !x.req.HasTools() { // titles, summaries and suggestions have no tools
+		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, from)
+		begin = begin && err == nil && !at.Counts
+	}
+	if begin {
+		if x.turn, err = x.rw.begin(x.ctx, x.req, from, true); x.turn != nil {
+			x.hidden = x.turn.resumed
+		}
+	}
+	if err != nil {
+		if x.ctx.Err() != nil {
+			return nil, context.Cause(x.ctx)
+		}
+		if resp := x.failed(err, from); resp != nil {
+			return resp, nil
+		}
+	}
+	x.report.Added = x.rw.o.Now().Sub(x.report.Began)
+	if x.turn == nil {
+		return x.pass()
+	}
+	return x.exchange()
+}
+
+// pass sends the request unchanged and passes the reply on as it comes.
+func (x *exchange) pass() (*http.Response, error) {
+	out := x.in.Clone(x.ctx)
+	x.kept.Send(out)
+	out.Header.Set("Accept-Encoding", "identity")
+	x.report.BytesOut = len(x.raw)
+	x.report.Sent++
+	resp, err := x.rw.o.Transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	x.report.Status = resp.StatusCode
+	x.accounted(resp)
+	return resp, nil
+}
+
+func (x *exchange) send(ctx context.Context) (*http.Response, error) {
+	out := x.in.Clone(ctx)
+	body := x.turn.out
+	if len(body) == len(x.req.Body) && &body[0] == &x.req.Body[0] {
+		body = x.raw // also compressed as it came
+		x.kept.Send(out)
+	} else {
+		out.Header.Del("Content-Encoding")
+		x.held += int64(len(body)) // it is there already
+		x.rw.flight.Add(int64(len(body)))
+		httpbody.SetRequestBody(out, body)
+	}
+	out.Header.Set("Accept-Encoding", "identity")
+	if x.turn.drop && x.req.Protocol == protocol.Messages {
+		addBeta(out.Header, anthropic.BindingBeta)
+	}
+	x.report.BytesOut += len(body)
+	x.report.Sent++
+	resp, err := x.rw.o.Transport.RoundTrip(out)
+	if err != nil {
+		return nil, err
+	}
+	if err := x.rw.o.Decoders.PlainReply(resp); err != nil && (x.hidden > 0 || !errors.Is(err, httpbody.ErrEncoding)) {
+		resp.Body.Close()
+		return nil, err
+	}
+	return resp, nil
+}
+
+// addBeta adds a value to the anthropic-beta header, unless it is there already.
+func addBeta(h http.Header, value string) {
+	for v := range strings.SplitSeq(strings.Join(h.Values("Anthropic-Beta"), ","), ",") {
+		if strings.TrimSpace(v) == value {
+			return
+		}
+	}
+	if line := h.Get("Anthropic-Beta"); line != "" {
+		value = line + "," + value
+	}
+	h.Set("Anthropic-Beta", value)
+}
+
+// exchange sends the turn and prepares the reply for the client.
+func (x *exchange) exchange() (*http.Response, error) {
+	resp, err := x.sendUntilTaken()
+	if err != nil {
+		return nil, err
+	}
+	x.report.Status = resp.StatusCode
+	switch {
+	case resp.StatusCode >= 300:
+		resp.Body = &passing{x: x, from: resp.Body}
+		return resp, nil
+	case x.rw.o.Decoders.Packed(resp.Header): // nobody asked for it, and it cannot be read
+		x.rw.WarnOnce("replies are passed on unread: they are in an encoding that was not asked for", x.in.URL.Path)
+		resp.Body = &passing{x: x, from: resp.Body}
+		return resp, nil
+	case isStream(resp):
+		return x.stream(resp), nil
+	}
+	return x.whole(resp)
+}
+
+func isStream(resp *http.Response) bool {
+	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
+}
+
+// finish reports the exchange, once.
+func (x *exchange) finish(err error) {
+	if x.over {
+		return
+	}
+	x.over = true
+	x.release()
+	x.idle.Stop()
+	x.cancel(nil)
+	r := &x.report
+	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
+	if t := x.turn; t != nil {
+		r.Hidden -= t.resumed
+		r.Session, r.Folded, r.Epochs, r.Forked, r.Snapshot = t.key, t.folded, t.epochs, t.forked, t.meter
+		if r.Stored = t.stored; t.conv != nil {
+			r.Session = t.conv.key
+		}
+	}
+	x.charge()
+	if x.rw.o.Report != nil {
+		x.rw.o.Report(*r)
+	}
+	if x.req != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
+		x.kept.Leave()
+	}
+}
+
+func notEOF(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// first notes when the first byte of the reply came.
+func (x *exchange) first(n int) {
+	if n > 0 && x.report.FirstAt == 0 {
+		x.report.FirstAt = x.rw.o.Now().Sub(x.report.Began)
+	}
+}
+
+// refuse answers instead of the provider.
+func (x *exchange) refuse(status int, body []byte) *http.Response {
+	x.report.Status = status
+	x.finish(nil)
+	return refusal(x.in, status, body)
+}
+
+func refusal(r *http.Request, status int, body []byte) *http.Response {
+	resp := &http.Response{
+		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Header: http.Header{"Content-Type": {"application/json"}},
+	}
+	httpbody.SetBody(resp, body)
+	return resp
+}

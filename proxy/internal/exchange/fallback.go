@@ -1,0 +1,242 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/fault"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// beside makes what goes out for a request beside a conversation: it gets the folds in
+// force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
+// change. begin says that the request must be treated as a conversation of its own,
+// because that conversation has no tools at all, or because it does not fit as it is.
+func (rw *Rewriter) beside(
+	ctx context.Context, req *protocol.Request, from lineage.Caller,
+) (t *turn, near *conversation, begin bool, err error) {
+	key, known, err := rw.locate(ctx, from, req)
+	if err != nil || !known {
+		return nil, nil, lineage.Answered(req), err
+	}
+	c, err := rw.open(ctx, key, req, from)
+	if err != nil {
+		return nil, nil, false, err
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	err = c.refresh(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		rw.pool.lost(c)
+		return nil, nil, lineage.Answered(req), nil
+	}
+	if err != nil {
+		return nil, nil, false, err
+	}
+	if !c.track.Tools {
+		return nil, nil, lineage.Answered(req), nil
+	}
+	if rw.o.ObserveOnly {
+		return nil, c, false, nil
+	}
+	t, fits := rw.asIs(ctx, c, req, from)
+	if t == nil {
+		return nil, c, !rw.fitsWhole(req), nil
+	}
+	return t, c, !fits, nil
+}
+
+// asIs makes the request that goes out if nothing more is folded: the session's view of
+// the messages that it knows, and the newer ones whole. It stores nothing, and reports
+// whether that fits. The turn is nil if the session does not know the conversation, if nothing in
+// it has to change, or if that would not be legal.
+func (rw *Rewriter) asIs(ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller) (t *turn, fits bool) {
+	p, err := c.track.Find(ctx, c.sess, req, true)
+	v := c.sess.InForce()
+	v.DropThinking = v.DropThinking || c.track.Drop
+	if err != nil || v.IsWhole(p.At) && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) {
+		return nil, false
+	}
+	rest := len(req.Messages) - p.Client
+	t = &turn{req: req, from: from, key: c.key, mode: c.track.Mode.Free(req), at: p.At + rest, meter: c.sess.Snapshot()}
+	t.client, _ = lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
+	v.Messages = slices.Clone(v.Messages)
+	for i := range rest {
+		v.Messages = append(v.Messages, transcript.ViewMessage{Source: p.At + i})
+	}
+	own, err := c.view(ctx, v, req, t.client)
+	if err != nil {
+		return nil, false
+	}
+	t.drop, t.folded = v.DropThinking, true
+	if t.out, err = req.Splice(own, t.mode.Tools(req)...); err != nil || !rw.legal(req, t.out) {
+		return nil, false
+	}
+	return t, int(t.meter.Tokens)+rw.count(req, p.Client) <= int(t.meter.Limits.Max)
+}
+
+// legal reports whether what goes out for a request breaks no rule that the request does not.
+func (rw *Rewriter) legal(req *protocol.Request, out []byte) bool {
+	m, _ := rw.o.model(req.Model)
+	m.Thinking.First = req.Manual
+	sent, err := req.Protocol.Read(out)
+	return err == nil && len(transcript.NewViolations(req.Check(m), sent.Check(m))) == 0
+}
+
+// count estimates the tokens of texts and of a request's messages from one on.
+func (rw *Rewriter) count(req *protocol.Request, from int, texts ...string) (total int) {
+	model, _ := rw.o.Models.Lookup(req.Model)
+	count := tokens.NewTokenizer(model, nil)
+	for _, t := range texts {
+		total += count.CountText(t)
+	}
+	for _, m := range req.Messages[from:] {
+		total += count.CountMessage(m)
+	}
+	return total
+}
+
+// failed decides what happens to a request that could not be rewritten. A response is the
+// answer to it; without one, the turn goes out, or the request as it came.
+func (x *exchange) failed(err error, from lineage.Caller) *http.Response {
+	x.report.Err = err
+	if body := x.tooLong(err); body != nil {
+		return x.refuse(http.StatusBadRequest, body)
+	}
+	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
+	x.turn = nil
+	if x.rw.o.ObserveOnly {
+		return nil
+	}
+	if errors.As(err, new(*fault.Options)) { // noticed at once, and not when a conversation no longer fits
+		return x.cannotFold(err, "")
+	}
+	var t *turn
+	fits := false
+	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
+		t, fits = x.rw.remembered(x.ctx, x.req, from)
+	}
+	if t == nil {
+		fits = x.rw.fitsWhole(x.req)
+	}
+	if !fits {
+		return x.cannotFold(err, "pleat cannot fold this request, which does not fit as it is: ")
+	}
+	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
+	return nil
+}
+
+// tooLong is the provider's own refusal for an error which says that nothing fits, or that the
+// model does not come to an end; nil: the error is another one.
+func (x *exchange) tooLong(err error) []byte {
+	if errors.Is(err, errRounds) {
+		x.rw.o.Logger.Warn("a turn was given up", "err", err)
+		return x.req.Protocol.Refuse("invalid_request_error", err.Error())
+	}
+	var big *pleat.CannotFitError
+	if !errors.As(err, &big) || x.rw.o.ObserveOnly {
+		return nil
+	}
+	x.rw.o.Logger.Warn("a request cannot fit", "err", err)
+	return x.req.Protocol.TooLong(big.Parts.Total(), big.Max)
+}
+
+// cannotFold answers a request that could not be folded.
+func (x *exchange) cannotFold(err error, about string) *http.Response {
+	body, passes := x.told(err, about)
+	status, header, value := http.StatusServiceUnavailable, "Retry-After", "5"
+	if !passes {
+		status, header, value = http.StatusInternalServerError, "X-Should-Retry", "false"
+	}
+	resp := x.refuse(status, body)
+	resp.Header.Set(header, value)
+	return resp
+}
+
+const notKept = "pleat cannot go on after what the model looked up: "
+
+// told is an error of our own as the client gets it, and whether trying again later may help.
+func (x *exchange) told(err error, about string) (body []byte, passes bool) {
+	why, passes := reason(err)
+	kind := "overloaded_error"
+	if !passes {
+		kind = "api_error"
+	}
+	return x.req.Protocol.Refuse(kind, about+why), passes
+}
+
+// reason says what went wrong without naming sessions, which clients need not know, and
+// whether trying again later may help.
+func reason(err error) (why string, passes bool) {
+	var wrong *fault.Options
+	switch {
+	case errors.As(err, &wrong):
+		return fmt.Sprintf("pleat is not set up right: %v", wrong), false
+	case errors.Is(err, transcript.ErrIllegal), errors.Is(err, transcript.ErrBadView):
+		return "no legal view was found", false
+	case errors.Is(err, store.ErrConflict):
+		return "too many writers", true
+	case errors.Is(err, store.ErrFull):
+		return "the disk of the store is full: free space on it", true
+	case errors.Is(err, store.ErrReadOnly):
+		return "the store takes no writes, or its file was moved or deleted: see to it, and start the proxy " +
+			"again", false
+	case errors.Is(err, store.ErrCorrupt):
+		return "the store is damaged: \"pleat store verify\" says where", false
+	case errors.As(err, new(*fault.Hook)):
+		return "a hook of this program failed; its log says why", true
+	}
+	return "the store is not available; try again later", true
+}
+
+// remembered makes a request from what is in memory alone, for when the store fails.
+func (rw *Rewriter) remembered(ctx context.Context, req *protocol.Request, from lineage.Caller) (*turn, bool) {
+	key, _ := rw.pool.lookup(from.Scope, req.Prefixes)
+	c := rw.pool.get(key)
+	if c == nil {
+		return nil, false
+	}
+	c.mu.Lock()
+	defer c.unlock()
+	return rw.asIs(ctx, c, req, from)
+}
+
+// fitsWhole estimates whether a request fits its model's window as it is.
+func (rw *Rewriter) fitsWhole(req *protocol.Request) bool {
+	model, window := rw.o.model(req.Model)
+	texts := []string{req.System}
+	for _, t := range req.Tools {
+		texts = append(texts, t.Raw)
+	}
+	return rw.count(req, 0, texts...) <= fold.Budget{Window: cmp.Or(window, model.Window)}.Limits().Max
+}
+
+// refused folds harder, or asks for thinking to be dropped from now on, and writes the turn
+// anew.
+func (rw *Rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
+	return rw.onTurn(ctx, t, func(c *conversation) error {
+		if !e.Overflow() {
+			if err := c.record(ctx, []string{""}, &lineage.Mark{Mode: c.track.Mode, Drop: true}, time.Time{}); err != nil {
+				return err
+			}
+			return rw.write(ctx, t, c.sess.InForce())
+		}
+		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
+		if err != nil {
+			return err
+		}
+		return rw.write(ctx, t, v)
+	})
+}

@@ -1,0 +1,256 @@
+package exchange
+
+import (
+	"cmp"
+	"container/list"
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// pool holds the conversations in memory, and the prefixes that requests find them by. Its lock is
+// never held while a model answers or a store writes, and no conversation's is taken under it.
+type pool struct {
+	most    int             // conversations
+	closing *sync.WaitGroup // sessions that are being closed
+
+	mu      sync.Mutex
+	slots   map[store.SessionKey]*list.Element // of *slot
+	recent  *list.List                         // of *slot, most recently used first
+	leaving map[*conversation]bool             // no longer there, but perhaps not yet in the store
+	index   map[indexKey]store.SessionKey
+	weight  atomic.Int64 // of all slots; written under the lock
+}
+
+// slot is a conversation in the pool, with what is known of it without its lock.
+type slot struct {
+	conv    *conversation
+	indexed []indexKey // oldest first
+	newest  lineage.LastExchange
+	status  Status
+	weight  int64 // about how many bytes it takes
+}
+
+type indexKey struct {
+	scope  lineage.Scope
+	prefix transcript.Hash
+}
+
+func newPool(most int, closing *sync.WaitGroup) *pool {
+	return &pool{
+		most: most, closing: closing, slots: make(map[store.SessionKey]*list.Element), recent: list.New(),
+		leaving: make(map[*conversation]bool), index: make(map[indexKey]store.SessionKey),
+	}
+}
+
+// slot returns a conversation's slot, nil if it is not in memory. The caller holds the lock.
+func (p *pool) slot(key store.SessionKey) *slot {
+	if e, ok := p.slots[key]; ok {
+		return e.Value.(*slot)
+	}
+	return nil
+}
+
+// lookup finds the session in memory with the longest prefix of a conversation, and the
+// length of that prefix, 0 if there is none.
+func (p *pool) lookup(s lineage.Scope, prefixes []transcript.Hash) (key store.SessionKey, size int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, h := range slices.Backward(prefixes) {
+		if key, ok := p.index[indexKey{s, h}]; ok {
+			return key, i + 1
+		}
+	}
+	return key, 0
+}
+
+// get returns a conversation that is about to be used, nil if it is not in memory.
+func (p *pool) get(key store.SessionKey) *conversation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e, ok := p.slots[key]
+	if !ok {
+		return nil
+	}
+	p.recent.MoveToFront(e)
+	return e.Value.(*slot).conv
+}
+
+// newest returns the newest request of a conversation with its answer.
+func (p *pool) newest(key store.SessionKey) lineage.LastExchange {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slot(key); s != nil {
+		return s.newest
+	}
+	return lineage.LastExchange{}
+}
+
+// asked notes the newest request of a conversation, and the prefix by which it is found.
+func (p *pool) asked(c *conversation, k indexKey, client int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slot(c.key); s != nil { // else it was dropped meanwhile
+		p.remember(s, k)
+		if s.conv == c {
+			s.newest = lineage.LastExchange{Client: client}
+		}
+	}
+}
+
+// answered notes the answer to the newest request of a conversation.
+func (p *pool) answered(c *conversation, e lineage.LastExchange) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slot(c.key); s != nil && s.conv == c &&
+		(s.newest.Client == 0 || s.newest.Client == e.Client) { // 0: it was just opened
+		s.newest = e
+	}
+}
+
+// publish updates what is known of a conversation without its lock.
+func (p *pool) publish(c *conversation, status Status, weight int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if s := p.slot(c.key); s != nil && s.conv == c { // else it was dropped
+		p.weight.Add(weight - s.weight)
+		s.status, s.weight = status, weight
+	}
+}
+
+// keep puts a conversation into memory, and drops the least recently used one. If another
+// request was faster, its conversation is returned: two of them would write past each other.
+func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
+	status, weight := c.describe() // nobody else has it yet
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.slots[c.key]; ok {
+		other := e.Value.(*slot).conv
+		if _, err := other.behind.Ahead(); err == nil {
+			p.closing.Go(func() { _ = c.sess.Close() }) // it only waits
+			return other
+		}
+		p.drop(e)
+	}
+	s := &slot{conv: c, status: status, weight: weight}
+	p.weight.Add(weight)
+	p.slots[c.key], c.pool = p.recent.PushFront(s), p
+	bySeq := func(a, b transcript.Hash) int {
+		return cmp.Compare(c.track.Requests[a].Seq, c.track.Requests[b].Seq)
+	}
+	for _, h := range slices.SortedFunc(maps.Keys(c.track.Requests), bySeq) {
+		p.remember(s, indexKey{scope, h})
+	}
+	for p.recent.Len() > p.most {
+		p.drop(p.recent.Back())
+	}
+	return c
+}
+
+// lost takes a conversation out of memory that has what the store has not: it is read anew
+// with its next request.
+func (p *pool) lost(c *conversation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if e, ok := p.slots[c.key]; ok && e.Value.(*slot).conv == c {
+		p.drop(e)
+	}
+}
+
+// drop takes a conversation out of memory and closes its session, without waiting for
+// that. Requests that are under way can still use it. The caller holds the lock.
+func (p *pool) drop(e *list.Element) {
+	s := p.recent.Remove(e).(*slot)
+	c := s.conv
+	p.weight.Add(-s.weight)
+	p.leaving[c] = true
+	p.closing.Go(func() {
+		_ = c.behind.Wait(context.Background()) // its error is logged
+		p.mu.Lock()
+		delete(p.leaving, c)
+		p.mu.Unlock()
+		c.mu.Lock()
+		sess := c.sess
+		c.mu.Unlock()
+		_ = sess.Close() // it only waits
+	})
+	delete(p.slots, c.key)
+	p.forget(s, len(s.indexed))
+}
+
+// shrink drops conversations until the rest has at most a weight, except the newest, which is
+// about to be used.
+func (p *pool) shrink(most int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for p.weight.Load() > most && p.recent.Len() > 1 {
+		p.drop(p.recent.Back())
+	}
+}
+
+func (p *pool) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for e := p.recent.Front(); e != nil; e = p.recent.Front() {
+		p.drop(e)
+	}
+}
+
+// written waits until what has left memory is in the store; with all, also what has not. What
+// could not be written is as if it had not been sent.
+func (p *pool) written(ctx context.Context, all bool) error {
+	p.mu.Lock()
+	list := slices.Collect(maps.Keys(p.leaving))
+	for e := p.recent.Front(); all && e != nil; e = e.Next() {
+		list = append(list, e.Value.(*slot).conv)
+	}
+	p.mu.Unlock()
+	for _, c := range list {
+		if err := c.behind.Wait(ctx); ctx.Err() != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// statuses describes the conversations in memory, the one used last first.
+func (p *pool) statuses() []Status {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	out := make([]Status, 0, p.recent.Len())
+	for e := p.recent.Front(); e != nil; e = e.Next() {
+		out = append(out, e.Value.(*slot).status)
+	}
+	slices.SortStableFunc(out, func(a, b Status) int { return b.Last.Compare(a.Last) })
+	return out
+}
+
+// indexed is how many prefixes of a conversation the index holds: a client that goes back
+// further than that is found through the store.
+const indexed = 256
+
+// remember puts a prefix of a conversation into the index. The caller holds the lock.
+func (p *pool) remember(s *slot, k indexKey) {
+	if p.index[k] == s.conv.key {
+		return
+	}
+	p.index[k] = s.conv.key
+	s.indexed = append(s.indexed, k)
+	p.forget(s, len(s.indexed)-indexed)
+}
+
+// forget takes the n oldest prefixes of a conversation out of the index.
+func (p *pool) forget(s *slot, n int) {
+	for ; n > 0; n-- {
+		if k := s.indexed[0]; p.index[k] == s.conv.key {
+			delete(p.index, k)
+		}
+		s.indexed = s.indexed[1:]
+	}
+}

@@ -1,0 +1,110 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/recall"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// reopen opens a session to read it. One that was deleted stays so.
+func (rw *Rewriter) reopen(
+	ctx context.Context, key store.SessionKey, req *protocol.Request, prefix string,
+) (*pleat.Session, error) {
+	if _, err := rw.archive.BeforeOf(ctx, key); err != nil {
+		return nil, err
+	}
+	m, window := rw.o.model(req.Model)
+	return pleat.OpenSession(ctx, rw.o.Store, key, &pleat.Options{
+		Policy: rw.o.Policy, Model: m, Budget: fold.Budget{Window: window}, Memory: 4 << 20, Now: rw.o.Now,
+		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec},
+		Recall: stubs(lineage.Mode{Recall: lineage.RecallByTools, Prefix: prefix}, "", key), Ended: true,
+	})
+}
+
+const (
+	mostPages = 4     // conversations before a new one that it begins with pages of
+	pagesRoom = 2_500 // most tokens of these
+	pagesLead = "[pleat: the client has compacted this conversation. What it was before follows, as a program wrote it " +
+		"down. It is a record, not a new request; its calls are numbered apart.]\n"
+)
+
+// pages are what a conversation begins with whose client has certainly cut what it continues:
+// pages of that, whose handles work in it.
+func (rw *Rewriter) pages(ctx context.Context, o *lineage.Origin, req *protocol.Request, prefix string) (string, error) {
+	if o == nil || !o.Told && !o.Kept || !req.HasTools() {
+		return "", nil
+	}
+	var keys []store.SessionKey
+	var err error
+	for key := o.Key; err == nil && key.Session != "" && len(keys) < mostPages; key, err = rw.archive.BeforeOf(ctx, key) {
+		keys = append(keys, key)
+	}
+	m, window := rw.o.model(req.Model)
+	room := min(cmp.Or(window, m.Window, model.DefaultWindow)/32, pagesRoom) / len(keys)
+	text := pagesLead
+	for i, key := range slices.Backward(keys) {
+		s, err := rw.reopen(ctx, key, req, prefix)
+		if err != nil {
+			return "", err
+		}
+		page, err := s.Page(ctx, fold.PageRoom{
+			Total: room, Words: room / 2, Plain: true, Beside: true, Seen: o.Kept || i > 0,
+		})
+		if err := errors.Join(err, s.Close()); err != nil {
+			return "", err
+		}
+		text += "\n" + page + "\n"
+	}
+	return text, nil
+}
+
+// mostBefore is how many compactions of a client recall reaches back over.
+const mostBefore = 32
+
+// recall answers a call of our tools, from the whole lineage.
+func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
+	t.conv.mu.Lock()
+	sess := t.conv.sess
+	t.conv.unlock()
+	epoch := sess.Snapshot().Epoch
+	text, failed, _ = sess.Recall(ctx, tool, input)
+	if tool == recall.ToolCompact || tool == recall.ToolSnip {
+		t.epochs += sess.Snapshot().Epoch - epoch
+	}
+	key := t.before
+	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
+	for range mostBefore {
+		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {
+			break
+		}
+		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)
+		if err != nil {
+			break
+		}
+		more, missing, _ := old.Recall(ctx, tool, input)
+		switch {
+		case missing:
+		case tool == recall.ToolUnfold:
+			text, failed = more, false
+		case tool == recall.ToolSearch:
+			text += "\n[before the conversation was compacted:]\n" + more
+		case tool == recall.ToolLedger:
+			text = more + "\n[after the conversation was compacted; calls are counted anew:]\n" + text
+		}
+		_ = old.Close() // it only waits
+		if key, err = rw.archive.BeforeOf(ctx, key); err != nil {
+			break
+		}
+	}
+	return text, failed
+}

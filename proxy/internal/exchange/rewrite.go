@@ -1,0 +1,248 @@
+package exchange
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// rewrite is what happens between a request and its view. It holds the conversation's lock
+// throughout: requests of one conversation take turns. With errDiverged the place says where to
+// fork.
+func (rw *Rewriter) rewrite(
+	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller, resume bool,
+) (t *turn, p lineage.Place, err error) {
+	c.mu.Lock()
+	defer c.unlock()
+
+	// Other replicas may have written to the session. The client may have another model now,
+	// another system prompt or other tools.
+	if err := rw.catchUp(ctx, c, req, from); err != nil {
+		return nil, p, err
+	}
+	// Which messages of the request does the session have? If it went another way, the request
+	// goes elsewhere.
+	if p, err = rw.placeIn(ctx, c, req, from, resume); err != nil {
+		return nil, p, err
+	}
+	t = &turn{
+		req: req, from: from, key: c.key, conv: c, mode: c.track.Mode, before: c.track.Before, mark: p.Mark,
+	}
+	t.mark.Mode = c.track.Mode
+	idle := time.Duration(0)
+	if last := c.track.Last; !last.IsZero() {
+		idle = max(rw.o.Now().Sub(last), 0)
+	}
+	// Those that it has not are stored, with a mark that says that they were a request.
+	again := p.Mark.Client == len(req.Messages)
+	if !again {
+		if err := rw.store(ctx, t, &p); err != nil {
+			return nil, p, err
+		}
+		c.publish() // making the view may take a model's time
+	}
+	// If an answer broke off after hidden rounds, these are not done again.
+	t.at = t.mark.At
+	if p.Open {
+		if err := t.resume(ctx, p.At); err != nil {
+			return nil, p, err
+		}
+	}
+	// The session gives its view of the transcript. If that would be too long, it folds, and stores
+	// what it has folded before anybody sees it.
+	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
+		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open, Whole: rw.o.ObserveOnly})
+	})
+	if err != nil {
+		return nil, p, err
+	}
+	if t.epochs > 0 {
+		c.wroteOne()
+	}
+	t.client = c.track.Client[:t.mark.At:t.mark.At]
+	for range t.hidden {
+		t.client = append(t.client, -1)
+	}
+	ttl := c.setup.cache.TTL
+	t.measure(p, len(ttl) > 0 && idle > ttl[0])
+	// The view is written with the client's own bytes, and our stubs, page and tools among them.
+	return t, p, rw.write(ctx, t, v)
+}
+
+// placeIn finds the place of a request in a conversation. It returns errDiverged if the request
+// belongs to another.
+func (rw *Rewriter) placeIn(
+	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller, resume bool,
+) (lineage.Place, error) {
+	p, err := c.track.Find(ctx, c.sess, req, resume)
+	if err != nil && !errors.Is(err, lineage.ErrDiverged) {
+		return p, err
+	}
+	var failed error
+	p.Holder, failed = rw.archive.Holder(ctx, from.Scope, c.key, p)
+	if failed == nil && p.Holder != (store.SessionKey{}) {
+		err = lineage.ErrDiverged
+	}
+	return p, cmp.Or(failed, err)
+}
+
+// store appends the request's new messages to its session, with marks. A conversation that was first
+// seen midway is also marked after its first answer, so that it is known again when its client goes
+// back further.
+func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error {
+	c, req := t.conv, t.req
+	news, err := rw.archive.Originals(ctx, t.from.Scope, req, p, c.track.Mode.Own, c.sess.Len())
+	if err != nil {
+		return err
+	}
+	t.mark = lineage.Mark{
+		Mode: c.track.Mode, Client: len(req.Prefixes), At: c.sess.Len() + len(news), Tools: req.HasTools(),
+		Hash: req.Prefixes[len(req.Prefixes)-1].String(), Aliases: p.Aliases, Before: c.track.Before.Session,
+	}
+	folds := len(c.sess.Folds())
+	n := max(slices.IndexFunc(req.Messages, lineage.IsAnswer), 0)
+	n += lineage.Answers(req.Messages[n:])
+	if c.sess.Len() == 0 && 0 < n && n < len(req.Messages) && len(p.Aliases) == 0 {
+		m := t.mark
+		m.Client, m.At = n, n
+		if err := rw.storeMark(ctx, t, &m, req.Prefixes[n-1], news[:n]...); err != nil {
+			return err
+		}
+		news = news[n:]
+	}
+	for _, prefix := range lineage.ComesAgain(req) {
+		m := t.mark
+		if err := rw.storeMark(ctx, t, &m, prefix, news...); err != nil {
+			return err
+		}
+		news, t.mark.Seq = nil, m.Seq
+	}
+	t.stored = len(c.sess.Folds()) - folds
+	return nil
+}
+
+func (rw *Rewriter) storeMark(
+	ctx context.Context, t *turn, m *lineage.Mark, prefix transcript.Hash, news ...transcript.Message,
+) error {
+	c, labels := t.conv, []string{t.from.Scope.Label(prefix)}
+	if len(c.track.Requests) == 0 {
+		labels = append(t.from.Names(t.req), labels...)
+	}
+	m.Hash = prefix.String()
+	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
+		return err
+	}
+	rw.pool.asked(c, indexKey{t.from.Scope, prefix}, m.Client)
+	return nil
+}
+
+// view lets the session make a view for the turn. The caller holds the conversation's lock.
+func (t *turn) view(make func(*pleat.Session) (transcript.View, error)) (transcript.View, error) {
+	s := t.conv.sess
+	before := s.Snapshot().Epoch
+	v, err := make(s)
+	if err == nil && s.Len() != t.at { // somebody wrote while the epoch was made
+		err = store.ErrConflict
+	}
+	if err == nil {
+		t.meter = s.Snapshot()
+		t.epochs += t.meter.Epoch - before
+	}
+	return v, err
+}
+
+// write makes the request that goes out of a view of the session.
+func (rw *Rewriter) write(ctx context.Context, t *turn, v transcript.View) error {
+	c := t.conv
+	t.folded = !v.IsWhole(t.at)
+	v.DropThinking = v.DropThinking || c.track.Drop
+	if err := c.writeFiles(ctx, rw.o.RecallDir); err != nil {
+		return err
+	}
+	if rw.o.ObserveOnly {
+		t.out = t.req.Body
+		return nil
+	}
+	own, err := c.view(ctx, v, t.req, t.client)
+	if err != nil {
+		return err
+	}
+	t.drop = v.DropThinking
+	if t.req.Protocol == protocol.Messages {
+		if marker, _ := c.warm.Next(own, t.req.Size(own)); t.folded {
+			own.Marker = marker
+		}
+	}
+	t.out, err = t.req.Splice(own, t.mode.Tools(t.req)...)
+	return err
+}
+
+// view turns a view of the transcript into one of the request's messages. Messages that
+// the client does not have are included whole.
+func (c *conversation) view(
+	ctx context.Context, v transcript.View, req *protocol.Request, client []int,
+) (transcript.View, error) {
+	if v.IsWhole(len(client)) && !slices.ContainsFunc(client, func(i int) bool { return i < 0 }) {
+		c.hidden = nil
+		return v, nil
+	}
+	out := transcript.View{Messages: make([]transcript.ViewMessage, len(v.Messages)), DropThinking: v.DropThinking}
+	hidden := make(map[int]transcript.Message)
+	for i, vm := range v.Messages {
+		if c.track.Renamed {
+			vm = c.renameIn(vm)
+		}
+		out.Messages[i] = vm
+		switch {
+		case vm.Source < 0:
+		case client[vm.Source] >= 0:
+			out.Messages[i].Source = client[vm.Source]
+			// The message may have fewer blocks than when it was new; see comesAgain.
+			if n := slices.IndexFunc(vm.Edits, func(e transcript.BlockEdit) bool {
+				return e.Block >= req.Messages[client[vm.Source]].Blocks().Len()
+			}); n >= 0 {
+				out.Messages[i].Edits = vm.Edits[:n]
+			}
+		default:
+			m, known := c.hidden[vm.Source]
+			if !known {
+				var err error
+				if m, err = c.sess.Message(ctx, vm.Source); err == nil {
+					m, err = req.Protocol.Alone(m)
+				}
+				if err != nil {
+					return transcript.View{}, fmt.Errorf("read hidden message %d: %w", vm.Source, err)
+				}
+			}
+			hidden[vm.Source] = m
+			m, err := req.Protocol.Edited(m, vm.Edits)
+			if err != nil {
+				return transcript.View{}, fmt.Errorf("write hidden message %d: %w", vm.Source, err)
+			}
+			out.Messages[i] = transcript.ViewMessage{Source: -1, Made: m}
+		}
+	}
+	c.hidden = hidden
+	return out, nil
+}
+
+// renameIn writes the stubs and pages of a view's message with the names in use.
+func (c *conversation) renameIn(vm transcript.ViewMessage) transcript.ViewMessage {
+	if m := vm.Made; vm.Source < 0 && m.Role() == transcript.RoleUser {
+		vm.Made = transcript.User(renamed(c.track.Mode, m.Text())).WithOrigin(m.Origin())
+	}
+	vm.Edits = slices.Clone(vm.Edits)
+	for i := range vm.Edits {
+		vm.Edits[i].Text = renamed(c.track.Mode, vm.Edits[i].Text)
+	}
+	return vm
+}

@@ -1,0 +1,158 @@
+package httpbody
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// ErrUnread says that a client's request broke off.
+var ErrUnread = errors.New("read request")
+
+// ErrIdle ends requests whose upstream fell silent.
+var ErrIdle = errors.New("the upstream was silent for too long")
+
+var ErrTooLarge = errors.New("the request is larger than the proxy takes")
+
+// ErrMemory says that what is under way takes all the memory that it may.
+var ErrMemory = errors.New("the proxy has no memory left")
+
+// ReadAll reads at most limit bytes. Size is how many to expect, if that is known. Anybody can
+// announce a large size, so the buffer grows with what comes: to at most 64 times as much.
+// Take is asked for more memory before it grows. With errTooLarge and errMemory it returns what it
+// has read.
+func ReadAll(r io.Reader, size, limit int64, take func(n int64) bool) ([]byte, error) {
+	return ReadInto(func(n int) []byte { return make([]byte, 0, n) }, r, size, limit, take)
+}
+
+// ReadInto is readAll with memory of another kind, which may be a quarter more than is asked for.
+func ReadInto(
+	room func(n int) []byte, r io.Reader, size, limit int64, take func(n int64) bool,
+) (buf []byte, err error) {
+	if size > limit {
+		return nil, ErrTooLarge
+	}
+	for {
+		if len(buf) == cap(buf) {
+			have := int64(len(buf))
+			more := max(have, 64<<10)
+			if rest := size + 1 - have; size > 0 && rest > 0 { // one byte more finds the end
+				more = min(max(63*have, 64<<10), rest)
+			}
+			more = min(more, limit+1-have)
+			if !take(more) {
+				return buf, ErrMemory
+			}
+			small := buf
+			buf = append(room(int(have+more)), small...)
+			leaveRoom(small)
+		}
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		switch {
+		case int64(len(buf)) > limit:
+			return buf, ErrTooLarge
+		case err == io.EOF:
+			return buf, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
+
+// Decoders undo content encodings by their names in lower case.
+type Decoders map[string]func(packed io.Reader) (io.ReadCloser, error)
+
+var ErrEncoding = errors.New("no decoder for content encoding")
+
+// Names lists the encodings.
+func (d Decoders) Names() []string { return slices.Sorted(maps.Keys(d)) }
+
+// open undoes the content encoding of a body. With errEncoding nothing was read.
+func (d Decoders) open(encoding string, body io.ReadCloser) (io.ReadCloser, error) {
+	name := strings.ToLower(encoding)
+	if name == "" || name == "identity" {
+		return body, nil
+	}
+	decode, ok := d[name]
+	if !ok {
+		have := strings.Join(d.Names(), ", ")
+		return nil, fmt.Errorf("%w %q (Options.Decoders has %s)", ErrEncoding, encoding, have)
+	}
+	r, err := decode(body)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
+	}
+	return Closers{r, body}, nil
+}
+
+// maxRatio is how many times as large as it came a request may become: text that people and
+// programs write does not shrink to a hundredth.
+const maxRatio = 100
+
+// Decompress undoes the content encoding of a request.
+func (d Decoders) Decompress(
+	encoding string, body []byte, limit int64, take func(n int64) bool,
+) ([]byte, error) {
+	if encoding == "" {
+		return body, nil
+	}
+	r, err := d.open(encoding, io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	plain, err := ReadAll(r, 0, min(limit, maxRatio*int64(len(body))+1<<20), take)
+	if err != nil {
+		return nil, fmt.Errorf("decompress %s: %w", encoding, err)
+	}
+	return plain, nil
+}
+
+type Closers struct {
+	io.ReadCloser
+	From io.Closer
+}
+
+func (c Closers) Close() error { return errors.Join(c.ReadCloser.Close(), c.From.Close()) }
+
+// PlainReply undoes the content encoding of a reply that has to be read here.
+func (d Decoders) PlainReply(resp *http.Response) error {
+	r, err := d.open(resp.Header.Get("Content-Encoding"), resp.Body)
+	if err != nil {
+		return fmt.Errorf("read reply: %w", err)
+	}
+	if r != resp.Body {
+		resp.Body, resp.ContentLength = r, -1
+		resp.Header.Del("Content-Encoding")
+		resp.Header.Del("Content-Length")
+	}
+	return nil
+}
+
+// Packed reports whether a reply is in an encoding that cannot be undone here.
+func (d Decoders) Packed(h http.Header) bool {
+	_, err := d.open(h.Get("Content-Encoding"), http.NoBody)
+	return errors.Is(err, ErrEncoding)
+}
+
+// SetBody gives a reply a body that was made here.
+func SetBody(resp *http.Response, body []byte) {
+	resp.Body = io.NopCloser(bytes.NewReader(body))
+	resp.ContentLength = int64(len(body))
+	resp.Header.Set("Content-Length", fmt.Sprint(len(body)))
+	resp.TransferEncoding = nil
+}
+
+// SetRequestBody gives a request a body that was made here.
+func SetRequestBody(r *http.Request, body []byte) {
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	r.ContentLength, r.TransferEncoding = int64(len(body)), nil
+	r.Header.Set("Content-Length", fmt.Sprint(len(body)))
+}

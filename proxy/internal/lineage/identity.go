@@ -1,0 +1,145 @@
+package lineage
+
+import (
+	"cmp"
+	"encoding/base32"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Principal names whom a request speaks for, so that different people never share a
+// session: by the hash of the API key; behind a bearer token that is renewed now and then,
+// by the account that the client names; "local" without any credential. The name does not
+// reveal the key.
+func Principal(r *http.Request, body []byte) string {
+	auth := r.Header.Get("Authorization")
+	token, bearer := protocol.BearerOf(auth)
+	key := cmp.Or(first(r.Header, "X-Api-Key", "Api-Key", "X-Goog-Api-Key"), token, auth, r.URL.Query().Get("key"))
+	switch {
+	case key == "":
+		return "local"
+	case bearer && key == token && renewed(token):
+		// Claude Code names its account in the body.
+		user := jsonspan.Value(jsonspan.Value(body).Get("metadata", "user_id").Text())
+		if id := cmp.Or(r.Header.Get("Chatgpt-Account-Id"), user.Get("account_uuid").Text()); id != "" {
+			return "account-" + Short(id)
+		}
+	}
+	return "key-" + Short(key)
+}
+
+// renewed reports whether a bearer token is one of those that a login hands out and
+// renews, rather than a key.
+func renewed(token string) bool {
+	return strings.HasPrefix(token, "sk-ant-oat") || strings.HasPrefix(token, "eyJ") && strings.Count(token, ".") == 2
+}
+
+func first(h http.Header, names ...string) string {
+	for _, n := range names {
+		if v := h.Get(n); v != "" {
+			return v
+		}
+	}
+	return ""
+}
+
+// Hint returns the client's own name for its conversation, if it sends one. Clients use
+// one name for several conversations, so it never decides; it tells which session a client
+// had before it compacted by itself.
+func Hint(h http.Header) (id string, child bool) {
+	id = first(h, "X-Claude-Code-Session-Id", "Thread-Id", "X-Session-Id", "Session-Id", "Session_id")
+	if agent := h.Get("X-Claude-Code-Agent-Id"); agent != "" {
+		return id + "/" + agent, true
+	}
+	return id, h.Get("X-Parent-Session-Id") != ""
+}
+
+var base = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// Short is a name derived from a text: 80 bits of its hash.
+func Short(text string) string {
+	h := transcript.HashOf("pleat proxy\x00" + text)
+	return base.EncodeToString(h[:10])
+}
+
+// Family is the part of a session's name that its forks share.
+func Family(session string) string {
+	name, _, _ := strings.Cut(session, "-")
+	return name
+}
+
+// Caller is who sends a request, as far as it matters for finding its session.
+type Caller struct {
+	Scope Scope
+	Hint  string // the client's name for the conversation; see hint
+	Child bool   // a subagent
+}
+
+// Scope is where a conversation is looked for: among those of a principal, on one wire, to
+// one upstream.
+type Scope struct {
+	Tenant   string
+	Upstream string
+	Format   transcript.Format
+}
+
+// Label is the name under which a prefix of a conversation is found in the store.
+func (s Scope) Label(prefix transcript.Hash) string {
+	return transcript.HashOf(s.Upstream + "\x00" + string(s.Format) + "\x00" + string(prefix[:])).String()
+}
+
+// NewSession names the session of a conversation that is new.
+func (s Scope) NewSession(r *protocol.Request) store.SessionKey {
+	return store.SessionKey{Tenant: s.Tenant, Session: Short(s.Label(r.Prefixes[len(r.Prefixes)-1]))}
+}
+
+// Fork names a fork of a session: by where it parts from it, after the entry upTo and before the
+// client's next message, so that all replicas choose the same.
+func (s Scope) Fork(of store.SessionKey, upTo uint64, p Place, r *protocol.Request) store.SessionKey {
+	next := "again"
+	if p.Mark.Client < len(r.Prefixes) {
+		next = s.Label(r.Prefixes[p.Mark.Client])
+	}
+	name := Family(of.Session) + "-" + Short(fmt.Sprint(of.Session, upTo, next))
+	return store.SessionKey{Tenant: of.Tenant, Session: name}
+}
+
+// AnswerLabel is the name under which an answer with hidden rounds is found: by its request
+// and by what the client saw of it.
+func (s Scope) AnswerLabel(prefix transcript.Hash, said string) string {
+	return s.Label(transcript.HashOf(string(prefix[:]) + said))
+}
+
+// maxTransient is how many blocks a client may leave out when it sends a message again.
+const maxTransient = 3
+
+// ComesAgain returns the hashes of a request as it may come again in the next one: as it is,
+// and without its last blocks, since some clients add blocks of text to their newest message
+// and leave them out when they send it again. The first message is taken as it is, because
+// nothing before it says whose it is.
+func ComesAgain(r *protocol.Request) []transcript.Hash {
+	last := len(r.Messages) - 1
+	out := []transcript.Hash{r.Prefixes[last]}
+	if last == 0 {
+		return out
+	}
+	m := r.Messages[last]
+	blocks := m.Blocks()
+	var drop []transcript.BlockEdit
+	for b := blocks.Len() - 1; b > 0 && len(drop) < maxTransient && blocks.At(b).Kind() == transcript.KindText; b-- {
+		drop = slices.Insert(drop, 0, transcript.BlockEdit{Block: b, Drop: true})
+		less, err := r.Protocol.Edited(m, drop)
+		if err != nil {
+			break
+		}
+		out = append(out, transcript.Chain(r.Prefixes[last-1], []transcript.Hash{r.Protocol.Hash([]byte(less.Raw()))})...)
+	}
+	return out
+}

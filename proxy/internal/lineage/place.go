@@ -1,0 +1,198 @@
+package lineage
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// ErrDiverged says that a session went another way than a request: the conversation needs
+// another session.
+var ErrDiverged = errors.New("the session went another way")
+
+// Place is where a request stands in a session.
+type Place struct {
+	Mark    Mark             // the longest prefix that was a request
+	Seq     uint64           // entry up to which they share all: the mark, or the newest answer with hidden rounds
+	Client  int              // the client's messages before this one are in the transcript
+	At      int              // and end here
+	said    string           // hash of the client's next answer, if it is not known to be this session's
+	Holder  store.SessionKey // another session, which has that answer with hidden rounds
+	Aliases []alias
+	Open    bool // the request came before, and its answer did not end
+}
+
+// sessionMessages are those of a session.
+type sessionMessages interface {
+	Len() int
+	Message(ctx context.Context, i int) (transcript.Message, error)
+}
+
+// Find matches a request with the messages of the session. It returns errDiverged if the session
+// has gone another way since the prefix they share. With resume, hidden rounds of an answer to the
+// same request that did not end belong to it.
+func (t *Track) Find(ctx context.Context, have sessionMessages, req *protocol.Request, resume bool) (Place, error) {
+	p, err := t.follow(ctx, have, req, resume)
+	if n := Answers(req.Messages[p.Client:]); n > 0 && p.Client == p.Mark.Client {
+		said := SaidHash(req.Messages[p.Client:p.Client+n], t.Mode.Own)
+		if p.At != t.Answer.From || said != t.Answer.Said {
+			p.said = said
+		}
+	}
+	return p, err
+}
+
+func (t *Track) follow(
+	ctx context.Context, have sessionMessages, req *protocol.Request, resume bool,
+) (p Place, err error) {
+	for n := len(req.Prefixes); n > 0; n-- {
+		if got, known := t.Requests[req.Prefixes[n-1]]; known && got.Client == n {
+			p = Place{Mark: got, Seq: got.Seq, Client: n, At: got.At}
+			break
+		}
+	}
+	size := have.Len()
+	for p.At < size {
+		if r, hidden := t.replies[p.At]; hidden {
+			rest := req.Messages[p.Client:]
+			n := Answers(rest)
+			if r.Open && len(rest) == 0 && resume {
+				p.Aliases = append(p.Aliases, alias{p.Client, 0, r.From, r.To})
+				p.At, p.Open = r.To, true
+				continue
+			}
+			if n == 0 || SaidHash(rest[:n], t.Mode.Own) != r.Said {
+				return p, ErrDiverged
+			}
+			p.Aliases = append(p.Aliases, alias{p.Client, n, r.From, r.To})
+			p.Client, p.At, p.Seq = p.Client+n, r.To, r.seq
+			continue
+		}
+		if p.Client == len(req.Messages) {
+			return p, ErrDiverged
+		}
+		m, err := have.Message(ctx, p.At)
+		if err != nil {
+			return p, err
+		}
+		same, cleared := sameMessage(m, req, p.Client)
+		if !same {
+			return p, ErrDiverged
+		}
+		if cleared {
+			p.Aliases = append(p.Aliases, alias{p.Client, 1, p.At, p.At + 1})
+		}
+		p.Client, p.At = p.Client+1, p.At+1
+	}
+	return p, nil
+}
+
+// sameMessage reports whether message i of a request is one of the session, and whether the client
+// has cleared results in it.
+func sameMessage(have transcript.Message, req *protocol.Request, i int) (same, cleared bool) {
+	got := req.Messages[i]
+	switch {
+	case i < req.Leading() && have.Role() == got.Role(): // leading system messages count by their role
+		return true, false
+	case have.Raw() == got.Raw() || req.Protocol.Hash(transcript.StringBytes(have.Raw())) == req.Hashes[i]:
+		return true, false
+	}
+	cleared = conv.Cleared(have, got)
+	return cleared, cleared
+}
+
+// LastExchange is the newest request of a conversation and its answer.
+type LastExchange struct {
+	Client int                    // messages of the request
+	Said   string                 // hash of the answer, empty if it has not ended
+	Own    func(name string) bool // of the tools, those of pleat
+}
+
+// LeadsTo reports whether a request follows at once on the answer: nothing else was answered
+// since.
+func (e LastExchange) LeadsTo(req *protocol.Request) bool {
+	if e.Said == "" || e.Client > len(req.Messages) {
+		return false
+	}
+	rest := req.Messages[e.Client:]
+	n := Answers(rest)
+	return SaidHash(rest[:n], e.Own) == e.Said && !slices.ContainsFunc(rest[n:], IsAnswer)
+}
+
+func IsAnswer(m transcript.Message) bool { return m.Role() == transcript.RoleAssistant }
+
+// Answers returns how many messages at the start of a list are answers.
+func Answers(list []transcript.Message) int {
+	for i, m := range list {
+		if !IsAnswer(m) {
+			return i
+		}
+	}
+	return len(list)
+}
+
+// Answered reports whether a request has an answer of the model in it, so that it is not
+// the first of its conversation.
+func Answered(req *protocol.Request) bool { return slices.ContainsFunc(req.Messages, IsAnswer) }
+
+// SaidHash is the hash of what an answer says, whatever form its client gives it: its text
+// without space, and its calls, without ours.
+func SaidHash(list []transcript.Message, own func(name string) bool) string {
+	sum := sha256.New()
+	space := func(r rune) bool { return r <= ' ' || r == '\u00a0' }
+	for _, m := range list {
+		if m.Role() != transcript.RoleAssistant {
+			continue
+		}
+		for _, b := range m.Blocks().All() {
+			switch b := b.(type) {
+			case transcript.Text:
+				for word := range strings.FieldsFuncSeq(b.Text.String(), space) {
+					_, _ = sum.Write(transcript.StringBytes(word)) // a hash takes everything
+				}
+			case transcript.ToolCall:
+				if !own(b.Name) {
+					_, _ = sum.Write([]byte("\x00" + callID(b) + "\x00"))
+				}
+			}
+		}
+	}
+	return transcript.Hash(sum.Sum(nil)).String()
+}
+
+// callID is what a call is known by. One without an id of its own, whose name stands for it, is known
+// by what it is called with, however that is written.
+func callID(c transcript.ToolCall) string {
+	if c.ID != c.Name {
+		return c.ID
+	}
+	input := c.Input.String()
+	var v any
+	if json.Unmarshal([]byte(input), &v) == nil {
+		if plain, err := json.Marshal(v); err == nil {
+			input = string(plain)
+		}
+	}
+	return c.Name + input
+}
+
+// Proof is what an answer is known by wherever a client puts it: what it says and its thinking, whose
+// signature nobody else can have. It is empty if there is no thinking, or nothing else.
+func Proof(list []transcript.Message, own func(name string) bool) string {
+	for _, m := range list {
+		for _, b := range m.Blocks().All() {
+			if th, ok := b.(transcript.Thinking); ok && th.Signature != "" {
+				return th.Signature + SaidHash(list, own)
+			}
+		}
+	}
+	return ""
+}

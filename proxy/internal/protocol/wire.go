@@ -1,0 +1,361 @@
+package protocol
+
+import (
+	"cmp"
+	"encoding/json"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
+	"github.com/pleat-dev/pleat/internal/relay"
+	"github.com/pleat-dev/pleat/internal/wire"
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/wire/anthropic"
+	"github.com/pleat-dev/pleat/wire/gemini"
+	"github.com/pleat-dev/pleat/wire/openai"
+)
+
+// Protocol is one of the wires that requests are rewritten on.
+type Protocol struct {
+	*relay.Wire
+	Format  transcript.Format
+	route   func(path string) (Address, bool)                  // tells its requests by their path, less a final slash
+	Array   string                                             // the member that holds the messages
+	decode  func(after Earlier, body []byte) (*Request, error) // after may be nil
+	Codec   transcript.Codec
+	Hash    func(raw []byte) transcript.Hash
+	Check   func(model.Model) func(transcript.View, *transcript.Transcript) error
+	Reply   func(body []byte) (model.Reply, error)
+	Record  func() Recorder
+	results func(calls []transcript.ToolCall, results []transcript.ToolResult) ([][]byte, error) // writes the answers
+}
+
+var Protocols = []*Protocol{Messages, Chat, Responses, Gemini}
+
+// Address is what the path of a request says.
+type Address struct {
+	Model  string // empty: the body says it
+	Counts bool   // the request only counts tokens
+}
+
+// endsIn tells requests by the end of their path.
+func endsIn(path string) func(string) (Address, bool) {
+	return func(p string) (Address, bool) { return Address{}, strings.HasSuffix(p, path) }
+}
+
+// Recorder puts an answer together from a stream that passes by.
+type Recorder interface {
+	Write(b []byte) (int, error)
+	Reply() (model.Reply, error)
+}
+
+// Earlier is a request that its wire package can decode another one after.
+type Earlier interface {
+	// Matches returns how many of its messages a body begins with, at the same places.
+	Matches(body []byte) int
+}
+
+// Decoded is a request as its wire package decoded it.
+type Decoded interface {
+	Splice(v transcript.View, tools ...model.Tool) ([]byte, error)
+	Check(m model.Model) []transcript.Violation
+}
+
+// Request is what the rewriter needs to know about a request, whatever its wire.
+type Request struct {
+	Decoded
+	Protocol *Protocol
+	Body     []byte
+	Apart    bool // the messages have memory of their own
+	Model    string
+	Manual   bool // it asks for thinking of a fixed size; see model.ThinkingRule.First
+	Silent   bool // it has no place to ask for thinking to be dropped; see model.ThinkingRule.Silent
+	Partial  bool // the provider holds part of the conversation
+	System   string
+	Tools    []model.Tool
+	closed   bool         // its tools are the provider's own, which no others can be added to
+	InInput  []model.Tool // tools that are defined among the messages
+	Messages []transcript.Message
+	Earlier  func() Earlier    // makes what the next request is decoded after
+	Hashes   []transcript.Hash // of the messages
+	Prefixes []transcript.Hash // their chain
+}
+
+// Route returns the wire of a request by its path, and what else the path says. Nil: none,
+// the request is passed on unchanged.
+func Route(r *http.Request) (*Protocol, Address) {
+	if r.Method != http.MethodPost {
+		return nil, Address{}
+	}
+	path := strings.TrimSuffix(r.URL.Path, "/")
+	for _, p := range Protocols {
+		if at, ok := p.route(path); ok {
+			return p, at
+		}
+	}
+	return nil, Address{}
+}
+
+// BearerOf returns the token of an Authorization header that has one.
+func BearerOf(auth string) (token string, ok bool) {
+	scheme, token, ok := strings.Cut(auth, " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return "", false
+	}
+	return strings.TrimSpace(token), true
+}
+
+func (p *Protocol) Read(body []byte) (*Request, error) { return p.ReadAfter(nil, body) }
+
+// ReadAfter decodes a request that may continue an earlier one.
+func (p *Protocol) ReadAfter(e Earlier, body []byte) (*Request, error) {
+	r, err := p.decode(e, body)
+	if err != nil {
+		return nil, err
+	}
+	r.Protocol, r.Body = p, body
+	return r, nil
+}
+
+// Leading returns how many system messages a request begins with.
+func (r *Request) Leading() int {
+	for i, m := range r.Messages {
+		if m.Role() != transcript.RoleSystem && m.Role() != transcript.RoleDeveloper {
+			return i
+		}
+	}
+	return len(r.Messages)
+}
+
+// HasTools reports whether the model may call anything that our tools go together with.
+func (r *Request) HasTools() bool { return len(r.Tools)+len(r.InInput) > 0 && !r.closed }
+
+// Head returns the system prompt and the tools as a session keeps them: in memory of their
+// own, because the request's is as large as the conversation.
+func (r *Request) Head() (system string, tools []model.Tool) {
+	for _, t := range r.Tools {
+		tools = append(tools, model.Tool{
+			Name: strings.Clone(t.Name), Description: strings.Clone(t.Description),
+			Schema: strings.Clone(t.Schema), Raw: strings.Clone(t.Raw),
+		})
+	}
+	return strings.Clone(r.System), tools
+}
+
+// Size gives the number of blocks and bytes of the messages of a view of the request.
+func (r *Request) Size(v transcript.View) func(i int) (blocks, bytes int) {
+	return func(i int) (int, int) {
+		vm := v.Messages[i]
+		m := vm.Made
+		if vm.Source >= 0 {
+			m = r.Messages[vm.Source]
+		}
+		blocks, n := m.Blocks().Len(), len(m.Raw())
+		if vm.Source < 0 {
+			n = len(m.Text())
+		}
+		if len(vm.Edits) > 0 { // what is folded is most of what such a message holds
+			n = 0
+			for _, e := range vm.Edits {
+				n += len(e.Text)
+			}
+		}
+		return blocks, n
+	}
+}
+
+func textOf(blocks []transcript.Block) string {
+	return transcript.NewMessage(transcript.RoleSystem, blocks...).Text()
+}
+
+// Edited applies edits to a message that is not in the request's body, as the splice
+// does to those that are.
+func (p *Protocol) Edited(m transcript.Message, edits []transcript.BlockEdit) (transcript.Message, error) {
+	if len(edits) == 0 {
+		return m, nil
+	}
+	open := `{"model":"","` + p.Array + `":[`
+	r, err := p.Read([]byte(open + m.Raw() + `]}`))
+	if err != nil {
+		return transcript.Message{}, err
+	}
+	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{{Source: 0, Edits: edits}}})
+	if err != nil {
+		return transcript.Message{}, err
+	}
+	return p.Codec(out[len(open) : len(out)-2])
+}
+
+// Answer makes the messages that answer calls.
+func (p *Protocol) Answer(calls []transcript.ToolCall, rs []transcript.ToolResult) ([]transcript.Message, error) {
+	all, err := p.results(calls, rs)
+	out := make([]transcript.Message, len(all))
+	for i := 0; i < len(all) && err == nil; i++ {
+		out[i], err = p.Codec(all[i])
+	}
+	return out, err
+}
+
+// Alone is a message of the session as it goes out: without the name that binds it to others, which the
+// view may not show, and without its client's cache markers, which have moved since.
+func (p *Protocol) Alone(m transcript.Message) (transcript.Message, error) {
+	if p == Responses {
+		return openai.Unnamed(m)
+	}
+	if raw := wire.Unmarked([]byte(m.Raw())); len(raw) < len(m.Raw()) {
+		return p.Codec(raw)
+	}
+	return m, nil
+}
+
+// decoding makes a wire's decoder of its package's, and of what the rewriter needs to know.
+func decoding[R interface {
+	Decoded
+	Earlier
+	Earlier() R
+}](decode func(after R, body []byte) (R, error), known func(R) Request) func(Earlier, []byte) (*Request, error) {
+	return func(after Earlier, body []byte) (*Request, error) {
+		e, apart := after.(R)
+		r, err := decode(e, body)
+		if err != nil {
+			return nil, err
+		}
+		req := known(r)
+		req.Apart, req.Model = apart, strings.Clone(req.Model) // which outlives the body
+		req.Decoded, req.Earlier = r, func() Earlier { return r.Earlier() }
+		return &req, nil
+	}
+}
+
+var Messages = &Protocol{
+	Wire:   relay.Messages,
+	Format: transcript.FormatAnthropic, route: routeMessages, Array: "messages",
+	decode: decoding(anthropic.DecodeAfter, func(r *anthropic.Request) Request {
+		return Request{
+			Model: r.Model, System: textOf(r.System), Tools: r.Tools, Messages: r.Messages,
+			Manual: r.ThinkingMode() == "enabled",
+			Silent: !slices.Contains([]string{"", "adaptive", "enabled"}, r.ThinkingMode()),
+		}
+	}),
+	Codec: anthropic.DecodeMessage, Hash: anthropic.MessageHash, Check: anthropic.Checker,
+	Reply: anthropic.DecodeReply, Record: func() Recorder { return anthropic.NewRecorder(nil, 0) },
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
+		blocks := transcript.Results(rs...).Blocks().List()
+		raw, err := anthropic.EncodeMessage(
+			transcript.WireMessage(transcript.RoleTool, transcript.FormatAnthropic, "", blocks...)) // the calls did come off it
+		return [][]byte{raw}, err
+	},
+}
+
+// routeMessages knows /v1/messages, and the same of any other version that an upstream's
+// address names. Messages of anything else, such as a thread, are not meant.
+func routeMessages(path string) (Address, bool) {
+	before, counts := strings.CutSuffix(path, "/count_tokens")
+	base, ok := strings.CutSuffix(before, "/messages")
+	return Address{Counts: counts}, ok && (counts || versionEnd.MatchString(base))
+}
+
+var versionEnd = regexp.MustCompile(`/v[0-9][^/]*$`)
+
+var Chat = &Protocol{
+	Wire:   relay.Chat,
+	Format: transcript.FormatChat, route: endsIn("/chat/completions"), Array: "messages",
+	decode: decoding(openai.DecodeChatAfter, func(r *openai.ChatRequest) Request {
+		return Request{Model: r.Model, Tools: r.Tools, Messages: r.Messages}
+	}),
+	Codec: openai.DecodeChatMessage, Hash: openai.ChatMessageHash, Check: openai.ChatChecker,
+	Reply: openai.DecodeChatReply, Record: func() Recorder { return openai.NewChatRecorder(nil, 0) },
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
+		return eachResult(openai.EncodeChatMessage, rs)
+	},
+}
+
+// eachResult writes one message for each result, as the OpenAI wires have it.
+func eachResult(
+	encode func(transcript.Message) ([][]byte, error), rs []transcript.ToolResult,
+) (all [][]byte, err error) {
+	for _, r := range rs {
+		raw, failed := encode(transcript.Results(r))
+		all, err = append(all, raw...), cmp.Or(err, failed)
+	}
+	return all, err
+}
+
+var Responses = &Protocol{
+	Wire:   relay.Responses,
+	Format: transcript.FormatResponses, route: endsIn("/responses"), Array: "input",
+	decode: decoding(openai.DecodeResponsesAfter, func(r *openai.ResponsesRequest) Request {
+		return Request{
+			Model: r.Model, Partial: r.Partial(), System: textOf(r.System),
+			Tools: r.Tools, InInput: r.InputTools(), Messages: r.Messages,
+		}
+	}),
+	Codec: openai.DecodeItem, Hash: openai.ItemHash, Check: openai.ResponsesChecker,
+	Reply: openai.DecodeResponsesReply, Record: func() Recorder { return openai.NewResponsesRecorder(nil, 0) },
+	results: func(_ []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) {
+		return eachResult(openai.EncodeItems, rs)
+	},
+}
+
+// Gemini is Gemini's generateContent wire. The model and whether the answer is streamed
+// are in the path. An answer that is streamed as an array, without alt=sse, is passed on
+// when it is complete.
+var Gemini = &Protocol{
+	Wire:   relay.Gemini,
+	Format: transcript.FormatGemini, route: RouteGemini, Array: "contents",
+	decode: decoding(gemini.DecodeAfter, func(r *gemini.Request) Request {
+		return Request{
+			Partial: r.Partial(), System: textOf(r.System),
+			Tools: r.Tools, closed: !r.Declares(), Messages: r.Messages,
+		}
+	}),
+	Codec: gemini.DecodeMessage, Hash: gemini.MessageHash, Check: gemini.Checker,
+	Reply: gemini.DecodeReply, Record: func() Recorder { return gemini.NewRecorder(nil, 0) },
+	results: func(calls []transcript.ToolCall, rs []transcript.ToolResult) ([][]byte, error) { // all in one
+		raw, err := gemini.EncodeResults(calls, rs)
+		return [][]byte{raw}, err
+	},
+}
+
+// RouteGemini knows /v1beta/models/NAME:generateContent and its like.
+func RouteGemini(path string) (Address, bool) {
+	_, name, found := strings.Cut(path, "/models/")
+	name, method, ok := strings.Cut(name, ":")
+	if !found || !ok || name == "" || strings.Contains(name, "/") {
+		return Address{}, false
+	}
+	switch method {
+	case "generateContent", "streamGenerateContent":
+		return Address{Model: name}, true
+	case "countTokens":
+		return Address{Model: name, Counts: true}, true
+	}
+	return Address{}, false
+}
+
+// Explain is an error of the provider for a client that already gets a stream: in the wire's own
+// form, also where the provider said something else, or nothing.
+func (p *Protocol) Explain(e *model.APIError) []byte {
+	own := jsonspan.Value(e.Body).Get("error").Kind() == jsonspan.Object && json.Valid(e.Body)
+	text := e.Error()
+	if own {
+		text = cmp.Or(e.Message, text)
+	}
+	switch {
+	case e.Retryable(): // this is the one that clients try again after, whatever the status was
+		return p.Refuse("overloaded_error", text)
+	case own:
+		return e.Body
+	case e.Status < 400:
+		return p.Refuse("api_error", text)
+	}
+	return p.Refuse(cmp.Or(errorTypes[e.Kind], "invalid_request_error"), text)
+}
+
+var errorTypes = map[model.ErrorKind]string{
+	model.ErrorAuth: "authentication_error", model.ErrorPermission: "permission_error",
+	model.ErrorBilling: "billing_error", model.ErrorNotFound: "not_found_error", model.ErrorTooLarge: "request_too_large",
+}
