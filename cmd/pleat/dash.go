@@ -107,22 +107,15 @@ func dashboard(
 	if !ok {
 		return nil, nil, errors.New("the store cannot list its sessions")
 	}
-	lib := libraryIn(p, "", keeper, tenant, o.Logger)
+	lib := library.New(library.Options{
+		Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: keeper, Tenant: tenant, Logger: o.Logger,
+	})
 	o.Library, o.Store, o.Done = lib, st, ctx.Done()
 	h, err := dash.New(o)
 	if err != nil {
 		return nil, nil, errors.Join(err, lib.Close())
 	}
 	return h, func() error { return errors.Join(h.Close(), lib.Close()) }, nil
-}
-
-// libraryIn makes the library of a store and of the folders of agents in a home folder: the
-// user's own, unless another is named.
-func libraryIn(p *term.Console, home string, st library.Store, tenant string, log *slog.Logger) *library.Library {
-	return library.New(library.Options{
-		Home: cmp.Or(home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st,
-		Tenant: tenant, Logger: log,
-	})
 }
 
 func openBrowser(address string) error {

@@ -39,7 +39,7 @@ The exit code is 1 if something is.`,
 			Open: func(ctx context.Context) (library.Store, string, error) {
 				return stores.OpenAs(ctx, p, f, stores.MustExist)
 			},
-			Listen: cmp.Or(*listen, proxyOf(p)), Start: proxyStart(p), Getenv: p.Getenv, Hooks: hookFolder(p),
+			Listen: cmp.Or(*listen, proxyOf(p)), Start: proxyStart(p), Getenv: p.Getenv,
 		}
 		for _, f := range files {
 			inside, _ := f.lookup(hook.Name, "inside")
@@ -47,6 +47,7 @@ The exit code is 1 if something is.`,
 		}
 		o.Program, _ = os.Executable()
 		o.Records, _ = records(p)
+		o.Hooks, _ = dataFolder(p, "hook")
 		r := doctor.Examine(c.Context(), o)
 		if err := p.Output(*asJSON, r); err != nil {
 			return err

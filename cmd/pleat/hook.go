@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"time"
@@ -34,35 +33,23 @@ func hookCommand(p *term.Console) *cobra.Command {
 	inside := fs.Bool("inside", true, "false: do nothing, as a line in a project's pleat.toml can say")
 	c.RunE = func(c *cobra.Command, args []string) error {
 		debug.SetGCPercent(400) // an agent waits, and it is over soon
-		_, err := settle(p, c)
-		if err == nil && len(args) != 1 {
-			err = errors.New("want one event")
+		_, wrong := settle(p, c)
+		if wrong == nil && len(args) != 1 {
+			wrong = errors.New("want one event")
 		}
 		program, _ := os.Executable()
 		made, _ := records(p)
-		o := hook.Options{
-			In: p.Stdin, Out: p.Stdout, Agent: *agent, Off: !*inside, Proxied: made.Has(*agent),
+		notes, _ := dataFolder(p, "hook")
+		return hook.Run(c.Context(), first(args), hook.Options{
+			Wrong: wrong, In: p.Stdin, Out: p.Stdout, Agent: *agent, Off: !*inside, Proxied: made.Has(*agent),
 			Base:    cmp.Or(p.Getenv("ANTHROPIC_BASE_URL"), p.Getenv("OPENAI_BASE_URL")),
-			Program: clients.ShellWord(runtime.GOOS, program), Folder: hookFolder(p),
+			Program: clients.ShellWord(runtime.GOOS, program), Folder: notes,
 			Open: func(ctx context.Context, busy time.Duration) (library.Store, error) {
 				f.Busy = busy
 				return stores.Open(ctx, p, f)
 			},
 			Tenant: f.Tenant, Home: cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE")),
-		}
-		if err != nil {
-			return o.Failed(err)
-		}
-		return hook.Run(c.Context(), args[0], o)
+		})
 	}
 	return c
-}
-
-// hookFolder is where hooks note how they went; "": there is no place for it.
-func hookFolder(p *term.Console) string {
-	dir, err := dataFolder(p)
-	if err != nil {
-		return ""
-	}
-	return filepath.Join(dir, "hook")
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clients"
+	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/mcp"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/tally"
@@ -79,7 +81,9 @@ func (f *mcpFlags) serve(ctx context.Context, p *term.Console) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, st.Close()) }()
-	lib := libraryIn(p, f.home, st, f.store.Tenant, log)
+	lib := library.New(library.Options{
+		Home: cmp.Or(f.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")), Store: st, Tenant: f.store.Tenant, Logger: log,
+	})
 	defer lib.Close()
 	var background sync.WaitGroup
 	ctx, stop := context.WithCancel(ctx)

@@ -133,7 +133,9 @@ func (f *editFlags) inside(ctx context.Context, p *term.Console, agent clients.C
 
 // offer offers to start the proxy, if there is somebody to ask, none runs and the system can; and to take
 // the change back, if it could not.
-func (f *editFlags) offer(ctx context.Context, p *term.Console, agent clients.Client, base string, args []string) error {
+func (f *editFlags) offer(
+	ctx context.Context, p *term.Console, agent clients.Client, base string, args []string,
+) error {
 	if f.show || f.yes || !p.Interactive() || base != "http://"+tally.Address ||
 		!strings.HasSuffix(proxyStart(p), "start") {
 		return nil

@@ -147,22 +147,19 @@ func taken(p *term.Console, edit *clientconfig.Edit) error {
 	return nil
 }
 
-// dataFolder is where pleat keeps what it knows of agents: beside the store, if no flag names another.
-func dataFolder(p *term.Console) (string, error) {
+// dataFolder is where pleat keeps one kind of what it knows of agents: beside the user's store.
+func dataFolder(p *term.Console, name string) (string, error) {
 	path, err := stores.Path(p, "")
 	if err != nil {
 		return "", err
 	}
-	return filepath.Dir(path), nil
+	return filepath.Join(filepath.Dir(path), name), nil
 }
 
 // records are what can be taken back of what was changed in the configuration of agents.
 func records(p *term.Console) (clients.Records, error) {
-	dir, err := dataFolder(p)
-	if err != nil {
-		return "", err
-	}
-	return clients.Records(filepath.Join(dir, "setup")), nil
+	dir, err := dataFolder(p, "setup")
+	return clients.Records(dir), err
 }
 
 // proxyOf is the address of the proxy that agents were set up for; the usual one if none was.

@@ -77,19 +77,15 @@ func (e exitError) Error() string { return fmt.Sprintf("exit status %d", e.code)
 // keepUpstreams forwards to where the client would have sent its requests by itself, unless
 // a setting says otherwise. Its keys are for that server only.
 func (f *proxyFlags) keepUpstreams(c clients.Client, getenv func(string) string, given map[string]bool) {
-	anthropic, openai, gemini := c.Bases(getenv)
-	for _, to := range []struct {
-		flag, base string
-		value      *string
-	}{
-		{"upstream-anthropic", anthropic, &f.anthropic},
-		{"upstream-openai", openai, &f.openai},
-		{"upstream-gemini", gemini, &f.gemini},
-	} {
-		if to.base != "" && !given[to.flag] {
-			*to.value = to.base
+	keep := func(flag string, to *string, base string) {
+		if base != "" && !given[flag] {
+			*to = base
 		}
 	}
+	anthropic, openai, gemini := c.Bases(getenv)
+	keep("upstream-anthropic", &f.anthropic, anthropic)
+	keep("upstream-openai", &f.openai, openai)
+	keep("upstream-gemini", &f.gemini, gemini)
 }
 
 func (f *proxyFlags) wrap(ctx context.Context, p *term.Console, c clients.Client, args []string) (err error) {

@@ -55,9 +55,8 @@ func (c Client) Point(base string, here bool, getenv func(string) string) (to Po
 // Points reports whether the client's settings name the proxy at an address, or why they could not.
 func (c Client) Points(address string, getenv func(string) string) (bool, error) {
 	c, err := c.settled("http://"+address, getenv)
-	return err == nil && slices.ContainsFunc(c.keys, func(k string) bool {
-		name, _, _ := strings.Cut(k, "=")
-		value, err := clientconfig.Get(c.Path(getenv), strings.Split(name, "/")...)
+	return err == nil && slices.ContainsFunc(c.pointTo(""), func(k clientconfig.Key) bool {
+		value, err := clientconfig.Get(c.Path(getenv), k.Path...)
 		return err == nil && strings.Contains(fmt.Sprint(value), address)
 	}), err
 }

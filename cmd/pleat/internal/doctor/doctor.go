@@ -176,23 +176,30 @@ func (d *doctor) examineProxy(ctx context.Context) (running bool) {
 		d.add("proxy", "wrong", err.Error(), "give --listen as HOST:PORT")
 		return false
 	}
-	if err == nil {
-		if why := tally.Unready(ctx, d.Listen); running && why == tally.Draining {
-			d.add("proxy", "note", "answers at "+d.Listen+", and drains: new conversations pass unchanged", "")
-		} else if running && why != "" {
-			d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but cannot fold: %s", d.Listen, why),
-				"see to that, and start the proxy again")
-		} else if running {
-			d.add("proxy", "ok", "answers at "+d.Listen, "")
-		} else {
-			d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.Listen, status),
-				"end it, or use another port, such as: "+d.Start+" --listen "+beside(d.Listen))
+	why := ""
+	if running {
+		why = tally.Unready(ctx, d.Listen)
+	}
+	another := "use another port, such as: " + d.Start + " --listen " + beside(d.Listen)
+	switch {
+	case why == tally.Draining:
+		d.add("proxy", "note", "answers at "+d.Listen+", and drains: new conversations pass unchanged", "")
+	case why != "":
+		d.add("proxy", "wrong", fmt.Sprintf("answers at %s, but cannot fold: %s", d.Listen, why),
+			"see to that, and start the proxy again")
+	case running:
+		d.add("proxy", "ok", "answers at "+d.Listen, "")
+	case err == nil:
+		d.add("proxy", "wrong", fmt.Sprintf("another program answers at %s (%s)", d.Listen, status), "end it, or "+another)
+	default:
+		l, err := net.Listen("tcp", d.Listen)
+		if err != nil {
+			d.add("proxy", "wrong", err.Error(), another)
+			break
 		}
-	} else if l, err := net.Listen("tcp", d.Listen); err == nil {
 		_ = l.Close()
-		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s%s\" starts one there", d.Listen, d.Start, tally.At(d.Listen)), "")
-	} else {
-		d.add("proxy", "wrong", err.Error(), "use another port, such as: "+d.Start+" --listen "+beside(d.Listen))
+		start := d.Start + tally.At(d.Listen)
+		d.add("proxy", "note", fmt.Sprintf("none at %s; \"%s\" starts one there", d.Listen, start), "")
 	}
 	return running
 }

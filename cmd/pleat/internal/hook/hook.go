@@ -25,6 +25,7 @@ const Name = "hook"
 
 // Options are what a hook needs of its surroundings.
 type Options struct {
+	Wrong error     // why the hook cannot run, which is noted; nil: it can
 	In    io.Reader // what the agent says, as JSON
 	Out   io.Writer // what it is answered
 	Agent string    // the name of one of those that run hooks
@@ -57,13 +58,10 @@ func Run(ctx context.Context, event string, o Options) (err error) {
 		}
 		h.end(err)
 	}()
+	if o.Wrong != nil {
+		return o.Wrong
+	}
 	return h.run(ctx, event)
-}
-
-// Failed notes why a hook could not run.
-func (o Options) Failed(err error) error {
-	(&hook{Options: o}).end(err)
-	return err
 }
 
 // samePage is how much an agent writes to its file between the hooks of one compaction, at

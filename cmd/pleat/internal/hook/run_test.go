@@ -38,7 +38,8 @@ func TestRunNotesFailures(t *testing.T) {
 	if _, err := Read(o.Folder, "pi"); err == nil {
 		t.Error("what did not run is noted")
 	}
-	if err := o.Failed(errors.New("settings")); err == nil {
+	o.Wrong = errors.New("settings")
+	if err := Run(t.Context(), "compact", o); err == nil {
 		t.Error("the error is lost")
 	}
 	if s, _ := Read(o.Folder, "claude"); s.Error != "settings" {
