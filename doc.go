@@ -5,8 +5,7 @@
 //
 //   - A conversation that lasts: [OpenSession], then [Session.Append] for everything that
 //     is said and [Session.Messages] before every request. A framework that hands over the
-//     whole history each time calls [Session.Sync] instead of Append; it returns the
-//     session to go on with.
+//     whole history each time calls [Session.Sync] instead of Append.
 //   - Recall: [RecallTools] are tools that let the model get back what was folded, and
 //     [Session.Answer] answers their calls. Programs use [Session.Unfold],
 //     [Session.Search] and [Session.Ledger].

@@ -20,7 +20,7 @@ const (
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
-	EventFork     EventKind = "fork"     // Sync goes on in this session, since a history went another way
+	EventFork     EventKind = "fork"     // Sync moved to this session, since a history went another way; of forks in a row only the first is told
 	// The session goes on, but not as it should: still red, no digest, an illegal plan.
 	EventWarning EventKind = "warning"
 	EventError   EventKind = "error" // the store could not be written, though the caller still waits
@@ -39,6 +39,7 @@ type Event struct {
 	Recall   string          // EventRecall: the handle or query
 	From     Key             // EventFork: the session that it was made of
 	Shared   int             // EventFork: how many messages of that one it has
+	Reason   string          // EventFork: where the history goes another way
 	Warning  string          // EventWarning
 	Err      error           // EventError
 }

@@ -39,7 +39,7 @@ func ExampleSession_Sync() {
 	}
 	history := []pleat.Message{pleat.User("Find the bug. Never touch legacy/.")}
 	for {
-		if s, err = s.Sync(ctx, history); err != nil {
+		if _, err := s.Sync(ctx, history); err != nil {
 			log.Fatal(err)
 		}
 		msgs, err := s.Messages(ctx) // what to send in place of the history
@@ -57,7 +57,7 @@ func ExampleSession_Sync() {
 		}
 		history = append(history, reply)
 		if len(reply.Calls()) == 0 {
-			if s, err = s.Sync(ctx, history); err != nil { // it has the answer, too
+			if _, err := s.Sync(ctx, history); err != nil { // it has the answer, too
 				log.Fatal(err)
 			}
 			break

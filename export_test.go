@@ -35,3 +35,15 @@ func HoldsPlan(s *Session) bool {
 	defer s.mu.Unlock()
 	return reflect.ValueOf(s.pages).Elem().FieldByName("stretches").Len() > 0
 }
+
+// Follow does what Sync does, but leaves s where it is, and returns the session that has the history.
+func Follow(ctx context.Context, s *Session, history []Message) (*Session, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	h, err := readHistory(history)
+	if err != nil {
+		return s, err
+	}
+	next, _, err := s.follow(ctx, h)
+	return next, err
+}

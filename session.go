@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/fault"
-	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/internal/page"
 	"github.com/pleat-dev/pleat/internal/summarizer"
@@ -47,7 +46,7 @@ type Session struct {
 	lead   *leadData // what Sync was given last; nil: as it was stored
 	longer int       // tokens that lead has more than what it covers
 
-	met match.Memo // what Sync has compared
+	forks bool // the newest Sync made a fork
 
 	byTools bool         // Options.Recall follows from the tools
 	past    []model.Tool // that were there before SetHead
@@ -61,7 +60,7 @@ type Session struct {
 
 	pages   *page.Writer
 	digests []digest.Origin // how every digest came to be
-	dig     digesting
+	dig     *digesting
 
 	stillRed *redView // the newest that a warning told of; nil: none
 	failing  []string // the levers that a warning told of
@@ -89,7 +88,7 @@ func OpenSession(ctx context.Context, st store.Store, key store.SessionKey, opts
 	if err := s.o.fill(); err != nil {
 		return nil, fmt.Errorf("open session %s: %w", key, &fault.Options{Err: err})
 	}
-	s.dig.guard = summarizer.NewGuard(&s.o.Digest, s.o.Now)
+	s.dig = &digesting{guard: summarizer.NewGuard(&s.o.Digest, s.o.Now)}
 	s.dig.ctx, s.dig.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	s.meter = meter.New(s.o.Model, s.o.Budget)
 	c := conv.New(s.o.Tokens, conv.NewContents(st, key, s.o.Codecs, s.o.Memory))

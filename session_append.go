@@ -27,13 +27,12 @@ func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error 
 		return &AppendError{s.key, 0, len(msgs), err}
 	}
 	defer s.mu.Unlock()
-	return s.append(ctx, msgs)
+	return s.append(ctx, appendBatch{}, msgs)
 }
 
-// append adds messages and, in the same write as the last of them, further entries.
-func (s *Session) append(ctx context.Context, msgs []transcript.Message, more ...store.Entry) error {
+// append adds messages, in a write that may be begun, and, in the same as the last of them, further entries.
+func (s *Session) append(ctx context.Context, b appendBatch, msgs []transcript.Message, more ...store.Entry) error {
 	done := 0
-	var b appendBatch
 	flush := func() error {
 		ctx := ctx
 		if done > 0 && s.inRound() {
@@ -110,7 +109,7 @@ func (s *Session) resultsBefore() (n int) {
 // and fold reach the store together: a message whose spill was lost would go out whole.
 func (s *Session) join(ctx context.Context, b *appendBatch, n newMessage, flush func() error) error {
 	results := b.results
-	if len(b.entries) == 0 {
+	if len(b.fresh) == 0 {
 		results = s.resultsBefore()
 	}
 	size := func(block int) int { return n.shapes[block].Bytes + results }
@@ -197,7 +196,7 @@ func (s *Session) write(ctx context.Context, entries ...store.Entry) error {
 				err = again // trying again is of no use
 			}
 		}
-		if ctx.Err() == nil { // else it is the caller who stopped
+		if ctx.Err() == nil && !errors.Is(err, store.ErrConflict) { // else it is the caller, or others, who stopped it
 			s.tell(ctx, Event{Kind: EventError, Err: err})
 		}
 		return err

@@ -34,6 +34,12 @@ type foldData struct {
 	Folds []*fold.Fold `json:"folds"`
 }
 
+// backData is messages of the user that the next history lacked.
+type backData struct {
+	Message  int `json:"message"` // the first of them
+	Messages int `json:"messages"`
+}
+
 type pinData struct {
 	Text   string `json:"text"`
 	Remove bool   `json:"remove,omitempty"`
@@ -234,6 +240,11 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 		if err = json.Unmarshal(e.Data, &d); err == nil {
 			s.setLead(d)
 		}
+	case store.EntryBack:
+		var d backData
+		if err = json.Unmarshal(e.Data, &d); err == nil {
+			err = s.takeBack(d)
+		}
 	case store.EntryPin:
 		var d pinData
 		if err = json.Unmarshal(e.Data, &d); err == nil {
@@ -253,6 +264,16 @@ func (s *Session) apply(ctx context.Context, e store.Entry) error {
 	if err != nil {
 		return fmt.Errorf("read entry %d (%s): %w", e.Seq, e.Kind, err)
 	}
+	return nil
+}
+
+// takeBack takes messages of the user out of the conversation.
+func (s *Session) takeBack(d backData) error {
+	if err := s.st.TakeBack(d.Message, d.Messages); err != nil {
+		return err
+	}
+	s.legal, s.edited = 0, nil
+	s.pages.Forget()
 	return nil
 }
 

@@ -72,9 +72,13 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 			return nil, err
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
+			key := s.key
 			s.answer(ctx, *p.Need)
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("wait for digest: %w", err)
+			}
+			if s.key != key {
+				return nil, fmt.Errorf("wait for digest: the session went on as %s meanwhile: %w", s.key, store.ErrConflict)
 			}
 			o.Model = false // whatever came of it: it was asked for once
 			continue

@@ -15,65 +15,80 @@ import (
 
 // forkFor opens the fork of the session that has a history.
 func (s *Session) forkFor(ctx context.Context, h *match.History, m match.Meeting) (*Session, error) {
-	if err := s.wait(ctx); err != nil {
+	if err := s.refresh(ctx); err != nil { // if it was deleted, what has its name is another's
 		return nil, err
 	}
-	o, err := s.o, s.refresh(ctx) // if it was deleted, what has its name is another's
-	ways := m.Ways(s.st, h)
+	upTo := s.last
+	if m.Said < s.st.Len() {
+		upTo = s.st.Contents.Entry(m.Said) - 1
+	}
 	left := legacy{pins: slices.Clone(s.st.Pins), epoch: m.Epoch}
 	left.takes, left.known = s.meter.Bequeath()
-	if m.Epoch != nil && err == nil {
-		left.told, err = s.toldBehind(ctx, m)
+	if m.Epoch != nil {
+		var err error
+		if left.told, err = s.toldBehind(ctx, upTo, m.Said); err != nil {
+			return nil, err
+		}
 	}
-	s.mu.Unlock()
-	if err != nil {
-		return nil, err
-	}
-	shared, copied := m.Said, true
+	ways, copied := m.Ways(s.st, h), true
 	for try := range mostForks {
 		key := s.key
 		key.Session = forkName(key.Session, ways, try)
 		var made error
 		if copied {
-			made = Fork(ctx, s.store, s.key, m.UpTo, key, o.Codecs)
+			made = Fork(ctx, s.store, s.key, upTo, key, s.o.Codecs)
 		}
 		if made != nil && !errors.Is(made, store.ErrConflict) { // else the fork is there already
 			return nil, made
 		}
-		fork, err := OpenSession(ctx, s.store, key, &o)
+		fork, err := OpenSession(ctx, s.store, key, &s.o)
 		if err != nil {
 			return nil, err
 		}
-		fork.mu.Lock()
-		// A model that does not help the one does not help the other.
-		fork.dig.guard = s.dig.guard
-
-		if bare := copied && fork.last == m.UpTo; bare || made == nil && fork.st.Len() == 0 { // nobody has done it yet
-			err = fork.inherit(ctx, left)
-		}
-		var then match.Meeting
-		if err == nil {
-			then, err = match.Meet(fork.st, h, &fork.met)
-		}
-		fork.mu.Unlock()
-		if err != nil {
-			return nil, err
-		}
-		if !then.Parts() || then.History > m.History {
-			next, err := fork.sync(ctx, h)
-			if err == nil && next == fork {
-				fork.tell(ctx, Event{Kind: EventFork, From: s.key, Shared: shared})
-			}
+		bare := copied && fork.last == upTo || made == nil && fork.st.Len() == 0 // nobody has used it yet
+		if next, err := fork.has(ctx, h, m, left, bare); next != nil || err != nil {
 			return next, err
 		}
-		if err := fork.Close(); err != nil {
-			return nil, err
-		}
-		if made == nil { // a copy does not go on either, as where calls have other ids: nothing is shared
-			shared, copied = 0, false
-		}
+		// A copy need not go on either, as where messages are damaged: then nothing is shared.
+		copied = copied && made != nil
 	}
 	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.Said, mostForks)
+}
+
+// has returns the session with a history if that goes on from it, or parts from it later than from the
+// session that it was made of.
+func (s *Session) has(
+	ctx context.Context, h *match.History, m match.Meeting, left legacy, bare bool,
+) (next *Session, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bare {
+		if err := s.inherit(ctx, left); err != nil {
+			return nil, err
+		}
+	}
+	then, err := match.Meet(s.st, h)
+	if err != nil || then.Parts && then.History <= m.History {
+		return nil, err
+	}
+	next, _, err = s.follow(ctx, h)
+	return next, err
+}
+
+// become makes s the session that another one is, which nobody else has. What s does in the background
+// ends as with [Session.Close]. The lock is held.
+func (s *Session) become(o *Session) {
+	was := s.dig
+	was.cancel()
+	s.unlocked(was.work.Wait)
+	o.dig.guard = was.guard // a model that does not help the one does not help the other
+	s.key, s.st, s.last, s.entry, s.dig = o.key, o.st, o.last, o.entry, o.dig
+	s.meter, s.legal = o.meter, o.legal
+	s.answered, s.heard, s.elsewhere = o.answered, o.heard, o.elsewhere
+	s.lead, s.longer, s.edited, s.digests = o.lead, o.longer, o.edited, o.digests
+	s.stillRed, s.failing = o.stillRed, o.failing
+	o.pages.Named, s.pages = s.pages.Named, o.pages
+	s.st.Policy = &s.o.Policy
 }
 
 // mostForks is how many names of forks are tried for a history.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/epoch"
-	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -54,15 +53,15 @@ func (s *Session) inherit(ctx context.Context, from legacy) error {
 
 // toldBehind returns the digests that were stored behind the place where a history parts, and tell of
 // what both have.
-func (s *Session) toldBehind(ctx context.Context, m match.Meeting) (list []store.Entry, err error) {
-	for e, err := range s.store.Scan(ctx, s.key, m.UpTo+1) {
+func (s *Session) toldBehind(ctx context.Context, upTo uint64, said int) (list []store.Entry, err error) {
+	for e, err := range s.store.Scan(ctx, s.key, upTo+1) {
 		var d digestData
 		switch {
 		case err != nil:
 			return nil, err
 		case e.Seq > s.st.EpochSeq:
 			return list, nil
-		case e.Kind != store.EntryDigest || json.Unmarshal(e.Data, &d) != nil || d.End > m.Said:
+		case e.Kind != store.EntryDigest || json.Unmarshal(e.Data, &d) != nil || d.End > said:
 			continue
 		}
 		if e.BodySize > 0 && e.Body == nil {

@@ -27,7 +27,7 @@ func TestForkInherits(t *testing.T) {
 	sync := func() {
 		t.Helper()
 		var err error
-		if s, err = s.Sync(ctx, h); err == nil {
+		if _, err = s.Sync(ctx, h); err == nil {
 			_, err = s.Messages(ctx)
 		}
 		if err != nil {
@@ -46,7 +46,7 @@ func TestForkInherits(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	h[len(h)-1] = transcript.User("no, do it differently")
+	h = append(h[:len(h)-2], transcript.User("no, do it differently"))
 	sync()
 	if s.Key() == first {
 		t.Fatal("no fork was made")

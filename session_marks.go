@@ -69,7 +69,7 @@ func (s *Session) MarkAs(
 	for _, label := range labels {
 		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data})
 	}
-	if err := s.append(ctx, msgs, entries...); err != nil {
+	if err := s.append(ctx, appendBatch{}, msgs, entries...); err != nil {
 		return 0, fmt.Errorf("mark session %s: %w", s.key, err)
 	}
 	return s.last, nil

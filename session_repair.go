@@ -107,5 +107,5 @@ func (s *Session) appendAt(ctx context.Context, n int, msgs []Message) (moved bo
 	if s.st.Len() != n {
 		return true, nil
 	}
-	return false, s.append(ctx, msgs)
+	return false, s.append(ctx, appendBatch{}, msgs)
 }

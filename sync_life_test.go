@@ -32,9 +32,10 @@ func turns(n, size int) []pleat.Message {
 	return msgs
 }
 
+// mustSync returns the session that has a history: s, if that goes on from it, or a fork. It leaves s where it is.
 func mustSync(t *testing.T, s *pleat.Session, history []pleat.Message) *pleat.Session {
 	t.Helper()
-	next, err := s.Sync(t.Context(), history)
+	next, err := pleat.Follow(t.Context(), s, history)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,15 +113,18 @@ func TestSyncAtOnce(t *testing.T) {
 			}
 			work.Go(func() {
 				for n := 2; n <= len(history); n += 2 {
-					if next, err := s.Sync(t.Context(), history[:n]); err != nil {
+					if _, err := s.Sync(t.Context(), history[:n]); err != nil {
 						t.Error(err)
-					} else if n == len(history) && next.Len() != n {
-						t.Errorf("%s has %d messages of %d", next.Key().Session, next.Len(), n)
 					}
 				}
 			})
 		}
 		work.Wait()
+		for _, s := range []*pleat.Session{a, b} {
+			if _, err := s.Sync(t.Context(), history); err != nil || s.Len() != len(history) {
+				t.Errorf("%s has %d messages of %d: %v", s.Key().Session, s.Len(), len(history), err)
+			}
+		}
 	}
 }
 
@@ -145,9 +149,9 @@ func TestSyncKeepsSession(t *testing.T) {
 	s = mustSync(t, s, history[:2])
 	st.err = errors.New("the disk is full")
 	for _, h := range [][]pleat.Message{history, {pleat.User("Something else.")}, {pleat.Assistant(nil)}} {
-		next, err := s.Sync(t.Context(), h)
-		if err == nil || next != s {
-			t.Errorf("%v, session %v", err, next)
+		did, err := s.Sync(t.Context(), h)
+		if err == nil || s.Key() != did.From || did.From.Session != "test" {
+			t.Errorf("%v, session %s after %+v", err, s.Key(), did)
 		}
 	}
 	st.err = nil
@@ -198,11 +202,10 @@ func TestSyncEndsWork(t *testing.T) {
 	}
 	view(t, s)
 	<-w.asked
-	next := mustSync(t, s, []pleat.Message{pleat.User("Something else.")})
-	if next == s {
-		t.Fatal("no fork")
+	did, err := s.Sync(t.Context(), []pleat.Message{pleat.User("Something else.")})
+	if err != nil || !did.New {
+		t.Fatalf("no other session: %+v, %v", did, err)
 	}
-	must(t, next.Close())
 	select {
 	case <-w.ended:
 	default:
@@ -224,13 +227,13 @@ func TestSyncForksShareTheBreaker(t *testing.T) {
 	})
 	history, forks := turns(60, 2_000), 0
 	for n := 20; n <= len(history); n += 2 {
-		next := mustSync(t, s, history[:n])
-		view(t, next)
-		next = mustSync(t, next, append(history[:n:n], pleat.Assistant(pleat.Say("One.")), pleat.User("Go on.")))
-		if view(t, next); next != s {
-			forks++
+		for _, h := range [][]pleat.Message{history[:n], append(history[:n:n], say("One."), pleat.User("Go on."))} {
+			did, err := s.Sync(t.Context(), h)
+			if must(t, err); did.Forked {
+				forks++
+			}
+			view(t, s)
 		}
-		s = next
 	}
 	if forks < 10 || calls > 24 { // three digests, each with its ladder
 		t.Errorf("%d forks asked the model %d times", forks, calls)

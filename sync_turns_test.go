@@ -193,7 +193,9 @@ func TestSyncRandom(t *testing.T) {
 			i := len(history) - 1 - k.IntN(6)
 			history[i] = pleat.User("No, otherwise.")
 			next := mustSync(t, s, history)
-			if next == s || next.Len() > len(k.all) {
+			// What nobody has answered is taken back.
+			back := i == len(history)-1 && k.all[len(k.all)-1].Role() == transcript.RoleUser
+			if next == s && !back || next.Len() > len(k.all) {
 				t.Errorf("seed %d: an edit of message %d of %d goes on in %s", seed, i, len(history), next.Key())
 			}
 			whole := slices.Concat(k.all[:len(k.all)-len(history)+i], history[i:])

@@ -33,7 +33,7 @@ func Example_loop() {
 	}
 	history, searched := []pleat.Message{pleat.User("Compare forty shops.")}, 0
 	for turn := range 40 {
-		if s, err = s.Sync(ctx, history); err != nil {
+		if _, err = s.Sync(ctx, history); err != nil {
 			log.Fatal(err)
 		}
 		if history, err = s.Messages(ctx); err != nil { // what goes to the model
@@ -74,13 +74,13 @@ func TestNoGoroutineIsLeft(t *testing.T) {
 		for n := 0; err == nil && s.Snapshot().Tokens < s.Snapshot().Limits.Yellow; n++ {
 			text := strings.Repeat(fmt.Sprintf("In part%d.go the lock is taken before the queue is drained. ", n), 20)
 			history = append(history, pleat.Assistant(pleat.Say(text)), pleat.User("Go on."))
-			s, err = s.Sync(t.Context(), history)
+			_, err = s.Sync(t.Context(), history)
 		}
 		if err == nil {
 			_, err = s.Messages(t.Context())
 		}
 		if err == nil && i%2 == 0 {
-			s, err = s.Sync(t.Context(), []pleat.Message{pleat.User("Something else.")})
+			_, err = s.Sync(t.Context(), []pleat.Message{pleat.User("Something else.")})
 		}
 		if err == nil {
 			err = s.Close()

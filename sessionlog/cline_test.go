@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/userwords"
 )
 
@@ -45,12 +46,13 @@ func TestClineOrigin(t *testing.T) {
 			t.Fatal(err)
 		}
 		var w userwords.Words
+		var before annotate.State
 		n := 0
 		for rec, err := range log.Records() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Add(n, rec.Message)
+			w.Hear(n, rec.Message, annotate.Message(rec.Message, &before))
 			n++
 		}
 		typed := ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -118,13 +119,15 @@ func TestClaudeRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		var w, wire userwords.Words
+		var before, wireBefore annotate.State
 		n := 0
 		for rec, err := range log.Records() {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Add(n, rec.Message)
-			wire.Add(n, rec.Message.WithOrigin(transcript.OriginUnknown))
+			w.Hear(n, rec.Message, annotate.Message(rec.Message, &before))
+			unknown := rec.Message.WithOrigin(transcript.OriginUnknown)
+			wire.Hear(n, unknown, annotate.Message(unknown, &wireBefore))
 			n++
 		}
 		if said := w.Said(); len(said) > 0 != tt.said || tt.said && said[0].Text != "never push" || len(wire.Said()) > 0 {

@@ -144,6 +144,34 @@ func (t *Transcript) append(m Message) {
 	}
 }
 
+// TakeOut takes messages start ≤ i < end out, which have no calls and no results. Those behind them move up.
+func (t *Transcript) TakeOut(start, end int) {
+	moved := func(at *int) { // a message, or a place between two
+		if *at >= end {
+			*at -= end - start
+		} else {
+			*at = min(*at, start)
+		}
+	}
+	if t.read == nil {
+		t.msgs = slices.Delete(t.msgs, start, end)
+	}
+	t.sizes = slices.Delete(t.sizes, start, end)
+	moved(&t.turnAt)
+	for i := range t.orphans {
+		moved(&t.orphans[i].Message)
+	}
+	for i := len(t.rounds) - 1; i >= 0 && t.rounds[i].End > start; i-- {
+		r := &t.rounds[i]
+		moved(&r.Start)
+		moved(&r.End)
+		for k := range r.Calls {
+			moved(&r.Calls[k].Call.Message)
+			moved(&r.Calls[k].Result.Message)
+		}
+	}
+}
+
 func (t *Transcript) call(id string, ref BlockRef) {
 	if t.read != nil {
 		id = strings.Clone(id) // do not hold on to the message

@@ -45,13 +45,9 @@ type Words struct {
 	stopped bool   // somebody has stopped the assistant and said nothing since
 	tasks   taskReader
 	weight  int // bytes of what was said
-	before  annotate.State
 }
 
-// Add takes in message i. It is called for every message, in order.
-func (w *Words) Add(i int, m transcript.Message) { w.Hear(i, m, annotate.Message(m, &w.before)) }
-
-// Hear is Add for a message that was read.
+// Hear takes in message i, with what is known of whose its words are. It is called for every message, in order.
 func (w *Words) Hear(i int, m transcript.Message, notes annotate.Notes) {
 	if m.Role() == transcript.RoleAssistant {
 		w.assistant(i, m)
@@ -72,6 +68,31 @@ func (w *Words) Hear(i int, m transcript.Message, notes annotate.Notes) {
 	}
 	w.doubt(i, joined(doubt))
 	w.heard(Said{Message: i, Text: joined(typed)})
+}
+
+// TakeOut takes the words of messages start ≤ i < end out, which no tool brought. Those behind them move up.
+func (w *Words) TakeOut(start, end int) {
+	moved := func(at *int) {
+		if *at >= end {
+			*at -= end - start
+		}
+	}
+	for _, list := range []*[]Said{&w.said, &w.doubted} {
+		var left []Said
+		for _, s := range *list {
+			if s.Message >= start && s.Message < end {
+				w.weight -= len(s.Text)
+				continue
+			}
+			moved(&s.Message)
+			left = append(left, s)
+		}
+		*list = left
+	}
+	for _, t := range []*TaskState{&w.tasks.state, &w.tasks.before} {
+		moved(&t.Message)
+		moved(&t.PlanMessage)
+	}
 }
 
 // Said returns what people said, oldest first. The caller must not change it.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -136,7 +137,8 @@ func (f *foundSession) spent() {
 	sum := spendJSON{}
 	// A file that cannot be read has a problem already.
 	info, _ := eachRequest(f.File, func(r library.Request, _ string) {
-		sum.add(r)
+		m, _ := model.DefaultModels().Lookup(r.Model)
+		sum.add(m, r.Usage)
 	})
 	f.Requests, f.USD, f.Compacts = sum.Requests, sum.USD, len(info.Compactions)
 }

@@ -11,8 +11,8 @@
 // rewriter returned last and the answer, or the session lacks the end of the run. Once a run is folded,
 // its question may be only a line in the page, so nothing of yours should look for it in the last user message.
 // Where a tool returns directly, Generate returns its result without the call, which no provider takes:
-// Sync an answer of the assistant with that text instead. After a restart open the session that Sync
-// returned last, by its Key, and call Repair: of a program that was killed while Sync wrote, the
+// Sync an answer of the assistant with that text instead. After a restart open the session by the
+// Key that it had last, and call Repair: of a program that was killed while Sync wrote, the
 // session may have calls without their results. What came since the last Sync is lost. A program that
 // keeps only questions and answers, and hands those to Sync, begins a fork each turn: append the
 // question to what Messages returns instead.

@@ -27,8 +27,7 @@ func (m *einoMemory) rewrite(ctx context.Context, history []*schema.Message) []*
 	for i, h := range history {
 		said[i] = fromEino(h)
 	}
-	var err error
-	if m.session, err = m.session.Sync(ctx, said); err != nil {
+	if _, err := m.session.Sync(ctx, said); err != nil {
 		log.Print(err)
 		return history
 	}

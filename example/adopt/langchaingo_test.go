@@ -27,7 +27,7 @@ func (p *pleated) GenerateContent(
 		said[i] = fromChain(h)
 	}
 	var err error
-	if p.session, err = p.session.Sync(ctx, said); err != nil {
+	if _, err := p.session.Sync(ctx, said); err != nil {
 		return nil, err
 	}
 	view, err := p.session.Messages(ctx)

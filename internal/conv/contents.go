@@ -76,6 +76,29 @@ func (c *Contents) add(m transcript.Message, k KeptMessage) {
 	c.hold(len(c.kept)-1, m)
 }
 
+// takeOut takes messages out. Those behind them move up.
+func (c *Contents) takeOut(start, end int) {
+	for i := start; i < len(c.kept); i++ {
+		if c.large != nil && c.large.i == i {
+			c.large = nil // it is read again if it moved
+		}
+		e := c.held[i]
+		if e == nil {
+			continue
+		}
+		delete(c.held, i)
+		h := e.Value.(*heldMessage)
+		if i < end {
+			c.order.Remove(e)
+			c.bytes -= h.bytes
+			continue
+		}
+		h.i -= end - start
+		c.held[h.i] = e
+	}
+	c.kept = slices.Delete(c.kept, start, end)
+}
+
 // Entry is the number of the entry that message i was stored in.
 func (c *Contents) Entry(i int) uint64 { return c.kept[i].seq }
 

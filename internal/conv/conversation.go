@@ -162,6 +162,32 @@ func (c *Conversation) Add(m transcript.Message, shapes []BlockShape, at KeptMes
 	}
 }
 
+// TakeOut takes messages start ≤ i < end out, near the end of the conversation, which have no calls and no
+// results. Those behind them move up, and keep their handles.
+func (c *Conversation) TakeOut(start, end int) {
+	c.whole -= c.facts.Tokens(start, end)
+	for i := start; i < len(c.facts); i++ {
+		to := i - (end - start)
+		if i < end {
+			to = -1
+		}
+		c.Index.takeOut(i, to, c.facts[i])
+	}
+	c.facts = slices.Delete(c.facts, start, end)
+	c.Contents.takeOut(start, end)
+	c.rounds.TakeOut(start, end)
+	for i := range c.ledger.Entries {
+		for _, at := range []*int{&c.ledger.Entries[i].Call.Message, &c.ledger.Entries[i].Result.Message} {
+			if *at >= end {
+				*at -= end - start
+			}
+		}
+	}
+	c.words.TakeOut(start, end)
+	c.meters = slices.DeleteFunc(c.meters, func(m *stretchMeter) bool { return m.end > start })
+	c.metered = false
+}
+
 // describe finds the facts of a message. If the message is a stand-in for one that cannot
 // be read, the shapes are those of the original.
 func (c *Conversation) describe(

@@ -74,6 +74,19 @@ func (h *Handles) Add(content transcript.Hash, p transcript.Place) transcript.Ha
 	return name
 }
 
+// takeOut says that the blocks of message i are gone, or, if it moved to another place, are there.
+func (h *Handles) takeOut(i, to int, facts transcript.MessageFacts) {
+	for b, bf := range facts.Blocks {
+		switch {
+		case bf.Handle == 0:
+		case to < 0:
+			delete(h.blocks, bf.Handle)
+		default:
+			h.blocks[bf.Handle] = blockAt{uint32(to), uint32(b)}
+		}
+	}
+}
+
 // All yields every handle.
 func (h *Handles) All() iter.Seq[string] {
 	return func(yield func(string) bool) {

@@ -95,16 +95,6 @@ func Joined(list []Said) Said {
 // Len is the number of blocks.
 func (s Said) Len() int { return len(s.blocks) }
 
-// IDs are those of its calls and of the calls that its results answer.
-func (s Said) IDs() (ids []string) {
-	for _, b := range s.blocks {
-		if b.id != "" {
-			ids = append(ids, b.id)
-		}
-	}
-	return ids
-}
-
 // Equal reports whether both say the same, whatever their ids.
 func (s Said) Equal(o Said) bool {
 	return s.role == o.role && slices.EqualFunc(s.blocks, o.blocks, spoken.says)
@@ -135,6 +125,36 @@ func (c *Conversation) SaidAt(start, end int) Said {
 		}
 	}
 	return out
+}
+
+// Holds reports whether message i is in memory, and says the same as m, with the same ids.
+func (c *Conversation) Holds(i int, m transcript.Message) bool {
+	had, ok := c.Contents.holding(i)
+	return ok && (had == m || had.Role() == m.Role() && sameBlocks(had.Blocks(), m.Blocks()))
+}
+
+func sameBlocks(a, b transcript.Blocks) bool {
+	if a.Len() != b.Len() {
+		return false
+	}
+	for i, x := range a.All() {
+		same := x.Kind() == b.At(i).Kind()
+		switch y := b.At(i).(type) {
+		case transcript.Text:
+			x, is := x.(transcript.Text)
+			same = is && x.Text.String() == y.Text.String()
+		case transcript.ToolCall:
+			x, is := x.(transcript.ToolCall)
+			same = is && x.ID == y.ID && x.Name == y.Name && x.Input.String() == y.Input.String()
+		case transcript.ToolResult:
+			x, is := x.(transcript.ToolResult)
+			same = is && x.CallID == y.CallID && sameBlocks(x.Parts, y.Parts)
+		}
+		if !same {
+			return false
+		}
+	}
+	return true
 }
 
 // SaidBy returns what a message of a view says. Where the view replaces what came, it says either.

@@ -4,10 +4,12 @@
 package epoch
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -117,6 +119,48 @@ func (s *State) Note(n transcript.Note) {
 	if n.At = s.Len(); n.Text != "" {
 		s.Notes = append(s.Notes, n)
 	}
+}
+
+// TakeBack takes n messages of the user out, from one on, which answer no call, as if they had never been
+// there. No fold may stand for them, or for what is behind them.
+func (s *State) TakeBack(at, n int) error {
+	end := at + n
+	if at < s.Facts().Prompt() || n < 1 || n > s.Len()-at {
+		return fmt.Errorf("take back messages %d to %d of %d: %w", at, end, s.Len(), store.ErrCorrupt)
+	}
+	for i := at; i < end; i++ {
+		if s.Facts()[i].Role != transcript.RoleUser || s.Facts().Has(i, transcript.KindToolResult) {
+			return fmt.Errorf("take back message %d, which is not the user's: %w", i, store.ErrCorrupt)
+		}
+	}
+	if slices.ContainsFunc(s.Folds, func(f *fold.Fold) bool { return f.End > at }) {
+		return fmt.Errorf("take back message %d, which is folded: %w", at, store.ErrCorrupt)
+	}
+	moved := func(place *int) {
+		if *place >= end {
+			*place -= n
+		} else {
+			*place = min(*place, at)
+		}
+	}
+	for _, place := range []*int{&s.Marked, &s.heard, &s.Since, &s.Unbound, &s.Layout.In.Bare} {
+		moved(place)
+	}
+	s.Notes, s.History, s.lengths = slices.Clone(s.Notes), slices.Clone(s.History), slices.Clone(s.lengths)
+	for i := range s.Notes {
+		moved(&s.Notes[i].At)
+	}
+	for i := range s.History {
+		moved(&s.History[i].Messages)
+		moved(&s.History[i].Bare)
+	}
+	for i := range s.lengths {
+		moved(&s.lengths[i])
+	}
+	s.told = slices.DeleteFunc(s.told, func(t told) bool { return t.End > at })
+	s.TakeOut(at, end)
+	s.rebuild()
+	return nil
 }
 
 // show counts the newest message as a part of the view.

@@ -1,7 +1,7 @@
 package match
 
 import (
-	"hash/maphash"
+	"fmt"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
@@ -14,12 +14,11 @@ type History struct {
 
 	msgs  []transcript.Message
 	known map[int]conv.Said // what they say, where it was asked for
-	looks []uint64          // glances of them, where they were asked for
 }
 
 // Read makes a history of messages.
 func Read(msgs []transcript.Message) *History {
-	h := &History{msgs: msgs, known: make(map[int]conv.Said), looks: make([]uint64, len(msgs))}
+	h := &History{msgs: msgs, known: make(map[int]conv.Said)}
 	for h.Heads < len(msgs) && isSystem(msgs[h.Heads].Role()) {
 		h.Heads++
 	}
@@ -33,6 +32,22 @@ func isSystem(r transcript.Role) bool {
 // Lead are the system messages at its beginning.
 func (h *History) Lead() []transcript.Message { return h.msgs[:h.Heads] }
 
+// Len is the number of messages.
+func (h *History) Len() int { return len(h.msgs) }
+
+// Reason says where a conversation and a history part; empty: they do not.
+func (m Meeting) Reason(h *History) string {
+	switch {
+	case !m.Parts:
+		return ""
+	case m.History <= h.Heads:
+		return "the history has nothing of the session"
+	case m.History == len(h.msgs):
+		return fmt.Sprintf("the history ends before message %d of the session", m.Said)
+	}
+	return fmt.Sprintf("message %d of the history is not message %d of the session", m.History, m.Said)
+}
+
 // Ways stands for what a conversation and a history both have, and the first message that only the
 // history has.
 func (m Meeting) Ways(st *epoch.State, h *History) string {
@@ -44,6 +59,10 @@ func (m Meeting) Ways(st *epoch.State, h *History) string {
 		said = append(said, h.Said(m.History))
 	}
 	return conv.Fingerprint(said...).String()
+}
+
+func (h *History) turns(from int) []turn {
+	return addTurns(nil, from, len(h.msgs), func(i int) transcript.Role { return h.msgs[i].Role() })
 }
 
 // Said returns what message i says.
@@ -64,7 +83,7 @@ func (h *History) saidIn(t turn) conv.Said {
 	return conv.Joined(list)
 }
 
-// from is a Meeting with a session of which the first j messages of the history say all.
+// from is a meeting with a conversation of which the first j messages of the history say all.
 func (h *History) from(j, said int) Meeting { return Meeting{History: j, Said: said, Rest: h.msgs[j:]} }
 
 // behind is the same where these blocks of a turn are new, and all behind it.
@@ -87,50 +106,3 @@ func (h *History) behind(t turn, more []transcript.BlockRef, said int) Meeting {
 	m.Rest = append(m.Rest, h.msgs[t.end:]...)
 	return m
 }
-
-// look is a hash of all that tells a turn from others, with its ids. It is good for this process.
-func (h *History) look(t turn) uint64 {
-	if t.end == t.start+1 {
-		return h.glance(t.start)
-	}
-	var sum maphash.Hash
-	sum.SetSeed(glanceSeed)
-	for i := t.start; i < t.end; i++ {
-		maphash.WriteComparable(&sum, h.glance(i))
-	}
-	return sum.Sum64()
-}
-
-// glance is that of a message.
-func (h *History) glance(i int) uint64 {
-	if h.looks[i] != 0 {
-		return h.looks[i]
-	}
-	var sum maphash.Hash
-	sum.SetSeed(glanceSeed)
-	m := h.msgs[i]
-	maphash.WriteComparable(&sum, m.Role())
-	for _, b := range m.Blocks().All() {
-		maphash.WriteComparable(&sum, b.Kind())
-		switch b := b.(type) {
-		case transcript.ToolCall:
-			maphash.WriteComparable(&sum, b.ID)
-			maphash.WriteComparable(&sum, b.Name)
-			maphash.WriteComparable(&sum, b.Input)
-		case transcript.ToolResult:
-			maphash.WriteComparable(&sum, b.CallID)
-			for _, p := range b.Parts.All() {
-				maphash.WriteComparable(&sum, p.Kind())
-				if t, ok := p.(transcript.Text); ok {
-					maphash.WriteComparable(&sum, t.Text)
-				}
-			}
-		case transcript.Text:
-			maphash.WriteComparable(&sum, b.Text)
-		}
-	}
-	h.looks[i] = sum.Sum64()
-	return h.looks[i]
-}
-
-var glanceSeed = maphash.MakeSeed()

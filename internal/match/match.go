@@ -1,11 +1,9 @@
 // Package match finds out how far a history that a program hands over and a conversation are the
-// same: whether the history goes on, lacks old messages, or goes another way. It stores nothing,
-// takes no lock and asks nobody: what it compares is a value.
+// same: whether the history goes on, lacks old messages, or goes another way. It stores nothing and
+// takes no lock: a [Meeting] follows from the conversation and the history alone.
 package match
 
 import (
-	"slices"
-
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/transcript"
@@ -14,84 +12,83 @@ import (
 // Meeting is how far a history and a conversation are the same.
 type Meeting struct {
 	History, Said int                  // how many messages of the history stand for how many of the conversation
-	Rest          []transcript.Message // of the history, that the conversation does not have
-	UpTo          uint64               // the entry before the conversation's first message that the history lacks; 0: it has all
-	Epoch         *epoch.Data          // that was opened behind that place, and a fork gets; nil: none
+	Parts         bool                 // behind these, both go different ways
+	Rest          []transcript.Message // of the history, that the conversation does not have; where they part, none
+	Back          Stretch              // what the user said after the last answer, and the history lacks: it is taken back
+	Epoch         *epoch.Data          // that was opened behind the place where they part, and a fork gets; nil: none
 
-	named bool // what both have has ids, which no other has
+	sure bool // what both have has ids, or words of a view, that no other has
 }
 
-// Parts reports whether the conversation and the history go different ways.
-func (m Meeting) Parts() bool { return m.UpTo > 0 }
+// Stretch is messages Start ≤ i < End.
+type Stretch struct{ Start, End int }
 
-// Memo remembers what was compared before, so that the next history is compared with what is new of
-// it. The zero value remembers nothing. It is of one conversation.
-type Memo struct {
-	turns []turn   // of the messages that were compared
-	looks []uint64 // at the end of each, the look of what a history was seen to have for it; 0: none
-}
-
-type comparison struct {
-	st   *epoch.State
-	h    *History
-	memo *Memo
-}
+// Len is the number of messages.
+func (s Stretch) Len() int { return s.End - s.Start }
 
 // Meet finds out how far a history and a conversation are the same.
-func Meet(st *epoch.State, h *History, memo *Memo) (Meeting, error) {
-	c := &comparison{st, h, memo}
-	return c.meet()
-}
-
-func (c *comparison) meet() (Meeting, error) {
-	n, heads := c.st.Len(), c.st.Facts().Prompt()
-	switch {
-	case n == 0:
-		return Meeting{Rest: c.h.msgs}, nil
-	case n == heads:
-		return c.h.from(c.h.Heads, n), nil
+func Meet(st *epoch.State, h *History) (Meeting, error) {
+	switch heads := st.Facts().Prompt(); st.Len() {
+	case 0:
+		return Meeting{Rest: h.msgs}, nil
+	case heads:
+		return h.from(h.Heads, heads), nil
 	}
-	c.memo.looks = append(c.memo.looks, make([]uint64, max(n-len(c.memo.looks), 0))...)
-	done := heads
-	if k := len(c.memo.turns); k > 0 {
-		done = c.memo.turns[k-1].end
-	}
-	c.memo.turns = addTurns(c.memo.turns, done, n, func(i int) transcript.Role { return c.st.Facts()[i].Role })
-	own := c.memo.turns
-	if m, ok := c.goesOn(own, false); ok {
-		return m, nil
-	}
-	if m, ok := c.gap(own); ok {
-		return m, nil
-	}
-	if m, ok := c.goesOn(own, true); ok {
+	c := &comparison{st, h}
+	own := c.turns()
+	if m, ok := c.follows(own); ok {
 		return m, nil
 	}
 	best := c.apart(own)
-	if c.st.Folded() || len(c.st.History) > 0 { // folds that were undone, too
-		m, err := c.meetViews()
-		if err != nil {
+	if st.Folded() || len(st.History) > 0 { // folds that were undone, too
+		m, ok, err := c.meetViews()
+		if err != nil || ok {
 			return m, err
 		}
 		if m.History > best.History {
 			best = m
 		}
 	}
-	if best.Parts() {
-		if m, ok := c.slid(own); ok && m.History > best.History {
-			best = m
-		}
-	}
 	return best, nil
 }
 
-// partAt is a Meeting that ends before message i of the session and j of the history.
-func (c *comparison) partAt(j, i int) Meeting {
-	return Meeting{History: j, Said: i, UpTo: c.st.Contents.Entry(i) - 1}
+// comparison is that of a conversation and a history.
+type comparison struct {
+	st *epoch.State
+	h  *History
 }
 
-// goesOn reports whether the history has all of the session's turns from the first on.
-func (c *comparison) goesOn(own []turn, open bool) (Meeting, bool) {
+// follows reports whether the history has all of these turns, or the newest of them, or all but what
+// the user said last.
+func (c *comparison) follows(own []turn) (m Meeting, ok bool) {
+	if m, ok = c.goesOn(own); ok {
+		return m, true
+	}
+	for _, back := range c.mayBeBack() {
+		if m, ok = c.goesOn(c.without(own, back)); ok {
+			m.Back, m.Said = back, m.Said-back.Len()
+			return m, true
+		}
+	}
+	return m, false
+}
+
+// goesOn reports whether the history has all of these turns, or the newest of them. Of turns that differ
+// by ids alone the window is looked for first: all of them begin alike.
+func (c *comparison) goesOn(own []turn) (m Meeting, ok bool) {
+	if len(own) == 0 {
+		return m, false
+	}
+	if m, ok = c.begins(own, false); !ok {
+		if m, ok = c.window(own); !ok {
+			m, ok = c.begins(own, true)
+		}
+	}
+	return m, ok
+}
+
+// begins reports whether the history has all of the turns from the first on.
+func (c *comparison) begins(own []turn, open bool) (Meeting, bool) {
 	theirs, last := c.h.turns(c.h.Heads), len(own)-1
 	if last >= len(theirs) || c.alike(own[:last], theirs, open) < last {
 		return Meeting{}, false
@@ -100,7 +97,7 @@ func (c *comparison) goesOn(own []turn, open bool) (Meeting, bool) {
 	return c.h.behind(theirs[last], more, c.st.Len()), ok
 }
 
-// alike returns how many of the session's turns the history has at its beginning.
+// alike returns how many of the turns the history has at its beginning.
 func (c *comparison) alike(own, theirs []turn, open bool) int {
 	for k := range min(len(own), len(theirs)) {
 		if _, ok := c.has(own[k], theirs[k], conv.How{Open: open}); !ok {
@@ -110,25 +107,9 @@ func (c *comparison) alike(own, theirs []turn, open bool) int {
 	return min(len(own), len(theirs))
 }
 
-// begins returns where the history first says something else than the session.
-func (c *comparison) begins(own []turn) (j int) {
-	theirs := c.h.turns(c.h.Heads)
-	k := c.alike(own, theirs, true)
-	switch k {
-	case len(theirs):
-		return len(c.h.msgs)
-	case len(own):
-		return theirs[k].start
-	}
-	_, j = c.within(own[k], theirs[k], conv.How{Open: true})
-	return j
-}
-
-// has compares a turn of the session with one of the history, see [conv.Said.Has]. If they were
-// the same last time, a quick look is enough to see it again.
+// has compares a turn of the conversation with one of the history, see [conv.Said.Has].
 func (c *comparison) has(own, theirs turn, how conv.How) (more []transcript.BlockRef, ok bool) {
-	look := c.h.look(theirs)
-	if own.shown == nil && c.memo.looks[own.end-1] == look {
+	if c.holds(own, theirs) {
 		return nil, true
 	}
 	if rounds := c.st.Rounds(); how.More && len(rounds) > 0 {
@@ -138,60 +119,45 @@ func (c *comparison) has(own, theirs turn, how conv.How) (more []transcript.Bloc
 			}
 		}
 	}
-	if how.Open {
-		how.Renamed = c.renamed(own, theirs)
+	if how.Open && own.start > 0 && theirs.start > 0 {
+		how.Renamed = c.st.SaidAt(own.start-1, own.start).Renamed(c.h.Said(theirs.start - 1))
 	}
-	more, ok = c.saidIn(own).Has(c.h.saidIn(theirs), how)
-	if ok && len(more) == 0 && !how.Cut && !how.Open && own.shown == nil {
-		c.memo.looks[own.end-1] = look
-	}
-	return more, ok
+	return c.said(own).Has(c.h.saidIn(theirs), how)
 }
 
-// renamed returns the session's ids of the calls before a turn for those of the history.
-func (c *comparison) renamed(own, theirs turn) map[string]string {
-	if own.start == 0 || theirs.start == 0 {
-		return nil
+// holds reports whether the messages of a turn are in memory, and the same as those of the history.
+func (c *comparison) holds(own, theirs turn) bool {
+	if own.shown != nil || own.end-own.start != theirs.end-theirs.start {
+		return false
 	}
-	return c.st.SaidAt(own.start-1, own.start).Renamed(c.h.Said(theirs.start - 1))
+	for i := range own.end - own.start {
+		if !c.st.Holds(own.start+i, c.h.msgs[theirs.start+i]) {
+			return false
+		}
+	}
+	return true
 }
 
-// apart is where the session and the history go different ways.
+// apart is where the conversation and the history go different ways.
 func (c *comparison) apart(own []turn) Meeting {
 	theirs := c.h.turns(c.h.Heads)
-	k := c.alike(own, theirs, true)
+	k := c.alike(own, theirs, false)
 	i, j := own[k].start, len(c.h.msgs)
 	if k < len(theirs) {
-		i, j = c.within(own[k], theirs[k], conv.How{Open: true, Renamed: c.renamed(own[k], theirs[k])})
+		i, j = c.within(own[k], theirs[k])
 	}
-	// Calls that have other ids in the history would wait in a fork for results under the old ones.
-	for _, r := range slices.Backward(c.st.Rounds()) {
-		if r.End <= i {
-			break
-		}
-		for x := k - 1; x >= 0 && own[x].start >= r.Start; x-- {
-			if _, ok := c.has(own[x], theirs[x], conv.How{}); !ok {
-				first := slices.IndexFunc(own, func(t turn) bool { return t.end > r.Start })
-				return c.partAt(theirs[first].start, own[first].start)
-			}
-		}
-	}
-	return c.partAt(j, i)
+	return Meeting{History: j, Said: i, Parts: true}
 }
 
 // within returns up to where the messages of two turns are the same.
-func (c *comparison) within(own, theirs turn, how conv.How) (i, j int) {
-	shown := own.shown
-	if shown == nil {
-		shown = transcript.Whole(own.end).Messages[own.start:]
-	}
+func (c *comparison) within(own, theirs turn) (i, j int) {
 	i, j = own.start, theirs.start
-	for _, vm := range shown {
+	for _, vm := range own.messages() {
 		i = max(i, vm.Source)
 		if j == theirs.end {
 			return i, j
 		}
-		if _, ok := c.st.SaidBy(vm).Has(c.h.Said(j), how); !ok {
+		if _, ok := c.st.SaidBy(vm).Has(c.h.Said(j), conv.How{}); !ok {
 			return i, j
 		}
 		i, j = max(i, vm.Source+1), j+1

@@ -28,11 +28,11 @@ func addTurns(list []turn, start, end int, role func(i int) transcript.Role) []t
 	return list
 }
 
-func (h *History) turns(from int) []turn {
-	return addTurns(nil, from, len(h.msgs), h.role)
+// turns are those of the conversation as it came.
+func (c *comparison) turns() []turn {
+	facts := c.st.Facts()
+	return addTurns(nil, facts.Prompt(), len(facts), func(i int) transcript.Role { return facts[i].Role })
 }
-
-func (h *History) role(i int) transcript.Role { return h.msgs[i].Role() }
 
 // turnsIn returns the turns of a view, behind the system messages at its beginning. Each ends where the
 // next one begins: with what a page stands for, if it ends with one.
@@ -61,8 +61,21 @@ func (c *comparison) turnsIn(view []transcript.ViewMessage) []turn {
 	return list
 }
 
-// saidIn returns what a turn of the session says.
-func (c *comparison) saidIn(t turn) conv.Said {
+// messages are those of the turn, as a view shows them.
+func (t turn) messages() []transcript.ViewMessage {
+	if t.shown != nil {
+		return t.shown
+	}
+	return transcript.Whole(t.end).Messages[t.start:]
+}
+
+// made reports whether the view made a part of it, or put something in place of what came.
+func (t turn) made() bool {
+	return slices.ContainsFunc(t.shown, func(vm transcript.ViewMessage) bool { return vm.Source < 0 || len(vm.Edits) > 0 })
+}
+
+// said returns what a turn of the conversation says.
+func (c *comparison) said(t turn) conv.Said {
 	if t.shown == nil {
 		return c.st.SaidAt(t.start, t.end)
 	}
@@ -71,4 +84,8 @@ func (c *comparison) saidIn(t turn) conv.Said {
 		list = append(list, c.st.SaidBy(vm))
 	}
 	return conv.Joined(list)
+}
+
+func (c *comparison) answers(t turn) bool {
+	return c.st.Facts()[t.start].Role == transcript.RoleAssistant
 }

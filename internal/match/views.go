@@ -8,42 +8,35 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// meetViews compares a history with what the session shows, and with what it showed in earlier
-// epochs: then a fork must have the epoch, or get it.
-func (c *comparison) meetViews() (best Meeting, err error) {
+// meetViews compares a history with what is shown now, and with what was shown in earlier epochs: a
+// fork must have the epoch, or get it. It reports whether the history goes on from one of them.
+func (c *comparison) meetViews() (best Meeting, ok bool, err error) {
 	epochs := append([]epoch.Data{{}}, c.st.History...) // before the first, only results that were too large are folded
 	for i, d := range slices.Backward(epochs) {
-		in, view := c.st.Layout.In, []transcript.ViewMessage(nil)
-		if i == len(epochs)-1 {
-			view = c.st.View()
-		} else if in, err = c.st.ShownIn(d); err == nil {
-			view = c.viewOf(in)
+		in := c.st.Layout.In
+		if i < len(epochs)-1 {
+			if in, err = c.st.ShownIn(d); err != nil {
+				return Meeting{}, false, err
+			}
 		}
-		if err != nil {
-			return Meeting{}, err
-		}
-		own := c.turnsIn(view)
+		own := c.turnsIn(c.viewOf(in))
 		if len(own) == 0 {
 			continue
 		}
-		m, ok := c.goesOn(own, true)
-		if ok {
-			return m, nil
+		if m, ok := c.follows(own); ok {
+			return m, true, nil
 		}
-		m = c.apart(own)
+		m := c.apart(own)
 		if m.History > best.History && m.Said < d.Messages {
 			if m.Epoch, err = c.epochBefore(m, d, in); err != nil {
-				return Meeting{}, err
+				return Meeting{}, false, err
 			}
 		}
 		if m.History > best.History && (m.Said >= d.Messages || m.Epoch != nil) {
 			best = m
 		}
-		if m, ok := c.gapInView(view); ok {
-			return m, nil
-		}
 	}
-	return best, nil
+	return best, false, nil
 }
 
 // epochBefore returns an epoch as a fork gets it that ends before it opened: with the folds of what
@@ -65,8 +58,8 @@ func (c *comparison) epochBefore(m Meeting, d epoch.Data, in fold.Set) (*epoch.D
 	if i := slices.IndexFunc(view, func(vm transcript.ViewMessage) bool { return vm.Source >= m.Said }); i >= 0 {
 		view = view[:i]
 	}
-	own, theirs := c.turnsIn(view), addTurns(nil, c.h.Heads, m.History, c.h.role)
-	if len(own) != len(theirs) || c.alike(own, theirs, true) < len(own) {
+	own, theirs := c.turnsIn(view), (&History{msgs: c.h.msgs[:m.History]}).turns(c.h.Heads)
+	if len(own) != len(theirs) || c.alike(own, theirs, false) < len(own) {
 		return nil, nil
 	}
 	return &d, nil

@@ -2,6 +2,7 @@ package summarizer
 
 import (
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
 )
@@ -9,9 +10,10 @@ import (
 // CheckDigest passes a text through the gate as the digest of a conversation.
 func CheckDigest(msgs []transcript.Message, text string) (clean string, findings []digest.Finding, ok bool) {
 	var words userwords.Words
+	var before annotate.State
 	src := &Source{Need: Need{End: len(msgs)}}
 	for i, m := range msgs {
-		words.Add(i, m)
+		words.Hear(i, m, annotate.Message(m, &before))
 		src.Msgs = append(src.Msgs, SourceMessage{Message: m, Handles: make([]string, m.Blocks().Len())})
 	}
 	src.Said = words.Said()
