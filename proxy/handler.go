@@ -5,12 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"time"
 
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy/internal/exchange"
 	"github.com/pleat-dev/pleat/proxy/internal/front"
-	"github.com/pleat-dev/pleat/store"
 )
 
 // Transport is an [http.RoundTripper] that keeps the conversations that pass through it
@@ -19,7 +16,7 @@ import (
 type Transport struct {
 	rw *exchange.Rewriter
 	to http.RoundTripper
-	of []*url.URL // upstreams that are meant; none: all
+	of []*url.URL // upstreams that are meant, all if empty
 }
 
 // NewTransport makes a transport.
@@ -52,7 +49,7 @@ func (t *Transport) RoundTrip(r *http.Request) (*http.Response, error) {
 // request. It does not close the store.
 func (t *Transport) Close() error { return t.rw.Close() }
 
-// Handler is an [http.Handler] that stands between clients and model providers: it
+// Handler is an [http.Handler] that sits between clients and model providers: it
 // forwards everything to the upstreams of its [Options], and keeps the conversations that
 // pass through it inside their model's window.
 type Handler struct {
@@ -81,37 +78,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) { h.front.Se
 
 // Knows reports whether a client may call the handler by that host; see [Options.Hosts].
 // A page in a browser can make a name of its own point here, but not an address. Whatever
-// is served beside the handler should check this too.
+// is served next to the handler should check this too.
 func (h *Handler) Knows(host string) bool { return h.front.Knows(host) }
 
 // Close ends what sessions do in the background and waits for it. Call it after the server
 // has been shut down. It does not close the store.
 func (h *Handler) Close() error { return h.rw.Close() }
-
-// Memory is how many bytes a handler holds, by its own count, and how many it may.
-type Memory struct {
-	Used  int64 `json:"used"`
-	Limit int64 `json:"limit"`
-}
-
-// Memory returns what the handler holds; see [Options.Memory].
-func (h *Handler) Memory() Memory {
-	used, limit := h.rw.Memory()
-	return Memory{used, limit}
-}
-
-// SessionStatus describes a session that a proxy has in memory, as of the last time that
-// a request finished a step with it. Reading it never waits for a model or a store.
-type SessionStatus struct {
-	Key      store.SessionKey
-	Model    string
-	Recall   RecallMode
-	Last     time.Time // when its last request came
-	Messages int       // of the transcript
-	Folds    int       // in force or not
-	Snapshot fold.Snapshot
-	Spent    float64 // USD, by the price list
-}
 
 // Drain lets conversations end: known ones continue as before, new ones pass unchanged
 // and are not kept. A proxy that is stopped after that leaves no client with a history
@@ -121,12 +93,6 @@ func (h *Handler) Drain() { h.rw.Drain() }
 // Draining reports whether [Handler.Drain] was called.
 func (h *Handler) Draining() bool { return h.rw.Draining() }
 
-// Sessions lists the sessions in memory, the one used last first.
-func (h *Handler) Sessions() []SessionStatus {
-	list := h.rw.Statuses()
-	out := make([]SessionStatus, len(list))
-	for i, s := range list {
-		out[i] = SessionStatus(s)
-	}
-	return out
-}
+// Sessions lists the sessions in memory, the one used last first. It never waits for a model or a
+// store.
+func (h *Handler) Sessions() []SessionStatus { return h.rw.Statuses() }

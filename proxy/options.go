@@ -44,27 +44,27 @@ const (
 type Options struct {
 	Store store.Store // where conversations and folds are kept
 
-	// Anthropic, OpenAI and Gemini are where requests of each wire go; nil: that wire is refused.
+	// Anthropic, OpenAI and Gemini are where requests of each wire go, nil if requests of that wire are refused.
 	// A [Transport] leaves requests where they go: it rewrites those to the hosts given
 	// here, or all if none is given.
 	Anthropic, OpenAI, Gemini *url.URL
 
-	Window int           // for models the table does not know, and a bound for those it does; 0: from the table
-	Policy fold.Policy   // zero: "default", which here also folds when that pays
-	Models *model.Models // nil: the built-in table
+	Window int           // for models the table does not know, and a bound for those it does; the table's if 0
+	Policy fold.Policy   // if zero "default", which here also folds when that pays
+	Models *model.Models // if nil the built-in table
 
-	Recall    RecallMode // zero: tools
+	Recall    RecallMode // tools if empty
 	RecallDir string     // for [RecallByFile]: the folder that files are written under
 
 	// Principal names whom a request speaks for, so that different people never share a session;
-	// nil: the hash of its API key, or the account that a client with a renewed token names. The
+	// if nil the hash of its API key, or the account that a client with a renewed token names. The
 	// body is the request's, decompressed, and may not be kept.
 	Principal func(r *http.Request, body []byte) string
 	// Session may change the options that a session is opened with, such as its digests
 	// or hooks. It is called whenever one is opened.
 	Session func(key store.SessionKey, o *pleat.Options)
 
-	// ObserveOnly passes every body on as it came. Sessions are kept and folds planned,
+	// ObserveOnly passes every body on unchanged. Sessions are kept and folds planned,
 	// and reports say what would have been done.
 	ObserveOnly bool
 	// Report gets every exchange when it is over. It must not block.
@@ -72,12 +72,12 @@ type Options struct {
 	// Observe gets what happens inside sessions. It must not block.
 	Observe func(ctx context.Context, key store.SessionKey, e pleat.Event)
 
-	Transport http.RoundTripper // reaches the upstreams; nil: a transport of its own
-	Hosts     []string          // names by which clients may call a Handler, beside localhost and addresses; "*": any
-	Logger    *slog.Logger      // nil: nothing is logged. Content and credentials never are
-	Now       func() time.Time  // nil: time.Now
+	Transport http.RoundTripper // reaches the upstreams; if nil, the proxy makes one
+	Hosts     []string          // names by which clients may call a Handler, besides localhost and addresses; "*" is any
+	Logger    *slog.Logger      // nil if nothing is logged; content and credentials never are
+	Now       func() time.Time  // time.Now if nil
 
-	// Proxy says through which web proxy a request goes to its upstream, as in [http.Transport]; nil: none.
+	// Proxy says through which web proxy a request goes to its upstream, as in [http.Transport]; nil if none.
 	// A Transport that is given has its own. Programs pass [http.ProxyFromEnvironment].
 	Proxy func(*http.Request) (*url.URL, error)
 
@@ -86,16 +86,16 @@ type Options struct {
 	Decoders map[string]Decoder
 
 	// Memory is how many bytes requests and replies under way, sessions and what is kept of
-	// earlier requests may take together; 0: 1 GiB. Sessions leave it first, those used least
+	// earlier requests may take together, 1 GiB if 0. Sessions leave it first, those used least
 	// recently; where that is not enough, requests are refused with status 503.
 	Memory   int64
-	MaxBody  int64         // largest request body in bytes, decompressed; 0: 256 MiB
-	MaxEvent int           // largest event of a stream in bytes, and largest reply that is read as a whole; 0: 64 MiB
-	Sessions int           // sessions kept in memory; 0: 256
-	Rounds   int           // most hidden rounds of a request that look something up, before one that says no more; 0: 8
-	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 0: 10 minutes
-	Ping     time.Duration // how often a waiting client hears something while the proxy works; 0: 10 seconds
-	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 0: 2 minutes
+	MaxBody  int64         // largest request body in bytes, decompressed; 256 MiB if 0
+	MaxEvent int           // largest event of a stream in bytes, and largest reply that is read as a whole; 64 MiB if 0
+	Sessions int           // sessions kept in memory; 256 if 0
+	Rounds   int           // most hidden rounds of a request that look something up, before one that says no more; 8 if 0
+	Timeout  time.Duration // longest silence of an upstream, and longest time to read a request; 10 minutes if 0
+	Ping     time.Duration // how often a waiting client hears something while the proxy works; 10 seconds if 0
+	Patience time.Duration // how long errors that pass are waited out in the hidden rounds of a request; 2 minutes if 0
 }
 
 // Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
@@ -78,7 +79,8 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req *protocol.Re
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
 		System: system, Tools: slices.Concat(tools, ours), Child: from.Child, Before: c.pages,
-		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec}, Check: req.Protocol.Check(model),
+		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec},
+		Check:  req.Protocol.Check(model),
 		Recall: stubs(mode, rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
 	}
 	if mode.Prefix != "" {
@@ -103,6 +105,17 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req *protocol.Re
 		tokens.NewTokenizer(model, nil).CountTools(ours),
 	}
 	return nil
+}
+
+// exempt returns the policy with tools added to those whose results are never spilled.
+func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
+	p.AtBirth = fold.Change(p.AtBirth, func(s *lever.Spill) {
+		s.Exempt = slices.Clone(s.Exempt)
+		for _, t := range tools {
+			s.Exempt = append(s.Exempt, t.Name)
+		}
+	})
+	return p
 }
 
 // catchUp takes in what other replicas wrote, and what the request changed beside its
@@ -141,7 +154,10 @@ func (c *conversation) describe() (Status, int64) {
 func (c *conversation) publish() {
 	if c.pool != nil {
 		status, weight := c.describe()
-		c.pool.publish(c, status, weight)
+		c.pool.update(c, func(s *slot) {
+			c.pool.weight.Add(weight - s.weight)
+			s.status, s.weight = status, weight
+		})
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
@@ -23,13 +22,13 @@ import (
 type exchange struct {
 	rw   *Rewriter
 	in   *http.Request   // as the client sent it, for the upstream
-	raw  []byte          // its body as it came
+	raw  []byte          // its body, undecoded
 	kept *httpbody.Lease // of the memory of raw
 	on   *protocol.Protocol
 	from lineage.Caller
 	req  *protocol.Request
-	turn *turn         // nil: passed on as it is
-	near *conversation // that a request without tools is beside; nil: none is known
+	turn *turn         // nil if passed on unchanged
+	near *conversation // the conversation of a request without tools, nil if unknown
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -68,7 +67,7 @@ func (rw *Rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(httpbody.ErrIdle) })
 	x.report = Report{Format: on.Format, Began: began}
-	resp, err := x.run(on, at)
+	resp, err := x.run(at)
 	if err != nil {
 		x.report.Status = 0
 		x.finish(err)
@@ -86,16 +85,12 @@ func (rw *Rewriter) unknown(r *http.Request) (*http.Response, error) {
 		return resp, err
 	}
 	rw.WarnOnce("requests to this path are passed on, not compacted", r.URL.Path)
-	r2 := Report{Began: began, Took: rw.o.Now().Sub(began), Passed: true, Err: err}
+	x := &exchange{rw: rw, report: Report{Began: began, Passed: true, Sent: 1}}
+	x.from.Scope.Tenant = rw.o.Principal(r, nil)
 	if err == nil {
-		r2.Status = resp.StatusCode
+		x.report.Status = resp.StatusCode
 	}
-	rw.book.Charge(bill.Row{Tenant: rw.o.Principal(r, nil), Tally: bill.Tally{
-		Requests: 1, Failed: one(r2.failed()), Sent: 1, Passed: 1,
-	}})
-	if rw.o.Report != nil {
-		rw.o.Report(r2)
-	}
+	x.tell(err)
 	return resp, err
 }
 
@@ -106,7 +101,7 @@ func (x *exchange) notRead(why string) (*http.Response, error) {
 	return x.pass()
 }
 
-// tooMuch answers a request that takes more memory than it may; 0: err is something else.
+// tooMuch answers a request that takes more memory than it may. The status is 0 for other errors.
 func tooMuch(on *protocol.Protocol, err error) (status int, body []byte) {
 	switch {
 	case errors.Is(err, httpbody.ErrTooLarge):
@@ -125,45 +120,67 @@ func (x *exchange) cause(err error) error {
 	return err
 }
 
-// run decides what happens to the request and sends it.
-func (x *exchange) run(on *protocol.Protocol, at protocol.Address) (*http.Response, error) {
-	o := &x.rw.o
-	body, err := o.Decoders.Decompress(x.in.Header.Get("Content-Encoding"), x.raw, o.MaxBody, x.take)
-	x.from.Scope.Tenant = o.Principal(x.in, body)
+// run takes a request from its bytes to the reply: it is read, it becomes a turn of its session, and
+// the turn goes out. A request that is no turn of a session goes out unchanged. What happens between
+// a request and its view is told by [Rewriter.rewrite].
+func (x *exchange) run(at protocol.Address) (*http.Response, error) {
+	resp, err := x.read(at)
+	if resp == nil && err == nil {
+		resp, err = x.begin(at.Counts)
+	}
 	switch {
-	case errors.Is(err, httpbody.ErrTooLarge), errors.Is(err, httpbody.ErrMemory):
-		return x.refuse(tooMuch(on, err)), nil
+	case resp != nil || err != nil:
+		return resp, err
+	case x.turn == nil:
+		return x.pass()
+	}
+	return x.exchange()
+}
+
+// read decodes the request. With a response that is already answered: refused, or passed on because
+// it cannot be understood.
+func (x *exchange) read(at protocol.Address) (*http.Response, error) {
+	o, on := &x.rw.o, x.on
+	body, err := o.Decoders.Decompress(x.in.Header.Get("Content-Encoding"), x.raw, o.MaxBody, x.take)
+	x.from.Scope = lineage.Scope{Tenant: o.Principal(x.in, body), Upstream: x.in.URL.Host, Format: on.Format}
+	x.from.Hint, x.from.Child = lineage.Hint(x.in.Header)
+	why := "they cannot be decompressed" // the provider says what is wrong with it
+	if err == nil {
+		x.report.BytesIn = len(body)
+		why = "they cannot be read"
+		x.req, err = x.rw.known.Read(on, x.from.Hint, body, x.take)
+	}
+	status, text := tooMuch(on, err)
+	switch {
+	case status != 0:
+		return x.refuse(status, text), nil
 	case errors.Is(err, httpbody.ErrEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
 		body := on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error())
 		resp := x.refuse(http.StatusUnsupportedMediaType, body)
 		resp.Header["Accept-Encoding"] = o.Decoders.Names()
 		return resp, nil
 	case err != nil:
-		return x.notRead("they cannot be decompressed") // the provider says what is wrong with it
-	}
-	x.report.BytesIn = len(body)
-	id, child := lineage.Hint(x.in.Header)
-	if x.req, err = x.rw.known.Read(on, id, body, x.take); err != nil {
-		if status, text := tooMuch(on, err); status != 0 {
-			return x.refuse(status, text), nil
-		}
-		return x.notRead("they cannot be read")
+		return x.notRead(why)
 	}
 	x.req.Model = cmp.Or(at.Model, x.req.Model)
 	x.report.Model, x.report.Messages = x.req.Model, len(x.req.Messages)
 	if x.req.Partial || len(x.req.Messages) == 0 {
 		return x.notRead("the provider holds their conversation")
 	}
-	x.from = lineage.Caller{
-		Scope: lineage.Scope{Tenant: x.from.Scope.Tenant, Upstream: x.in.URL.Host, Format: on.Format}, Hint: id, Child: child,
-	}
-	from, begin := x.from, true
-	if at.Counts || !x.req.HasTools() { // titles, summaries and suggestions have no tools
-		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, from)
-		begin = begin && err == nil && !at.Counts
+	return nil, nil
+}
+
+// begin makes the turn that goes out. There is none if the request goes out unchanged, and with a
+// response it does not go out. Requests without tools, and those that only count tokens, go beside a
+// conversation: titles, summaries and suggestions.
+func (x *exchange) begin(counts bool) (resp *http.Response, err error) {
+	begin := true
+	if counts || !x.req.HasTools() {
+		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, x.from)
+		begin = begin && err == nil && !counts
 	}
 	if begin {
-		if x.turn, err = x.rw.begin(x.ctx, x.req, from, true); x.turn != nil {
+		if x.turn, err = x.rw.begin(x.ctx, x.req, x.from, true); x.turn != nil {
 			x.hidden = x.turn.resumed
 		}
 	}
@@ -171,15 +188,12 @@ func (x *exchange) run(on *protocol.Protocol, at protocol.Address) (*http.Respon
 		if x.ctx.Err() != nil {
 			return nil, context.Cause(x.ctx)
 		}
-		if resp := x.failed(err, from); resp != nil {
+		if resp = x.failed(err); resp != nil {
 			return resp, nil
 		}
 	}
 	x.report.Added = x.rw.o.Now().Sub(x.report.Began)
-	if x.turn == nil {
-		return x.pass()
-	}
-	return x.exchange()
+	return nil, nil
 }
 
 // pass sends the request unchanged and passes the reply on as it comes.
@@ -202,7 +216,7 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	out := x.in.Clone(ctx)
 	body := x.turn.out
 	if len(body) == len(x.req.Body) && &body[0] == &x.req.Body[0] {
-		body = x.raw // also compressed as it came
+		body = x.raw // in the client's own encoding
 		x.kept.Send(out)
 	} else {
 		out.Header.Del("Content-Encoding")
@@ -274,6 +288,14 @@ func (x *exchange) finish(err error) {
 	x.release()
 	x.idle.Stop()
 	x.cancel(nil)
+	x.tell(err)
+	if x.req != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
+		x.kept.Leave()
+	}
+}
+
+// tell makes the report and puts it on the bill.
+func (x *exchange) tell(err error) {
 	r := &x.report
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
 	if t := x.turn; t != nil {
@@ -286,9 +308,6 @@ func (x *exchange) finish(err error) {
 	x.charge()
 	if x.rw.o.Report != nil {
 		x.rw.o.Report(*r)
-	}
-	if x.req != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
-		x.kept.Leave()
 	}
 }
 

@@ -62,7 +62,9 @@ func (rw *Rewriter) beside(
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, if nothing in
 // it has to change, or if that would not be legal.
-func (rw *Rewriter) asIs(ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller) (t *turn, fits bool) {
+func (rw *Rewriter) asIs(
+	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller,
+) (t *turn, fits bool) {
 	p, err := c.track.Find(ctx, c.sess, req, true)
 	v := c.sess.InForce()
 	v.DropThinking = v.DropThinking || c.track.Drop
@@ -109,8 +111,8 @@ func (rw *Rewriter) count(req *protocol.Request, from int, texts ...string) (tot
 }
 
 // failed decides what happens to a request that could not be rewritten. A response is the
-// answer to it; without one, the turn goes out, or the request as it came.
-func (x *exchange) failed(err error, from lineage.Caller) *http.Response {
+// answer to it; without one, the turn goes out, or the request unchanged.
+func (x *exchange) failed(err error) *http.Response {
 	x.report.Err = err
 	if body := x.tooLong(err); body != nil {
 		return x.refuse(http.StatusBadRequest, body)
@@ -126,7 +128,7 @@ func (x *exchange) failed(err error, from lineage.Caller) *http.Response {
 	var t *turn
 	fits := false
 	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
-		t, fits = x.rw.remembered(x.ctx, x.req, from)
+		t, fits = x.rw.remembered(x.ctx, x.req, x.from)
 	}
 	if t == nil {
 		fits = x.rw.fitsWhole(x.req)
@@ -134,12 +136,12 @@ func (x *exchange) failed(err error, from lineage.Caller) *http.Response {
 	if !fits {
 		return x.cannotFold(err, "pleat cannot fold this request, which does not fit as it is: ")
 	}
-	x.turn = t // nil: nothing is folded and the request fits, so it goes out as it came
+	x.turn = t // if nil, nothing is folded and the request fits, so it goes out unchanged
 	return nil
 }
 
 // tooLong is the provider's own refusal for an error which says that nothing fits, or that the
-// model does not come to an end; nil: the error is another one.
+// model does not come to an end; nil for other errors.
 func (x *exchange) tooLong(err error) []byte {
 	if errors.Is(err, errRounds) {
 		x.rw.o.Logger.Warn("a turn was given up", "err", err)

@@ -20,7 +20,7 @@ type Options struct {
 	Store     store.Store
 	Transport http.RoundTripper // to the upstreams
 	Models    *model.Models
-	Window    int // 0: each model's own
+	Window    int // each model's own if 0
 	Policy    fold.Policy
 	Recall    lineage.RecallMode
 	RecallDir string
@@ -40,7 +40,7 @@ type Options struct {
 	Timeout, Ping, Patience    time.Duration
 }
 
-// model returns a model's row of the table, and the window it gets here; 0: its own.
+// model returns a model's row of the table, and the window it gets here, 0 for its own.
 func (o *Options) model(name string) (m model.Model, window int) {
 	m, known := o.Models.Lookup(name)
 	if !known && name != "" { // what is learnt of one that the table lacks is not of all of them
@@ -54,8 +54,8 @@ func (o *Options) model(name string) (m model.Model, window int) {
 
 // Report is what happened to one request of a client.
 type Report struct {
-	Session  store.SessionKey  // zero: the request was passed on as it was
-	Format   transcript.Format // empty: the path belongs to no wire
+	Session  store.SessionKey  // zero if the request was passed on unchanged
+	Format   transcript.Format // empty if the path belongs to no wire
 	Passed   bool              // the request was not understood, passed on and not compacted
 	Model    string
 	Began    time.Time

@@ -92,35 +92,12 @@ func (p *pool) newest(key store.SessionKey) lineage.LastExchange {
 	return lineage.LastExchange{}
 }
 
-// asked notes the newest request of a conversation, and the prefix by which it is found.
-func (p *pool) asked(c *conversation, k indexKey, client int) {
+// update changes the slot of a conversation, unless that was dropped meanwhile.
+func (p *pool) update(c *conversation, change func(s *slot)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.slot(c.key); s != nil { // else it was dropped meanwhile
-		p.remember(s, k)
-		if s.conv == c {
-			s.newest = lineage.LastExchange{Client: client}
-		}
-	}
-}
-
-// answered notes the answer to the newest request of a conversation.
-func (p *pool) answered(c *conversation, e lineage.LastExchange) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.slot(c.key); s != nil && s.conv == c &&
-		(s.newest.Client == 0 || s.newest.Client == e.Client) { // 0: it was just opened
-		s.newest = e
-	}
-}
-
-// publish updates what is known of a conversation without its lock.
-func (p *pool) publish(c *conversation, status Status, weight int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.slot(c.key); s != nil && s.conv == c { // else it was dropped
-		p.weight.Add(weight - s.weight)
-		s.status, s.weight = status, weight
+	if s := p.slot(c.key); s != nil && s.conv == c {
+		change(s)
 	}
 }
 

@@ -9,11 +9,37 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
+
+// turn is a request whose session is known: what goes out, and what is needed to handle
+// the answer.
+type turn struct {
+	req    *protocol.Request
+	from   lineage.Caller
+	key    store.SessionKey
+	conv   *conversation
+	before store.SessionKey // of the conversation
+	mode   lineage.Mode     // of the conversation, which others may rename meanwhile
+	out    []byte
+	at     int // length of the transcript
+	client []int
+	drop   bool // the view needs the provider to drop thinking
+
+	mark    lineage.Mark         // of the request
+	resumed int                  // of its hidden rounds, those of an exchange before that did not end
+	hidden  []transcript.Message // of its hidden rounds: in the transcript after the mark
+	forked  bool
+	epochs  int
+	stored  int // results, when they came
+	folded  bool
+	meter   fold.Snapshot
+	size    client
+}
 
 // rewrite is what happens between a request and its view. It holds the conversation's lock
 // throughout: requests of one conversation take turns. With errDiverged the place says where to
@@ -58,7 +84,7 @@ func (rw *Rewriter) rewrite(
 		}
 	}
 	// The session gives its view of the transcript. If that would be too long, it folds, and stores
-	// what it has folded before anybody sees it.
+	// what it has folded before it shows that.
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
 		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open, Whole: rw.o.ObserveOnly})
 	})
@@ -141,7 +167,10 @@ func (rw *Rewriter) storeMark(
 	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
 		return err
 	}
-	rw.pool.asked(c, indexKey{t.from.Scope, prefix}, m.Client)
+	rw.pool.update(c, func(s *slot) {
+		rw.pool.remember(s, indexKey{t.from.Scope, prefix})
+		s.newest = lineage.LastExchange{Client: m.Client}
+	})
 	return nil
 }
 

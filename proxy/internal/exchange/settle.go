@@ -71,7 +71,7 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		defer t.conv.unlock()
 		said := lineage.SaidHash(last.Messages, t.mode.Own)
 		t.conv.track.Answer = lineage.Reply{From: t.mark.At, Said: said}
-		x.rw.pool.answered(t.conv, lineage.LastExchange{Client: t.mark.Client, Said: said, Own: t.mode.Own})
+		x.ended(t.conv, said)
 		return t.conv.used(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.Own); len(ours) == 0 {
@@ -82,10 +82,11 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		said = append(said, r.Messages...)
 	}
 	return x.rw.onTurn(ctx, t, func(c *conversation) error {
-		m := lineage.Mark{Mode: t.mode, Reply: &lineage.Reply{From: t.mark.At, To: t.at, Said: lineage.SaidHash(said, t.mode.Own)}}
+		answer := lineage.Reply{From: t.mark.At, To: t.at, Said: lineage.SaidHash(said, t.mode.Own)}
+		m := lineage.Mark{Mode: t.mode, Reply: &answer}
 		var labels []string
 		for _, prefix := range lineage.ComesAgain(t.req) {
-			labels = append(labels, t.from.Scope.AnswerLabel(prefix, m.Reply.Said))
+			labels = append(labels, t.from.Scope.AnswerLabel(prefix, answer.Said))
 		}
 		if by := lineage.Proof(said, t.mode.Own); by != "" {
 			labels = append(labels, t.from.Scope.AnswerLabel(transcript.Hash{}, by))
@@ -96,8 +97,18 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		if err := c.behind.Wait(ctx); err != nil {
 			return err
 		}
-		x.rw.pool.answered(c, lineage.LastExchange{Client: t.mark.Client, Said: m.Reply.Said, Own: t.mode.Own})
+		x.ended(c, answer.Said)
 		return c.used(ctx, last)
+	})
+}
+
+// ended notes the answer to the newest request of a conversation.
+func (x *exchange) ended(c *conversation, said string) {
+	e := lineage.LastExchange{Client: x.turn.mark.Client, Said: said, Own: x.turn.mode.Own}
+	x.rw.pool.update(c, func(s *slot) {
+		if s.newest.Client == 0 || s.newest.Client == e.Client { // 0: it was just opened
+			s.newest = e
+		}
 	})
 }
 
@@ -114,7 +125,9 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 		}
 		text.WriteString(m.Text() + "\n")
 	}
-	labels := x.from.SaidLabels(text.String(), lineage.ProofLines, func(line string) bool { return lineage.Quotes(x.req, line) })
+	labels := x.from.SaidLabels(text.String(), lineage.ProofLines, func(line string) bool {
+		return lineage.Quotes(x.req, line)
+	})
 	if len(labels) == 0 {
 		return nil
 	}

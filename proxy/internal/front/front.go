@@ -30,8 +30,8 @@ type Exchanger interface {
 
 // Options sets up a [fronthandler].
 type Options struct {
-	Anthropic, OpenAI, Gemini *url.URL      // nil: requests of that provider are refused
-	Hosts                     []string      // names by which clients may call, beside localhost and addresses; "*": any
+	Anthropic, OpenAI, Gemini *url.URL      // nil if requests of that provider are refused
+	Hosts                     []string      // names by which clients may call, besides localhost and addresses; "*" is any
 	Timeout                   time.Duration // longest time to read a request
 	Logger                    *slog.Logger
 }
@@ -137,7 +137,7 @@ func (w early) WriteHeader(status int) {
 
 // Knows reports whether a client may call the handler by that host; see [Options.Hosts].
 // A page in a browser can make a name of its own point here, but not an address. Whatever
-// is served beside the handler should check this too.
+// is served next to the handler should check this too.
 func (h *Handler) Knows(host string) bool {
 	name := host
 	if n, _, err := net.SplitHostPort(host); err == nil {

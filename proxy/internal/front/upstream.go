@@ -21,7 +21,7 @@ const (
 	byGemini    provider = "gemini"
 )
 
-// upstream says where a request goes; nil: nowhere.
+// upstream says where a request goes, nil if nowhere.
 func (h *Handler) upstream(r *http.Request) *url.URL {
 	o := &h.o
 	return map[provider]*url.URL{byAnthropic: o.Anthropic, byOpenAI: o.OpenAI, byGemini: o.Gemini}[addressee(r)]
@@ -29,7 +29,7 @@ func (h *Handler) upstream(r *http.Request) *url.URL {
 
 // addressee says whose a request is. A key that begins as only one provider's do goes to that
 // one, whatever the path; two of different providers go nowhere. Any other key goes where the
-// path says, unless it stands in a header that is another provider's own. Where the path says
+// path says, unless it is in a header that is another provider's own. Where the path says
 // nothing, headers decide; where they do not either, the request goes nowhere.
 func addressee(r *http.Request) provider {
 	bearer, _ := protocol.BearerOf(r.Header.Get("Authorization"))
@@ -37,7 +37,7 @@ func addressee(r *http.Request) provider {
 	sure, where := nobody, nobody
 	for _, k := range []struct {
 		key   string
-		where provider // whose place it stands in
+		where provider // whose header it is in
 	}{
 		{bearer, nobody},
 		{inQuery, nobody},

@@ -91,7 +91,7 @@ func (d Decoders) open(encoding string, body io.ReadCloser) (io.ReadCloser, erro
 	return Closers{r, body}, nil
 }
 
-// maxRatio is how many times as large as it came a request may become: text that people and
+// maxRatio is how many times its compressed size a request may become: text that people and
 // programs write does not shrink to a hundredth.
 const maxRatio = 100
 

@@ -10,18 +10,18 @@ import (
 )
 
 // To get memory for a large request costs more than to read it. So the memory of one serves
-// for the next, whoever sends it, once nobody looks at it any more: neither the exchange nor a
-// transport, which may read a body when its answer is there already. Nothing that is kept of a
-// request may lie in it.
+// for the next, whoever sends it, once it is no longer read: neither the exchange nor a
+// transport, which may read a body after its answer has come. Nothing that is kept of a
+// request may point into it.
 
-// Bytes of memory that is used again. Tests use less again, too, and garble it, to find whoever
-// still looks at it.
+// Bytes of memory that is used again. Tests also reuse smaller pieces, and overwrite them, to find
+// what is still read.
 var (
 	LeastRoom, mostRoom = 64 << 10, 16 << 20
 	Garble              = func([]byte) {}
 )
 
-// rooms is memory that nobody uses, by size: four for each power of two, so that a small
+// rooms is unused memory, by size: four for each power of two, so that a small
 // request holds no large room. The collector takes what is there for long.
 var rooms [4 * bits.UintSize]sync.Pool
 
@@ -44,7 +44,7 @@ func NewRoom(n int) []byte {
 	return make([]byte, 0, size)
 }
 
-// leaveRoom gives memory back that nobody looks at any more.
+// leaveRoom gives memory back that is no longer read.
 func leaveRoom(b []byte) {
 	if cap(b) < LeastRoom || cap(b) > mostRoom {
 		return
@@ -74,7 +74,7 @@ func (c *chunks) Put(b []byte) {
 	c.free.Put((*[chunk]byte)(b))
 }
 
-// Lease counts who looks at the body of a request.
+// Lease counts the readers of a request's body.
 type Lease struct {
 	body  []byte
 	users atomic.Int32
@@ -92,7 +92,7 @@ func (l *Lease) Leave() {
 	}
 }
 
-// Send makes the body that of a request. The caller is one of those who look at it.
+// Send makes the body that of a request. The caller is one of its readers.
 func (l *Lease) Send(r *http.Request) {
 	if SetRequestBody(r, l.body); cap(l.body) < LeastRoom {
 		return // net/http knows how to send a short one at once
@@ -113,7 +113,7 @@ func (l *Lease) Send(r *http.Request) {
 // leased is a body on its way. A transport may close it while it reads.
 type leased struct {
 	mu    sync.Mutex
-	lease *Lease // nil: it is closed
+	lease *Lease // nil if closed
 	rest  bytes.Reader
 }
 

@@ -104,7 +104,7 @@ func (a Archive) Shared(ctx context.Context, key store.SessionKey, mark uint64) 
 	return upTo, nil
 }
 
-// Before finds what a new conversation continues; nil: nothing.
+// Before finds what a new conversation continues, nil if nothing.
 func (a Archive) Before(ctx context.Context, from Caller, req *protocol.Request) (*Origin, error) {
 	named, tools := from.label("hint", from.Hint), from.toolsLabel(req)
 	labels := append([]string{named, tools}, from.SaidLabels(openingText(req), math.MaxInt, nil)...)
@@ -174,8 +174,7 @@ const (
 )
 
 // SaidLabels are the labels under which answers with the lines of a text are found, of the
-// longest ones up to most, except lines that quoted reports as quotations; nil: none is known
-// to be one.
+// longest ones up to most, except lines that quoted reports as quotations. It may be nil.
 func (c Caller) SaidLabels(text string, most int, quoted func(line string) bool) (labels []string) {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -247,7 +246,7 @@ func (a Archive) keeps(ctx context.Context, key store.SessionKey, req *protocol.
 	return false
 }
 
-// Quotes reports whether a line stands in the request.
+// Quotes reports whether a line is in the request.
 func Quotes(r *protocol.Request, line string) bool {
 	literal, err := json.Marshal(line)
 	return err == nil && (bytes.Contains(r.Body, literal[1:len(literal)-1]) || bytes.Contains(r.Body, []byte(line)))

@@ -15,7 +15,7 @@ import (
 )
 
 // Principal names whom a request speaks for, so that different people never share a
-// session: by the hash of the API key; behind a bearer token that is renewed now and then,
+// session: by the hash of the API key; with a bearer token that is renewed now and then,
 // by the account that the client names; "local" without any credential. The name does not
 // reveal the key.
 func Principal(r *http.Request, body []byte) string {

@@ -38,7 +38,7 @@ type decoded struct {
 	prefixes []transcript.Hash // their chain
 	key      uint64
 	size     int64
-	grown    atomic.Bool // the hashes of a later request stand behind its own, in the same memory
+	grown    atomic.Bool // the hashes of a later request follow its own, in the same memory
 }
 
 func NewCache(memory int64) *Cache {
@@ -127,7 +127,9 @@ func (k *Cache) drop(e *list.Element) {
 
 // Read decodes a request, and remembers it for the next one of its conversation. It takes memory for
 // the messages that are not known yet.
-func (k *Cache) Read(on *protocol.Protocol, hint string, body []byte, take func(n int64) bool) (*protocol.Request, error) {
+func (k *Cache) Read(
+	on *protocol.Protocol, hint string, body []byte, take func(n int64) bool,
+) (*protocol.Request, error) {
 	key := k.key(on, hint, body)
 	before := k.likely(key, body)
 	var from protocol.Earlier
@@ -202,13 +204,13 @@ func (d *decoded) counts(before *decoded, i int) bool {
 	return d.messages[i].Raw() == before.messages[i].Raw()
 }
 
-// PerMessage is about what is kept of a message beside its bytes.
+// PerMessage is about what is kept of a message besides its bytes.
 const PerMessage = 400
 
-// perPart is about what a message, and each of its blocks, takes beside its bytes while it is new.
+// perPart is about what a message, and each of its blocks, takes besides its bytes while it is new.
 const perPart = 2_000
 
-// decodedSize is about what becomes of the end of a request's body that is new, beside its bytes. What is
+// decodedSize is about what becomes of the end of a request's body that is new, besides its bytes. What is
 // added to a conversation turn by turn is not worth counting.
 func decodedSize(fresh []byte) int64 {
 	if len(fresh) < 1<<20 {

@@ -13,7 +13,7 @@ import (
 )
 
 // Originals returns a request's new messages, with the rounds that the client did not see in answers that it
-// puts at another place than they were given at, as after an edit or behind its own summary. A provider
+// puts at another place than they were given at, as after an edit or after its own summary. A provider
 // may refuse thinking before anything else than what followed it.
 func (a Archive) Originals(
 	ctx context.Context, s Scope, req *protocol.Request, p *Place, own func(string) bool, size int,
@@ -49,7 +49,7 @@ func (a Archive) Originals(
 	return append(news, req.Messages[next:]...), nil
 }
 
-// original reads an answer with hidden rounds; nil: it is gone.
+// original reads an answer with hidden rounds, nil if it is gone.
 func (a Archive) original(ctx context.Context, f store.Found, req *protocol.Request) (list []transcript.Message) {
 	var m Mark
 	if json.Unmarshal(f.Entry.Data, &m) != nil || m.Reply == nil {
