@@ -19,7 +19,7 @@
 //
 // # How it works
 //
-// A transcript is everything that was said; nothing ever edits it. A fold is a recorded
+// A transcript is everything that was said; no fold ever edits it. A fold is a recorded
 // decision to show something shorter in place of a block or a stretch of messages. A view
 // is a pure function of the two. Levers propose folds, and a policy says which levers are
 // pulled on which occasion (packages fold, fold/lever and policy). [Session] is the one

@@ -20,7 +20,7 @@ const (
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
-	EventFork     EventKind = "fork"     // Sync moved to this session, since a history went another way; of forks in a row only the first is told
+	EventFork     EventKind = "fork"     // Sync moved to this session, as a history went another way; told once of forks in a row
 	// The session goes on, but not as it should: still red, no digest, an illegal plan.
 	EventWarning EventKind = "warning"
 	EventError   EventKind = "error" // the store could not be written, though the caller still waits

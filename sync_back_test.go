@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
 // clocked is a program that puts the time behind its history in every request, and keeps none of it.
@@ -218,4 +220,57 @@ func TestSyncBackCorrupt(t *testing.T) {
 			t.Errorf("%s: %v", data, err)
 		}
 	}
+}
+
+// TestSyncBackRandom has a program hand over histories of few words with messages at their end that come and go,
+// append some of the answers, and go another way now and then: the session shows the newest history, and
+// so does one that is opened again.
+func TestSyncBackRandom(t *testing.T) {
+	forks := 0
+	for seed := range uint64(60) {
+		r := rand.New(rand.NewPCG(seed, 5))
+		st := store.NewMemory()
+		all, s := []pleat.Message{system("Be careful."), pleat.User("Go on.")}[r.IntN(2):], open(t, st, nil)
+		for step := range 30 {
+			given := slices.Clip(all)
+			for range r.IntN(3) {
+				given = append(given, clock(r.IntN(3)))
+			}
+			did, err := s.Sync(t.Context(), given)
+			if must(t, err); !did.Appended {
+				forks++
+			}
+			again := openKey(t, st, s.Key(), nil)
+			for _, s := range []*pleat.Session{s, again} {
+				if got := allText(view(t, s)); got != allText(given) || s.Snapshot() != again.Snapshot() {
+					t.Fatalf("seed %d, step %d: %+v, %s shows\n%s\nwant\n%s", seed, step, did, s.Key(), got, allText(given))
+				}
+			}
+			var answer []pleat.Message
+			switch id := fmt.Sprint("c", step); r.IntN(4) {
+			case 0:
+				answer = []pleat.Message{poll(id), polled(id)}
+			case 1:
+				answer = []pleat.Message{say("Shall I?"), pleat.User([]string{"yes", "no"}[r.IntN(2)])}
+			case 2:
+				answer = []pleat.Message{say(fmt.Sprint("Answer ", step)), pleat.User("Go on.")}
+			default:
+				answer = []pleat.Message{poll(id), polled(id), say("Done."), pleat.User("Go on.")}
+			}
+			if r.IntN(2) == 0 {
+				must(t, s.Append(t.Context(), answer[:1+r.IntN(2)]...))
+			}
+			all = append(all, answer...)
+			if r.IntN(10) == 0 {
+				all = all[:2+r.IntN(len(all)-2)]
+				for all[len(all)-1].Role() == transcript.RoleAssistant {
+					all = all[:len(all)-1]
+				}
+			}
+		}
+	}
+	if forks == 0 || forks > 500 {
+		t.Errorf("%d forks of 1,800 histories", forks)
+	}
+	t.Logf("%d forks", forks)
 }

@@ -39,7 +39,7 @@ func (r Round) Open() bool {
 	return slices.ContainsFunc(r.Calls, func(c CallState) bool { return !c.Answered })
 }
 
-// Transcript is everything that was said, in order. It only grows; appending a message
+// Transcript is everything that was said, in order. It grows; appending a message
 // takes the same time whatever the length. It is not safe for concurrent use.
 type Transcript struct {
 	msgs    []Message

@@ -3,32 +3,33 @@ package match
 import (
 	"slices"
 
-	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// mayBeBack lists what the user said after the last answer, or before it if nothing after it, that a
-// history may lack: each run of messages, the shortest first. What was folded since stays.
+// mayBeBack lists what a history may lack of what the user said since the last answer but one: some messages in
+// a row, the fewest and newest first. Before the last answer something else must have been said beside them, or
+// they may be old ones. What is folded, or stands before a fold, stays.
 func (c *comparison) mayBeBack() (list []Stretch) {
 	facts := c.st.Facts()
-	start, end := 0, 0 // of the newest words
-	for i := len(facts) - 1; i >= facts.Prompt(); i-- {
-		if plain(facts, i) {
-			if start = i; end == 0 {
-				end = i + 1
+	answers := func(i int) bool { return i >= 0 && i < len(facts) && facts[i].Role == transcript.RoleAssistant }
+	start := facts.Prompt() + 1 // without the first message it is another conversation, or a window
+	for _, f := range c.st.Folds {
+		start = max(start, f.End)
+	}
+	runs := 0
+	for i := len(facts) - 1; i >= start; i-- {
+		if answers(i) && !answers(i+1) {
+			if runs++; runs == 2 {
+				start = i + 1
 			}
-		} else if end > 0 || facts[i].Role == transcript.RoleAssistant && i > 0 &&
-			facts[i-1].Role != transcript.RoleAssistant && !plain(facts, i-1) {
-			break
 		}
 	}
-	folded := func(f *fold.Fold) bool { return f.End > start }
-	if slices.ContainsFunc(c.st.Folds, folded) {
-		return nil
-	}
-	for n := 1; n <= min(end-start, mostBack); n++ {
-		for at := end - n; at >= start; at-- {
-			list = append(list, Stretch{at, at + n})
+	for n := 1; n <= mostBack; n++ {
+		for at := len(facts) - n; at >= start; at-- {
+			others := slices.ContainsFunc(facts[at:at+n], func(f transcript.MessageFacts) bool { return !plain(f) })
+			if !others && !(answers(at-1) && answers(at+n)) {
+				list = append(list, Stretch{at, at + n})
+			}
 		}
 	}
 	return list
@@ -38,12 +39,16 @@ func (c *comparison) mayBeBack() (list []Stretch) {
 const mostBack = 3
 
 // plain reports whether a message is the user's and answers no call.
-func plain(facts transcript.Facts, i int) bool {
-	return facts[i].Role == transcript.RoleUser && !facts.Has(i, transcript.KindToolResult)
+func plain(f transcript.MessageFacts) bool {
+	isResult := func(b transcript.BlockFacts) bool { return b.Kind == transcript.KindToolResult }
+	return f.Role == transcript.RoleUser && !slices.ContainsFunc(f.Blocks, isResult)
 }
 
 // without returns the turns without some messages.
 func (c *comparison) without(own []turn, back Stretch) []turn {
+	if back.Len() == 0 {
+		return own
+	}
 	out := make([]turn, 0, len(own))
 	for _, t := range own {
 		if t.start < back.End && back.Start < t.end {

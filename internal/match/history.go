@@ -32,9 +32,6 @@ func isSystem(r transcript.Role) bool {
 // Lead are the system messages at its beginning.
 func (h *History) Lead() []transcript.Message { return h.msgs[:h.Heads] }
 
-// Len is the number of messages.
-func (h *History) Len() int { return len(h.msgs) }
-
 // Reason says where a conversation and a history part; empty: they do not.
 func (m Meeting) Reason(h *History) string {
 	switch {

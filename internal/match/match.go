@@ -58,39 +58,30 @@ type comparison struct {
 	h  *History
 }
 
-// follows reports whether the history has all of these turns, or the newest of them, or all but what
-// the user said last.
+// follows reports whether the history has all of these turns, or the newest of them, or either but for what the
+// user said last. Of turns that differ by ids alone the window is looked for first: all of them begin alike.
 func (c *comparison) follows(own []turn) (m Meeting, ok bool) {
-	if m, ok = c.goesOn(own); ok {
+	if m, ok = c.begins(own, false); ok {
 		return m, true
 	}
-	for _, back := range c.mayBeBack() {
-		if m, ok = c.goesOn(c.without(own, back)); ok {
-			m.Back, m.Said = back, m.Said-back.Len()
-			return m, true
+	backs := append([]Stretch{{}}, c.mayBeBack()...)
+	exact := func(own []turn) (Meeting, bool) { return c.begins(own, false) }
+	open := func(own []turn) (Meeting, bool) { return c.begins(own, true) }
+	for _, same := range []func([]turn) (Meeting, bool){exact, c.window, open} {
+		for _, back := range backs {
+			if m, ok = same(c.without(own, back)); ok {
+				m.Back, m.Said = back, m.Said-back.Len()
+				return m, true
+			}
 		}
 	}
 	return m, false
 }
 
-// goesOn reports whether the history has all of these turns, or the newest of them. Of turns that differ
-// by ids alone the window is looked for first: all of them begin alike.
-func (c *comparison) goesOn(own []turn) (m Meeting, ok bool) {
-	if len(own) == 0 {
-		return m, false
-	}
-	if m, ok = c.begins(own, false); !ok {
-		if m, ok = c.window(own); !ok {
-			m, ok = c.begins(own, true)
-		}
-	}
-	return m, ok
-}
-
 // begins reports whether the history has all of the turns from the first on.
 func (c *comparison) begins(own []turn, open bool) (Meeting, bool) {
 	theirs, last := c.h.turns(c.h.Heads), len(own)-1
-	if last >= len(theirs) || c.alike(own[:last], theirs, open) < last {
+	if last < 0 || last >= len(theirs) || c.alike(own[:last], theirs, open) < last {
 		return Meeting{}, false
 	}
 	more, ok := c.has(own[last], theirs[last], conv.How{More: true, Open: open})
