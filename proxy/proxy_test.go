@@ -107,22 +107,3 @@ func TestToolsInInput(t *testing.T) {
 		}
 	}
 }
-
-// A result of ours has the id of its call, as the provider gave it: the call goes back as it came.
-func TestResultHasTheIDOfItsCall(t *testing.T) {
-	for _, on := range protocol.Protocols {
-		for _, id := range []string{"", "functions.ledger:0"} {
-			if on == protocol.Gemini && id == "" {
-				continue // its call is known by its name
-			}
-			msgs, err := on.Answer([]transcript.ToolCall{transcript.Call(id, "ledger", `{}`)},
-				[]transcript.ToolResult{transcript.Result(id, "nothing")})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := msgs[0].Blocks().At(0).(transcript.ToolResult).CallID; got != id {
-				t.Errorf("%s: %q for %q", on.Format, got, id)
-			}
-		}
-	}
-}

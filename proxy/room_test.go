@@ -1,16 +1,13 @@
 package proxy
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"net/http"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -21,35 +18,6 @@ func init() {
 	httpbody.Garble = func(b []byte) {
 		for i := range b {
 			b[i] = '!'
-		}
-	}
-}
-
-// What is kept of a request that was read after an earlier one does not lie in its body.
-func TestApart(t *testing.T) {
-	for _, on := range protocol.Protocols {
-		a := newAgent(on, "", "Begin.")
-		a.say("It has \"escapes\" and \u00fcmlauts.")
-		earlier := must(on.Read(a.body())).Earlier()
-		a.say("One more.")
-		a.say("And one more.")
-		bodies := [][]byte{a.body()}
-		if on == protocol.Responses {
-			bodies = append(bodies, []byte(`{"model":"m","input":"A text \"instead\" of a list."}`))
-		}
-		for _, body := range bodies {
-			got, want := must(on.ReadAfter(earlier, body)), must(on.Read(bytes.Clone(body)))
-			system, tools := got.Head()
-			if httpbody.Garble(body); !got.Apart || want.Apart || got.Model != want.Model {
-				t.Errorf("%s: apart is %v and %v; model %q, want %q", on.Format, got.Apart, want.Apart,
-					got.Model, want.Model)
-			}
-			if wantSystem, wantTools := want.Head(); system != wantSystem || !reflect.DeepEqual(tools, wantTools) {
-				t.Errorf("%s: system %q, tools %v", on.Format, system, tools)
-			}
-			if !reflect.DeepEqual(got.Messages, want.Messages) {
-				t.Errorf("%s: messages lie in the body:\n%v", on.Format, got.Messages)
-			}
 		}
 	}
 }

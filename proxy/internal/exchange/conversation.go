@@ -15,7 +15,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/behind"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -71,14 +70,14 @@ func (rw *Rewriter) newConversation(
 }
 
 // start opens the conversation's session for a request's model and head.
-func (rw *Rewriter) start(ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller) error {
+func (rw *Rewriter) start(ctx context.Context, c *conversation, req request) error {
 	model, window := rw.o.model(req.Model)
 	model.Thinking.First, model.Thinking.Silent = req.Manual, req.Silent
 	system, tools := req.Head()
-	mode, ours := c.track.Mode, c.track.Mode.Tools(req)
+	mode, ours := c.track.Mode, c.track.Mode.Tools(req.Request)
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
-		System: system, Tools: slices.Concat(tools, ours), Child: from.Child, Before: c.pages,
+		System: system, Tools: slices.Concat(tools, ours), Child: req.from.Child, Before: c.pages,
 		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec},
 		Check:  req.Protocol.Check(model),
 		Recall: stubs(mode, rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
@@ -120,23 +119,23 @@ func exempt(p fold.Policy, tools []model.Tool) fold.Policy {
 
 // catchUp takes in what other replicas wrote, and what the request changed beside its
 // messages.
-func (rw *Rewriter) catchUp(ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller) error {
+func (rw *Rewriter) catchUp(ctx context.Context, c *conversation, req request) error {
 	for {
 		if err := c.refresh(ctx); err != nil {
 			return err
 		}
-		c.track.Rename(c.track.Mode.Free(req))
+		c.track.Rename(c.track.Mode.Free(req.Request))
 		if s := &c.setup; s.model == req.Model && s.manual == req.Manual && s.silent == req.Silent &&
 			s.mode == c.track.Mode {
 			break
 		}
-		if err := rw.start(ctx, c, req, from); err != nil {
+		if err := rw.start(ctx, c, req); err != nil {
 			return err
 		}
 	}
 	if c.setup.system != req.System || !slices.Equal(c.setup.tools, req.Tools) {
 		c.setup.system, c.setup.tools = req.Head()
-		c.sess.SetHead(c.setup.system, slices.Concat(c.setup.tools, c.track.Mode.Tools(req)))
+		c.sess.SetHead(c.setup.system, slices.Concat(c.setup.tools, c.track.Mode.Tools(req.Request)))
 	}
 	return nil
 }
@@ -230,6 +229,16 @@ func (c *conversation) record(
 	c.wrote(last)
 	c.take(*m, at)
 	return nil
+}
+
+// append adds messages to the session.
+func (c *conversation) append(ctx context.Context, news []transcript.Message) error {
+	last := c.sess.Last()
+	err := c.sess.Append(ctx, news...)
+	if err == nil {
+		c.wrote(last)
+	}
+	return err
 }
 
 func (c *conversation) take(m lineage.Mark, at time.Time) {

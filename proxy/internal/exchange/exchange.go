@@ -1,3 +1,7 @@
+// Package exchange answers the requests of clients. Each is read, finds its conversation, becomes a turn
+// that is rewritten with the view of a session, and is sent. Calls of pleat's own tools in the answer are
+// answered here, in hidden rounds; the rest of the answer passes to the client. Begin with
+// exchange.run, and with Rewriter.rewrite for what happens between a request and its view.
 package exchange
 
 import (
@@ -25,8 +29,7 @@ type exchange struct {
 	raw  []byte          // its body, undecoded
 	kept *httpbody.Lease // of the memory of raw
 	on   *protocol.Protocol
-	from lineage.Caller
-	req  *protocol.Request
+	req  request
 	turn *turn         // nil if passed on unchanged
 	near *conversation // the conversation of a request without tools, nil if unknown
 
@@ -43,6 +46,12 @@ type exchange struct {
 	over    bool
 	held    int64 // of the memory for what is under way
 	spare   int64 // of that, what is not used yet
+}
+
+// request is a request of a client as it was decoded, and who sends it.
+type request struct {
+	*protocol.Request // nil if it was not understood
+	from              lineage.Caller
 }
 
 // RoundTrip sends a request to where its URL says, rewritten if it is one of ours.
@@ -86,7 +95,7 @@ func (rw *Rewriter) unknown(r *http.Request) (*http.Response, error) {
 	}
 	rw.WarnOnce("requests to this path are passed on, not compacted", r.URL.Path)
 	x := &exchange{rw: rw, report: Report{Began: began, Passed: true, Sent: 1}}
-	x.from.Scope.Tenant = rw.o.Principal(r, nil)
+	x.req.from.Scope.Tenant = rw.o.Principal(r, nil)
 	if err == nil {
 		x.report.Status = resp.StatusCode
 	}
@@ -122,7 +131,7 @@ func (x *exchange) cause(err error) error {
 
 // run takes a request from its bytes to the reply: it is read, it becomes a turn of its session, and
 // the turn goes out. A request that is no turn of a session goes out unchanged. What happens between
-// a request and its view is told by [Rewriter.rewrite].
+// a request and its view is in Rewriter.rewrite.
 func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 	resp, err := x.read(at)
 	if resp == nil && err == nil {
@@ -142,13 +151,13 @@ func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	o, on := &x.rw.o, x.on
 	body, err := o.Decoders.Decompress(x.in.Header.Get("Content-Encoding"), x.raw, o.MaxBody, x.take)
-	x.from.Scope = lineage.Scope{Tenant: o.Principal(x.in, body), Upstream: x.in.URL.Host, Format: on.Format}
-	x.from.Hint, x.from.Child = lineage.Hint(x.in.Header)
+	x.req.from.Scope = lineage.Scope{Tenant: o.Principal(x.in, body), Upstream: x.in.URL.Host, Format: on.Format}
+	x.req.from.Hint, x.req.from.Child = lineage.Hint(x.in.Header)
 	why := "they cannot be decompressed" // the provider says what is wrong with it
 	if err == nil {
 		x.report.BytesIn = len(body)
 		why = "they cannot be read"
-		x.req, err = x.rw.known.Read(on, x.from.Hint, body, x.take)
+		x.req.Request, err = x.rw.known.Read(on, x.req.from.Hint, body, x.take)
 	}
 	status, text := tooMuch(on, err)
 	switch {
@@ -176,11 +185,11 @@ func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 func (x *exchange) begin(counts bool) (resp *http.Response, err error) {
 	begin := true
 	if counts || !x.req.HasTools() {
-		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req, x.from)
+		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req)
 		begin = begin && err == nil && !counts
 	}
 	if begin {
-		if x.turn, err = x.rw.begin(x.ctx, x.req, x.from, true); x.turn != nil {
+		if x.turn, err = x.rw.begin(x.ctx, x.req, true); x.turn != nil {
 			x.hidden = x.turn.resumed
 		}
 	}
@@ -289,7 +298,7 @@ func (x *exchange) finish(err error) {
 	x.idle.Stop()
 	x.cancel(nil)
 	x.tell(err)
-	if x.req != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
+	if x.req.Request != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
 		x.kept.Leave()
 	}
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -24,14 +23,12 @@ import (
 // force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
-func (rw *Rewriter) beside(
-	ctx context.Context, req *protocol.Request, from lineage.Caller,
-) (t *turn, near *conversation, begin bool, err error) {
-	key, known, err := rw.locate(ctx, from, req)
+func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *conversation, begin bool, err error) {
+	key, known, err := rw.locate(ctx, req)
 	if err != nil || !known {
-		return nil, nil, lineage.Answered(req), err
+		return nil, nil, lineage.Answered(req.Request), err
 	}
-	c, err := rw.open(ctx, key, req, from)
+	c, err := rw.open(ctx, key, req)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -40,18 +37,18 @@ func (rw *Rewriter) beside(
 	err = c.refresh(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		rw.pool.lost(c)
-		return nil, nil, lineage.Answered(req), nil
+		return nil, nil, lineage.Answered(req.Request), nil
 	}
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if !c.track.Tools {
-		return nil, nil, lineage.Answered(req), nil
+		return nil, nil, lineage.Answered(req.Request), nil
 	}
 	if rw.o.ObserveOnly {
 		return nil, c, false, nil
 	}
-	t, fits := rw.asIs(ctx, c, req, from)
+	t, fits := rw.asIs(ctx, c, req)
 	if t == nil {
 		return nil, c, !rw.fitsWhole(req), nil
 	}
@@ -62,17 +59,15 @@ func (rw *Rewriter) beside(
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, if nothing in
 // it has to change, or if that would not be legal.
-func (rw *Rewriter) asIs(
-	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller,
-) (t *turn, fits bool) {
-	p, err := c.track.Find(ctx, c.sess, req, true)
+func (rw *Rewriter) asIs(ctx context.Context, c *conversation, req request) (t *turn, fits bool) {
+	p, err := c.track.Find(ctx, c.sess, req.Request, true)
 	v := c.sess.InForce()
 	v.DropThinking = v.DropThinking || c.track.Drop
 	if err != nil || v.IsWhole(p.At) && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) {
 		return nil, false
 	}
 	rest := len(req.Messages) - p.Client
-	t = &turn{req: req, from: from, key: c.key, mode: c.track.Mode.Free(req), at: p.At + rest, meter: c.sess.Snapshot()}
+	t = &turn{req: req, key: c.key, mode: c.track.Mode.Free(req.Request), at: p.At + rest, meter: c.sess.Snapshot()}
 	t.client, _ = lineage.Extend(slices.Clone(c.track.Client[:p.Mark.At]), p.Mark.Client, p.Aliases, t.at)
 	v.Messages = slices.Clone(v.Messages)
 	for i := range rest {
@@ -83,14 +78,14 @@ func (rw *Rewriter) asIs(
 		return nil, false
 	}
 	t.drop, t.folded = v.DropThinking, true
-	if t.out, err = req.Splice(own, t.mode.Tools(req)...); err != nil || !rw.legal(req, t.out) {
+	if t.out, err = req.Splice(own, t.mode.Tools(req.Request)...); err != nil || !rw.legal(req, t.out) {
 		return nil, false
 	}
 	return t, int(t.meter.Tokens)+rw.count(req, p.Client) <= int(t.meter.Limits.Max)
 }
 
 // legal reports whether what goes out for a request breaks no rule that the request does not.
-func (rw *Rewriter) legal(req *protocol.Request, out []byte) bool {
+func (rw *Rewriter) legal(req request, out []byte) bool {
 	m, _ := rw.o.model(req.Model)
 	m.Thinking.First = req.Manual
 	sent, err := req.Protocol.Read(out)
@@ -98,7 +93,7 @@ func (rw *Rewriter) legal(req *protocol.Request, out []byte) bool {
 }
 
 // count estimates the tokens of texts and of a request's messages from one on.
-func (rw *Rewriter) count(req *protocol.Request, from int, texts ...string) (total int) {
+func (rw *Rewriter) count(req request, from int, texts ...string) (total int) {
 	model, _ := rw.o.Models.Lookup(req.Model)
 	count := tokens.NewTokenizer(model, nil)
 	for _, t := range texts {
@@ -128,7 +123,7 @@ func (x *exchange) failed(err error) *http.Response {
 	var t *turn
 	fits := false
 	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
-		t, fits = x.rw.remembered(x.ctx, x.req, x.from)
+		t, fits = x.rw.remembered(x.ctx, x.req)
 	}
 	if t == nil {
 		fits = x.rw.fitsWhole(x.req)
@@ -204,19 +199,19 @@ func reason(err error) (why string, passes bool) {
 }
 
 // remembered makes a request from what is in memory alone, for when the store fails.
-func (rw *Rewriter) remembered(ctx context.Context, req *protocol.Request, from lineage.Caller) (*turn, bool) {
-	key, _ := rw.pool.lookup(from.Scope, req.Prefixes)
+func (rw *Rewriter) remembered(ctx context.Context, req request) (*turn, bool) {
+	key, _ := rw.pool.lookup(req.from.Scope, req.Prefixes)
 	c := rw.pool.get(key)
 	if c == nil {
 		return nil, false
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	return rw.asIs(ctx, c, req, from)
+	return rw.asIs(ctx, c, req)
 }
 
 // fitsWhole estimates whether a request fits its model's window as it is.
-func (rw *Rewriter) fitsWhole(req *protocol.Request) bool {
+func (rw *Rewriter) fitsWhole(req request) bool {
 	model, window := rw.o.model(req.Model)
 	texts := []string{req.System}
 	for _, t := range req.Tools {

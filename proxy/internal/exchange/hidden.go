@@ -129,7 +129,7 @@ var errRounds = errors.New("the model asks for folded content again and again, a
 // does something with the session. If others wrote to the session meanwhile, it does both
 // again: there, or in a fork, if the conversation went on without them.
 func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) error) error {
-	for try := 0; ; try++ {
+	for try := 1; ; try++ {
 		c := t.conv
 		err := c.locked(func() error {
 			if err := t.addHidden(ctx, c); err != nil {
@@ -138,13 +138,13 @@ func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 			return do(c)
 		})
 		conflict := errors.Is(err, store.ErrConflict)
-		if try == 10 || !conflict && !errors.Is(err, lineage.ErrDiverged) && !errors.Is(err, store.ErrNotFound) {
+		if try == mostTries || !conflict && !errors.Is(err, lineage.ErrDiverged) && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
 		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.Wait(ctx) == nil {
 			continue // the session has read what they wrote
 		}
-		next, again := rw.begin(ctx, t.req, t.from, false)
+		next, again := rw.begin(ctx, t.req, false)
 		if again != nil {
 			return again
 		}
@@ -163,14 +163,13 @@ func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 	if c.past || c.sess.Len() != t.at {
 		return lineage.ErrDiverged
 	}
-	last, news := c.sess.Last(), t.hidden[t.at-t.mark.At:]
+	news := t.hidden[t.at-t.mark.At:]
 	if len(news) == 0 {
 		return nil
 	}
-	if err := c.sess.Append(ctx, news...); err != nil {
+	if err := c.append(ctx, news); err != nil {
 		return err
 	}
-	c.wrote(last)
 	t.at = c.sess.Len()
 	for range news {
 		t.client = append(t.client, -1)

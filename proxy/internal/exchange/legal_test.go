@@ -15,10 +15,11 @@ func TestLegal(t *testing.T) {
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c2","content":"2"}]},` +
 		`{"role":"assistant","content":[{"type":"tool_use","id":"c3","name":"bash","input":{}}]},` +
 		`{"role":"user","content":[{"type":"tool_result","tool_use_id":"c3","content":"3"}]}]}`)
-	req, err := protocol.Messages.Read(whole)
+	read, err := protocol.Messages.Read(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
+	req := request{Request: read}
 	rw := New(Options{Models: model.DefaultModels()})
 	if !rw.legal(req, whole) ||
 		rw.legal(req, bytes.Replace(whole, []byte(`"tool_use_id":"c3"`), []byte(`"tool_use_id":"c2"`), 1)) {

@@ -52,32 +52,23 @@ func (o *Options) model(name string) (m model.Model, window int) {
 	return m, window
 }
 
-// Report is what happened to one request of a client.
+// Report is what happened to one request of a client. The fields are those of Exchange in package proxy,
+// which documents them.
 type Report struct {
-	Session  store.SessionKey  // zero if the request was passed on unchanged
-	Format   transcript.Format // empty if the path belongs to no wire
-	Passed   bool              // the request was not understood, passed on and not compacted
-	Model    string
-	Began    time.Time
-	Took     time.Duration // until the reply was over
-	Added    time.Duration // of that, the proxy's own work before the request went out
-	FirstAt  time.Duration // until the first byte of the reply
-	Status   int           // of the reply
-	BytesIn  int           // the client's request, decompressed
-	BytesOut int           // the requests that went out for it
-	Sent     int           // requests that went out for it
-	Messages int           // the client's
-	Folded   bool          // folds were in force
-	Stored   int           // its results that were too large to show, and stored at once
-	Epochs   int           // opened by this request
-	Hidden   int           // rounds answered inside the proxy
-	Retried  bool          // the provider refused the first view as too long
-	Forked   bool          // the conversation left the one it was known by
-	Snapshot fold.Snapshot
-	Usage    model.Usage // of all requests that went out for it
-	USD      float64     // what they cost, by the price list
-	Without  float64     // about what the client's own request would have cost
-	Err      error       // why it failed, or could not be folded although it was answered
+	Session                                   store.SessionKey
+	Format                                    transcript.Format
+	Passed                                    bool
+	Model                                     string
+	Began                                     time.Time
+	Took, Added, FirstAt                      time.Duration
+	Status, BytesIn, BytesOut, Sent, Messages int
+	Folded                                    bool
+	Stored, Epochs, Hidden                    int
+	Retried, Forked                           bool
+	Snapshot                                  fold.Snapshot
+	Usage                                     model.Usage
+	USD, Without                              float64
+	Err                                       error
 }
 
 // failed reports whether the client got no answer, or an error.

@@ -15,7 +15,6 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,7 +22,7 @@ import (
 
 // reopen opens a session to read it. One that was deleted stays so.
 func (rw *Rewriter) reopen(
-	ctx context.Context, key store.SessionKey, req *protocol.Request, prefix string,
+	ctx context.Context, key store.SessionKey, req request, prefix string,
 ) (*pleat.Session, error) {
 	if _, err := rw.archive.BeforeOf(ctx, key); err != nil {
 		return nil, err
@@ -45,9 +44,7 @@ const (
 
 // pages are what a conversation begins with whose client has certainly cut what it continues:
 // pages of that, whose handles work in it.
-func (rw *Rewriter) pages(
-	ctx context.Context, o *lineage.Origin, req *protocol.Request, prefix string,
-) (string, error) {
+func (rw *Rewriter) pages(ctx context.Context, o *lineage.Origin, req request, prefix string) (string, error) {
 	if o == nil || !o.Told && !o.Kept || !req.HasTools() {
 		return "", nil
 	}
@@ -119,7 +116,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 // newMode decides how a new session gets folded content back. Tools are only added to a
 // conversation from its first request on: later they would change what the provider has
 // in its cache, and what its thinking is bound to.
-func (o *Options) newMode(req *protocol.Request, before *lineage.Origin) lineage.Mode {
+func (o *Options) newMode(req request, before *lineage.Origin) lineage.Mode {
 	switch {
 	case o.Recall == lineage.RecallByFile && !o.ObserveOnly:
 		return lineage.Mode{Recall: lineage.RecallByFile}
@@ -127,7 +124,7 @@ func (o *Options) newMode(req *protocol.Request, before *lineage.Origin) lineage
 		return lineage.Mode{Recall: lineage.RecallOff}
 	case before != nil: // the client's tools had ours behind them until now
 		return before.Mode
-	case lineage.Answered(req):
+	case lineage.Answered(req.Request):
 		return lineage.Mode{Recall: lineage.RecallOff}
 	}
 	return lineage.Mode{Recall: lineage.RecallByTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}

@@ -19,8 +19,7 @@ import (
 // turn is a request whose session is known: what goes out, and what is needed to handle
 // the answer.
 type turn struct {
-	req    *protocol.Request
-	from   lineage.Caller
+	req    request
 	key    store.SessionKey
 	conv   *conversation
 	before store.SessionKey // of the conversation
@@ -45,23 +44,23 @@ type turn struct {
 // throughout: requests of one conversation take turns. With errDiverged the place says where to
 // fork.
 func (rw *Rewriter) rewrite(
-	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller, resume bool,
+	ctx context.Context, c *conversation, req request, resume bool,
 ) (t *turn, p lineage.Place, err error) {
 	c.mu.Lock()
 	defer c.unlock()
 
 	// Other replicas may have written to the session. The client may have another model now,
 	// another system prompt or other tools.
-	if err := rw.catchUp(ctx, c, req, from); err != nil {
+	if err := rw.catchUp(ctx, c, req); err != nil {
 		return nil, p, err
 	}
 	// Which messages of the request does the session have? If it went another way, the request
 	// goes elsewhere.
-	if p, err = rw.placeIn(ctx, c, req, from, resume); err != nil {
+	if p, err = rw.placeIn(ctx, c, req, resume); err != nil {
 		return nil, p, err
 	}
 	t = &turn{
-		req: req, from: from, key: c.key, conv: c, mode: c.track.Mode, before: c.track.Before, mark: p.Mark,
+		req: req, key: c.key, conv: c, mode: c.track.Mode, before: c.track.Before, mark: p.Mark,
 	}
 	t.mark.Mode = c.track.Mode
 	idle := time.Duration(0)
@@ -106,15 +105,13 @@ func (rw *Rewriter) rewrite(
 
 // placeIn finds the place of a request in a conversation. It returns errDiverged if the request
 // belongs to another.
-func (rw *Rewriter) placeIn(
-	ctx context.Context, c *conversation, req *protocol.Request, from lineage.Caller, resume bool,
-) (lineage.Place, error) {
-	p, err := c.track.Find(ctx, c.sess, req, resume)
+func (rw *Rewriter) placeIn(ctx context.Context, c *conversation, req request, resume bool) (lineage.Place, error) {
+	p, err := c.track.Find(ctx, c.sess, req.Request, resume)
 	if err != nil && !errors.Is(err, lineage.ErrDiverged) {
 		return p, err
 	}
 	var failed error
-	p.Holder, failed = rw.archive.Holder(ctx, from.Scope, c.key, p)
+	p.Holder, failed = rw.archive.Holder(ctx, req.from.Scope, c.key, p)
 	if failed == nil && p.Holder != (store.SessionKey{}) {
 		err = lineage.ErrDiverged
 	}
@@ -126,7 +123,7 @@ func (rw *Rewriter) placeIn(
 // back further.
 func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error {
 	c, req := t.conv, t.req
-	news, err := rw.archive.Originals(ctx, t.from.Scope, req, p, c.track.Mode.Own, c.sess.Len())
+	news, err := rw.archive.Originals(ctx, t.req.from.Scope, req.Request, p, c.track.Mode.Own, c.sess.Len())
 	if err != nil {
 		return err
 	}
@@ -145,7 +142,7 @@ func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error 
 		}
 		news = news[n:]
 	}
-	for _, prefix := range lineage.ComesAgain(req) {
+	for _, prefix := range lineage.ComesAgain(req.Request) {
 		m := t.mark
 		if err := rw.storeMark(ctx, t, &m, prefix, news...); err != nil {
 			return err
@@ -159,16 +156,16 @@ func (rw *Rewriter) store(ctx context.Context, t *turn, p *lineage.Place) error 
 func (rw *Rewriter) storeMark(
 	ctx context.Context, t *turn, m *lineage.Mark, prefix transcript.Hash, news ...transcript.Message,
 ) error {
-	c, labels := t.conv, []string{t.from.Scope.Label(prefix)}
+	c, labels := t.conv, []string{t.req.from.Scope.Label(prefix)}
 	if len(c.track.Requests) == 0 {
-		labels = append(t.from.Names(t.req), labels...)
+		labels = append(t.req.from.Names(t.req.Request), labels...)
 	}
 	m.Hash = prefix.String()
 	if err := c.record(ctx, labels, m, rw.o.Now(), news...); err != nil {
 		return err
 	}
 	rw.pool.update(c, func(s *slot) {
-		rw.pool.remember(s, indexKey{t.from.Scope, prefix})
+		rw.pool.remember(s, indexKey{t.req.from.Scope, prefix})
 		s.newest = lineage.LastExchange{Client: m.Client}
 	})
 	return nil
@@ -211,14 +208,14 @@ func (rw *Rewriter) write(ctx context.Context, t *turn, v transcript.View) error
 			own.Marker = marker
 		}
 	}
-	t.out, err = t.req.Splice(own, t.mode.Tools(t.req)...)
+	t.out, err = t.req.Splice(own, t.mode.Tools(t.req.Request)...)
 	return err
 }
 
 // view turns a view of the transcript into one of the request's messages. Messages that
 // the client does not have are included whole.
 func (c *conversation) view(
-	ctx context.Context, v transcript.View, req *protocol.Request, client []int,
+	ctx context.Context, v transcript.View, req request, client []int,
 ) (transcript.View, error) {
 	if v.IsWhole(len(client)) && !slices.ContainsFunc(client, func(i int) bool { return i < 0 }) {
 		c.hidden = nil

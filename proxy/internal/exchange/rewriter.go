@@ -36,7 +36,7 @@ func New(o Options) *Rewriter {
 	rw.archive = lineage.Archive{Store: rw.o.Store, Open: func(
 		ctx context.Context, key store.SessionKey, req *protocol.Request,
 	) (lineage.Reader, error) {
-		return rw.reopen(ctx, key, req, "")
+		return rw.reopen(ctx, key, request{Request: req}, "")
 	}}
 	rw.closing.Go(func() { tokens.O200k().Count("") }) // else the first request waits for its vocabulary
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -22,21 +21,21 @@ const mostTries = 20
 //
 // A session that changed meanwhile, because another replica wrote to it, or because it was deleted
 // or could not be stored, is tried again, at most mostTries times.
-func (rw *Rewriter) begin(ctx context.Context, req *protocol.Request, from lineage.Caller, resume bool) (*turn, error) {
-	key, known, err := rw.locate(ctx, from, req)
+func (rw *Rewriter) begin(ctx context.Context, req request, resume bool) (*turn, error) {
+	key, known, err := rw.locate(ctx, req)
 	if err != nil || !known && rw.draining.Load() {
 		return nil, err
 	}
 	unstored := false
 	for try := 1; ; try++ {
-		t, c, err := rw.enter(ctx, key, req, from, resume)
+		t, c, err := rw.enter(ctx, key, req, resume)
 		if err == nil || c == nil || try == mostTries {
 			return t, err
 		}
 		switch {
 		case errors.Is(err, store.ErrNotFound):
 			rw.pool.lost(c)
-			if key, _, err = rw.locate(ctx, from, req); err != nil {
+			if key, _, err = rw.locate(ctx, req); err != nil {
 				return nil, err
 			}
 		case !errors.Is(err, store.ErrConflict):
@@ -52,19 +51,19 @@ func (rw *Rewriter) begin(ctx context.Context, req *protocol.Request, from linea
 // another way sends it on, to the one that has the next answer or to a fork; none gets it twice,
 // and a new fork takes it. The conversation is the last that was tried, nil if that could not be opened.
 func (rw *Rewriter) enter(
-	ctx context.Context, key store.SessionKey, req *protocol.Request, from lineage.Caller, resume bool,
+	ctx context.Context, key store.SessionKey, req request, resume bool,
 ) (*turn, *conversation, error) {
 	forked := false
 	for left := make(map[store.SessionKey]bool); !left[key]; {
 		left[key] = true
-		c, err := rw.open(ctx, key, req, from)
+		c, err := rw.open(ctx, key, req)
 		if err != nil {
 			return nil, nil, err
 		}
-		t, p, err := rw.rewrite(ctx, c, req, from, resume)
+		t, p, err := rw.rewrite(ctx, c, req, resume)
 		if errors.Is(err, lineage.ErrDiverged) {
-			if t, key, err = rw.elsewhere(ctx, c, p, req, from, resume); err == nil && t == nil {
-				forked = forked || key != rw.following(from.Scope, req)
+			if t, key, err = rw.elsewhere(ctx, c, p, req, resume); err == nil && t == nil {
+				forked = forked || key != rw.following(req)
 				continue
 			}
 		}
@@ -79,31 +78,29 @@ func (rw *Rewriter) enter(
 // locate finds the session with the longest prefix of the conversation, or names a new
 // one. The store may know a longer prefix than the sessions in memory: from a session that
 // is no longer there, or from another replica.
-func (rw *Rewriter) locate(
-	ctx context.Context, from lineage.Caller, req *protocol.Request,
-) (key store.SessionKey, known bool, err error) {
+func (rw *Rewriter) locate(ctx context.Context, req request) (key store.SessionKey, known bool, err error) {
 	if err := rw.pool.written(ctx, false); err != nil {
 		return key, false, err
 	}
-	inMemory, size := rw.pool.lookup(from.Scope, req.Prefixes)
+	inMemory, size := rw.pool.lookup(req.from.Scope, req.Prefixes)
 	if follows, err := rw.follows(ctx, inMemory, size, req); follows || err != nil {
 		return inMemory, follows, err
 	}
-	key, err = rw.archive.Longest(ctx, from.Scope, req.Prefixes, size)
+	key, err = rw.archive.Longest(ctx, req.from.Scope, req.Prefixes, size)
 	switch none := (store.SessionKey{}); {
 	case err != nil || key != none:
 		return key, err == nil, err
 	case size > 0:
 		return inMemory, true, nil
 	}
-	return from.Scope.NewSession(req), false, nil
+	return req.from.Scope.NewSession(req.Request), false, nil
 }
 
 // follows reports whether a request, of which the conversation in memory knows size messages,
 // follows at once on an answer of this replica that the store does not have yet: then nobody
 // else can know more. Otherwise another replica may have answered meanwhile, and what is on
 // its way to the store has to be there before anything is looked up.
-func (rw *Rewriter) follows(ctx context.Context, key store.SessionKey, size int, req *protocol.Request) (bool, error) {
+func (rw *Rewriter) follows(ctx context.Context, key store.SessionKey, size int, req request) (bool, error) {
 	c := rw.pool.get(key)
 	if c == nil {
 		return false, nil
@@ -113,7 +110,7 @@ func (rw *Rewriter) follows(ctx context.Context, key store.SessionKey, size int,
 	if !ahead || err != nil {
 		return false, nil
 	}
-	if newest.Client == size && newest.LeadsTo(req) {
+	if newest.Client == size && newest.LeadsTo(req.Request) {
 		return true, nil
 	}
 	_ = c.behind.Wait(ctx) // if that fails, the session is read anew
@@ -122,18 +119,16 @@ func (rw *Rewriter) follows(ctx context.Context, key store.SessionKey, size int,
 
 // following returns the session whose newest answer a request follows on at once. Once a run that
 // is sent again has a fork, its next requests go on there, though an older session has them, too.
-func (rw *Rewriter) following(s lineage.Scope, req *protocol.Request) (key store.SessionKey) {
-	key, size := rw.pool.lookup(s, req.Prefixes[:len(req.Prefixes)-1])
-	if newest := rw.pool.newest(key); newest.Client == size && newest.LeadsTo(req) {
+func (rw *Rewriter) following(req request) (key store.SessionKey) {
+	key, size := rw.pool.lookup(req.from.Scope, req.Prefixes[:len(req.Prefixes)-1])
+	if newest := rw.pool.newest(key); newest.Client == size && newest.LeadsTo(req.Request) {
 		return key
 	}
 	return store.SessionKey{}
 }
 
 // open returns the conversation from memory or opens it.
-func (rw *Rewriter) open(
-	ctx context.Context, key store.SessionKey, req *protocol.Request, from lineage.Caller,
-) (*conversation, error) {
+func (rw *Rewriter) open(ctx context.Context, key store.SessionKey, req request) (*conversation, error) {
 	if c := rw.pool.get(key); c != nil {
 		if _, err := c.behind.Ahead(); err == nil {
 			return c, nil
@@ -148,24 +143,24 @@ func (rw *Rewriter) open(
 		if err := rw.pool.written(ctx, true); err != nil { // it may continue one of them
 			return nil, err
 		}
-		before, err := rw.archive.Before(ctx, from, req)
+		before, err := rw.archive.Before(ctx, req.from, req.Request)
 		if err != nil {
 			return nil, err
 		}
 		if before != nil && before.Key != key {
 			c.track.Before = before.Key
 		}
-		c.track.Mode = rw.o.newMode(req, before).Free(req)
+		c.track.Mode = rw.o.newMode(req, before).Free(req.Request)
 		if c.pages, err = rw.pages(ctx, before, req, c.track.Mode.Prefix); err != nil {
 			rw.o.Logger.Warn("there is no page of what the client has compacted", "session", key.String(), "err", err)
 		}
 	} else {
-		c.track.Rename(c.track.Mode.Free(req)) // its client may have tools by names of ours since
+		c.track.Rename(c.track.Mode.Free(req.Request)) // its client may have tools by names of ours since
 	}
-	if err := rw.start(ctx, c, req, from); err != nil {
+	if err := rw.start(ctx, c, req); err != nil {
 		return nil, err
 	}
-	return rw.pool.keep(c, from.Scope), nil
+	return rw.pool.keep(c, req.from.Scope), nil
 }
 
 // Close closes all sessions and waits for what they do in the background.
@@ -180,14 +175,14 @@ func (rw *Rewriter) Close() error {
 // elsewhere finds the session of a request whose own has gone on without it: the one that has its next
 // answer, or a fork. A request that came before, with resume, needs neither: it gets a turn.
 func (rw *Rewriter) elsewhere(
-	ctx context.Context, c *conversation, p lineage.Place, req *protocol.Request, from lineage.Caller, resume bool,
+	ctx context.Context, c *conversation, p lineage.Place, req request, resume bool,
 ) (*turn, store.SessionKey, error) {
 	if p.Mark.Client == len(req.Messages) {
-		if next := rw.following(from.Scope, req); next != (store.SessionKey{}) && next != c.key {
+		if next := rw.following(req); next != (store.SessionKey{}) && next != c.key {
 			return nil, next, nil
 		}
 		if resume {
-			if t := rw.replay(ctx, c, p, req, from); t != nil {
+			if t := rw.replay(ctx, c, p, req); t != nil {
 				return t, c.key, nil
 			}
 		}
@@ -195,7 +190,7 @@ func (rw *Rewriter) elsewhere(
 	if p.Holder != (store.SessionKey{}) {
 		return nil, p.Holder, nil
 	}
-	next, err := rw.fork(ctx, c, p, req, from.Scope)
+	next, err := rw.fork(ctx, c, p, req)
 	return nil, next, err
 }
 
@@ -203,13 +198,13 @@ func (rw *Rewriter) elsewhere(
 // found in: the same up to the last request that they share, or to the answer to it, if it
 // has hidden rounds.
 func (rw *Rewriter) fork(
-	ctx context.Context, c *conversation, p lineage.Place, req *protocol.Request, s lineage.Scope,
+	ctx context.Context, c *conversation, p lineage.Place, req request,
 ) (store.SessionKey, error) {
 	upTo, err := rw.shared(ctx, c, p.Seq)
 	if err != nil {
 		return store.SessionKey{}, err
 	}
-	key := s.Fork(c.key, upTo, p, req)
+	key := req.from.Scope.Fork(c.key, upTo, p, req.Request)
 	if upTo == 0 { // they share no request: a conversation that was never finished has taken the name
 		return key, nil
 	}
@@ -236,9 +231,7 @@ func (rw *Rewriter) shared(ctx context.Context, c *conversation, mark uint64) (u
 // storing anything. Only an answer with hidden rounds, or a request that no longer fits, needs a
 // fork; if the model says something else, the client's next request does. The turn is nil if the
 // session has to store something before the request can go out.
-func (rw *Rewriter) replay(
-	ctx context.Context, c *conversation, p lineage.Place, req *protocol.Request, from lineage.Caller,
-) *turn {
+func (rw *Rewriter) replay(ctx context.Context, c *conversation, p lineage.Place, req request) *turn {
 	upTo, err := rw.shared(ctx, c, p.Mark.Seq)
 	if err != nil {
 		return nil
@@ -248,10 +241,10 @@ func (rw *Rewriter) replay(
 		return nil
 	}
 	was.past = true
-	if err := rw.start(ctx, was, req, from); err != nil {
+	if err := rw.start(ctx, was, req); err != nil {
 		return nil
 	}
-	t, _, err := rw.rewrite(ctx, was, req, from, false)
+	t, _, err := rw.rewrite(ctx, was, req, false)
 	if err != nil {
 		return nil
 	}

@@ -85,11 +85,11 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		answer := lineage.Reply{From: t.mark.At, To: t.at, Said: lineage.SaidHash(said, t.mode.Own)}
 		m := lineage.Mark{Mode: t.mode, Reply: &answer}
 		var labels []string
-		for _, prefix := range lineage.ComesAgain(t.req) {
-			labels = append(labels, t.from.Scope.AnswerLabel(prefix, answer.Said))
+		for _, prefix := range lineage.ComesAgain(t.req.Request) {
+			labels = append(labels, t.req.from.Scope.AnswerLabel(prefix, answer.Said))
 		}
 		if by := lineage.Proof(said, t.mode.Own); by != "" {
-			labels = append(labels, t.from.Scope.AnswerLabel(transcript.Hash{}, by))
+			labels = append(labels, t.req.from.Scope.AnswerLabel(transcript.Hash{}, by))
 		}
 		if err := c.record(ctx, labels, &m, time.Time{}); err != nil {
 			return err
@@ -125,14 +125,14 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 		}
 		text.WriteString(m.Text() + "\n")
 	}
-	labels := x.from.SaidLabels(text.String(), lineage.ProofLines, func(line string) bool {
-		return lineage.Quotes(x.req, line)
+	labels := x.req.from.SaidLabels(text.String(), lineage.ProofLines, func(line string) bool {
+		return lineage.Quotes(x.req.Request, line)
 	})
 	if len(labels) == 0 {
 		return nil
 	}
 	if c.past {
-		found, err := x.rw.o.Store.Find(ctx, x.from.Scope.Tenant, store.EntryPrefix, labels...)
+		found, err := x.rw.o.Store.Find(ctx, x.req.from.Scope.Tenant, store.EntryPrefix, labels...)
 		if err != nil || len(found) == len(labels) { // it was said before
 			return err
 		}

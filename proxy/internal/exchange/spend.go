@@ -97,7 +97,7 @@ func (t *turn) measure(before lineage.Place, cold bool) {
 // charge puts the exchange on the bill.
 func (x *exchange) charge() {
 	r := &x.report
-	row := bill.Row{Tenant: x.from.Scope.Tenant, Model: r.Model}
+	row := bill.Row{Tenant: x.req.from.Scope.Tenant, Model: r.Model}
 	if x.near != nil {
 		row.Session = x.near.key.Session
 	}

@@ -1,3 +1,5 @@
+// Package front takes requests of clients, refuses those that are not meant for a provider, and
+// hands the others to an [Exchanger] with the address of their upstream.
 package front
 
 import (

@@ -1,3 +1,5 @@
+// Package httpbody reads bodies of requests and replies within limits, undoes their encodings, and uses
+// the memory of large ones again.
 package httpbody
 
 import (

@@ -1,3 +1,9 @@
+// Package lineage says which session a request belongs to. A [Caller] is who sends it. A [Track] is what
+// the marks of a session say; it finds the [Place] of a request in the session, or reports that the
+// session went another way. An [Archive] finds stored sessions: by a prefix of the conversation, by an
+// answer, or because a client has compacted them. The [Cache] saves decoding again what was sent before.
+//
+// Nothing here needs a server or opens a session.
 package lineage
 
 import (

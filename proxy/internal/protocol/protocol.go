@@ -1,3 +1,5 @@
+// Package protocol has the wires that conversations are rewritten on, and their requests as far as the
+// proxy needs to understand them.
 package protocol
 
 import (

@@ -78,7 +78,8 @@ func TestHiddenMessagesAreBounded(t *testing.T) {
 				want++
 			}
 		}
-		if _, err := c.view(t.Context(), v, &protocol.Request{Protocol: protocol.Messages}, client); err != nil {
+		req := request{Request: &protocol.Request{Protocol: protocol.Messages}}
+		if _, err := c.view(t.Context(), v, req, client); err != nil {
 			t.Fatal(err)
 		}
 		if len(c.hidden) != want {

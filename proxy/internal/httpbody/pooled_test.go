@@ -2,12 +2,22 @@ package httpbody
 
 import (
 	"bytes"
+	"compress/gzip"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
 )
+
+func init() {
+	LeastRoom = 1 << 10
+	Garble = func(b []byte) {
+		for i := range b {
+			b[i] = '!'
+		}
+	}
+}
 
 func TestRoomOf(t *testing.T) {
 	of := make(map[any]int)
@@ -51,5 +61,22 @@ func TestLease(t *testing.T) {
 	}
 	if n, err := again.Read(make([]byte, 10)); n != 0 || err != io.EOF {
 		t.Errorf("after the end: %d, %v", n, err)
+	}
+}
+
+// What a request unpacks to is bounded by what came.
+func TestBombIsRefusedEarly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, and does one thing at a time: run without -short by go test work")
+	}
+	var bomb bytes.Buffer
+	w := gzip.NewWriter(&bomb)
+	_, _ = w.Write(make([]byte, 64<<20))
+	w.Close()
+	decoders := Decoders{"gzip": func(packed io.Reader) (io.ReadCloser, error) { return gzip.NewReader(packed) }}
+	took := int64(0)
+	_, err := decoders.Decompress("gzip", bomb.Bytes(), 256<<20, func(n int64) bool { took += n; return true })
+	if err == nil || took > 200*int64(bomb.Len()) {
+		t.Errorf("%d bytes were taken for %d: %v", took, bomb.Len(), err)
 	}
 }

@@ -1,0 +1,106 @@
+package protocol
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// bodyOf is a request with a system prompt, a tool, and messages of the user.
+func bodyOf(on *Protocol, texts ...string) []byte {
+	content, rest := `"content":"%s"`, ""
+	switch on {
+	case Messages:
+		rest = `"system":"You work.","tools":[{"name":"bash","description":"Run.","input_schema":{"type":"object"}}]`
+	case Chat:
+		rest = `"tools":[{"type":"function","function":{"name":"bash","description":"Run.","parameters":{"type":"object"}}}]`
+	case Responses:
+		rest = `"tools":[{"type":"function","name":"bash","description":"Run.","parameters":{"type":"object"}}]`
+	case Gemini:
+		content = `"parts":[{"text":"%s"}]`
+		rest = `"systemInstruction":{"parts":[{"text":"You work."}]},"tools":[{"functionDeclarations":` +
+			`[{"name":"bash","description":"Run.","parametersJsonSchema":{"type":"object"}}]}]`
+	}
+	list := make([]string, len(texts))
+	for i, text := range texts {
+		list[i] = fmt.Sprintf(`{"role":"user",`+content+`}`, text)
+	}
+	return []byte(`{"model":"m","` + on.Array + `":[` + strings.Join(list, ",") + `],` + rest + `}`)
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// What is kept of a request that was read after an earlier one does not lie in its body.
+func TestApart(t *testing.T) {
+	for _, on := range Protocols {
+		const begin, second = "Begin.", `It has \"escapes\" and \u00fcmlauts.`
+		earlier := must(on.Read(bodyOf(on, begin, second))).Earlier()
+		bodies := [][]byte{bodyOf(on, begin, second, "One more.", "And one more.")}
+		if on == Responses {
+			bodies = append(bodies, []byte(`{"model":"m","input":"A text \"instead\" of a list."}`))
+		}
+		for _, body := range bodies {
+			got, want := must(on.ReadAfter(earlier, body)), must(on.Read(bytes.Clone(body)))
+			system, tools := got.Head()
+			if clear(body); !got.Apart || want.Apart || got.Model != want.Model {
+				t.Errorf("%s: apart is %v and %v; model %q, want %q", on.Format, got.Apart, want.Apart,
+					got.Model, want.Model)
+			}
+			if wantSystem, wantTools := want.Head(); system != wantSystem || !reflect.DeepEqual(tools, wantTools) {
+				t.Errorf("%s: system %q, tools %v", on.Format, system, tools)
+			}
+			if !reflect.DeepEqual(got.Messages, want.Messages) {
+				t.Errorf("%s: messages lie in the body:\n%v", on.Format, got.Messages)
+			}
+		}
+	}
+}
+
+// A session does not keep the memory of the request that it was opened with.
+func TestHeadIsOwn(t *testing.T) {
+	for _, on := range Protocols {
+		body := bodyOf(on, "Do all the steps.")
+		req := must(on.Read(body))
+		system, tools := req.Head()
+		if len(tools) != 1 || tools[0] != req.Tools[0] || system != req.System {
+			t.Errorf("%s: %q, %v", on.Format, system, tools)
+		}
+		first, last := uintptr(unsafe.Pointer(&body[0])), uintptr(unsafe.Pointer(&body[len(body)-1]))
+		for _, s := range []string{system, tools[0].Name, tools[0].Description, tools[0].Schema, tools[0].Raw} {
+			if at := uintptr(unsafe.Pointer(unsafe.StringData(s))); at >= first && at <= last {
+				t.Errorf("%s: %q shares the memory of the request", on.Format, s)
+			}
+		}
+	}
+}
+
+func takeAll(int64) bool { return true }
+
+// A result of ours has the id of its call, as the provider gave it: the call goes back as it came.
+func TestResultHasTheIDOfItsCall(t *testing.T) {
+	for _, on := range Protocols {
+		for _, id := range []string{"", "functions.ledger:0"} {
+			if on == Gemini && id == "" {
+				continue // its call is known by its name
+			}
+			msgs, err := on.Answer([]transcript.ToolCall{transcript.Call(id, "ledger", `{}`)},
+				[]transcript.ToolResult{transcript.Result(id, "nothing")})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := msgs[0].Blocks().At(0).(transcript.ToolResult).CallID; got != id {
+				t.Errorf("%s: %q for %q", on.Format, got, id)
+			}
+		}
+	}
+}
