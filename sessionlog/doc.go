@@ -10,7 +10,7 @@
 //	info := log.Info() // complete after the loop
 //
 // It knows sessions of Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code,
-// Cline and OpenHands, and request bodies of Anthropic Messages, OpenAI Chat Completions and
+// Goose, Crush, Cline and OpenHands, and request bodies of Anthropic Messages, OpenAI Chat Completions and
 // Responses. Files that hold several sessions are read one session
 // at a time: [Options].Session and [Log.Sessions]. [Agents] says where agents keep their files.
 //

@@ -205,6 +205,10 @@ type Info struct {
 	Dir       string // working directory, the first if there were several
 	Model     string // the newest
 	Window    int    // tokens of the context window, where the log says or shows it
+	// What the session used in all, and what the agent says that it cost, where the log has that only and not
+	// the usage of each answer.
+	Used *model.Usage
+	USD  float64
 	// System is the system prompt where the log holds it apart from the messages.
 	System string
 	Tools  []model.Tool

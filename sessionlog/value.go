@@ -167,6 +167,14 @@ func (v value) time() time.Time {
 	return time.Time{}
 }
 
+// seconds reads a time in seconds since 1970.
+func (v value) seconds() time.Time {
+	if n := v.num(); n > 0 {
+		return time.Unix(int64(n), 0).UTC()
+	}
+	return time.Time{}
+}
+
 // texts joins the text of a string or of a list of parts that have text.
 func (v value) texts() string {
 	if v.isString() {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/sessionlog"
 )
 
@@ -137,8 +136,7 @@ func (f *foundSession) spent() {
 	sum := spendJSON{}
 	// A file that cannot be read has a problem already.
 	info, _ := eachRequest(f.File, func(r library.Request, _ string) {
-		m, _ := model.DefaultModels().Lookup(r.Model)
-		sum.add(m, r.Usage)
+		sum.add(r)
 	})
 	f.Requests, f.USD, f.Compacts = sum.Requests, sum.USD, len(info.Compactions)
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy"
 	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
@@ -107,13 +106,14 @@ type spendJSON struct {
 	Unpriced   int     `json:"unpriced_requests"` // of models whose price is not known
 }
 
-func (s *spendJSON) add(m model.Model, u model.Usage) {
+func (s *spendJSON) add(r library.Request) {
+	u := r.Usage
 	s.Requests++
 	s.Input += u.Input
 	s.CacheRead += u.CacheRead
 	s.CacheWrite += u.CacheWrite + u.CacheWrite1h
 	s.Output += u.Output
-	if usd, ok := m.Cost(u); ok {
+	if usd, ok := r.Cost(); ok {
 		s.USD += usd
 	} else {
 		s.Unpriced++
@@ -123,11 +123,11 @@ func (s *spendJSON) add(m model.Model, u model.Usage) {
 // spending adds up requests by name.
 type spending map[string]*spendJSON
 
-func (s spending) add(name string, m model.Model, u model.Usage) {
+func (s spending) add(name string, r library.Request) {
 	if s[name] == nil {
 		s[name] = &spendJSON{Name: name}
 	}
-	s[name].add(m, u)
+	s[name].add(r)
 }
 
 // list is in order of spending.
@@ -175,16 +175,15 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 			}
 			seen[r] = true
 			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
-			m, _ := model.DefaultModels().Lookup(r.Model)
 			day := "(not known)"
 			if !r.Time.IsZero() {
 				day = r.Time.Local().Format(time.DateOnly)
 			}
-			j.All.add(m, r.Usage)
-			days.add(day, m, r.Usage)
-			projects.add(cmp.Or(dir, "(not known)"), m, r.Usage)
-			models.add(cmp.Or(r.Model, "(not known)"), m, r.Usage)
-			agents.add(s.Agent, m, r.Usage)
+			j.All.add(r)
+			days.add(day, r)
+			projects.add(cmp.Or(dir, "(not known)"), r)
+			models.add(cmp.Or(r.Model, "(not known)"), r)
+			agents.add(s.Agent, r)
 		})
 		if err != nil {
 			unread = append(unread, err)
@@ -240,8 +239,8 @@ func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags
 	for _, s := range spent {
 		billed := func(r proxy.BillRow) bool { return r.Session == s.ID }
 		proxied := strings.Contains(s.ID, "/") || slices.ContainsFunc(b.Rows, billed) // a principal stands before it
-		if m, _ := model.DefaultModels().Lookup(s.Model); !proxied && !stores.IsRehearsal(s.ID) && between(s.Time) {
-			runs.add(m, s.Usage)
+		if !proxied && !stores.IsRehearsal(s.ID) && between(s.Time) {
+			runs.add(s.Request)
 		}
 	}
 	if runs.Requests > 0 && o.agent == "" {

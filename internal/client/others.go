@@ -1,11 +1,5 @@
 package client
 
-// Goose is Block's agent.
-var Goose = add(Profile{
-	Name:  "Goose",
-	Tools: map[Class]string{Shell: "developer__shell", Editor: "developer__text_editor"},
-})
-
 // OpenHands has the tools of OpenHands and of SWE-agent.
 var OpenHands = add(Profile{
 	Name: "OpenHands and SWE-agent",

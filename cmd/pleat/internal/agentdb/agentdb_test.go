@@ -240,6 +240,49 @@ func writer(t *testing.T, name string) func(statement string) {
 	}
 }
 
+// The tables of Goose 1.30 and of Crush 0.90, as far as they are read.
+func TestOthers(t *testing.T) {
+	for _, tt := range []struct{ agent, statements, id, title string }{
+		{
+			"goose", `
+			CREATE TABLE sessions (id TEXT PRIMARY KEY, name TEXT NOT NULL DEFAULT '', working_dir TEXT NOT NULL,
+				updated_at TIMESTAMP DEFAULT CURRENT_TIMESTAMP, accumulated_input_tokens INTEGER, model_config_json TEXT);
+			CREATE TABLE messages (id INTEGER PRIMARY KEY AUTOINCREMENT, message_id TEXT, session_id TEXT NOT NULL,
+				role TEXT NOT NULL, content_json TEXT NOT NULL, created_timestamp INTEGER NOT NULL, metadata_json TEXT);
+			INSERT INTO sessions VALUES ('20260102_1', 'A title', '/work', '2026-01-02 10:00:00', 1000000,
+				'{"model_name":"claude-opus-4-5"}');
+			INSERT INTO messages VALUES (1, NULL, '20260102_1', 'user', '[{"type":"text","text":"Find the gasket."}]', 1767348000, NULL),
+				(2, NULL, '20260102_1', 'assistant', '[{"type":"text","text":"It is in the drawer."}]', 1767348001, '{}')`,
+			"20260102_1", "A title",
+		},
+		{
+			"crush", `
+			CREATE TABLE sessions (id TEXT PRIMARY KEY, parent_session_id TEXT, title TEXT NOT NULL, cost REAL NOT NULL DEFAULT 0.0,
+				updated_at INTEGER NOT NULL, created_at INTEGER NOT NULL);
+			CREATE TABLE messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL, role TEXT NOT NULL,
+				parts TEXT NOT NULL default '[]', model TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
+			INSERT INTO sessions VALUES ('m$$t/1', NULL, 'A title', 0.25, 1767348001, 1767348000);
+			INSERT INTO messages VALUES
+				('z', 'm$$t/1', 'user', '[{"type":"text","data":{"text":"Find the gasket."}}]', NULL, 1767348000, 1767348000),
+				('a', 'm$$t/1', 'assistant', '[{"type":"text","data":{"text":"It is in the drawer."}}]', 'm', 1767348000, 1767348001)`,
+			"m$$t%2F1", "A title",
+		},
+	} {
+		name := database(t, tt.statements)
+		got, err := list(t, name)
+		if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], tt.id+" ") || !strings.HasSuffix(got[0], " 1767348001000") {
+			t.Errorf("the database has %q, error %v", got, err)
+		}
+		texts, info, err := said(t, name, tt.id)
+		if want := []string{"Find the gasket.", "It is in the drawer."}; err != nil || !slices.Equal(texts, want) {
+			t.Errorf("%s: said %q, want %q, error %v", tt.agent, texts, want, err)
+		}
+		if info.Title != tt.title || string(info.Format) != tt.agent || (info.Used == nil) == (info.USD == 0) {
+			t.Errorf("the log says %+v", info)
+		}
+	}
+}
+
 // While its agent writes to a database, everything that is committed is read, nothing is in the way of the agent,
 // and nothing of it is written.
 func TestBesideAWriter(t *testing.T) {
@@ -384,6 +427,9 @@ func TestNoSession(t *testing.T) {
 
 // A session that is larger than memory should be is refused, and one row of that size too.
 func TestTooLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 300 MB")
+	}
 	name := database(t, opencode, asked, `
 		WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
 		INSERT INTO part SELECT 'x' || i, 'msg_2', 'ses_1', 1, 1, '"' || hex(zeroblob(500000)) || '"' FROM n`)

@@ -28,6 +28,8 @@ var known = []tables{
 		agent: sessionlog.OpenCode, sessions: "session", messages: "message", body: "data", order: "time_created, id",
 		changed: "time_updated", parts: "part",
 	},
+	{agent: "goose", sessions: "sessions", messages: "messages", body: "content_json", order: "id", changed: "created_timestamp * 1000"},
+	{agent: "crush", sessions: "sessions", messages: "messages", body: "parts", order: "created_at, rowid", changed: "updated_at * 1000"},
 }
 
 // columns are the columns that have JSON. They are read as such, the others as what SQLite has.

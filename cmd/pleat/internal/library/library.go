@@ -17,9 +17,12 @@ package library
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -84,9 +87,33 @@ func New(o Options) *Library {
 		for folder, patterns := range a.Folders {
 			folder = filepath.Join(o.Home, filepath.FromSlash(folder))
 			l.roots = append(l.roots, root{folder: folder, agent: a, patterns: patterns})
+			if a.Format == "crush" {
+				l.addCrush(folder, a, patterns)
+			}
 		}
 	}
 	return l
+}
+
+// addCrush adds the folders of projects that Crush knows, apart from that of the home folder.
+func (l *Library) addCrush(known string, a sessionlog.Agent, patterns []string) {
+	var list struct {
+		Projects []struct {
+			Data string `json:"data_dir"`
+		}
+	}
+	data, err := os.ReadFile(filepath.Join(l.o.Home, ".local", "share", "crush", "projects.json"))
+	if err == nil {
+		err = json.Unmarshal(data, &list)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.o.Logger.Warn("Crush's list of projects cannot be read; their sessions are left out", "error", err)
+	}
+	for _, p := range list.Projects {
+		if filepath.IsAbs(p.Data) && filepath.Clean(p.Data) != known {
+			l.roots = append(l.roots, root{folder: filepath.Clean(p.Data), agent: a, patterns: patterns})
+		}
+	}
 }
 
 // Close closes the agents' folders. The store is left open.

@@ -531,6 +531,46 @@ func TestOpenCodeDatabase(t *testing.T) {
 	}
 }
 
+// Crush keeps a database in each project, and a list of them. What it says that a session cost is what it cost.
+func TestCrush(t *testing.T) {
+	h := newHome(t, ".crush")
+	project := t.TempDir()
+	data := filepath.Join(project, ".crush")
+	h.must(os.Mkdir(data, 0o700))
+	list, err := json.Marshal(map[string]any{"projects": []any{
+		map[string]string{"path": project, "data_dir": data},
+		map[string]string{"path": h.dir, "data_dir": filepath.Join(h.dir, ".crush")},
+		map[string]string{"path": "/gone", "data_dir": "/gone/.crush"},
+	}})
+	h.must(err)
+	for i, dir := range []string{data, filepath.Join(h.dir, ".crush")} {
+		db, err := sql.Open("sqlite", filepath.Join(dir, "crush.db"))
+		h.must(err)
+		_, err = db.Exec(fmt.Sprintf(`
+			CREATE TABLE sessions (id TEXT, parent_session_id TEXT, title TEXT, cost REAL);
+			CREATE TABLE messages (id TEXT, session_id TEXT, role TEXT, parts TEXT, model TEXT, created_at INTEGER, updated_at INTEGER);
+			INSERT INTO sessions VALUES ('s%d', NULL, 'A leak', 0.25), ('t%[1]d', 's%[1]d', 'Look', 0.125);
+			INSERT INTO messages VALUES ('a', 's%[1]d', 'user', '[{"type":"text","data":{"text":"Go."}}]', NULL, %[1]d + 1, 1),
+				('b', 't%[1]d', 'user', '[{"type":"text","data":{"text":"Look."}}]', NULL, 1, 1)`, i))
+		h.must(errors.Join(err, db.Close()))
+	}
+	h.put(".local/share/crush/projects.json", string(list), day)
+	h.reopen()
+	page, err := h.List(t.Context(), library.Filter{Agent: "crush", Count: true})
+	h.must(err)
+	var usd float64
+	for _, s := range page.Sessions {
+		usd += s.USD
+		if s.Project != project && s.Project != h.dir {
+			t.Errorf("%+v", s)
+		}
+	}
+	spent, err := h.Spent(t.Context(), time.Time{})
+	if err != nil || page.Total != 4 || usd != 0.5 || len(spent) != 2 {
+		t.Errorf("%d sessions, $%v, spent %+v, %v", page.Total, usd, spent, err)
+	}
+}
+
 // long is a session of many rounds.
 func long(rounds int) string {
 	lines := []string{"- u0 user Uploads fail. Never change anything under legacy."}

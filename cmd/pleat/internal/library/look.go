@@ -120,7 +120,7 @@ func (s *Info) read(f file, count bool) error {
 	if count {
 		m, _ := model.DefaultModels().Lookup(info.Model)
 		counter := tokens.NewTokenizer(m, nil)
-		s.Tokens, s.Counted, s.Messages, s.USD = 0, true, t.messages, t.usd
+		s.Tokens, s.Counted, s.Messages, s.USD = 0, true, t.messages, t.cost(info)
 		for rec, err := range log.Records() {
 			if err != nil {
 				return err
@@ -151,10 +151,16 @@ func (t *tally) add(rec sessionlog.Record) {
 	if rec.Usage == nil || rec.Model == "" {
 		return
 	}
-	m, _ := model.DefaultModels().Lookup(rec.Model)
-	if usd, known := m.Cost(*rec.Usage); known {
-		t.usd += usd
+	usd, _ := Request{Model: rec.Model, Usage: *rec.Usage}.Cost()
+	t.usd += usd
+}
+
+// cost is what the requests came to, or what the log says of all of them.
+func (t *tally) cost(info sessionlog.Info) float64 {
+	if t.usd == 0 && (info.Used != nil || info.USD > 0) {
+		t.usd, _ = Request{Model: info.Model, Usage: *cmp.Or(info.Used, &model.Usage{}), Said: info.USD}.Cost()
 	}
+	return t.usd
 }
 
 const titleBytes = 200

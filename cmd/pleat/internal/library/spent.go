@@ -18,25 +18,43 @@ type Request struct {
 	Time  time.Time // zero: not known
 	Model string
 	Usage model.Usage
+	Said  float64 // what the agent says that it cost, in USD; 0: nothing
+}
+
+// Cost is what the request cost: by the price list, unless only the agent knows what was used.
+func (r Request) Cost() (usd float64, known bool) {
+	if r.Said > 0 {
+		return r.Said, true
+	}
+	m, _ := model.DefaultModels().Lookup(r.Model)
+	return m.Cost(r.Usage)
 }
 
 // Requests visits the requests of a session file whose usage it records, those of sub-agents
-// and of abandoned branches included. dir is the folder that the agent worked in.
+// and of abandoned branches included. dir is the folder that the agent worked in. What a file has only in all
+// counts as one request, the newest.
 func Requests(file io.Reader, visit func(r Request, dir string)) (info sessionlog.Info, err error) {
 	log, err := sessionlog.Open(file, &sessionlog.Options{Sidechains: true, Abandoned: true})
 	if err != nil {
 		return info, err
 	}
+	var newest time.Time
 	for rec, err := range log.Records() {
 		if err != nil {
 			return info, err
 		}
+		if rec.Time.After(newest) {
+			newest = rec.Time
+		}
 		if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
 			info := log.Info()
-			visit(Request{rec.Time, cmp.Or(rec.Model, info.Model), *rec.Usage}, info.Dir)
+			visit(Request{rec.Time, cmp.Or(rec.Model, info.Model), *rec.Usage, 0}, info.Dir)
 		}
 	}
-	return log.Info(), nil
+	if info = log.Info(); info.Used != nil || info.USD > 0 {
+		visit(Request{newest, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Dir)
+	}
+	return info, nil
 }
 
 // Spent is what a request came to.
@@ -120,8 +138,7 @@ func (f file) spent() (list []Spent) {
 	}
 	defer in.Close()
 	_, _ = Requests(in, func(r Request, _ string) {
-		m, _ := model.DefaultModels().Lookup(r.Model)
-		usd, _ := m.Cost(r.Usage)
+		usd, _ := r.Cost()
 		list = append(list, Spent{Request: r, USD: usd})
 	})
 	return list

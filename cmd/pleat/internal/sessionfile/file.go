@@ -50,7 +50,7 @@ func (f *Flags) Declare(fs *pflag.FlagSet) {
 }
 
 // Agents are those whose sessions are read, as README names them.
-const Agents = "Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Cline and OpenHands"
+const Agents = "Claude Code, Codex, opencode, Gemini CLI, Copilot CLI, pi, Qwen Code, Goose, Crush, Cline and OpenHands"
 
 // File is a session read from a file.
 type File struct {

@@ -1,0 +1,147 @@
+package sessionlog
+
+import (
+	"cmp"
+	"strings"
+
+	"github.com/pleat-dev/pleat/model"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// gooseFormat is what Goose keeps since 1.10, read after the source of 1.30.
+var gooseFormat = format{
+	name:    "goose",
+	agent:   "goose",
+	folders: map[string][]string{".local/share/goose/sessions": {"sessions.db/*"}},
+	line:    rowOf("goose"),
+	read: func(l *Log, s *sink) error {
+		r := gooseReader{log: l, sink: s}
+		if err := l.rows(r.head, r.message); err != nil {
+			return err
+		}
+		return r.release(true)
+	},
+}
+
+type gooseReader struct {
+	log   *Log
+	sink  *sink
+	model string
+
+	summary string // of a compaction, or of a call and its result; the next message tells
+	at      Record
+}
+
+func (r *gooseReader) head(_, row value) {
+	info := &r.log.info
+	info.Title = cmp.Or(row.get("name").str(), row.get("description").str())
+	info.Dir = row.get("working_dir").str()
+	r.model = row.get("model_config_json", "model_name").str()
+	used := model.Usage{
+		Input: row.get("accumulated_input_tokens").num(), Output: row.get("accumulated_output_tokens").num(),
+	}
+	if used.Input+used.Output > 0 {
+		info.Used = &used
+	}
+}
+
+// gooseCompacted begins what Goose says to the model behind a summary.
+const gooseCompacted = "Your context was compacted"
+
+func (r *gooseReader) message(rec Record, _, row value) error {
+	content, sees := row.get("content_json"), row.get("metadata_json")
+	if !content.isArray() {
+		return errShape
+	}
+	rec.Time = row.get("created_timestamp").seconds()
+	agentOnly := sees.get("userVisible").raw() == "false"
+	answer := row.get("role").is("assistant")
+	switch {
+	case agentOnly && sees.get("agentVisible").raw() == "false":
+		return nil // a copy of it comes after a summary
+	case agentOnly && !answer:
+		err := r.release(true)
+		r.summary, r.at = content.texts(), rec
+		return err
+	}
+	partly := !agentOnly || !strings.HasPrefix(content.texts(), gooseCompacted)
+	if err := r.release(partly); err != nil {
+		return err
+	}
+	rec.Model = r.model
+	return r.blocks(rec, content, answer, agentOnly)
+}
+
+// release adds the summary that waits. It is of the whole conversation, or of a part of it.
+func (r *gooseReader) release(partly bool) error {
+	if r.summary == "" {
+		return r.sink.err
+	}
+	c := Compaction{Partial: partly, Summary: r.summary}
+	r.summary = ""
+	return r.sink.compacted(r.at, c)
+}
+
+func (r *gooseReader) blocks(rec Record, content value, answer, program bool) error {
+	var blocks []transcript.Block
+	for p := range content.elems() {
+		switch p.get("type").str() {
+		case "text":
+			blocks = append(blocks, transcript.Text{Text: p.get("text").content()})
+		case "image":
+			blocks = append(blocks, transcript.Image{MediaType: p.get("mimeType").str(), Data: p.get("data").content()})
+		case "thinking":
+			blocks = append(blocks, transcript.Thinking{
+				Text: p.get("thinking").content(), Signature: p.get("signature").str(),
+			})
+		case "redactedThinking":
+			blocks = append(blocks, transcript.Thinking{Signature: p.get("data").str(), Redacted: true})
+		case "toolRequest", "frontendToolRequest":
+			call := p.get("toolCall", "value")
+			blocks = append(blocks, callOf(p.get("id"), call.get("name"), call.get("arguments")))
+		case "toolResponse":
+			if err := r.sink.result(Record{Line: rec.Line, Time: rec.Time}, gooseResult(p)); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(blocks) == 0:
+		return r.sink.err
+	case answer && program:
+		rec.Model = ""
+		rec.Message = transcript.Assistant(blocks...).WithOrigin(transcript.OriginInjected)
+		return r.sink.add(rec)
+	case answer:
+		return r.sink.answer(rec, blocks)
+	}
+	rec.Model = ""
+	return r.sink.user(rec, transcript.OriginUnknown, blocks...)
+}
+
+// gooseResult decodes the result of a call: its value is a list, or since 1.12 an object that has it.
+func gooseResult(p value) transcript.ToolResult {
+	id, result := p.get("id").str(), p.get("toolResult")
+	if result.get("status").is("error") {
+		return transcript.ErrorResult(id, result.get("error").str())
+	}
+	v := result.get("value")
+	list := v
+	if v.isObject() {
+		list = v.get("content")
+	}
+	res := transcript.ToolResult{CallID: id, Error: v.get("isError").isTrue()}
+	var parts []transcript.Block
+	for c := range list.elems() {
+		switch {
+		case c.get("type").is("image"):
+			parts = append(parts, transcript.Image{MediaType: c.get("mimeType").str(), Data: c.get("data").content()})
+		case c.get("text").isString():
+			parts = append(parts, transcript.Text{Text: c.get("text").content()})
+		case c.get("resource", "text").isString():
+			parts = append(parts, transcript.Text{Text: c.get("resource", "text").content()})
+		}
+	}
+	res.Parts = transcript.BlocksOf(parts...)
+	return res
+}
