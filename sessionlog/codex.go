@@ -47,12 +47,17 @@ type codexReader struct {
 	log   *Log
 	sink  *sink
 	held  []Record // the newest record and the results after it, to which later events may add
-	total int      // tokens of the session at the newest report
+	left  []stretch
+	total int // tokens of the session at the newest report
 	model string
 }
 
 func readCodex(l *Log, s *sink) error {
-	r := &codexReader{log: l, sink: s}
+	left, err := codexLeft(l.src)
+	if err != nil {
+		return err
+	}
+	r := &codexReader{log: l, sink: s, left: left}
 	if err := l.lines(r.line); err != nil {
 		return err
 	}
@@ -109,6 +114,7 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 		return err
 	}
 	rec := Record{Message: msg, Time: stamp.time(), Line: ln.num}
+	rec.Abandoned = slices.ContainsFunc(r.left, func(s stretch) bool { return s.from <= ln.num && ln.num < s.to })
 	switch msg.Role() {
 	case transcript.RoleAssistant:
 		rec.Model = r.model
@@ -119,12 +125,12 @@ func (r *codexReader) item(ln line, item, stamp value) error {
 }
 
 func (r *codexReader) event(v value) {
-	switch v.get("type").str() {
-	case "user_message":
+	switch {
+	case codexTyped(v):
 		if rec := r.newest(); rec.Message.Role() == transcript.RoleUser {
 			rec.Message = rec.Message.WithOrigin(transcript.OriginTyped)
 		}
-	case "token_count":
+	case v.get("type").is("token_count"):
 		r.used(v.get("info"))
 	}
 }
@@ -182,7 +188,12 @@ func (r *codexReader) hold(rec Record) error {
 func (r *codexReader) release() error {
 	var err error
 	for _, rec := range r.held {
-		err = r.sink.add(rec)
+		if rec.Abandoned {
+			r.log.info.Abandoned++
+		}
+		if !rec.Abandoned || r.log.opts.Abandoned {
+			err = r.sink.add(rec)
+		}
 	}
 	clear(r.held)
 	r.held = r.held[:0]

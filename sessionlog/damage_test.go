@@ -61,7 +61,7 @@ func TestDamagedLine(t *testing.T) {
 		lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 		for i := range len(lines) + 1 {
 			for _, bad := range []string{`{"type":"user","mess`, "\x00\x01\x02", `[1,2]`, `"text"`, codex, copilot} {
-				if name == "codex" && bad == codex || name == "copilot-cli" && bad == copilot ||
+				if strings.HasPrefix(name, "codex") && bad == codex || name == "copilot-cli" && bad == copilot ||
 					i == 0 && (bad == codex || bad == copilot) {
 					continue
 				}

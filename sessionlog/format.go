@@ -67,7 +67,7 @@ var formats []*format
 func init() { // here and not above, because readers look at the list as well
 	formats = []*format{
 		&codexFormat, &copilotFormat, &openHandsFormat, &qwenFormat, &claudeFormat, &piFormat,
-		&openCodeFormat, &openCodeRows, &gooseFormat, &crushFormat, &geminiFormat, &clineFormat,
+		&openCodeFormat, &openCodeRows, &gooseFormat, &crushFormat, &geminiFormat, &geminiLines, &clineFormat,
 		&responsesFormat, &anthropicFormat, &chatFormat,
 	}
 }

@@ -22,19 +22,25 @@ var geminiFormat = format{
 func readGemini(l *Log, s *sink) error {
 	l.info.SessionID = l.doc.get("sessionId").str()
 	l.info.Title = l.doc.get("summary").str()
-	return l.each(l.doc.get("messages"), func(e value, num int) error {
-		m := e.keep()
-		rec := Record{Line: num, Time: m.get("timestamp").time()}
-		switch m.get("type").str() {
-		case "user":
-			return s.user(rec, transcript.OriginUnknown, geminiParts(m.get("content"))...)
-		case "gemini":
-			return geminiAnswer(s, rec, m)
-		case "":
-			return errShape
+	return l.each(l.doc.get("messages"), func(e value, num int) error { return geminiMessage(s, e, Record{Line: num}) })
+}
+
+func geminiMessage(s *sink, e value, rec Record) error {
+	m := e.keep()
+	rec.Time = m.get("timestamp").time()
+	switch m.get("type").str() {
+	case "user":
+		content := m.get("content")
+		if content.at(0).get("functionResponse").exists() {
+			return nil // the answer with the calls has their results too
 		}
-		return nil // a notice for the screen
-	})
+		return s.user(rec, transcript.OriginUnknown, geminiParts(content)...)
+	case "gemini":
+		return geminiAnswer(s, rec, m)
+	case "":
+		return errShape
+	}
+	return nil // a notice for the screen
 }
 
 func geminiAnswer(s *sink, rec Record, m value) error {

@@ -110,7 +110,7 @@ func (s *sink) answer(rec Record, blocks []transcript.Block, results ...transcri
 	rec.Message = transcript.Assistant(blocks...)
 	err := s.add(rec)
 	for _, res := range results {
-		_ = s.result(Record{Line: rec.Line, Time: rec.Time}, res)
+		_ = s.result(Record{Line: rec.Line, Time: rec.Time, Abandoned: rec.Abandoned}, res)
 	}
 	if len(results) > 0 {
 		err = s.flush()

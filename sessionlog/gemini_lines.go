@@ -1,0 +1,139 @@
+package sessionlog
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// geminiLines are the sessions of Gemini CLI since 0.40. A line is what is known of the session, a message, a newer
+// version of a message of the same id, {"$rewindTo":ID} before which the user went back, or {"$set":{…}} with what has
+// changed. That may be all messages as they are sent from now on: results are shortened in them, or most are
+// replaced by a summary.
+var geminiLines = format{
+	name: geminiFormat.name, agent: geminiFormat.agent,
+	line: func(e value) bool {
+		return e.get("sessionId").isString() && e.get("projectHash").isString() && !e.get("messages").exists() ||
+			e.get("$set").isObject() || e.get("$rewindTo").isString()
+	},
+	read: readGeminiLines,
+}
+
+// geminiPlace is where a message is: in a line of its own, or at a place in a list of them.
+type geminiPlace struct {
+	id        string
+	line      line // without its text
+	at        int  // -1: in a line of its own
+	left      bool // the user went back before it
+	compacted bool // here the agent compacted; it is no message
+}
+
+type geminiReader struct {
+	log   *Log
+	known []geminiPlace
+	at    map[string]int // by id
+}
+
+func readGeminiLines(l *Log, s *sink) error {
+	r := geminiReader{log: l, at: make(map[string]int)}
+	if err := l.lines(r.line); err != nil {
+		return err
+	}
+	var text []byte
+	var whole value
+	read := int64(-1)
+	for _, p := range r.known {
+		if p.left {
+			l.info.Abandoned++
+		}
+		switch {
+		case p.left && !l.opts.Abandoned:
+			continue
+		case p.compacted:
+			s.compaction(Compaction{Line: p.line.num})
+			continue
+		}
+		if p.line.off != read {
+			var err error
+			if text, err = l.src.again(&text, p.line.off, p.line.size); err != nil {
+				return err
+			}
+			whole, _ = parse(text) // which it was before
+			read = p.line.off
+		}
+		m, rec := whole, Record{Line: p.line.num, Abandoned: p.left}
+		if p.at >= 0 {
+			m = whole.get("$set", "messages").at(p.at)
+			if words := m.get("content").texts(); strings.HasPrefix(words, "<state_snapshot>") {
+				rec.Time = m.get("timestamp").time()
+				s.summarized(rec.Line, words)
+				_ = s.summary(rec, words)
+				continue
+			}
+		}
+		if err := l.skip(geminiMessage(s, m, rec), rec.Line); err != nil {
+			return err
+		}
+	}
+	return s.err
+}
+
+func (r *geminiReader) line(ln line, v value) error {
+	ln.text = nil
+	set := v.get("$set")
+	switch {
+	case v.get("id").isString():
+		r.put(geminiPlace{id: v.get("id").str(), line: ln, at: -1})
+	case v.get("$rewindTo").isString():
+		r.rewind(v.get("$rewindTo").str())
+	case set.isObject():
+		r.log.info.Title = cmp.Or(set.get("summary").str(), r.log.info.Title)
+		r.replace(ln, set.get("messages"))
+	case v.get("sessionId").isString():
+		r.log.info.SessionID, r.log.info.Title = v.get("sessionId").str(), v.get("summary").str()
+	default:
+		return errShape
+	}
+	return nil
+}
+
+// put adds a message, or a newer version of it.
+func (r *geminiReader) put(p geminiPlace) {
+	if i, ok := r.at[p.id]; ok {
+		r.known[i] = p
+		return
+	}
+	r.at[p.id] = len(r.known)
+	r.known = append(r.known, p)
+}
+
+// rewind leaves a message and what came after it. Without the message all are left, as the agent does.
+func (r *geminiReader) rewind(id string) {
+	for i := r.at[id]; i < len(r.known); i++ {
+		r.known[i].left = true
+		delete(r.at, r.known[i].id)
+	}
+}
+
+// replace takes the messages that are new in a list of all. Of the others there are whole versions already. If the
+// list has not even the first that was typed, it was compacted.
+func (r *geminiReader) replace(ln line, list value) {
+	var fresh []geminiPlace
+	has := make(map[string]bool)
+	i := 0
+	for m := range list.elems() {
+		id := m.get("id").str()
+		if _, known := r.at[id]; !known && !has[id] {
+			fresh = append(fresh, geminiPlace{id: id, line: ln, at: i})
+		}
+		has[id] = true
+		i++
+	}
+	gone := func(p geminiPlace) bool { return !p.compacted && !p.left && !has[p.id] }
+	if i > 0 && len(fresh) > 0 && slices.ContainsFunc(r.known, gone) {
+		r.known = append(r.known, geminiPlace{line: ln, compacted: true})
+	}
+	for _, p := range fresh {
+		r.put(p)
+	}
+}
