@@ -2,7 +2,6 @@ package sessionlog
 
 import (
 	"cmp"
-	"slices"
 	"strings"
 )
 
@@ -21,11 +20,10 @@ var geminiLines = format{
 
 // geminiPlace is where a message is: in a line of its own, or at a place in a list of them.
 type geminiPlace struct {
-	id        string
-	line      line // without its text
-	at        int  // -1: in a line of its own
-	left      bool // the user went back before it
-	compacted bool // here the agent compacted; it is no message
+	id   string
+	line line // without its text
+	at   int  // -1: in a line of its own
+	left bool // the user went back before it
 }
 
 type geminiReader struct {
@@ -46,11 +44,7 @@ func readGeminiLines(l *Log, s *sink) error {
 		if p.left {
 			l.info.Abandoned++
 		}
-		switch {
-		case p.left && !l.opts.Abandoned:
-			continue
-		case p.compacted:
-			s.compaction(Compaction{Line: p.line.num})
+		if p.left && !l.opts.Abandoned {
 			continue
 		}
 		if p.line.off != read {
@@ -66,8 +60,7 @@ func readGeminiLines(l *Log, s *sink) error {
 			m = whole.get("$set", "messages").at(p.at)
 			if words := m.get("content").texts(); strings.HasPrefix(words, "<state_snapshot>") {
 				rec.Time = m.get("timestamp").time()
-				s.summarized(rec.Line, words)
-				_ = s.summary(rec, words)
+				_ = s.compacted(rec, Compaction{Summary: words})
 				continue
 			}
 		}
@@ -115,25 +108,14 @@ func (r *geminiReader) rewind(id string) {
 	}
 }
 
-// replace takes the messages that are new in a list of all. Of the others there are whole versions already. If the
-// list has not even the first that was typed, it was compacted.
+// replace takes the messages that are new in a list of all. Of the others there are whole versions already.
 func (r *geminiReader) replace(ln line, list value) {
-	var fresh []geminiPlace
-	has := make(map[string]bool)
 	i := 0
 	for m := range list.elems() {
 		id := m.get("id").str()
-		if _, known := r.at[id]; !known && !has[id] {
-			fresh = append(fresh, geminiPlace{id: id, line: ln, at: i})
+		if _, known := r.at[id]; !known {
+			r.put(geminiPlace{id: id, line: ln, at: i})
 		}
-		has[id] = true
 		i++
-	}
-	gone := func(p geminiPlace) bool { return !p.compacted && !p.left && !has[p.id] }
-	if i > 0 && len(fresh) > 0 && slices.ContainsFunc(r.known, gone) {
-		r.known = append(r.known, geminiPlace{line: ln, compacted: true})
-	}
-	for _, p := range fresh {
-		r.put(p)
 	}
 }

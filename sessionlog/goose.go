@@ -2,7 +2,6 @@ package sessionlog
 
 import (
 	"cmp"
-	"strings"
 
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -16,10 +15,7 @@ var gooseFormat = format{
 	line:    rowOf("goose"),
 	read: func(l *Log, s *sink) error {
 		r := gooseReader{log: l, sink: s}
-		if err := l.rows(r.head, r.message); err != nil {
-			return err
-		}
-		return r.release(true)
+		return l.rows(r.head, r.message)
 	},
 }
 
@@ -28,8 +24,7 @@ type gooseReader struct {
 	sink  *sink
 	model string
 
-	summary string // of a compaction, or of a call and its result; the next message tells
-	at      Record
+	summary string // the newest
 }
 
 func (r *gooseReader) head(_, row value) {
@@ -45,9 +40,6 @@ func (r *gooseReader) head(_, row value) {
 	}
 }
 
-// gooseCompacted begins what Goose says to the model behind a summary.
-const gooseCompacted = "Your context was compacted"
-
 func (r *gooseReader) message(rec Record, _, row value) error {
 	content, sees := row.get("content_json"), row.get("metadata_json")
 	if !content.isArray() {
@@ -59,30 +51,18 @@ func (r *gooseReader) message(rec Record, _, row value) error {
 	switch {
 	case agentOnly && sees.get("agentVisible").raw() == "false":
 		return nil // a copy of it comes after a summary
-	case agentOnly && !answer:
-		err := r.release(true)
-		r.summary, r.at = content.texts(), rec
-		return err
+	case agentOnly && answer: // what Goose says to the model behind a summary of the conversation
+		r.sink.compaction(Compaction{Line: rec.Line, Summary: r.summary})
+		rec.Message = transcript.Assistant(transcript.Say(content.texts())).WithOrigin(transcript.OriginInjected)
+		return r.sink.add(rec)
+	case agentOnly: // a summary of the conversation, or of calls and their results
+		r.summary = content.texts()
+		return r.sink.summary(rec, r.summary)
 	}
-	partly := !agentOnly || !strings.HasPrefix(content.texts(), gooseCompacted)
-	if err := r.release(partly); err != nil {
-		return err
-	}
-	rec.Model = r.model
-	return r.blocks(rec, content, answer, agentOnly)
+	return r.blocks(rec, content, answer)
 }
 
-// release adds the summary that waits. It is of the whole conversation, or of a part of it.
-func (r *gooseReader) release(partly bool) error {
-	if r.summary == "" {
-		return r.sink.err
-	}
-	c := Compaction{Partial: partly, Summary: r.summary}
-	r.summary = ""
-	return r.sink.compacted(r.at, c)
-}
-
-func (r *gooseReader) blocks(rec Record, content value, answer, program bool) error {
+func (r *gooseReader) blocks(rec Record, content value, answer bool) error {
 	var blocks []transcript.Block
 	for p := range content.elems() {
 		switch p.get("type").str() {
@@ -108,14 +88,10 @@ func (r *gooseReader) blocks(rec Record, content value, answer, program bool) er
 	switch {
 	case len(blocks) == 0:
 		return r.sink.err
-	case answer && program:
-		rec.Model = ""
-		rec.Message = transcript.Assistant(blocks...).WithOrigin(transcript.OriginInjected)
-		return r.sink.add(rec)
 	case answer:
+		rec.Model = r.model
 		return r.sink.answer(rec, blocks)
 	}
-	rec.Model = ""
 	return r.sink.user(rec, transcript.OriginUnknown, blocks...)
 }
 

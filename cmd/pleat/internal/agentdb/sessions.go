@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -124,118 +123,68 @@ func (f tables) weigh(ctx context.Context, conn *sql.Conn, id string) (map[strin
 // lines writes a session as lines that package sessionlog reads: its own row, and that of each message with
 // the parts of it.
 func (s session) lines(ctx context.Context, conn *sql.Conn, path string) ([]byte, error) {
-	w := writer{ctx: ctx, conn: conn, file: quoted(path)}
 	if s.size > mostBytes {
 		return nil, errTooLarge
 	}
-	w.doc.Grow(int(s.size))
+	var doc bytes.Buffer
+	doc.Grow(int(s.size))
 	f := s.form
-	w.each(func(r row) { w.printf("%s}\n", w.line(f, f.sessions, r)) }, "* FROM "+f.sessions+" WHERE id = ?", s.id)
-	w.each(func(r row) {
-		w.printf("%s", w.line(f, f.messages, r))
-		if f.parts != "" {
-			sep := `,"parts":[`
-			w.each(func(part row) {
-				w.printf("%s%s", sep, part.json(0))
-				sep = ","
-			}, f.body+" FROM "+f.parts+" WHERE message_id = ? ORDER BY id", r.get("id"))
-			if sep == "," {
-				w.printf("]")
+	for _, part := range []struct{ table, columns, rest, parts string }{
+		{f.sessions, f.about, "id = ?", "NULL"},
+		{f.messages, f.body + " " + f.beside, "session_id = ? ORDER BY " + f.order, f.partsOf()},
+	} {
+		row, err := object(ctx, conn, part.table, part.columns)
+		if err != nil {
+			return nil, err
+		}
+		query := fmt.Sprintf("SELECT json_object('db', ?, 'file', ?, 'table', ?, 'row', %s, 'parts', %s) FROM %s AS t WHERE %s",
+			row, part.parts, part.table, part.rest)
+		rows, err := conn.QueryContext(ctx, query, string(f.agent), path, part.table, s.id)
+		if err != nil {
+			return nil, err
+		}
+		for rows.Next() && doc.Len() <= mostBytes {
+			var line sql.RawBytes
+			if err = rows.Scan(&line); err != nil {
+				break
 			}
+			doc.Write(line)
+			doc.WriteByte('\n')
 		}
-		w.printf("}\n")
-	}, "* FROM "+f.messages+" WHERE session_id = ? ORDER BY "+f.order, s.id)
-	return w.doc.Bytes(), w.err
-}
-
-// writer writes rows as lines.
-type writer struct {
-	ctx  context.Context
-	conn *sql.Conn
-	file []byte
-	doc  bytes.Buffer
-	err  error
-}
-
-func (w *writer) line(f tables, table string, r row) string {
-	return fmt.Sprintf(`{"db":"%s","table":"%s","file":%s,"row":%s`, f.agent, table, w.file, r.object())
-}
-
-func (w *writer) printf(format string, args ...any) {
-	if fmt.Fprintf(&w.doc, format, args...); w.err == nil && w.doc.Len() > mostBytes {
-		w.err = errTooLarge
-	}
-}
-
-// each visits the rows of a query, until something fails.
-func (w *writer) each(visit func(row), query string, args ...any) {
-	if w.err != nil {
-		return
-	}
-	rows, err := w.conn.QueryContext(w.ctx, "SELECT "+query, args...)
-	if err != nil {
-		w.err = err
-		return
-	}
-	defer rows.Close()
-	r := row{}
-	r.names, err = rows.Columns()
-	for err == nil && w.err == nil && rows.Next() {
-		r.values = make([]any, len(r.names))
-		into := make([]any, len(r.names))
-		for i := range into {
-			into[i] = &r.values[i]
-		}
-		if err = rows.Scan(into...); err == nil {
-			visit(r)
+		if err := errors.Join(err, rows.Err(), rows.Close()); err != nil {
+			return nil, err
 		}
 	}
-	w.err = cmp.Or(w.err, err, rows.Err())
+	if doc.Len() > mostBytes {
+		return nil, errTooLarge
+	}
+	return doc.Bytes(), nil
 }
 
-// row is a row of a table.
-type row struct {
-	names  []string
-	values []any
+func (f tables) partsOf() string {
+	if f.parts == "" {
+		return "NULL"
+	}
+	return fmt.Sprintf("(SELECT json_group_array(%s) FROM (SELECT %s FROM %s WHERE message_id = t.id ORDER BY id))",
+		asJSON(f.body), f.body, f.parts)
 }
 
-func (r row) get(name string) any {
-	if i := slices.Index(r.names, name); i >= 0 {
-		return r.values[i]
+// object is an expression for those of the columns that a table has, as a JSON object.
+func object(ctx context.Context, conn *sql.Conn, table, columns string) (string, error) {
+	var has string
+	err := conn.QueryRowContext(ctx, "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?)", table).Scan(&has)
+	var list []string
+	for _, c := range strings.Fields(columns) {
+		if strings.Contains(has, " "+c+" ") {
+			list = append(list, fmt.Sprintf("'%s', %s", c, asJSON(c)))
+		}
 	}
-	return nil
+	return "json_object(" + strings.Join(list, ", ") + ")", err
 }
 
-func (r row) object() []byte {
-	var b bytes.Buffer
-	for i, name := range r.names {
-		b.WriteByte(',')
-		b.Write(quoted(name))
-		b.WriteByte(':')
-		b.Write(r.json(i))
-	}
-	object := append(b.Bytes(), '}')
-	object[0] = '{'
-	return object
-}
-
-// json is a value as JSON. What should be JSON and is none is a string, in which nobody finds anything.
-func (r row) json(i int) []byte {
-	v := r.values[i]
-	if b, ok := v.([]byte); ok {
-		v = string(b)
-	}
-	if s, ok := v.(string); ok && columns[r.names[i]] && json.Valid([]byte(s)) {
-		return bytes.ReplaceAll([]byte(s), []byte("\n"), []byte(" "))
-	}
-	data, err := json.Marshal(v)
-	if err != nil { // infinity
-		return []byte("null")
-	}
-	return data
-}
-
-func quoted(s string) []byte {
-	data, _ := json.Marshal(s) // cannot fail
-	return data
+// asJSON is an expression for a value: an object or a list as such, else as SQLite has it. What should be JSON and
+// is none is a string, in which nobody finds anything.
+func asJSON(column string) string {
+	return strings.ReplaceAll(`CASE WHEN typeof(@) = 'blob' THEN hex(@) WHEN json_valid(@) AND substr(@, 1, 1) IN ('{', '[')
+		THEN json(@) ELSE @ END`, "@", column)
 }
