@@ -3,6 +3,9 @@ package pleat
 import (
 	"fmt"
 
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -21,3 +24,39 @@ func (e *AppendError) Error() string {
 }
 
 func (e *AppendError) Unwrap() error { return e.Err }
+
+// CannotFitError says that no legal view fits: what may never be given up is too large. It counts in
+// the session's own tokens.
+type CannotFitError struct {
+	Parts fold.Parts // what the smallest view is made of
+	Max   int        // the most tokens that a view may have
+
+	bound  string // what bounds it, if that is no longer the budget
+	policy string // the policy, if it does not fold until a view fits
+}
+
+// Error names the parts and their sizes, and what helps.
+func (e *CannotFitError) Error() string {
+	bound := e.bound
+	if bound != "" {
+		bound = ". " + bound
+	}
+	help := "use a model with a larger window, fewer tools, or a shorter system prompt or message"
+	if e.policy != "" {
+		help = fmt.Sprintf("the policy %q folds no more: use another, such as %q", e.policy, policy.Default().Name)
+	}
+	return e.Sizes() + bound + " (" + help + ")"
+}
+
+// Sizes names the parts and their sizes.
+func (e *CannotFitError) Sizes() string {
+	p := e.Parts
+	n := text.Thousands[int]
+	return fmt.Sprintf("the smallest view has %s tokens by pleat's count, %s may be sent: "+
+		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
+		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
+		n(p.Total()-p.System-p.Tools-p.User-p.Pins))
+}
+
+// Is makes errors.Is(err, ErrCannotFit) true.
+func (e *CannotFitError) Is(target error) bool { return target == fold.ErrCannotFit }

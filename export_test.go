@@ -44,6 +44,6 @@ func Follow(ctx context.Context, s *Session, history []Message) (*Session, error
 	if err != nil {
 		return s, err
 	}
-	next, _, err := s.follow(ctx, h)
+	next, _, err := s.followLocked(ctx, h)
 	return next, err
 }

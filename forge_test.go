@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -58,7 +60,7 @@ func checkForged(t testing.TB, s *pleat.Session, msgs []transcript.Message) {
 			t.Fatalf("%d messages unfold with the speakers %q", f.End-f.Start, got)
 		}
 	}
-	if text := s.LedgerText(ledger.Filter{}, 4_000); strings.Contains("\n"+text, "\n## ") {
+	if text := inside.Of(s).LedgerText(ledger.Filter{}, 4_000); strings.Contains("\n"+text, "\n## ") {
 		t.Fatalf("a ledger with a heading:\n%s", text)
 	}
 }

@@ -85,10 +85,22 @@ var imports = map[string][]string{
 
 	"internal/match": {"fold", "internal/conv", "internal/epoch", "transcript"},
 
+	// The parts of a session. None imports the front door, which puts them together.
+	"internal/journal": {
+		"digest", "fold", "internal/conv", "internal/epoch", "internal/fault", "internal/meter", "internal/text", "store",
+		"tokens", "transcript",
+	},
+	"internal/digester": {
+		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
+		"model", "store", "transcript",
+	},
+	"internal/inside": {"fold", "ledger", "tokens", "transcript"},
+
 	"": {
-		"digest", "fold", "fold/lever", "internal/conv", "internal/match", "internal/meter", "internal/summarizer", "internal/epoch",
-		"internal/fault", "internal/order", "internal/annotate", "internal/text", "ledger", "model", "internal/page", "policy",
-		"recall", "store", "tokens", "transcript", "userwords",
+		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/epoch", "internal/fault",
+		"internal/inside", "internal/journal", "internal/match", "internal/meter", "internal/order", "internal/page",
+		"internal/summarizer", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens", "transcript",
+		"userwords",
 	},
 
 	// The wings know what is said, not how it is folded.
@@ -110,6 +122,7 @@ var imports = map[string][]string{
 	// The user's sessions, for the doors.
 	"cmd/pleat/internal/agentdb": {"sessionlog"},
 	"cmd/pleat/internal/library": {
+		"internal/inside", "internal/journal",
 		"", "cmd/pleat/internal/agentdb", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
@@ -117,6 +130,7 @@ var imports = map[string][]string{
 
 	// The doors work through Session.
 	"agent": {
+		"internal/inside",
 		"", "fold", "fold/lever", "internal/glob", "internal/secrets", "internal/shell", "ledger", "ledger/toolcall",
 		"model", "recall", "store", "tokens", "transcript",
 	},
@@ -138,6 +152,7 @@ var imports = map[string][]string{
 		"store", "transcript",
 	},
 	"proxy/internal/exchange": {
+		"internal/inside",
 		"", "fold", "fold/lever", "internal/behind", "internal/bill", "internal/fault", "internal/relay", "internal/sse",
 		"model", "policy", "proxy/internal/httpbody", "proxy/internal/lineage", "proxy/internal/protocol", "recall",
 		"store", "tokens", "transcript", "wire/anthropic",
@@ -147,10 +162,11 @@ var imports = map[string][]string{
 		"proxy/internal/front", "proxy/internal/httpbody", "proxy/internal/lineage", "store", "transcript",
 	},
 	"cmd/pleat/internal/dash": {
+		"internal/inside",
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
 		"cmd/pleat/internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
 	},
-	"cmd/pleat/internal/mcp":          {"", "internal/local", "cmd/pleat/internal/library", "recall"},
+	"cmd/pleat/internal/mcp":          {"internal/inside", "ledger", "", "internal/local", "cmd/pleat/internal/library", "recall"},
 	"cmd/pleat/internal/clientconfig": {"cmd/pleat/internal/term", "internal/secrets"},
 	"cmd/pleat/internal/term":         {"internal/text"},
 	"cmd/pleat/internal/models": {
@@ -163,6 +179,7 @@ var imports = map[string][]string{
 		"model", "policy", "sessionlog", "store", "tokens", "transcript", "userwords",
 	},
 	"cmd/pleat/internal/stores": {
+		"internal/journal",
 		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "recall", "store", "store/postgres",
 		"store/sqlite", "tokens", "transcript",
 	},

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -47,7 +49,7 @@ func TestRecallNames(t *testing.T) {
 		if ok && !strings.Contains(r.Text(), " or "+c.prefix+"ledger() for calls") {
 			t.Error(r.Text())
 		}
-		if text := s.LedgerText(pleat.LedgerFilter{}, 300); !strings.Contains(text, ": "+c.prefix+"ledger(to=") {
+		if text := inside.Of(s).LedgerText(pleat.LedgerFilter{}, 300); !strings.Contains(text, ": "+c.prefix+"ledger(to=") {
 			t.Error(text)
 		}
 	}

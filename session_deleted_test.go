@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -45,7 +47,7 @@ func TestDeletedOutOfMemory(t *testing.T) {
 	for _, successor := range [][]pleat.Message{nil, turns(30, 90)} {
 		st := store.NewMemory()
 		s := mustSync(t, open(t, st, &pleat.Options{Budget: pleat.Budget{Window: 8_000}}), turns(12, 1_500))
-		s.Shrink(0)
+		inside.Of(s).Shrink(0)
 		must(t, st.Forget(t.Context(), s.Key()))
 		if successor != nil {
 			mustSync(t, open(t, st, nil), successor)

@@ -510,7 +510,6 @@ func TestPageNamesWhatThereIs(t *testing.T) {
 		"command": {
 			func(h string) string { return "pleat unfold " + h }, "the whole stretch is pleat unfold ", "search(",
 		},
-		"nothing": {func(string) string { return "" }, "do not repeat them.", "Nothing is lost"},
 		"no tool": {nil, "do not repeat them.", "Nothing is lost"},
 	} {
 		t.Run(name, func(t *testing.T) {

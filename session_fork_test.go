@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
@@ -45,7 +47,7 @@ func TestForkBothWays(t *testing.T) {
 	look := func(name string, through store.Store) (f fork) {
 		t.Helper()
 		key := store.SessionKey{Tenant: "t", Session: name}
-		must(t, pleat.Fork(ctx, through, from, s.Last(), key, nil))
+		must(t, pleat.Fork(ctx, through, from, inside.Of(s).Last(), key, nil))
 		for e, err := range st.Scan(ctx, key, 1) {
 			if err != nil {
 				t.Fatal(err)
@@ -68,7 +70,7 @@ func TestForkBothWays(t *testing.T) {
 	if viewJSON(t, s) != quick.view {
 		t.Error("the fork's view differs from the original's")
 	}
-	if err := pleat.Fork(ctx, st, from, s.Last(), store.SessionKey{Tenant: "elsewhere", Session: "x"}, nil); err != nil {
+	if err := pleat.Fork(ctx, st, from, inside.Of(s).Last(), store.SessionKey{Tenant: "elsewhere", Session: "x"}, nil); err != nil {
 		t.Errorf("fork for another tenant: %v", err)
 	}
 }
@@ -76,7 +78,7 @@ func TestForkBothWays(t *testing.T) {
 // viewJSON is the view in force as JSON.
 func viewJSON(t *testing.T, s *pleat.Session) string {
 	t.Helper()
-	msgs, err := s.Resolve(t.Context(), s.InForce())
+	msgs, err := s.Resolve(t.Context(), inside.Of(s).InForce())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +98,7 @@ func TestForkUnseen(t *testing.T) {
 	for _, id := range []string{"3", "4", "5", "6", "7"} {
 		news = append(news, looked(id)...)
 	}
-	if _, err := fork.Mark(ctx, "b", nil, news...); err != nil {
+	if _, err := inside.Of(fork).Mark(ctx, []string{"b"}, nil, news...); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := fork.Pull(ctx, lever.Mask{Keep: 1, All: true}); err != nil {
@@ -128,7 +130,7 @@ func forked(t *testing.T, o *pleat.Options, then ...transcript.Message) *pleat.S
 	t.Helper()
 	st, from, to := store.NewMemory(), store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
 	s := openKey(t, st, from, o)
-	at, err := s.Mark(t.Context(), "a", nil, append([]transcript.Message{transcript.User("Go.")}, then...)...)
+	at, err := inside.Of(s).Mark(t.Context(), []string{"a"}, nil, append([]transcript.Message{transcript.User("Go.")}, then...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +174,7 @@ func TestPinTooLarge(t *testing.T) {
 	if err := s.Pin(t.Context(), strings.Repeat("Never touch legacy. ", 1_000)); err == nil || len(s.Pins()) != 0 {
 		t.Errorf("it was kept: %v", err)
 	}
-	text, failed, _ := s.Recall(t.Context(), "pin", `{"text":"`+strings.Repeat("Never touch legacy. ", 1_000)+`"}`)
+	text, failed, _ := inside.Of(s).Recall(t.Context(), "pin", `{"text":"`+strings.Repeat("Never touch legacy. ", 1_000)+`"}`)
 	if !failed || strings.Contains(text, "kept") {
 		t.Errorf("the model is told %q", text)
 	}

@@ -13,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/ledger"
@@ -117,17 +119,17 @@ func useEverything(ctx context.Context, st store.Store, key store.SessionKey) er
 	for _, f := range s.Folds() {
 		_, _ = s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 	}
-	_, _, _ = s.Report(), s.Snapshot(), s.LedgerText(ledger.Filter{}, 1000)
+	_, _, _ = s.Report(), s.Snapshot(), inside.Of(s).LedgerText(ledger.Filter{}, 1000)
 	_, _ = s.Words()
 	_ = s.Tokens(0, s.Len())
 	_, _ = s.Search(ctx, recall.SearchRequest{Queries: []string{"limit"}})
-	_, _ = s.Resolve(ctx, s.InForce())
+	_, _ = s.Resolve(ctx, inside.Of(s).InForce())
 	if _, err := s.View(ctx, pleat.Turn{}); err == nil {
 		_ = s.Append(ctx, transcript.User("Go on."))
 		_, _ = s.Compact(ctx, "")
-		_, _ = s.Resolve(ctx, s.InForce())
+		_, _ = s.Resolve(ctx, inside.Of(s).InForce())
 		_ = errors.Join(s.Undo(ctx), s.UndoAll(ctx))
-		_, _ = s.Resolve(ctx, s.InForce())
+		_, _ = s.Resolve(ctx, inside.Of(s).InForce())
 	}
 	return s.Close()
 }

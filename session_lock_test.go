@@ -9,6 +9,8 @@ import (
 	"testing"
 	"testing/synctest"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 )
@@ -82,7 +84,7 @@ func TestWaitEnds(t *testing.T) {
 				return nil
 			},
 			"Recall": func(ctx context.Context) error {
-				text, failed, _ := s.Recall(ctx, "ledger", `{}`)
+				text, failed, _ := inside.Of(s).Recall(ctx, "ledger", `{}`)
 				if failed && strings.Contains(text, context.Canceled.Error()) {
 					return context.Canceled
 				}

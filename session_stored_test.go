@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/journal"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/difftest"
 	"github.com/pleat-dev/pleat/store"
@@ -53,11 +55,11 @@ func TestStoredText(t *testing.T) {
 		want = append(want, asJSON(m))
 	}
 	for _, e := range r.entries {
-		text, err := pleat.StoredText(e, codecs)
+		text, err := journal.Text(e, codecs)
 		if err != nil || text != e.Text {
 			t.Errorf("%s: text %q, %v; it was stored with %q", e.Kind, text, err, e.Text)
 		}
-		m, err := pleat.StoredMessage(e, codecs)
+		m, err := journal.Message(e, codecs)
 		if (err == nil) != (e.Kind == store.EntryMessage) {
 			t.Errorf("%s: %v", e.Kind, err)
 		}
@@ -68,7 +70,7 @@ func TestStoredText(t *testing.T) {
 	if d := difftest.Values(want, got); d != "" {
 		t.Errorf("stored messages (-want +got):\n%s", d)
 	}
-	if _, err := pleat.StoredText(r.entries[1], nil); err == nil {
+	if _, err := journal.Text(r.entries[1], nil); err == nil {
 		t.Error("a wire message was read without a codec")
 	}
 }

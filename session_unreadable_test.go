@@ -5,6 +5,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/pleattest"
@@ -45,13 +47,13 @@ func TestUnreadableStore(t *testing.T) {
 	handle := s.Folds()[0].Handle
 	// What came without an answer makes the session check the view in force again.
 	mustAppend(t, s, transcript.User("And now?"), transcript.User("Still there?"))
-	s.Shrink(0)
+	inside.Of(s).Shrink(0)
 	st.off = true
 	for name, call := range map[string]func() error{
 		"view":    func() error { _, err := s.View(t.Context(), pleat.Turn{}); return err },
 		"plan":    func() error { _, err := s.Plan(t.Context(), ""); return err },
 		"compact": func() error { _, err := s.Compact(t.Context(), ""); return err },
-		"resolve": func() error { _, err := s.Resolve(t.Context(), s.InForce()); return err },
+		"resolve": func() error { _, err := s.Resolve(t.Context(), inside.Of(s).InForce()); return err },
 		"message": func() error { _, err := s.Message(t.Context(), 2); return err },
 		"unfold":  func() error { _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); return err },
 		"search": func() error {
@@ -62,7 +64,7 @@ func TestUnreadableStore(t *testing.T) {
 		if err := call(); !errors.Is(err, errDark) {
 			t.Errorf("%s: got error %v", name, err)
 		}
-		s.Shrink(0)
+		inside.Of(s).Shrink(0)
 	}
 	st.off = false
 	if after := pleattest.Text(pleattest.View(t, s)); after[:len(before)] != before {

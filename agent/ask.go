@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/transcript"
@@ -16,7 +18,7 @@ import (
 func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	now, idle := r.o.Now(), time.Duration(0)
 	if r.last.IsZero() { // another program may have asked before
-		r.last = r.session.LastAnswer()
+		r.last = inside.Of(r.session).LastAnswer()
 	}
 	if !r.last.IsZero() {
 		idle = max(now.Sub(r.last), 0)

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
@@ -76,7 +78,7 @@ func drive(t testing.TB, p fold.Policy, window int) {
 	}
 	_, _ = s.Compact(ctx, "the limit")
 	_, _ = s.Refused(ctx, &model.APIError{Kind: model.ErrorTooLong})
-	_, _ = s.Resolve(ctx, s.InForce())
+	_, _ = s.Resolve(ctx, inside.Of(s).InForce())
 	_ = s.Report()
 	_ = s.Close()
 }

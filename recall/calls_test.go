@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/pleattest"
@@ -90,7 +92,7 @@ func TestResultOfWritingCommand(t *testing.T) {
 		t.Errorf("%s beside it: %q", u.Text(), got)
 	}
 	row := " [" + u.Handle + ", result " + u.Result + "]\n"
-	if led := s.LedgerText(ledger.Filter{}, 0); !strings.Contains(led, row) {
+	if led := inside.Of(s).LedgerText(ledger.Filter{}, 0); !strings.Contains(led, row) {
 		t.Errorf("no %q in %s", row, led)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
@@ -35,7 +37,7 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 		)
 	}
 	input := fmt.Sprintf(`{"handle":%q,"lines":"20-90"}`, origin)
-	text, isError, _ := s.Recall(t.Context(), "unfold", input)
+	text, isError, _ := inside.Of(s).Recall(t.Context(), "unfold", input)
 	if isError {
 		t.Fatal(text)
 	}

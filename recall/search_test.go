@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -52,7 +54,7 @@ func TestSearchWithoutAnIndex(t *testing.T) {
 
 func TestSearchLeavesEchoesOut(t *testing.T) {
 	s := recallSession(t)
-	text, isError, _ := s.Recall(t.Context(), "search", `{"queries":["upload size limit"]}`)
+	text, isError, _ := inside.Of(s).Recall(t.Context(), "search", `{"queries":["upload size limit"]}`)
 	if isError {
 		t.Fatal(text)
 	}

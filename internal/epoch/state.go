@@ -36,11 +36,16 @@ type State struct {
 	Epochs   int    // number of the newest epoch
 	Epoch    int    // number of the epoch in force, which is an older one after an undo; 0: none
 	EpochSeq uint64 // number of the newest epoch's entry
+	Backs    int    // how often messages were taken back
 	inEffect []int  // the epochs that were not undone, as places in History
 	lengths  []int  // of the transcript, at those
 
 	Pins  []string
 	Notes []transcript.Note
+
+	lead   *Lead      // nil: views begin as the conversation does
+	longer int        // tokens that the lead has more than what it stands for
+	head   fold.Parts // what the system prompt and the tools take
 
 	folded    int    // bytes of memory that the folds take, about
 	told      []told // digests by a model that can be used, newest last
@@ -56,7 +61,7 @@ type State struct {
 
 // New returns the state of a conversation, with no fold in force.
 func New(c *conv.Conversation, head fold.Parts) *State {
-	s := &State{Conversation: c, Layout: fold.Layout{Source: c, Head: head}}
+	s := &State{Conversation: c, Layout: fold.Layout{Source: c, Head: head}, head: head}
 	c.Starts = s.stretchStarts
 	s.rebuild()
 	return s
@@ -95,13 +100,6 @@ func (s *State) LastRole() transcript.Role {
 		return s.Facts()[n-1].Role
 	}
 	return ""
-}
-
-// SetHead says what the system prompt and the tools take from now on.
-func (s *State) SetHead(head fold.Parts) {
-	s.Parts.Add(head)
-	s.Parts = s.Parts.Sub(s.Layout.Head)
-	s.Layout.Head = head
 }
 
 // Pin adds a text that every view must hold, or removes it. Pins that a plan or a digest was given
@@ -159,6 +157,7 @@ func (s *State) TakeBack(at, n int) error {
 	}
 	s.told = slices.DeleteFunc(s.told, func(t told) bool { return t.End > at })
 	s.TakeOut(at, end)
+	s.Backs++
 	s.rebuild()
 	return nil
 }
@@ -193,6 +192,33 @@ func (s *State) rebuildLast() {
 
 // View returns the view in force.
 func (s *State) View() []transcript.ViewMessage { return s.Layout.Render(&s.shown) }
+
+// Entry is the number of the entry that message i was stored as.
+func (s *State) Entry(i int) uint64 { return s.Contents.Entry(i) }
+
+// InForce lists the numbers of the folds in force.
+func (s *State) InForce() []int { return s.Layout.In.IDs() }
+
+// Loose reports whether the view shows thinking that may no longer verify.
+func (s *State) Loose() bool { return s.Layout.In.Bare < s.Unbound }
+
+// WholeView counts the view of the whole transcript, head included.
+func (s *State) WholeView() int { return s.Layout.Head.Total() + s.Whole() }
+
+// ViewOf returns the view with other folds in force.
+func (s *State) ViewOf(in fold.Set) []transcript.ViewMessage {
+	then := s.Layout
+	then.In = in
+	return then.Render(&fold.Shown{})
+}
+
+// PartsIn counts the view with other folds in force.
+func (s *State) PartsIn(in fold.Set) fold.Parts {
+	then := s.Layout
+	then.In = in
+	parts, _ := then.Parts()
+	return parts
+}
 
 // Folded reports whether any fold is in force.
 func (s *State) Folded() bool { return !s.Layout.In.IsEmpty() }

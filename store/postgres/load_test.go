@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/jackc/pgx/v5"
 
 	"github.com/pleat-dev/pleat"
@@ -115,7 +117,7 @@ func loadSession(
 			transcript.Results(transcript.Result(id, string(prose(random, 4<<10)))),
 		)
 		if err == nil {
-			_, err = s.Mark(ctx, transcript.HashOf(fmt.Sprint(key, turn)).String(), nil)
+			_, err = inside.Of(s).Mark(ctx, []string{transcript.HashOf(fmt.Sprint(key, turn)).String()}, nil)
 		}
 		if err != nil {
 			return f, err
@@ -132,7 +134,7 @@ func loadSession(
 		f.Views = append(f.Views, time.Since(before).Microseconds())
 		next = next.Add(pace)
 	}
-	f.Entries, f.Epochs = int(s.Last()), len(s.Report().Epochs)
+	f.Entries, f.Epochs = int(inside.Of(s).Last()), len(s.Report().Epochs)
 	return f, nil
 }
 

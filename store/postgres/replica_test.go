@@ -16,6 +16,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/pgtest"
@@ -78,7 +80,7 @@ func viewOf(ctx context.Context, s *pleat.Session) (last uint64, view string, er
 		if err != nil {
 			return 0, "", err
 		}
-		last := s.Last()
+		last := inside.Of(s).Last()
 		msgs, err := s.Resolve(ctx, v)
 		if err != nil {
 			return 0, "", err
@@ -289,7 +291,7 @@ func checkReplayed(t *testing.T, st store.Store, views map[string]string) {
 		key := store.SessionKey{Tenant: "t", Session: "replayed up to " + at}
 		must(t, pleat.Fork(t.Context(), st, replicaKey, last, key, nil))
 		s := openSession(t, st, key)
-		msgs, err := s.Resolve(t.Context(), s.InForce())
+		msgs, err := s.Resolve(t.Context(), inside.Of(s).InForce())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat/internal/upstreamtest"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -43,7 +45,7 @@ func TestMarksComeWithMessages(t *testing.T) {
 	c := rw.pool.get(rw.Statuses()[0].Key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := c.sess.Last(), len(c.track.Requests)
+	last, known := inside.Of(c.sess).Last(), len(c.track.Requests)
 	m := lineage.Mark{Mode: c.track.Mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
 	if _, err := st.Append(t.Context(), c.key, last, store.Entry{Kind: store.EntryPrefix, Data: m.Encode()}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
@@ -61,7 +63,7 @@ func (rw *Rewriter) pages(ctx context.Context, o *lineage.Origin, req request, p
 		if err != nil {
 			return "", err
 		}
-		page, err := s.Page(ctx, fold.PageRoom{
+		page, err := inside.Of(s).Page(ctx, fold.PageRoom{
 			Total: room, Words: room / 2, Plain: true, Beside: true, Seen: o.Kept || i > 0,
 		})
 		if err := errors.Join(err, s.Close()); err != nil {
@@ -81,7 +83,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 	sess := t.conv.sess
 	t.conv.unlock()
 	epoch := sess.Snapshot().Epoch
-	text, failed, _ = sess.Recall(ctx, tool, input)
+	text, failed, _ = inside.Of(sess).Recall(ctx, tool, input)
 	if tool == recall.ToolCompact || tool == recall.ToolSnip {
 		t.epochs += sess.Snapshot().Epoch - epoch
 	}
@@ -95,7 +97,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 		if err != nil {
 			break
 		}
-		more, missing, _ := old.Recall(ctx, tool, input)
+		more, missing, _ := inside.Of(old).Recall(ctx, tool, input)
 		switch {
 		case missing:
 		case tool == recall.ToolUnfold:

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
@@ -85,7 +86,11 @@ func (rw *Rewriter) rewrite(
 	// The session gives its view of the transcript. If that would be too long, it folds, and stores
 	// what it has folded before it shows that.
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
-		return s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open, Whole: rw.o.ObserveOnly})
+		v, err := s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open})
+		if rw.o.ObserveOnly { // so that what the provider reports is about that
+			inside.Of(s).SentWhole()
+		}
+		return v, err
 	})
 	if err != nil {
 		return nil, p, err

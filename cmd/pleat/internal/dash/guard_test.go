@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -203,7 +205,7 @@ func TestPagesWriteNothing(t *testing.T) {
 	st := store.NewMemory()
 	s := fill(t, st, "made up", 12, 8000, "words")
 	h := newDash(t, st, "")
-	before := s.Last()
+	before := inside.Of(s).Last()
 	for _, page := range everyPage(s) {
 		get(h, page)
 	}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/store"
@@ -23,7 +25,7 @@ func copies(t testing.TB, st *store.Memory, n int) {
 	for i := range n {
 		must(
 			t,
-			pleat.Fork(t.Context(), st, s.Key(), s.Last(),
+			pleat.Fork(t.Context(), st, s.Key(), inside.Of(s).Last(),
 				pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
 		)
 	}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/model"
@@ -44,7 +46,7 @@ func (l *scratches) use(
 	if err := ctx.Err(); err != nil { // it waited, and nobody wants it any more
 		return err
 	}
-	key, last := of.Key(), of.Last()
+	key, last := of.Key(), inside.Of(of).Last()
 	l.list = slices.DeleteFunc(l.list, func(c scratch) bool { return c.key == key && c.last != last })
 	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key })
 	if i < 0 {
@@ -66,7 +68,7 @@ func (l *scratches) use(
 	c := l.list[i]
 	l.list = slices.Insert(slices.Delete(l.list, i, i+1), 0, c)
 	l.list = l.list[:min(len(l.list), mostScratch)]
-	defer c.s.Shrink(scratchMemory)
+	defer inside.Of(c.s).Shrink(scratchMemory)
 	return f(c.s, c.count)
 }
 

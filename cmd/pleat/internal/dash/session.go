@@ -9,6 +9,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/fold"
@@ -141,7 +143,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if err != nil {
 		return err
 	}
-	p.Parts = partsOf(parts, typed, int(s.Reported(parts.Total())))
+	p.Parts = partsOf(parts, typed, int(inside.Of(s).Reported(parts.Total())))
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package dash
 import (
 	"fmt"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -87,7 +89,7 @@ func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 	}
 	for _, points := range [][]point{shown, whole} {
 		for i := range points {
-			points[i].y = int(s.Reported(points[i].y))
+			points[i].y = int(inside.Of(s).Reported(points[i].y))
 		}
 	}
 	return shown, whole

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/annotate"
@@ -71,7 +73,7 @@ type handoff struct {
 // fork opens the fork of a session as it is now, for this budget. Its name follows from
 // both, so that the same question gets the same answer.
 func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) error {
-	key, last := s.Key(), s.Last()
+	key, last := s.Key(), inside.Of(s).Last()
 	to := key
 	to.Session += fmt.Sprintf("~%s%d-%d", handoffMark, last, h.budget)
 	err := pleat.Fork(ctx, st, key, last, to, Codecs())

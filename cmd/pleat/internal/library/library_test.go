@@ -14,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/internal/fence/fencetest"
@@ -286,12 +288,12 @@ func TestGrows(t *testing.T) {
 	}
 	s, err := h.Open(t.Context(), id)
 	h.must(err)
-	key, last := s.Key(), s.Last()
+	key, last := s.Key(), inside.Of(s).Last()
 	h.reopen()
 	s, err = h.Open(t.Context(), id)
 	h.must(err)
-	if s.Last() != last {
-		t.Errorf("opening an unchanged file stored %d entries", s.Last()-last)
+	if inside.Of(s).Last() != last {
+		t.Errorf("opening an unchanged file stored %d entries", inside.Of(s).Last()-last)
 	}
 	h.put(".claude/projects/p/s.jsonl", three+claude("c d assistant Mended.", "d e user Thanks."), day.Add(time.Minute))
 	if got := h.texts(id); len(got) != 5 || got[4] != "Thanks." {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
@@ -43,7 +45,7 @@ const markLabel, saidLabel = "library:", "said:"
 func MarkMade(ctx context.Context, s *pleat.Session, said time.Time, name string, rule model.TokenRule) error {
 	data, err := json.Marshal(mark{Last: said, Model: name, Ratio: cmp.Or(rule.Ratio, 1)})
 	if err == nil {
-		_, err = s.Mark(ctx, saidLabel+s.Key().Session, data)
+		_, err = inside.Of(s).Mark(ctx, []string{saidLabel + s.Key().Session}, data)
 	}
 	return err
 }

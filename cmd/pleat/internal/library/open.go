@@ -10,6 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
@@ -195,7 +197,7 @@ func (b *bringing) run(ctx context.Context) (mark, error) {
 	if err != nil {
 		return mark{}, fmt.Errorf("encode mark: %w", err)
 	}
-	if _, err = s.Mark(ctx, markLabel+b.id, data); err == nil && b.file.whole { // whoever named it asks next
+	if _, err = inside.Of(s).Mark(ctx, []string{markLabel + b.id}, data); err == nil && b.file.whole { // whoever named it asks next
 		b.l.stay(s)
 	}
 	return m, err

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/secrets"
@@ -108,7 +110,7 @@ func (l *Library) Page(ctx context.Context, info Info, o PageOptions) (string, e
 		return "", fmt.Errorf("encode page: %w", err)
 	}
 	for try := 0; ; try++ {
-		_, err = s.Mark(ctx, pageLabel+info.ID, data)
+		_, err = inside.Of(s).Mark(ctx, []string{pageLabel + info.ID}, data)
 		if !errors.Is(err, store.ErrConflict) || try == 3 { // else another process reads the same file
 			return k.Page, err
 		}
@@ -137,7 +139,7 @@ func writePage(ctx context.Context, s *pleat.Session, o PageOptions) (string, er
 	}
 	head := fmt.Sprintf(pageHead, s.Key().Session, cmp.Or(o.Program, "pleat"))
 	for room := (o.Most - len(head)) / 4; room > 0; { // a token is about four characters
-		page, err := s.Page(ctx, fold.PageRoom{Total: room, Words: room / 2, Beside: true, Seen: o.Seen})
+		page, err := inside.Of(s).Page(ctx, fold.PageRoom{Total: room, Words: room / 2, Beside: true, Seen: o.Seen})
 		if err != nil {
 			return "", err
 		}

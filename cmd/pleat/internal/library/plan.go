@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/inside"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
@@ -48,7 +50,7 @@ func Report(s *pleat.Session) pleat.Report {
 	report.Whole = int(report.Snapshot.Whole)
 	for i := range report.Epochs {
 		e := &report.Epochs[i]
-		e.Before, e.After = int(s.Reported(e.Before)), int(s.Reported(e.After))
+		e.Before, e.After = int(inside.Of(s).Reported(e.Before)), int(inside.Of(s).Reported(e.After))
 	}
 	for i, f := range report.Folds {
 		report.Folds[i] = Told(s, f, piece)
@@ -59,8 +61,8 @@ func Report(s *pleat.Session) pleat.Report {
 // Scale is what a token by pleat's count is of the provider's, judging by what this reported, and
 // how many the provider adds to every prompt.
 func Scale(s *pleat.Session) (scale float64, added int) {
-	own, none := s.Report().Whole, s.Reported(0)
-	return float64(s.Reported(own)-none) / float64(max(own, 1)), int(none)
+	own, none := s.Report().Whole, inside.Of(s).Reported(0)
+	return float64(inside.Of(s).Reported(own)-none) / float64(max(own, 1)), int(none)
 }
 
 // Piece counts a piece of a session, which has so many tokens by pleat's count, in the provider's.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/pleat-dev/pleat/internal/journal"
+
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/internal/text"
@@ -229,7 +231,7 @@ func Begins(ctx context.Context, st store.Store, key store.SessionKey) (string, 
 		if e.Body, err = st.Body(ctx, key, e.BodyHash); err != nil {
 			return "", err
 		}
-		m, err := pleat.StoredMessage(e, Codecs())
+		m, err := journal.Message(e, Codecs())
 		if err != nil {
 			return "", err
 		}

@@ -19,6 +19,8 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/inside"
+	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/recall"
 )
 
@@ -134,6 +136,10 @@ type opened struct {
 	*pleat.Session
 	lib *library.Library
 	id  string
+}
+
+func (o opened) LedgerText(f ledger.Filter, budget int) string {
+	return inside.Of(o.Session).LedgerText(f, budget)
 }
 
 func (o opened) Search(ctx context.Context, r recall.SearchRequest) (recall.SearchResult, error) {

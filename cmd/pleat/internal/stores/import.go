@@ -9,7 +9,8 @@ import (
 	"os"
 	"strings"
 
-	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/journal"
+
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/store"
@@ -221,7 +222,7 @@ func (i *importing) read(ctx context.Context, doing string, each func(store.Entr
 		if e.Kind == "" {
 			return fmt.Errorf("read %s: entry %d has no kind", i.name, e.Seq)
 		}
-		if e.Text, err = pleat.StoredText(e, codecs); err != nil {
+		if e.Text, err = journal.Text(e, codecs); err != nil {
 			return fmt.Errorf("read %s: line %d: %w", i.name, i.r.number, err)
 		}
 		if err := each(e); err != nil {

@@ -8,7 +8,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -35,25 +34,25 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, err
 	}
 	defer s.mu.Unlock()
-	v, err := s.refused(ctx, e)
+	v, err := s.refusedLocked(ctx, e)
 	if err != nil {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.key, err)
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.say.key, err)
 	}
 	return v, nil
 }
 
-func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
-	if !s.meter.HasSent() && !s.elsewhere {
+func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcript.View, error) {
+	if !s.meter.HasSent() && !s.journal.Elsewhere {
 		return transcript.View{}, errors.New("no view was sent yet")
 	}
 	total := s.st.Parts.Total()
 	refusal := s.meter.Refused(e, total)
 	if refusal.Told {
-		if err := s.writeUsage(ctx, refusal.Learn); err != nil {
+		if err := s.journal.Usage(ctx, refusal.Learn); err != nil {
 			return transcript.View{}, err
 		}
 	}
-	o := s.planOptions()
+	o := s.planOptionsLocked()
 	o.Trigger = fold.TriggerRefused
 	o.Limits, o.Sure = s.meter.Retry(refusal)
 	if s.st.Refused() {
@@ -61,12 +60,12 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	}
 	after, most := total, max(o.Limits.Max, o.Sure)
 	short := func() bool { return after >= total || refusal.Told && after > most && s.o.Policy.Fits() }
-	if _, err := s.epoch(ctx, o, false); err != nil {
+	if _, err := s.epochLocked(ctx, o, false); err != nil {
 		return transcript.View{}, err
 	}
 	if after = s.st.Parts.Total(); short() && len(s.o.Policy.OnRefusal) > 0 { // what the policy has at red may still fold
 		o.Trigger = fold.TriggerRed
-		if _, err := s.epoch(ctx, o, false); err != nil {
+		if _, err := s.epochLocked(ctx, o, false); err != nil {
 			return transcript.View{}, err
 		}
 		after = s.st.Parts.Total()
@@ -83,34 +82,11 @@ func (s *Session) refused(ctx context.Context, e *model.APIError) (transcript.Vi
 		return transcript.View{}, big
 	}
 	if guess, ok := s.meter.Guess(refusal, after); ok {
-		if err := s.writeUsage(ctx, guess); err != nil {
+		if err := s.journal.Usage(ctx, guess); err != nil {
 			return transcript.View{}, err
 		}
 	}
-	return s.fitting()
-}
-
-// CannotFitError says that no legal view fits: what may never be given up is too large. It counts in
-// the session's own tokens.
-type CannotFitError struct {
-	Parts fold.Parts // what the smallest view is made of
-	Max   int        // the most tokens that a view may have
-
-	bound  string // what bounds it, if that is no longer the budget
-	policy string // the policy, if it does not fold until a view fits
-}
-
-// Error names the parts and their sizes, and what helps.
-func (e *CannotFitError) Error() string {
-	bound := e.bound
-	if bound != "" {
-		bound = ". " + bound
-	}
-	help := "use a model with a larger window, fewer tools, or a shorter system prompt or message"
-	if e.policy != "" {
-		help = fmt.Sprintf("the policy %q folds no more: use another, such as %q", e.policy, policy.Default().Name)
-	}
-	return e.Sizes() + bound + " (" + help + ")"
+	return s.fittingLocked()
 }
 
 // cannotFit is the error for a view of which at most so many of our tokens may be sent.
@@ -121,16 +97,3 @@ func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
 	}
 	return e
 }
-
-// Sizes names the parts and their sizes.
-func (e *CannotFitError) Sizes() string {
-	p := e.Parts
-	n := text.Thousands[int]
-	return fmt.Sprintf("the smallest view has %s tokens by pleat's count, %s may be sent: "+
-		"system prompt %s, tools %s, user messages %s, pins and user words %s, the rest %s",
-		n(p.Total()), n(e.Max), n(p.System), n(p.Tools), n(p.User), n(p.Pins),
-		n(p.Total()-p.System-p.Tools-p.User-p.Pins))
-}
-
-// Is makes errors.Is(err, ErrCannotFit) true.
-func (e *CannotFitError) Is(target error) bool { return target == fold.ErrCannotFit }

@@ -2,10 +2,10 @@ package pleat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 
+	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/internal/match"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -38,69 +38,72 @@ func (s *Session) Sync(ctx context.Context, history []Message) (Synced, error) {
 
 func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err error) {
 	if err := s.wait(ctx); err != nil {
-		return Synced{From: s.key}, err
+		return Synced{From: s.say.key}, err
 	}
 	defer s.mu.Unlock()
-	did = Synced{From: s.key}
+	did = Synced{From: s.say.key}
 	h, err := readHistory(history)
 	if err != nil {
 		return did, err
 	}
-	next, m, err := s.follow(ctx, h)
+	next, m, err := s.followLocked(ctx, h)
 	if err != nil {
 		return did, err
 	}
 	did.Reason, did.Shared, did.Back = m.Reason(h), m.Said, m.Back.Len()
 	if next == s {
-		did.Appended, s.forks = true, false
+		did.Appended, s.warned.forked = true, false
 		return did, nil
 	}
 	did.New = m.Said <= s.st.Facts().Prompt()
 	did.Forked = !did.New
-	s.become(next)
-	if !s.forks { // forks in a row are told once
-		s.tell(ctx, Event{Kind: EventFork, From: did.From, Shared: did.Shared, Reason: did.Reason})
+	told := s.warned.forked
+	s.becomeLocked(next)
+	if s.warned.forked = true; !told { // forks in a row are told once
+		s.say.tell(ctx, Event{Kind: EventFork, From: did.From, Shared: did.Shared, Reason: did.Reason})
 	}
-	s.forks = true
 	return did, nil
 }
 
-// follow appends what is new, and returns s, or the fork of it that has the history, and how it met s.
-// Whatever another process writes meanwhile is compared as well. The lock is held.
-func (s *Session) follow(ctx context.Context, h *match.History) (*Session, match.Meeting, error) {
+// followLocked appends what is new, and returns s, or the fork of it that has the history, and how it met s.
+// Whatever another process writes meanwhile is compared as well.
+func (s *Session) followLocked(ctx context.Context, h *match.History) (*Session, match.Meeting, error) {
 	for {
 		m, err := match.Meet(s.st, h)
 		if err != nil {
 			return s, m, err
 		}
 		if m.Parts {
-			next, err := s.forkFor(ctx, h, m)
+			next, err := s.forkForLocked(ctx, h, m)
 			if next == nil {
 				next = s
 			}
 			return next, m, err
 		}
-		if err = s.goOn(ctx, h, m); !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
+		if err = s.goOnLocked(ctx, h, m); !errors.Is(err, store.ErrConflict) || ctx.Err() != nil {
 			return s, m, err
 		}
 	}
 }
 
-// goOn appends what is new, behind an entry that takes back what the history lacks.
-func (s *Session) goOn(ctx context.Context, h *match.History, m match.Meeting) error {
-	lead, err := s.newLead(h)
-	if err != nil {
-		return err
-	}
-	var back []store.Entry
+// goOnLocked appends what is new, after an entry that takes back what the history lacks.
+func (s *Session) goOnLocked(ctx context.Context, h *match.History, m match.Meeting) error {
+	var first, last []store.Entry
 	if m.Back.Len() > 0 {
-		data, err := json.Marshal(backData{m.Back.Start, m.Back.Len()})
+		e, err := journal.Back(m.Back.Start, m.Back.Len())
 		if err != nil {
-			return fmt.Errorf("encode what is taken back: %w", err)
+			return err
 		}
-		back = append(back, store.Entry{Kind: store.EntryBack, Data: data})
+		first = append(first, e)
 	}
-	return s.append(ctx, appendBatch{entries: back}, m.Rest, lead...)
+	if lead := s.st.LeadFrom(h.Lead(), h.Said); lead != nil {
+		e, err := journal.Lead(*lead)
+		if err != nil {
+			return err
+		}
+		last = append(last, e)
+	}
+	return s.appendLocked(ctx, first, m.Rest, last...)
 }
 
 func readHistory(msgs []Message) (*match.History, error) {
@@ -108,11 +111,7 @@ func readHistory(msgs []Message) (*match.History, error) {
 		return nil, errors.New("the history is empty: hand over all that was said")
 	}
 	for i, m := range msgs {
-		err := checkBlocks(m.Blocks())
-		if err == nil {
-			err = checkRole(m)
-		}
-		if err != nil {
+		if err := journal.Check(m); err != nil {
 			return nil, fmt.Errorf("message %d: %w", i, err)
 		}
 	}

@@ -1,20 +1,22 @@
-package pleat
+package digester
 
 import (
 	"context"
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/annotate"
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// digestSource copies what a need is about. The lock is held.
-func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer.Source, error) {
-	st := s.st
+// source copies what a need is about. The lock is held.
+func (d *Digester) source(ctx context.Context, want fold.Need) (*summarizer.Source, error) {
+	st := d.o.Journal.State()
+	system, tools := d.o.Head()
 	src := &summarizer.Source{
 		Need: summarizer.Need{Start: want.Start, End: want.End, Room: want.Room, Focus: want.Focus},
-		Hash: st.SourceHash(want.Start, want.End), System: s.o.System, Tools: s.o.Tools,
+		Hash: st.SourceHash(want.Start, want.End), System: system, Tools: tools,
 		Calls: st.Ledger().Len(), Pins: st.Pins, Notes: append([]transcript.Note(nil), st.Notes...),
 		Said: st.Said(),
 	}
@@ -43,17 +45,17 @@ func (s *Session) digestSource(ctx context.Context, want fold.Need) (*summarizer
 			src.Replaces += int(facts[i].Blocks[b].Tokens)
 		}
 	}
-	shown := s.st.View()
+	shown := st.View()
 	if want.Ask.AsIs {
-		shown = s.viewOf(want.In)
+		shown = st.ViewOf(want.In)
 	}
-	return src, s.digestView(ctx, src, shown, want.Ask.AsIs)
+	return src, showTo(ctx, st, src, shown, want.Ask.AsIs)
 }
 
-// digestView copies what a view shows of the messages of a digest, and who speaks in it if the digest is
+// showTo copies what a view shows of the messages of a digest, and who speaks in it if the digest is
 // taken as it comes.
-func (s *Session) digestView(
-	ctx context.Context, src *summarizer.Source, shown []transcript.ViewMessage, asIs bool,
+func showTo(
+	ctx context.Context, st *epoch.State, src *summarizer.Source, shown []transcript.ViewMessage, asIs bool,
 ) error {
 	v := transcript.View{}
 	for _, vm := range shown {
@@ -71,14 +73,15 @@ func (s *Session) digestView(
 		}
 		src.Summed++
 	}
-	err := s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
+	err := st.Reading(ctx, func(t *transcript.Transcript) (err error) {
 		if src.View, err = v.Resolve(t.At); err == nil && asIs {
-			src.Spoken, err = annotate.AttributedView(v, src.View, func(i int) (transcript.Message, error) { return t.At(i), nil })
+			at := func(i int) (transcript.Message, error) { return t.At(i), nil }
+			src.Spoken, err = annotate.AttributedView(v, src.View, at)
 		}
 		return err
 	})
 	for _, m := range src.View {
-		src.ViewTokens += s.st.Tokens().CountMessage(m)
+		src.ViewTokens += st.Tokens().CountMessage(m)
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, 
 			}
 		}
 		if err != nil {
-			return 0, fmt.Errorf("repair session %s: %w", s.key, err)
+			return 0, fmt.Errorf("repair session %s: %w", s.say.key, err)
 		}
 		return len(calls), nil
 	}
@@ -107,5 +107,5 @@ func (s *Session) appendAt(ctx context.Context, n int, msgs []Message) (moved bo
 	if s.st.Len() != n {
 		return true, nil
 	}
-	return false, s.append(ctx, appendBatch{}, msgs)
+	return false, s.appendLocked(ctx, nil, msgs)
 }

@@ -1,11 +1,10 @@
-package pleat
+package digester
 
 import (
 	"context"
 	"errors"
 	"time"
 
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -20,16 +19,16 @@ const (
 // claim makes sure that no other process asks for a digest of the session, and returns nil if one
 // does. Who waits for the digest waits for the other's as well. The lock is held, and free while
 // it waits.
-func (s *Session) claim(ctx context.Context, need fold.Need, background bool) *held {
-	c, has := s.store.(store.Claimer)
+func (d *Digester) claim(ctx context.Context, need fold.Need, background bool) *held {
+	c, has := d.o.Journal.Store().(store.Claimer)
 	if !has {
 		return new(held)
 	}
-	h := &held{s: s, c: c}
-	known := s.st.NewestTold()
+	h, st := &held{d: d, c: c}, d.o.Journal.State()
+	known := st.NewestTold()
 	for {
 		var free bool
-		s.unlocked(func() { free = h.take(ctx) })
+		d.unlocked(func() { free = h.take(ctx) })
 		if free {
 			h.keep(ctx)
 			return h
@@ -37,28 +36,21 @@ func (s *Session) claim(ctx context.Context, need fold.Need, background bool) *h
 		if background {
 			return nil
 		}
-		s.unlocked(func() { pause(ctx, 250*time.Millisecond) })
+		d.unlocked(func() { pause(ctx, 250*time.Millisecond) })
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			r := s.asked(need, false)
-			r.By, r.Why = "code", "another process is writing it, and has not finished"
-			s.warn(ctx, Event{Digest: r, Warning: r.Unwritten()})
+			o := d.asked(need, false)
+			o.By, o.Why = "code", "another process is writing it, and has not finished"
+			d.o.Warn(ctx, o, o.Unwritten())
 		}
-		if ctx.Err() != nil || s.refresh(ctx) != nil || s.st.NewestTold() != known {
+		if ctx.Err() != nil || d.o.Journal.Refresh(ctx) != nil || st.NewestTold() != known {
 			return nil
 		}
 	}
 }
 
-// asked is the origin of a digest that a model is asked for.
-func (s *Session) asked(need fold.Need, background bool) *digest.Origin {
-	return &digest.Origin{
-		Start: need.Start, End: need.End, Model: s.o.Digest.Model.ID, Focus: need.Focus, Background: background,
-	}
-}
-
 // held is a claim that the session has. The zero value is that of a store without claims.
 type held struct {
-	s       *Session
+	d       *Digester
 	c       store.Claimer
 	release func(context.Context) error // nil: it could not be claimed
 	stop    context.CancelFunc
@@ -68,9 +60,9 @@ type held struct {
 // take claims the digest for claimTime. A store that fails does not keep anybody from asking:
 // asking twice is dearer than asking once, but not wrong.
 func (h *held) take(ctx context.Context) bool {
-	release, ok, err := h.c.Claim(ctx, h.s.key, claimDigest, claimTime)
+	release, ok, err := h.c.Claim(ctx, h.d.o.Journal.Key(), claimDigest, claimTime)
 	if err != nil {
-		h.s.o.Logger.Warn("a digest could not be claimed", "session", h.s.key.String(), "err", err)
+		h.d.o.Logger.Warn("a digest could not be claimed", append(h.d.session(), "err", err)...)
 		return true
 	}
 	h.release = release
@@ -96,7 +88,7 @@ func (h *held) drop(ctx context.Context) {
 		return
 	}
 	if err := h.release(ctx); err != nil {
-		h.s.o.Logger.Warn("a claim could not be released; it ends by itself", "session", h.s.key.String(), "err", err)
+		h.d.o.Logger.Warn("a claim could not be released; it ends by itself", append(h.d.session(), "err", err)...)
 	}
 	h.release = nil
 }

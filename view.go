@@ -23,9 +23,6 @@ type Turn struct {
 	// Again says that the same request was sent before, as after a rate limit: nothing more is
 	// folded for it as long as it fits, whatever was learned since.
 	Again bool
-	// Whole says that the view is only looked at, and the whole transcript is sent, so that what
-	// the provider reports is about that.
-	Whole bool
 }
 
 // View returns what the model is to be sent now. If the window forces it, or the policy
@@ -39,20 +36,20 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 		return transcript.View{}, err
 	}
 	defer s.mu.Unlock()
-	v, err := s.view(ctx, turn)
+	v, err := s.viewLocked(ctx, turn)
 	if err != nil {
-		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.key, err)
+		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.say.key, err)
 	}
 	return v, nil
 }
 
-func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) {
-	snap := s.snapshot()
-	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
+func (s *Session) viewLocked(ctx context.Context, turn Turn) (transcript.View, error) {
+	snap := s.snapshotLocked()
+	s.say.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	s.st.Since = turn.Since
-	o, due := s.due(ctx, turn)
+	o, due := s.dueLocked(ctx, turn)
 	if !due || o.Trigger.Voluntary() {
-		legal, err := s.stillLegal(ctx)
+		legal, err := s.stillLegalLocked(ctx)
 		if err != nil {
 			return transcript.View{}, err
 		}
@@ -61,43 +58,65 @@ func (s *Session) view(ctx context.Context, turn Turn) (transcript.View, error) 
 		}
 	}
 	if due {
-		if _, err := s.epoch(ctx, o, true); err != nil {
+		if _, err := s.epochLocked(ctx, o, true); err != nil {
 			return transcript.View{}, err
 		}
-	} else {
-		s.digestAhead(ctx, o)
+	} else if o.Model {
+		s.digestAheadLocked(ctx, o)
 	}
-	v, err := s.fitting()
-	if turn.Whole {
-		s.meter.Sent(s.whole())
-	}
-	return v, err
+	return s.fittingLocked()
 }
 
-// stillLegal reports whether the view in force is legal. It was when its epoch opened, and
+// digestAheadLocked has a digest written in the background if the next epoch at red will need one.
+func (s *Session) digestAheadLocked(ctx context.Context, o fold.PlanOptions) {
+	need := func(ctx context.Context) (need *fold.Need, err error) {
+		err = s.leavingOutLocked(ctx, &o.Barred, func() (err error) {
+			need, err = fold.NeedAhead(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
+			return err
+		})
+		return need, err
+	}
+	warm := func(ctx context.Context) error {
+		o := s.planOptionsLocked()
+		o.Trigger, o.Model = fold.TriggerRed, false
+		_, err := s.planLocked(ctx, o)
+		return err
+	}
+	s.digester.Ahead(ctx, s.st.Parts.Total(), o.Limits, need, warm)
+}
+
+// legality is when the view in force was last known to be legal.
+type legality struct {
+	messages int    // the length of the transcript then; 0: not known
+	epoch    uint64 // the entry of the epoch then
+}
+
+// stillLegalLocked reports whether the view in force is legal. It was when its epoch opened, and
 // an answer to a legal request leaves it so. Only what came without an answer is checked,
 // because after a request that failed the user may say something else, and answers without
 // the thinking that their turn must begin with. That it cannot be found out is an error.
-func (s *Session) stillLegal(ctx context.Context) (bool, error) {
-	n := s.st.Len()
-	if s.legal == n || !s.st.Folded() || s.legal > 0 && s.st.Layout.Answers(s.legal) {
-		s.legal = n
+func (s *Session) stillLegalLocked(ctx context.Context) (bool, error) {
+	seen := s.shownLocked()
+	now, was := legality{s.st.Len(), s.st.EpochSeq}, seen.legal
+	known := was.messages > 0 && was.epoch == now.epoch
+	if known && was == now || !s.st.Folded() || known && s.st.Layout.Answers(was.messages) {
+		seen.legal = now
 		return true, nil
 	}
-	switch err := s.checkView(ctx, s.st.View()); {
+	switch err := s.checkViewLocked(ctx, s.st.View()); {
 	case err == nil:
-		s.legal = n
+		seen.legal = now
 		return true, nil
 	case errors.Is(err, transcript.ErrIllegal):
-		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.key.String(), "err", err)
+		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.say.key.String(), "err", err)
 		return false, nil
 	default:
 		return false, fmt.Errorf("check the view in force: %w", err)
 	}
 }
 
-// fitting is the view in force, if it may be sent.
-func (s *Session) fitting() (transcript.View, error) {
+// fittingLocked is the view in force, if it may be sent.
+func (s *Session) fittingLocked() (transcript.View, error) {
 	if s.o.Policy.Fits() && s.st.Parts.Total() > s.meter.Most() {
 		return transcript.View{}, s.cannotFit(s.st.Parts, s.meter.Most())
 	}
@@ -105,26 +124,26 @@ func (s *Session) fitting() (transcript.View, error) {
 		s.meter.Sent(s.st.Parts.Total())
 	}
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
-	return s.inForce(), nil
+	return s.inForceLocked(), nil
 }
 
-func (s *Session) inForce() transcript.View {
-	loose := s.o.Model.Thinking.Bound && s.st.Layout.In.Bare < s.st.Unbound
-	return transcript.View{Messages: s.led(s.st.View()), DropThinking: loose}
+func (s *Session) inForceLocked() transcript.View {
+	thinking := s.o.Model.Thinking
+	return transcript.View{Messages: s.st.Led(), DropThinking: thinking.Bound && s.st.Loose()}
 }
 
-// due decides whether an epoch opens before this request, and why. Its cost does not
+// dueLocked decides whether an epoch opens before this request, and why. Its cost does not
 // grow with the history.
-func (s *Session) due(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
-	o := s.planOptions()
-	p := &s.o.Policy
-	ttl := s.o.Model.Cache.TTL
+func (s *Session) dueLocked(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
+	o := s.planOptionsLocked()
+	m, p := &s.o.Model, &s.o.Policy
+	ttl := m.Cache.TTL
 	o.Cold = turn.Idle > 0 && len(ttl) > 0 && turn.Idle > ttl[0]
 	total := s.st.Parts.Total()
 	switch {
 	case turn.Again && total <= max(o.Limits.Max, o.Sure):
 		return o, false
-	case s.dig.flight != nil && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
+	case s.digester.Flying() && total <= o.Limits.Red+(o.Limits.Max-o.Limits.Red)/2:
 		return o, false // the digest is being written: there is still room to go on meanwhile
 	case total >= o.Limits.Red && (total > max(o.Limits.Max, o.Sure) || !s.st.Settled()):
 		o.Trigger = fold.TriggerRed
@@ -137,7 +156,7 @@ func (s *Session) due(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
 			o.Trigger, o.Limits.Target = fold.TriggerCliff, target
 			return o, true
 		}
-		s.pays(ctx, &o)
+		s.paysLocked(ctx, &o)
 		if o.Trigger == "" && len(p.EveryTurn) > 0 {
 			o.Trigger = fold.TriggerTurn
 		}
@@ -146,8 +165,8 @@ func (s *Session) due(ctx context.Context, turn Turn) (fold.PlanOptions, bool) {
 	return o, true
 }
 
-// pays sets what triggers the plan if folding saves money.
-func (s *Session) pays(ctx context.Context, o *fold.PlanOptions) {
+// paysLocked sets what triggers the plan if folding saves money.
+func (s *Session) paysLocked(ctx context.Context, o *fold.PlanOptions) {
 	if len(s.o.Policy.WhenItPays) == 0 {
 		return
 	}
@@ -155,29 +174,30 @@ func (s *Session) pays(ctx context.Context, o *fold.PlanOptions) {
 	var cost fold.CacheCost
 	saver := s.o.Policy.Saver()
 	err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
-	if _, failed := s.failed(ctx, err); !failed && cost.Gain > 0 {
+	if _, failed := s.failedLocked(ctx, err); !failed && cost.Gain > 0 {
 		o.Trigger, o.From = fold.TriggerPays, from
 	}
 }
 
-func (s *Session) planOptions() fold.PlanOptions {
-	model, _ := s.canDigest()
-	lay := &s.st.Layout
+func (s *Session) planOptionsLocked() fold.PlanOptions {
+	can, _ := s.digester.Can()
+	lay, thinking := &s.st.Layout, &s.o.Model.Thinking
 	return fold.PlanOptions{
 		Past: s.st.Past(), Head: lay.Head, Recall: lay.Recall, ThinkFirst: lay.ThinkFirst,
-		Limits: s.meter.Limits(), Sure: s.meter.Sure(), Rates: s.meter.Rates(s.st.Parts.Total()), Echo: s.finder().OriginCall, Pages: s.pages,
-		Binds: s.o.Model.Thinking.Bound, Silent: s.o.Model.Thinking.Silent, Child: s.o.Child, Model: model,
+		Limits: s.meter.Limits(), Sure: s.meter.Sure(), Rates: s.meter.Rates(s.st.Parts.Total()),
+		Echo: s.finderLocked().OriginCall, Pages: s.pages,
+		Binds: thinking.Bound, Silent: thinking.Silent, Child: s.o.Child, Model: can,
 	}
 }
 
-func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, error) {
+func (s *Session) planLocked(ctx context.Context, o fold.PlanOptions) (p *fold.Plan, err error) {
+	s.shownLocked()      // what was taken back is in no page
 	o.Past = s.st.Past() // another process may have written since o was made
-	var p *fold.Plan
 	barred := &o.Barred
 	if o.Steps != nil { // a caller wants these
 		barred = nil
 	}
-	err := s.leavingOut(ctx, barred, func() (err error) {
+	err = s.leavingOutLocked(ctx, barred, func() (err error) {
 		p, err = fold.Make(ctx, s.st, s.st.Layout.In, &s.o.Policy, o)
 		return err
 	})
@@ -187,14 +207,6 @@ func (s *Session) plan(ctx context.Context, o fold.PlanOptions) (*fold.Plan, err
 	return p, err
 }
 
-// recall is how stubs say to get content back; nil: they do not.
-func (s *Session) recall() func(handle string) string {
-	if s.o.Recall("x") == "" {
-		return nil
-	}
-	return s.o.Recall
-}
-
 // Plan returns the folds that [Session.Compact] would make now with this focus, and makes none:
 // nothing is stored, and no model is asked, so code writes the digest in it.
 func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
@@ -202,44 +214,19 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	o := s.planOptions()
+	o := s.planOptionsLocked()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
 	defer s.pages.Forget()
-	p, err := s.plan(ctx, o)
+	p, err := s.planLocked(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("plan session %s: %w", s.key, err)
+		return nil, fmt.Errorf("plan session %s: %w", s.say.key, err)
 	}
 	return p, nil
 }
 
-// Page writes the page that would stand for all messages, for a reader who has nothing else, and
-// folds nothing.
-func (s *Session) Page(ctx context.Context, room fold.PageRoom) (string, error) {
-	if err := s.wait(ctx); err != nil {
-		return "", err
-	}
-	defer s.mu.Unlock()
-	defer s.pages.Forget()
-	past := s.st.Past()
-	p, err := s.pages.Page(ctx, fold.PageRequest{
-		End: s.st.Len(), Pins: past.Pins, Notes: past.Notes, Recall: s.recall(), Room: room,
-		Restore: fold.Restore{State: true},
-	})
-	if err != nil {
-		return "", fmt.Errorf("write page of session %s: %w", s.key, err)
-	}
-	return p.Text, nil
-}
-
-func (s *Session) viewOf(in fold.Set) []transcript.ViewMessage {
-	then := s.st.Layout
-	then.In = in
-	return then.Render(&fold.Shown{})
-}
-
-// checkView returns an error if the wire would refuse a view, or if that cannot be told
+// checkViewLocked returns an error if the wire would refuse a view, or if that cannot be told
 // because a message cannot be read.
-func (s *Session) checkView(ctx context.Context, messages []transcript.ViewMessage) error {
+func (s *Session) checkViewLocked(ctx context.Context, messages []transcript.ViewMessage) error {
 	v := transcript.View{Messages: messages}
 	return s.st.Reading(ctx, func(t *transcript.Transcript) error {
 		if bad := v.Check(t); len(bad) > 0 {

@@ -2,14 +2,11 @@ package pleat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
-	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
@@ -26,10 +23,10 @@ func (s *Session) Pin(ctx context.Context, text string) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	return s.pin(ctx, text)
+	return s.pinLocked(ctx, text)
 }
 
-func (s *Session) pin(ctx context.Context, text string) error {
+func (s *Session) pinLocked(ctx context.Context, text string) error {
 	if strings.TrimSpace(text) == "" {
 		return errors.New("pin: the text is empty")
 	}
@@ -42,7 +39,10 @@ func (s *Session) pin(ctx context.Context, text string) error {
 		const tooLong = "pin: with it the pinned texts have %d tokens; all views must hold them, so %d is the most"
 		return fmt.Errorf(tooLong, size, most)
 	}
-	return s.writePin(ctx, pinData{Text: text})
+	if err := s.journal.Pin(ctx, text, false); err != nil {
+		return fmt.Errorf("pin: %w", err)
+	}
+	return nil
 }
 
 // Unpin lets go of a pinned text.
@@ -54,16 +54,8 @@ func (s *Session) Unpin(ctx context.Context, txt string) error {
 	if !slices.Contains(s.st.Pins, txt) {
 		return fmt.Errorf("unpin %q: %w", text.Clip(txt, 40), store.ErrNotFound)
 	}
-	return s.writePin(ctx, pinData{Text: txt, Remove: true})
-}
-
-func (s *Session) writePin(ctx context.Context, d pinData) error {
-	data, err := json.Marshal(d)
-	if err != nil {
-		return fmt.Errorf("encode pin: %w", err)
-	}
-	if err := s.put(ctx, store.Entry{Kind: store.EntryPin, Data: data}); err != nil {
-		return fmt.Errorf("pin: %w", err)
+	if err := s.journal.Pin(ctx, txt, true); err != nil {
+		return fmt.Errorf("unpin: %w", err)
 	}
 	return nil
 }
@@ -97,11 +89,7 @@ func (s *Session) Note(ctx context.Context, key, text string) error {
 	case !known && text != "" && len(s.st.Notes) >= maxNotes:
 		return fmt.Errorf("note %q: there are %d notes; remove one first", key, maxNotes)
 	}
-	data, err := json.Marshal(transcript.Note{Key: key, Text: text})
-	if err != nil {
-		return fmt.Errorf("encode note: %w", err)
-	}
-	if err := s.put(ctx, store.Entry{Kind: store.EntryNote, Label: key, Data: data}); err != nil {
+	if err := s.journal.Note(ctx, key, text); err != nil {
 		return fmt.Errorf("note %q: %w", key, err)
 	}
 	return nil
@@ -118,21 +106,13 @@ func (s *Session) Notes() []transcript.Note {
 // The answer may have been appended already. Negative counts are refused.
 func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	if err := u.Check(); err != nil {
-		return fmt.Errorf("record usage of session %s: %w", s.key, err)
+		return fmt.Errorf("record usage of session %s: %w", s.say.key, err)
 	}
 	if err := s.wait(ctx); err != nil {
 		return err
 	}
 	defer s.mu.Unlock()
-	return s.writeUsage(ctx, s.meter.Used(u, s.st.Parts.Total()))
-}
-
-func (s *Session) writeUsage(ctx context.Context, u meter.Usage) error {
-	data, err := json.Marshal(u)
-	if err != nil {
-		return fmt.Errorf("encode usage: %w", err)
-	}
-	if err := s.put(ctx, store.Entry{Kind: store.EntryUsage, Data: data}); err != nil {
+	if err := s.journal.Usage(ctx, s.meter.Used(u, s.st.Parts.Total())); err != nil {
 		return fmt.Errorf("record usage: %w", err)
 	}
 	return nil
@@ -143,66 +123,6 @@ func (s *Session) Spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meter.Spent()
-}
-
-// Undo drops the newest epoch's folds: the view is what it would be without that epoch.
-// Nothing needs to be brought back, because nothing was gone. It is refused with
-// [ErrCannotFit] if the result would be too large to send. A pin that the epoch showed is shown
-// again by the next one.
-func (s *Session) Undo(ctx context.Context) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	return s.undo(ctx, s.meter.Limits().Max)
-}
-
-// UndoAll takes back every epoch, whatever the budget: for a session that is to be folded
-// anew. The next view opens an epoch if it must.
-func (s *Session) UndoAll(ctx context.Context) error {
-	if err := s.wait(ctx); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	for {
-		if _, ok := s.st.Undone(); !ok {
-			return nil
-		}
-		if err := s.undo(ctx, math.MaxInt); err != nil {
-			return err
-		}
-	}
-}
-
-// undo takes back the newest epoch in force, if the view has at most so many tokens then.
-func (s *Session) undo(ctx context.Context, most int) error {
-	d, ok := s.st.Undone()
-	if !ok {
-		return fmt.Errorf("undo: no epoch is in force: %w", store.ErrNotFound)
-	}
-	d.DropThinking, d.Window = s.o.Model.Thinking.Bound, s.o.Budget.Window
-	in, err := s.st.SetOf(d.InForce, d.Bare)
-	if err != nil {
-		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
-	}
-	then := s.st.Layout
-	then.In = in
-	parts, _ := then.Parts()
-	if parts.Total() > most {
-		return fmt.Errorf("undo epoch %d: %w without it: the view has %s tokens, and at most %s may be sent",
-			d.Epoch, ErrCannotFit, text.Thousands(parts.Total()), text.Thousands(most))
-	}
-	d.Before, d.After = s.st.Parts.Total(), parts.Total()
-	data, err := json.Marshal(d)
-	if err != nil {
-		return fmt.Errorf("encode epoch: %w", err)
-	}
-	if err := s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data}); err != nil {
-		return fmt.Errorf("undo epoch %d: %w", d.Epoch, err)
-	}
-	snap := s.snapshot()
-	s.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
-	return nil
 }
 
 // Ledger returns the calls that the filter selects; the zero filter selects all.

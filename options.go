@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,9 +61,9 @@ type Options struct {
 	Digest digest.Options // digests by a model; zero: by code
 
 	// Recall says in a stub how to get content back. Nil: by calling the tool unfold of
-	// [RecallTools], if Tools has it; else stubs do not say. A function that returns "" makes
-	// stubs without handles.
-	Recall func(handle string) string
+	// [RecallTools], if Tools has it; else stubs do not say.
+	Recall   func(handle string) string
+	NoRecall bool // stubs do not say, whatever the tools are
 	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
 	// there is no wire. The wire packages make one for their format. It is run on the
 	// view of every new epoch. Only an error that wraps [transcript.ErrIllegal] means that another
@@ -80,6 +81,9 @@ type Options struct {
 	Logger  *slog.Logger // nil: nothing is logged
 	// Stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it.
 	Now func() time.Time
+
+	byTools bool         // Recall follows from the tools
+	past    []model.Tool // recall tools that were there before the head changed
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's
@@ -147,7 +151,7 @@ func (o *Options) fill() error {
 		}
 		o.Tokens = tokens.NewTokenizer(o.Model, &t)
 	}
-	if o.Recall == nil {
+	if o.byTools = o.byTools || o.Recall == nil || o.NoRecall; o.byTools {
 		o.Recall = o.unfoldCall()
 	}
 	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
@@ -158,11 +162,37 @@ func (o *Options) fill() error {
 	return o.fillBudget()
 }
 
-// unfoldCall is the call of the tool unfold, by the name that it has; empty: there is none.
+// setHead changes the system prompt and the tools.
+func (o *Options) setHead(system string, tools []model.Tool) {
+	before := o.Tools
+	if o.System, o.Tools = system, tools; !o.byTools {
+		return
+	}
+	for _, t := range before {
+		if o.recallTool(t.Name) == "" && recall.ToolOf(t) != "" {
+			o.past = append(slices.Clip(o.past), t)
+		}
+	}
+	o.Recall = o.unfoldCall()
+}
+
+// recallTool returns which recall tool the session's model knows by a name; empty: none.
+func (o *Options) recallTool(name string) string {
+	for _, tools := range [][]model.Tool{o.Tools, o.past} {
+		for _, t := range tools {
+			if t.Name == name {
+				return recall.ToolOf(t)
+			}
+		}
+	}
+	return ""
+}
+
+// unfoldCall is the call of the tool unfold, by the name that it has; nil: there is none.
 func (o *Options) unfoldCall() func(handle string) string {
 	name := o.named(recall.ToolUnfold)
-	if name == "" {
-		return func(string) string { return "" }
+	if name == "" || o.NoRecall {
+		return nil
 	}
 	prefix := strings.TrimSuffix(name, recall.ToolUnfold)
 	return func(handle string) string { return prefix + UnfoldCall(handle) }

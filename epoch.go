@@ -2,7 +2,6 @@ package pleat
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -12,6 +11,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/epoch"
+	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
@@ -26,11 +26,11 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	o := s.planOptions()
+	o := s.planOptionsLocked()
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
-	p, err := s.epoch(ctx, o, false)
+	p, err := s.epochLocked(ctx, o, false)
 	if err != nil {
-		return nil, fmt.Errorf("compact session %s: %w", s.key, err)
+		return nil, fmt.Errorf("compact session %s: %w", s.say.key, err)
 	}
 	return p, nil
 }
@@ -40,45 +40,45 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 // [fold.Steps.Check] refuses.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
 	if len(levers) == 0 {
-		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.key)
+		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.say.key)
 	}
 	steps := fold.Steps(levers)
 	if err := steps.Check(lever.All()...); err != nil {
-		return nil, fmt.Errorf("pull levers in session %s: %w", s.key, err)
+		return nil, fmt.Errorf("pull levers in session %s: %w", s.say.key, err)
 	}
 	if err := s.wait(ctx); err != nil {
 		return nil, err
 	}
 	defer s.mu.Unlock()
-	o := s.planOptions()
+	o := s.planOptionsLocked()
 	o.Trigger, o.Steps = fold.TriggerAsked, steps
-	p, err := s.epoch(ctx, o, false)
+	p, err := s.epochLocked(ctx, o, false)
 	if err != nil {
-		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.key, err)
+		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.say.key, err)
 	}
 	return p, nil
 }
 
-// epoch plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must
+// epochLocked plans, checks, stores and applies. An empty plan opens nothing, nor, where its view must
 // fit, one whose view does not: what could not be sent would stay folded when there is room again.
 // If another process wrote meanwhile, it plans again on what is true now.
-func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (*fold.Plan, error) {
+func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit bool) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	pulled := o.Steps != nil // by a caller who wants these levers and no others
-	known := len(s.digests)
+	known := len(s.journal.Digests)
 	for conflicts := 0; ; {
-		p, err := s.plan(ctx, o)
+		p, err := s.planLocked(ctx, o)
 		if err != nil {
 			return nil, err
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
-			key := s.key
-			s.answer(ctx, *p.Need)
+			key := s.say.key
+			s.digester.Answer(ctx, *p.Need)
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("wait for digest: %w", err)
 			}
-			if s.key != key {
-				return nil, fmt.Errorf("wait for digest: the session went on as %s meanwhile: %w", s.key, store.ErrConflict)
+			if now := s.say.key; now != key {
+				return nil, fmt.Errorf("wait for digest: the session went on as %s meanwhile: %w", now, store.ErrConflict)
 			}
 			o.Model = false // whatever came of it: it was asked for once
 			continue
@@ -89,16 +89,16 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 				continue
 			}
 			// There is nothing to warn of where another process has folded in the meantime.
-			if w := s.meter.Warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worse() {
-				s.warn(ctx, Event{Warning: w, Plan: p})
+			if w := s.meter.Warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worseLocked() {
+				s.say.warn(ctx, Event{Warning: w, Plan: p})
 			}
 			return p, nil
 		}
-		wanted, err := s.before(ctx, &p, o)
-		if err != nil || !wanted {
+		p, err = s.beforeLocked(ctx, p, o)
+		if err != nil || p.IsEmpty() {
 			return p, err
 		}
-		again, err := s.checkPlan(ctx, &p, &o, pulled)
+		p, again, err := s.checkPlanLocked(ctx, p, &o, pulled)
 		if again {
 			continue
 		}
@@ -106,65 +106,54 @@ func (s *Session) epoch(ctx context.Context, o fold.PlanOptions, mustFit bool) (
 			return p, err
 		}
 		if mustFit && s.o.Policy.Fits() && p.After > s.meter.Most() {
-			return nil, s.cannotFit(s.partsIn(p), s.meter.Most())
+			return nil, s.cannotFit(s.st.PartsIn(p.In), s.meter.Most())
 		}
-		err = s.enter(ctx, p)
-		if errors.Is(err, store.ErrConflict) && conflicts < maxConflicts {
+		err = s.enterLocked(ctx, p)
+		if errors.Is(err, store.ErrConflict) && conflicts < journal.Tries {
 			conflicts++
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		s.legal = s.st.Len()
-		s.after(ctx, p, known)
+		s.shownLocked().legal = legality{s.st.Len(), s.st.EpochSeq}
+		s.afterLocked(ctx, p, known)
 		return p, nil
 	}
 }
 
-// checkPlan checks the view of a plan. If it is not legal, or hardly smaller, it either changes
-// the options so that another plan can be made, or replaces the plan by an empty one where the
-// session can go on without, or returns an error.
-func (s *Session) checkPlan(
-	ctx context.Context, p **fold.Plan, o *fold.PlanOptions, pulled bool,
-) (again bool, err error) {
+// checkPlanLocked checks the view of a plan. If it is not legal, or hardly smaller, it either changes
+// the options so that another plan can be made, or returns an empty plan where the
+// session can go on without, or an error.
+func (s *Session) checkPlanLocked(
+	ctx context.Context, p *fold.Plan, o *fold.PlanOptions, pulled bool,
+) (checked *fold.Plan, again bool, err error) {
 	none := &fold.Plan{
-		Epoch: s.st.Epochs, Trigger: o.Trigger, Before: (*p).Before, After: (*p).Before, Limits: o.Limits,
+		Epoch: s.st.Epochs, Trigger: o.Trigger, Before: p.Before, After: p.Before, Limits: o.Limits,
 	}
-	fits := (*p).Before <= o.Limits.Max
-	err = s.checkView(ctx, s.viewOf((*p).In))
+	fits := p.Before <= o.Limits.Max
+	err = s.checkViewLocked(ctx, s.st.ViewOf(p.In))
 	if errors.Is(err, transcript.ErrIllegal) {
-		s.warn(ctx, Event{Warning: fmt.Sprintf(
-			"a view with folds of %s would not be legal: another is planned without: %v",
-			pulledIn(*p), err)})
-		if !o.Trigger.Voluntary() && !pulled && bar(o, *p) {
-			return true, nil
+		s.say.warn(ctx, Event{Warning: fmt.Sprintf(
+			"a view with folds of %s would not be legal: another is planned without: %v", pulledIn(p), err)})
+		if !o.Trigger.Voluntary() && !pulled && bar(o, p) {
+			return nil, true, nil
 		}
 		if o.Trigger.Voluntary() || o.Trigger == fold.TriggerRed && fits {
-			*p = none
-			return false, nil
+			return none, false, nil
 		}
 	}
 	if err != nil {
-		return false, fmt.Errorf("check view of epoch %d: %w", (*p).Epoch, err)
+		return nil, false, fmt.Errorf("check view of epoch %d: %w", p.Epoch, err)
 	}
-	if !o.NoSpans || (*p).After <= o.Limits.Max || !s.o.Policy.Fits() {
-		return false, nil
+	if !o.NoSpans || p.After <= o.Limits.Max || !s.o.Policy.Fits() {
+		return p, false, nil
 	}
 	// Hardly anything is folded: that will not do, not even as a fallback.
 	if o.Trigger != fold.TriggerIllegal && fits {
-		*p = none
-		return false, nil
+		return none, false, nil
 	}
-	return false, s.cannotFit(s.partsIn(*p), o.Limits.Max)
-}
-
-// partsIn counts the view that a plan makes.
-func (s *Session) partsIn(p *fold.Plan) fold.Parts {
-	then := s.st.Layout
-	then.In = p.In
-	parts, _ := then.Parts()
-	return parts
+	return nil, false, s.cannotFit(s.st.PartsIn(p.In), o.Limits.Max)
 }
 
 // pulledIn lists the levers whose folds a plan has.
@@ -204,26 +193,22 @@ func bar(o *fold.PlanOptions, p *fold.Plan) bool {
 	return true
 }
 
-// enter makes the epoch durable and puts it in force.
-func (s *Session) enter(ctx context.Context, p *fold.Plan) error {
-	if err := s.keepTranscript(ctx, p); err != nil {
+// enterLocked makes the epoch durable and puts it in force.
+func (s *Session) enterLocked(ctx context.Context, p *fold.Plan) error {
+	if err := s.keepTranscriptLocked(ctx, p); err != nil {
 		return err
 	}
-	data, err := json.Marshal(epoch.Data{
+	return s.journal.Epoch(ctx, epoch.Data{
 		Epoch: p.Epoch, Messages: s.st.Len(), Trigger: p.Trigger, Focus: p.Focus,
 		Folds: p.Folds, InForce: p.In.IDs(), Bare: p.In.Bare, Window: s.o.Budget.Window,
 		DropThinking: p.DropThinking, Before: p.Before, After: p.After, Cache: p.Cache, Warning: p.Warning,
 		Kept: p.Kept,
 	})
-	if err != nil {
-		return fmt.Errorf("encode epoch: %w", err)
-	}
-	return s.write(ctx, store.Entry{Kind: store.EntryEpoch, Data: data})
 }
 
-// keepTranscript writes the whole transcript as a plain file before a digest replaces
+// keepTranscriptLocked writes the whole transcript as a plain file before a digest replaces
 // it, where the policy wants that.
-func (s *Session) keepTranscript(ctx context.Context, p *fold.Plan) error {
+func (s *Session) keepTranscriptLocked(ctx context.Context, p *fold.Plan) error {
 	dir := s.o.Policy.Transcripts
 	digests := slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest })
 	if s.o.KeepFile == nil || dir == "" || !digests {

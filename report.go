@@ -45,13 +45,13 @@ type Epoch struct {
 func (s *Session) Report() Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.report()
+	return s.reportLocked()
 }
 
-func (s *Session) report() Report {
+func (s *Session) reportLocked() Report {
 	r := Report{
-		Session: s.key.Session, Messages: s.st.Len(), Snapshot: s.snapshot(), Digests: slices.Clone(s.digests),
-		Whole: s.whole(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
+		Session: s.say.key.Session, Messages: s.st.Len(), Snapshot: s.snapshotLocked(), Digests: slices.Clone(s.journal.Digests),
+		Whole: s.st.WholeView(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
 	}
 	for _, d := range s.st.History {
 		r.Epochs = append(r.Epochs, Epoch{
@@ -60,7 +60,7 @@ func (s *Session) report() Report {
 		})
 		r.Cache = d.Cache
 	}
-	for _, id := range s.st.Layout.In.IDs() {
+	for _, id := range s.st.InForce() {
 		f := *s.st.Folds[id-1]
 		r.Folds = append(r.Folds, &f)
 	}

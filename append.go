@@ -1,0 +1,76 @@
+package pleat
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/journal"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Append adds messages. When it returns they are durable. Results that are too
+// large are spilled on the way, as the policy says. If another process wrote to the session
+// meanwhile, the session takes in what it wrote and returns [ErrConflict]; if it deleted the
+// session, [ErrNotFound]: then open it again. Messages are written several
+// at a time, in order, and one whose results may be spilled begins a write of its own: an
+// error is an [*AppendError], which says how many were added before it. A context that ends between
+// the writes of calls and of their results does not part them. Calls that a crash left without a
+// result get one by [Session.Repair]. What a person types while calls wait for their results may come
+// before them: [Session.Messages] shows it behind.
+func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
+	if err := s.wait(ctx); err != nil {
+		return &AppendError{s.say.key, 0, len(msgs), err}
+	}
+	defer s.mu.Unlock()
+	return s.appendLocked(ctx, nil, msgs)
+}
+
+// appendLocked adds messages, after the first entries and before the last.
+func (s *Session) appendLocked(
+	ctx context.Context, first []store.Entry, msgs []transcript.Message, last ...store.Entry,
+) error {
+	birth := journal.Birth{May: s.maySpillLocked, Fold: s.spillLocked, Folded: func(ctx context.Context, f *fold.Fold) {
+		s.say.tell(ctx, Event{Kind: EventSpill, Fold: f})
+	}}
+	if added, err := s.journal.Append(ctx, birth, first, msgs, last...); err != nil {
+		return &AppendError{s.say.key, added, len(msgs), err}
+	}
+	return nil
+}
+
+// maySpillLocked reports whether a message may have results that are too large.
+func (s *Session) maySpillLocked(ctx context.Context, m transcript.Message, size func(block int) int) bool {
+	may, err := s.o.Policy.MayFoldAtBirth(m, size, s.meter.BirthLimits())
+	if err != nil {
+		s.failedLocked(ctx, err)
+	}
+	return may || err != nil // by another lever
+}
+
+// spillLocked returns the folds of a message's large results, if there are any.
+func (s *Session) spillLocked(ctx context.Context, m transcript.Message) (spilled []*fold.Fold, err error) {
+	lay := &s.st.Layout
+	o := fold.BirthOptions{
+		Limits: s.meter.BirthLimits(), Folds: len(s.st.Folds), In: lay.In, Shown: s.st.Marked, Recall: lay.Recall,
+	}
+	if s.o.KeepFile != nil {
+		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
+	}
+	err = s.leavingOutLocked(ctx, &o.Barred, func() (err error) {
+		spilled, err = fold.AtBirth(ctx, s.st, m, &s.o.Policy, o)
+		return err
+	})
+	return spilled, err
+}
+
+// keepFile keeps a plain copy. What is copied is in the store, so work goes on without the copy.
+func (s *Session) keepFile(ctx context.Context, name, text string) string {
+	kept, err := s.o.KeepFile(name, []byte(text))
+	if err != nil {
+		s.say.warn(ctx, Event{Warning: fmt.Sprintf("%s could not be written, the store has it: %v", name, err)})
+		return ""
+	}
+	return kept
+}

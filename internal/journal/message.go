@@ -1,0 +1,165 @@
+package journal
+
+import (
+	"encoding/json"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/fault"
+	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// message is a message on its way into the store.
+type message struct {
+	m      transcript.Message // as it will be read back
+	form   conv.MessageForm
+	shapes []conv.BlockShape
+	body   transcript.Hash
+	entry  store.Entry
+}
+
+// prepare makes the entry for a message, and the message as it will be read back from it.
+// A message that came off a wire shares memory with a whole request, which it must not
+// keep alive; and what cannot be read back must not be stored, because no later opening
+// would get past it. Then the neutral form is stored, which always can.
+func (j *Journal) prepare(m transcript.Message) (message, error) {
+	if err := Check(m); err != nil {
+		return message{}, err
+	}
+	n := message{m: m}
+	d := conv.MessageData{Form: conv.FormWire, Format: m.Format(), Role: m.Role(), Origin: m.Origin()}
+	codec := j.o.Codecs[m.Format()]
+	var body []byte
+	wire := false
+	if codec != nil && m.Raw() != "" {
+		own, err := d.Reading().Message(transcript.StringBytes(m.Raw()), j.o.Codecs)
+		if wire = err == nil && sameBlocks(own.Blocks(), m.Blocks()); wire {
+			n.m = own
+			if body = transcript.StringBytes(own.Raw()); own.Raw() != m.Raw() {
+				body = []byte(m.Raw())
+			}
+		}
+	}
+	if !wire {
+		d.Form = conv.FormPleat
+		var err error
+		if body, err = m.MarshalJSON(); err != nil { // json.Marshal would read and copy it once more
+			return message{}, fmt.Errorf("encode message: %w", err)
+		}
+		if m.Format() != transcript.FormatNone {
+			if n.m, err = d.Reading().Message(body, nil); err != nil {
+				return message{}, err
+			}
+		}
+	}
+	n.m, n.form = n.m.Decoded(), d.Reading()
+	n.shapes = conv.ShapesOf(n.m)
+	d.Blocks = n.shapes
+	data, err := json.Marshal(d)
+	if err != nil {
+		return message{}, fmt.Errorf("encode message: %w", err)
+	}
+	n.body = transcript.HashOf(body)
+	n.entry = store.Entry{Kind: store.EntryMessage, Data: data, Body: body, Text: conv.SearchText(n.m)}
+	return n, nil
+}
+
+// sameBlocks reports whether a codec gave back what the message has. A literal that no one has
+// read is compared as it is.
+func sameBlocks(got, want transcript.Blocks) bool {
+	if got.Len() != want.Len() {
+		return false
+	}
+	same := func(x, y transcript.Content) bool {
+		a, escaped := x.Escaped()
+		if b, both := y.Escaped(); escaped && both {
+			return a == b
+		}
+		return x.String() == y.String()
+	}
+	for i, x := range got.All() {
+		ok := false
+		switch y := want.At(i).(type) {
+		case transcript.Text:
+			x, is := x.(transcript.Text)
+			ok = is && same(x.Text, y.Text)
+		case transcript.Thinking:
+			x, is := x.(transcript.Thinking)
+			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
+		case transcript.ToolCall:
+			x, is := x.(transcript.ToolCall)
+			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && same(x.Input, y.Input)
+		case transcript.ToolResult:
+			x, is := x.(transcript.ToolResult)
+			ok = is && x.CallID == y.CallID && x.Error == y.Error && sameBlocks(x.Parts, y.Parts)
+		default:
+			ok = x.Kind() == y.Kind() // their raw bytes are those of the message
+		}
+		if !ok {
+			return false
+		}
+	}
+	return true
+}
+
+// How many messages are prepared at a time, in bytes and number: enough to be worth
+// starting others, and little enough to hold.
+const (
+	preparedLeast = 32 << 10
+	preparedMost  = 1 << 20
+	preparedCount = 64
+)
+
+type prepared struct {
+	message
+	err error
+}
+
+// prepareSome prepares the first of msgs, on all processors if they are many: reading a
+// message back and counting it depend on nothing but the message. It returns at least one.
+func (j *Journal) prepareSome(msgs []transcript.Message) []prepared {
+	n, size := 0, 0
+	for n < len(msgs) && n < preparedCount && size < preparedMost {
+		size += len(msgs[n].Raw()) // 0 for messages that came off no wire: those are bounded by number
+		n++
+	}
+	out := make([]prepared, n)
+	one := func(i int) {
+		out[i].err = fault.Caught(func() (err error) { // nobody could recover where a codec panics
+			out[i].message, err = j.prepare(msgs[i])
+			return err
+		})
+		if t, ok := j.o.Tokens.(*tokens.Tokenizer); ok && out[i].err == nil { // others may not be safe for it
+			out[i].count(t)
+		}
+	}
+	workers := min(runtime.GOMAXPROCS(0), n)
+	if size < preparedLeast {
+		workers = 1
+	}
+	var next atomic.Int64
+	var others sync.WaitGroup
+	work := func() {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			one(i)
+		}
+	}
+	for range workers - 1 {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	return out
+}
+
+// count notes how many tokens the blocks have.
+func (n *message) count(t *tokens.Tokenizer) {
+	for i, b := range n.m.Blocks().All() {
+		n.shapes[i].Tokens, n.shapes[i].Counted = t.CountBlock(b), true
+	}
+}

@@ -1,0 +1,109 @@
+package pleat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/order"
+	"github.com/pleat-dev/pleat/transcript"
+)
+
+// Messages returns the messages to send now, none while the session has none: [Session.View] and
+// [Session.Resolve] in one. Results stand right behind their calls, also where something was said
+// before they came. Programs that send bytes of a wire want the view itself, which also says whether
+// thinking has to be dropped. The store, and so the context, is asked only if something has to be
+// written or read.
+func (s *Session) Messages(ctx context.Context) ([]Message, error) {
+	v, err := s.View(ctx, Turn{})
+	if err != nil {
+		return nil, err
+	}
+	msgs, err := s.Resolve(ctx, v)
+	return order.Results(msgs), err
+}
+
+// Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a
+// message whose stored bytes are damaged it returns one that says so; a store that cannot be read
+// is an error.
+func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error) {
+	if err := s.wait(ctx); err != nil {
+		return transcript.Message{}, err
+	}
+	defer s.mu.Unlock()
+	if i < 0 || i >= s.st.Len() {
+		const none = "read message %d of session %s, which has %d: %w"
+		return transcript.Message{}, fmt.Errorf(none, i, s.say.key, s.st.Len(), ErrNotFound)
+	}
+	m, err := s.st.Message(ctx, i)
+	if err != nil {
+		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.say.key, err)
+	}
+	return m, nil
+}
+
+// Resolve applies a view of this session: it returns the messages to send, damaged ones as
+// [Session.Message] does. A store that cannot be read is an error, and so is a view of another
+// session that does not fit.
+func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
+	if err := s.wait(ctx); err != nil {
+		return nil, err
+	}
+	defer s.mu.Unlock()
+	msgs, err := s.resolveLocked(ctx, v)
+	if err != nil {
+		return nil, fmt.Errorf("resolve view of session %s: %w", s.say.key, err)
+	}
+	return msgs, nil
+}
+
+func (s *Session) resolveLocked(ctx context.Context, v transcript.View) (msgs []transcript.Message, err error) {
+	known := make(map[int]transcript.ViewMessage)
+	fresh := make(map[int]int) // edited messages that are not known, and where they are in the view
+	given, seen := v.Messages, s.shownLocked()
+	for i, m := range given {
+		if m.Source >= s.st.Len() {
+			return nil, fmt.Errorf("message %d: %w", i, transcript.ErrBadView)
+		}
+		if len(m.Edits) == 0 || m.Source < 0 {
+			continue
+		}
+		e, ok := seen.edited[m.Source]
+		if !ok || !slices.Equal(e.Edits, m.Edits) {
+			fresh[m.Source] = i
+			continue
+		}
+		if len(known) == 0 {
+			v.Messages = slices.Clone(given)
+		}
+		known[m.Source], v.Messages[i] = e, transcript.ViewMessage{Source: -1, Made: e.Made}
+	}
+	err = s.st.Reading(ctx, func(t *transcript.Transcript) (err error) {
+		msgs, err = v.Resolve(func(i int) transcript.Message {
+			m := t.At(i)
+			if m.Raw() != "" { // what is left of it is a part of the raw bytes, and would keep them
+				delete(fresh, i)
+			}
+			return m
+		})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	for source, i := range fresh {
+		known[source] = transcript.ViewMessage{Edits: given[i].Edits, Made: msgs[i]}
+	}
+	seen.edited = known
+	return msgs, nil
+}
+
+// Folds returns every fold that was ever made in the session, oldest first, whether it
+// is in force or not. The store can give back what each of them replaced. They are the session's
+// own, for reading only.
+func (s *Session) Folds() []*fold.Fold {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.st.Folds)
+}
