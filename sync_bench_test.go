@@ -2,6 +2,7 @@ package pleat_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"testing"
 
@@ -13,10 +14,11 @@ import (
 )
 
 // BenchmarkSync is one more turn of a program that hands over its whole history: a round more is
-// taken in. "folded" has a view with a page, and "window" hands over the newest half.
+// taken in. "folded" has a view with a page, "window" hands over the newest half, and "read" messages that were
+// read anew, in other memory.
 func BenchmarkSync(b *testing.B) {
 	for _, toks := range []int{10_000, 200_000, 1_000_000} {
-		for _, how := range []string{"plain", "folded", "window"} {
+		for _, how := range []string{"plain", "folded", "window", "read"} {
 			b.Run(fmt.Sprint(toks, "/", how), func(b *testing.B) {
 				ctx := context.Background()
 				window := 8 << 20
@@ -36,6 +38,13 @@ func BenchmarkSync(b *testing.B) {
 				must(b, err)
 				if how == "folded" {
 					view(b, s)
+				}
+				if how == "read" {
+					for i, m := range history {
+						data, err := json.Marshal(m)
+						must(b, err)
+						must(b, json.Unmarshal(data, &history[i]))
+					}
 				}
 				b.ReportAllocs()
 				for b.Loop() {
