@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/json"
+	"hash/maphash"
 	"slices"
 	"strings"
 	"unicode/utf8"
+	"unsafe"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
@@ -127,30 +129,69 @@ func (c *Conversation) SaidAt(start, end int) Said {
 	return out
 }
 
-// Holds reports whether message i is in memory, and says the same as m, with the same ids.
+// Holds reports whether message i is in memory, and says the same as m, with the same ids. What was read anew is
+// known by a hash where it was seen to be the same before: that reads it once, and not both.
 func (c *Conversation) Holds(i int, m transcript.Message) bool {
+	if seen := c.looks[i]; seen != 0 && look(m.Role(), m.Blocks()) == seen {
+		return true
+	}
 	had, ok := c.Contents.holding(i)
-	return ok && (had == m || had.Role() == m.Role() && sameBlocks(had.Blocks(), m.Blocks()))
+	switch {
+	case !ok || had.Role() != m.Role():
+		return false
+	case had == m || sameBlocks(had.Blocks(), m.Blocks(), sameMemory):
+		return true
+	case sameBlocks(had.Blocks(), m.Blocks(), func(x, y string) bool { return x == y }):
+		c.looks[i] = look(m.Role(), m.Blocks())
+		return true
+	}
+	return false
 }
 
-func sameBlocks(a, b transcript.Blocks) bool {
+var lookSeed = maphash.MakeSeed()
+
+// look is a hash of what sameBlocks compares.
+func look[T ~string](of T, blocks transcript.Blocks) uint64 {
+	sum := maphash.String(lookSeed, string(of))
+	add := func(n uint64) { sum = sum*0x9e3779b97f4a7c15 + n }
+	for _, b := range blocks.All() {
+		add(uint64(b.Kind()))
+		switch b := b.(type) {
+		case transcript.Text:
+			add(maphash.String(lookSeed, b.Text.String()))
+		case transcript.ToolCall:
+			add(maphash.String(lookSeed, b.ID))
+			add(maphash.String(lookSeed, b.Name))
+			add(maphash.String(lookSeed, b.Input.String()))
+		case transcript.ToolResult:
+			add(look(b.CallID, b.Parts))
+		}
+	}
+	return sum
+}
+
+func sameMemory(x, y string) bool {
+	return len(x) == len(y) && unsafe.StringData(x) == unsafe.StringData(y)
+}
+
+func sameBlocks(a, b transcript.Blocks, same func(x, y string) bool) bool {
 	if a.Len() != b.Len() {
 		return false
 	}
 	for i, x := range a.All() {
-		same := x.Kind() == b.At(i).Kind()
+		ok := x.Kind() == b.At(i).Kind()
 		switch y := b.At(i).(type) {
 		case transcript.Text:
 			x, is := x.(transcript.Text)
-			same = is && x.Text.String() == y.Text.String()
+			ok = is && same(x.Text.String(), y.Text.String())
 		case transcript.ToolCall:
 			x, is := x.(transcript.ToolCall)
-			same = is && x.ID == y.ID && x.Name == y.Name && x.Input.String() == y.Input.String()
+			ok = is && x.ID == y.ID && x.Name == y.Name && same(x.Input.String(), y.Input.String())
 		case transcript.ToolResult:
 			x, is := x.(transcript.ToolResult)
-			same = is && x.CallID == y.CallID && sameBlocks(x.Parts, y.Parts)
+			ok = is && x.CallID == y.CallID && sameBlocks(x.Parts, y.Parts, same)
 		}
-		if !same {
+		if !ok {
 			return false
 		}
 	}
