@@ -18,7 +18,6 @@ import (
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
-	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
 // exchange is one request of a client: what came, what goes out for it, and what comes
@@ -219,48 +218,6 @@ func (x *exchange) pass() (*http.Response, error) {
 	x.report.Status = resp.StatusCode
 	x.accounted(resp)
 	return resp, nil
-}
-
-func (x *exchange) send(ctx context.Context) (*http.Response, error) {
-	out := x.in.Clone(ctx)
-	body := x.turn.out
-	if len(body) == len(x.req.Body) && &body[0] == &x.req.Body[0] {
-		body = x.raw // in the client's own encoding
-		x.kept.Send(out)
-	} else {
-		out.Header.Del("Content-Encoding")
-		x.held += int64(len(body)) // it is there already
-		x.rw.flight.Add(int64(len(body)))
-		httpbody.SetRequestBody(out, body)
-	}
-	out.Header.Set("Accept-Encoding", "identity")
-	if x.turn.drop && x.req.Protocol == protocol.Messages {
-		addBeta(out.Header, anthropic.BindingBeta)
-	}
-	x.report.BytesOut += len(body)
-	x.report.Sent++
-	resp, err := x.rw.o.Transport.RoundTrip(out)
-	if err != nil {
-		return nil, err
-	}
-	if err := x.rw.o.Decoders.PlainReply(resp); err != nil && (x.hidden > 0 || !errors.Is(err, httpbody.ErrEncoding)) {
-		resp.Body.Close()
-		return nil, err
-	}
-	return resp, nil
-}
-
-// addBeta adds a value to the anthropic-beta header, unless it is there already.
-func addBeta(h http.Header, value string) {
-	for v := range strings.SplitSeq(strings.Join(h.Values("Anthropic-Beta"), ","), ",") {
-		if strings.TrimSpace(v) == value {
-			return
-		}
-	}
-	if line := h.Get("Anthropic-Beta"); line != "" {
-		value = line + "," + value
-	}
-	h.Set("Anthropic-Beta", value)
 }
 
 // exchange sends the turn and prepares the reply for the client.

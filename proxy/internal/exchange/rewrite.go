@@ -42,7 +42,7 @@ type turn struct {
 }
 
 // rewrite is what happens between a request and its view. It holds the conversation's lock
-// throughout: requests of one conversation take turns. With errDiverged the place says where to
+// throughout: requests of one conversation take turns. With ErrDiverged the place says where to
 // fork.
 func (rw *Rewriter) rewrite(
 	ctx context.Context, c *conversation, req request, resume bool,
@@ -108,7 +108,7 @@ func (rw *Rewriter) rewrite(
 	return t, p, rw.write(ctx, t, v)
 }
 
-// placeIn finds the place of a request in a conversation. It returns errDiverged if the request
+// placeIn finds the place of a request in a conversation. It returns ErrDiverged if the request
 // belongs to another.
 func (rw *Rewriter) placeIn(ctx context.Context, c *conversation, req request, resume bool) (lineage.Place, error) {
 	p, err := c.track.Find(ctx, c.sess, req.Request, resume)

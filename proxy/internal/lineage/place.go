@@ -42,7 +42,7 @@ type sessionMessages interface {
 	Message(ctx context.Context, i int) (transcript.Message, error)
 }
 
-// Find matches a request with the messages of the session. It returns errDiverged if the session
+// Find matches a request with the messages of the session. It returns ErrDiverged if the session
 // has gone another way since the prefix they share. With resume, hidden rounds of an answer to the
 // same request that did not end belong to it.
 func (t *Track) Find(ctx context.Context, have sessionMessages, req *protocol.Request, resume bool) (Place, error) {

@@ -84,8 +84,6 @@ func TestHeadIsOwn(t *testing.T) {
 	}
 }
 
-func takeAll(int64) bool { return true }
-
 // A result of ours has the id of its call, as the provider gave it: the call goes back as it came.
 func TestResultHasTheIDOfItsCall(t *testing.T) {
 	for _, on := range Protocols {
