@@ -2,8 +2,6 @@ package sessionlog
 
 import (
 	"bytes"
-	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -36,100 +34,77 @@ var openCodeFormat = format{
 	read: readOpenCode,
 }
 
-// maxOpenCode is the most bytes that the files of a session may have together.
-const maxOpenCode = 256 << 20
-
-// joinOpenCode makes the export that opencode would make of a session's files:
-// session/PROJECT/ID.json, message/ID/*.json and part/MESSAGE/*.json.
+// joinOpenCode makes the export that opencode would make of a session's files: session/PROJECT/ID.json,
+// message/ID/*.json and part/MESSAGE/*.json. Files that are being written are left out.
 func joinOpenCode(folder fs.FS, name string, head bool) ([]byte, error) {
-	info, err := fs.Stat(folder, name)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, errors.New("not a regular file")
-	case info.Size() > maxOpenCode:
-		return nil, ErrTooLarge
-	}
-	session, err := fs.ReadFile(folder, name)
-	if err != nil {
-		return nil, err
-	}
-	v, err := parse(session)
-	if err != nil {
-		return nil, err
-	}
-	id := v.get("id").str()
-	if id == "" || strings.ContainsAny(id, `/\`) {
-		return nil, errors.New("the session has no ID")
-	}
-	j := openCodeJoin{folder: folder}
-	fmt.Fprintf(&j.doc, `{"info":%s,"messages":[`, session)
-	if !head {
-		j.each("message/"+id, func(name string, message []byte) {
-			fmt.Fprintf(&j.doc, `{"info":%s,"parts":[`, message)
-			j.each("part/"+strings.TrimSuffix(name, ".json"), func(_ string, part []byte) { j.doc.Write(part) })
-			j.doc.WriteString("]}")
-		})
-	}
-	j.doc.WriteString("]}")
-	return j.doc.Bytes(), j.err
-}
-
-type openCodeJoin struct {
-	folder fs.FS
-	doc    bytes.Buffer
-	err    error
-}
-
-// each visits the JSON files of a folder in order of name, in which opencode made them, and
-// separates what visit writes by commas. A file that is being written is left out.
-func (j *openCodeJoin) each(folder string, visit func(name string, data []byte)) {
-	first := true
-	files, err := openCodeFiles(j.folder, folder)
-	j.err = cmp.Or(j.err, err)
-	for _, info := range files {
-		data, err := fs.ReadFile(j.folder, folder+"/"+info.Name())
-		if err == nil && j.doc.Len()+len(data) > maxOpenCode {
+	const most = 256 << 20 // bytes of all files
+	var doc bytes.Buffer
+	read := func(name string) (text []byte, err error) {
+		info, err := fs.Stat(folder, name)
+		switch {
+		case err != nil || !info.Mode().IsRegular(): // which is no JSON
+		case info.Size()+int64(doc.Len()) > most:
 			err = ErrTooLarge
+		default:
+			text, err = fs.ReadFile(folder, name)
 		}
-		if j.err = cmp.Or(j.err, err); j.err != nil {
-			return
+		return text, err
+	}
+	session, err := read(name)
+	if err == nil {
+		_, err = parse(session)
+	}
+	if err != nil {
+		return nil, err
+	}
+	fmt.Fprintf(&doc, `{"info":%s,"messages":[`, session)
+	sep := ""
+	for _, m := range openCodeFiles(folder, "message", name) {
+		message, err := read(m)
+		if head || err != nil {
+			return append(doc.Bytes(), "]}"...), err
 		}
-		if _, err := parse(data); err != nil {
+		if _, err := parse(message); err != nil {
 			continue
 		}
-		if !first {
-			j.doc.WriteByte(',')
+		fmt.Fprintf(&doc, `%s{"info":%s,"parts":[`, sep, message)
+		sep = ""
+		for _, p := range openCodeFiles(folder, "part", m) {
+			part, err := read(p)
+			if err != nil {
+				return nil, err
+			}
+			if _, err := parse(part); err == nil {
+				fmt.Fprintf(&doc, "%s%s", sep, part)
+				sep = ","
+			}
 		}
-		first = false
-		visit(info.Name(), data)
+		doc.WriteString("]}")
+		sep = ","
 	}
+	doc.WriteString("]}")
+	return doc.Bytes(), nil
 }
 
-// openCodeFiles lists the JSON files in a folder, in order of name.
-func openCodeFiles(folder fs.FS, name string) (list []fs.FileInfo, err error) {
-	entries, err := fs.ReadDir(folder, name)
-	if errors.Is(err, fs.ErrNotExist) { // a session without messages
-		err = nil
-	}
-	for _, e := range entries {
-		if path.Ext(e.Name()) != ".json" || !e.Type().IsRegular() {
-			continue
-		}
-		if info, err := e.Info(); err == nil {
-			list = append(list, info)
-		}
-	}
-	return list, err
+// openCodeFiles lists what opencode keeps of a session or of a message, in order of name, in which it made them.
+func openCodeFiles(folder fs.FS, kind, of string) []string {
+	list, _ := fs.Glob(folder, kind+"/"+strings.TrimSuffix(path.Base(of), ".json")+"/*.json") // the pattern is good
+	return list
 }
 
-func openCodeParts(folder fs.FS, name string, newest int) []fs.FileInfo {
-	messages, _ := openCodeFiles(folder, "message/"+strings.TrimSuffix(path.Base(name), ".json"))
-	all := messages
-	for _, m := range messages[max(len(messages)-newest, 0):] {
-		parts, _ := openCodeFiles(folder, "part/"+strings.TrimSuffix(m.Name(), ".json"))
-		all = append(all, parts...)
+func openCodeParts(folder fs.FS, name string, newest int) (all []fs.FileInfo) {
+	add := func(name string) {
+		if info, err := fs.Stat(folder, name); err == nil && info.Mode().IsRegular() {
+			all = append(all, info)
+		}
+	}
+	messages := openCodeFiles(folder, "message", name)
+	for i, m := range messages {
+		if add(m); i >= len(messages)-newest {
+			for _, p := range openCodeFiles(folder, "part", m) {
+				add(p)
+			}
+		}
 	}
 	return all
 }
