@@ -122,8 +122,8 @@ var imports = map[string][]string{
 	// The user's sessions, for the doors.
 	"cmd/pleat/internal/agentdb": {"sessionlog"},
 	"cmd/pleat/internal/library": {
-		"internal/inside", "internal/journal",
-		"", "cmd/pleat/internal/agentdb", "fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
+		"internal/inside", "internal/journal", "", "cmd/pleat/internal/agentdb",
+		"fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
 	},

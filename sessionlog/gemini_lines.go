@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// geminiLines are the sessions of Gemini CLI since 0.40. A line is what is known of the session, a message, a newer
-// version of a message of the same id, {"$rewindTo":ID} before which the user went back, or {"$set":{…}} with what has
-// changed. That may be all messages as they are sent from now on: results are shortened in them, or most are
+// geminiLines are sessions as Gemini CLI 0.61 writes them. A line is what is known of the session, a message, a newer
+// version of a message of the same id, {"$rewindTo":ID} before which the user went back, or {"$set":{…}} with what
+// has changed. That may be all messages as they are sent from now on: results are shortened in them, or most are
 // replaced by a summary.
 var geminiLines = format{
 	name: geminiFormat.name, agent: geminiFormat.agent,

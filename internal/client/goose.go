@@ -10,6 +10,8 @@ var Goose = add(Profile{
 		Code: "execute_typescript code_execution__execute_typescript",
 	},
 	Elements: map[Holds]string{Program: "info-msg"},
-	Forms:    []Form{{Start: "Your context was compacted", Then: ". The previous message contains a summary of the conversation"}},
+	Forms: []Form{{
+		Start: "Your context was compacted", Then: ". The previous message contains a summary of the conversation",
+	}},
 	Refusals: []Quote{{Start: "The user has declined to run this tool. ", None: true}},
 })

@@ -78,6 +78,15 @@ func split(name string) (database, id string, ok bool) {
 	return database, id, err == nil && IsDatabase(database)
 }
 
+// split does so, unless what is called like a database is a folder.
+func (f *Folder) split(name string) (database, id string, ok bool) {
+	database, id, ok = split(name)
+	if info, err := f.Root.Stat(filepath.FromSlash(database)); err == nil && info.IsDir() {
+		ok = false
+	}
+	return database, id, ok
+}
+
 // IsDatabase reports whether a file is one by its name.
 func IsDatabase(name string) bool { return strings.HasSuffix(name, ".db") }
 
@@ -134,7 +143,7 @@ func (f *Folder) read(name string, visit func(context.Context, *sql.Conn) error)
 
 // Stat is what a file is now.
 func (f *Folder) Stat(name string) (fs.FileInfo, error) {
-	database, id, ok := split(name)
+	database, id, ok := f.split(name)
 	if !ok {
 		return f.Root.Stat(filepath.FromSlash(name))
 	}
@@ -150,7 +159,7 @@ func (f *Folder) Stat(name string) (fs.FileInfo, error) {
 
 // Open opens a file. What is in it is read at once.
 func (f *Folder) Open(name string) (fs.File, error) {
-	database, id, ok := split(name)
+	database, id, ok := f.split(name)
 	if !ok {
 		return f.Root.Open(filepath.FromSlash(name))
 	}

@@ -82,8 +82,8 @@ func whole(path string, v version) error {
 	}
 	switch base := filepath.Base(path); {
 	case v.log > 0 && has("-wal") && !has("-shm"):
-		return fmt.Errorf("%s-wal is there without %[1]s-shm: the database was copied, or another program has it for itself; "+
-			"its agent puts that right when it is started", base)
+		return fmt.Errorf("%s-wal is there without %[1]s-shm: the database was copied, or another program has it "+
+			"for itself; its agent puts that right when it is started", base)
 	case has("-journal"):
 		return fmt.Errorf("%s-journal is there: the database is being written to, or its agent was killed and "+
 			"puts it right when it is started", base)

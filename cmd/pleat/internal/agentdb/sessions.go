@@ -137,8 +137,8 @@ func (s session) lines(ctx context.Context, conn *sql.Conn, path string) ([]byte
 		if err != nil {
 			return nil, err
 		}
-		query := fmt.Sprintf("SELECT json_object('db', ?, 'file', ?, 'table', ?, 'row', %s, 'parts', %s) FROM %s AS t WHERE %s",
-			row, part.parts, part.table, part.rest)
+		query := fmt.Sprintf(`SELECT json_object('db', ?, 'file', ?, 'table', ?, 'row', %s, 'parts', %s)
+			FROM %s AS t WHERE %s`, row, part.parts, part.table, part.rest)
 		rows, err := conn.QueryContext(ctx, query, string(f.agent), path, part.table, s.id)
 		if err != nil {
 			return nil, err
@@ -171,8 +171,9 @@ func (f tables) partsOf() string {
 
 // object is an expression for those of the columns that a table has, as a JSON object.
 func object(ctx context.Context, conn *sql.Conn, table, columns string) (string, error) {
+	const names = "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?)"
 	var has string
-	err := conn.QueryRowContext(ctx, "SELECT ' ' || group_concat(name, ' ') || ' ' FROM pragma_table_info(?)", table).Scan(&has)
+	err := conn.QueryRowContext(ctx, names, table).Scan(&has)
 	var list []string
 	for _, c := range strings.Fields(columns) {
 		if strings.Contains(has, " "+c+" ") {
@@ -185,6 +186,6 @@ func object(ctx context.Context, conn *sql.Conn, table, columns string) (string,
 // asJSON is an expression for a value: an object or a list as such, else as SQLite has it. What should be JSON and
 // is none is a string, in which nobody finds anything.
 func asJSON(column string) string {
-	return strings.ReplaceAll(`CASE WHEN typeof(@) = 'blob' THEN hex(@) WHEN json_valid(@) AND substr(@, 1, 1) IN ('{', '[')
-		THEN json(@) ELSE @ END`, "@", column)
+	return strings.ReplaceAll(`CASE WHEN typeof(@) = 'blob' THEN hex(@)
+		WHEN json_valid(@) AND substr(@, 1, 1) IN ('{', '[') THEN json(@) ELSE @ END`, "@", column)
 }

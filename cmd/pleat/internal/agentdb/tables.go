@@ -33,11 +33,12 @@ var known = []tables{
 		"time_updated", "part",
 	},
 	{
-		"goose", "sessions", "id name description working_dir model_config_json accumulated_input_tokens accumulated_output_tokens",
+		"goose", "sessions", "id name description working_dir model_config_json " +
+			"accumulated_input_tokens accumulated_output_tokens",
 		"messages", "content_json", "role created_timestamp metadata_json", "id", "created_timestamp * 1000", "",
 	},
 	{
-		"crush", "sessions", "id title parent_session_id cost", "messages", "parts", "role model created_at is_summary_message",
-		"created_at, rowid", "updated_at * 1000", "",
+		"crush", "sessions", "id title parent_session_id cost", "messages", "parts",
+		"role model created_at is_summary_message", "created_at, rowid", "updated_at * 1000", "",
 	},
 }

@@ -238,9 +238,6 @@ func (f file) said() (newest time.Time) {
 // match appends the files in a folder that match a pattern. Only links are asked what they lead
 // to: for everything else the directory entry says enough, which is several times as fast.
 func (r root) match(list []file, dir string, pattern []string) []file {
-	if agentdb.IsDatabase(dir) {
-		return r.matchSessions(list, dir)
-	}
 	in, err := r.Open(dir)
 	if err != nil {
 		return list
@@ -253,7 +250,9 @@ func (r root) match(list []file, dir string, pattern []string) []file {
 		}
 		name, isLink := path.Join(dir, e.Name()), e.Type()&fs.ModeSymlink != 0
 		if len(pattern) > 1 {
-			if e.IsDir() || isLink || agentdb.IsDatabase(name) {
+			if agentdb.IsDatabase(name) && !e.IsDir() {
+				list = r.matchSessions(list, name)
+			} else if e.IsDir() || isLink {
 				list = r.match(list, name, pattern[1:])
 			}
 			continue

@@ -573,6 +573,15 @@ func TestCrush(t *testing.T) {
 	}
 }
 
+// A project may be called like a database.
+func TestFolderLikeDatabase(t *testing.T) {
+	h := newHome(t)
+	file := h.put(".claude/projects/my.db/s.jsonl", three, day)
+	if s, err := h.Find(t.Context(), h.find(file)); err != nil || s.Problem != "" || len(h.texts(s.ID)) == 0 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}
+
 // long is a session of many rounds.
 func long(rounds int) string {
 	lines := []string{"- u0 user Uploads fail. Never change anything under legacy."}
