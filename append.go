@@ -31,22 +31,21 @@ func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error 
 func (s *Session) appendLocked(
 	ctx context.Context, first []store.Entry, msgs []transcript.Message, last ...store.Entry,
 ) error {
-	birth := journal.Birth{May: s.maySpillLocked, Fold: s.spillLocked, Folded: func(ctx context.Context, f *fold.Fold) {
-		s.say.tell(ctx, Event{Kind: EventSpill, Fold: f})
-	}}
+	birth := journal.Birth{
+		May: func(ctx context.Context, m transcript.Message, size func(block int) int) bool {
+			may, err := s.o.Policy.MayFoldAtBirth(m, size, s.meter.BirthLimits())
+			if err != nil {
+				s.failedLocked(ctx, err)
+			}
+			return may || err != nil // by another lever
+		},
+		Fold:   s.spillLocked,
+		Folded: func(ctx context.Context, f *fold.Fold) { s.say.tell(ctx, Event{Kind: EventSpill, Fold: f}) },
+	}
 	if added, err := s.journal.Append(ctx, birth, first, msgs, last...); err != nil {
 		return &AppendError{s.say.key, added, len(msgs), err}
 	}
 	return nil
-}
-
-// maySpillLocked reports whether a message may have results that are too large.
-func (s *Session) maySpillLocked(ctx context.Context, m transcript.Message, size func(block int) int) bool {
-	may, err := s.o.Policy.MayFoldAtBirth(m, size, s.meter.BirthLimits())
-	if err != nil {
-		s.failedLocked(ctx, err)
-	}
-	return may || err != nil // by another lever
 }
 
 // spillLocked returns the folds of a message's large results, if there are any.
@@ -56,7 +55,7 @@ func (s *Session) spillLocked(ctx context.Context, m transcript.Message) (spille
 		Limits: s.meter.BirthLimits(), Folds: len(s.st.Folds), In: lay.In, Shown: s.st.Marked, Recall: lay.Recall,
 	}
 	if s.o.KeepFile != nil {
-		o.Keep = func(name, text string) string { return s.keepFile(ctx, name, text) }
+		o.Keep = func(name, text string) string { return s.say.keepFile(ctx, name, text) }
 	}
 	err = s.leavingOutLocked(ctx, &o.Barred, func() (err error) {
 		spilled, err = fold.AtBirth(ctx, s.st, m, &s.o.Policy, o)
@@ -66,10 +65,10 @@ func (s *Session) spillLocked(ctx context.Context, m transcript.Message) (spille
 }
 
 // keepFile keeps a plain copy. What is copied is in the store, so work goes on without the copy.
-func (s *Session) keepFile(ctx context.Context, name, text string) string {
-	kept, err := s.o.KeepFile(name, []byte(text))
+func (v voice) keepFile(ctx context.Context, name, text string) string {
+	kept, err := v.o.KeepFile(name, []byte(text))
 	if err != nil {
-		s.say.warn(ctx, Event{Warning: fmt.Sprintf("%s could not be written, the store has it: %v", name, err)})
+		v.warn(ctx, Event{Warning: fmt.Sprintf("%s could not be written, the store has it: %v", name, err)})
 		return ""
 	}
 	return kept

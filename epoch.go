@@ -89,7 +89,8 @@ func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit b
 				continue
 			}
 			// There is nothing to warn of where another process has folded in the meantime.
-			if w := s.meter.Warning(p); w != "" && o.Trigger == fold.TriggerRed && s.worseLocked() {
+			if w := s.meter.Warning(p); w != "" && o.Trigger == fold.TriggerRed &&
+				s.warned.worse(s.st.Epochs, s.st.Parts.Total() > s.meter.Most()) {
 				s.say.warn(ctx, Event{Warning: w, Plan: p})
 			}
 			return p, nil
@@ -223,6 +224,6 @@ func (s *Session) keepTranscriptLocked(ctx context.Context, p *fold.Plan) error 
 		b.Write(append(summarizer.Line(m), '\n'))
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
-	s.keepFile(ctx, name, b.String())
+	s.say.keepFile(ctx, name, b.String())
 	return nil
 }

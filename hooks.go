@@ -87,7 +87,7 @@ func (s *Session) afterLocked(ctx context.Context, p *fold.Plan, known int) {
 	s.say.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap, Before: s.meter.Reported(p.Before)})
 	s.say.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
-		s.worseLocked()
+		s.warned.worse(s.st.Epochs, s.st.Parts.Total() > s.meter.Most())
 		s.say.warn(ctx, Event{Warning: p.Warning})
 	}
 	if s.o.Hooks.AfterEpoch != nil {
@@ -108,14 +108,13 @@ type warned struct {
 	forked   bool     // that the newest history made a fork
 }
 
-// worseLocked reports whether the view is worse than when a warning last said that it stays red: after
+// worse reports whether the view is worse than when a warning last said that it stays red: after
 // another epoch, or now too large to be sent.
-func (s *Session) worseLocked() bool {
-	w, tooLarge := &s.warned, s.st.Parts.Total() > s.meter.Most()
-	if w.red && w.epoch == s.st.Epochs && (w.tooLarge || !tooLarge) {
+func (w *warned) worse(epoch int, tooLarge bool) bool {
+	if w.red && w.epoch == epoch && (w.tooLarge || !tooLarge) {
 		return false
 	}
-	w.red, w.epoch, w.tooLarge = true, s.st.Epochs, tooLarge
+	w.red, w.epoch, w.tooLarge = true, epoch, tooLarge
 	return true
 }
 

@@ -59,7 +59,7 @@ func (s inner) Reported(n int) tokens.Reported {
 func (s inner) InForce() transcript.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.inForceLocked()
+	return s.st.InView()
 }
 
 func (s inner) SentWhole() {

@@ -59,3 +59,12 @@ func (s *Session) wait(ctx context.Context) error {
 	}
 	return nil
 }
+
+// locked calls f with the session's lock.
+func (s *Session) locked(ctx context.Context, f func() error) error {
+	if err := s.wait(ctx); err != nil {
+		return err
+	}
+	defer s.mu.Unlock()
+	return f()
+}

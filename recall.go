@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -68,7 +69,7 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	}
 	defer s.mu.Unlock()
 	res, err := s.finderLocked().Search(ctx, r, func(query, words string, n int) ([]store.Hit, error) {
-		places, err := s.placesLocked(ctx, words, n)
+		places, err := places(ctx, s.journal, words, n)
 		if err == nil {
 			s.say.tell(ctx, Event{Kind: EventRecall, Recall: query})
 		}
@@ -77,20 +78,21 @@ func (s *Session) Search(ctx context.Context, r recall.SearchRequest) (recall.Se
 	return res, err
 }
 
-// placesLocked asks the store for windows with some of the words. If the store cannot search, or not write
+// places asks the store for windows with some of the words. If the store cannot search, or not write
 // the index that it needs for it, all messages are read.
-func (s *Session) placesLocked(ctx context.Context, words string, n int) ([]store.Hit, error) {
-	if engine, ok := s.journal.Store().(store.Searcher); ok {
-		hits, err := engine.Search(ctx, s.say.key, words, n)
+func places(ctx context.Context, j *journal.Journal, words string, n int) ([]store.Hit, error) {
+	if engine, ok := j.Store().(store.Searcher); ok {
+		hits, err := engine.Search(ctx, j.Key(), words, n)
 		if !errors.Is(err, errors.ErrUnsupported) && !errors.Is(err, store.ErrReadOnly) && !errors.Is(err, store.ErrFull) {
 			return hits, err
 		}
 	}
 	var err error
+	st := j.State()
 	hits := store.Scan(func(yield func(uint64, string) bool) {
-		for i := range s.st.Len() {
+		for i := range st.Len() {
 			var m transcript.Message
-			if m, err = s.st.Message(ctx, i); err != nil || !yield(s.st.Entry(i), conv.SearchText(m)) {
+			if m, err = st.Message(ctx, i); err != nil || !yield(st.Entry(i), conv.SearchText(m)) {
 				return
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -56,30 +57,43 @@ func (s *Session) Violations() []transcript.Violation {
 // hand what [transcript.Repair] makes of the messages to [Session.Sync], which goes on in a fork. A program
 // that hands over its history anyway repairs that in the same way.
 func (s *Session) Repair(ctx context.Context, text func(ToolCall) string) (int, error) {
-	for {
-		calls, n, err := s.openCalls(ctx)
-		if err == nil && len(calls) > 0 {
-			results := transcript.Repair([]Message{Assistant(calls...)}, text)[1:] // text may ask the session
-			var moved bool
-			if moved, err = s.appendAt(ctx, n, results); moved {
-				continue
-			}
-		}
-		if err != nil {
-			return 0, fmt.Errorf("repair session %s: %w", s.say.key, err)
-		}
-		return len(calls), nil
+	n, err := s.repair(ctx, text)
+	if err != nil {
+		return 0, fmt.Errorf("repair session %s: %w", s.Key(), err)
 	}
+	return n, nil
 }
 
-// openCalls returns the calls of the newest answer that have no result, and the conversation's length.
-func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err error) {
-	if err := s.wait(ctx); err != nil {
-		return nil, 0, err
+func (s *Session) repair(ctx context.Context, text func(ToolCall) string) (int, error) {
+	var calls []Block
+	var at uint64
+	look := func() (err error) {
+		calls, err = openCalls(ctx, s.st)
+		at = s.journal.Last()
+		return err
 	}
-	defer s.mu.Unlock()
-	err = s.st.Reading(ctx, func(t *transcript.Transcript) error {
-		rounds, facts := t.AllRounds(), s.st.Facts()
+	for moved := true; moved; {
+		if err := s.locked(ctx, look); err != nil || len(calls) == 0 {
+			return 0, err
+		}
+		results := transcript.Repair([]Message{Assistant(calls...)}, text)[1:] // text may ask the session
+		err := s.locked(ctx, func() error {
+			if moved = s.journal.Last() != at; moved {
+				return nil
+			}
+			return s.appendLocked(ctx, nil, results)
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+	return len(calls), nil
+}
+
+// openCalls returns the calls of the newest answer that have no result.
+func openCalls(ctx context.Context, st *epoch.State) (calls []Block, err error) {
+	err = st.Reading(ctx, func(t *transcript.Transcript) error {
+		rounds, facts := t.AllRounds(), st.Facts()
 		if len(rounds) == 0 {
 			return nil
 		}
@@ -95,17 +109,5 @@ func (s *Session) openCalls(ctx context.Context) (calls []Block, n int, err erro
 		}
 		return nil
 	})
-	return calls, s.st.Len(), err
-}
-
-// appendAt appends messages to a conversation of that length; moved says that it has another one now.
-func (s *Session) appendAt(ctx context.Context, n int, msgs []Message) (moved bool, err error) {
-	if err := s.wait(ctx); err != nil {
-		return false, err
-	}
-	defer s.mu.Unlock()
-	if s.st.Len() != n {
-		return true, nil
-	}
-	return false, s.appendLocked(ctx, nil, msgs)
+	return calls, err
 }

@@ -124,12 +124,7 @@ func (s *Session) fittingLocked() (transcript.View, error) {
 		s.meter.Sent(s.st.Parts.Total())
 	}
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
-	return s.inForceLocked(), nil
-}
-
-func (s *Session) inForceLocked() transcript.View {
-	thinking := s.o.Model.Thinking
-	return transcript.View{Messages: s.st.Led(), DropThinking: thinking.Bound && s.st.Loose()}
+	return s.st.InView(), nil
 }
 
 // dueLocked decides whether an epoch opens before this request, and why. Its cost does not
@@ -156,27 +151,21 @@ func (s *Session) dueLocked(ctx context.Context, turn Turn) (fold.PlanOptions, b
 			o.Trigger, o.Limits.Target = fold.TriggerCliff, target
 			return o, true
 		}
-		s.paysLocked(ctx, &o)
-		if o.Trigger == "" && len(p.EveryTurn) > 0 {
+		var from int
+		var cost fold.CacheCost
+		if saver := p.Saver(); len(p.WhenItPays) > 0 {
+			err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
+			s.failedLocked(ctx, err)
+		}
+		switch {
+		case cost.Gain > 0:
+			o.Trigger, o.From = fold.TriggerPays, from
+		case len(p.EveryTurn) > 0:
 			o.Trigger = fold.TriggerTurn
 		}
 		return o, o.Trigger != ""
 	}
 	return o, true
-}
-
-// paysLocked sets what triggers the plan if folding saves money.
-func (s *Session) paysLocked(ctx context.Context, o *fold.PlanOptions) {
-	if len(s.o.Policy.WhenItPays) == 0 {
-		return
-	}
-	var from int
-	var cost fold.CacheCost
-	saver := s.o.Policy.Saver()
-	err := fault.Of(saver, func() error { from, cost = s.st.PayingFrom(saver, o.Rates, o.Cold); return nil })
-	if _, failed := s.failedLocked(ctx, err); !failed && cost.Gain > 0 {
-		o.Trigger, o.From = fold.TriggerPays, from
-	}
 }
 
 func (s *Session) planOptionsLocked() fold.PlanOptions {

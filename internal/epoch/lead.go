@@ -57,8 +57,12 @@ func (s *State) LeadFrom(msgs []transcript.Message, said func(i int) conv.Said) 
 	return &Lead{heads, msgs}
 }
 
-// Led returns the view in force with the lead in its place.
-func (s *State) Led() []transcript.ViewMessage {
+// InView returns the view in force, with the lead in its place.
+func (s *State) InView() transcript.View {
+	return transcript.View{Messages: s.led(), DropThinking: s.Binds && s.Layout.In.Bare < s.Unbound}
+}
+
+func (s *State) led() []transcript.ViewMessage {
 	view := s.View()
 	if s.lead == nil {
 		return view

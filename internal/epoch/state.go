@@ -18,6 +18,7 @@ type State struct {
 	*conv.Conversation
 	Layout fold.Layout  // of the folds in force
 	Policy *fold.Policy // says which stretches will be folded, and so measured; nil: not known
+	Binds  bool         // thinking is bound to the exact bytes before it
 	Silent bool         // nobody can be asked to drop thinking that may no longer verify: it is not shown
 
 	// In a fork, the results behind the newest mark or view were never shown, also those that
@@ -198,9 +199,6 @@ func (s *State) Entry(i int) uint64 { return s.Contents.Entry(i) }
 
 // InForce lists the numbers of the folds in force.
 func (s *State) InForce() []int { return s.Layout.In.IDs() }
-
-// Loose reports whether the view shows thinking that may no longer verify.
-func (s *State) Loose() bool { return s.Layout.In.Bare < s.Unbound }
 
 // WholeView counts the view of the whole transcript, head included.
 func (s *State) WholeView() int { return s.Layout.Head.Total() + s.Whole() }
