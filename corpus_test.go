@@ -12,6 +12,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/corpustest"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -132,7 +133,7 @@ func (c *corpusCase) judge(s *pleat.Session, msgs []transcript.Message) {
 			c.t.Errorf("%s: changed file %s is neither named nor counted", c.name, p.Path)
 		}
 	}
-	said, _ := s.Words()
+	said, _ := inside.Of(s).UserWords()
 	typed := 0
 	for _, w := range said {
 		typed += counter.CountText(w.Text)

@@ -207,7 +207,6 @@ func TestRefusedAtOnce(t *testing.T) {
 		"output at":       {Budget: pleat.Budget{Window: 5_000, Output: fold.Tokens(9_000)}},
 		"Model.Window":    {Model: pleat.Model{Window: -1}},
 		"Model.MaxInput":  {Model: pleat.Model{MaxInput: -1}},
-		"Head":            {Head: fold.Parts{System: -1}},
 		"Digest.Tokens":   {Digest: digest.Options{Tokens: -1}},
 		"Digest.Deadline": {Digest: digest.Options{Deadline: -1}},
 	} {
@@ -229,9 +228,9 @@ func TestRefusedAtOnce(t *testing.T) {
 		}
 	}
 	s := open(t, store.NewMemory(), nil)
-	last := inside.Of(s).Last()
+	last := inside.Of(s).LastSeq()
 	for _, u := range []pleat.Usage{{Input: -1}, {Input: 5, Output: -1}, {Input: 5, CacheRead: -2}} {
-		if err := s.Used(t.Context(), u); err == nil || inside.Of(s).Last() != last {
+		if err := s.Used(t.Context(), u); err == nil || inside.Of(s).LastSeq() != last {
 			t.Errorf("Used(%+v): %v", u, err)
 		}
 	}

@@ -65,13 +65,14 @@ var imports = map[string][]string{
 		"fold", "internal/conv", "internal/fence", "internal/text", "internal/client", "ledger", "ledger/toolcall",
 		"transcript", "userwords",
 	},
-	"digest": {"internal/text", "model"},
+	"internal/query": {"search"},
+	"digest":         {"internal/text", "model"},
 	"internal/summarizer": {
 		"digest", "internal/fault", "internal/fence", "internal/annotate", "internal/text", "model", "transcript", "userwords",
 	},
 	"recall": {
-		"internal/conv", "internal/fence", "internal/text", "ledger", "internal/filestate", "ledger/toolcall", "model",
-		"search", "store", "tokens", "transcript",
+		"internal/conv", "internal/fence", "internal/query", "internal/text", "ledger", "internal/filestate",
+		"ledger/toolcall", "model", "search", "store", "tokens", "transcript",
 	},
 
 	"fold/lever": {
@@ -94,7 +95,7 @@ var imports = map[string][]string{
 		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
 		"model", "store", "transcript",
 	},
-	"internal/inside": {"fold", "ledger", "tokens", "transcript"},
+	"internal/inside": {"fold", "fold/lever", "ledger", "tokens", "transcript", "userwords"},
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/epoch", "internal/fault",
@@ -122,7 +123,7 @@ var imports = map[string][]string{
 	// The user's sessions, for the doors.
 	"cmd/pleat/internal/agentdb": {"sessionlog"},
 	"cmd/pleat/internal/library": {
-		"internal/inside", "internal/journal", "", "cmd/pleat/internal/agentdb",
+		"internal/inside", "internal/query", "internal/journal", "", "cmd/pleat/internal/agentdb",
 		"fold", "fold/lever", "internal/bill", "internal/fence", "internal/secrets", "internal/annotate",
 		"internal/text", "ledger", "ledger/toolcall", "model", "policy", "recall", "search", "sessionlog", "store", "tokens",
 		"transcript", "userwords", "wire/anthropic", "wire/gemini", "wire/openai",
@@ -162,7 +163,7 @@ var imports = map[string][]string{
 		"proxy/internal/front", "proxy/internal/httpbody", "proxy/internal/lineage", "store", "transcript",
 	},
 	"cmd/pleat/internal/dash": {
-		"internal/inside",
+		"internal/inside", "internal/query",
 		"", "fold", "internal/bill", "internal/local", "internal/secrets", "internal/text", "ledger", "ledger/toolcall",
 		"cmd/pleat/internal/library", "model", "policy", "recall", "store", "tokens", "transcript",
 	},
@@ -217,7 +218,7 @@ var imports = map[string][]string{
 		"cmd/pleat/internal/stores", "cmd/pleat/internal/telemetry", "cmd/pleat/internal/term", "cmd/pleat/internal/dash",
 		"cmd/pleat/internal/clients", "cmd/pleat/internal/doctor", "cmd/pleat/internal/hook", "cmd/pleat/internal/service",
 		"cmd/pleat/internal/tally", "cmd/pleat/internal/webproxy", "fold", "internal/local", "internal/text", "ledger", "ledger/toolcall", "cmd/pleat/internal/library", "cmd/pleat/internal/mcp", "model",
-		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill",
+		"policy", "proxy", "recall", "sessionlog", "store", "transcript", "wire/gemini", "internal/bill", "internal/query",
 	},
 	"cmd/pleat/internal/bench/synth": {"model", "tokens", "transcript"},
 	"cmd/pleat/internal/bench": {

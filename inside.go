@@ -9,11 +9,11 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/ledger"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
+	"github.com/pleat-dev/pleat/userwords"
 )
 
 func init() { inside.Provide(func(s any) inside.Session { return inner{s.(*Session)} }) }
@@ -38,31 +38,31 @@ func (s inner) Mark(
 	return s.journal.Last(), nil
 }
 
-func (s inner) Last() uint64 {
+func (s inner) LastSeq() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.journal.Last()
 }
 
-func (s inner) LastAnswer() time.Time {
+func (s inner) LastAnswerTime() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.journal.Answered
 }
 
-func (s inner) Reported(n int) tokens.Reported {
+func (s inner) ProviderTokens(n int) tokens.Reported {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.meter.Reported(n)
 }
 
-func (s inner) InForce() transcript.View {
+func (s inner) CurrentView() transcript.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.InView()
 }
 
-func (s inner) SentWhole() {
+func (s inner) RecordSentWhole() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.meter.Sent(s.st.WholeView())
@@ -85,13 +85,25 @@ func (s inner) Page(ctx context.Context, room fold.PageRoom) (string, error) {
 	return p.Text, nil
 }
 
-func (s inner) Recall(ctx context.Context, tool, input string) (text string, isError, handled bool) {
+func (s inner) Answer(ctx context.Context, tool, input string) (text string, isError, handled bool) {
 	if err := s.wait(ctx); err != nil {
 		return err.Error(), true, true
 	}
 	window := s.meter.Window()
 	s.mu.Unlock()
 	return recall.Answer(ctx, s, window, tool, input)
+}
+
+func (s inner) UserWords() (said []userwords.Said, tasks userwords.TaskState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.st.Said(), s.st.Words().Tasks()
+}
+
+func (s inner) SetHeadTokens(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.st.SetHead(fold.Parts{System: n})
 }
 
 func (s inner) LedgerText(f ledger.Filter, budget int) string {
@@ -102,7 +114,7 @@ func (s inner) LedgerText(f ledger.Filter, budget int) string {
 
 // Snip takes the middle of the conversation out of view, where the policy snips.
 func (s inner) Snip(ctx context.Context, keep int) (recall.Compacted, error) {
-	l := policy.Snipper(s.o.Policy, s.o.Child, keep)
+	l := inside.Snipper(s.o.Policy, s.o.Child, keep)
 	if l == nil {
 		return recall.Compacted{}, errors.New("this conversation is not snipped")
 	}
@@ -131,7 +143,7 @@ func (s inner) Shrink(bytes int) {
 	s.shown.edited = nil
 }
 
-func (s inner) Weight() int {
+func (s inner) MemoryBytes() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.Weight()

@@ -12,7 +12,6 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
-	"github.com/pleat-dev/pleat/userwords"
 )
 
 // Pin keeps a text verbatim in the views of every epoch from the next one on. Until then no
@@ -130,11 +129,4 @@ func (s *Session) Ledger(f ledger.Filter) []ledger.Entry {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.Ledger().SelectNamed(f, s.st.Facts())
-}
-
-// Words returns what people said in the session and the task list.
-func (s *Session) Words() (said []userwords.Said, tasks userwords.TaskState) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.st.Said(), s.st.Words().Tasks()
 }

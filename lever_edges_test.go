@@ -10,6 +10,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -37,11 +38,11 @@ func TestListsAreLent(t *testing.T) {
 		Name: "own", AtRed: fold.Steps{meddle, lever.Squeeze{}},
 	}})
 	mustAppend(t, s, pleat.User("And no tests."))
-	was, _ := s.Words()
+	was, _ := inside.Of(s).UserWords()
 	if _, err := s.Messages(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if now, _ := s.Words(); !reflect.DeepEqual(now, was) {
+	if now, _ := inside.Of(s).UserWords(); !reflect.DeepEqual(now, was) {
 		t.Errorf("the user said %v", now)
 	}
 }

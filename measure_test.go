@@ -17,8 +17,8 @@ type counting struct {
 	bytes int
 }
 
-func (c *counting) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
-	b, err := c.Memory.Body(ctx, key, hash)
+func (c *counting) Shared(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+	b, err := c.Memory.Shared(ctx, key, hash)
 	c.bytes += len(b)
 	return b, err
 }

@@ -56,7 +56,7 @@ func TestWeight(t *testing.T) {
 		before := heap()
 		s := open(t, st, o)
 		view(t, s)
-		if took, says := heap()-before, inside.Of(s).Weight(); says < took*2/3 || says > took*3/2 {
+		if took, says := heap()-before, inside.Of(s).MemoryBytes(); says < took*2/3 || says > took*3/2 {
 			t.Errorf("memory %d: it takes %d bytes and says %d", memory, took, says)
 		}
 	}

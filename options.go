@@ -47,9 +47,8 @@ type Options struct {
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
 	Ended  bool         // no model sees its views any more: search says of nothing that it can be seen
 
-	Before  string     // what came before a new session: its views begin with it, after system messages
-	Project string     // the folder that the work is in; stored with a new session, for lists of sessions
-	Head    fold.Parts // what System and Tools took, of a stored session that is opened without them
+	Before  string // what came before a new session: its views begin with it, after system messages
+	Project string // the folder that the work is in; stored with a new session, for lists of sessions
 
 	// Memory is about how many bytes of messages the session keeps in memory; 0:
 	// 32 MB. Older ones are read from the store when they are needed, by an epoch several times.
@@ -59,6 +58,7 @@ type Options struct {
 	Codecs map[transcript.Format]transcript.Codec // how stored messages of a wire are read back; see [transcript.Codec]
 
 	Digest digest.Options // digests by a model; zero: by code
+	Pages  fold.Writer    // writes the pages that replace folded turns; nil: pleat's own
 
 	// Recall says in a stub how to get content back. Nil: by calling the tool unfold of
 	// [RecallTools], if Tools has it; else stubs do not say.
@@ -112,7 +112,6 @@ func (o *Options) check() error {
 		{"Memory", o.Memory},
 		{"Model.Window", o.Model.Window},
 		{"Model.MaxInput", o.Model.MaxInput},
-		{"Head", min(o.Head.System, o.Head.Tools)},
 		{"Digest.Tokens", o.Digest.Tokens},
 		{"Digest.Deadline", int(o.Digest.Deadline)},
 	} {
@@ -250,9 +249,6 @@ func (o *Options) fillBudget() error {
 }
 
 func (o *Options) headParts() fold.Parts {
-	if o.System == "" && len(o.Tools) == 0 {
-		return o.Head
-	}
 	var p fold.Parts
 	if o.System != "" {
 		p.System = o.Tokens.CountText(o.System)

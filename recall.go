@@ -45,7 +45,7 @@ func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) 
 	if tool == "" {
 		return ToolResult{}, false
 	}
-	text, failed, _ := inner{s}.Recall(ctx, tool, call.Input.String())
+	text, failed, _ := inner{s}.Answer(ctx, tool, call.Input.String())
 	r := transcript.Result(call.ID, text)
 	r.Error = failed
 	return r, true

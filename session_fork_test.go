@@ -47,7 +47,7 @@ func TestForkBothWays(t *testing.T) {
 	look := func(name string, through store.Store) (f fork) {
 		t.Helper()
 		key := store.SessionKey{Tenant: "t", Session: name}
-		must(t, pleat.Fork(ctx, through, from, inside.Of(s).Last(), key, nil))
+		must(t, pleat.Fork(ctx, through, from, inside.Of(s).LastSeq(), key, nil))
 		for e, err := range st.Scan(ctx, key, 1) {
 			if err != nil {
 				t.Fatal(err)
@@ -70,7 +70,7 @@ func TestForkBothWays(t *testing.T) {
 	if viewJSON(t, s) != quick.view {
 		t.Error("the fork's view differs from the original's")
 	}
-	if err := pleat.Fork(ctx, st, from, inside.Of(s).Last(), store.SessionKey{Tenant: "elsewhere", Session: "x"}, nil); err != nil {
+	if err := pleat.Fork(ctx, st, from, inside.Of(s).LastSeq(), store.SessionKey{Tenant: "elsewhere", Session: "x"}, nil); err != nil {
 		t.Errorf("fork for another tenant: %v", err)
 	}
 }
@@ -78,7 +78,7 @@ func TestForkBothWays(t *testing.T) {
 // viewJSON is the view in force as JSON.
 func viewJSON(t *testing.T, s *pleat.Session) string {
 	t.Helper()
-	msgs, err := s.Resolve(t.Context(), inside.Of(s).InForce())
+	msgs, err := s.Resolve(t.Context(), inside.Of(s).CurrentView())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func TestPinTooLarge(t *testing.T) {
 	if err := s.Pin(t.Context(), strings.Repeat("Never touch legacy. ", 1_000)); err == nil || len(s.Pins()) != 0 {
 		t.Errorf("it was kept: %v", err)
 	}
-	text, failed, _ := inside.Of(s).Recall(t.Context(), "pin", `{"text":"`+strings.Repeat("Never touch legacy. ", 1_000)+`"}`)
+	text, failed, _ := inside.Of(s).Answer(t.Context(), "pin", `{"text":"`+strings.Repeat("Never touch legacy. ", 1_000)+`"}`)
 	if !failed || strings.Contains(text, "kept") {
 		t.Errorf("the model is told %q", text)
 	}

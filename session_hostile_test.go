@@ -120,16 +120,16 @@ func useEverything(ctx context.Context, st store.Store, key store.SessionKey) er
 		_, _ = s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 	}
 	_, _, _ = s.Report(), s.Snapshot(), inside.Of(s).LedgerText(ledger.Filter{}, 1000)
-	_, _ = s.Words()
+	_, _ = inside.Of(s).UserWords()
 	_ = s.Tokens(0, s.Len())
 	_, _ = s.Search(ctx, recall.SearchRequest{Queries: []string{"limit"}})
-	_, _ = s.Resolve(ctx, inside.Of(s).InForce())
+	_, _ = s.Resolve(ctx, inside.Of(s).CurrentView())
 	if _, err := s.View(ctx, pleat.Turn{}); err == nil {
 		_ = s.Append(ctx, transcript.User("Go on."))
 		_, _ = s.Compact(ctx, "")
-		_, _ = s.Resolve(ctx, inside.Of(s).InForce())
+		_, _ = s.Resolve(ctx, inside.Of(s).CurrentView())
 		_ = errors.Join(s.Undo(ctx), s.UndoAll(ctx))
-		_, _ = s.Resolve(ctx, inside.Of(s).InForce())
+		_, _ = s.Resolve(ctx, inside.Of(s).CurrentView())
 	}
 	return s.Close()
 }

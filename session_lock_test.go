@@ -84,7 +84,7 @@ func TestWaitEnds(t *testing.T) {
 				return nil
 			},
 			"Recall": func(ctx context.Context) error {
-				text, failed, _ := inside.Of(s).Recall(ctx, "ledger", `{}`)
+				text, failed, _ := inside.Of(s).Answer(ctx, "ledger", `{}`)
 				if failed && strings.Contains(text, context.Canceled.Error()) {
 					return context.Canceled
 				}

@@ -132,14 +132,14 @@ type rotten struct {
 	away error // reading any body fails with it
 }
 
-func (r *rotten) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
+func (r *rotten) Shared(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
 	switch {
 	case r.away != nil:
 		return nil, r.away
 	case hash == r.bad:
 		return nil, fmt.Errorf("body %v: %w", hash, store.ErrCorrupt)
 	}
-	return r.Memory.Body(ctx, key, hash)
+	return r.Memory.Shared(ctx, key, hash)
 }
 
 // One damaged body costs that message alone: the session opens, the message says what it

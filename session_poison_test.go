@@ -52,7 +52,7 @@ func TestBlankFoldStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := st.Append(t.Context(), s.Key(), inside.Of(s).Last(), store.Entry{Kind: store.EntryFold, Data: data}); err != nil {
+	if _, err := st.Append(t.Context(), s.Key(), inside.Of(s).LastSeq(), store.Entry{Kind: store.EntryFold, Data: data}); err != nil {
 		t.Fatal(err)
 	}
 	if got := dump(t, view(t, open(t, st, nil))); got != whole {

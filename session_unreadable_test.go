@@ -53,7 +53,7 @@ func TestUnreadableStore(t *testing.T) {
 		"view":    func() error { _, err := s.View(t.Context(), pleat.Turn{}); return err },
 		"plan":    func() error { _, err := s.Plan(t.Context(), ""); return err },
 		"compact": func() error { _, err := s.Compact(t.Context(), ""); return err },
-		"resolve": func() error { _, err := s.Resolve(t.Context(), inside.Of(s).InForce()); return err },
+		"resolve": func() error { _, err := s.Resolve(t.Context(), inside.Of(s).CurrentView()); return err },
 		"message": func() error { _, err := s.Message(t.Context(), 2); return err },
 		"unfold":  func() error { _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); return err },
 		"search": func() error {

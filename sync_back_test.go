@@ -11,6 +11,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -102,7 +103,7 @@ func TestSyncReplaced(t *testing.T) {
 				if must(t, err); len(found.Answers[0].Hits) > 0 {
 					t.Errorf("search finds what was taken back: %+v", found.Answers[0].Hits)
 				}
-				words, _ := c.s.Words()
+				words, _ := inside.Of(c.s).UserWords()
 				for _, said := range words {
 					if strings.Contains(said.Text, "<env>") {
 						t.Errorf("the user is quoted with %q", said.Text)

@@ -18,7 +18,7 @@ import (
 func (r *run) ask(ctx context.Context) (model.Reply, error) {
 	now, idle := r.o.Now(), time.Duration(0)
 	if r.last.IsZero() { // another program may have asked before
-		r.last = inside.Of(r.session).LastAnswer()
+		r.last = inside.Of(r.session).LastAnswerTime()
 	}
 	if !r.last.IsZero() {
 		idle = max(now.Sub(r.last), 0)

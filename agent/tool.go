@@ -128,7 +128,7 @@ func (c Call) Session() *pleat.Session {
 // recallTool makes one of the session's own tools a tool of the loop.
 func recallTool(d model.Tool) Tool {
 	return Tool{Definition: d, Run: func(ctx context.Context, c Call) (string, error) {
-		text, failed, _ := inside.Of(c.Session()).Recall(ctx, c.Name, c.Input)
+		text, failed, _ := inside.Of(c.Session()).Answer(ctx, c.Name, c.Input)
 		if failed {
 			return "", errors.New(text)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/internal/difftest"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/recall"
@@ -320,7 +321,7 @@ func TestTodoWrite(t *testing.T) {
 		),
 	)
 	wants(t, r[0], false, "1 to do, 1 in progress, 1 completed")
-	_, tasks := b.Session().Words()
+	_, tasks := inside.Of(b.Session()).UserWords()
 	if len(tasks.Items) != 3 || tasks.Items[1].Text != "mend" || tasks.Items[1].Status != userwords.TaskInProgress {
 		t.Errorf("the session's tasks are %+v", tasks.Items)
 	}

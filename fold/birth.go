@@ -83,8 +83,9 @@ func hasImages(r transcript.ToolResult) bool {
 }
 
 // AtBirth returns folds of the results of a message that is about to join the conversation, and of those
-// right before it that no view has shown. The error is that of a lever that panicked, or changed a fold
-// after it was made, or of reading an earlier result.
+// right before it that no view has shown. [Make] does not pull these levers, so a program that plans without
+// a Session calls both. The error is that of a lever that panicked, or changed a fold after it was made, or of
+// reading an earlier result.
 func AtBirth(ctx context.Context, src Source, m transcript.Message, p *Policy, o BirthOptions) ([]*Fold, error) {
 	b := &Birth{Limits: o.Limits, ctx: ctx, src: src, o: o, m: m, made: make(made)}
 	for _, l := range p.AtBirth {

@@ -11,11 +11,11 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// A Writer writes the pages that stand for folded turns. The session passes one in: this
-// package does not know how a page is written.
+// A Writer writes the pages that replace folded turns. Sessions have one of their own, unless
+// their options give another: this package does not know how a page is written.
 type Writer interface {
 	Page(ctx context.Context, r PageRequest) (WrittenPage, error)
-	// Restored writes what comes back beside a summary: files, and the state of tasks.
+	// Restored writes what follows a model's summary: files, and the state of tasks.
 	Restored(ctx context.Context, r PageRequest) (string, error)
 }
 

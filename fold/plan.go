@@ -115,7 +115,8 @@ func (p *Plan) writeRefused(b *strings.Builder) {
 	}
 }
 
-// Past is what a session has done so far, as far as plans depend on it.
+// Past is what a session has done so far, as far as plans depend on it. A program that plans without a
+// Session keeps it from plan to plan.
 type Past struct {
 	Epoch    int               // number of the epoch that the plan would open
 	Folds    int               // number of folds ever made
@@ -186,7 +187,7 @@ func Make(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*P
 }
 
 // NeedAhead returns the digest that the next epoch will need when it comes at red; nil if
-// it will need none.
+// it will need none. A program that plans without a Session can have it written in the background.
 func NeedAhead(ctx context.Context, src Source, in Set, p *Policy, o PlanOptions) (*Need, error) {
 	o.Trigger = TriggerRed
 	d := newDraft(src, in, p, o)

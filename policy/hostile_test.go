@@ -78,7 +78,7 @@ func drive(t testing.TB, p fold.Policy, window int) {
 	}
 	_, _ = s.Compact(ctx, "the limit")
 	_, _ = s.Refused(ctx, &model.APIError{Kind: model.ErrorTooLong})
-	_, _ = s.Resolve(ctx, inside.Of(s).InForce())
+	_, _ = s.Resolve(ctx, inside.Of(s).CurrentView())
 	_ = s.Report()
 	_ = s.Close()
 }

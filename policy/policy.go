@@ -42,22 +42,6 @@ func Pays(p fold.Policy) fold.Policy {
 	return p
 }
 
-// Snipper returns the lever with which a model takes the middle of its conversation out of view
-// by itself and keeps so many of the newest messages, 10 if it does not say; nil: the policy does
-// not snip before requests, or not in a sub-agent's conversation.
-func Snipper(p fold.Policy, child bool, keep int) fold.Lever {
-	for _, l := range p.EveryTurn {
-		if s, ok := l.(lever.Snip); ok && !(s.Main && child) {
-			if s.Tail = keep; keep <= 0 {
-				s.Tail = 10
-			}
-			s.Above = s.Head + s.Tail
-			return s
-		}
-	}
-	return nil
-}
-
 // shellLimit returns a limit for the tools that run commands: their output is long more
 // often than it is worth reading.
 func shellLimit(n int) map[string]int { return map[string]int{"@shell": n} }

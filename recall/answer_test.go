@@ -44,7 +44,7 @@ func TestRecallTakesSloppyArguments(t *testing.T) {
 		{"pin", `{"text":"Never touch legacy/."}`, "kept"},
 		{"compact", `{"focus":"upload"}`, "compact"},
 	} {
-		text, isError, handled := inside.Of(s).Recall(t.Context(), c.tool, c.input)
+		text, isError, handled := inside.Of(s).Answer(t.Context(), c.tool, c.input)
 		if isError || !handled || !strings.Contains(text, c.want) {
 			t.Errorf("%s %s: error %v, handled %v:\n%s", c.tool, c.input, isError, handled, text)
 		}
@@ -64,12 +64,12 @@ func TestRecallTakesSloppyArguments(t *testing.T) {
 		{"ledger", `{"kind":"magic"}`, "want one of"},
 		{"pin", `{"text":"unknown","remove":true}`, "not found"},
 	} {
-		text, isError, handled := inside.Of(s).Recall(t.Context(), c.tool, c.input)
+		text, isError, handled := inside.Of(s).Answer(t.Context(), c.tool, c.input)
 		if !isError || !handled || !strings.Contains(text, c.want) {
 			t.Errorf("%s %s: error %v, handled %v:\n%s", c.tool, c.input, isError, handled, text)
 		}
 	}
-	if _, _, handled := inside.Of(s).Recall(t.Context(), "bash", `{}`); handled {
+	if _, _, handled := inside.Of(s).Answer(t.Context(), "bash", `{}`); handled {
 		t.Error("bash is no recall tool")
 	}
 }
@@ -126,7 +126,7 @@ func FuzzRecall(f *testing.F) {
 		if tool != "unfold" && tool != "search" && tool != "ledger" {
 			t.Skip()
 		}
-		text, _, handled := inside.Of(s).Recall(context.Background(), tool, input)
+		text, _, handled := inside.Of(s).Answer(context.Background(), tool, input)
 		if !handled || text == "" {
 			t.Fatalf("%s %q: no answer", tool, input)
 		}
@@ -148,7 +148,7 @@ func TestRecallWhileBudgetChanges(t *testing.T) {
 	})
 	both.Go(func() {
 		for range 100 {
-			inside.Of(s).Recall(t.Context(), recall.ToolLedger, "{}")
+			inside.Of(s).Answer(t.Context(), recall.ToolLedger, "{}")
 		}
 	})
 	both.Wait()
@@ -165,7 +165,7 @@ func TestRecallTakesItsOwnArguments(t *testing.T) {
 			t.Fatalf("%s: %v, %d properties", tool.Name, err, len(schema.Properties))
 		}
 		for name := range schema.Properties {
-			text, _, handled := inside.Of(s).Recall(t.Context(), tool.Name, `{"`+name+`":null}`)
+			text, _, handled := inside.Of(s).Answer(t.Context(), tool.Name, `{"`+name+`":null}`)
 			if !handled || strings.Contains(text, "has no argument") {
 				t.Errorf("%s with %s: %s", tool.Name, name, text)
 			}

@@ -37,7 +37,7 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 		)
 	}
 	input := fmt.Sprintf(`{"handle":%q,"lines":"20-90"}`, origin)
-	text, isError, _ := inside.Of(s).Recall(t.Context(), "unfold", input)
+	text, isError, _ := inside.Of(s).Answer(t.Context(), "unfold", input)
 	if isError {
 		t.Fatal(text)
 	}

@@ -76,7 +76,7 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		`{"handle":"path:main.go","diff":true}`: "[pleat unfold path:main.go: what calls changed, one by one, call 8, " +
 			"message 16, turn 8, 4 lines, 51 bytes]\n1\t# call 8: edit_file\n2\tpath: main.go\n3\t-elsewhere\n4\t+here\n",
 	} {
-		got, isError, _ := inside.Of(s).Recall(t.Context(), recall.ToolUnfold, input)
+		got, isError, _ := inside.Of(s).Answer(t.Context(), recall.ToolUnfold, input)
 		if got != want || isError {
 			t.Errorf("%s:\ngot  %q\nwant %q", input, got, want)
 		}

@@ -285,7 +285,7 @@ func (x *searcher) wide(t textLines, i int, c candidate) []cut {
 			rarest = max(rarest, x.rarity[k])
 		}
 	}
-	for word, k := range x.index {
+	for word, k := range x.Index {
 		if c.has[k] == 0 || x.rarity[k] < rarest/2 {
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/search"
@@ -53,8 +54,8 @@ const (
 type searcher struct {
 	s     *Finder
 	r     SearchRequest
-	query string
-	recallQuery
+	asked string // the query as it came
+	*query.Query
 	rarity  []float64      // of each word, among the candidates
 	layouts map[int][]spot // of messages
 	texts   map[transcript.BlockRef]string
@@ -81,9 +82,9 @@ type lineWords struct {
 	pairs []int // words that follow the one that they follow in the query
 }
 
-func newSearcher(s *Finder, r SearchRequest, query string) *searcher {
+func newSearcher(s *Finder, r SearchRequest, asked string) *searcher {
 	return &searcher{
-		s: s, r: r, query: query, recallQuery: readQuery(query),
+		s: s, r: r, asked: asked, Query: query.Read(asked),
 		layouts: make(map[int][]spot), texts: make(map[transcript.BlockRef]string),
 	}
 }
@@ -103,13 +104,13 @@ func (x *searcher) rank(places []store.Hit) []foundPlace {
 }
 
 func (x *searcher) count(c *candidate) {
-	c.has = make([]int, len(x.words))
+	c.has = make([]int, len(x.Words))
 	for line := range strings.Lines(x.textOf(c)) {
 		var l lineWords
 		last := -1
 		for w := range search.Words(line) {
 			c.words++
-			k, ok := x.index[w]
+			k, ok := x.Index[w]
 			if !ok {
 				last = -1
 				continue
@@ -141,7 +142,7 @@ func (x *searcher) text(ref transcript.BlockRef) string {
 // weigh sets what the words of the query are worth in each candidate: a mean of the store's
 // score, whatever its scale, and of BM25 among the candidates.
 func (x *searcher) weigh(list []candidate) {
-	holding := make([]int, len(x.words))
+	holding := make([]int, len(x.Words))
 	total := 0
 	for _, c := range list {
 		total += c.words
@@ -151,7 +152,7 @@ func (x *searcher) weigh(list []candidate) {
 			}
 		}
 	}
-	x.rarity = make([]float64, len(x.words))
+	x.rarity = make([]float64, len(x.Words))
 	for k, n := range holding {
 		x.rarity[k] = math.Log(1 + (float64(len(list)-n)+0.5)/(float64(n)+0.5))
 	}
@@ -159,7 +160,7 @@ func (x *searcher) weigh(list []candidate) {
 	sums, own, theirs := make([]float64, len(list)), 0.0, 0.0
 	for i := range list {
 		c := &list[i]
-		c.value = make([]float64, len(x.words))
+		c.value = make([]float64, len(x.Words))
 		for k, n := range c.has {
 			if n > 0 {
 				c.value[k] = search.BM25(n, c.words, average, holding[k], len(list))
@@ -208,9 +209,9 @@ func (x *searcher) contextOf(ref transcript.BlockRef) float64 {
 		return 0
 	}
 	sum := 0.0
-	seen := make([]bool, len(x.words))
+	seen := make([]bool, len(x.Words))
 	for w := range search.Words(x.s.Ledger().Entry(int(bf.Call)).Args) {
-		if k, ok := x.index[w]; ok && !seen[k] {
+		if k, ok := x.Index[w]; ok && !seen[k] {
 			seen[k] = true
 			sum += x.rarity[k]
 		}
@@ -254,7 +255,7 @@ func plainLines(text string) string {
 func (x *searcher) pick(list []candidate) []candidate {
 	var out []candidate
 	sources := make(map[transcript.BlockRef]bool)
-	worth := slices.Repeat([]float64{1}, len(x.words)) // of a word, after the hits so far
+	worth := slices.Repeat([]float64{1}, len(x.Words)) // of a word, after the hits so far
 	for {
 		best, at := 0.0, -1
 		for i := range list {
@@ -322,7 +323,7 @@ func (x *searcher) weightOf(c *candidate) float64 {
 
 // hasQuoted reports whether a line has all phrases that the query has in quotes.
 func (x *searcher) hasQuoted(c *candidate) bool {
-	for _, k := range x.quoted {
+	for _, k := range x.Quoted {
 		if !slices.ContainsFunc(c.lines, func(l lineWords) bool { return slices.Contains(l.pairs, k) }) {
 			return false
 		}

@@ -97,12 +97,12 @@ func (f *Finder) Search(ctx context.Context, r SearchRequest, ask Asker) (Search
 // places asks for windows and ranks what they hold.
 func (x *searcher) places(ask Asker) ([]foundPlace, error) {
 	n := searchCandidates
-	if x.narrows() {
+	if x.Narrows() {
 		n = narrowCandidates
 	}
-	hits, err := ask(x.query, x.asked, n)
+	hits, err := ask(x.asked, x.Asked, n)
 	found := x.rank(hits)
-	if err == nil && len(found) == 0 && x.bare {
+	if err == nil && len(found) == 0 && x.Bare {
 		found = x.newest()
 	}
 	return found, err
@@ -114,8 +114,8 @@ func (x *searcher) newest() []foundPlace {
 	for i := len(x.s.Facts()) - 1; i >= 0 && len(list) < mostPlaces; i-- {
 		for b := range x.s.Facts()[i].Blocks {
 			bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
-			asks := bf.Kind == transcript.KindToolCall && x.narrow.tool != "" // its result tells more
-			if asks || bf.Handle == 0 || x.s.isHead(i) || !x.s.admits(&x.narrow, ref, bf) {
+			asks := bf.Kind == transcript.KindToolCall && x.Narrow.Tool != "" // its result tells more
+			if asks || bf.Handle == 0 || x.s.isHead(i) || !x.s.admits(&x.Narrow, ref, bf) {
 				continue
 			}
 			t := linesOf(x.text(ref))
@@ -143,10 +143,10 @@ const firstLines = 6
 // no reason to. A query that does not narrow finds nothing although the store has windows only
 // if these are echoes, such as the question that is being answered.
 func (x *searcher) nearIfNone(ctx context.Context) (string, error) {
-	if x.r.Strict || !x.guesses() {
+	if x.r.Strict || !x.Guesses() {
 		return "", nil
 	}
-	near, err := x.s.nearWords(ctx, x.words)
+	near, err := x.s.nearWords(ctx, x.Words)
 	return strings.Join(near, " "), err
 }
 
@@ -156,7 +156,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 	if !ok || x.s.isHead(i) {
 		return nil
 	}
-	if x.narrows() && !x.admitsAny(i) {
+	if x.Narrows() && !x.admitsAny(i) {
 		return nil
 	}
 	var out []candidate
@@ -164,7 +164,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 		bf, ref := &x.s.Facts()[i].Blocks[b], transcript.BlockRef{Message: i, Block: b}
 		outside := h.End <= at.start || h.Start >= at.start+at.bytes
 		if outside || at.damaged || bf.Handle == 0 || x.s.isEcho(bf) || x.s.isReceipt(bf) ||
-			!x.s.admits(&x.narrow, ref, bf) {
+			!x.s.admits(&x.Narrow, ref, bf) {
 			continue
 		}
 		c := candidate{
@@ -182,7 +182,7 @@ func (x *searcher) split(h store.Hit) []candidate {
 // admitsAny reports whether the query looks in any block of message i.
 func (x *searcher) admitsAny(i int) bool {
 	for b := range x.s.Facts()[i].Blocks {
-		if x.s.admits(&x.narrow, transcript.BlockRef{Message: i, Block: b}, &x.s.Facts()[i].Blocks[b]) {
+		if x.s.admits(&x.Narrow, transcript.BlockRef{Message: i, Block: b}, &x.s.Facts()[i].Blocks[b]) {
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ func TestSearchWithoutAnIndex(t *testing.T) {
 
 func TestSearchLeavesEchoesOut(t *testing.T) {
 	s := recallSession(t)
-	text, isError, _ := inside.Of(s).Recall(t.Context(), "search", `{"queries":["upload size limit"]}`)
+	text, isError, _ := inside.Of(s).Answer(t.Context(), "search", `{"queries":["upload size limit"]}`)
 	if isError {
 		t.Fatal(text)
 	}

@@ -258,10 +258,10 @@ func TestUnfoldRaw(t *testing.T) {
 }
 
 // damagedStore gives back bodies in which a word was changed.
-type damagedStore struct{ *store.Memory }
+type damagedStore struct{ store.Store }
 
 func (d damagedStore) Body(ctx context.Context, key store.SessionKey, hash transcript.Hash) ([]byte, error) {
-	body, err := d.Memory.Body(ctx, key, hash)
+	body, err := d.Store.Body(ctx, key, hash)
 	return bytes.Replace(body, []byte("original"), []byte("tampered"), 1), err
 }
 

@@ -58,6 +58,7 @@ var (
 	_ Keeper   = (*Memory)(nil)
 	_ Claimer  = (*Memory)(nil)
 	_ Forker   = (*Memory)(nil)
+	_ Sharer   = (*Memory)(nil)
 )
 
 // NewMemory returns an empty store.
@@ -215,7 +216,7 @@ func (m *Memory) Body(ctx context.Context, key SessionKey, hash transcript.Hash)
 	return bytes.Clone(body), err
 }
 
-// Shared is Body without the copy: the caller must not change the bytes.
+// Shared implements [Sharer].
 func (m *Memory) Shared(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error) {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

@@ -1,5 +1,5 @@
 // Package store is where sessions are kept: the contract [Store], what stores may be able to
-// do besides ([Searcher], [Keeper], [Claimer], [Forker]), the errors they share, and
+// do besides ([Searcher], [Keeper], [Claimer], [Forker], [Sharer]), the errors they share, and
 // [Memory]. Packages store/sqlite and store/postgres have the durable stores, package
 // store/storetest the suite that every store passes.
 package store
@@ -36,7 +36,7 @@ import (
 //   - A call whose context has ended returns its error, and stores nothing.
 //
 // What else a store can do is found by type assertion: [Searcher], [Keeper], [Claimer],
-// [Forker].
+// [Forker], [Sharer].
 type Store interface {
 	// Append adds entries after entry number last (0: the session is new) and returns
 	// the number of the newest entry. The numbers of a session are 1, 2, 3 … Without
@@ -205,6 +205,13 @@ type Claimer interface {
 	Claim(
 		ctx context.Context, key SessionKey, what string, ttl time.Duration,
 	) (release func(context.Context) error, ok bool, err error)
+}
+
+// Sharer is implemented by stores that hold bodies in memory anyway. One that wraps such a store and has
+// a Body of its own needs a Shared too.
+type Sharer interface {
+	// Shared is [Store].Body without a copy: the caller must not change the bytes.
+	Shared(ctx context.Context, key SessionKey, hash transcript.Hash) ([]byte, error)
 }
 
 // Forker is implemented by stores that can copy a session without reading its bodies.

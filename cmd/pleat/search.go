@@ -18,6 +18,7 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -269,14 +270,14 @@ func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores
 	var without []store.SessionInfo // they have none of the words
 	for i, info := range list {
 		tell.Share(i, len(list), "searching sessions")
-		if hits, err := st.Search(ctx, info.Key, recall.Words(j.Query), 1); err == nil && len(hits) == 0 &&
+		if hits, err := st.Search(ctx, info.Key, query.Read(j.Query).Asked, 1); err == nil && len(hits) == 0 &&
 			len(list) > 1 {
 			without = append(without, info)
 			continue
 		}
 		look(info)
 	}
-	if len(j.Sessions) > 0 || j.req.Strict || !recall.Guesses(j.Query) { // they need not be opened
+	if len(j.Sessions) > 0 || j.req.Strict || !query.Read(j.Query).Guesses() { // they need not be opened
 		j.Searched += len(without)
 		without = nil
 	}

@@ -227,10 +227,10 @@ func (c *Contents) Read(ctx context.Context, k KeptMessage) (transcript.Message,
 	return m.Decoded(), err
 }
 
-// body reads a body, without a copy where the store is memory itself.
+// body reads a body, without a copy if the store can do that.
 func (c *Contents) body(ctx context.Context, hash transcript.Hash) ([]byte, error) {
-	if m, ok := c.store.(*store.Memory); ok {
-		return m.Shared(ctx, c.key, hash)
+	if s, ok := c.store.(store.Sharer); ok {
+		return s.Shared(ctx, c.key, hash)
 	}
 	return c.store.Body(ctx, c.key, hash)
 }

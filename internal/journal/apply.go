@@ -27,7 +27,13 @@ func (j *Journal) apply(ctx context.Context, e store.Entry) error {
 	st := j.o.State
 	switch e.Kind {
 	case store.EntrySession:
-		return read(e, func(d Session) error { st.Forked = d.Parent != ""; return nil })
+		return read(e, func(d Session) error {
+			st.Forked = d.Parent != ""
+			if st.Layout.Head == (fold.Parts{}) { // the session was opened without system prompt and tools
+				st.SetHead(fold.Parts{System: max(d.Head.System, 0), Tools: max(d.Head.Tools, 0)})
+			}
+			return nil
+		})
 	case store.EntryPrefix:
 		st.Marked = st.Len()
 	case store.EntryMessage:

@@ -134,7 +134,7 @@ func loadSession(
 		f.Views = append(f.Views, time.Since(before).Microseconds())
 		next = next.Add(pace)
 	}
-	f.Entries, f.Epochs = int(inside.Of(s).Last()), len(s.Report().Epochs)
+	f.Entries, f.Epochs = int(inside.Of(s).LastSeq()), len(s.Report().Epochs)
 	return f, nil
 }
 

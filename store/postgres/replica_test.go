@@ -80,7 +80,7 @@ func viewOf(ctx context.Context, s *pleat.Session) (last uint64, view string, er
 		if err != nil {
 			return 0, "", err
 		}
-		last := inside.Of(s).Last()
+		last := inside.Of(s).LastSeq()
 		msgs, err := s.Resolve(ctx, v)
 		if err != nil {
 			return 0, "", err
@@ -291,7 +291,7 @@ func checkReplayed(t *testing.T, st store.Store, views map[string]string) {
 		key := store.SessionKey{Tenant: "t", Session: "replayed up to " + at}
 		must(t, pleat.Fork(t.Context(), st, replicaKey, last, key, nil))
 		s := openSession(t, st, key)
-		msgs, err := s.Resolve(t.Context(), inside.Of(s).InForce())
+		msgs, err := s.Resolve(t.Context(), inside.Of(s).CurrentView())
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -148,7 +148,7 @@ func (c *conversation) describe() (Status, int64) {
 	return Status{
 		Key: c.key, Model: c.setup.model, Recall: c.track.Mode.Recall, Last: c.track.Last, Messages: c.sess.Len(),
 		Folds: len(c.sess.Folds()), Snapshot: c.sess.Snapshot(), Spent: c.sess.Spent(),
-	}, int64(inside.Of(c.sess).Weight() + lineage.PerMessage*len(c.track.Requests))
+	}, int64(inside.Of(c.sess).MemoryBytes() + lineage.PerMessage*len(c.track.Requests))
 }
 
 // publish updates the status. The caller holds the lock.
@@ -186,14 +186,14 @@ func (c *conversation) refresh(ctx context.Context) error {
 	if ahead, err := c.behind.Ahead(); ahead || err != nil {
 		return err
 	}
-	last := inside.Of(c.sess).Last()
+	last := inside.Of(c.sess).LastSeq()
 	err := c.sess.Refresh(ctx)
-	if inside.Of(c.sess).Last() != last {
+	if inside.Of(c.sess).LastSeq() != last {
 		c.alone = 0
 	}
-	if err == nil && inside.Of(c.sess).Last() != c.seen {
-		if err = c.load(ctx, inside.Of(c.sess).Last()); err == nil {
-			c.seen = inside.Of(c.sess).Last()
+	if err == nil && inside.Of(c.sess).LastSeq() != c.seen {
+		if err = c.load(ctx, inside.Of(c.sess).LastSeq()); err == nil {
+			c.seen = inside.Of(c.sess).LastSeq()
 		}
 	}
 	return err
@@ -222,7 +222,7 @@ func (c *conversation) load(ctx context.Context, upTo uint64) error {
 func (c *conversation) record(
 	ctx context.Context, labels []string, m *lineage.Mark, at time.Time, news ...transcript.Message,
 ) error {
-	last := inside.Of(c.sess).Last()
+	last := inside.Of(c.sess).LastSeq()
 	seq, err := inside.Of(c.sess).Mark(ctx, labels, m.Encode(), news...)
 	if err != nil {
 		return err
@@ -235,7 +235,7 @@ func (c *conversation) record(
 
 // append adds messages to the session.
 func (c *conversation) append(ctx context.Context, news []transcript.Message) error {
-	last := inside.Of(c.sess).Last()
+	last := inside.Of(c.sess).LastSeq()
 	err := c.sess.Append(ctx, news...)
 	if err == nil {
 		c.wrote(last)
@@ -253,13 +253,13 @@ func (c *conversation) take(m lineage.Mark, at time.Time) {
 // have reported a conflict.
 func (c *conversation) wrote(since uint64) {
 	if c.seen == since {
-		c.seen = inside.Of(c.sess).Last()
+		c.seen = inside.Of(c.sess).LastSeq()
 	}
 }
 
 // wroteOne notes that one entry of ours was written, perhaps after entries of others.
 func (c *conversation) wroteOne() {
-	if inside.Of(c.sess).Last() == c.seen+1 {
+	if inside.Of(c.sess).LastSeq() == c.seen+1 {
 		c.seen++
 	}
 }

@@ -45,7 +45,7 @@ func TestMarksComeWithMessages(t *testing.T) {
 	c := rw.pool.get(rw.Statuses()[0].Key)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	last, known := inside.Of(c.sess).Last(), len(c.track.Requests)
+	last, known := inside.Of(c.sess).LastSeq(), len(c.track.Requests)
 	m := lineage.Mark{Mode: c.track.Mode, Hash: transcript.HashOf("its request").String(), Client: 99, At: c.sess.Len()}
 	if _, err := st.Append(t.Context(), c.key, last, store.Entry{Kind: store.EntryPrefix, Data: m.Encode()}); err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *con
 // it has to change, or if that would not be legal.
 func (rw *Rewriter) asIs(ctx context.Context, c *conversation, req request) (t *turn, fits bool) {
 	p, err := c.track.Find(ctx, c.sess, req.Request, true)
-	v := inside.Of(c.sess).InForce()
+	v := inside.Of(c.sess).CurrentView()
 	v.DropThinking = v.DropThinking || c.track.Drop
 	if err != nil || v.IsWhole(p.At) && !c.track.Drop && len(p.Aliases) == 0 && !slices.Contains(c.track.Client, -1) {
 		return nil, false
@@ -230,7 +230,7 @@ func (rw *Rewriter) refused(ctx context.Context, t *turn, e *model.APIError) err
 			if err := c.record(ctx, []string{""}, &lineage.Mark{Mode: c.track.Mode, Drop: true}, time.Time{}); err != nil {
 				return err
 			}
-			return rw.write(ctx, t, inside.Of(c.sess).InForce())
+			return rw.write(ctx, t, inside.Of(c.sess).CurrentView())
 		}
 		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
 		if err != nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -83,7 +82,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 	sess := t.conv.sess
 	t.conv.unlock()
 	epoch := sess.Snapshot().Epoch
-	text, failed, _ = inside.Of(sess).Recall(ctx, tool, input)
+	text, failed, _ = inside.Of(sess).Answer(ctx, tool, input)
 	if tool == recall.ToolCompact || tool == recall.ToolSnip {
 		t.epochs += sess.Snapshot().Epoch - epoch
 	}
@@ -97,7 +96,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 		if err != nil {
 			break
 		}
-		more, missing, _ := inside.Of(old).Recall(ctx, tool, input)
+		more, missing, _ := inside.Of(old).Answer(ctx, tool, input)
 		switch {
 		case missing:
 		case tool == recall.ToolUnfold:
@@ -129,7 +128,7 @@ func (o *Options) newMode(req request, before *lineage.Origin) lineage.Mode {
 	case lineage.Answered(req.Request):
 		return lineage.Mode{Recall: lineage.RecallOff}
 	}
-	return lineage.Mode{Recall: lineage.RecallByTools, Snip: policy.Snipper(o.Policy, false, 0) != nil}
+	return lineage.Mode{Recall: lineage.RecallByTools, Snip: inside.Snipper(o.Policy, false, 0) != nil}
 }
 
 // renamed returns what we wrote into a view, with the name that unfold has now.

@@ -88,7 +88,7 @@ func (rw *Rewriter) rewrite(
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
 		v, err := s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open})
 		if rw.o.ObserveOnly { // so that what the provider reports is about that
-			inside.Of(s).SentWhole()
+			inside.Of(s).RecordSentWhole()
 		}
 		return v, err
 	})

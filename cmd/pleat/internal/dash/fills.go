@@ -8,6 +8,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/tokens"
@@ -17,7 +18,7 @@ import (
 // typed is how many tokens of a view are text in messages in which a person typed something. The
 // rest of what has the user's role is from programs.
 func typed(ctx context.Context, s *pleat.Session, folds []*fold.Fold, count *tokens.Tokenizer) (n int, err error) {
-	said, _ := s.Words()
+	said, _ := inside.Of(s).UserWords()
 	for _, words := range said {
 		if words.Via != "" { // in a result
 			continue

@@ -205,7 +205,7 @@ func TestPagesWriteNothing(t *testing.T) {
 	st := store.NewMemory()
 	s := fill(t, st, "made up", 12, 8000, "words")
 	h := newDash(t, st, "")
-	before := inside.Of(s).Last()
+	before := inside.Of(s).LastSeq()
 	for _, page := range everyPage(s) {
 		get(h, page)
 	}

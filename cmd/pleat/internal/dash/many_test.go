@@ -25,7 +25,7 @@ func copies(t testing.TB, st *store.Memory, n int) {
 	for i := range n {
 		must(
 			t,
-			pleat.Fork(t.Context(), st, s.Key(), inside.Of(s).Last(),
+			pleat.Fork(t.Context(), st, s.Key(), inside.Of(s).LastSeq(),
 				pleat.Key{Session: fmt.Sprintf("copy%04d", i)}, library.Codecs()),
 		)
 	}

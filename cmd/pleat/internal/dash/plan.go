@@ -98,7 +98,7 @@ func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 	for _, c := range slices.Backward(own.Compactions[max(len(own.Compactions)-mostCompacted, 0):]) {
 		p.Agent = append(p.Agent, compaction{
 			c.At, c.Trigger, text.CutText(clean(c.Summary), firstBytes), c.Partial, c.Opaque,
-			cmp.Or(c.PreTokens, int(inside.Of(s).Reported(s.Tokens(0, min(c.At, s.Len()))))), count.CountText(c.Summary),
+			cmp.Or(c.PreTokens, int(inside.Of(s).ProviderTokens(s.Tokens(0, min(c.At, s.Len()))))), count.CountText(c.Summary),
 		})
 	}
 	p.Outcome, err = h.outcome(r.Context(), f.Item, s, p.Budget)

@@ -46,7 +46,7 @@ func (l *scratches) use(
 	if err := ctx.Err(); err != nil { // it waited, and nobody wants it any more
 		return err
 	}
-	key, last := of.Key(), inside.Of(of).Last()
+	key, last := of.Key(), inside.Of(of).LastSeq()
 	l.list = slices.DeleteFunc(l.list, func(c scratch) bool { return c.key == key && c.last != last })
 	i := slices.IndexFunc(l.list, func(c scratch) bool { return c.key == key })
 	if i < 0 {

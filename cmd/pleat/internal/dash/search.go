@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
+	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/recall"
 )
@@ -56,10 +57,10 @@ type marker struct {
 	parts *regexp.Regexp // their parts and other forms, for lines that match without those
 }
 
-func markerOf(query string) marker {
-	query = strings.ToValidUTF8(query, "\uFFFD") // what a pattern must be
-	asked := strings.FieldsFunc(query, func(r rune) bool { return unicode.IsSpace(r) || r == '"' })
-	return marker{anyOf(asked), anyOf(strings.Fields(recall.Words(query)))}
+func markerOf(q string) marker {
+	q = strings.ToValidUTF8(q, "\uFFFD") // what a pattern must be
+	asked := strings.FieldsFunc(q, func(r rune) bool { return unicode.IsSpace(r) || r == '"' })
+	return marker{anyOf(asked), anyOf(strings.Fields(query.Read(q).Asked))}
 }
 
 // anyOf matches one of some words, the longest that is there.

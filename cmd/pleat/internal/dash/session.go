@@ -143,7 +143,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if err != nil {
 		return err
 	}
-	p.Parts = partsOf(parts, typed, int(inside.Of(s).Reported(parts.Total())))
+	p.Parts = partsOf(parts, typed, int(inside.Of(s).ProviderTokens(parts.Total())))
 	if p.Agent, err = h.own(r.Context(), f, s); err != nil {
 		return err
 	}

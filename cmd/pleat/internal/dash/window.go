@@ -89,7 +89,7 @@ func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
 	}
 	for _, points := range [][]point{shown, whole} {
 		for i := range points {
-			points[i].y = int(inside.Of(s).Reported(points[i].y))
+			points[i].y = int(inside.Of(s).ProviderTokens(points[i].y))
 		}
 	}
 	return shown, whole

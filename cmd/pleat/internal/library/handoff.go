@@ -73,7 +73,7 @@ type handoff struct {
 // fork opens the fork of a session as it is now, for this budget. Its name follows from
 // both, so that the same question gets the same answer.
 func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) error {
-	key, last := s.Key(), inside.Of(s).Last()
+	key, last := s.Key(), inside.Of(s).LastSeq()
 	to := key
 	to.Session += fmt.Sprintf("~%s%d-%d", handoffMark, last, h.budget)
 	err := pleat.Fork(ctx, st, key, last, to, Codecs())
@@ -86,6 +86,7 @@ func (h *handoff) fork(ctx context.Context, st store.Store, s *pleat.Session) er
 	if err != nil {
 		return err
 	}
+	h.s.SetHead("", nil)                // the text has neither system prompt nor tools
 	for i := range min(h.s.Len(), 16) { // instructions are at the beginning
 		m, err := h.s.Message(ctx, i)
 		if err != nil {

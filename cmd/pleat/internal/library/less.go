@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/pleat-dev/pleat/fold"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/userwords"
@@ -23,7 +24,7 @@ func (h *handoff) less(ctx context.Context, v transcript.View) (string, error) {
 		return "", err
 	}
 	var newest userwords.Said
-	if said, _ := h.s.Words(); len(said) > 0 {
+	if said, _ := inside.Of(h.s).UserWords(); len(said) > 0 {
 		newest = said[len(said)-1]
 	}
 	most, drop := mostShown, 0

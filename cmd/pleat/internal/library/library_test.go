@@ -288,12 +288,12 @@ func TestGrows(t *testing.T) {
 	}
 	s, err := h.Open(t.Context(), id)
 	h.must(err)
-	key, last := s.Key(), inside.Of(s).Last()
+	key, last := s.Key(), inside.Of(s).LastSeq()
 	h.reopen()
 	s, err = h.Open(t.Context(), id)
 	h.must(err)
-	if inside.Of(s).Last() != last {
-		t.Errorf("opening an unchanged file stored %d entries", inside.Of(s).Last()-last)
+	if inside.Of(s).LastSeq() != last {
+		t.Errorf("opening an unchanged file stored %d entries", inside.Of(s).LastSeq()-last)
 	}
 	h.put(".claude/projects/p/s.jsonl", three+claude("c d assistant Mended.", "d e user Thanks."), day.Add(time.Minute))
 	if got := h.texts(id); len(got) != 5 || got[4] != "Thanks." {

@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/transcript"
 )
@@ -21,12 +22,13 @@ func (l *Library) Masks(ctx context.Context, info Info, window, head int) (map[s
 	}
 	o := Roughly()
 	o.Policy, o.Memory = resultsOnly(policy.Default()), openMemory
-	o.Budget, o.Head = fold.Budget{Window: window}, fold.Parts{System: head}
+	o.Budget = fold.Budget{Window: window}
 	o.Recall = func(handle string) string { return fmt.Sprintf("unfold(%q, session: %q)", handle, key.Session) }
 	s, err := pleat.OpenSession(ctx, l.o.Store, key, o)
 	if err != nil {
 		return nil, err
 	}
+	inside.Of(s).SetHeadTokens(head)
 	view, err := s.View(ctx, pleat.Turn{})
 	if err != nil {
 		return nil, err

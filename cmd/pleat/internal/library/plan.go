@@ -50,7 +50,7 @@ func Report(s *pleat.Session) pleat.Report {
 	report.Whole = int(report.Snapshot.Whole)
 	for i := range report.Epochs {
 		e := &report.Epochs[i]
-		e.Before, e.After = int(inside.Of(s).Reported(e.Before)), int(inside.Of(s).Reported(e.After))
+		e.Before, e.After = int(inside.Of(s).ProviderTokens(e.Before)), int(inside.Of(s).ProviderTokens(e.After))
 	}
 	for i, f := range report.Folds {
 		report.Folds[i] = Told(s, f, piece)
@@ -61,8 +61,8 @@ func Report(s *pleat.Session) pleat.Report {
 // Scale is what a token by pleat's count is of the provider's, judging by what this reported, and
 // how many the provider adds to every prompt.
 func Scale(s *pleat.Session) (scale float64, added int) {
-	own, none := s.Report().Whole, inside.Of(s).Reported(0)
-	return float64(inside.Of(s).Reported(own)-none) / float64(max(own, 1)), int(none)
+	own, none := s.Report().Whole, inside.Of(s).ProviderTokens(0)
+	return float64(inside.Of(s).ProviderTokens(own)-none) / float64(max(own, 1)), int(none)
 }
 
 // Piece counts a piece of a session, which has so many tokens by pleat's count, in the provider's.
@@ -108,17 +108,15 @@ func Told(s *pleat.Session, f *fold.Fold, piece func(tokens int) int) *fold.Fold
 	return &told
 }
 
-// Look are the options with which a session is opened to be looked at: its tokens are counted,
-// and its window and what stood before its messages are as they were when it was made.
+// Look returns the options for opening a session only to look at it: its tokens are counted, and its
+// window is the one that it was created with.
 func (i Info) Look() pleat.Options {
 	m, _ := model.DefaultModels().Lookup(i.Model)
 	if i.Model == "rehearsal" {
 		m = model.Model{ID: i.Model} // which is in no table
 	}
 	m.Tokenizer.Ratio = cmp.Or(i.ratio, m.Tokenizer.Ratio)
-	return pleat.Options{
-		Model: m, Budget: i.Budget, Head: i.Head, Codecs: Codecs(),
-	}
+	return pleat.Options{Model: m, Budget: i.Budget, Codecs: Codecs()}
 }
 
 // Levers says what the levers fold, for people.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 )
@@ -58,7 +59,7 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 	if st, ok := l.o.Store.(store.Searcher); ok { // most need not be opened
 		var have []string
 		for _, q := range r.Queries {
-			hits, err := st.Search(ctx, key, recall.Words(q), 1)
+			hits, err := st.Search(ctx, key, query.Read(q).Asked, 1)
 			unable := errors.Is(err, errors.ErrUnsupported) || errors.Is(err, store.ErrReadOnly) // the session can
 			if err != nil && !unable {
 				return recall.SearchResult{}, err

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/search"
 )
@@ -16,11 +17,11 @@ type Words [][]string
 
 // WordsOf are the words that a search for the query looks for, without those that narrow it. Of a name
 // that has parts they are the parts.
-func WordsOf(query string) (words Words) {
-	typed := search.QueryWords(query)
-	for word := range strings.FieldsSeq(recall.Words(query)) {
+func WordsOf(q string) (words Words) {
+	typed := search.QueryWords(q)
+	for word := range strings.FieldsSeq(query.Read(q).Asked) {
 		if slices.Contains(typed, word) && len(search.QueryWords(word)) == 1 { // else it is a form of another
-			words = append(words, strings.Fields(recall.Words(word)))
+			words = append(words, strings.Fields(query.Read(word).Asked))
 		}
 	}
 	return words
