@@ -21,7 +21,7 @@ import (
 // before them: [Session.Messages] shows it behind.
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	if err := s.wait(ctx); err != nil {
-		return &AppendError{s.say.key, 0, len(msgs), err}
+		return &AppendError{s.Key(), 0, len(msgs), err}
 	}
 	defer s.mu.Unlock()
 	return s.appendLocked(ctx, nil, msgs)
@@ -43,7 +43,7 @@ func (s *Session) appendLocked(
 		Folded: func(ctx context.Context, f *fold.Fold) { s.say.tell(ctx, Event{Kind: EventSpill, Fold: f}) },
 	}
 	if added, err := s.journal.Append(ctx, birth, first, msgs, last...); err != nil {
-		return &AppendError{s.say.key, added, len(msgs), err}
+		return &AppendError{s.Key(), added, len(msgs), err}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 	o.Trigger, o.Focus = fold.TriggerAsked, focus
 	p, err := s.epochLocked(ctx, o, false)
 	if err != nil {
-		return nil, fmt.Errorf("compact session %s: %w", s.say.key, err)
+		return nil, fmt.Errorf("compact session %s: %w", s.Key(), err)
 	}
 	return p, nil
 }
@@ -40,11 +40,11 @@ func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error)
 // [fold.Steps.Check] refuses.
 func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, error) {
 	if len(levers) == 0 {
-		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.say.key)
+		return nil, fmt.Errorf("pull levers in session %s: there is none (Compact folds as the policy says)", s.Key())
 	}
 	steps := fold.Steps(levers)
 	if err := steps.Check(lever.All()...); err != nil {
-		return nil, fmt.Errorf("pull levers in session %s: %w", s.say.key, err)
+		return nil, fmt.Errorf("pull levers in session %s: %w", s.Key(), err)
 	}
 	if err := s.wait(ctx); err != nil {
 		return nil, err
@@ -54,7 +54,7 @@ func (s *Session) Pull(ctx context.Context, levers ...fold.Lever) (*fold.Plan, e
 	o.Trigger, o.Steps = fold.TriggerAsked, steps
 	p, err := s.epochLocked(ctx, o, false)
 	if err != nil {
-		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.say.key, err)
+		return nil, fmt.Errorf("pull %s in session %s: %w", strings.Join(steps.Names(), ", "), s.Key(), err)
 	}
 	return p, nil
 }
@@ -72,12 +72,12 @@ func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit b
 			return nil, err
 		}
 		if p.Need != nil { // the plan is complete without; with it, it is better
-			key := s.say.key
+			key := s.Key()
 			s.digester.Answer(ctx, *p.Need)
 			if err := ctx.Err(); err != nil {
 				return nil, fmt.Errorf("wait for digest: %w", err)
 			}
-			if now := s.say.key; now != key {
+			if now := s.Key(); now != key {
 				return nil, fmt.Errorf("wait for digest: the session went on as %s meanwhile: %w", now, store.ErrConflict)
 			}
 			o.Model = false // whatever came of it: it was asked for once

@@ -94,7 +94,7 @@ func (s *Session) afterLocked(ctx context.Context, p *fold.Plan, known int) {
 		report := func() { s.o.Hooks.AfterEpoch(ctx, s.reportLocked()) }
 		err := fault.Caught(func() error { s.mu.lend(report); return nil })
 		if err != nil {
-			s.o.Logger.Warn("the hook after the epoch failed", append(fault.Log(err), "session", s.say.key.String())...)
+			s.o.Logger.Warn("the hook after the epoch failed", append(fault.Log(err), "session", s.Key().String())...)
 		}
 	}
 }

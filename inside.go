@@ -33,7 +33,7 @@ func (s inner) Mark(
 		entries = append(entries, store.Entry{Kind: store.EntryPrefix, Label: label, Data: data})
 	}
 	if err := s.appendLocked(ctx, nil, msgs, entries...); err != nil {
-		return 0, fmt.Errorf("mark session %s: %w", s.say.key, err)
+		return 0, fmt.Errorf("mark session %s: %w", s.Key(), err)
 	}
 	return s.journal.Last(), nil
 }
@@ -80,7 +80,7 @@ func (s inner) Page(ctx context.Context, room fold.PageRoom) (string, error) {
 		Restore: fold.Restore{State: true},
 	})
 	if err != nil {
-		return "", fmt.Errorf("write page of session %s: %w", s.say.key, err)
+		return "", fmt.Errorf("write page of session %s: %w", s.Key(), err)
 	}
 	return p.Text, nil
 }

@@ -105,7 +105,7 @@ func (s *Session) Notes() []transcript.Note {
 // The answer may have been appended already. Negative counts are refused.
 func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	if err := u.Check(); err != nil {
-		return fmt.Errorf("record usage of session %s: %w", s.say.key, err)
+		return fmt.Errorf("record usage of session %s: %w", s.Key(), err)
 	}
 	if err := s.wait(ctx); err != nil {
 		return err

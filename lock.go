@@ -55,7 +55,7 @@ func goroutine() string {
 // wait takes the session's lock, unless the context ends while another call has it.
 func (s *Session) wait(ctx context.Context) error {
 	if err := s.mu.wait(ctx); err != nil {
-		return fmt.Errorf("wait for other calls of session %s: %w", s.say.key, err)
+		return fmt.Errorf("wait for other calls of session %s: %w", s.Key(), err)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.Vi
 	defer s.mu.Unlock()
 	v, err := s.refusedLocked(ctx, e)
 	if err != nil {
-		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.say.key, err)
+		return transcript.View{}, fmt.Errorf("fold harder in session %s: %w", s.Key(), err)
 	}
 	return v, nil
 }

@@ -50,7 +50,7 @@ func (s *Session) Report() Report {
 
 func (s *Session) reportLocked() Report {
 	r := Report{
-		Session: s.say.key.Session, Messages: s.st.Len(), Snapshot: s.snapshotLocked(), Digests: slices.Clone(s.journal.Digests),
+		Session: s.Key().Session, Messages: s.st.Len(), Snapshot: s.snapshotLocked(), Digests: slices.Clone(s.journal.Digests),
 		Whole: s.st.WholeView(), Epochs: []Epoch{}, Folds: []*fold.Fold{},
 	}
 	for _, d := range s.st.History {

@@ -15,13 +15,18 @@ import (
 // before they came. Programs that send bytes of a wire want the view itself, which also says whether
 // thinking has to be dropped. The store, and so the context, is asked only if something has to be
 // written or read.
-func (s *Session) Messages(ctx context.Context) ([]Message, error) {
-	v, err := s.View(ctx, Turn{})
+func (s *Session) Messages(ctx context.Context) (msgs []Message, err error) {
+	err = s.locked(ctx, func() error { // at once, since Sync may move the session between the two
+		v, err := s.viewLocked(ctx, Turn{})
+		if err == nil {
+			msgs, err = s.resolveLocked(ctx, v)
+		}
+		return err
+	})
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("messages of session %s: %w", s.Key(), err)
 	}
-	msgs, err := s.Resolve(ctx, v)
-	return order.Results(msgs), err
+	return order.Results(msgs), nil
 }
 
 // Message returns message i of the transcript, counted from 0, or [ErrNotFound]. In place of a
@@ -34,11 +39,11 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 	defer s.mu.Unlock()
 	if i < 0 || i >= s.st.Len() {
 		const none = "read message %d of session %s, which has %d: %w"
-		return transcript.Message{}, fmt.Errorf(none, i, s.say.key, s.st.Len(), ErrNotFound)
+		return transcript.Message{}, fmt.Errorf(none, i, s.Key(), s.st.Len(), ErrNotFound)
 	}
 	m, err := s.st.Message(ctx, i)
 	if err != nil {
-		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.say.key, err)
+		return transcript.Message{}, fmt.Errorf("read session %s: %w", s.Key(), err)
 	}
 	return m, nil
 }
@@ -53,7 +58,7 @@ func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.
 	defer s.mu.Unlock()
 	msgs, err := s.resolveLocked(ctx, v)
 	if err != nil {
-		return nil, fmt.Errorf("resolve view of session %s: %w", s.say.key, err)
+		return nil, fmt.Errorf("resolve view of session %s: %w", s.Key(), err)
 	}
 	return msgs, nil
 }

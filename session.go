@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
@@ -28,8 +29,9 @@ import (
 // Its parts can be read alone: the journal is the one way in, the state is what entries make, the meter counts,
 // the digester asks a model, the pages are written by code. Methods whose names end in Locked need the lock.
 type Session struct {
-	o        *Options // filled in; SetHead and SetBudget change it
-	mu       *lock
+	o        *Options                         // filled in; SetHead and SetBudget change it
+	mu       *lock                            // of the session, whichever it moves to
+	key      atomic.Pointer[store.SessionKey] // Sync changes it
 	say      voice
 	journal  *journal.Journal
 	st       *epoch.State
@@ -131,9 +133,11 @@ func newSession(ctx context.Context, st store.Store, key store.SessionKey, o *Op
 			say.warn(ctx, Event{Digest: d, Warning: warning})
 		},
 	})
-	return &Session{
+	s := &Session{
 		o: o, mu: mu, say: say, journal: entries, st: state, meter: gauge, digester: writer, pages: pages,
 	}
+	s.key.Store(&key)
+	return s
 }
 
 // voice tells observers and the log what happens in a session.
@@ -162,12 +166,15 @@ func (v voice) warn(ctx context.Context, e Event) {
 }
 
 // Key names the session.
-func (s *Session) Key() store.SessionKey { return s.say.key }
+func (s *Session) Key() store.SessionKey { return *s.key.Load() }
 
 // Close ends what the session does in the background and waits for it. The session can still be
 // used, but prepares no more digests. The store is not closed.
 func (s *Session) Close() error {
-	s.digester.Close()
+	s.mu.Lock()
+	d := s.digester
+	s.mu.Unlock()
+	d.Close()
 	return nil
 }
 
@@ -178,7 +185,7 @@ func (s *Session) Refresh(ctx context.Context) error {
 	}
 	defer s.mu.Unlock()
 	if err := s.journal.Refresh(ctx); err != nil {
-		return fmt.Errorf("refresh session %s: %w", s.say.key, err)
+		return fmt.Errorf("refresh session %s: %w", s.Key(), err)
 	}
 	return nil
 }
@@ -192,7 +199,7 @@ func (s *Session) SetBudget(b fold.Budget) error {
 	o := *s.o
 	o.Budget = b
 	if err := o.fillBudget(); err != nil {
-		return fmt.Errorf("set budget of session %s: %w", s.say.key, err)
+		return fmt.Errorf("set budget of session %s: %w", s.Key(), err)
 	}
 	s.o.Budget = o.Budget
 	s.meter.SetBudget(o.Budget, b.Window)

@@ -41,10 +41,10 @@ func (s *Session) Sync(ctx context.Context, history []Message) (Synced, error) {
 
 func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err error) {
 	if err := s.wait(ctx); err != nil {
-		return Synced{From: s.say.key}, err
+		return Synced{From: s.Key()}, err
 	}
 	defer s.mu.Unlock()
-	did = Synced{From: s.say.key}
+	did = Synced{From: s.Key()}
 	h, err := readHistory(history)
 	if err != nil {
 		return did, err
@@ -63,7 +63,9 @@ func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err 
 	told := s.warned.forked
 	s.digester.End()
 	next.digester.Follow(s.digester) // a model that does not help the one does not help the other
-	*s = *next
+	s.o, s.say, s.journal, s.st, s.meter = next.o, next.say, next.journal, next.st, next.meter
+	s.digester, s.pages, s.warned, s.shown = next.digester, next.pages, next.warned, next.shown
+	s.key.Store(next.key.Load())
 	if s.warned.forked = true; !told { // forks in a row are told once
 		s.say.tell(ctx, Event{Kind: EventFork, From: did.From, Shared: did.Shared, Reason: did.Reason})
 	}
@@ -138,11 +140,11 @@ func (s *Session) forkForLocked(ctx context.Context, h *match.History, m match.M
 	}
 	ways, copied := m.Ways(s.st, h), true
 	for try := range mostForks {
-		key := s.say.key
+		key := s.Key()
 		key.Session = forkName(key.Session, ways, try)
 		var made error
 		if copied {
-			made = Fork(ctx, s.journal.Store(), s.say.key, upTo, key, s.o.Codecs)
+			made = Fork(ctx, s.journal.Store(), s.Key(), upTo, key, s.o.Codecs)
 		}
 		if made != nil && !errors.Is(made, store.ErrConflict) { // else the fork is there already
 			return nil, made

@@ -10,6 +10,7 @@ import (
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
@@ -126,6 +127,28 @@ func TestSyncAtOnce(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestSyncMovesInUse moves a session to and fro while others use it.
+func TestSyncMovesInUse(t *testing.T) {
+	s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 8_000}})
+	one, two := turns(12, 400), append(turns(4, 400), pleat.User("Another way."))
+	var work sync.WaitGroup
+	for g := range 4 {
+		work.Go(func() {
+			for i := range 20 {
+				if _, err := s.Sync(t.Context(), [][]pleat.Message{one, two}[(g+i)%2]); err != nil {
+					t.Error(err)
+				}
+				if _, err := s.Messages(t.Context()); err != nil && !errors.Is(err, pleat.ErrConflict) {
+					t.Error(err)
+				}
+				_, _, _ = s.Key(), s.Snapshot(), s.Report()
+				must(t, s.Close())
+			}
+		})
+	}
+	work.Wait()
 }
 
 // failing is a store that can be told to fail.

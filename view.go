@@ -39,7 +39,7 @@ func (s *Session) View(ctx context.Context, turn Turn) (transcript.View, error) 
 	defer s.mu.Unlock()
 	v, err := s.viewLocked(ctx, turn)
 	if err != nil {
-		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.say.key, err)
+		return transcript.View{}, fmt.Errorf("view of session %s: %w", s.Key(), err)
 	}
 	return v, nil
 }
@@ -109,7 +109,7 @@ func (s *Session) stillLegalLocked(ctx context.Context) (bool, error) {
 		seen.legal = now
 		return true, nil
 	case errors.Is(err, transcript.ErrIllegal):
-		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.say.key.String(), "err", err)
+		s.o.Logger.Warn("the view in force is no longer legal; folding anew", "session", s.Key().String(), "err", err)
 		return false, nil
 	default:
 		return false, fmt.Errorf("check the view in force: %w", err)
@@ -209,7 +209,7 @@ func (s *Session) Plan(ctx context.Context, focus string) (*fold.Plan, error) {
 	defer s.pages.Forget()
 	p, err := s.planLocked(ctx, o)
 	if err != nil {
-		return nil, fmt.Errorf("plan session %s: %w", s.say.key, err)
+		return nil, fmt.Errorf("plan session %s: %w", s.Key(), err)
 	}
 	return p, nil
 }
