@@ -1,13 +1,16 @@
 package proxy
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"net/url"
 	"slices"
 
+	"github.com/pleat-dev/pleat/internal/bill"
 	"github.com/pleat-dev/pleat/proxy/internal/exchange"
 	"github.com/pleat-dev/pleat/proxy/internal/front"
+	"github.com/pleat-dev/pleat/store"
 )
 
 // Transport is an [http.RoundTripper] that keeps the conversations that pass through it
@@ -96,3 +99,53 @@ func (h *Handler) Draining() bool { return h.rw.Draining() }
 // Sessions lists the sessions in memory, the one used last first. It never waits for a model or a
 // store.
 func (h *Handler) Sessions() []SessionStatus { return h.rw.Statuses() }
+
+// Exchange is what happened to one request of a client: its Session, zero if it was passed on unchanged; its
+// Format, empty if the path belongs to no wire; whether it was not understood and Passed on; the Model; when it
+// Began, what it Took until the reply was over, Added of that by the proxy before the request went out, and
+// FirstAt, until the first byte of the reply; the reply's Status; BytesIn, decompressed, and BytesOut; requests
+// Sent for it; the client's Messages; whether folds were in force (Folded); its results Stored at once because
+// they were too large to show; Epochs that it opened; Hidden rounds; whether the provider refused the first view
+// as too long (Retried), or the conversation left the one it was known by (Forked); a Snapshot of the view; the
+// Usage of all requests Sent, what they cost in USD by the price list, and about what the client's own request
+// would have cost Without; and Err, why it failed, or could not be folded although it was answered.
+type Exchange = exchange.Report
+
+// Bill is what a proxy's requests used and cost: All is the sum, and Rows has a row for each
+// session, the newest first.
+type Bill = bill.Bill
+
+// BillRow is the [Tally] of one session, with its Tenant, Session, Model and the time of its
+// Last request.
+type BillRow = bill.Row
+
+// Tally counts Requests of clients and those Sent, those Folded, results Stored at once, Epochs,
+// Hidden rounds, BytesIn and BytesOut, the tokens Prompt, CacheRead, CacheWrite and Output, and
+// money: USD, and about what it would have been Without folds; Unpriced requests are in neither.
+type Tally = bill.Tally
+
+// Bill reads from the store what requests used and cost.
+func (h *Handler) Bill(ctx context.Context) (Bill, error) { return h.rw.Bill(ctx) }
+
+// ReadBill reads the bill that the proxies of a store keep in it.
+func ReadBill(ctx context.Context, st store.Store) (Bill, error) {
+	return (&bill.Book{Store: st}).Bill(ctx)
+}
+
+// SessionStatus describes a session that a proxy has in memory, as of the last time that a request
+// finished a step with it: its Key, the Model, how it gets folded content back (Recall), when its
+// Last request came, the number of Messages in its transcript and of Folds, in force or not, the
+// Snapshot of its view, and what was Spent, in USD by the price list.
+type SessionStatus = exchange.Status
+
+// Memory is how many bytes a handler holds, by its own count, and how many it may.
+type Memory struct {
+	Used  int64 `json:"used"`
+	Limit int64 `json:"limit"`
+}
+
+// Memory returns what the handler holds; see [Options.Memory].
+func (h *Handler) Memory() Memory {
+	used, limit := h.rw.Memory()
+	return Memory{used, limit}
+}

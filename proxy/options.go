@@ -113,7 +113,8 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 		return x, fmt.Errorf("set up proxy: %w", err)
 	}
 	x = exchange.Options{
-		Store: o.Store, Transport: o.Transport, Models: cmp.Or(o.Models, model.DefaultModels()), Window: o.Window,
+		Report: o.Report,
+		Store:  o.Store, Transport: o.Transport, Models: cmp.Or(o.Models, model.DefaultModels()), Window: o.Window,
 		Policy: o.Policy, Recall: cmp.Or(o.Recall, RecallByTools), RecallDir: o.RecallDir,
 		Principal: o.Principal, Session: o.Session, Observe: o.Observe, ObserveOnly: o.ObserveOnly,
 		Logger: cmp.Or(o.Logger, slog.New(slog.DiscardHandler)), Now: o.Now,
@@ -147,29 +148,17 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 	for name, decode := range o.Decoders {
 		x.Decoders[name] = decode
 	}
-	if o.Report != nil {
-		x.Report = func(r exchange.Report) { o.Report(Exchange(r)) }
-	}
 	return x, nil
 }
 
 // check refuses what sessions would refuse one by one, and what means nothing.
 func (o *Options) check() error {
-	for _, field := range []struct {
-		name string
-		n    int64
-	}{
-		{"Memory", o.Memory},
-		{"MaxBody", o.MaxBody},
-		{"MaxEvent", int64(o.MaxEvent)},
-		{"Sessions", int64(o.Sessions)},
-		{"Rounds", int64(o.Rounds)},
-		{"Timeout", int64(o.Timeout)},
-		{"Ping", int64(o.Ping)},
-		{"Patience", int64(o.Patience)},
+	for name, n := range map[string]int64{
+		"Memory": o.Memory, "MaxBody": o.MaxBody, "MaxEvent": int64(o.MaxEvent), "Sessions": int64(o.Sessions),
+		"Rounds": int64(o.Rounds), "Timeout": int64(o.Timeout), "Ping": int64(o.Ping), "Patience": int64(o.Patience),
 	} {
-		if field.n < 0 {
-			return fmt.Errorf("option %s is negative: leave it zero for the default", field.name)
+		if n < 0 {
+			return fmt.Errorf("option %s is negative: leave it zero for the default", name)
 		}
 	}
 	if err := (fold.Budget{Window: o.Window}).Check(); err != nil {

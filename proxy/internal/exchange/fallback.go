@@ -202,8 +202,7 @@ func reason(err error) (why string, passes bool) {
 
 // remembered makes a request from what is in memory alone, for when the store fails.
 func (rw *Rewriter) remembered(ctx context.Context, req request) (*turn, bool) {
-	key, _ := rw.pool.lookup(req.from.Scope, req.Prefixes)
-	c := rw.pool.get(key)
+	c, _, _ := rw.pool.lookup(req.from.Scope, req.Prefixes)
 	if c == nil {
 		return nil, false
 	}

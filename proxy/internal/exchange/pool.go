@@ -2,7 +2,6 @@ package exchange
 
 import (
 	"cmp"
-	"container/list"
 	"context"
 	"maps"
 	"slices"
@@ -21,16 +20,17 @@ type pool struct {
 	closing *sync.WaitGroup // sessions that are being closed
 
 	mu      sync.Mutex
-	slots   map[store.SessionKey]*list.Element // of *slot
-	recent  *list.List                         // of *slot, most recently used first
-	leaving map[*conversation]bool             // no longer there, but perhaps not yet in the store
-	index   map[indexKey]store.SessionKey
+	slots   map[store.SessionKey]*slot
+	uses    int                    // of all slots
+	leaving map[*conversation]bool // no longer there, but perhaps not yet in the store
+	index   map[indexKey]*slot
 	weight  atomic.Int64 // of all slots; written under the lock
 }
 
 // slot is a conversation in the pool, with what is known of it without its lock.
 type slot struct {
 	conv    *conversation
+	used    int        // what the pool had counted when the slot was last used
 	indexed []indexKey // oldest first
 	newest  lineage.LastExchange
 	status  Status
@@ -44,59 +44,54 @@ type indexKey struct {
 
 func newPool(most int, closing *sync.WaitGroup) *pool {
 	return &pool{
-		most: most, closing: closing, slots: make(map[store.SessionKey]*list.Element), recent: list.New(),
-		leaving: make(map[*conversation]bool), index: make(map[indexKey]store.SessionKey),
+		most: most, closing: closing, slots: make(map[store.SessionKey]*slot),
+		leaving: make(map[*conversation]bool), index: make(map[indexKey]*slot),
 	}
 }
 
-// slot returns a conversation's slot, nil if it is not in memory. The caller holds the lock.
-func (p *pool) slot(key store.SessionKey) *slot {
-	if e, ok := p.slots[key]; ok {
-		return e.Value.(*slot)
-	}
-	return nil
-}
-
-// lookup finds the session in memory with the longest prefix of a conversation, and the
-// length of that prefix, 0 if there is none.
-func (p *pool) lookup(s lineage.Scope, prefixes []transcript.Hash) (key store.SessionKey, size int) {
+// lookup finds the conversation in memory with the longest prefix of a request, nil if there is none. It
+// returns the length of that prefix and the newest exchange of the conversation.
+func (p *pool) lookup(
+	s lineage.Scope, prefixes []transcript.Hash,
+) (c *conversation, size int, newest lineage.LastExchange) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i, h := range slices.Backward(prefixes) {
-		if key, ok := p.index[indexKey{s, h}]; ok {
-			return key, i + 1
+		if s, ok := p.index[indexKey{s, h}]; ok {
+			return s.conv, i + 1, s.newest
 		}
 	}
-	return key, 0
+	return nil, 0, newest
 }
 
 // get returns a conversation that is about to be used, nil if it is not in memory.
 func (p *pool) get(key store.SessionKey) *conversation {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	e, ok := p.slots[key]
-	if !ok {
+	s := p.slots[key]
+	if s == nil {
 		return nil
 	}
-	p.recent.MoveToFront(e)
-	return e.Value.(*slot).conv
+	p.use(s)
+	return s.conv
 }
 
-// newest returns the newest request of a conversation with its answer.
-func (p *pool) newest(key store.SessionKey) lineage.LastExchange {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.slot(key); s != nil {
-		return s.newest
-	}
-	return lineage.LastExchange{}
+// use makes a slot the one that was used last. The caller holds the lock.
+func (p *pool) use(s *slot) {
+	p.uses++
+	s.used = p.uses
+}
+
+// oldest returns the slot that was used least recently.
+func (p *pool) oldest() *slot {
+	return slices.MinFunc(slices.Collect(maps.Values(p.slots)), func(a, b *slot) int { return cmp.Compare(a.used, b.used) })
 }
 
 // update changes the slot of a conversation, unless that was dropped meanwhile.
 func (p *pool) update(c *conversation, change func(s *slot)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if s := p.slot(c.key); s != nil && s.conv == c {
+	if s := p.slots[c.key]; s != nil && s.conv == c {
 		change(s)
 	}
 }
@@ -107,25 +102,25 @@ func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
 	status, weight := c.describe() // nobody else has it yet
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e, ok := p.slots[c.key]; ok {
-		other := e.Value.(*slot).conv
-		if _, err := other.behind.Ahead(); err == nil {
+	if other := p.slots[c.key]; other != nil {
+		if _, err := other.conv.behind.Ahead(); err == nil {
 			p.closing.Go(func() { _ = c.sess.Close() }) // it only waits
-			return other
+			return other.conv
 		}
-		p.drop(e)
+		p.drop(other)
 	}
 	s := &slot{conv: c, status: status, weight: weight}
+	p.use(s)
 	p.weight.Add(weight)
-	p.slots[c.key], c.pool = p.recent.PushFront(s), p
+	p.slots[c.key], c.pool = s, p
 	bySeq := func(a, b transcript.Hash) int {
 		return cmp.Compare(c.track.Requests[a].Seq, c.track.Requests[b].Seq)
 	}
 	for _, h := range slices.SortedFunc(maps.Keys(c.track.Requests), bySeq) {
 		p.remember(s, indexKey{scope, h})
 	}
-	for p.recent.Len() > p.most {
-		p.drop(p.recent.Back())
+	for len(p.slots) > p.most {
+		p.drop(p.oldest())
 	}
 	return c
 }
@@ -135,15 +130,14 @@ func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
 func (p *pool) lost(c *conversation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if e, ok := p.slots[c.key]; ok && e.Value.(*slot).conv == c {
-		p.drop(e)
+	if s := p.slots[c.key]; s != nil && s.conv == c {
+		p.drop(s)
 	}
 }
 
 // drop takes a conversation out of memory and closes its session, without waiting for
 // that. Requests that are under way can still use it. The caller holds the lock.
-func (p *pool) drop(e *list.Element) {
-	s := p.recent.Remove(e).(*slot)
+func (p *pool) drop(s *slot) {
 	c := s.conv
 	p.weight.Add(-s.weight)
 	p.leaving[c] = true
@@ -166,16 +160,16 @@ func (p *pool) drop(e *list.Element) {
 func (p *pool) shrink(most int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for p.weight.Load() > most && p.recent.Len() > 1 {
-		p.drop(p.recent.Back())
+	for p.weight.Load() > most && len(p.slots) > 1 {
+		p.drop(p.oldest())
 	}
 }
 
 func (p *pool) close() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for e := p.recent.Front(); e != nil; e = p.recent.Front() {
-		p.drop(e)
+	for _, s := range p.slots {
+		p.drop(s)
 	}
 }
 
@@ -184,8 +178,10 @@ func (p *pool) close() {
 func (p *pool) written(ctx context.Context, all bool) error {
 	p.mu.Lock()
 	list := slices.Collect(maps.Keys(p.leaving))
-	for e := p.recent.Front(); all && e != nil; e = e.Next() {
-		list = append(list, e.Value.(*slot).conv)
+	for _, s := range p.slots {
+		if all {
+			list = append(list, s.conv)
+		}
 	}
 	p.mu.Unlock()
 	for _, c := range list {
@@ -200,11 +196,13 @@ func (p *pool) written(ctx context.Context, all bool) error {
 func (p *pool) statuses() []Status {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	out := make([]Status, 0, p.recent.Len())
-	for e := p.recent.Front(); e != nil; e = e.Next() {
-		out = append(out, e.Value.(*slot).status)
+	newestFirst := func(a, b *slot) int {
+		return cmp.Or(b.status.Last.Compare(a.status.Last), cmp.Compare(b.used, a.used))
 	}
-	slices.SortStableFunc(out, func(a, b Status) int { return b.Last.Compare(a.Last) })
+	out := make([]Status, 0, len(p.slots))
+	for _, s := range slices.SortedFunc(maps.Values(p.slots), newestFirst) {
+		out = append(out, s.status)
+	}
 	return out
 }
 
@@ -214,10 +212,10 @@ const indexed = 256
 
 // remember puts a prefix of a conversation into the index. The caller holds the lock.
 func (p *pool) remember(s *slot, k indexKey) {
-	if p.index[k] == s.conv.key {
+	if p.index[k] == s {
 		return
 	}
-	p.index[k] = s.conv.key
+	p.index[k] = s
 	s.indexed = append(s.indexed, k)
 	p.forget(s, len(s.indexed)-indexed)
 }
@@ -225,7 +223,7 @@ func (p *pool) remember(s *slot, k indexKey) {
 // forget takes the n oldest prefixes of a conversation out of the index.
 func (p *pool) forget(s *slot, n int) {
 	for ; n > 0; n-- {
-		if k := s.indexed[0]; p.index[k] == s.conv.key {
+		if k := s.indexed[0]; p.index[k] == s {
 			delete(p.index, k)
 		}
 		s.indexed = s.indexed[1:]

@@ -20,7 +20,7 @@ func TestIndexIsBounded(t *testing.T) {
 	add := func(name string) *slot {
 		c := &conversation{key: store.SessionKey{Session: name}, sess: openSession(t), behind: new(behind.Store)}
 		p.keep(c, lineage.Scope{})
-		s := p.slot(c.key)
+		s := p.slots[c.key]
 		for n := range 3 * indexed {
 			p.remember(s, of(name, n))
 			p.remember(s, of(name, n)) // an epoch marks its request again

@@ -82,47 +82,37 @@ func (rw *Rewriter) locate(ctx context.Context, req request) (key store.SessionK
 	if err := rw.pool.written(ctx, false); err != nil {
 		return key, false, err
 	}
-	inMemory, size := rw.pool.lookup(req.from.Scope, req.Prefixes)
-	if follows, err := rw.follows(ctx, inMemory, size, req); follows || err != nil {
-		return inMemory, follows, err
+	c, size, newest := rw.pool.lookup(req.from.Scope, req.Prefixes)
+	if c != nil {
+		if ahead, failed := c.behind.Ahead(); ahead && failed == nil {
+			// Nobody else can know more of a request that follows at once on an answer of this replica
+			// which the store does not have yet. Otherwise another replica may have answered meanwhile:
+			// what is on its way to the store has to be there before anything is looked up.
+			if newest.Client == size && newest.LeadsTo(req.Request) {
+				return c.key, true, nil
+			}
+			_ = c.behind.Wait(ctx) // if that fails, the session is read anew
+			if ctx.Err() != nil {
+				return key, false, ctx.Err()
+			}
+		}
 	}
 	key, err = rw.archive.Longest(ctx, req.from.Scope, req.Prefixes, size)
-	switch none := (store.SessionKey{}); {
-	case err != nil || key != none:
+	switch {
+	case err != nil || key != store.SessionKey{}:
 		return key, err == nil, err
-	case size > 0:
-		return inMemory, true, nil
+	case c != nil:
+		return c.key, true, nil
 	}
 	return req.from.Scope.NewSession(req.Request), false, nil
-}
-
-// follows reports whether a request, of which the conversation in memory knows size messages,
-// follows at once on an answer of this replica that the store does not have yet: then nobody
-// else can know more. Otherwise another replica may have answered meanwhile, and what is on
-// its way to the store has to be there before anything is looked up.
-func (rw *Rewriter) follows(ctx context.Context, key store.SessionKey, size int, req request) (bool, error) {
-	c := rw.pool.get(key)
-	if c == nil {
-		return false, nil
-	}
-	newest := rw.pool.newest(key)
-	ahead, err := c.behind.Ahead()
-	if !ahead || err != nil {
-		return false, nil
-	}
-	if newest.Client == size && newest.LeadsTo(req.Request) {
-		return true, nil
-	}
-	_ = c.behind.Wait(ctx) // if that fails, the session is read anew
-	return false, ctx.Err()
 }
 
 // following returns the session whose newest answer a request follows on at once. Once a run that
 // is sent again has a fork, its next requests go on there, though an older session has them, too.
 func (rw *Rewriter) following(req request) (key store.SessionKey) {
-	key, size := rw.pool.lookup(req.from.Scope, req.Prefixes[:len(req.Prefixes)-1])
-	if newest := rw.pool.newest(key); newest.Client == size && newest.LeadsTo(req.Request) {
-		return key
+	c, size, newest := rw.pool.lookup(req.from.Scope, req.Prefixes[:len(req.Prefixes)-1])
+	if c != nil && newest.Client == size && newest.LeadsTo(req.Request) {
+		return c.key
 	}
 	return store.SessionKey{}
 }

@@ -30,7 +30,7 @@ type Exchanger interface {
 	WarnOnce(what, path string) // logs something about a path the first time it happens
 }
 
-// Options sets up a [fronthandler].
+// Options sets up a [Handler].
 type Options struct {
 	Anthropic, OpenAI, Gemini *url.URL      // nil if requests of that provider are refused
 	Hosts                     []string      // names by which clients may call, besides localhost and addresses; "*" is any
@@ -50,7 +50,7 @@ func New(to Exchanger, o Options) *Handler {
 	h := &Handler{to: to, o: o}
 	h.forward = &httputil.ReverseProxy{
 		Rewrite:       h.direct,
-		Transport:     RoundTripper(to.RoundTrip),
+		Transport:     to,
 		FlushInterval: -1,
 		BufferPool:    &httpbody.ReplyChunks,
 		ErrorHandler:  h.fail,
@@ -58,10 +58,6 @@ func New(to Exchanger, o Options) *Handler {
 	}
 	return h
 }
-
-type RoundTripper func(*http.Request) (*http.Response, error)
-
-func (f RoundTripper) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 // ServeHTTP implements [http.Handler].
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
