@@ -67,20 +67,10 @@ type agentJSON struct {
 	Sessions []foundSession `json:"sessions"` // newest first
 }
 
-// all are the sessions of all agents.
-func (j *sessionsJSON) all() (list []foundSession) {
-	for _, a := range j.Agents {
-		list = append(list, a.Sessions...)
-	}
-	return list
-}
-
 type foundSession struct {
-	library.Info        // its USD is that of the requests
-	Name         string `json:"name"`               // for every command
-	ID           string `json:"id,omitempty"`       // opencode's own
-	Requests     int    `json:"requests,omitempty"` // whose usage the file records
-	Compacts     int    `json:"compactions,omitempty"`
+	library.Info
+	Name string `json:"name"`         // for every command
+	ID   string `json:"id,omitempty"` // opencode's own
 }
 
 type sessionsFlags struct {
@@ -89,18 +79,25 @@ type sessionsFlags struct {
 	paths       bool
 }
 
-func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessionsJSON, error) {
+// files are those of agents in a home folder, of one agent if it is named.
+func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
 	if o.home = cmp.Or(o.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
-	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
-	o.home = filepath.Clean(o.home)
-	lib := library.New(library.Options{Home: o.home})
-	defer lib.Close()
-	if o.agent != "" && !slices.Contains(library.Agents(), sessionlog.Format(o.agent)) {
+	if o.agent != "" && !slices.Contains(agentNames(), o.agent) {
 		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
 			term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))
 	}
+	return library.New(library.Options{Home: filepath.Clean(o.home)}), nil
+}
+
+func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessionsJSON, error) {
+	lib, err := o.files(p)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Close()
+	j := &sessionsJSON{Format: "pleat/sessions/1", Agents: []agentJSON{}, home: o.home, paths: o.paths}
 	tell := p.Progress()
 	defer tell.Done()
 	for _, agent := range library.Agents() {
@@ -119,9 +116,6 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			}
-			if !o.paths {
-				f.spent()
-			}
 			a.Sessions = append(a.Sessions, f)
 		}
 		if a.Found > 0 {
@@ -129,16 +123,6 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		}
 	}
 	return j, nil
-}
-
-// spent adds up what the file says of requests.
-func (f *foundSession) spent() {
-	sum := spendJSON{}
-	// A file that cannot be read has a problem already.
-	info, _ := eachRequest(f.File, func(r library.Request, _ string) {
-		sum.add(r)
-	})
-	f.Requests, f.USD, f.Compacts = sum.Requests, sum.USD, len(info.Compactions)
 }
 
 func agentNames() (names []string) {

@@ -15,7 +15,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/proxy"
-	"github.com/pleat-dev/pleat/sessionlog"
 	"github.com/pleat-dev/pleat/store"
 )
 
@@ -152,7 +151,12 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	if err := errors.Join(parseTime(o.since, &first), parseTime(o.until, &end)); err != nil {
 		return nil, err
 	}
-	found, err := findSessions(ctx, p, sessionsFlags{home: o.home, agent: o.agent, paths: true})
+	lib, err := (&sessionsFlags{home: o.home, agent: o.agent}).files(p)
+	if err != nil {
+		return nil, err
+	}
+	defer lib.Close()
+	found, err := lib.List(ctx, library.Filter{Agent: o.agent, Plain: true})
 	if err != nil {
 		return nil, err
 	}
@@ -162,29 +166,30 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	var unread []error
 	tell := p.Progress()
 	defer tell.Done()
-	for i, s := range found.all() {
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		tell.Share(i, len(found.all()), "reading sessions")
+	for i, s := range found.Sessions {
+		tell.Share(i, found.Total, "reading sessions")
 		counted := make(map[library.Request]bool)
-		_, err := eachRequest(s.File, func(r library.Request, dir string) {
+		requests, err := lib.Requests(ctx, s)
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		for _, r := range requests {
 			late := !end.IsZero() && (r.Time.IsZero() || !r.Time.Before(end))
-			if late || !r.Time.IsZero() && seen[r] || !first.IsZero() && r.Time.Before(first) {
-				return
+			if late || !r.Time.IsZero() && seen[r.Request] || !first.IsZero() && r.Time.Before(first) {
+				continue
 			}
-			seen[r] = true
+			seen[r.Request] = true
 			counted[library.Request{Time: r.Time, Usage: r.Usage}] = true
 			day := "(not known)"
 			if !r.Time.IsZero() {
 				day = r.Time.Local().Format(time.DateOnly)
 			}
-			j.All.add(r)
-			days.add(day, r)
-			projects.add(cmp.Or(dir, "(not known)"), r)
-			models.add(cmp.Or(r.Model, "(not known)"), r)
-			agents.add(s.Agent, r)
-		})
+			j.All.add(r.Request)
+			days.add(day, r.Request)
+			projects.add(cmp.Or(r.Dir, "(not known)"), r.Request)
+			models.add(cmp.Or(r.Model, "(not known)"), r.Request)
+			agents.add(s.Agent, r.Request)
+		}
 		if err != nil {
 			unread = append(unread, err)
 			continue
@@ -202,16 +207,6 @@ func usageOf(ctx context.Context, p *term.Console, o usageFlags) (*usageJSON, er
 	slices.SortFunc(j.Days, func(a, b spendJSON) int { return strings.Compare(a.Name, b.Name) })
 	between := func(t time.Time) bool { return !t.Before(first) && (end.IsZero() || t.Before(end)) }
 	return j, j.readStore(ctx, p, o, between)
-}
-
-// eachRequest visits the requests of a session file whose usage it records.
-func eachRequest(file string, visit func(r library.Request, dir string)) (sessionlog.Info, error) {
-	f, err := library.OpenFile(file)
-	if err != nil {
-		return sessionlog.Info{}, err
-	}
-	defer f.Close()
-	return library.Requests(f, visit)
 }
 
 // readStore adds what the store has: the bill of its proxies, and the requests of "pleat run". There
@@ -233,7 +228,6 @@ func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags
 		j.Proxy = &b.All
 	}
 	lib := library.New(library.Options{Store: st, Tenant: o.store.Tenant})
-	defer lib.Close()
 	spent, err := lib.Spent(ctx, time.Time{})
 	runs := spendJSON{}
 	for _, s := range spent {

@@ -215,9 +215,7 @@ func (f file) said() (newest time.Time) {
 	at := in.(io.ReaderAt)
 	for size := int64(4 << 10); size <= 4<<20; size *= 8 {
 		from := max(f.size-size, 0)
-		log, err := sessionlog.Open(io.NewSectionReader(at, from, f.size-from), &sessionlog.Options{
-			Sidechains: true, Abandoned: true,
-		})
+		log, err := sessionlog.Open(io.NewSectionReader(at, from, f.size-from), everything)
 		if err == nil && log.Info().Format == f.root.agent.Format {
 			for rec, err := range log.Records() {
 				if err == nil && rec.Time.After(newest) {
@@ -311,8 +309,12 @@ type content struct {
 	io.Closer
 }
 
-// log opens the session in the content.
+// log opens the session in the content, and all opens it with what is [aside].
 func (c content) log() (*sessionlog.Log, error) { return sessionlog.Open(c.SectionReader, nil) }
+
+func (c content) all() (*sessionlog.Log, error) { return sessionlog.Open(c.SectionReader, everything) }
+
+var everything = &sessionlog.Options{Sidechains: true, Abandoned: true}
 
 // open opens the file for reading, as it is now, and updates what f says of it. A session that
 // is kept in several files is read as one; without messages if only its head is wanted.

@@ -63,9 +63,6 @@ type Library struct {
 	files  map[string]file        // by ID, as the last listing found them
 	busy   map[string]*sync.Mutex // by ID: held while the session is brought up to date
 	opened []*pleat.Session       // the last used first
-
-	spending sync.Mutex
-	recorded map[string]recorded // by ID; see Spent
 }
 
 // mostOpen is how many sessions stay open, openMemory the bytes of messages that each keeps.
@@ -145,8 +142,10 @@ type Info struct {
 	Tokens   int              `json:"tokens"`
 	Counted  bool             `json:"counted"`            // else the tokens are estimated from the size
 	Messages int              `json:"messages,omitempty"` // 0: not known without reading it
-	USD      float64          `json:"usd,omitempty"`      // what the usage in the file comes to; 0: not known
-	Problem  string           `json:"problem,omitempty"`  // why it cannot be read
+	USD      float64          `json:"usd,omitempty"`      // what its requests come to; 0: not known
+	Requests int              `json:"requests,omitempty"` // whose usage is known
+	Compacts int              `json:"compactions,omitempty"`
+	Problem  string           `json:"problem,omitempty"` // why it cannot be read
 
 	Of     string      `json:"-"` // the ID of the session that [Library.Copies] has this for
 	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
@@ -181,7 +180,7 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 		return Page{}, err
 	}
 	if f.Project != "" {
-		if err := l.look(ctx, all, false); err != nil {
+		if err := l.look(ctx, all, glance); err != nil {
 			return Page{}, err
 		}
 		all = slices.DeleteFunc(all, func(i Info) bool { return !within(i.Project, f.Project) })
@@ -191,15 +190,18 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	if f.Limit > 0 {
 		all = all[:min(f.Limit, len(all))]
 	}
-	if !f.Plain {
-		err = l.look(ctx, all, f.Count)
+	switch {
+	case f.Count:
+		err = l.look(ctx, all, tokensToo)
+	case !f.Plain:
+		err = l.look(ctx, all, glance)
 	}
 	p.Sessions = all
 	return p, err
 }
 
 // Count completes what a list says of sessions, which it reads for that.
-func (l *Library) Count(ctx context.Context, list []Info) error { return l.look(ctx, list, true) }
+func (l *Library) Count(ctx context.Context, list []Info) error { return l.look(ctx, list, tokensToo) }
 
 // within reports whether a folder is another or below it.
 func within(dir, top string) bool {
@@ -236,7 +238,7 @@ func (l *Library) Find(ctx context.Context, id string) (Info, error) {
 	}
 	found := func(i Info) (Info, error) {
 		list := []Info{i}
-		err := l.look(ctx, list, false)
+		err := l.look(ctx, list, glance)
 		return list[0], err
 	}
 	if s, ok, err := l.exact(ctx, id); ok || err != nil {

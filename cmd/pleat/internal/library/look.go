@@ -16,18 +16,30 @@ import (
 	"github.com/pleat-dev/pleat/userwords"
 )
 
+// depth is how much of a session is read: until it has a title, all of it for its requests, or its
+// tokens are counted, too.
+type depth int
+
+const (
+	glance depth = iota
+	requests
+	tokensToo
+)
+
 // look is what a look into a session saw, and what the session was then.
 type look struct {
 	size     int64
 	modified time.Time
+	depth    depth
 	Info
+	spent []Spent
 }
 
 // headSize is how much of a large file is read for its title.
 const headSize = 512 << 10
 
-// look completes what is known of the sessions in the list. With count it reads all of each.
-func (l *Library) look(ctx context.Context, list []Info, count bool) error {
+// look completes what is known of the sessions in the list.
+func (l *Library) look(ctx context.Context, list []Info, d depth) error {
 	var ids []string
 	for _, s := range list {
 		if s.File != "" {
@@ -45,122 +57,147 @@ func (l *Library) look(ctx context.Context, list []Info, count bool) error {
 		if s := &list[i]; s.File == "" {
 			l.lookStored(ctx, s)
 		} else {
-			l.lookFile(s, marks[s.ID], count)
+			l.lookFile(s, marks[s.ID], d)
 		}
 	}
 	return ctx.Err()
 }
 
-// looked returns what the last look into a session saw, if the session is as it was then.
-func (l *Library) looked(s *Info) (Info, bool) {
+// looked returns what the last look into a session saw, if it was as deep and the session is as it was then.
+func (l *Library) looked(s *Info, d depth) (look, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, ok := l.looks[s.ID]
-	return last.Info, ok && last.size == s.Bytes && last.modified.Equal(s.Modified)
+	return last, ok && last.depth >= d && last.size == s.Bytes && last.modified.Equal(s.Modified)
 }
 
 // keep remembers what a look saw of a session that was as it is in before.
-func (l *Library) keep(before, s Info) {
+func (l *Library) keep(before, s Info, d depth, spent []Spent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looks[s.ID] = look{before.Bytes, before.Modified, s}
+	l.looks[s.ID] = look{before.Bytes, before.Modified, d, s, spent}
 }
 
-func (l *Library) lookFile(s *Info, m mark, count bool) {
+func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 	l.mu.Lock()
 	f := l.files[s.ID]
 	l.mu.Unlock()
 	if m.Session != "" {
 		s.Key = store.SessionKey{Tenant: l.o.Tenant, Session: m.Session}
 	}
-	if last, ok := l.looked(s); ok && (last.Counted || !count) {
+	last, ok := l.looked(s, d)
+	if ok {
 		last.Key = s.Key
-		if *s = last; m.is(f) {
+		if *s = last.Info; m.is(f) {
 			m.tell(s)
 		}
-		return
+		return last.spent
 	}
-	before := *s
-	if m.is(f) && (m.Counted || !count) {
+	before, spent := *s, []Spent(nil)
+	if m.is(f) && (d == glance || m.Counted && d == tokensToo) {
 		m.tell(s)
-	} else if err := s.read(f, count); err != nil {
-		s.Problem = err.Error() // not remembered: it may be gone next time
-		return
+	} else {
+		var err error
+		if spent, err = s.read(f, d); err != nil {
+			s.Problem = err.Error() // not remembered: it may be gone next time
+			return nil
+		}
 	}
-	l.keep(before, *s)
+	l.keep(before, *s, d, spent)
+	return spent
 }
 
 // read takes the title from the log, or else from the first words that a person typed.
-// It reads on only to count.
-func (s *Info) read(f file, count bool) error {
-	in, err := f.open(!count)
+func (s *Info) read(f file, d depth) ([]Spent, error) {
+	in, err := f.open(d == glance)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer in.Close()
 	s.Bytes, s.Modified, s.Tokens = f.size, f.modified, f.tokens()
-	if !count && in.Size() > headSize {
+	if d == glance && in.Size() > headSize {
 		in.SectionReader = io.NewSectionReader(in.SectionReader, 0, headSize)
 	}
-	log, err := in.log()
+	log, err := in.all()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	t := tally{}
+	t := tally{id: s.ID}
 	for rec, err := range log.Records() {
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if t.add(rec); !count && (t.first != "" || t.messages > 50) {
+		if t.add(log, rec); d == glance && (t.first != "" || t.messages > 50) {
 			break
 		}
 	}
 	info := log.Info()
-	s.Title, s.Project, s.Model = t.title(info), info.Dir, info.Model
-	if count {
-		m, _ := model.DefaultModels().Lookup(info.Model)
-		counter := tokens.NewTokenizer(m, nil)
-		s.Tokens, s.Counted, s.Messages, s.USD = 0, true, t.messages, t.cost(info)
-		for rec, err := range log.Records() {
-			if err != nil {
-				return err
-			}
+	if s.Title, s.Project, s.Model = t.title(info), info.Dir, info.Model; d == glance {
+		return nil, nil
+	}
+	s.Messages, s.USD, s.Compacts = t.messages, t.cost(info), len(info.Compactions)
+	s.Requests = len(t.spent)
+	if d < tokensToo {
+		return t.spent, nil
+	}
+	m, _ := model.DefaultModels().Lookup(info.Model)
+	counter := tokens.NewTokenizer(m, nil)
+	s.Tokens, s.Counted = 0, true
+	for rec, err := range log.Records() {
+		if err != nil {
+			return nil, err
+		}
+		if !aside(rec) {
 			s.Tokens += counter.CountMessage(rec.Message)
 		}
 	}
-	return nil
+	return t.spent, nil
 }
 
 // tally adds up what records say.
 type tally struct {
+	id       string // of the session
 	first    string // what a person typed first
 	messages int
-	usd      float64
 	last     time.Time // when something was said
+	spent    []Spent
 }
 
-func (t *tally) add(rec sessionlog.Record) {
+// aside reports whether a record is of a sub-agent or an abandoned branch: only what it cost counts.
+func aside(rec sessionlog.Record) bool { return rec.Sidechain || rec.Abandoned }
+
+func (t *tally) add(log *sessionlog.Log, rec sessionlog.Record) {
+	if rec.Time.After(t.last) {
+		t.last = rec.Time.UTC()
+	}
+	if rec.Usage != nil && rec.Usage.Prompt()+rec.Usage.Output > 0 {
+		info := log.Info()
+		t.spend(Request{rec.Time, cmp.Or(rec.Model, info.Model), *rec.Usage, 0}, info.Dir)
+	}
+	if aside(rec) {
+		return
+	}
 	if t.messages++; t.first == "" {
 		if typed, ok := userwords.TypedText(rec.Message); ok {
 			t.first = text.OneLine(typed, titleBytes)
 		}
 	}
-	if rec.Time.After(t.last) {
-		t.last = rec.Time.UTC()
-	}
-	if rec.Usage == nil || rec.Model == "" {
-		return
-	}
-	usd, _ := Request{Model: rec.Model, Usage: *rec.Usage}.Cost()
-	t.usd += usd
 }
 
-// cost is what the requests came to, or what the log says of all of them.
-func (t *tally) cost(info sessionlog.Info) float64 {
-	if t.usd == 0 && (info.Used != nil || info.USD > 0) {
-		t.usd, _ = Request{Model: info.Model, Usage: *cmp.Or(info.Used, &model.Usage{}), Said: info.USD}.Cost()
+func (t *tally) spend(r Request, dir string) {
+	usd, _ := r.Cost()
+	t.spent = append(t.spent, Spent{Request: r, USD: usd, ID: t.id, Dir: dir})
+}
+
+// cost is what the requests came to. What a log has only of all of them counts as one, the newest.
+func (t *tally) cost(info sessionlog.Info) (usd float64) {
+	if info.Used != nil || info.USD > 0 {
+		t.spend(Request{t.last, info.Model, *cmp.Or(info.Used, &model.Usage{}), info.USD}, info.Dir)
 	}
-	return t.usd
+	for _, s := range t.spent {
+		usd += s.USD
+	}
+	return usd
 }
 
 const titleBytes = 200
@@ -178,12 +215,12 @@ func Described(ctx context.Context, st Store, s store.SessionInfo) Info {
 }
 
 // lookStored finds out what a session is that no agent left a file of.
-func (l *Library) lookStored(ctx context.Context, s *Info) {
-	if last, ok := l.looked(s); ok {
-		*s = last
-		return
+func (l *Library) lookStored(ctx context.Context, s *Info) []Spent {
+	if last, ok := l.looked(s, glance); ok {
+		*s = last.Info
+		return last.spent
 	}
-	before := *s
+	before, spent := *s, []Spent(nil)
 	var failed error // not remembered: it may be gone next time
 	s.Title, failed = Begins(ctx, l.o.Store, s.Key)
 	kinds := []store.EntryKind{store.EntrySession, store.EntryMessage, store.EntryUsage, store.EntryPrefix}
@@ -194,7 +231,6 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 		}
 		var data struct {
 			Model, Project string
-			USD            float64
 			Budget         fold.Budget
 			Head           fold.Parts
 		}
@@ -206,15 +242,18 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 				m.tell(s)
 			}
 			s.counted(e)
+		case store.EntryUsage:
+			r := Spent{Request: Request{Time: e.Time}, ID: s.ID, Stored: true}
+			_ = json.Unmarshal(e.Data, &r) // what cannot be read says nothing
+			if s.Model, s.USD = cmp.Or(r.Model, s.Model), s.USD+r.USD; r.Usage.Prompt()+r.Usage.Output > 0 {
+				spent = append(spent, r)
+			}
 		default:
-			_ = json.Unmarshal(e.Data, &data) // what cannot be read says nothing
+			_ = json.Unmarshal(e.Data, &data)
 			s.Model = cmp.Or(data.Model, s.Model)
-			s.USD += data.USD
-			if e.Kind == store.EntrySession {
-				s.Project, s.Budget, s.Head = data.Project, data.Budget, data.Head
-				if s.Budget.Check() != nil { // one token is written as all of them are
-					s.Budget = fold.Budget{Window: s.Budget.Window}
-				}
+			s.Project, s.Budget, s.Head = data.Project, data.Budget, data.Head
+			if s.Budget.Check() != nil { // one token is written as all of them are
+				s.Budget = fold.Budget{Window: s.Budget.Window}
 			}
 		}
 	}
@@ -222,6 +261,7 @@ func (l *Library) lookStored(ctx context.Context, s *Info) {
 		s.Tokens += s.Head.System + s.Head.Tools
 	}
 	if failed == nil {
-		l.keep(before, *s)
+		l.keep(before, *s, tokensToo, spent)
 	}
+	return spent
 }

@@ -224,7 +224,7 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 		return false, err
 	}
 	defer in.Close()
-	log, err := in.log()
+	log, err := in.all()
 	if err != nil {
 		return false, err
 	}
@@ -233,8 +233,12 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return false, err
 		}
+		if aside(rec) {
+			b.tally.add(log, rec)
+			continue
+		}
 		if len(b.messages) > 0 {
-			b.tally.add(last)
+			b.tally.add(log, last)
 		}
 		b.messages, last = append(b.messages, rec.Message), rec
 	}
@@ -243,7 +247,7 @@ func (b *bringing) read(ctx context.Context) (held bool, err error) {
 		b.messages = b.messages[:n-1]
 		return true, nil
 	}
-	b.tally.add(last)
+	b.tally.add(log, last)
 	return false, nil
 }
 
