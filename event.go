@@ -35,11 +35,13 @@ type Event struct {
 	Fold     *fold.Fold      // EventFold, EventSpill, EventDigest (nil: it is only prepared)
 	Digest   *digest.Origin  // EventDigest: who wrote it, and how it came to be; EventWriting; EventWarning about one
 	Before   tokens.Reported // EventEpoch: the view before it
-	Plan     *fold.Plan      // EventEpoch; EventWarning that nothing could be folded: Refused may say why
-	Recall   string          // EventRecall: the handle or query
-	From     Key             // EventFork: the session that it was made of
-	Shared   int             // EventFork: how many messages of that one it has
-	Reason   string          // EventFork: where the history goes another way
-	Warning  string          // EventWarning
-	Err      error           // EventError
+	// EventEpoch: what the provider's cache has to be given anew, all after the earliest change.
+	Rewritten tokens.Reported
+	Plan      *fold.Plan // EventEpoch, in pleat's tokens; EventWarning that nothing could be folded: Refused may say why
+	Recall    string     // EventRecall: the handle or query
+	From      Key        // EventFork: the session that it was made of
+	Shared    int        // EventFork: how many messages of that one it has
+	Reason    string     // EventFork: where the history goes another way
+	Warning   string     // EventWarning
+	Err       error      // EventError
 }

@@ -84,7 +84,10 @@ func (s *Session) afterLocked(ctx context.Context, p *fold.Plan, known int) {
 		s.say.tell(ctx, e)
 	}
 	snap := s.snapshotLocked()
-	s.say.tell(ctx, Event{Kind: EventEpoch, Plan: p, Snapshot: &snap, Before: s.meter.Reported(p.Before)})
+	s.say.tell(ctx, Event{
+		Kind: EventEpoch, Plan: p, Snapshot: &snap, Before: s.meter.Reported(p.Before),
+		Rewritten: snap.Tokens - s.meter.Reported(p.After-p.Cache.Rewritten),
+	})
 	s.say.tell(ctx, Event{Kind: EventSnapshot, Snapshot: &snap})
 	if p.Warning != "" {
 		s.warned.worse(s.st.Epochs, s.st.Parts.Total() > s.meter.Most())

@@ -67,11 +67,11 @@ func (s *Session) reportLocked() Report {
 	return r
 }
 
-// String tells the report to a person.
+// String prints the report for people, in pleat's tokens throughout.
 func (r Report) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s messages, %s tokens whole, %s shown (%.0f %% of the window, %s)\n", text.Thousands(r.Messages),
-		text.Thousands(r.Snapshot.Whole), text.Thousands(r.Snapshot.Tokens), 100*r.Snapshot.Utilization,
+		text.Thousands(r.Whole), text.Thousands(r.Snapshot.Parts.Total()), 100*r.Snapshot.Utilization,
 		r.Snapshot.State)
 	for _, e := range r.Epochs {
 		what := fmt.Sprintf("epoch %d (%s): %s", e.Number, e.Trigger, text.Plural(e.Folds, "fold"))

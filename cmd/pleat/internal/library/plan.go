@@ -52,6 +52,7 @@ func Report(s *pleat.Session) pleat.Report {
 		e := &report.Epochs[i]
 		e.Before, e.After = int(inside.Of(s).ProviderTokens(e.Before)), int(inside.Of(s).ProviderTokens(e.After))
 	}
+	report.Cache.Removed, report.Cache.Rewritten = piece(report.Cache.Removed), piece(report.Cache.Rewritten)
 	for i, f := range report.Folds {
 		report.Folds[i] = Told(s, f, piece)
 	}

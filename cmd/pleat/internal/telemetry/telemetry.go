@@ -123,7 +123,7 @@ func (t *Telemetry) Session(ctx context.Context, key store.SessionKey, e pleat.E
 			attribute.Int("pleat.tokens.before", int(e.Before)),
 			attribute.Int("pleat.tokens.after", int(e.Snapshot.Tokens)),
 			attribute.Int("pleat.folds", len(e.Plan.Folds)),
-			attribute.Int("pleat.cache.rewritten", e.Plan.Cache.Rewritten))
+			attribute.Int("pleat.cache.rewritten", int(e.Rewritten)))
 	case pleat.EventRecall:
 		t.mark(ctx, key.Session, "pleat.recall")
 	case pleat.EventError:
