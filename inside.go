@@ -59,7 +59,7 @@ func (s inner) ProviderTokens(n int) tokens.Reported {
 func (s inner) CurrentView() transcript.View {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.st.InView()
+	return s.st.ViewWithLead()
 }
 
 func (s inner) RecordSentWhole() {

@@ -111,7 +111,7 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	if err := s.journal.Usage(ctx, s.meter.Used(u, s.st.Parts.Total())); err != nil {
+	if err := s.journal.Usage(ctx, s.meter.UsageOf(u, s.st.Parts.Total())); err != nil {
 		return fmt.Errorf("record usage: %w", err)
 	}
 	return nil

@@ -46,7 +46,7 @@ func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcr
 		return transcript.View{}, errors.New("no view was sent yet")
 	}
 	total := s.st.Parts.Total()
-	refusal := s.meter.Refused(e, total)
+	refusal := s.meter.ReadRefusal(e, total)
 	if refusal.Told {
 		if err := s.journal.Usage(ctx, refusal.Learn); err != nil {
 			return transcript.View{}, err
@@ -81,7 +81,7 @@ func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcr
 		}
 		return transcript.View{}, big
 	}
-	if guess, ok := s.meter.Guess(refusal, after); ok {
+	if guess, ok := s.meter.GuessOf(refusal, after); ok {
 		if err := s.journal.Usage(ctx, guess); err != nil {
 			return transcript.View{}, err
 		}

@@ -26,11 +26,11 @@ type Synced struct {
 	Back   int    // how many messages of the user were taken back
 }
 
-// Sync takes in the whole history of a program, and moves s to where it is. What it has beyond s is appended;
-// what the user said after the last answer, and it lacks, is taken back; one that goes another way goes on in a
-// fork, whose Key s then has, and one that has nothing of s in a new session. Messages behind the first question, or
-// exchange, may be missing as long as the newest two turns are there, with their ids; a view of s may stand in place
-// of what it shows. System messages, thinking, images, other ids, and where messages begin make no difference.
+// Sync brings the session in line with a program's whole history. New messages are appended; what the user said
+// after the last answer, and the history no longer has, is taken back; if the history diverges elsewhere, s becomes
+// a fork of itself with a Key of its own, or a new session if they share nothing. Older messages than the two newest
+// turns, apart from the first question or exchange, may be missing if ids of calls are the same, and a view of s may
+// stand for what it shows. System messages, thinking, images and how turns are cut into messages are not compared.
 func (s *Session) Sync(ctx context.Context, history []Message) (Synced, error) {
 	did, err := s.sync(ctx, history)
 	if err != nil {
@@ -53,16 +53,16 @@ func (s *Session) sync(ctx context.Context, history []Message) (did Synced, err 
 	if err != nil {
 		return did, err
 	}
-	did.Reason, did.Shared, did.Back = m.Reason(h), m.Said, m.Back.Len()
+	did.Reason, did.Shared, did.Back = m.Reason(h), m.Own, m.Back.Len()
 	if next == s {
 		did.Appended, s.warned.forked = true, false
 		return did, nil
 	}
-	did.New = m.Said <= s.st.Facts().Prompt()
+	did.New = m.Own <= s.st.Facts().Prompt()
 	did.Forked = !did.New
 	told := s.warned.forked
 	s.digester.End()
-	next.digester.Follow(s.digester) // a model that does not help the one does not help the other
+	next.digester.ShareGuard(s.digester) // a model that does not help the one does not help the other
 	s.o, s.say, s.journal, s.st, s.meter = next.o, next.say, next.journal, next.st, next.meter
 	s.digester, s.pages, s.warned, s.shown = next.digester, next.pages, next.warned, next.shown
 	s.key.Store(next.key.Load())
@@ -80,7 +80,7 @@ func (s *Session) followLocked(ctx context.Context, h *match.History) (*Session,
 		if err != nil {
 			return s, m, err
 		}
-		if m.Parts {
+		if m.Diverges {
 			next, err := s.forkForLocked(ctx, h, m)
 			if next == nil {
 				next = s
@@ -131,10 +131,10 @@ func (s *Session) forkForLocked(ctx context.Context, h *match.History, m match.M
 		return nil, err
 	}
 	upTo := s.journal.Last()
-	if m.Said < s.st.Len() {
-		upTo = s.st.Entry(m.Said) - 1
+	if m.Own < s.st.Len() {
+		upTo = s.st.Entry(m.Own) - 1
 	}
-	left, err := s.journal.Legacy(ctx, upTo, m.Said, m.Epoch)
+	left, err := s.journal.Bequest(ctx, upTo, m.Own, m.Epoch)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Session) forkForLocked(ctx context.Context, h *match.History, m match.M
 			return nil, made
 		}
 		o := *s.o
-		fork, err := open(ctx, s.journal.Store(), key, &o, o.Budget, s.mu)
+		fork, err := open(ctx, s.journal.Store(), key, &o, o.Budget, s.mu) // the same lock, so that s can become it
 		if err != nil {
 			return nil, err
 		}
@@ -163,14 +163,14 @@ func (s *Session) forkForLocked(ctx context.Context, h *match.History, m match.M
 		if err != nil {
 			return nil, err
 		}
-		if !then.Parts || then.History > m.History { // it goes on from there, or parts later
+		if !then.Diverges || then.Theirs > m.Theirs { // it goes on from there, or parts later
 			next, _, err := fork.followLocked(ctx, h)
 			return next, err
 		}
-		// A copy need not go on either, as where messages are damaged: then nothing is shared.
+		// If even a fresh copy does not match, as with damaged messages, an empty session is tried next.
 		copied = copied && made != nil
 	}
-	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.Said, mostForks)
+	return nil, fmt.Errorf("fork the session after message %d: %d forks from there went other ways", m.Own, mostForks)
 }
 
 // Fork copies the entries 1 to upTo of a session into a new one: the same conversation

@@ -18,7 +18,7 @@ func (s *Session) Undo(ctx context.Context) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	return s.undoLocked(ctx, s.meter.Limits().Max)
+	return s.undoLocked(ctx, s.meter.Most())
 }
 
 // UndoAll takes back every epoch, whatever the budget: for a session that is to be folded

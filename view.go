@@ -125,7 +125,7 @@ func (s *Session) fittingLocked() (transcript.View, error) {
 		s.meter.Sent(s.st.Parts.Total())
 	}
 	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
-	return s.st.InView(), nil
+	return s.st.ViewWithLead(), nil
 }
 
 // dueLocked decides whether an epoch opens before this request, and why. Its cost does not

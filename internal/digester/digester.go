@@ -79,9 +79,9 @@ func (d *Digester) End() {
 	d.unlocked(d.work.Wait)
 }
 
-// Follow holds the digester to the bounds that another one is held to: a model that does not help a session
+// ShareGuard holds the digester to the bounds that another one is held to: a model that does not help a session
 // does not help its fork.
-func (d *Digester) Follow(other *Digester) { d.guard = other.guard }
+func (d *Digester) ShareGuard(other *Digester) { d.guard = other.guard }
 
 // Can reports whether a model may be asked now, and if not, why.
 func (d *Digester) Can() (bool, string) {

@@ -57,8 +57,8 @@ func (s *State) LeadFrom(msgs []transcript.Message, said func(i int) conv.Said) 
 	return &Lead{heads, msgs}
 }
 
-// InView returns the view in force, with the lead in its place.
-func (s *State) InView() transcript.View {
+// ViewWithLead returns the view in force, with the lead in its place.
+func (s *State) ViewWithLead() transcript.View {
 	return transcript.View{Messages: s.led(), DropThinking: s.Binds && s.Layout.In.Bare < s.Unbound}
 }
 

@@ -12,9 +12,9 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// Legacy is what a fork has from the session that it was made of, wherever they part: it is no part
+// Bequest is what a fork has from the session that it was made of, wherever they part: it is no part
 // of the conversation.
-type Legacy struct {
+type Bequest struct {
 	pins  []string
 	takes meter.Usage   // what the provider takes
 	known bool          // that is known
@@ -22,10 +22,10 @@ type Legacy struct {
 	told  []store.Entry // the digests before that epoch
 }
 
-// Legacy returns what a fork from after the entry upTo gets, which has so many messages; e is an epoch that it
+// Bequest returns what a fork from after the entry upTo gets, which has so many messages; e is an epoch that it
 // should have, nil if none.
-func (j *Journal) Legacy(ctx context.Context, upTo uint64, messages int, e *epoch.Data) (l Legacy, err error) {
-	l = Legacy{pins: slices.Clone(j.o.State.Pins), epoch: e}
+func (j *Journal) Bequest(ctx context.Context, upTo uint64, messages int, e *epoch.Data) (l Bequest, err error) {
+	l = Bequest{pins: slices.Clone(j.o.State.Pins), epoch: e}
 	if l.takes, l.known = j.o.Meter.Bequeath(); e != nil {
 		l.told, err = j.toldAfter(ctx, upTo, messages)
 	}
@@ -33,7 +33,7 @@ func (j *Journal) Legacy(ctx context.Context, upTo uint64, messages int, e *epoc
 }
 
 // Inherit takes it over.
-func (j *Journal) Inherit(ctx context.Context, from Legacy) error {
+func (j *Journal) Inherit(ctx context.Context, from Bequest) error {
 	st := j.o.State
 	if from.epoch != nil && st.Len() == from.epoch.Messages {
 		err := j.inheritEpoch(ctx, *from.epoch, from.told)

@@ -35,25 +35,25 @@ func (h *History) Lead() []transcript.Message { return h.msgs[:h.Heads] }
 // Reason says where a conversation and a history part; empty: they do not.
 func (m Meeting) Reason(h *History) string {
 	switch {
-	case !m.Parts:
+	case !m.Diverges:
 		return ""
-	case m.History <= h.Heads:
+	case m.Theirs <= h.Heads:
 		return "the history has nothing of the session"
-	case m.History == len(h.msgs):
-		return fmt.Sprintf("the history ends before message %d of the session", m.Said)
+	case m.Theirs == len(h.msgs):
+		return fmt.Sprintf("the history ends before message %d of the session", m.Own)
 	}
-	return fmt.Sprintf("message %d of the history is not message %d of the session", m.History, m.Said)
+	return fmt.Sprintf("message %d of the history is not message %d of the session", m.Theirs, m.Own)
 }
 
 // Ways stands for what a conversation and a history both have, and the first message that only the
 // history has.
 func (m Meeting) Ways(st *epoch.State, h *History) string {
 	var said []conv.Said
-	for i := st.Facts().Prompt(); i < m.Said; i++ {
+	for i := st.Facts().Prompt(); i < m.Own; i++ {
 		said = append(said, st.SaidAt(i, i+1))
 	}
-	if m.History < len(h.msgs) {
-		said = append(said, h.Said(m.History))
+	if m.Theirs < len(h.msgs) {
+		said = append(said, h.Said(m.Theirs))
 	}
 	return conv.Fingerprint(said...).String()
 }
@@ -81,14 +81,14 @@ func (h *History) saidIn(t turn) conv.Said {
 }
 
 // from is a meeting with a conversation of which the first j messages of the history say all.
-func (h *History) from(j, said int) Meeting { return Meeting{History: j, Said: said, Rest: h.msgs[j:]} }
+func (h *History) from(j, said int) Meeting { return Meeting{Theirs: j, Own: said, Rest: h.msgs[j:]} }
 
 // behind is the same where these blocks of a turn are new, and all behind it.
 func (h *History) behind(t turn, more []transcript.BlockRef, said int) Meeting {
 	if len(more) == 0 {
 		return h.from(t.end, said)
 	}
-	m := Meeting{History: more[0].Message, Said: said}
+	m := Meeting{Theirs: more[0].Message, Own: said}
 	for len(more) > 0 {
 		msg := h.msgs[more[0].Message]
 		var blocks []transcript.Block

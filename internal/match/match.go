@@ -11,13 +11,13 @@ import (
 
 // Meeting is how far a history and a conversation are the same.
 type Meeting struct {
-	History, Said int                  // how many messages of the history stand for how many of the conversation
-	Parts         bool                 // behind these, both go different ways
-	Rest          []transcript.Message // of the history, that the conversation does not have; where they part, none
-	Back          Stretch              // what the user said after the last answer, and the history lacks: it is taken back
-	Epoch         *epoch.Data          // that was opened behind the place where they part, and a fork gets; nil: none
+	Theirs, Own int                  // how many messages of the history stand for how many of the conversation
+	Diverges    bool                 // after these, both go different ways
+	Rest        []transcript.Message // of the history, that the conversation does not have; none if they diverge
+	Back        Stretch              // what the user said after the last answer, and the history lacks: it is taken back
+	Epoch       *epoch.Data          // that opened after the place where they diverge, and that a fork gets; nil if none
 
-	sure bool // what both have has ids, or words of a view, that no other has
+	sure bool // no other conversation can have what both have: a call's id that is there once, or text of a view
 }
 
 // Stretch is messages Start ≤ i < End.
@@ -45,7 +45,7 @@ func Meet(st *epoch.State, h *History) (Meeting, error) {
 		if err != nil || ok {
 			return m, err
 		}
-		if m.History > best.History {
+		if m.Theirs > best.Theirs {
 			best = m
 		}
 	}
@@ -70,7 +70,7 @@ func (c *comparison) follows(own []turn) (m Meeting, ok bool) {
 	for _, same := range []func([]turn) (Meeting, bool){exact, c.window, open} {
 		for _, back := range backs {
 			if m, ok = same(c.without(own, back)); ok {
-				m.Back, m.Said = back, m.Said-back.Len()
+				m.Back, m.Own = back, m.Own-back.Len()
 				return m, true
 			}
 		}
@@ -129,7 +129,7 @@ func (c *comparison) holds(own, theirs turn) bool {
 	return true
 }
 
-// apart is where the conversation and the history go different ways.
+// apart is where the conversation and the history go different ways. The history does not follow the turns.
 func (c *comparison) apart(own []turn) Meeting {
 	theirs := c.h.turns(c.h.Heads)
 	k := c.alike(own, theirs, false)
@@ -137,7 +137,7 @@ func (c *comparison) apart(own []turn) Meeting {
 	if k < len(theirs) {
 		i, j = c.within(own[k], theirs[k])
 	}
-	return Meeting{History: j, Said: i, Parts: true}
+	return Meeting{Theirs: j, Own: i, Diverges: true}
 }
 
 // within returns up to where the messages of two turns are the same.

@@ -150,8 +150,8 @@ func TestMeet(t *testing.T) {
 			}
 			got := fmt.Sprint("+", len(m.Rest))
 			switch {
-			case m.Parts:
-				got = fmt.Sprintf("%d/%d", m.Said, m.History)
+			case m.Diverges:
+				got = fmt.Sprintf("%d/%d", m.Own, m.Theirs)
 			case m.Back.Len() == 1:
 				got = fmt.Sprintf("-%d %s", m.Back.Start, got)
 			case m.Back.Len() > 1:
@@ -163,7 +163,7 @@ func TestMeet(t *testing.T) {
 			if got != tt.want {
 				t.Errorf("%q and then %q meet as %s, want %s", tt.was, tt.now, got, tt.want)
 			}
-			if reason := m.Reason(h); m.Parts == (reason == "") {
+			if reason := m.Reason(h); m.Diverges == (reason == "") {
 				t.Errorf("the reason is %q", reason)
 			}
 		})

@@ -19,7 +19,7 @@ func (c *comparison) meetViews() (best Meeting, ok bool, err error) {
 				return Meeting{}, false, err
 			}
 		}
-		own := c.turnsIn(c.viewOf(in))
+		own := c.turnsIn(c.st.ViewOf(in))
 		if len(own) == 0 {
 			continue
 		}
@@ -27,12 +27,12 @@ func (c *comparison) meetViews() (best Meeting, ok bool, err error) {
 			return m, true, nil
 		}
 		m := c.apart(own)
-		if m.History > best.History && m.Said < d.Messages {
+		if m.Theirs > best.Theirs && m.Own < d.Messages {
 			if m.Epoch, err = c.epochBefore(m, d, in); err != nil {
 				return Meeting{}, false, err
 			}
 		}
-		if m.History > best.History && (m.Said >= d.Messages || m.Epoch != nil) {
+		if m.Theirs > best.Theirs && (m.Own >= d.Messages || m.Epoch != nil) {
 			best = m
 		}
 	}
@@ -42,10 +42,10 @@ func (c *comparison) meetViews() (best Meeting, ok bool, err error) {
 // epochBefore returns an epoch as a fork gets it that ends before it opened: with the folds of what
 // the fork has. It is nil if these do not show what the history has of the epoch's view.
 func (c *comparison) epochBefore(m Meeting, d epoch.Data, in fold.Set) (*epoch.Data, error) {
-	d.Folds, d.Messages, d.Bare = nil, m.Said, min(in.Bare, m.Said)
+	d.Folds, d.Messages, d.Bare = nil, m.Own, min(in.Bare, m.Own)
 	d.InForce = slices.DeleteFunc(in.IDs(), func(id int) bool {
 		f := c.st.Folds[id-1]
-		return f.Start >= m.Said || f.End > m.Said
+		return f.Start >= m.Own || f.End > m.Own
 	})
 	for _, id := range d.InForce {
 		d.Folds = append(d.Folds, c.st.Folds[id-1])
@@ -54,20 +54,13 @@ func (c *comparison) epochBefore(m Meeting, d epoch.Data, in fold.Set) (*epoch.D
 	if err != nil {
 		return nil, err
 	}
-	view := c.viewOf(kept)
-	if i := slices.IndexFunc(view, func(vm transcript.ViewMessage) bool { return vm.Source >= m.Said }); i >= 0 {
+	view := c.st.ViewOf(kept)
+	if i := slices.IndexFunc(view, func(vm transcript.ViewMessage) bool { return vm.Source >= m.Own }); i >= 0 {
 		view = view[:i]
 	}
-	own, theirs := c.turnsIn(view), (&History{msgs: c.h.msgs[:m.History]}).turns(c.h.Heads)
+	own, theirs := c.turnsIn(view), (&History{msgs: c.h.msgs[:m.Theirs]}).turns(c.h.Heads)
 	if len(own) != len(theirs) || c.alike(own, theirs, false) < len(own) {
 		return nil, nil
 	}
 	return &d, nil
-}
-
-// viewOf is the view with these folds in force.
-func (c *comparison) viewOf(in fold.Set) []transcript.ViewMessage {
-	then := c.st.Layout
-	then.In = in
-	return then.Render(&fold.Shown{})
 }

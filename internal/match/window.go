@@ -11,10 +11,10 @@ import (
 // behind its answer in words. It must have the newest two.
 func (c *comparison) window(own []turn) (best Meeting, found bool) {
 	for _, head := range c.kept(own) {
-		theirs := c.h.turns(head.History)
+		theirs := c.h.turns(head.Theirs)
 		for end := len(theirs); end > 0; end-- {
-			if m, ok := c.endsAt(own, theirs[:end], head.Said); ok {
-				if m.History > best.History && (m.sure || c.tells(own, len(own)-end, theirs[:end])) {
+			if m, ok := c.endsAt(own, theirs[:end], head.Own); ok {
+				if m.Theirs > best.Theirs && (m.sure || c.tells(own, len(own)-end, theirs[:end])) {
 					best, found = m, true
 				}
 				break
@@ -29,15 +29,15 @@ func (c *comparison) window(own []turn) (best Meeting, found bool) {
 func (c *comparison) kept(own []turn) []Meeting {
 	facts := c.st.Facts()
 	i, j := facts.Prompt(), c.h.Heads
-	list := []Meeting{{History: j, Said: i}}
+	list := []Meeting{{Theirs: j, Own: i}}
 	for i < facts.Opening() && j < len(c.h.msgs) && c.st.SaidAt(i, i+1).Equal(c.h.Said(j)) {
 		i, j = i+1, j+1
 	}
-	list = append(list, Meeting{History: j, Said: i})
+	list = append(list, Meeting{Theirs: j, Own: i})
 	inWords := func(t turn) bool { return c.answers(t) && !facts.Has(t.end-1, transcript.KindToolCall) }
 	k := slices.IndexFunc(own, inWords) + 1
 	if theirs := c.h.turns(c.h.Heads); k > 0 && c.alike(own[:k], theirs, true) == k {
-		list = append(list, Meeting{History: theirs[k-1].end, Said: own[k-1].end})
+		list = append(list, Meeting{Theirs: theirs[k-1].end, Own: own[k-1].end})
 	}
 	return list
 }
@@ -72,7 +72,7 @@ func (c *comparison) endsAt(own, theirs []turn, behind int) (m Meeting, ok bool)
 // must be an answer that was given only once. Where what stands before them is repeated too, words
 // typed at that place do not count: they may have been typed there in place of others.
 func (c *comparison) tells(own []turn, at int, theirs []turn) bool {
-	begins := c.apart(own).History
+	begins := c.apart(own).Theirs
 	if begins == c.h.Heads {
 		return true
 	}

@@ -19,11 +19,11 @@ type Meter struct {
 	budget fold.Levels[tokens.Reported]
 	usd    float64
 
-	sent    int             // the last view that was given out; 0: none yet
-	most    tokens.Reported // the largest prompt that the provider takes; 0: not told
-	guessed tokens.Reported // the prompt that it refused without numbers, so that most is a guess; 0: it is not
-	taken   tokens.Reported // the largest that it has answered, or said that it takes; 0: not known
-	refused tokens.Reported // the newest that it refused; 0: not told
+	sent        int             // the last view that was given out; 0: none yet
+	most        tokens.Reported // the largest prompt that the provider takes; 0 if it has not said so
+	guessedFrom tokens.Reported // the refused prompt that most is guessed from; 0 if most is not a guess
+	taken       tokens.Reported // the largest that it has answered, or said that it takes; 0 if unknown
+	lastRefused tokens.Reported // the newest that it refused; 0 if it gave no number
 }
 
 // New returns the meter of a session that has seen nothing yet.
@@ -33,8 +33,8 @@ func New(m model.Model, b fold.Budget) *Meter { return &Meter{model: m, budget: 
 // window that was given, 0 if none was, is larger.
 func (m *Meter) SetBudget(b fold.Budget, given int) {
 	m.budget = b.Reported()
-	if m.guessed > 0 || tokens.Reported(given) > m.most {
-		m.most, m.guessed = 0, 0
+	if m.guessedFrom > 0 || tokens.Reported(given) > m.most {
+		m.most, m.guessedFrom = 0, 0
 	}
 }
 
@@ -88,11 +88,11 @@ func (m *Meter) BirthLimits() fold.Limits { return m.ownLevels(m.budget) }
 
 // Sure is the size from which a view is surely refused, while the largest is a guess; 0: it is none.
 func (m *Meter) Sure() int {
-	if m.guessed == 0 {
+	if m.guessedFrom == 0 {
 		return 0
 	}
 	l := m.budget
-	l.Max = min(l.Max, nearly(m.guessed))
+	l.Max = min(l.Max, nearly(m.guessedFrom))
 	return m.ownLevels(l).Max
 }
 
@@ -125,17 +125,17 @@ func (m *Meter) Bound() string {
 	switch {
 	case m.most == 0 || m.most >= m.budget.Max:
 		return ""
-	case m.guessed == 0:
+	case m.guessedFrom == 0:
 		return fmt.Sprintf("The provider said that it takes %s tokens, by its count; "+
 			"SetBudget with a larger Window overrules it", n(m.most))
 	}
 	return fmt.Sprintf("The provider refused %s tokens without saying how many it takes: "+
-		"this bound is a guess, which SetBudget forgets", n(m.guessed))
+		"this bound is a guess, which SetBudget forgets", n(m.guessedFrom))
 }
 
 // Rates are the prices of a view of that many tokens, beside each other.
 func (m *Meter) Rates(view int) model.Rates {
-	p, ok := m.model.PriceAt(view)
+	p, ok := m.model.PriceAt(int(m.Reported(view)))
 	if !ok || p.Input == 0 {
 		return model.DefaultRates
 	}

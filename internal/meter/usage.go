@@ -30,8 +30,8 @@ func (m *Meter) LastSent(now int) int { return cmp.Or(m.sent, now) }
 // HasSent reports whether a view was given out.
 func (m *Meter) HasSent() bool { return m.sent > 0 }
 
-// Used is what to store of a request with the last view.
-func (m *Meter) Used(u model.Usage, view int) Usage {
+// UsageOf is what to store of a request with the last view. It changes nothing: see [Meter.Take].
+func (m *Meter) UsageOf(u model.Usage, view int) Usage {
 	usd, _ := m.model.Cost(u)
 	return Usage{Usage: u, Model: m.model.ID, Estimated: m.LastSent(view), USD: usd}
 }
@@ -52,8 +52,8 @@ func (m *Meter) Take(u Usage) {
 	plausible := m.line.Observe(u.Estimated, prompt)
 	switch {
 	case u.Limit > 0:
-		m.most, m.guessed = u.Limit, u.Refused
-		m.refused = cmp.Or(tokens.Reported(u.Usage.Input), m.refused)
+		m.most, m.guessedFrom = u.Limit, u.Refused
+		m.lastRefused = cmp.Or(tokens.Reported(u.Usage.Input), m.lastRefused)
 		if u.Refused == 0 {
 			m.taken = u.Limit
 		}
@@ -78,7 +78,7 @@ func (m *Meter) took(n tokens.Reported) {
 
 // Bequeath returns what a fork has to be told of what the provider takes, if that is known.
 func (m *Meter) Bequeath() (u Usage, known bool) {
-	return Usage{Model: m.model.ID, Limit: m.most, Refused: m.guessed}, m.most > 0
+	return Usage{Model: m.model.ID, Limit: m.most, Refused: m.guessedFrom}, m.most > 0
 }
 
 // Knows reports whether the meter has been told the same.
@@ -95,15 +95,15 @@ type Refusal struct {
 	view  int
 }
 
-// Refused reads a refusal of a view; nil: nothing is known of it.
-func (m *Meter) Refused(e *model.APIError, view int) Refusal {
+// ReadRefusal reads a refusal of a view; nil if nothing is known of it. It changes nothing: see [Meter.Take].
+func (m *Meter) ReadRefusal(e *model.APIError, view int) Refusal {
 	r := Refusal{limit: view * 2 / 3, sure: nearly(view), view: view}
 	if e == nil {
 		return r
 	}
 	r.bytes = e.Kind == model.ErrorTooLarge
 	used, room := tokens.Reported(e.Used), tokens.Reported(e.Limit-e.Output) // for the prompt
-	if r.bytes || used > 0 && used == m.refused || used <= 0 && room <= 0 && e.Over <= 0 {
+	if r.bytes || used > 0 && used == m.lastRefused || used <= 0 && room <= 0 && e.Over <= 0 {
 		return r // there are none, or they are bytes, or those of a view before
 	}
 	r.Told, r.limit = true, r.sure
@@ -111,7 +111,7 @@ func (m *Meter) Refused(e *model.APIError, view int) Refusal {
 	case used > room && room > 0:
 		r.sure = int(float64(view) * float64(room) / float64(used))
 	case e.Over > 0:
-		r.sure = view - e.Over
+		r.sure = m.own(m.Reported(view) - tokens.Reported(e.Over))
 	}
 	r.limit = min(r.limit, r.sure)
 	u := Usage{
@@ -123,10 +123,9 @@ func (m *Meter) Refused(e *model.APIError, view int) Refusal {
 	switch {
 	case room > 0 && used <= 0 && m.Reported(view) <= room:
 		u.Usage.Input = int(room) + 1 // at least, or it would not be refused
-	case room <= 0 && used > 0:
-		u.Refused = used
-	case room <= 0:
-		u.Limit, u.Refused = max(m.Reported(r.limit), m.taken, 1), m.Reported(view)
+	case room <= 0: // it said how large the prompt was, or by how much too large: the limit is a guess
+		u.Refused = cmp.Or(max(used, 0), m.Reported(view))
+		u.Limit = max(min(m.Reported(r.limit), nearly(u.Refused)), m.taken, 1)
 	}
 	r.Learn = u
 	return r
@@ -136,7 +135,7 @@ func (m *Meter) Refused(e *model.APIError, view int) Refusal {
 // when what the refusal teaches has been taken in.
 func (m *Meter) Retry(r Refusal) (l fold.Limits, sure int) {
 	l, sure = m.Limits(), r.sure
-	if r.Told || m.most > 0 && m.guessed == 0 { // it said, now or before, how many it takes
+	if r.Told || m.most > 0 && m.guessedFrom == 0 { // it said, now or before, how many it takes
 		sure = min(sure, l.Max)
 	}
 	l.Max = min(l.Max, r.limit)
@@ -144,9 +143,9 @@ func (m *Meter) Retry(r Refusal) (l fold.Limits, sure int) {
 	return l, sure
 }
 
-// Guess returns what to store after a refusal without numbers, when the retry has so many tokens. There is
+// GuessOf returns what to store after a refusal without numbers, when the retry has so many tokens. There is
 // nothing to guess if the provider gave numbers, or refused the bytes of a request.
-func (m *Meter) Guess(r Refusal, retry int) (u Usage, ok bool) {
+func (m *Meter) GuessOf(r Refusal, retry int) (u Usage, ok bool) {
 	if r.Told || r.bytes {
 		return Usage{}, false
 	}
