@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +16,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/internal/query"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -86,21 +83,20 @@ func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) e
 	}
 	f.req.Queries, f.req.Strict = []string{query}, strings.Contains(query, `"`)
 	j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: f.req}
-	j.store, j.told, j.files = f.store.Path, make(map[string]bool), make(map[string]bool)
+	j.store = f.store.Path
 	var err error
 	switch {
 	case f.file != "":
 		f.src.Store = f.store
 		err = j.inFile(ctx, p, f.file, f.src)
 	case f.session != "" || f.store.Path != "":
-		err = j.inStore(ctx, p, f.store, f.session)
+		err = f.inStore(ctx, p, &j, "")
 	default:
 		err = f.everywhere(ctx, p, &j)
 	}
 	if err != nil {
 		return err
 	}
-	j.rank()
 	return p.Output(f.json, &j)
 }
 
@@ -112,9 +108,37 @@ func (f *searchFlags) everywhere(ctx context.Context, p *term.Console, j *search
 	if !f.set.Changed("around") {
 		j.req.Around = -1
 	}
-	err := j.inFiles(ctx, p)
-	if path, e := stores.Path(p, ""); err == nil && e == nil && !term.Missing(path) {
-		err = j.inStore(ctx, p, f.store, "")
+	home := cmp.Or(p.Getenv("HOME"), p.Getenv("USERPROFILE"))
+	if path, err := stores.Path(p, ""); err != nil || term.Missing(path) {
+		return j.inAll(ctx, p, library.Options{Home: home})
+	}
+	return f.inStore(ctx, p, j, home)
+}
+
+// inStore looks into the sessions of the store, or the one that is named, and into those of a home folder.
+func (f *searchFlags) inStore(ctx context.Context, p *term.Console, j *searchJSON, home string) error {
+	st, err := stores.OpenToSearch(ctx, p, f.store)
+	if err != nil {
+		return err
+	}
+	defer st.Close()
+	if f.session == "" {
+		return j.inAll(ctx, p, library.Options{Home: home, Store: st, Tenant: f.store.Tenant})
+	}
+	info, err := stores.Find(ctx, p, st, f.store, f.session)
+	if err != nil {
+		return err
+	}
+	s, err := stores.Reopen(ctx, st, info.Key)
+	if err == nil {
+		all, _ := library.Conversations(ctx, st, "") // which only tell its name from others
+		err = j.inSession(ctx, s, foundJSON{
+			Tenant: info.Key.Tenant, Session: info.Key.Session, Title: library.Described(ctx, st, info).Title,
+			Last: info.Last, name: library.NamesOf(all).Of(info.Key),
+		})
+	}
+	if err != nil {
+		err = fmt.Errorf("session %s was not searched: %w", info.Key, err)
 	}
 	return err
 }
@@ -127,9 +151,7 @@ type searchJSON struct {
 	Sessions []foundJSON `json:"sessions"` // those with hits
 
 	req   recall.SearchRequest
-	told  map[string]bool // handles of hits: the same content is told once
-	files map[string]bool // IDs of the session files that were searched
-	store string          // as it was named; "": the user's own
+	store string // as it was named; "": the user's own
 }
 
 type foundJSON struct {
@@ -159,46 +181,34 @@ func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, s
 	return j.inSession(ctx, s, foundJSON{File: f.Name, Title: title})
 }
 
-// inFiles looks into the session files that agents keep. Only those that have one of the words
-// are read as sessions.
-func (j *searchJSON) inFiles(ctx context.Context, p *term.Console) error {
-	lib := stores.Library(p, nil, "")
+// inAll looks into all sessions that a library has.
+func (j *searchJSON) inAll(ctx context.Context, p *term.Console, o library.Options) error {
+	tell := p.Progress()
+	defer tell.Done()
+	o.Aside, o.Progress = true, func(done, all int) { tell.Share(done, all, "searching sessions") }
+	lib := library.New(o)
 	defer lib.Close()
-	all, err := lib.List(ctx, library.Filter{Plain: true})
+	req := j.req
+	req.Hits++ // tells whether there are more
+	found, err := lib.Search(ctx, library.Filter{}, req)
 	if err != nil {
 		return err
 	}
-	tell := p.Progress()
-	defer tell.Done()
-	quiet := *p
-	quiet.Stderr = io.Discard // what is damaged in them was not asked
-	words := library.WordsOf(j.Query)
-	for i, info := range all.Sessions {
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-		tell.Share(i, len(all.Sessions), "searching sessions")
-		j.files[info.ID] = true
-		if has, err := hasWords(info.File, words); err != nil {
-			continue
-		} else if !has {
-			j.Searched++
-			continue
-		}
-		if full, err := lib.Find(ctx, info.ID); err == nil {
-			info = full
-		}
-		if s, title, err := sessionIn(ctx, &quiet, info.File, sessionfile.Flags{}); err == nil {
-			found := foundJSON{
-				Session: info.ID, File: info.File, Title: cmp.Or(title, info.Title), Agent: info.Agent, Last: info.Used,
-				name: info.ID,
-			}
-			if err := j.inSession(ctx, s, found); err != nil {
-				return err
-			}
-		}
+	tell.Done()
+	if j.Searched = found.Searched; j.Searched == 0 {
+		return errors.Join(found.Problems...)
 	}
-	return ctx.Err()
+	for _, f := range found.Found {
+		i := f.Info
+		j.add(f.Result, foundJSON{
+			Tenant: i.Key.Tenant, Session: cmp.Or(i.Key.Session, i.ID), File: i.File, Title: i.Title, Agent: i.Agent,
+			Last: i.Used, name: i.Name,
+		})
+	}
+	for _, err := range found.Problems {
+		p.Note("%v\n", err)
+	}
+	return nil
 }
 
 // sessionIn reads a session file to be asked about, and what it has for a title, which may be at its end.
@@ -224,98 +234,23 @@ func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.S
 	return s, f.AppendTo(ctx, s, 0, p.Progress())
 }
 
-// candidates lists all stored sessions, and those to search.
-func candidates(
-	ctx context.Context, p *term.Console, st stores.Store, flags *stores.Flags, name string,
-) (all, list []store.SessionInfo, err error) {
-	all, err = library.Conversations(ctx, st, "")
-	switch list = slices.Clone(all); {
-	case err != nil:
-	case name != "":
-		list, err = stores.Choose(ctx, p, st, flags, name)
-	case flags.Tenant != "":
-		list, err = library.Conversations(ctx, st, flags.Tenant)
-	}
-	return all, list, err
-}
-
-func (j *searchJSON) inStore(ctx context.Context, p *term.Console, flags *stores.Flags, name string) error {
-	st, err := stores.OpenToSearch(ctx, p, flags)
-	if err != nil {
-		return err
-	}
-	defer st.Close()
-	all, list, err := candidates(ctx, p, st, flags, name)
-	if err != nil {
-		return err
-	}
-	names := library.NamesOf(all)
-	list = slices.DeleteFunc(list, func(s store.SessionInfo) bool { return j.files[library.OwnerOf(s.Key)] })
-	tell := p.Progress()
-	defer tell.Done()
-	var failed []error
-	look := func(info store.SessionInfo) {
-		s, err := stores.Reopen(ctx, st, info.Key)
-		if err == nil {
-			title := library.Described(ctx, st, info).Title
-			err = j.inSession(ctx, s, foundJSON{
-				Tenant: info.Key.Tenant, Session: info.Key.Session, Title: title, Last: info.Last,
-				name: names.Of(info.Key),
-			})
-		}
-		if err != nil {
-			failed = append(failed, fmt.Errorf("session %s was not searched: %w", info.Key, err))
-		}
-	}
-	var without []store.SessionInfo // they have none of the words
-	for i, info := range list {
-		tell.Share(i, len(list), "searching sessions")
-		if hits, err := st.Search(ctx, info.Key, query.Read(j.Query).Asked, 1); err == nil && len(hits) == 0 &&
-			len(list) > 1 {
-			without = append(without, info)
-			continue
-		}
-		look(info)
-	}
-	if len(j.Sessions) > 0 || j.req.Strict || !query.Read(j.Query).Guesses() { // they need not be opened
-		j.Searched += len(without)
-		without = nil
-	}
-	for i, info := range without { // one may have a word that is near
-		tell.Share(i, len(without), "searching sessions for words that are near")
-		look(info)
-	}
-	tell.Done()
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	if j.Searched == 0 {
-		return errors.Join(failed...)
-	}
-	for _, err := range failed {
-		p.Note("%v\n", err)
-	}
-	return nil
-}
-
 func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON) error {
-	most, req := j.req.Hits, j.req
+	req := j.req
 	req.Hits++ // tells whether there are more
 	r, err := s.Search(ctx, req)
-	if err != nil {
-		return err
-	}
 	j.Searched++
+	j.add(r, found)
+	return err
+}
+
+func (j *searchJSON) add(r recall.SearchResult, found foundJSON) {
 	for _, a := range r.Answers {
-		for _, h := range a.Hits {
-			if found.More = found.More || len(found.Hits) == most; !j.told[h.Handle] && !found.More {
-				j.told[h.Handle] = true
-				found.Hits = append(found.Hits, h)
-			}
-		}
+		found.Hits = append(found.Hits, a.Hits...)
+	}
+	if found.More = len(found.Hits) > j.req.Hits; found.More {
+		found.Hits = found.Hits[:j.req.Hits]
 	}
 	if len(found.Hits) > 0 {
 		j.Sessions = append(j.Sessions, found)
 	}
-	return nil
 }

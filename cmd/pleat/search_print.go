@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"time"
@@ -15,26 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/recall"
 )
-
-// rank puts the sessions first whose hits have most of the words, in one line or next to each other
-// before others; the newest of equals.
-func (j *searchJSON) rank() {
-	words := library.WordsOf(j.Query)
-	slices.SortStableFunc(j.Sessions, func(a, b foundJSON) int {
-		return cmp.Or(cmp.Compare(words.Fit(b.Hits...), words.Fit(a.Hits...)), b.Last.Compare(a.Last))
-	})
-}
-
-// hasWords reports whether a file may have one of the words, in any case.
-func hasWords(file string, words library.Words) (bool, error) {
-	in, err := library.OpenFile(file)
-	if err != nil {
-		return false, err
-	}
-	defer in.Close()
-	data, err := io.ReadAll(in)
-	return err == nil && words.MayBeIn(bytes.ToLower(data)), err
-}
 
 func (j *searchJSON) Print(p *term.Page) {
 	if len(j.Sessions) == 0 {

@@ -69,7 +69,6 @@ type agentJSON struct {
 
 type foundSession struct {
 	library.Info
-	Name string `json:"name"`         // for every command
 	ID   string `json:"id,omitempty"` // opencode's own
 }
 
@@ -112,7 +111,7 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 		}
 		a := agentJSON{Agent: string(agent), Found: found.Total}
 		for _, s := range found.Sessions {
-			f := foundSession{Info: s, Name: s.ID}
+			f := foundSession{Info: s}
 			if agent == sessionlog.OpenCode {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			}

@@ -32,7 +32,6 @@ type searchPage struct {
 type foundIn struct {
 	Info library.Info
 	Hits []foundAt
-	hits []recall.SearchHit
 	More bool // there may be weaker places
 }
 
@@ -130,9 +129,6 @@ func (h *Handler) search(r *http.Request, f *frame) error {
 	for _, in := range found.Found {
 		p.add(in.Info, in.Result, false) // what is folded shows on its page
 	}
-	words := library.WordsOf(f.Query)
-	slices.SortStableFunc(p.Found,
-		func(a, b foundIn) int { return cmp.Compare(words.Fit(b.hits...), words.Fit(a.hits...)) })
 	p.Searched, p.Problems, p.Left = from+found.Searched, len(found.Problems), found.Left+found.Unsearched
 	done := found.Searched + p.Problems
 	if done > 0 {
@@ -155,7 +151,6 @@ func (p *searchPage) add(info library.Info, r recall.SearchResult, folds bool) {
 	for _, a := range r.Answers {
 		in.More = in.More || a.Left+len(a.More) > 0 || len(a.Hits) == p.Most
 		words, asked := markerOf(cmp.Or(a.Near, a.Query)), library.WordsOf(a.Query)
-		in.hits = append(in.hits, a.Hits...)
 		for _, hit := range a.Hits {
 			var shown []stretch
 			for _, l := range hit.Shown {

@@ -97,7 +97,7 @@ func (f file) path() string { return filepath.Join(f.root.Name(), filepath.FromS
 
 func (f file) info() Info {
 	return Info{
-		ID: f.id, Agent: string(f.root.agent.Format), File: f.path(), Modified: f.modified, Used: f.used,
+		ID: f.id, Name: f.id, Agent: string(f.root.agent.Format), File: f.path(), Modified: f.modified, Used: f.used,
 		Bytes: f.size, Tokens: f.tokens(),
 	}
 }

@@ -51,6 +51,9 @@ type Options struct {
 	// listed. "": files' sessions have none, and those of all tenants are listed.
 	Tenant string
 	Logger *slog.Logger // nil: nothing is logged
+
+	Aside    bool                // what is searched in files is not given to the store
+	Progress func(done, all int) // of a search; nil: nobody waits
 }
 
 // Library is safe for concurrent use.
@@ -130,6 +133,7 @@ func (l *Library) Close() error {
 // Info is what is known of a session without opening it.
 type Info struct {
 	ID       string           `json:"id"`                // for [Library.Open]
+	Name     string           `json:"name,omitempty"`    // the shortest that means no other session
 	Agent    string           `json:"agent,omitempty"`   // that left the file; "": the session is in the store alone
 	Project  string           `json:"project,omitempty"` // the folder that the agent worked in
 	Title    string           `json:"title,omitempty"`   // on one line; may have characters that move a cursor

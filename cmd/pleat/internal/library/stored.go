@@ -190,12 +190,13 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 	}
 	said, err := Said(ctx, l.o.Store, stored)
 	var list []Info
+	names := NamesOf(stored)
 	for _, s := range stored {
 		of := s.Key
 		of.Session = cmp.Or(OwnerOf(of), of.Session)
 		if !files[of.Session] && !isBeside(of) {
 			info := storedInfo(l.storedID(of), s)
-			info.Used = cmp.Or(said[s.Key], info.Used)
+			info.Name, info.Used = names.Of(of), cmp.Or(said[s.Key], info.Used)
 			list = append(list, info)
 		}
 	}

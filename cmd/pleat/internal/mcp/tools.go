@@ -196,7 +196,7 @@ func (s server) searchAll(ctx context.Context, a arguments) (string, error) {
 		fmt.Fprintf(&b, "%d older sessions were not searched: search(offset=%d)\n", r.Left, f.Offset+f.Limit)
 	}
 	for _, p := range r.Problems {
-		fmt.Fprintf(&b, "not searched: %s\n", plain(p))
+		fmt.Fprintln(&b, plain(p.Error()))
 	}
 	return b.String(), nil
 }
