@@ -10,9 +10,9 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/internal/dump"
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/journal"
-	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -221,7 +221,7 @@ func (s *Session) keepTranscriptLocked(ctx context.Context, p *fold.Plan) error 
 		if err != nil {
 			return err
 		}
-		b.Write(append(summarizer.Line(m), '\n'))
+		b.Write(append(dump.Line(m), '\n'))
 	}
 	name := path.Join(dir, fmt.Sprintf("transcript_%d.jsonl", s.o.Now().Unix()))
 	s.say.keepFile(ctx, name, b.String())

@@ -67,8 +67,10 @@ var imports = map[string][]string{
 	},
 	"internal/query": {"search"},
 	"digest":         {"internal/text", "model"},
+	"internal/dump":  {"internal/annotate", "internal/fence", "transcript"},
 	"internal/summarizer": {
-		"digest", "internal/fault", "internal/fence", "internal/annotate", "internal/text", "model", "transcript", "userwords",
+		"digest", "internal/annotate", "internal/dump", "internal/fault", "internal/fence", "internal/text", "model",
+		"transcript", "userwords",
 	},
 	"recall": {
 		"internal/conv", "internal/fence", "internal/query", "internal/text", "ledger", "internal/filestate",
@@ -93,14 +95,14 @@ var imports = map[string][]string{
 	},
 	"internal/digester": {
 		"digest", "fold", "internal/annotate", "internal/epoch", "internal/fault", "internal/journal", "internal/summarizer",
-		"model", "store", "transcript",
+		"internal/text", "model", "store", "transcript",
 	},
 	"internal/inside": {"fold", "fold/lever", "ledger", "tokens", "transcript", "userwords"},
 
 	"": {
-		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/epoch", "internal/fault",
-		"internal/inside", "internal/journal", "internal/match", "internal/meter", "internal/order", "internal/page",
-		"internal/summarizer", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens", "transcript",
+		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",
+		"internal/fault", "internal/inside", "internal/journal", "internal/match", "internal/meter", "internal/order",
+		"internal/page", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens", "transcript",
 		"userwords",
 	},
 

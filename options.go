@@ -14,7 +14,7 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
-	"github.com/pleat-dev/pleat/internal/summarizer"
+	"github.com/pleat-dev/pleat/internal/digester"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/recall"
@@ -157,7 +157,7 @@ func (o *Options) fill() error {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	summarizer.Fill(&o.Digest, o.Policy.Asks().Breaker, o.Model)
+	digester.Fill(&o.Digest, o.Policy.Asks().Breaker, o.Model)
 	return o.fillBudget()
 }
 

@@ -51,7 +51,7 @@ const (
 	FoundRefused   FindingKind = "refused"   // the model refuses to write it, or says little without the tags
 	FoundInvented  FindingKind = "invented"  // a name or number that the conversation does not have: struck
 	FoundNotSaid   FindingKind = "not said"  // words quoted as the user's that the user did not say: struck
-	FoundQuote     FindingKind = "quote"     // a quotation that is cut or not word for word: made so, or its quotes go
+	FoundQuote     FindingKind = "quote"     // a quotation that is cut, or not word for word: it says so, or its quotes go
 	FoundForged    FindingKind = "forged"    // lines that look like pleat's own: struck
 	FoundCarried   FindingKind = "carried"   // a fact of the earlier digest that was dropped: put back
 )

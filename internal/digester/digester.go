@@ -13,7 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fault"
 	"github.com/pleat-dev/pleat/internal/journal"
-	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/model"
 )
 
@@ -38,7 +37,7 @@ type Options struct {
 // Digester is a session's part in getting digests from a model.
 type Digester struct {
 	o      Options
-	guard  *summarizer.Guard
+	guard  *Guard
 	flight *flight // nil: none
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -49,7 +48,7 @@ type Digester struct {
 // New returns a digester whose work in the background ends with [Digester.Close].
 func New(ctx context.Context, o Options) *Digester {
 	d := &Digester{o: o}
-	d.guard = summarizer.NewGuard(&d.o.Digest, o.Now)
+	d.guard = NewGuard(&d.o.Digest, o.Now)
 	d.ctx, d.cancel = context.WithCancel(context.WithoutCancel(ctx))
 	return d
 }

@@ -1,6 +1,7 @@
 package summarizer
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,24 +10,32 @@ import (
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/annotate"
 	"github.com/pleat-dev/pleat/internal/text"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // gateSource is what the gate checks a digest against. The gate is a pure function of the
-// conversation and the text. It strikes what the conversation does not bear out, sentence
-// by sentence, and refuses a text that is of no use.
+// conversation and the text. It strikes what the conversation does not bear out, and refuses a text that is
+// of no use. What it changes it reports.
 type gateSource struct {
-	names *sourceNames
-	said  []spoken // by people
-	cover *cover
-
-	msgs []SourceMessage
+	source *sourceText
+	said   []spoken     // by people
+	people map[int]bool // the messages with it
 }
 
 // newGateSource takes everything before the end of the digest, what else the summarizer was
 // given, and what people said.
 func newGateSource(src *Source, o digest.Options) *gateSource {
-	n := &sourceNames{numbers: make(map[string]bool), refs: max(src.Need.End, src.Calls)}
+	n := &sourceText{numbers: make(map[string]bool), refs: max(src.Need.End, src.Calls)}
+	n.add(src.Prev) // checked when it was written
+	for i := range src.Msgs {
+		n.addMessage(src.Msgs[i].Message)
+	}
+	n.turns = n.text.Len()
+	for i := range src.Msgs {
+		n.add(src.Msgs[i].Handles...)
+	}
+	for _, m := range src.View {
+		n.addMessage(m)
+	}
 	n.add(src.System, src.Need.Focus, o.Rules)
 	for _, t := range src.Tools {
 		n.add(t.Name)
@@ -35,35 +44,14 @@ func newGateSource(src *Source, o digest.Options) *gateSource {
 	for _, note := range src.Notes {
 		n.add(note.Key, note.Text)
 	}
-	for _, m := range src.View {
-		for _, b := range m.Blocks().All() {
-			n.add(transcript.BlockText(b))
-		}
-	}
-	g := &gateSource{names: n, cover: newCover(src), msgs: src.Msgs}
-	for i := range src.Msgs {
-		m := &src.Msgs[i]
-		for k, b := range m.Blocks().All() {
-			n.add(transcript.BlockText(b))
-			if c, ok := b.(transcript.ToolCall); ok {
-				n.add(c.Name, unescaped(c.Input.String()))
-			}
-			n.add(m.Handles[k])
-		}
-	}
-	n.add(src.Prev) // checked when it was written
+	g := &gateSource{source: n, people: make(map[int]bool)}
 	for _, s := range src.Said {
 		if s.Message < src.Need.End {
-			g.said = append(g.said, newSpoken(s))
+			g.said = append(g.said, newSpoken(s.Text))
+			g.people[s.Message] = true
 		}
 	}
 	return g
-}
-
-// unescaped undoes the commonest escapes of JSON strings, so that what a call wrote into a
-// file is found as it is in the file.
-func unescaped(s string) string {
-	return strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/").Replace(s)
 }
 
 type gateWants struct {
@@ -115,16 +103,16 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 		clean, found := g.line(line, fenced, below)
 		heading := strings.HasPrefix(line, "#") && text.ListMark(line) > 0
 		if heading || strings.HasSuffix(strings.TrimRight(line, " *"), ":") {
-			below = below && !heading || namesUser(line)
+			below = below && !heading || slices.ContainsFunc(strings.Fields(line), isUser)
 		}
 		r.findings = append(r.findings, found...)
 		if clean != "" || strings.TrimSpace(line) == "" {
 			out.WriteString(clean + "\n")
 		}
 	}
-	checked := withoutEmptySections(out.String())
+	checked := strings.TrimSpace(out.String())
 	bare := w.count(checked)
-	r.text = withoutEmptySections(cut(checked, w.room, w.count)) // quotations may have grown
+	r.text = cut(checked, w.room, w.count) // quotations may have grown
 	left := w.count(r.text)
 	invented := 0
 	for _, f := range r.findings {
@@ -142,7 +130,7 @@ func (g *gateSource) check(txt string, w gateWants) gateResult {
 	case left >= w.replaces:
 		return find(digest.FoundTooLong, "it is longer than the turns it stands for")
 	}
-	if lacks := g.cover.lacks(r.text, 2); lacks != "" {
+	if lacks := g.source.lacks(r.text, 2); lacks != "" {
 		return find(digest.FoundEmpty, lacks)
 	}
 	if bare > left {
@@ -174,8 +162,8 @@ func section(line string) int {
 	return slices.IndexFunc(sections, func(s string) bool { return strings.HasPrefix(strings.ToLower(s), "### "+title) })
 }
 
-// cut takes the oldest sentences off a digest, which is in the order of time, until it fits its room. The state
-// stays, also where it alone is too long.
+// cut takes the oldest sentences off a digest, which is in the order of time, until it fits its room. Headings and
+// the state stay, also where it alone is too long.
 func cut(txt string, room int, count func(string) int) string {
 	for over := count(txt) - room; over > 0; over = count(txt) - room {
 		var b strings.Builder
@@ -255,88 +243,58 @@ func forged(line string) bool {
 	}, func(p string) bool { return strings.HasPrefix(line, p) }) || annotate.Forged(line)
 }
 
-// sentence checks one sentence. One invented name among several true ones is struck and the
-// sentence stays; otherwise the sentence goes.
-func (g *gateSource) sentence(s string, below bool) (string, []digest.Finding) {
-	s, found := g.quotes(s, below)
-	if slices.ContainsFunc(found, func(f digest.Finding) bool { return f.Kind == digest.FoundNotSaid }) {
-		return "", found
-	}
-	var bad []gateName
-	good := 0
-	for _, n := range namesIn(s) {
-		if g.names.has(n) {
-			good++
-		} else {
-			bad = append(bad, n)
-		}
-	}
-	if len(bad) == 0 {
-		return s, found
-	}
-	for _, n := range bad {
-		found = append(found, digest.Finding{Kind: digest.FoundInvented, What: text.Clip(n.text, 100)})
-	}
-	if len(bad) > 1 || good < 3 {
-		return "", found
-	}
-	n := bad[0]
-	return s[:n.start] + "[struck: not in the conversation]" + s[n.end:], found
-}
+// struckMark stands where something was struck from a sentence that stays.
+const struckMark = "[struck: not in the conversation]"
 
-// withoutEmptySections removes headings that have nothing under them any more.
-func withoutEmptySections(text string) string {
-	lines := strings.Split(strings.TrimSpace(text), "\n")
-	var out []string
-	for i, l := range lines {
-		if section(l) >= 0 {
-			next := i + 1
-			for next < len(lines) && strings.TrimSpace(lines[next]) == "" {
-				next++
-			}
-			if next == len(lines) || section(lines[next]) >= 0 {
-				continue
-			}
+// sentence checks one sentence. What is invented is struck; with it the sentence, if no more of its names are
+// true.
+func (g *gateSource) sentence(s string, below bool) (string, []digest.Finding) {
+	s, bad, found := g.quotes(s, below)
+	var b strings.Builder
+	good, done := 0, 0
+	for _, l := range literalsIn(s) {
+		if g.source.has(l) {
+			good++
+			continue
 		}
-		out = append(out, l)
+		bad++
+		found = append(found, digest.Finding{Kind: digest.FoundInvented, What: text.Clip(l.text, 100)})
+		if l.start >= done { // two lines of a file are one token
+			b.WriteString(s[done:l.start] + struckMark)
+			done = l.end
+		}
 	}
-	return strings.TrimSpace(strings.Join(out, "\n"))
+	out := b.String() + s[done:]
+	unknown := func(l literal) bool { return !g.source.has(l) } // made of what was beside it
+	if bad > 0 && (bad >= good || slices.ContainsFunc(literalsIn(out), unknown)) {
+		return "", found
+	}
+	return out, found
 }
 
 // carry puts back facts of the earlier digest whose names the new one dropped. They get
 // what room is left, at most a quarter.
 func (r *gateResult) carry(w gateWants) {
 	room := min(w.room-w.count(r.text), w.room/4) - w.count(carriedTitle)
-	has := make(map[uint64]bool)
-	for _, a := range text.AppendAnchors(nil, r.text) {
-		has[a.Hash] = true
-	}
-	var back []string
+	has, title := distinct(text.Anchors(r.text)), "\n"+carriedTitle
 	for line := range strings.Lines(w.prev) {
 		line = strings.TrimRight(line, "\r\n")
-		names := text.AppendAnchors(nil, line)
+		names := distinct(text.Anchors(line))
 		gone := 0
-		for _, a := range names {
-			if !has[a.Hash] {
+		for name := range names {
+			if !has[name] {
 				gone++
 			}
 		}
-		if gone == 0 || gone*2 < len(names) {
-			continue
-		}
 		n := w.count(line) + 1
-		if n > room {
+		if gone == 0 || gone*2 < len(names) || n > room {
 			continue
 		}
 		room -= n
-		for _, a := range names {
-			has[a.Hash] = true
-		}
-		back = append(back, line)
+		maps.Copy(has, names)
+		r.text += title + "\n" + line
+		title = ""
 		what := text.Clip(strings.TrimSpace(line), 100)
 		r.findings = append(r.findings, digest.Finding{Kind: digest.FoundCarried, What: what})
-	}
-	if len(back) > 0 {
-		r.text += "\n" + carriedTitle + "\n" + strings.Join(back, "\n")
 	}
 }

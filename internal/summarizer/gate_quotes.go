@@ -3,129 +3,196 @@ package summarizer
 import (
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// flatText is a text in the form in which quotations are compared: lower case, no quotes
-// inside of quotes, one space between words.
-func flatText(s string) string {
-	return strings.Join(strings.Fields(withoutQuotes.Replace(strings.ToLower(s))), " ")
+// spoken is something that a person said, made for checking quotations of it.
+type spoken struct {
+	words string       // in the form of plainText
+	ends  map[int]bool // where in it sentences and lines begin and end
 }
 
-var withoutQuotes = strings.NewReplacer("’", "", "‘", "", "“", "", "”", "", "'", "", `"`, "", "`", "", "*", "")
+func newSpoken(said string) spoken {
+	sp := spoken{words: " ", ends: map[int]bool{0: true}}
+	for line := range strings.Lines(said) {
+		for line = strings.TrimSpace(line); line != ""; {
+			n := text.SentenceEnd(line)
+			sp.words += strings.TrimPrefix(plainText(line[:n]), " ")
+			sp.ends[len(sp.words)-1] = true
+			line = strings.TrimSpace(line[n:])
+		}
+	}
+	return sp
+}
 
-// quotes checks the quotations of a sentence. What the user is said to have said must be the user's, and
-// becomes their whole sentences: a few of their words can say the opposite. Where these are too long, or the
-// user is only named somewhere before, it shows where it was cut. Other quotations must be somebody's, or lose
-// their quotes; so do those that are not the user's and begin a sentence below the user's name, or stand
-// behind an arrow from it or before it.
-func (g *gateSource) quotes(s string, below bool) (string, []digest.Finding) {
-	var found []digest.Finding
+// plainText is the words of a text in lower case, between single spaces: what quotations are compared by.
+func plainText(s string) string {
+	if words := plainWords(s); len(words) > 0 {
+		return " " + strings.Join(words, " ") + " "
+	}
+	return ""
+}
+
+// plainWords are the words of a text in lower case, without apostrophes.
+func plainWords(s string) []string {
+	return strings.FieldsFunc(apostrophes.Replace(strings.ToLower(s)), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && r != '_'
+	})
+}
+
+var apostrophes = strings.NewReplacer("’", "", "'", "")
+
+// find returns where the parts of a quotation, in their order, begin and end in words, -1 if they do not stand
+// there.
+func find(words string, parts []string) (start, end int) {
+	for i, part := range parts {
+		at := strings.Index(words[end:], part)
+		if at < 0 {
+			return -1, -1
+		}
+		if i == 0 {
+			start = at
+		}
+		end += at + max(len(part)-1, 0)
+	}
+	return start, end
+}
+
+// partsOf parts a quotation where an ellipsis or a remark in brackets stands for something else. A command of the
+// client's is not the user's text.
+func partsOf(q string) []string {
+	parts := leftOut.Split(q, -1)
+	for i := range parts {
+		parts[i] = plainText(parts[i])
+	}
+	return parts
+}
+
+var leftOut = regexp.MustCompile(`…|\.\.\.|\[[^\]]*\]|^/[\w:-]+`)
+
+// quotes checks the quotations of a sentence and returns how many it struck. One of the user that nobody has is
+// struck; where others have it, or the user typed nearly that, it is told so; where the user typed it, it shows
+// where it was cut. Any other must be somebody's, or loses its quotes.
+func (g *gateSource) quotes(s string, below bool) (out string, struck int, found []digest.Finding) {
+	if g.typed(s) != "" { // also the quotations inside of theirs
+		return s, 0, nil
+	}
 	var b strings.Builder
 	done := 0
 	for _, q := range quotations(s) {
-		inner := q.of(s)
-		by, direct := quotesUser(s[:q.start])
-		if len(strings.Fields(inner)) < 3 || q.other && !direct {
+		inner := s[q.start+q.mark : q.end-q.mark]
+		user := below && q.start == 0 || g.ofUser(s[:q.start], s[q.end:])
+		if words := plainWords(leftOut.ReplaceAllString(inner, " ")); len(words) < 3 || q.weak && !user {
 			continue
 		}
-		arrow := by && strings.HasSuffix(strings.TrimRight(s[:q.start], " "), "→")
-		claimed := !direct && (arrow || below && q.start == 0 || userFollows(inner, s[q.end:]))
-		by = by || claimed
-		whole, said := "", false
-		if by {
-			whole, said = g.wholeQuote(inner)
-		}
-		long := len(whole) > len(inner)+mostRestored
-		becomes := inner // without quotes
+		f := digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)}
+		becomes, typed := inner, g.typed(inner)
 		switch {
-		case claimed && !said: // loses its quotes
-		case !direct && !said && g.inSource(inner):
+		case typed != "" && (!user || typed == inner), !user && g.source.said(inner):
 			continue
-		case by && !said && (whole == "" || long):
-			return "", append(found, digest.Finding{Kind: digest.FoundNotSaid, What: text.Clip(inner, 140)})
-		case by:
-			if said && (!direct || long) {
-				whole = cutQuote(inner, whole)
-			}
-			if bareQuote(whole) == bareQuote(inner) {
-				continue
-			}
-			becomes = s[q.start:q.start+q.mark] + strings.ReplaceAll(whole, `"`, "'") + s[q.end-q.mark:q.end]
+		case typed != "":
+			becomes = s[q.start:q.start+q.mark] + typed + s[q.end-q.mark:q.end]
+		case user && (g.nearly(inner) || g.source.said(inner)):
+			becomes = "[not the user's exact words: " + inner + "]"
+		case user:
+			f.Kind, becomes = digest.FoundNotSaid, struckMark
+			struck++
 		}
-		found = append(found, digest.Finding{Kind: digest.FoundQuote, What: text.Clip(inner, 100)})
+		found = append(found, f)
 		b.WriteString(s[done:q.start] + becomes)
 		done = q.end
 	}
-	return b.String() + s[done:], found
+	return b.String() + s[done:], struck, found
 }
 
-// cutQuote puts an ellipsis where a quotation leaves out the beginning or the end of what was said.
-func cutQuote(q, whole string) string {
-	parts, all := quoteParts(q), bareQuote(whole)
-	q = strings.Trim(q, " .…")
-	if !strings.HasPrefix(all, bareQuote(parts[0])) {
-		q = "… " + q
-	}
-	if !strings.HasSuffix(all, bareQuote(parts[len(parts)-1])) {
-		q += " …"
-	}
-	return q
-}
-
-// quoteParts parts a quotation where an ellipsis stands for something else.
-func quoteParts(q string) []string {
-	return strings.Split(strings.Trim(strings.ReplaceAll(q, "...", "…"), " …"), "…")
-}
-
-// quotesUser reports whether what comes before a quotation names the user, and whether it does
-// so directly before it, as in "the user then said".
-func quotesUser(before string) (by, direct bool) {
-	colon := strings.HasSuffix(strings.TrimRight(before, " *"), ":")
-	for _, s := range [...]string{before, aside.ReplaceAllString(before, " ")} {
-		words := plainWords(userName.ReplaceAllString(s, "name"))
-		for i, w := range words {
-			by = by || w == "user" || w == "users" || strings.HasPrefix(w, "user'") // not userName
-			direct = direct || w == "user" && i >= len(words)-3
+// typed returns a quotation of what people typed with an ellipsis where it leaves out the beginning or the end of
+// a sentence; empty: nobody typed that.
+func (g *gateSource) typed(q string) (shown string) {
+	parts := partsOf(q)
+	for _, sp := range g.said {
+		start, end := find(sp.words, parts)
+		if start < 0 {
+			continue
+		}
+		cut := q
+		if !sp.ends[start] && parts[0] != "" {
+			cut = "… " + cut
+		}
+		if !sp.ends[end] && parts[len(parts)-1] != "" {
+			cut += " …"
+		}
+		if shown == "" || len(cut) < len(shown) {
+			shown = cut
 		}
 	}
-	return by, direct || by && colon
+	return shown
 }
 
-// aside is what stands between two commas: the user, after that, said.
-var aside = regexp.MustCompile(`,[^,"“„«]*,`)
-
-// namesUser reports whether a line names the user.
-func namesUser(line string) bool {
-	by, _ := quotesUser(line)
-	return by
+// nearly reports whether a person typed half of the pairs of words of a quotation.
+func (g *gateSource) nearly(q string) bool {
+	words := plainWords(q)
+	return slices.ContainsFunc(g.said, func(sp spoken) bool {
+		pairs := 0
+		for i := range len(words) - 1 {
+			if strings.Contains(sp.words, " "+words[i]+" "+words[i+1]+" ") {
+				pairs++
+			}
+		}
+		return pairs*2 >= len(words)-1
+	})
 }
 
-// userFollows reports whether the user's name follows a quotation as that of whose it is: behind a comma, a
-// bracket or a dash.
-func userFollows(inner, behind string) bool {
-	behind = strings.TrimLeft(behind, " ")
-	if !strings.HasSuffix(inner, ",") && strings.TrimLeft(behind, ",([–—-") == behind {
-		return false
+// said reports whether anybody said what a quotation has.
+func (n *sourceText) said(q string) bool {
+	if n.words == "" {
+		n.words = plainText(n.text.String())
 	}
-	words := plainWords(userName.ReplaceAllString(behind, "name"))
-	return slices.Contains(words[:min(len(words), 3)], "user")
+	start, _ := find(n.words, partsOf(q))
+	return start >= 0
 }
 
-// userName are names that begin like the user: user-message.ts, user.go.
-var userName = regexp.MustCompile(`(?i)\buser[-./][\pL\pN]+`)
+// ofUser reports whether a quotation is the user's: the message that is cited behind it is, or their name or a
+// message of theirs stands a few words before it or behind it.
+func (g *gateSource) ofUser(before, behind string) bool {
+	const wordsBefore, wordsBehind = 5, 3
+	list := strings.Fields(behind)
+	list = list[:min(len(list), wordsBehind)]
+	for _, w := range list {
+		if n, ok := citation(w); ok {
+			return g.people[n]
+		}
+	}
+	words := strings.Fields(before[strings.LastIndexByte(before, ';')+1:])
+	return slices.ContainsFunc(append(words[max(len(words)-wordsBefore, 0):], list...), func(w string) bool {
+		n, ok := citation(w)
+		return ok && g.people[n] || isUser(w)
+	})
+}
+
+// isUser reports whether a word is the user, and not a name that begins so, such as user-message.ts.
+func isUser(w string) bool {
+	w = strings.Trim(plainText(strings.TrimFunc(w, unicode.IsPunct)), " ")
+	return w == "user" || w == "users"
+}
+
+// citation returns the number of the message that a word cites: (m12).
+func citation(w string) (int, bool) {
+	digits, ok := strings.CutPrefix(strings.TrimFunc(w, unicode.IsPunct), "m")
+	n, err := strconv.Atoi(digits)
+	return n - 1, ok && err == nil
+}
 
 type quotation struct {
 	start, end int
 	mark       int  // bytes of a quote
-	other      bool // its quotes mean other things too
+	weak       bool // its quotes mean other things too
 }
-
-func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark] }
 
 // quotations finds the quotations of a text, outside of code. A quote opens one behind what is
 // no word and closes it before what is no word, so that the words between two quotations are
@@ -133,58 +200,16 @@ func (q quotation) of(s string) string { return s[q.start+q.mark : q.end-q.mark]
 func quotations(s string) []quotation {
 	var list []quotation
 	for _, at := range quotedText.FindAllStringIndex(s, -1) {
-		if open, size := utf8.DecodeRuneInString(s[at[0]:]); open != '`' {
-			list = append(list, quotation{at[0], at[1], size, !strings.ContainsRune(`"“„「`, open)})
+		open, size := utf8.DecodeRuneInString(s[at[0]:])
+		if open == '`' || open == '\'' && goesOn.MatchString(s[at[1]:]) { // the tests' output
+			continue
 		}
+		list = append(list, quotation{at[0], at[1], size, !strings.ContainsRune(`"“„「`, open)})
 	}
 	return list
 }
 
+var goesOn = regexp.MustCompile(`^ \pL`)
+
 var quotedText = regexp.MustCompile("(?s)`[^`]+`|„.*?[“”]|「.*?」|“.*?”|«.*?»|" +
 	`""|\B"\S.*?"\B|‘.*?’\B|\B'\S.*?'\B`)
-
-// mostRestored is how many bytes a quotation may grow by.
-const mostRestored = 300
-
-// wholeQuote returns the sentences of a person that have the words of a quotation, or nearly all words of
-// each sentence of it, and whether it has the very words.
-func (g *gateSource) wholeQuote(q string) (whole string, said bool) {
-	exact := quoteParts(q)
-	for _, sp := range g.said {
-		if whole := sp.whole(exact, false); whole != "" {
-			return whole, true
-		}
-	}
-	var parts []string
-	for _, p := range exact {
-		parts = append(parts, sentences(p)...)
-	}
-	for _, sp := range g.said {
-		if whole := sp.whole(parts, true); whole != "" {
-			return whole, false
-		}
-	}
-	return "", false
-}
-
-func (g *gateSource) inSource(q string) bool {
-	if g.names.flat == "" {
-		g.names.flat = flatText(g.names.text.String())
-	}
-	return hasInOrder(g.names.flat, q)
-}
-
-// bareQuote is a quotation in normal form, without what stands around it.
-func bareQuote(q string) string { return strings.Trim(flatText(q), " .,;:!?[]()") }
-
-func hasInOrder(text, q string) bool {
-	for _, part := range quoteParts(q) {
-		part = bareQuote(part)
-		i := strings.Index(text, part)
-		if i < 0 {
-			return false
-		}
-		text = text[i+len(part):]
-	}
-	return true
-}

@@ -1,6 +1,9 @@
 package summarizer
 
 import (
+	"fmt"
+	"iter"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -8,18 +11,20 @@ import (
 	"unicode"
 
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/transcript"
 )
 
-// sourceNames finds names in the text of a conversation.
-type sourceNames struct {
+// sourceText is the text of a conversation, for finding literals in it.
+type sourceText struct {
 	text    strings.Builder
+	turns   int    // bytes of it that are the turns; the rest is what else the summarizer got
 	lower   string // in lower case; made when first needed
-	flat    string // in the form of flatText; made when first needed
+	words   string // in the form of plainText; made when first needed
 	numbers map[string]bool
 	refs    int // messages and calls are numbered up to this
 }
 
-func (n *sourceNames) add(texts ...string) {
+func (n *sourceText) add(texts ...string) {
 	for _, txt := range texts {
 		if txt == "" {
 			continue
@@ -32,10 +37,23 @@ func (n *sourceNames) add(texts ...string) {
 	}
 }
 
+// addMessage adds a message, with what a call wrote into a file as it is in the file: without the commonest
+// escapes of JSON strings.
+func (n *sourceText) addMessage(m transcript.Message) {
+	for _, b := range m.Blocks().All() {
+		n.add(transcript.BlockText(b))
+		if c, ok := b.(transcript.ToolCall); ok {
+			n.add(c.Name, unescaped.Replace(c.Input.String()))
+		}
+	}
+}
+
+var unescaped = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`, `\/`, "/")
+
 var sourceNumber = regexp.MustCompile(`\d+(?:[.,_]\d+)*`)
 
 // number notes a number in all the forms in which it may be written.
-func (n *sourceNames) number(s string) {
+func (n *sourceText) number(s string) {
 	whole := normalNumber(s)
 	n.numbers[whole] = true
 	for part := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == '.' || r == ',' || r == '_' }) {
@@ -47,39 +65,36 @@ func (n *sourceNames) number(s string) {
 	}
 }
 
-func (n *sourceNames) has(a gateName) bool {
+func (n *sourceText) has(l literal) bool {
 	if n.lower == "" {
 		n.lower = strings.ToLower(n.text.String())
 	}
-	t := strings.ToLower(a.text)
-	switch a.kind {
-	case nameNumber:
-		return n.hasNumber(a)
-	case nameURL:
+	t := strings.ToLower(l.text)
+	switch l.kind {
+	case literalNumber:
+		return n.hasNumber(t)
+	case literalLines:
+		return !slices.ContainsFunc(strings.Split(t, ","), func(line string) bool { return !n.hasNumber(line) })
+	case literalRef:
+		i, err := strconv.Atoi(t)
+		return err == nil && i <= n.refs || n.hasNumber(t)
+	case literalURL, literalEnd:
 		return strings.Contains(n.lower, t)
-	case nameHex:
+	case literalHex:
 		return n.word(t, true)
-	case namePath:
-		return n.path(t) || n.variants(a.text) || n.alternatives(t)
+	case literalPath:
+		return n.path(t)
 	}
-	return n.name(t) || n.member(a.text) || a.tail && strings.Contains(n.lower, t)
+	return n.name(t)
 }
 
-// member reports whether a name that ends like a file is a field: the conversation has both parts, and
-// no file of the owner's name. Of a value, unlike a type, it has to show the field being set.
-func (n *sourceNames) member(t string) bool {
-	owner, field, _ := strings.Cut(t, ".")
-	if !isIdentifier(owner, true) {
-		return false
-	}
-	aType := text.ByteClass[owner[0]] == text.ByteUpper
-	owner, field = strings.ToLower(owner), strings.ToLower(field)
-	known := aType && n.word(field, false) || n.word(field+":", true) || n.word(field+" =", true)
-	return known && n.word(owner, false) && !strings.Contains(n.lower, owner+".")
-}
+// normalNumber drops what separates thousands. A version keeps its dots.
+func normalNumber(s string) string { return separators.Replace(strings.Trim(s, ".,_")) }
 
-func (n *sourceNames) hasNumber(a gateName) bool {
-	t, thousands := strings.CutSuffix(a.text, "k")
+var separators = strings.NewReplacer(",", "", "_", "")
+
+func (n *sourceText) hasNumber(t string) bool {
+	t, thousands := strings.CutSuffix(normalNumber(t), "k")
 	f, err := strconv.ParseFloat(t, 64)
 	has := func(v float64, digits int) bool { return n.numbers[strconv.FormatFloat(v, 'f', digits, 64)] }
 	switch {
@@ -87,8 +102,6 @@ func (n *sourceNames) hasNumber(a gateName) bool {
 		return true
 	case err != nil:
 		return false
-	case a.ref && f <= float64(n.refs):
-		return true
 	}
 	// 0.80, 80 %, 0.8
 	return thousands && has(f*1000, -1) || has(f, -1) || has(f/100, -1) || has(f*100, -1) || has(f, 2)
@@ -96,11 +109,8 @@ func (n *sourceNames) hasNumber(a gateName) bool {
 
 // word reports whether a word occurs with no letter or digit before it, nor, unless it may
 // be a beginning, after it.
-func (n *sourceNames) word(t string, beginning bool) bool {
-	if t == "" { // between two slashes, or behind the last
-		return true
-	}
-	for from := 0; ; {
+func (n *sourceText) word(t string, beginning bool) bool {
+	for from := 0; t != ""; {
 		i := strings.Index(n.lower[from:], t)
 		if i < 0 {
 			return false
@@ -114,33 +124,26 @@ func (n *sourceNames) word(t string, beginning bool) bool {
 		}
 		from = at + 1
 	}
+	return true // between two slashes, or behind the last
 }
 
-// name reports whether a name occurs, whole or, joined by dots and dashes, in its parts.
-func (n *sourceNames) name(t string) bool {
-	if n.word(t, false) || isFileName(t) && n.word("_"+t, false) { // the end of a long name is enough to know a file
+// name reports whether a name occurs, whole or, joined by dots, in its parts. The end of a long name is enough
+// to know a file.
+func (n *sourceText) name(t string) bool {
+	if n.word(t, false) || isFile(t) && n.word("_"+t, false) {
 		return true
 	}
-	parts := strings.FieldsFunc(t, func(r rune) bool { return r == '.' || r == '-' })
-	if len(parts) < 2 || isFileName(t) {
-		return false
-	}
-	if text.IsNumber(t) {
-		return n.word("v"+t, false)
-	}
-	if rest := parts[1:]; text.IsNumber(parts[0]) && !strings.ContainsFunc(strings.Join(rest, ""), unicode.IsDigit) {
-		parts = parts[:1] // 256-colour, whoever writes 256-color
-	}
-	return !slices.ContainsFunc(parts, func(p string) bool { return len(p) > 2 && !n.word(p, false) })
+	parts := strings.Split(t, ".")
+	return len(parts) > 1 && !isFile(t) && !slices.ContainsFunc(parts, func(p string) bool { return !n.word(p, false) })
 }
 
-// path reports whether a path occurs: as it is, or as a directory and a file in it. One with
-// braces or stars is a pattern and passes.
-func (n *sourceNames) path(t string) bool {
-	t = strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/")
-	t = strings.TrimSuffix(t, "/...")
+// path reports whether a path occurs: as it is, or as a directory and a file in it. One with braces or stars is
+// a pattern and passes. So do names side by side, such as bold/italic and startEpoch/Turn: the conversation has
+// all of them, and none as a directory or a file.
+func (n *sourceText) path(t string) bool {
+	t = strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(t, "./"), "/"), "/...")
 	known := func(t string) bool { return n.word(t, false) || n.word(strings.TrimLeft(t, "~/."), false) }
-	if t == "" || strings.ContainsAny(t, "*{") || known(t) {
+	if strings.ContainsAny(t, "*{") || known(t) {
 		return true
 	}
 	for i := len(t) - 1; i > 0; i-- {
@@ -148,43 +151,55 @@ func (n *sourceNames) path(t string) bool {
 			return true
 		}
 	}
-	return false
-}
-
-// variants reports whether what looks like a path is several names that differ in their end, such as
-// startEpoch/Turn for startEpoch and startTurn: the conversation has all of them.
-func (n *sourceNames) variants(t string) bool {
-	first, ends, _ := strings.Cut(t, "/")
-	if !n.word(strings.ToLower(first), false) {
-		return false
-	}
-	for end := range strings.SplitSeq(ends, "/") {
-		known := func(stem string) bool { return n.word(strings.ToLower(stem+end), false) }
-		if end == "" || !slices.ContainsFunc(stems(first), known) {
-			return false
-		}
-	}
-	return true
-}
-
-// alternatives reports whether what looks like a path is names side by side, such as bold/italic/underline:
-// the conversation has all of them, and none as a directory or a file.
-func (n *sourceNames) alternatives(t string) bool {
 	for part := range strings.FieldsFuncSeq(t, func(r rune) bool { return r == '/' || r == '+' }) {
-		if isFileName(part) || n.word(part+"/", true) || !n.word(part, false) {
+		if isFile(part) || n.word(part+"/", true) || !strings.Contains(n.lower, part) {
 			return false
 		}
 	}
 	return !rooted.MatchString(t)
 }
 
-// stems are the beginnings of a name up to a dot, an underscore or a capital.
-func stems(name string) (list []string) {
-	for i := 1; i < len(name); i++ {
-		capital := text.ByteClass[name[i]] == text.ByteUpper && text.ByteClass[name[i-1]] == text.ByteLower
-		if capital || strings.IndexByte("._-", name[i-1]) >= 0 {
-			list = append(list, name[:i])
+// lacks says what a text lacks that says nothing of the turns, as a refusal does and a text about something
+// else; empty: it does. Short but true digests have few names: a summary that is used as it came must have one of
+// the turns', a digest, which is asked for again, two; of turns without names, two words.
+func (n *sourceText) lacks(txt string, least int) string {
+	const few = 5
+	parts, kind := text.Anchors, "names"
+	all := distinct(parts(n.text.String()[:n.turns]))
+	if len(all) < few {
+		parts, kind, least = longWords, "words", 2
+		all = distinct(parts(n.text.String()[:n.turns]))
+	}
+	told := distinct(parts(txt))
+	maps.DeleteFunc(told, func(part string, _ bool) bool { return !all[part] })
+	if len(told) >= min(least, len(all)/few) {
+		return ""
+	}
+	return fmt.Sprintf("it tells nothing of the turns: %d of their %s %s", len(told), text.Thousands(len(all)), kind)
+}
+
+func distinct(list iter.Seq[string]) map[string]bool {
+	all := make(map[string]bool)
+	for s := range list {
+		all[s] = true
+	}
+	return all
+}
+
+// longWords yields the beginnings of words that carry a meaning. In scripts that put no space between words any
+// two characters stand for one.
+func longWords(txt string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, w := range plainWords(txt) {
+			r, size, step := []rune(w), 5, len(w)
+			if unicode.In(r[0], unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai) {
+				size, step = 2, 1
+			}
+			for i := 0; i+size <= len(r); i += step {
+				if !yield(string(r[i : i+size])) {
+					return
+				}
+			}
 		}
 	}
-	return list
 }

@@ -1,3 +1,6 @@
+// Package summarizer gets a digest of old turns from a model. [Write] asks for it, checks what
+// comes back against the conversation, strikes what the conversation does not bear out, and
+// asks again if too little is left.
 package summarizer
 
 import (
@@ -256,7 +259,7 @@ func (j *writer) answer(ctx context.Context, req *model.Request) (string, []dige
 		return "", nil, err
 	}
 	text, found := answerText(reply, j.Ask.Trust)
-	if lacks := j.gate.cover.lacks(text, 1); j.Ask.Trust && text != "" && lacks != "" {
+	if lacks := j.gate.source.lacks(text, 1); j.Ask.Trust && text != "" && lacks != "" {
 		text, found = "", []digest.Finding{{Kind: digest.FoundEmpty, What: lacks}}
 	}
 	if text == "" {

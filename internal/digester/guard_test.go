@@ -1,4 +1,4 @@
-package summarizer
+package digester
 
 import (
 	"testing"

@@ -1,7 +1,4 @@
-// Package summarizer gets a digest of old turns from a model. [Write] asks for it, checks what
-// comes back against the conversation, strikes what the conversation does not bear out, and
-// asks again if too little is left. A [Guard] bounds how often a model is asked.
-package summarizer
+package digester
 
 import (
 	"cmp"
@@ -10,6 +7,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat/digest"
+	"github.com/pleat-dev/pleat/internal/summarizer"
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/model"
 )
@@ -52,17 +50,17 @@ func (g *Guard) Closed() (bool, string) {
 		return false, text.Plural(g.failed, "digest") + " failed in a row; the model rests"
 	}
 	if !g.left() {
-		return false, ErrSpent.Error()
+		return false, summarizer.ErrSpent.Error()
 	}
 	return true, ""
 }
 
-// Allow counts a call. It returns [ErrSpent] if there were too many.
+// Allow counts a call. It returns [summarizer.ErrSpent] if there were too many.
 func (g *Guard) Allow() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if !g.left() {
-		return ErrSpent
+		return summarizer.ErrSpent
 	}
 	g.calls = append(g.calls, g.now())
 	return nil
