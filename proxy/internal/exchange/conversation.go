@@ -41,7 +41,6 @@ type conversation struct {
 	hidden  map[int]transcript.Message // those that only the session has and the newest view shows
 	written int                        // folds whose files are written
 	warm    fold.WarmPrefix            // what the provider's cache has
-	sizes   []int                      // tokens of the client's messages before each of the transcript
 }
 
 // setup is what a session was opened with.
@@ -76,6 +75,7 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req request) err
 	model, window := rw.o.model(req.Model)
 	model.Thinking.First, model.Thinking.Silent = req.Manual, req.Silent
 	system, tools := req.Head()
+	c.track.Rename(c.track.Mode.Free(req.Request)) // its client may have tools by names of ours since
 	mode, ours := c.track.Mode, c.track.Mode.Tools(req.Request)
 	o := &pleat.Options{
 		Policy: rw.o.Policy, Model: model, Budget: fold.Budget{Window: window},
@@ -173,13 +173,6 @@ func (c *conversation) unlock() {
 	c.mu.Unlock()
 }
 
-// locked does something with a conversation that hooks and observers of another program may see.
-func (c *conversation) locked(do func() error) error {
-	c.mu.Lock()
-	defer c.unlock() // also where they panic
-	return do()
-}
-
 // refresh takes in what other replicas wrote. Our own entries, unless somebody else's
 // came between them, need not be read again to know their marks.
 func (c *conversation) refresh(ctx context.Context) error {
@@ -213,7 +206,7 @@ func (c *conversation) load(ctx context.Context, upTo uint64) error {
 			return fmt.Errorf("read mark %d of session %s: %w", e.Seq, c.key, err)
 		}
 		m.Seq, c.seen = e.Seq, e.Seq
-		c.take(m, e.Time)
+		c.track.Take(m, e.Time)
 	}
 	return nil
 }
@@ -229,24 +222,8 @@ func (c *conversation) record(
 	}
 	m.Seq = seq
 	c.wrote(last)
-	c.take(*m, at)
+	c.track.Take(*m, at)
 	return nil
-}
-
-// append adds messages to the session.
-func (c *conversation) append(ctx context.Context, news []transcript.Message) error {
-	last := inside.Of(c.sess).LastSeq()
-	err := c.sess.Append(ctx, news...)
-	if err == nil {
-		c.wrote(last)
-	}
-	return err
-}
-
-func (c *conversation) take(m lineage.Mark, at time.Time) {
-	if c.track.Take(m, at); len(m.Aliases) > 0 {
-		c.sizes = nil
-	}
 }
 
 // wrote notes that all entries after one are ours and known: otherwise the session would
@@ -291,15 +268,11 @@ func (c *conversation) stays() bool {
 
 // size counts the tokens of the client's messages among the first n of the transcript.
 func (c *conversation) size(n int) int {
-	for len(c.sizes) <= n {
-		i, sum := len(c.sizes)-1, 0
-		if i >= 0 {
-			sum = c.sizes[i]
-			if c.track.Client[i] >= 0 {
-				sum += c.sess.Tokens(i, i+1)
-			}
+	sum := c.sess.Tokens(0, n)
+	for i, client := range c.track.Client[:n] {
+		if client < 0 {
+			sum -= c.sess.Tokens(i, i+1)
 		}
-		c.sizes = append(c.sizes, sum)
 	}
-	return c.sizes[n]
+	return sum
 }

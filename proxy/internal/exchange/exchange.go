@@ -44,7 +44,6 @@ type exchange struct {
 	until   time.Time     // when it is no longer tried
 	over    bool
 	held    int64 // of the memory for what is under way
-	spare   int64 // of that, what is not used yet
 }
 
 // request is a request of a client as it was decoded, and who sends it.
@@ -59,22 +58,9 @@ func (rw *Rewriter) RoundTrip(r *http.Request) (*http.Response, error) {
 	if on == nil || r.Body == nil {
 		return rw.unknown(r)
 	}
-	began := rw.o.Now()
-	x := &exchange{rw: rw, in: r}
-	var err error
-	x.raw, err = httpbody.ReadInto(httpbody.NewRoom, r.Body, r.ContentLength, rw.o.MaxBody, x.take)
-	r.Body.Close()
-	if err != nil {
-		x.release()
-		if status, body := tooMuch(on, err); status != 0 {
-			return refusal(r, status, body), nil
-		}
-		return nil, fmt.Errorf("%w: %w", httpbody.ErrUnread, err)
-	}
-	x.on, x.kept = on, httpbody.NewLease(x.raw)
+	x := &exchange{rw: rw, in: r, on: on, report: Report{Format: on.Format, Began: rw.o.Now()}}
 	x.ctx, x.cancel = context.WithCancelCause(r.Context())
 	x.idle = time.AfterFunc(rw.o.Timeout, func() { x.cancel(httpbody.ErrIdle) })
-	x.report = Report{Format: on.Format, Began: began}
 	resp, err := x.run(at)
 	if err != nil {
 		x.report.Status = 0
@@ -109,17 +95,6 @@ func (x *exchange) notRead(why string) (*http.Response, error) {
 	return x.pass()
 }
 
-// tooMuch answers a request that takes more memory than it may. The status is 0 for other errors.
-func tooMuch(on *protocol.Protocol, err error) (status int, body []byte) {
-	switch {
-	case errors.Is(err, httpbody.ErrTooLarge):
-		return http.StatusRequestEntityTooLarge, on.Refuse("request_too_large", err.Error())
-	case errors.Is(err, httpbody.ErrMemory):
-		return http.StatusServiceUnavailable, on.Refuse("overloaded_error", err.Error()+"; try again later")
-	}
-	return 0, nil
-}
-
 // cause returns errIdle for an error that came from the upstream's silence.
 func (x *exchange) cause(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, httpbody.ErrIdle) && err != io.EOF {
@@ -149,6 +124,14 @@ func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 // it cannot be understood.
 func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	o, on := &x.rw.o, x.on
+	var err error
+	x.raw, err = httpbody.ReadInto(httpbody.NewRoom, x.in.Body, x.in.ContentLength, o.MaxBody, x.take)
+	x.in.Body.Close()
+	if err != nil {
+		return x.notTaken(err)
+	}
+	x.idle.Reset(o.Timeout)
+	x.kept = httpbody.NewLease(x.raw)
 	body, err := o.Decoders.Decompress(x.in.Header.Get("Content-Encoding"), x.raw, o.MaxBody, x.take)
 	x.req.from.Scope = lineage.Scope{Tenant: o.Principal(x.in, body), Upstream: x.in.URL.Host, Format: on.Format}
 	x.req.from.Hint, x.req.from.Child = lineage.Hint(x.in.Header)
@@ -158,10 +141,9 @@ func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 		why = "they cannot be read"
 		x.req.Request, err = x.rw.known.Read(on, x.req.from.Hint, body, x.take)
 	}
-	status, text := tooMuch(on, err)
 	switch {
-	case status != 0:
-		return x.refuse(status, text), nil
+	case errors.Is(err, httpbody.ErrTooLarge), errors.Is(err, httpbody.ErrMemory):
+		return x.notTaken(err)
 	case errors.Is(err, httpbody.ErrEncoding) && !o.ObserveOnly: // what cannot be read cannot be kept inside its window
 		body := on.Refuse("invalid_request_error", "pleat cannot read the request: "+err.Error())
 		resp := x.refuse(http.StatusUnsupportedMediaType, body)
@@ -176,6 +158,17 @@ func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 		return x.notRead("the provider holds their conversation")
 	}
 	return nil, nil
+}
+
+// notTaken answers a request that takes more memory than it may, or that broke off.
+func (x *exchange) notTaken(err error) (*http.Response, error) {
+	switch {
+	case errors.Is(err, httpbody.ErrTooLarge):
+		return x.refuse(http.StatusRequestEntityTooLarge, x.on.Refuse("request_too_large", err.Error())), nil
+	case errors.Is(err, httpbody.ErrMemory):
+		return x.refuse(http.StatusServiceUnavailable, x.on.Refuse("overloaded_error", err.Error()+"; try again later")), nil
+	}
+	return nil, fmt.Errorf("%w: %w", httpbody.ErrUnread, err)
 }
 
 // begin makes the turn that goes out. There is none if the request goes out unchanged, and with a
@@ -229,12 +222,10 @@ func (x *exchange) exchange() (*http.Response, error) {
 	x.report.Status = resp.StatusCode
 	switch {
 	case resp.StatusCode >= 300:
-		resp.Body = &passing{x: x, from: resp.Body}
-		return resp, nil
-	case x.rw.o.Decoders.Packed(resp.Header): // nobody asked for it, and it cannot be read
+		return x.passOn(resp, resp.Body), nil
+	case httpbody.Packed(resp): // nobody asked for it, and it cannot be read
 		x.rw.WarnOnce("replies are passed on unread: they are in an encoding that was not asked for", x.in.URL.Path)
-		resp.Body = &passing{x: x, from: resp.Body}
-		return resp, nil
+		return x.passOn(resp, resp.Body), nil
 	case isStream(resp):
 		return x.stream(resp), nil
 	}
@@ -245,17 +236,20 @@ func isStream(resp *http.Response) bool {
 	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/event-stream")
 }
 
-// finish reports the exchange, once.
+// finish reports the exchange, once. The end of the reply is no error.
 func (x *exchange) finish(err error) {
 	if x.over {
 		return
+	}
+	if err == io.EOF {
+		err = nil
 	}
 	x.over = true
 	x.release()
 	x.idle.Stop()
 	x.cancel(nil)
 	x.tell(err)
-	if x.req.Request != nil && x.req.Apart && !x.rw.burst.Load() { // else it goes back to the system
+	if x.req.Request != nil && x.req.Apart { // else the request's messages are in that memory
 		x.kept.Leave()
 	}
 }
@@ -277,13 +271,6 @@ func (x *exchange) tell(err error) {
 	}
 }
 
-func notEOF(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
 // first notes when the first byte of the reply came.
 func (x *exchange) first(n int) {
 	if n > 0 && x.report.FirstAt == 0 {
@@ -295,13 +282,9 @@ func (x *exchange) first(n int) {
 func (x *exchange) refuse(status int, body []byte) *http.Response {
 	x.report.Status = status
 	x.finish(nil)
-	return refusal(x.in, status, body)
-}
-
-func refusal(r *http.Request, status int, body []byte) *http.Response {
 	resp := &http.Response{
 		Status: fmt.Sprintf("%d %s", status, http.StatusText(status)), StatusCode: status,
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: r,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: x.in,
 		Header: http.Header{"Content-Type": {"application/json"}},
 	}
 	httpbody.SetBody(resp, body)

@@ -7,14 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/pleat-dev/pleat/internal/inside"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/fault"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
@@ -26,9 +24,10 @@ import (
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
 func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *conversation, begin bool, err error) {
+	alone := lineage.Answered(req.Request)
 	key, known, err := rw.locate(ctx, req)
 	if err != nil || !known {
-		return nil, nil, lineage.Answered(req.Request), err
+		return nil, nil, alone, err
 	}
 	c, err := rw.open(ctx, key, req)
 	if err != nil {
@@ -36,18 +35,15 @@ func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *con
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	err = c.refresh(ctx)
-	if errors.Is(err, store.ErrNotFound) {
+	switch err := c.refresh(ctx); {
+	case errors.Is(err, store.ErrNotFound):
 		rw.pool.lost(c)
-		return nil, nil, lineage.Answered(req.Request), nil
-	}
-	if err != nil {
+		return nil, nil, alone, nil
+	case err != nil:
 		return nil, nil, false, err
-	}
-	if !c.track.Tools {
-		return nil, nil, lineage.Answered(req.Request), nil
-	}
-	if rw.o.ObserveOnly {
+	case !c.track.Tools:
+		return nil, nil, alone, nil
+	case rw.o.ObserveOnly:
 		return nil, c, false, nil
 	}
 	t, fits := rw.asIs(ctx, c, req)
@@ -111,8 +107,8 @@ func (rw *Rewriter) count(req request, from int, texts ...string) (total int) {
 // answer to it; without one, the turn goes out, or the request unchanged.
 func (x *exchange) failed(err error) *http.Response {
 	x.report.Err = err
-	if body := x.tooLong(err); body != nil {
-		return x.refuse(http.StatusBadRequest, body)
+	if status, body := x.explained(err, ""); status == http.StatusBadRequest {
+		return x.refuse(status, body)
 	}
 	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
 	x.turn = nil
@@ -137,43 +133,38 @@ func (x *exchange) failed(err error) *http.Response {
 	return nil
 }
 
-// tooLong is the provider's own refusal for an error which says that nothing fits, or that the
-// model does not come to an end; nil for other errors.
-func (x *exchange) tooLong(err error) []byte {
-	if errors.Is(err, errRounds) {
-		x.rw.o.Logger.Warn("a turn was given up", "err", err)
-		return x.req.Protocol.Refuse("invalid_request_error", err.Error())
-	}
-	var big *pleat.CannotFitError
-	if !errors.As(err, &big) || x.rw.o.ObserveOnly {
-		return nil
-	}
-	x.rw.o.Logger.Warn("a request cannot fit", "err", err)
-	return x.req.Protocol.TooLong(big.Parts.Total(), big.Max)
-}
-
 // cannotFold answers a request that could not be folded.
 func (x *exchange) cannotFold(err error, about string) *http.Response {
-	body, passes := x.told(err, about)
-	status, header, value := http.StatusServiceUnavailable, "Retry-After", "5"
-	if !passes {
-		status, header, value = http.StatusInternalServerError, "X-Should-Retry", "false"
-	}
+	status, body := x.explained(err, about)
 	resp := x.refuse(status, body)
-	resp.Header.Set(header, value)
+	switch status {
+	case http.StatusServiceUnavailable:
+		resp.Header.Set("Retry-After", "5")
+	case http.StatusInternalServerError:
+		resp.Header.Set("X-Should-Retry", "false")
+	}
 	return resp
 }
 
 const notKept = "pleat cannot go on after what the model looked up: "
 
-// told is an error of our own as the client gets it, and whether trying again later may help.
-func (x *exchange) told(err error, about string) (body []byte, passes bool) {
-	why, passes := reason(err)
-	kind := "overloaded_error"
-	if !passes {
-		kind = "api_error"
+// explained is an error of our own as the client gets it. The status is 400, with the provider's own refusal, if
+// nothing fits or the model does not come to an end; else 503 if trying again later may help, and 500 if not.
+func (x *exchange) explained(err error, about string) (status int, body []byte) {
+	var big *pleat.CannotFitError
+	switch log := x.rw.o.Logger; {
+	case errors.Is(err, errRounds):
+		log.Warn("a turn was given up", "err", err)
+		return http.StatusBadRequest, x.req.Protocol.Refuse("invalid_request_error", err.Error())
+	case errors.As(err, &big) && !x.rw.o.ObserveOnly:
+		log.Warn("a request cannot fit", "err", err)
+		return http.StatusBadRequest, x.req.Protocol.TooLong(big.Parts.Total(), big.Max)
 	}
-	return x.req.Protocol.Refuse(kind, about+why), passes
+	why, passes := reason(err)
+	if passes {
+		return http.StatusServiceUnavailable, x.req.Protocol.Refuse("overloaded_error", about+why)
+	}
+	return http.StatusInternalServerError, x.req.Protocol.Refuse("api_error", about+why)
 }
 
 // reason says what went wrong without naming sessions, which clients need not know, and
@@ -219,22 +210,4 @@ func (rw *Rewriter) fitsWhole(req request) bool {
 		texts = append(texts, t.Raw)
 	}
 	return rw.count(req, 0, texts...) <= fold.Budget{Window: cmp.Or(window, model.Window)}.Limits().Max
-}
-
-// refused folds harder, or asks for thinking to be dropped from now on, and writes the turn
-// anew.
-func (rw *Rewriter) refused(ctx context.Context, t *turn, e *model.APIError) error {
-	return rw.onTurn(ctx, t, func(c *conversation) error {
-		if !e.Overflow() {
-			if err := c.record(ctx, []string{""}, &lineage.Mark{Mode: c.track.Mode, Drop: true}, time.Time{}); err != nil {
-				return err
-			}
-			return rw.write(ctx, t, inside.Of(c.sess).CurrentView())
-		}
-		v, err := t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(ctx, e) })
-		if err != nil {
-			return err
-		}
-		return rw.write(ctx, t, v)
-	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/pleat-dev/pleat"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/recall"
@@ -18,9 +19,6 @@ import (
 
 // ownCalls returns the calls of an answer to our tools, and how many there are to others.
 func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.ToolCall, others int) {
-	if isCut(reply) {
-		return nil, 0 // its calls may be incomplete
-	}
 	for _, c := range transcript.Unanswered(reply.Messages...) {
 		if own(c.Name) {
 			ours = append(ours, c)
@@ -31,16 +29,15 @@ func ownCalls(reply model.Reply, own func(name string) bool) (ours []transcript.
 	return ours, others
 }
 
-// isCut reports whether an answer was cut off.
+// isCut reports whether an answer was cut off: its calls may be incomplete, and nobody answers them.
 func isCut(r model.Reply) bool {
 	return r.Stop == model.StopMaxTokens || r.Stop == model.StopWindow || r.Stop == model.StopRefusal
 }
 
-// severed reports whether an answer was cut off with calls of ours in it. Nobody answers them.
+// severed reports whether an answer was cut off with calls of ours in it.
 func severed(r model.Reply, own func(name string) bool) bool {
-	return isCut(r) && slices.ContainsFunc(transcript.Unanswered(r.Messages...), func(c transcript.ToolCall) bool {
-		return own(c.Name)
-	})
+	ours, _ := ownCalls(r, own)
+	return isCut(r) && len(ours) > 0
 }
 
 // seen returns the messages of an answer as the client sees them if it was cut off.
@@ -62,7 +59,7 @@ func (x *exchange) seen(r model.Reply) ([]transcript.Message, error) {
 func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err error) {
 	rw, t := x.rw, x.turn
 	ours, others := ownCalls(got, x.own())
-	if len(ours) == 0 || got.Err != nil {
+	if len(ours) == 0 || isCut(got) || got.Err != nil {
 		return false, nil
 	}
 	if t.conv == nil { // the store failed before
@@ -131,12 +128,14 @@ var errRounds = errors.New("the model asks for folded content again and again, a
 func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) error) error {
 	for try := 1; ; try++ {
 		c := t.conv
-		err := c.locked(func() error {
+		err := func() error {
+			c.mu.Lock()
+			defer c.unlock() // also where hooks and observers of another program panic
 			if err := t.addHidden(ctx, c); err != nil {
 				return err
 			}
 			return do(c)
-		})
+		}()
 		conflict := errors.Is(err, store.ErrConflict)
 		if try == mostTries || !conflict && !errors.Is(err, lineage.ErrDiverged) && !errors.Is(err, store.ErrNotFound) {
 			return err
@@ -167,9 +166,11 @@ func (t *turn) addHidden(ctx context.Context, c *conversation) error {
 	if len(news) == 0 {
 		return nil
 	}
-	if err := c.append(ctx, news); err != nil {
+	last := inside.Of(c.sess).LastSeq()
+	if err := c.sess.Append(ctx, news...); err != nil {
 		return err
 	}
+	c.wrote(last)
 	t.at = c.sess.Len()
 	for range news {
 		t.client = append(t.client, -1)

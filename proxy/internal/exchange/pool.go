@@ -84,7 +84,8 @@ func (p *pool) use(s *slot) {
 
 // oldest returns the slot that was used least recently.
 func (p *pool) oldest() *slot {
-	return slices.MinFunc(slices.Collect(maps.Values(p.slots)), func(a, b *slot) int { return cmp.Compare(a.used, b.used) })
+	all := slices.Collect(maps.Values(p.slots))
+	return slices.MinFunc(all, func(a, b *slot) int { return cmp.Compare(a.used, b.used) })
 }
 
 // update changes the slot of a conversation, unless that was dropped meanwhile.
@@ -127,13 +128,7 @@ func (p *pool) keep(c *conversation, scope lineage.Scope) *conversation {
 
 // lost takes a conversation out of memory that has what the store has not: it is read anew
 // with its next request.
-func (p *pool) lost(c *conversation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if s := p.slots[c.key]; s != nil && s.conv == c {
-		p.drop(s)
-	}
-}
+func (p *pool) lost(c *conversation) { p.update(c, p.drop) }
 
 // drop takes a conversation out of memory and closes its session, without waiting for
 // that. Requests that are under way can still use it. The caller holds the lock.

@@ -16,6 +16,7 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
+	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
@@ -23,7 +24,7 @@ import (
 
 // reopen opens a session to read it. One that was deleted stays so.
 func (rw *Rewriter) reopen(
-	ctx context.Context, key store.SessionKey, req request, prefix string,
+	ctx context.Context, key store.SessionKey, req *protocol.Request, prefix string,
 ) (*pleat.Session, error) {
 	if _, err := rw.archive.BeforeOf(ctx, key); err != nil {
 		return nil, err
@@ -34,6 +35,10 @@ func (rw *Rewriter) reopen(
 		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec},
 		Recall: stubs(lineage.Mode{Recall: lineage.RecallByTools, Prefix: prefix}, "", key), Ended: true,
 	})
+}
+
+func (rw *Rewriter) reader(ctx context.Context, key store.SessionKey, req *protocol.Request) (lineage.Reader, error) {
+	return rw.reopen(ctx, key, req, "")
 }
 
 const (
@@ -58,7 +63,7 @@ func (rw *Rewriter) pages(ctx context.Context, o *lineage.Origin, req request, p
 	room := min(cmp.Or(window, m.Window, model.DefaultWindow)/32, pagesRoom) / len(keys)
 	text := pagesLead
 	for i, key := range slices.Backward(keys) {
-		s, err := rw.reopen(ctx, key, req, prefix)
+		s, err := rw.reopen(ctx, key, req.Request, prefix)
 		if err != nil {
 			return "", err
 		}
@@ -92,7 +97,7 @@ func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (te
 		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {
 			break
 		}
-		old, err := rw.reopen(ctx, key, t.req, t.mode.Prefix)
+		old, err := rw.reopen(ctx, key, t.req.Request, t.mode.Prefix)
 		if err != nil {
 			break
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
 	"github.com/pleat-dev/pleat/proxy/internal/lineage"
-	"github.com/pleat-dev/pleat/proxy/internal/protocol"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
@@ -30,7 +28,6 @@ type Rewriter struct {
 	archive  lineage.Archive
 	pool     *pool
 	flight   atomic.Int64 // bytes of requests and replies under way
-	burst    atomic.Bool  // they were many
 	draining atomic.Bool
 	closing  sync.WaitGroup // work in the background
 	logged   sync.Map       // what is logged only once
@@ -41,11 +38,7 @@ type Rewriter struct {
 func New(o Options) *Rewriter {
 	rw := &Rewriter{o: o}
 	rw.known, rw.pool = lineage.NewCache(rw.o.Memory), newPool(rw.o.Sessions, &rw.closing)
-	rw.archive = lineage.Archive{Store: rw.o.Store, Open: func(
-		ctx context.Context, key store.SessionKey, req *protocol.Request,
-	) (lineage.Reader, error) {
-		return rw.reopen(ctx, key, request{Request: req}, "")
-	}}
+	rw.archive = lineage.Archive{Store: rw.o.Store, Open: rw.reader}
 	rw.closing.Go(func() { tokens.O200k().Count("") }) // else the first request waits for its vocabulary
 	rw.book = &bill.Book{Store: rw.o.Store, Log: rw.o.Logger, Now: rw.o.Now}
 	return rw
@@ -111,36 +104,13 @@ func (x *exchange) take(n int64) bool {
 		return false
 	}
 	x.held += n
-	if x.rw.flight.Load() > burst {
-		x.rw.burst.Store(true)
-	}
 	return true
 }
 
-// burst is how much has to be under way at once for its memory to go back to the system as
-// soon as all of it is over: left to the collector it stays for minutes.
-const burst = 256 << 20
-
-// step is how much memory is taken at once for what comes bit by bit.
-const step = 64 << 10
-
-// takeFor takes memory for n more bytes of a reply that comes bit by bit.
-func (x *exchange) takeFor(n int) bool {
-	if x.spare -= int64(n); x.spare >= 0 {
-		return true
-	}
-	more := step - x.spare
-	x.spare += more
-	return x.take(more)
-}
-
 func (x *exchange) release() {
-	left := x.rw.flight.Add(-x.held)
-	x.held, x.spare = 0, 0
+	x.rw.flight.Add(-x.held)
+	x.held = 0
 	x.rw.fit()
-	if left == 0 && x.rw.burst.CompareAndSwap(true, false) {
-		x.rw.closing.Go(debug.FreeOSMemory)
-	}
 }
 
 // Options are the options of the proxy that exchanges need, with their defaults.

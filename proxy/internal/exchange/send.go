@@ -10,10 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/internal/fault"
+	"github.com/pleat-dev/pleat/internal/inside"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/proxy/internal/httpbody"
+	"github.com/pleat-dev/pleat/proxy/internal/lineage"
 	"github.com/pleat-dev/pleat/proxy/internal/protocol"
+	"github.com/pleat-dev/pleat/transcript"
 	"github.com/pleat-dev/pleat/wire/anthropic"
 )
 
@@ -32,7 +36,10 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	}
 	out.Header.Set("Accept-Encoding", "identity")
 	if x.turn.drop && x.req.Protocol == protocol.Messages {
-		addBeta(out.Header, anthropic.BindingBeta)
+		betas := strings.Join(out.Header.Values("Anthropic-Beta"), ",")
+		if !strings.Contains(betas, anthropic.BindingBeta) {
+			out.Header.Set("Anthropic-Beta", strings.TrimPrefix(betas+","+anthropic.BindingBeta, ","))
+		}
 	}
 	x.report.BytesOut += len(body)
 	x.report.Sent++
@@ -45,19 +52,6 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 		return nil, err
 	}
 	return resp, nil
-}
-
-// addBeta adds a value to the anthropic-beta header, unless it is there already.
-func addBeta(h http.Header, value string) {
-	for v := range strings.SplitSeq(strings.Join(h.Values("Anthropic-Beta"), ","), ",") {
-		if strings.TrimSpace(v) == value {
-			return
-		}
-	}
-	if line := h.Get("Anthropic-Beta"); line != "" {
-		value = line + "," + value
-	}
-	h.Set("Anthropic-Beta", value)
 }
 
 // sendUntilTaken sends the turn, and again if a refusal can be mended or waited out.
@@ -140,7 +134,20 @@ func (x *exchange) refused(e *model.APIError) (again bool) {
 		x.retried++
 	}
 	log := x.rw.o.Logger.With("session", x.turn.conv.key.String(), "kind", e.Kind.String())
-	if err := x.rw.refused(x.ctx, x.turn, e); err != nil {
+	t := x.turn
+	err := x.rw.onTurn(x.ctx, t, func(c *conversation) (err error) {
+		v := inside.Of(c.sess).CurrentView()
+		if tooLong {
+			v, err = t.view(func(s *pleat.Session) (transcript.View, error) { return s.Refused(x.ctx, e) })
+		} else {
+			err = c.record(x.ctx, []string{""}, &lineage.Mark{Mode: c.track.Mode, Drop: true}, time.Time{})
+		}
+		if err != nil {
+			return err
+		}
+		return x.rw.write(x.ctx, t, v)
+	})
+	if err != nil {
 		log.Warn("the provider refused a request and it could not be mended", "err", err)
 		return false
 	}
@@ -157,12 +164,8 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 	for {
 		body, reply, err := x.readWhole(resp)
 		if len(bodies) == 0 && (errors.Is(err, httpbody.ErrTooLarge) || errors.Is(err, httpbody.ErrMemory)) {
-			resp.Body = &passing{
-				x: x, from: httpbody.Closers{
-					ReadCloser: io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body)), From: resp.Body,
-				},
-			}
-			return resp, nil
+			both := io.NopCloser(io.MultiReader(bytes.NewReader(body), resp.Body))
+			return x.passOn(resp, httpbody.Closers{ReadCloser: both, From: resp.Body}), nil
 		}
 		resp.Body.Close()
 		if err != nil && !x.outwait(errReach) {
@@ -171,10 +174,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 		if err == nil {
 			bodies = append(bodies, body)
 			again, err := x.hide(x.ctx, reply)
-			if body := x.tooLong(err); body != nil {
-				return x.refuse(http.StatusBadRequest, body), nil
-			}
-			if err != nil && x.ctx.Err() == nil {
+			if err != nil && (x.ctx.Err() == nil || errors.Is(err, errRounds)) {
 				x.rw.o.Logger.Error("a hidden round could not be kept", fault.Log(err)...)
 				x.report.Err = err
 				return x.cannotFold(err, notKept), nil
@@ -195,16 +195,20 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			return nil, err
 		}
 		if x.report.Status = resp.StatusCode; resp.StatusCode >= 300 {
-			resp.Body = &passing{x: x, from: resp.Body}
-			return resp, nil
+			return x.passOn(resp, resp.Body), nil
 		}
 	}
 	if x.hidden > 0 || cut {
 		bodies[0] = x.req.Protocol.Join(bodies, x.own())
 	}
 	httpbody.SetBody(resp, bodies[0])
-	resp.Body = &passing{x: x, from: resp.Body}
-	return resp, nil
+	return x.passOn(resp, resp.Body), nil
+}
+
+// passOn gives a reply a body that is passed on as it comes.
+func (x *exchange) passOn(resp *http.Response, from io.ReadCloser) *http.Response {
+	resp.Body = &passing{x: x, from: from}
+	return resp
 }
 
 // readWhole reads a complete reply. One that cannot be understood has an error of its own.
@@ -237,7 +241,7 @@ func (p *passing) Read(b []byte) (int, error) {
 	}
 	if err != nil {
 		err = p.x.cause(err)
-		p.finish(notEOF(err))
+		p.finish(err)
 	}
 	return n, err
 }

@@ -22,26 +22,23 @@ const mostTries = 20
 // A session that changed meanwhile, because another replica wrote to it, or because it was deleted
 // or could not be stored, is tried again, at most mostTries times.
 func (rw *Rewriter) begin(ctx context.Context, req request, resume bool) (*turn, error) {
-	key, known, err := rw.locate(ctx, req)
-	if err != nil || !known && rw.draining.Load() {
-		return nil, err
-	}
 	unstored := false
 	for try := 1; ; try++ {
+		key, known, err := rw.locate(ctx, req)
+		if err != nil || !known && rw.draining.Load() {
+			return nil, err
+		}
 		t, c, err := rw.enter(ctx, key, req, resume)
 		if err == nil || c == nil || try == mostTries {
 			return t, err
 		}
-		switch {
+		switch _, failed := c.behind.Ahead(); {
 		case errors.Is(err, store.ErrNotFound):
 			rw.pool.lost(c)
-			if key, _, err = rw.locate(ctx, req); err != nil {
-				return nil, err
-			}
-		case !errors.Is(err, store.ErrConflict):
-			if _, failed := c.behind.Ahead(); failed == nil || unstored {
-				return nil, err
-			}
+		case errors.Is(err, store.ErrConflict):
+		case failed == nil || unstored:
+			return nil, err
+		default:
 			unstored = true // the session is read anew, and gets what could not be written from this request
 		}
 	}
@@ -144,8 +141,6 @@ func (rw *Rewriter) open(ctx context.Context, key store.SessionKey, req request)
 		if c.pages, err = rw.pages(ctx, before, req, c.track.Mode.Prefix); err != nil {
 			rw.o.Logger.Warn("there is no page of what the client has compacted", "session", key.String(), "err", err)
 		}
-	} else {
-		c.track.Rename(c.track.Mode.Free(req.Request)) // its client may have tools by names of ours since
 	}
 	if err := rw.start(ctx, c, req); err != nil {
 		return nil, err
@@ -190,7 +185,7 @@ func (rw *Rewriter) elsewhere(
 func (rw *Rewriter) fork(
 	ctx context.Context, c *conversation, p lineage.Place, req request,
 ) (store.SessionKey, error) {
-	upTo, err := rw.shared(ctx, c, p.Seq)
+	upTo, err := lineage.Archive{Store: c.behind}.Shared(ctx, c.key, p.Seq)
 	if err != nil {
 		return store.SessionKey{}, err
 	}
@@ -205,24 +200,13 @@ func (rw *Rewriter) fork(
 	return key, nil
 }
 
-// shared is archive.shared once the mark is in the store.
-func (rw *Rewriter) shared(ctx context.Context, c *conversation, mark uint64) (upTo uint64, err error) {
-	if mark == 0 {
-		return 0, nil
-	}
-	if err := c.behind.Wait(ctx); err != nil {
-		return 0, err
-	}
-	return rw.archive.Shared(ctx, c.key, mark)
-}
-
 // replay makes the turn of a request that came before and comes again after its session has gone
 // on, as when a job is run again: the same bytes, from the session as it was then, without
 // storing anything. Only an answer with hidden rounds, or a request that no longer fits, needs a
 // fork; if the model says something else, the client's next request does. The turn is nil if the
 // session has to store something before the request can go out.
 func (rw *Rewriter) replay(ctx context.Context, c *conversation, p lineage.Place, req request) *turn {
-	upTo, err := rw.shared(ctx, c, p.Mark.Seq)
+	upTo, err := lineage.Archive{Store: c.behind}.Shared(ctx, c.key, p.Mark.Seq)
 	if err != nil {
 		return nil
 	}

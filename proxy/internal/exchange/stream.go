@@ -69,7 +69,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	for len(s.out) == 0 {
 		if s.err != nil {
-			s.x.finish(notEOF(s.err))
+			s.x.finish(s.err)
 			return 0, s.err
 		}
 		s.more()
@@ -99,7 +99,7 @@ func (s *stream) more() {
 	s.record() // the client has its answer
 	n, err := s.from.Read(s.buf)
 	if n > 0 && !s.ended {
-		if !s.x.takeFor(n) {
+		if !s.x.take(int64(n)) {
 			s.fail(s.x.req.Protocol.Refuse("overloaded_error", httpbody.ErrMemory.Error()), httpbody.ErrMemory)
 			return
 		}
@@ -159,13 +159,12 @@ func (s *stream) over(rest []byte) {
 	}
 	if err == nil && reply.Err == nil {
 		again, err := x.hide(x.ctx, reply)
-		if body := x.tooLong(err); body != nil {
-			s.say(body, err)
-			return
-		}
 		if err != nil {
-			body, _ := x.told(err, notKept)
-			s.fail(body, err)
+			if status, body := x.explained(err, notKept); status == http.StatusBadRequest {
+				s.say(body, err)
+			} else {
+				s.fail(body, err)
+			}
 			return
 		}
 		if again {
@@ -300,6 +299,6 @@ func (s *stream) Close() error {
 		}
 		s.next = nil
 	}
-	s.x.finish(notEOF(s.err))
+	s.x.finish(s.err)
 	return err
 }

@@ -140,10 +140,10 @@ func (d Decoders) PlainReply(resp *http.Response) error {
 	return nil
 }
 
-// Packed reports whether a reply is in an encoding that cannot be undone here.
-func (d Decoders) Packed(h http.Header) bool {
-	_, err := d.open(h.Get("Content-Encoding"), http.NoBody)
-	return errors.Is(err, ErrEncoding)
+// Packed reports whether a reply is still in an encoding.
+func Packed(resp *http.Response) bool {
+	name := resp.Header.Get("Content-Encoding")
+	return name != "" && !strings.EqualFold(name, "identity")
 }
 
 // SetBody gives a reply a body that was made here.

@@ -89,9 +89,11 @@ func (a Archive) Holder(ctx context.Context, s Scope, key store.SessionKey, p Pl
 }
 
 // Shared is the entry up to which a fork at a mark has all that its session has: an epoch that
-// opened for the request comes after the mark, and its answer was made with those folds.
+// opened for the request comes after the mark, and its answer was made with those folds. It is 0 without a mark.
 func (a Archive) Shared(ctx context.Context, key store.SessionKey, mark uint64) (upTo uint64, err error) {
-	upTo = mark
+	if upTo = mark; mark == 0 {
+		return 0, nil
+	}
 	for e, err := range a.Store.Scan(ctx, key, mark+1, store.EntryMessage, store.EntryEpoch) {
 		if err != nil {
 			return 0, fmt.Errorf("find epoch of mark %d: %w", mark, err)
@@ -137,7 +139,13 @@ func (a Archive) Before(ctx context.Context, from Caller, req *protocol.Request)
 
 // toolsLabel is where the newest conversation of clients with the same tools is found,
 // which those that kept some of it may continue.
-func (c Caller) toolsLabel(req *protocol.Request) string { return c.label("tools", toolsText(req)) }
+func (c Caller) toolsLabel(req *protocol.Request) string {
+	var names strings.Builder
+	for _, t := range slices.Concat(req.Tools, req.InInput) {
+		names.WriteString(t.Name + "\x00")
+	}
+	return c.label("tools", names.String())
+}
 
 // Names are the labels by which a conversation is found once the client has compacted it.
 func (c Caller) Names(req *protocol.Request) (labels []string) {
@@ -148,14 +156,6 @@ func (c Caller) Names(req *protocol.Request) (labels []string) {
 		labels = append(labels, c.toolsLabel(req))
 	}
 	return labels
-}
-
-func toolsText(r *protocol.Request) string {
-	var b strings.Builder
-	for _, t := range slices.Concat(r.Tools, r.InInput) {
-		b.WriteString(t.Name + "\x00")
-	}
-	return b.String()
 }
 
 func (c Caller) label(kind, text string) string {
