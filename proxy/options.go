@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/url"
@@ -99,7 +100,7 @@ type Options struct {
 }
 
 // Decoder undoes an HTTP content encoding. The proxy limits how much it reads from it.
-type Decoder func(packed io.Reader) (io.ReadCloser, error)
+type Decoder = func(packed io.Reader) (io.ReadCloser, error)
 
 func gunzip(packed io.Reader) (io.ReadCloser, error) { return gzip.NewReader(packed) }
 
@@ -145,9 +146,7 @@ func (o *Options) exchange() (x exchange.Options, err error) {
 		x.Transport = newTransport(x.Timeout, o.Proxy)
 	}
 	x.Transport = strict{x.Transport}
-	for name, decode := range o.Decoders {
-		x.Decoders[name] = decode
-	}
+	maps.Copy(x.Decoders, o.Decoders)
 	return x, nil
 }
 

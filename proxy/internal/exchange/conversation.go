@@ -241,8 +241,8 @@ func (c *conversation) wroteOne() {
 	}
 }
 
-// used records what an answer used. The caller holds the lock.
-func (c *conversation) used(ctx context.Context, r model.Reply) error {
+// recordUsage records what an answer used. The caller holds the lock.
+func (c *conversation) recordUsage(ctx context.Context, r model.Reply) error {
 	if c.past || r.Usage.Prompt() == 0 || r.Usage.Check() != nil || r.Err != nil {
 		return nil
 	}

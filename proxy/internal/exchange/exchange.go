@@ -23,14 +23,14 @@ import (
 // exchange is one request of a client: what came, what goes out for it, and what comes
 // back.
 type exchange struct {
-	rw   *Rewriter
-	in   *http.Request   // as the client sent it, for the upstream
-	raw  []byte          // its body, undecoded
-	kept *httpbody.Lease // of the memory of raw
-	on   *protocol.Protocol
-	req  request
-	turn *turn         // nil if passed on unchanged
-	near *conversation // the conversation of a request without tools, nil if unknown
+	rw       *Rewriter
+	in       *http.Request   // as the client sent it, for the upstream
+	raw      []byte          // its body, undecoded
+	kept     *httpbody.Lease // of the memory of raw
+	on       *protocol.Protocol
+	req      request
+	turn     *turn         // nil if passed on unchanged
+	neighbor *conversation // of a request without tools: the conversation it goes beside, nil if unknown
 
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
@@ -84,7 +84,7 @@ func (rw *Rewriter) unknown(r *http.Request) (*http.Response, error) {
 	if err == nil {
 		x.report.Status = resp.StatusCode
 	}
-	x.tell(err)
+	x.sendReport(err)
 	return resp, err
 }
 
@@ -177,7 +177,7 @@ func (x *exchange) notTaken(err error) (*http.Response, error) {
 func (x *exchange) begin(counts bool) (resp *http.Response, err error) {
 	begin := true
 	if counts || !x.req.HasTools() {
-		x.turn, x.near, begin, err = x.rw.beside(x.ctx, x.req)
+		x.turn, x.neighbor, begin, err = x.rw.rewriteAside(x.ctx, x.req)
 		begin = begin && err == nil && !counts
 	}
 	if begin {
@@ -209,13 +209,19 @@ func (x *exchange) pass() (*http.Response, error) {
 		return nil, err
 	}
 	x.report.Status = resp.StatusCode
-	x.accounted(resp)
+	var read protocol.Recorder // of what it cost
+	if resp.StatusCode < 300 && x.rw.o.Decoders.PlainReply(resp) == nil {
+		if read = x.on.Record(); !isStream(resp) {
+			read = &wholeRecorder{read: x.on.Reply, take: x.take}
+		}
+	}
+	resp.Body = &passing{x: x, from: resp.Body, rec: read}
 	return resp, nil
 }
 
 // exchange sends the turn and prepares the reply for the client.
 func (x *exchange) exchange() (*http.Response, error) {
-	resp, err := x.sendUntilTaken()
+	resp, err := x.sendUntilAccepted()
 	if err != nil {
 		return nil, err
 	}
@@ -248,14 +254,14 @@ func (x *exchange) finish(err error) {
 	x.release()
 	x.idle.Stop()
 	x.cancel(nil)
-	x.tell(err)
+	x.sendReport(err)
 	if x.req.Request != nil && x.req.Apart { // else the request's messages are in that memory
 		x.kept.Leave()
 	}
 }
 
-// tell makes the report and puts it on the bill.
-func (x *exchange) tell(err error) {
+// sendReport makes the report and puts it on the bill.
+func (x *exchange) sendReport(err error) {
 	r := &x.report
 	r.Took, r.Err, r.Hidden, r.Retried = x.rw.o.Now().Sub(r.Began), cmp.Or(err, r.Err), x.hidden, x.retried > 0
 	if t := x.turn; t != nil {
@@ -271,8 +277,8 @@ func (x *exchange) tell(err error) {
 	}
 }
 
-// first notes when the first byte of the reply came.
-func (x *exchange) first(n int) {
+// noteFirstByte notes when the first byte of the reply came.
+func (x *exchange) noteFirstByte(n int) {
 	if n > 0 && x.report.FirstAt == 0 {
 		x.report.FirstAt = x.rw.o.Now().Sub(x.report.Began)
 	}

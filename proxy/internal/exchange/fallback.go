@@ -19,11 +19,13 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// beside makes what goes out for a request beside a conversation: it gets the folds in
+// rewriteAside makes what goes out for a request beside a conversation: it gets the folds in
 // force, nothing is stored and no epoch opens. The turn is nil if there is nothing to
 // change. begin says that the request must be treated as a conversation of its own,
 // because that conversation has no tools at all, or because it does not fit as it is.
-func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *conversation, begin bool, err error) {
+func (rw *Rewriter) rewriteAside(
+	ctx context.Context, req request,
+) (t *turn, neighbor *conversation, begin bool, err error) {
 	alone := lineage.Answered(req.Request)
 	key, known, err := rw.locate(ctx, req)
 	if err != nil || !known {
@@ -46,18 +48,18 @@ func (rw *Rewriter) beside(ctx context.Context, req request) (t *turn, near *con
 	case rw.o.ObserveOnly:
 		return nil, c, false, nil
 	}
-	t, fits := rw.asIs(ctx, c, req)
+	t, fits := rw.withoutNewFolds(ctx, c, req)
 	if t == nil {
 		return nil, c, !rw.fitsWhole(req), nil
 	}
 	return t, c, !fits, nil
 }
 
-// asIs makes the request that goes out if nothing more is folded: the session's view of
+// withoutNewFolds makes the request that goes out if nothing more is folded: the session's view of
 // the messages that it knows, and the newer ones whole. It stores nothing, and reports
 // whether that fits. The turn is nil if the session does not know the conversation, if nothing in
 // it has to change, or if that would not be legal.
-func (rw *Rewriter) asIs(ctx context.Context, c *conversation, req request) (t *turn, fits bool) {
+func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req request) (t *turn, fits bool) {
 	p, err := c.track.Find(ctx, c.sess, req.Request, true)
 	v := inside.Of(c.sess).CurrentView()
 	v.DropThinking = v.DropThinking || c.track.Drop
@@ -107,7 +109,7 @@ func (rw *Rewriter) count(req request, from int, texts ...string) (total int) {
 // answer to it; without one, the turn goes out, or the request unchanged.
 func (x *exchange) failed(err error) *http.Response {
 	x.report.Err = err
-	if status, body := x.explained(err, ""); status == http.StatusBadRequest {
+	if status, body := x.ownError(err, ""); status == http.StatusBadRequest {
 		return x.refuse(status, body)
 	}
 	x.rw.o.Logger.Error("a request could not be rewritten", fault.Log(err)...)
@@ -121,7 +123,7 @@ func (x *exchange) failed(err error) *http.Response {
 	var t *turn
 	fits := false
 	if !errors.Is(err, transcript.ErrIllegal) { // else the view in force may be the one that is not legal
-		t, fits = x.rw.remembered(x.ctx, x.req)
+		t, fits = x.rw.fromMemory(x.ctx, x.req)
 	}
 	if t == nil {
 		fits = x.rw.fitsWhole(x.req)
@@ -135,7 +137,7 @@ func (x *exchange) failed(err error) *http.Response {
 
 // cannotFold answers a request that could not be folded.
 func (x *exchange) cannotFold(err error, about string) *http.Response {
-	status, body := x.explained(err, about)
+	status, body := x.ownError(err, about)
 	resp := x.refuse(status, body)
 	switch status {
 	case http.StatusServiceUnavailable:
@@ -148,9 +150,9 @@ func (x *exchange) cannotFold(err error, about string) *http.Response {
 
 const notKept = "pleat cannot go on after what the model looked up: "
 
-// explained is an error of our own as the client gets it. The status is 400, with the provider's own refusal, if
+// ownError is an error of our own as the client gets it. The status is 400, with the provider's own refusal, if
 // nothing fits or the model does not come to an end; else 503 if trying again later may help, and 500 if not.
-func (x *exchange) explained(err error, about string) (status int, body []byte) {
+func (x *exchange) ownError(err error, about string) (status int, body []byte) {
 	var big *pleat.CannotFitError
 	switch log := x.rw.o.Logger; {
 	case errors.Is(err, errRounds):
@@ -191,15 +193,15 @@ func reason(err error) (why string, passes bool) {
 	return "the store is not available; try again later", true
 }
 
-// remembered makes a request from what is in memory alone, for when the store fails.
-func (rw *Rewriter) remembered(ctx context.Context, req request) (*turn, bool) {
+// fromMemory makes a request from what is in memory alone, for when the store fails.
+func (rw *Rewriter) fromMemory(ctx context.Context, req request) (*turn, bool) {
 	c, _, _ := rw.pool.lookup(req.from.Scope, req.Prefixes)
 	if c == nil {
 		return nil, false
 	}
 	c.mu.Lock()
 	defer c.unlock()
-	return rw.asIs(ctx, c, req)
+	return rw.withoutNewFolds(ctx, c, req)
 }
 
 // fitsWhole estimates whether a request fits its model's window as it is.

@@ -40,8 +40,8 @@ func severed(r model.Reply, own func(name string) bool) bool {
 	return isCut(r) && len(ours) > 0
 }
 
-// seen returns the messages of an answer as the client sees them if it was cut off.
-func (x *exchange) seen(r model.Reply) ([]transcript.Message, error) {
+// asClientSees returns the messages of an answer as the client sees them if it was cut off.
+func (x *exchange) asClientSees(r model.Reply) ([]transcript.Message, error) {
 	if !severed(r, x.own()) {
 		return r.Messages, nil
 	}
@@ -53,10 +53,10 @@ func (x *exchange) seen(r model.Reply) ([]transcript.Message, error) {
 	return less.Messages, err
 }
 
-// hide answers the calls of an answer to our tools and adds both to the session. If the
+// answerOwnCalls answers the calls of an answer to our tools and adds both to the session. If the
 // answer called no other tools it is not over: the turn is rewritten, and again reports
 // that it should be sent.
-func (x *exchange) hide(ctx context.Context, got model.Reply) (again bool, err error) {
+func (x *exchange) answerOwnCalls(ctx context.Context, got model.Reply) (again bool, err error) {
 	rw, t := x.rw, x.turn
 	ours, others := ownCalls(got, x.own())
 	if len(ours) == 0 || isCut(got) || got.Err != nil {
@@ -136,11 +136,13 @@ func (rw *Rewriter) onTurn(ctx context.Context, t *turn, do func(*conversation) 
 			}
 			return do(c)
 		}()
-		conflict := errors.Is(err, store.ErrConflict)
-		if try == mostTries || !conflict && !errors.Is(err, lineage.ErrDiverged) && !errors.Is(err, store.ErrNotFound) {
+		switch {
+		case try == mostTries:
 			return err
-		}
-		if conflict && !errors.Is(err, store.ErrNotFound) && c.behind.Wait(ctx) == nil {
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, lineage.ErrDiverged):
+		case !errors.Is(err, store.ErrConflict):
+			return err
+		case c.behind.Wait(ctx) == nil:
 			continue // the session has read what they wrote
 		}
 		next, again := rw.begin(ctx, t.req, false)

@@ -57,7 +57,7 @@ func (rw *Rewriter) rewrite(
 	}
 	// Which messages of the request does the session have? If it went another way, the request
 	// goes elsewhere.
-	if p, err = rw.placeIn(ctx, c, req, resume); err != nil {
+	if p, err = rw.findPlace(ctx, c, req, resume); err != nil {
 		return nil, p, err
 	}
 	t = &turn{
@@ -108,9 +108,9 @@ func (rw *Rewriter) rewrite(
 	return t, p, rw.write(ctx, t, v)
 }
 
-// placeIn finds the place of a request in a conversation. It returns ErrDiverged if the request
+// findPlace finds the place of a request in a conversation. It returns ErrDiverged if the request
 // belongs to another.
-func (rw *Rewriter) placeIn(ctx context.Context, c *conversation, req request, resume bool) (lineage.Place, error) {
+func (rw *Rewriter) findPlace(ctx context.Context, c *conversation, req request, resume bool) (lineage.Place, error) {
 	p, err := c.track.Find(ctx, c.sess, req.Request, resume)
 	if err != nil && !errors.Is(err, lineage.ErrDiverged) {
 		return p, err

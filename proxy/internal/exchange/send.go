@@ -54,8 +54,8 @@ func (x *exchange) send(ctx context.Context) (*http.Response, error) {
 	return resp, nil
 }
 
-// sendUntilTaken sends the turn, and again if a refusal can be mended or waited out.
-func (x *exchange) sendUntilTaken() (*http.Response, error) {
+// sendUntilAccepted sends the turn, and again if a refusal can be mended or waited out.
+func (x *exchange) sendUntilAccepted() (*http.Response, error) {
 	for {
 		resp, err := x.send(x.ctx)
 		if err == nil && resp.StatusCode < 400 {
@@ -71,7 +71,7 @@ func (x *exchange) sendUntilTaken() (*http.Response, error) {
 			httpbody.SetBody(resp, body)
 			e = model.ClassifyError(resp.StatusCode, resp.Header.Get("Retry-After"), body)
 		}
-		if !x.refused(e) && !x.outwait(e) {
+		if !x.mend(e) && !x.waitOut(e) {
 			return resp, err
 		}
 	}
@@ -96,8 +96,8 @@ func (x *exchange) pauseFor(e *model.APIError) (pause time.Duration, again bool)
 	return pause, !now.Add(pause).After(x.until)
 }
 
-// outwait waits before the turn is sent again, if it should be.
-func (x *exchange) outwait(e *model.APIError) (again bool) {
+// waitOut waits before the turn is sent again, if it should be.
+func (x *exchange) waitOut(e *model.APIError) (again bool) {
 	pause, again := x.pauseFor(e)
 	if again {
 		x.sleep(pause)
@@ -121,10 +121,10 @@ func (x *exchange) sleep(pause time.Duration) {
 // maxError is how large the body of a refusal may be.
 const maxError = 8 << 20
 
-// refused reacts to an error of the provider: to a prompt that is too long as often as the
+// mend reacts to an error of the provider: to a prompt that is too long as often as the
 // policy says; one that does not say means once. It reports whether the turn should be sent again:
 // folded harder, or with permission to drop thinking.
-func (x *exchange) refused(e *model.APIError) (again bool) {
+func (x *exchange) mend(e *model.APIError) (again bool) {
 	tooLong := e.Overflow() && x.retried < max(x.rw.o.Policy.Retries, 1)
 	unbound := e.Kind == model.ErrorThinkingBinding && !x.turn.drop
 	if x.rw.o.ObserveOnly || !tooLong && !unbound || x.turn.conv == nil {
@@ -168,12 +168,12 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			return x.passOn(resp, httpbody.Closers{ReadCloser: both, From: resp.Body}), nil
 		}
 		resp.Body.Close()
-		if err != nil && !x.outwait(errReach) {
+		if err != nil && !x.waitOut(errReach) {
 			return nil, fmt.Errorf("read reply: %w", err)
 		}
 		if err == nil {
 			bodies = append(bodies, body)
-			again, err := x.hide(x.ctx, reply)
+			again, err := x.answerOwnCalls(x.ctx, reply)
 			if err != nil && (x.ctx.Err() == nil || errors.Is(err, errRounds)) {
 				x.rw.o.Logger.Error("a hidden round could not be kept", fault.Log(err)...)
 				x.report.Err = err
@@ -191,7 +191,7 @@ func (x *exchange) whole(resp *http.Response) (*http.Response, error) {
 			}
 			replies = append(replies, reply)
 		}
-		if resp, err = x.sendUntilTaken(); err != nil {
+		if resp, err = x.sendUntilAccepted(); err != nil {
 			return nil, err
 		}
 		if x.report.Status = resp.StatusCode; resp.StatusCode >= 300 {
@@ -218,7 +218,7 @@ func (x *exchange) readWhole(resp *http.Response) (body []byte, reply model.Repl
 		return body, reply, err
 	}
 	reply, err = x.req.Protocol.Reply(body)
-	x.used(reply.Usage)
+	x.addUsage(reply.Usage)
 	if err != nil && reply.Err == nil {
 		reply.Err = &model.APIError{Message: err.Error()}
 	}
@@ -235,7 +235,7 @@ type passing struct {
 func (p *passing) Read(b []byte) (int, error) {
 	p.x.idle.Reset(p.x.rw.o.Timeout)
 	n, err := p.from.Read(b)
-	p.x.first(n)
+	p.x.noteFirstByte(n)
 	if p.rec != nil {
 		_, _ = p.rec.Write(b[:n]) // what it cannot read costs nothing
 	}
@@ -249,9 +249,9 @@ func (p *passing) Read(b []byte) (int, error) {
 func (p *passing) finish(err error) {
 	if p.rec != nil {
 		reply, err := p.rec.Reply()
-		p.x.used(reply.Usage)
+		p.x.addUsage(reply.Usage)
 		p.rec = nil
-		ctx, done := p.x.afterwards()
+		ctx, done := p.x.recordingContext()
 		defer done()
 		p.x.settle(ctx, nil, reply, err == nil && reply.Err == nil)
 	}

@@ -59,7 +59,7 @@ func (rw *Rewriter) enter(
 		}
 		t, p, err := rw.rewrite(ctx, c, req, resume)
 		if errors.Is(err, lineage.ErrDiverged) {
-			if t, key, err = rw.elsewhere(ctx, c, p, req, resume); err == nil && t == nil {
+			if t, key, err = rw.findOther(ctx, c, p, req, resume); err == nil && t == nil {
 				forked = forked || key != rw.following(req)
 				continue
 			}
@@ -157,9 +157,9 @@ func (rw *Rewriter) Close() error {
 	return rw.book.Wait(ctx)
 }
 
-// elsewhere finds the session of a request whose own has gone on without it: the one that has its next
+// findOther finds the session of a request whose own has gone on without it: the one that has its next
 // answer, or a fork. A request that came before, with resume, needs neither: it gets a turn.
-func (rw *Rewriter) elsewhere(
+func (rw *Rewriter) findOther(
 	ctx context.Context, c *conversation, p lineage.Place, req request, resume bool,
 ) (*turn, store.SessionKey, error) {
 	if p.Mark.Client == len(req.Messages) {

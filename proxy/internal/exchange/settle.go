@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -19,8 +18,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// afterwards is the context for what is left to do when the client has its answer and may go.
-func (x *exchange) afterwards() (context.Context, context.CancelFunc) {
+// recordingContext is the context for what is left to do when the client has its answer and may go.
+func (x *exchange) recordingContext() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(context.WithoutCancel(x.ctx), 10*time.Second)
 }
 
@@ -32,9 +31,9 @@ func (x *exchange) settle(ctx context.Context, replies []model.Reply, last model
 	}
 	var err error
 	if x.turn != nil && x.turn.conv != nil {
-		err = x.keep(ctx, replies, last)
+		err = x.recordAnswer(ctx, replies, last)
 	}
-	err = errors.Join(err, x.heard(ctx, x.conversation(), last))
+	err = errors.Join(err, x.recordSummary(ctx, x.conversation(), last))
 	c := x.conversation() // perhaps a fork by now
 	if c.stays() {
 		c.behind.Soon()
@@ -56,14 +55,14 @@ func (x *exchange) conversation() *conversation {
 	if x.turn != nil && x.turn.conv != nil {
 		return x.turn.conv
 	}
-	return x.near
+	return x.neighbor
 }
 
-// keep records an answer, and what it used.
-func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.Reply) error {
+// recordAnswer records an answer, and what it used.
+func (x *exchange) recordAnswer(ctx context.Context, replies []model.Reply, last model.Reply) error {
 	t := x.turn
 	var err error
-	if last.Messages, err = x.seen(last); err != nil {
+	if last.Messages, err = x.asClientSees(last); err != nil {
 		return fmt.Errorf("read what the client got: %w", err)
 	}
 	if x.hidden == 0 {
@@ -71,8 +70,8 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		defer t.conv.unlock()
 		said := lineage.SaidHash(last.Messages, t.mode.Own)
 		t.conv.track.Answer = lineage.Reply{From: t.mark.At, Said: said}
-		x.ended(t.conv, said)
-		return t.conv.used(ctx, last)
+		x.noteAnswer(t.conv, said)
+		return t.conv.recordUsage(ctx, last)
 	}
 	if ours, _ := ownCalls(last, t.mode.Own); len(ours) == 0 || isCut(last) {
 		t.hidden = append(t.hidden, last.Messages...)
@@ -97,13 +96,13 @@ func (x *exchange) keep(ctx context.Context, replies []model.Reply, last model.R
 		if err := c.behind.Wait(ctx); err != nil {
 			return err
 		}
-		x.ended(c, answer.Said)
-		return c.used(ctx, last)
+		x.noteAnswer(c, answer.Said)
+		return c.recordUsage(ctx, last)
 	})
 }
 
-// ended notes the answer to the newest request of a conversation.
-func (x *exchange) ended(c *conversation, said string) {
+// noteAnswer notes the answer to the newest request of a conversation.
+func (x *exchange) noteAnswer(c *conversation, said string) {
 	e := lineage.LastExchange{Client: x.turn.mark.Client, Said: said, Own: x.turn.mode.Own}
 	x.rw.pool.update(c, func(s *slot) {
 		if s.newest.Client == 0 || s.newest.Client == e.Client { // 0: it was just opened
@@ -112,9 +111,9 @@ func (x *exchange) ended(c *conversation, said string) {
 	})
 }
 
-// heard remembers an answer without calls, which may be a summary that the client begins
+// recordSummary remembers an answer without calls, which may be a summary that the client begins
 // its next conversation with.
-func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply) error {
+func (x *exchange) recordSummary(ctx context.Context, c *conversation, reply model.Reply) error {
 	if len(transcript.Unanswered(reply.Messages...)) > 0 {
 		return nil
 	}
@@ -149,8 +148,8 @@ func (x *exchange) heard(ctx context.Context, c *conversation, reply model.Reply
 	return c.record(ctx, labels, &lineage.Mark{Mode: c.track.Mode}, time.Time{})
 }
 
-// used puts what the provider reported for one request on the exchange's account.
-func (x *exchange) used(u model.Usage) {
+// addUsage puts what the provider reported for one request on the exchange's account.
+func (x *exchange) addUsage(u model.Usage) {
 	if u.Prompt() == 0 && u.Output == 0 {
 		return
 	}
@@ -173,11 +172,10 @@ func (x *exchange) used(u model.Usage) {
 // client is what a turn's request takes as the client sent it, by our count.
 type client struct {
 	prompt int  // all of it
-	cached int  // what begins an earlier request
+	cached int  // what begins an earlier request, unless the provider's cache has forgotten it
 	tools  int  // ours, which it does not have
 	view   int  // what went out for it
 	hidden bool // the view has messages that the client has not, or not whole
-	cold   bool // the provider's cache has forgotten it
 }
 
 // without is about what the exchange would have cost without us: the client's own bytes, of
@@ -199,7 +197,7 @@ func (x *exchange) without() float64 {
 		}
 	} else {
 		all, cached := count(t.size.prompt), count(t.size.cached)
-		if t.size.cold || u.CacheRead+u.CacheWrite+u.CacheWrite1h == 0 {
+		if u.CacheRead+u.CacheWrite+u.CacheWrite1h == 0 {
 			cached = 0
 		}
 		fresh := all - cached
@@ -224,10 +222,10 @@ func (t *turn) measure(before lineage.Place, cold bool) {
 	view := t.meter.Parts
 	head := view.System + view.Tools - c.setup.ours
 	t.size = client{
-		prompt: head + c.size(t.mark.At), tools: c.setup.ours, view: view.Total(), cold: cold,
+		prompt: head + c.size(t.mark.At), tools: c.setup.ours, view: view.Total(),
 		hidden: slices.Contains(t.client, -1),
 	}
-	if known := min(before.Mark.At, t.mark.At); known > 0 {
+	if known := min(before.Mark.At, t.mark.At); known > 0 && !cold {
 		t.size.cached = head + c.size(known)
 	}
 }
@@ -236,8 +234,8 @@ func (t *turn) measure(before lineage.Place, cold bool) {
 func (x *exchange) charge() {
 	r := &x.report
 	row := bill.Row{Tenant: x.req.from.Scope.Tenant, Model: r.Model}
-	if x.near != nil {
-		row.Session = x.near.key.Session
+	if x.neighbor != nil {
+		row.Session = x.neighbor.key.Session
 	}
 	if t := x.turn; t != nil {
 		row.Session = t.key.Session
@@ -248,14 +246,11 @@ func (x *exchange) charge() {
 	_, priced := m.Cost(u)
 	row.Tally = bill.Tally{
 		Requests: 1, Failed: one(r.failed()), Sent: r.Sent, Passed: one(r.Passed),
-		Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried),
+		Folded: one(r.Folded), Stored: r.Stored, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried),
 		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
 		CacheWrite: int64(u.CacheWrite + u.CacheWrite1h), Output: int64(u.Output),
 		USD: r.USD, Without: r.Without, Unpriced: one(!priced && u.Prompt()+u.Output > 0),
-	}
-	if x.turn != nil {
-		row.Folded, row.Stored = one(x.turn.folded), x.turn.stored
 	}
 	if x.rw.o.ObserveOnly { // folds are only planned
 		row.Folded, row.Stored, row.Epochs = 0, 0, 0
@@ -268,20 +263,6 @@ func one(is bool) int {
 		return 1
 	}
 	return 0
-}
-
-// accounted lets a reply that is passed on be read on its way, for what it cost.
-func (x *exchange) accounted(resp *http.Response) {
-	p := &passing{x: x, from: resp.Body}
-	if resp.StatusCode < 300 && x.rw.o.Decoders.PlainReply(resp) == nil {
-		p.from = resp.Body
-		if isStream(resp) {
-			p.rec = x.on.Record()
-		} else {
-			p.rec = &wholeRecorder{read: x.on.Reply, take: x.take}
-		}
-	}
-	resp.Body = p
 }
 
 // wholeRecorder reads a reply that comes as a whole.

@@ -27,16 +27,14 @@ type stream struct {
 	from    io.ReadCloser
 	split   sse.Splitter
 	relayed relay.Stream
-	rec     protocol.Recorder
-	buf     []byte
+	rec     protocol.Recorder // of the answer, nil once what it cost is on the account
+	buf     []byte            // nil once the stream is closed
 	out     []byte
 	replies []model.Reply // before the one that is under way
 	ended   bool          // the client has got the end of the answer
 	err     error
 	next    chan sent // another request is under way
 	settle  func()    // to be done before the end of the stream
-	counted bool      // what this answer cost is on the account
-	closed  bool
 }
 
 type sent struct {
@@ -64,7 +62,7 @@ func (x *exchange) own() func(name string) bool {
 func (s *stream) Read(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.buf == nil {
 		return 0, http.ErrBodyReadAfterClose
 	}
 	for len(s.out) == 0 {
@@ -76,7 +74,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	}
 	n := copy(p, s.out)
 	s.out = s.out[n:]
-	s.x.first(n)
+	s.x.noteFirstByte(n)
 	return n, nil
 }
 
@@ -158,9 +156,9 @@ func (s *stream) over(rest []byte) {
 		return
 	}
 	if err == nil && reply.Err == nil {
-		again, err := x.hide(x.ctx, reply)
+		again, err := x.answerOwnCalls(x.ctx, reply)
 		if err != nil {
-			if status, body := x.explained(err, notKept); status == http.StatusBadRequest {
+			if status, body := x.ownError(err, notKept); status == http.StatusBadRequest {
 				s.say(body, err)
 			} else {
 				s.fail(body, err)
@@ -175,7 +173,7 @@ func (s *stream) over(rest []byte) {
 	}
 	s.ended = true
 	s.settle = func() {
-		ctx, done := x.afterwards()
+		ctx, done := x.recordingContext()
 		defer done()
 		x.settle(ctx, s.replies, reply, err == nil && reply.Err == nil)
 	}
@@ -192,7 +190,7 @@ func (s *stream) again(e *model.APIError) bool {
 		return false
 	}
 	pause, again := s.x.pauseFor(e)
-	if again = again || s.x.refused(e); again {
+	if again = again || s.x.mend(e); again {
 		s.send(pause)
 	}
 	return again
@@ -200,10 +198,10 @@ func (s *stream) again(e *model.APIError) bool {
 
 // count puts what this answer cost on the account, once, even if it is not complete.
 func (s *stream) count() (reply model.Reply, err error) {
-	if !s.counted {
+	if s.rec != nil {
 		reply, err = s.rec.Reply()
-		s.x.used(reply.Usage)
-		s.counted = true
+		s.x.addUsage(reply.Usage)
+		s.rec = nil
 	}
 	return reply, err
 }
@@ -248,7 +246,7 @@ func (s *stream) send(pause time.Duration) {
 		var got sent
 		got.err = fault.Caught(func() (err error) { // here nobody else can
 			s.x.sleep(pause)
-			got.resp, err = s.x.sendUntilTaken()
+			got.resp, err = s.x.sendUntilAccepted()
 			return err
 		})
 		next <- got
@@ -261,7 +259,7 @@ func (s *stream) resume(got sent) {
 		s.cutOff(got.err)
 		return
 	}
-	s.counted, s.from, s.rec = false, got.resp.Body, s.x.req.Protocol.Record()
+	s.from, s.rec = got.resp.Body, s.x.req.Protocol.Record()
 	s.split = sse.Splitter{Limit: s.x.rw.o.MaxEvent}
 	if got.resp.StatusCode < 300 && isStream(got.resp) {
 		return
@@ -283,11 +281,11 @@ func (s *stream) Close() error {
 	s.x.cancel(context.Canceled)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.closed {
+	if s.buf == nil {
 		return nil
 	}
-	s.closed = true
-	defer httpbody.ReplyChunks.Put(s.buf)
+	httpbody.ReplyChunks.Put(s.buf)
+	s.buf = nil
 	s.record() // some clients know the end when they see it
 	if s.next == nil {
 		_, _ = s.count()
