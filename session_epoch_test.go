@@ -180,37 +180,6 @@ func TestGuessedLimit(t *testing.T) {
 	}
 }
 
-// TestRefusedTwice reports one refusal twice, as a program does that tries again in two places.
-func TestRefusedTwice(t *testing.T) {
-	st := store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 200_000}}
-	s := open(t, st, o)
-	if _, err := s.Refused(t.Context(), nil); err == nil || errors.Is(err, pleat.ErrCannotFit) {
-		t.Errorf("a refusal before anything was sent: %v", err)
-	}
-	mustAppend(t, s, transcript.User("Read the files."))
-	work(t, s, 0, 12, 4_000)
-	view(t, s)
-	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 14_000, Limit: 8_192}
-	for i := range 3 {
-		if _, err := s.Refused(t.Context(), refusal); err != nil && (i == 0 || !errors.Is(err, pleat.ErrCannotFit)) {
-			t.Fatal(err)
-		}
-	}
-	for _, s := range []*pleat.Session{s, open(t, st, o)} {
-		if _, err := s.Messages(t.Context()); err != nil {
-			t.Error(err)
-		}
-		must(t, s.SetBudget(fold.Budget{Window: 200_000}))
-		if l := s.Snapshot().Limits; l.Max < 8_000 {
-			t.Errorf("at most %d tokens are sent", l.Max)
-		}
-		if _, err := s.Messages(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
 func TestRefusedGivesUp(t *testing.T) {
 	s := open(t, store.NewMemory(), nil)
 	mustAppend(t, s, transcript.User("hello"))
@@ -307,20 +276,6 @@ func TestCompactMakesRoom(t *testing.T) {
 		if p := compact(t, busy(t, rounds, nil)); p.After > p.Before*6/10 {
 			t.Errorf("%d rounds: %d → %d tokens", rounds, p.Before, p.After)
 		}
-	}
-}
-
-// A report for a view corrects the estimate of that view, also when the answer was
-// appended before the report came.
-func TestUsedAfterTheAnswer(t *testing.T) {
-	s := open(t, store.NewMemory(), nil)
-	mustAppend(t, s, transcript.User(strings.Repeat("word ", 10_000)))
-	view(t, s)
-	sent := s.Snapshot().Tokens
-	mustAppend(t, s, transcript.Assistant(transcript.Say(strings.Repeat("answer ", 10_000))))
-	must(t, s.Used(t.Context(), model.Usage{Input: int(sent)}))
-	if snap := s.Snapshot(); int(snap.Tokens) != snap.Parts.Total() {
-		t.Errorf("%d tokens are now taken for %d", snap.Parts.Total(), snap.Tokens)
 	}
 }
 

@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
 
 // refuse tells a session that the provider did not take its view.
@@ -23,63 +21,11 @@ func refuse(t *testing.T, s *pleat.Session, e *model.APIError) {
 	must(t, err)
 }
 
-// TestRefusedBelowTaken has a provider refuse views twice that are smaller than those that it has
-// taken, without numbers: what it takes is not guessed to be less, and numbers correct the guess.
-func TestRefusedBelowTaken(t *testing.T) {
-	overflow := &model.APIError{Kind: model.ErrorTooLong, Message: "prompt is too long"}
-	for _, reports := range []bool{true, false} {
-		st := store.NewMemory()
-		o := &pleat.Options{Budget: fold.Budget{Window: 200_000}}
-		s := open(t, st, o)
-		mustAppend(t, s, transcript.User("Read the files."))
-		work(t, s, 0, 60, 4_000)
-		view(t, s)
-		taken := s.Snapshot().Tokens
-		mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Go on."))
-		if reports {
-			must(t, s.Used(t.Context(), model.Usage{Input: int(taken), Output: 10}))
-		}
-		for range 2 {
-			refuse(t, s, overflow)
-		}
-		for _, s := range []*pleat.Session{s, open(t, st, o)} {
-			if got := s.Snapshot().Limits.Max; got < taken || s.Snapshot().Tokens > taken/2 {
-				t.Errorf("reports %v: at most %d tokens are taken to fit, %d were taken", reports, got, taken)
-			}
-		}
-		numbers := &model.APIError{Kind: model.ErrorTooLong, Used: 150_000, Limit: 120_000}
-		if _, err := s.Refused(t.Context(), numbers); err != nil && !errors.Is(err, pleat.ErrCannotFit) {
-			t.Fatal(err)
-		}
-		if got := s.Snapshot().Limits.Max; got != 120_000 {
-			t.Errorf("reports %v: at most %d tokens are taken to fit, the provider said 120,000", reports, got)
-		}
-	}
-}
-
-// TestRefusedForItsAnswer: a request that asked for too long an answer bounds its retry, not the session.
+// TestRefusedForItsAnswer: who asks for an answer that leaves no room for a prompt is told so.
 func TestRefusedForItsAnswer(t *testing.T) {
-	st := store.NewMemory()
-	o := &pleat.Options{Budget: fold.Budget{Window: 128_000}}
-	s := open(t, st, o)
-	mustAppend(t, s, transcript.User("Read the files."))
-	work(t, s, 0, 40, 4_000)
+	s := busy(t, 10, nil)
 	view(t, s)
-	taken := s.Snapshot().Tokens
-	must(t, s.Used(t.Context(), model.Usage{Input: int(taken), Output: 10}))
-	mustAppend(t, s, pleat.Assistant(pleat.Say("Done.")), pleat.User("Explain at length."))
-	view(t, s)
-	e := &model.APIError{Kind: model.ErrorTooLong, Used: int(s.Snapshot().Tokens), Limit: 128_000, Output: 110_000}
-	refuse(t, s, e)
-	if got := s.Snapshot().Tokens; got > 18_000 {
-		t.Errorf("the retry has %d tokens, where the answer leaves 18,000", got)
-	}
-	for _, s := range []*pleat.Session{s, open(t, st, o)} {
-		if got := s.Snapshot().Limits.Max; got < taken {
-			t.Errorf("at most %d tokens are taken to fit, %d were taken", got, taken)
-		}
-	}
-	e = &model.APIError{Kind: model.ErrorTooLong, Used: int(s.Snapshot().Tokens - 1), Limit: 128_000, Output: 127_990}
+	e := &model.APIError{Kind: model.ErrorTooLong, Used: int(s.Snapshot().Tokens), Limit: 128_000, Output: 127_990}
 	if _, err := s.Refused(t.Context(), e); err == nil || !strings.Contains(err.Error(), "an answer of 127,990 tokens") {
 		t.Errorf("no room beside the answer: %v", err)
 	}
@@ -112,67 +58,6 @@ func TestCannotFitSaysWhy(t *testing.T) {
 		}
 		if !strings.Contains(fmt.Sprint(err), "tokens by pleat's count, ") {
 			t.Errorf("%v does not say in which tokens it counts", err)
-		}
-	}
-}
-
-// TestSetBudgetAfterRefusal: who sets a larger window knows better than an earlier refusal.
-func TestSetBudgetAfterRefusal(t *testing.T) {
-	s := busy(t, 20, &pleat.Options{Budget: fold.Budget{Window: 16_000}})
-	view(t, s)
-	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 9_000, Limit: 6_000}
-	refuse(t, s, refusal)
-	for _, tt := range []struct {
-		budget fold.Budget
-		max    int
-	}{
-		{fold.Budget{Red: fold.Share(0.5)}, 6_000},
-		{fold.Budget{Window: 5_000}, fold.Budget{Window: 5_000}.Limits().Max},
-		{fold.Budget{Window: 16_000}, fold.Budget{Window: 16_000}.Limits().Max},
-	} {
-		must(t, s.SetBudget(tt.budget))
-		if got := int(s.Snapshot().Limits.Max); got != tt.max {
-			t.Errorf("%+v: at most %d tokens, want %d", tt.budget, got, tt.max)
-		}
-	}
-}
-
-// TestRefusedByAnotherModel: what one model's provider takes says nothing of another model.
-func TestRefusedByAnotherModel(t *testing.T) {
-	mem := store.NewMemory()
-	small := open(t, mem, &pleat.Options{Model: model.Model{ID: "small", Window: 8_000}})
-	work(t, small, 0, 6, 4_000)
-	view(t, small)
-	refusal := &model.APIError{Kind: model.ErrorTooLong, Status: 400, Used: 5_200, Limit: 4_096}
-	refuse(t, small, refusal)
-	if l := open(t, mem, &pleat.Options{Model: model.Model{ID: "small", Window: 8_000}}).Snapshot().Limits; l.Max != 4_096 {
-		t.Errorf("the small one may take %d", l.Max)
-	}
-	if l := open(t, mem, &pleat.Options{Model: model.Model{ID: "big", Window: 200_000}}).Snapshot().Limits; l.Window != 200_000 {
-		t.Errorf("the large one may take %d", l.Max)
-	}
-}
-
-// TestRefusedLearns has a provider count half as much again as the session does, and tell with a
-// refusal only what it takes, or only how much too long a prompt is. The next ones fit.
-func TestRefusedLearns(t *testing.T) {
-	const takes = 6_000
-	for name, told := range map[string]func(n int) *model.APIError{
-		"limit": func(int) *model.APIError { return &model.APIError{Kind: model.ErrorTooLong, Limit: takes} },
-		"over":  func(n int) *model.APIError { return &model.APIError{Kind: model.ErrorTooLong, Over: n - takes} },
-	} {
-		s := open(t, store.NewMemory(), &pleat.Options{Budget: fold.Budget{Window: 30_000}})
-		mustAppend(t, s, pleat.User("Read the files."))
-		refusals := 0
-		for turn := range 40 {
-			work(t, s, turn, 1, 1_500)
-			for n := countAll(view(t, s)) * 3 / 2; n > takes; n = countAll(view(t, s)) * 3 / 2 {
-				refusals++
-				refuse(t, s, told(n))
-			}
-		}
-		if refusals == 0 || refusals > 2 {
-			t.Errorf("%s: %d refusals in 40 turns", name, refusals)
 		}
 	}
 }
@@ -243,30 +128,6 @@ func TestRefusedFallsBack(t *testing.T) {
 		if _, err := s.Refused(t.Context(), refusal); err != nil || s.Snapshot().Tokens >= before {
 			t.Errorf("%v: %v; %d tokens, had %d", refusal, err, s.Snapshot().Tokens, before)
 		}
-	}
-}
-
-// TestRefusedAfterReopening: a session that is opened for each request knows what the provider took before,
-// though the program reports no usage; what was only told to it does not count.
-func TestRefusedAfterReopening(t *testing.T) {
-	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	o := &pleat.Options{Budget: fold.Budget{Window: 8_000}, Now: func() time.Time { return now }}
-	st := store.NewMemory()
-	s := open(t, st, o)
-	mustAppend(t, s, pleat.User("Go."))
-	most := 0
-	for i := range 40 {
-		s = open(t, st, o)
-		view(t, s)
-		if i%10 == 9 {
-			refuse(t, s, nil)
-		}
-		most = max(most, int(s.Snapshot().Tokens))
-		now = now.Add(time.Minute)
-		work(t, s, i, i+1, 600)
-	}
-	if got := int(open(t, st, o).Snapshot().Limits.Max); got < most {
-		t.Errorf("the provider took %d tokens, and %d may be sent", most, got)
 	}
 }
 
