@@ -239,16 +239,3 @@ func TestRefusedAtOnce(t *testing.T) {
 		t.Error(err)
 	}
 }
-
-// TestEmptyUser: a message in which the user says nothing is refused where it is made, not by a provider.
-func TestEmptyUser(t *testing.T) {
-	for _, m := range []pleat.Message{pleat.User(""), pleat.User(" \n"), transcript.NewMessage(transcript.RoleUser)} {
-		s := open(t, store.NewMemory(), nil)
-		_, synced := s.Sync(t.Context(), []pleat.Message{pleat.User("Go."), m})
-		for _, err := range []error{s.Append(t.Context(), m), synced} {
-			if err == nil || !strings.Contains(err.Error(), "the user says nothing in it") {
-				t.Errorf("got %v", err)
-			}
-		}
-	}
-}

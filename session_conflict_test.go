@@ -9,32 +9,9 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/difftest"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// Two sessions on one store, as two processes have them: the one that is behind takes in
-// what the other wrote, says so, and can go on.
-func TestSessionConflict(t *testing.T) {
-	st := store.NewMemory()
-	a, b := open(t, st, nil), open(t, st, nil)
-	mustAppend(t, a, transcript.User("from a"))
-	if err := b.Append(t.Context(), transcript.User("from b")); !errors.Is(err, store.ErrConflict) {
-		t.Fatalf("append behind another's back: %v", err)
-	}
-	if b.Len() != 1 || message(t, b, 0).Text() != "from a" {
-		t.Fatalf("b has %d messages, the first is %q", b.Len(), message(t, b, 0).Text())
-	}
-	mustAppend(t, b, transcript.User("from b"))
-	// What does not depend on the other's writing needs no second try.
-	must(t, a.Pin(t.Context(), "a pin"))
-	must(t, b.Note(t.Context(), "k", "a note"))
-	must(t, a.Used(t.Context(), model.Usage{Input: 5}))
-	if d := difftest.Values(dump(t, view(t, a)), dump(t, view(t, open(t, st, nil)))); d != "" {
-		t.Errorf("view (-live +restored):\n%s", d)
-	}
-}
 
 // An epoch is planned again on what the other wrote.
 func TestEpochConflict(t *testing.T) {

@@ -3,7 +3,6 @@ package pleat_test
 import (
 	"context"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/pleat-dev/pleat/internal/inside"
@@ -11,36 +10,6 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/store"
 )
-
-// TestDeleted goes on with a session that somebody has deleted, and perhaps begun again.
-func TestDeleted(t *testing.T) {
-	for _, successor := range [][]pleat.Message{nil, turns(3, 80)} {
-		st := store.NewMemory()
-		history := turns(1, 40)
-		s := mustSync(t, open(t, st, nil), history)
-		must(t, st.Forget(t.Context(), s.Key()))
-		if successor != nil {
-			mustSync(t, open(t, st, nil), successor)
-		}
-		history = append(history, pleat.Assistant(pleat.Say("Done.")))
-		edited := append([]pleat.Message{pleat.User("Something else.")}, history[1:]...)
-		for range 2 {
-			_, synced := s.Sync(t.Context(), history)
-			_, forked := s.Sync(t.Context(), edited)
-			for _, err := range []error{
-				synced, forked, s.Append(t.Context(), history[0]), s.Pin(t.Context(), "x"), s.Refresh(t.Context()),
-			} {
-				if !errors.Is(err, pleat.ErrNotFound) || errors.Is(err, pleat.ErrConflict) ||
-					!strings.Contains(err.Error(), "open it again") {
-					t.Errorf("%d messages of another session: %v", len(successor), err)
-				}
-			}
-		}
-		if s = mustSync(t, open(t, st, nil), history); s.Len() != len(history) {
-			t.Errorf("the session opened again has %d messages", s.Len())
-		}
-	}
-}
 
 // TestDeletedOutOfMemory: what was deleted cannot be read back, and nothing stands in for it.
 func TestDeletedOutOfMemory(t *testing.T) {
@@ -55,10 +24,15 @@ func TestDeletedOutOfMemory(t *testing.T) {
 		_, planned := s.Plan(t.Context(), "")
 		_, compacted := s.Compact(t.Context(), "")
 		_, shown := s.Messages(t.Context())
-		for _, err := range []error{planned, compacted, shown} {
-			if !errors.Is(err, pleat.ErrNotFound) {
+		_, synced := s.Sync(t.Context(), append(turns(12, 1_500), pleat.Assistant(pleat.Say("Done."))))
+		_, forked := s.Sync(t.Context(), turns(11, 1_400))
+		for _, err := range []error{planned, compacted, shown, synced, forked, s.Append(t.Context(), pleat.User("x"))} {
+			if !errors.Is(err, pleat.ErrNotFound) || errors.Is(err, pleat.ErrConflict) {
 				t.Errorf("%d messages of another session: %v", len(successor), err)
 			}
+		}
+		if s = mustSync(t, open(t, st, nil), turns(12, 1_500)); s.Len() != len(turns(12, 1_500)) {
+			t.Errorf("the session opened again has %d messages", s.Len())
 		}
 	}
 }

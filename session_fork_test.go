@@ -1,11 +1,7 @@
 package pleat_test
 
 import (
-	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -16,78 +12,9 @@ import (
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/model"
-	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/transcript"
 )
-
-// noBodies is a store whose bodies must not be read.
-type noBodies struct{ *store.Memory }
-
-func (noBodies) Body(context.Context, store.SessionKey, transcript.Hash) ([]byte, error) {
-	return nil, errors.New("a body was read")
-}
-
-// A store that can fork and one that cannot make the same of a session: the same entries,
-// the same view, the same hits. The former reads no body for it.
-func TestForkBothWays(t *testing.T) {
-	ctx, st := t.Context(), store.NewMemory()
-	from := store.SessionKey{Tenant: "t", Session: "from"}
-	o := &pleat.Options{Budget: fold.Budget{Window: 6000}}
-	s := openKey(t, st, from, o)
-	for _, m := range (pleattest.Transcripts{Turns: 12, Legal: true}).Make(3) {
-		mustAppend(t, s, m)
-		view(t, s)
-	}
-	type fork struct {
-		entries []store.Entry
-		view    string
-		hits    []store.Hit
-	}
-	look := func(name string, through store.Store) (f fork) {
-		t.Helper()
-		key := store.SessionKey{Tenant: "t", Session: name}
-		must(t, pleat.Fork(ctx, through, from, inside.Of(s).LastSeq(), key, nil))
-		for e, err := range st.Scan(ctx, key, 1) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			f.entries = append(f.entries, e)
-		}
-		forked := openKey(t, st, key, o)
-		f.view = viewJSON(t, forked)
-		var err error
-		if f.hits, err = st.Search(ctx, key, "port error", 20); err != nil || len(f.hits) == 0 {
-			t.Fatalf("%d hits, %v", len(f.hits), err)
-		}
-		return f
-	}
-	quick, slow := look("quick", noBodies{st}), look("slow", struct{ store.Store }{st})
-	if !reflect.DeepEqual(quick, slow) {
-		t.Errorf("a fork by the store differs from one by Append: %d and %d entries, %d and %d hits; the same view: %v",
-			len(quick.entries), len(slow.entries), len(quick.hits), len(slow.hits), quick.view == slow.view)
-	}
-	if viewJSON(t, s) != quick.view {
-		t.Error("the fork's view differs from the original's")
-	}
-	if err := pleat.Fork(ctx, st, from, inside.Of(s).LastSeq(), store.SessionKey{Tenant: "elsewhere", Session: "x"}, nil); err != nil {
-		t.Errorf("fork for another tenant: %v", err)
-	}
-}
-
-// viewJSON is the view in force as JSON.
-func viewJSON(t *testing.T, s *pleat.Session) string {
-	t.Helper()
-	msgs, err := s.Resolve(t.Context(), inside.Of(s).CurrentView())
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := json.Marshal(msgs)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(out)
-}
 
 // A fork folds no result that it has never shown, also if an answer to it follows: another
 // session showed it, in whatever form.

@@ -2,63 +2,16 @@ package pleat_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-
-	"github.com/pleat-dev/pleat/internal/inside"
 
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
 	"github.com/pleat-dev/pleat/pleattest"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/transcript"
 )
-
-// A wire message that its codec cannot read back is stored in the neutral form: one odd
-// message must not lock a session up for good.
-func TestUnreadableWireMessage(t *testing.T) {
-	store := store.NewMemory()
-	o := &pleat.Options{Codecs: map[transcript.Format]transcript.Codec{
-		transcript.FormatChat: func([]byte) (transcript.Message, error) {
-			return transcript.Message{}, errors.New(
-				"odd")
-		},
-	}}
-	s := open(t, store, o)
-	m := transcript.WireMessage(
-		transcript.RoleUser,
-		transcript.FormatChat,
-		`{"role":"user","content":"hello"}`,
-		transcript.Say("hello"),
-	)
-	mustAppend(t, s, m)
-	again := open(t, store, o)
-	if got := message(t, again, 0); got.Text() != "hello" || got.Raw() != m.Raw() {
-		t.Errorf("read back %q, raw %q", got.Text(), got.Raw())
-	}
-}
-
-// A stored fold that shows nothing in place of a result is none: the session goes on, with the result whole.
-func TestBlankFoldStored(t *testing.T) {
-	st := store.NewMemory()
-	s := open(t, st, nil)
-	mustAppend(t, s, pleattest.Reading(1, 60)...)
-	whole := dump(t, view(t, s))
-	blank := fold.Fold{ID: 1, Handle: "aaaaaaaa", Lever: "mine", Start: 2, End: 3, Before: 900, Final: true}
-	data, err := json.Marshal(map[string]any{"folds": []fold.Fold{blank}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := st.Append(t.Context(), s.Key(), inside.Of(s).LastSeq(), store.Entry{Kind: store.EntryFold, Data: data}); err != nil {
-		t.Fatal(err)
-	}
-	if got := dump(t, view(t, open(t, st, nil))); got != whole {
-		t.Errorf("it shows %s", got)
-	}
-}
 
 // clear folds all there is, and shows nothing for it.
 type clear struct{}

@@ -38,15 +38,6 @@ func must(t testing.TB, err error) {
 	}
 }
 
-func message(t testing.TB, s *pleat.Session, i int) transcript.Message {
-	t.Helper()
-	m, err := s.Message(t.Context(), i)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return m
-}
-
 func messages(t testing.TB, s *pleat.Session) []transcript.Message {
 	t.Helper()
 	msgs, err := s.Messages(t.Context())

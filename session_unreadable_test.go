@@ -44,7 +44,7 @@ func TestUnreadableStore(t *testing.T) {
 	})
 	mustAppend(t, s, pleattest.Reading(30, 60)...)
 	before := pleattest.Text(pleattest.View(t, s))
-	handle := s.Folds()[0].Handle
+	handle, epochs := s.Folds()[0].Handle, len(s.Report().Epochs)
 	// What came without an answer makes the session check the view in force again.
 	mustAppend(t, s, transcript.User("And now?"), transcript.User("Still there?"))
 	inside.Of(s).Shrink(0)
@@ -67,6 +67,9 @@ func TestUnreadableStore(t *testing.T) {
 		inside.Of(s).Shrink(0)
 	}
 	st.off = false
+	if n := len(s.Report().Epochs); n != epochs {
+		t.Errorf("%d epochs are opened", n-epochs)
+	}
 	if after := pleattest.Text(pleattest.View(t, s)); after[:len(before)] != before {
 		t.Error("the view is another one afterwards")
 	}
