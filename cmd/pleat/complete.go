@@ -77,7 +77,7 @@ func sessionNames(p *term.Console, c *cobra.Command) (names []string) {
 	}
 	defer st.Close()
 	list, _ := library.Conversations(c.Context(), st, f.Tenant)
-	return stores.Names(list)
+	return library.Names(list)
 }
 
 func versionCommand(p *term.Console) *cobra.Command {

@@ -69,7 +69,7 @@ type agentJSON struct {
 
 type foundSession struct {
 	library.Info
-	ID   string `json:"id,omitempty"` // opencode's own
+	ID string `json:"id,omitempty"` // opencode's own
 }
 
 type sessionsFlags struct {

@@ -63,9 +63,6 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		}
 		defer st.Close()
 		list, err := library.Stored(ctx, st, g.Tenant)
-		if err == nil {
-			err = stores.Used(ctx, st, list)
-		}
 		if err != nil {
 			return err
 		}

@@ -39,9 +39,6 @@ pleat store list --names`,
 	c.RunE = runs(p, onStore(f, stores.ReadOnly,
 		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
 			list, err := library.Conversations(ctx, store, f.Tenant)
-			if err == nil {
-				err = stores.Used(ctx, store, list)
-			}
 			if err != nil {
 				return err
 			}
@@ -50,14 +47,14 @@ pleat store list --names`,
 				return nil
 			}
 			if *names && !*asJSON {
-				for _, name := range stores.Names(list) {
+				for _, name := range library.Names(list) {
 					p.Printf("%s\n", name)
 				}
 				return nil
 			}
 			all := stores.Describe(ctx, store, list)
 			for i := range all {
-				all[i].Session = stores.NameOf(list[i].Key)
+				all[i].Session = library.NameOf(list[i].Key)
 			}
 			return p.Output(*asJSON, stores.List{Format: "pleat/stored/1", Sessions: all})
 		}))
@@ -307,7 +304,7 @@ func forgetOne(
 		quiet.Stderr = io.Discard
 		info, err := stores.Find(ctx, &quiet, st, f, stores.Last)
 		if err == nil {
-			err = term.UsageError("forget needs the whole name of a session: last is " + stores.NameOf(info.Key))
+			err = term.UsageError("forget needs the whole name of a session: last is " + library.NameOf(info.Key))
 		}
 		return err
 	}
@@ -318,7 +315,7 @@ func forgetOne(
 		return err
 	}
 	key := info.Key
-	if name == stores.NameOf(key) { // and all that was made of the same file
+	if name == library.NameOf(key) { // and all that was made of the same file
 		key.Session = name
 	}
 	if name != key.Session && name != key.Tenant+"/"+key.Session {
@@ -336,7 +333,7 @@ func forgetOne(
 	if err != nil {
 		return err
 	}
-	if stores.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
+	if library.IsRehearsal(key.Session) && filepath.Base(key.Session) == key.Session {
 		dir, err := live.RehearsalDir(p, key.Session)
 		if err == nil {
 			err = os.RemoveAll(dir)

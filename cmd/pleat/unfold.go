@@ -173,11 +173,15 @@ type foundHandle struct {
 // handles, so sessions that folded it are found without opening the others.
 func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (foundHandle, error) {
 	req := f.req
-	all, err := stores.Choose(ctx, p, st, f.Flags, f.session)
-	if err == nil && f.session != "" { // what it was folded in has handles of its own
-		var parts []store.SessionInfo
-		parts, err = library.Parts(ctx, st, all[0].Key)
-		all = append(all, parts...)
+	var all []store.SessionInfo
+	var err error
+	if f.session == "" {
+		all, err = library.Stored(ctx, st, f.Tenant)
+	} else if one, failed := stores.Find(ctx, p, st, f.Flags, f.session); failed != nil {
+		err = failed
+	} else { // what it was folded in has handles of its own
+		all, err = library.Parts(ctx, st, one.Key)
+		all = append([]store.SessionInfo{one}, all...)
 	}
 	if err != nil {
 		return foundHandle{}, err

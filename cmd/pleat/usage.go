@@ -233,7 +233,7 @@ func (j *usageJSON) readStore(ctx context.Context, p *term.Console, o usageFlags
 	for _, s := range spent {
 		billed := func(r proxy.BillRow) bool { return r.Session == s.ID }
 		proxied := strings.Contains(s.ID, "/") || slices.ContainsFunc(b.Rows, billed) // a principal stands before it
-		if !proxied && !stores.IsRehearsal(s.ID) && between(s.Time) {
+		if !proxied && !library.IsRehearsal(s.ID) && between(s.Time) {
 			runs.add(s.Request)
 		}
 	}

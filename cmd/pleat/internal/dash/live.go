@@ -82,12 +82,12 @@ func (h *Handler) version(ctx context.Context, id string) (string, error) {
 		if h.sums != nil {
 			counting, counted = h.sums.Counting, h.sums.Counted
 		}
-		return fmt.Sprint(len(list), list[0].ID, list[0].Modified, list[0].Bytes, counting, counted), nil
+		return fmt.Sprint(len(list), list[0].ID, list[0].Modified, list[0].Bytes, list[0].Entries, counting, counted), nil
 	}
 	for _, i := range list {
 		if i.ID == id {
 			// What may still be written is left out of a session until its file rests.
-			return fmt.Sprint(i.Modified, i.Bytes,
+			return fmt.Sprint(i.Modified, i.Bytes, i.Entries,
 				i.File != "" && h.o.Now().Sub(i.Modified) > library.Quiet+liveEvery), nil
 		}
 	}

@@ -47,16 +47,13 @@ type row struct {
 // Place is the session's project.
 func (r row) Place() string { return projectOf(r.Info) }
 
-func isRehearsal(i library.Info) bool { return i.Agent == "" && strings.HasPrefix(i.ID, rehearsals) }
-
-// rehearsals begin the names of sessions in which a program played the model.
-const rehearsals = "rehearsal-"
+func isRehearsal(i library.Info) bool { return i.Agent == "" && library.IsRehearsal(i.ID) }
 
 // rowsOf makes one row of the rehearsals of a scenario.
 func rowsOf(list []library.Info) (rows []row) {
 	at := make(map[string]int)
 	for _, i := range list {
-		if scenario, _, _ := strings.Cut(strings.TrimPrefix(i.ID, rehearsals), "-"); isRehearsal(i) {
+		if scenario, _, _ := strings.Cut(strings.TrimPrefix(i.ID, "rehearsal-"), "-"); isRehearsal(i) {
 			if n, ok := at[scenario]; ok {
 				rows[n].Others = append(rows[n].Others, i)
 				continue

@@ -256,7 +256,7 @@ func (s *sum) spend(r library.Spent) {
 	if r.Stored {
 		s.Through += r.USD
 	}
-	if r.USD == 0 && !(r.Stored && strings.HasPrefix(r.ID, rehearsals)) {
+	if r.USD == 0 && !(r.Stored && library.IsRehearsal(r.ID)) {
 		s.Unpriced++
 	}
 }

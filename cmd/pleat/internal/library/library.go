@@ -151,6 +151,9 @@ type Info struct {
 	Compacts int              `json:"compactions,omitempty"`
 	Problem  string           `json:"problem,omitempty"` // why it cannot be read
 
+	First   time.Time `json:"-"` // entry in the store; zero: not known
+	Entries uint64    `json:"-"` // in the store
+
 	Of     string      `json:"-"` // the ID of the session that [Library.Copies] has this for
 	Budget fold.Budget `json:"-"` // that a stored session was made with; zero: not known
 	Head   fold.Parts  `json:"-"` // of its first requests
@@ -165,6 +168,7 @@ type Filter struct {
 	Limit   int  // at most so many; 0: all
 	Count   bool // read every session that is returned and count its tokens
 	Plain   bool // do not look into files: no titles, projects or problems
+	Last    bool // rehearsals come behind all other sessions, as they do for "last"
 }
 
 // Page is a part of a list.
@@ -182,6 +186,9 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	all, err := l.all(ctx, f.Agent)
 	if err != nil {
 		return Page{}, err
+	}
+	if f.Last {
+		slices.SortStableFunc(all, func(a, b Info) int { return a.played() - b.played() })
 	}
 	if f.Project != "" {
 		if err := l.look(ctx, all, glance); err != nil {
@@ -202,6 +209,17 @@ func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
 	}
 	p.Sessions = all
 	return p, err
+}
+
+// IsRehearsal reports whether a stored session's name says that it is a rehearsal: a program played the
+// model. What follows is its scenario.
+func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
+
+func (i Info) played() int {
+	if i.Agent == "" && IsRehearsal(i.Key.Session) {
+		return 1
+	}
+	return 0
 }
 
 // Count completes what a list says of sessions, which it reads for that.

@@ -29,6 +29,7 @@ const (
 // look is what a look into a session saw, and what the session was then.
 type look struct {
 	size     int64
+	entries  uint64
 	modified time.Time
 	depth    depth
 	Info
@@ -68,14 +69,15 @@ func (l *Library) looked(s *Info, d depth) (look, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, ok := l.looks[s.ID]
-	return last, ok && last.depth >= d && last.size == s.Bytes && last.modified.Equal(s.Modified)
+	return last, ok && last.depth >= d && last.size == s.Bytes && last.entries == s.Entries &&
+		last.modified.Equal(s.Modified)
 }
 
 // keep remembers what a look saw of a session that was as it is in before.
 func (l *Library) keep(before, s Info, d depth, spent []Spent) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.looks[s.ID] = look{before.Bytes, before.Modified, d, s, spent}
+	l.looks[s.ID] = look{before.Bytes, before.Entries, before.Modified, d, s, spent}
 }
 
 func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {

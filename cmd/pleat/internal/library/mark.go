@@ -50,9 +50,9 @@ func MarkMade(ctx context.Context, s *pleat.Session, said time.Time, name string
 	return err
 }
 
-// Said is when the newest messages of stored sessions were said, of those that were read from files.
+// said is when the newest messages of stored sessions were said, of those that were read from files.
 // The others were stored when they were said, as was what somebody said in a session after it was read.
-func Said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[store.SessionKey]time.Time, error) {
+func said(ctx context.Context, st store.Store, list []store.SessionInfo) (map[store.SessionKey]time.Time, error) {
 	labels := make(map[string][]string) // by tenant
 	entries := make(map[store.SessionKey]uint64)
 	for _, s := range list {

@@ -1,6 +1,7 @@
 package library
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,12 +61,12 @@ func only[T any](list []T, name string, nameOf func(T) string, has, means func(T
 	return one, fmt.Errorf("%w %q: %s", ErrSeveral, name, strings.Join(names, ", "))
 }
 
-// Names tells sessions of a store apart, by names that [FindStored] takes.
-type Names []string // sorted; of each session its own, and that with the tenant's
+// Naming tells sessions of a store apart, by names that [FindStored] takes.
+type Naming []string // sorted; of each session its own, and that with the tenant's
 
 // NamesOf returns the names of sessions. One may be in the list more than once.
-func NamesOf(list []store.SessionInfo) Names {
-	var n Names
+func NamesOf(list []store.SessionInfo) Naming {
+	var n Naming
 	known := make(map[store.SessionKey]bool)
 	for _, s := range list {
 		if known[s.Key] {
@@ -78,8 +79,22 @@ func NamesOf(list []store.SessionInfo) Names {
 	return n
 }
 
+// NameOf is the name under which a session is listed. What was made of an agent's file has the name
+// of that, whatever else is made of it later.
+func NameOf(key store.SessionKey) string { return cmp.Or(OwnerOf(key), key.Session) }
+
+// Names are the names of sessions that mean no others of the list.
+func Names(list []store.SessionInfo) (names []string) {
+	known := NamesOf(list)
+	for _, s := range list {
+		s.Key.Session = NameOf(s.Key)
+		names = append(names, known.Of(s.Key))
+	}
+	return names
+}
+
 // Of is the name of one of the sessions, with its tenant if another has the name too.
-func (n Names) Of(key store.SessionKey) string {
+func (n Naming) Of(key store.SessionKey) string {
 	if n.second(key.Session) == key.Session {
 		return withTenant(key)
 	}
@@ -87,7 +102,7 @@ func (n Names) Of(key store.SessionKey) string {
 }
 
 // Full is the name with the tenant, if there is one.
-func (n Names) Full(key store.SessionKey) string {
+func (n Naming) Full(key store.SessionKey) string {
 	if key.Tenant != "" {
 		return withTenant(key)
 	}
@@ -95,7 +110,7 @@ func (n Names) Full(key store.SessionKey) string {
 }
 
 // Short is the beginning of a long name if no other begins so, else what Of returns.
-func (n Names) Short(key store.SessionKey) string {
+func (n Naming) Short(key store.SessionKey) string {
 	const enough = 24
 	if short := key.Session[:min(enough, len(key.Session))]; !strings.HasPrefix(n.second(short), short) {
 		return short
@@ -104,7 +119,7 @@ func (n Names) Short(key store.SessionKey) string {
 }
 
 // second is the name after the first that begins with the given one; "": there is none.
-func (n Names) second(name string) string {
+func (n Naming) second(name string) string {
 	if i, _ := slices.BinarySearch(n, name); i+1 < len(n) {
 		return n[i+1]
 	}

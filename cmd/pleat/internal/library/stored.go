@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/pleat-dev/pleat/internal/journal"
 
@@ -41,7 +42,8 @@ func Roughly() *pleat.Options {
 
 // Stored lists a tenant's sessions in a store, newest first, or all tenants' if none is
 // named. A proxy stores sessions under the principal of the client; whoever can open the
-// store may see them all.
+// store may see them all. Their last time is when the newest message was said, as far as it is
+// known, and not when it was stored: a file may be read long after.
 func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, error) {
 	tenants := []string{tenant}
 	if many, ok := st.(interface {
@@ -61,8 +63,16 @@ func Stored(ctx context.Context, st Store, tenant string) ([]store.SessionInfo, 
 			list = append(list, info)
 		}
 	}
+	said, _ := said(ctx, st, list) // what is damaged is as old as it was stored
+	for i, info := range list {
+		if at := said[info.Key]; !at.IsZero() {
+			if list[i].Last = at; at.Before(info.First) {
+				list[i].First = time.Time{} // only when it was stored is known
+			}
+		}
+	}
 	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
-	return list, nil
+	return list, ctx.Err()
 }
 
 // Conversations lists the sessions of [Stored] in which somebody spoke with a model, each once:
@@ -173,7 +183,10 @@ func (l *Library) storedKey(id string) store.SessionKey {
 }
 
 func storedInfo(id string, s store.SessionInfo) Info {
-	return Info{ID: id, Key: s.Key, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4)}
+	return Info{
+		ID: id, Name: id, Key: s.Key, Modified: s.Last, Used: s.Last, Bytes: s.BodyBytes, Tokens: int(s.BodyBytes / 4),
+		First: s.First, Entries: s.Entries,
+	}
 }
 
 // isBeside tells what is no session from what is: a proxy's bill, and forks for handoffs.
@@ -188,15 +201,14 @@ func (l *Library) apart(ctx context.Context, files map[string]bool) ([]Info, err
 	if err != nil {
 		return nil, err
 	}
-	said, err := Said(ctx, l.o.Store, stored)
 	var list []Info
 	names := NamesOf(stored)
 	for _, s := range stored {
 		of := s.Key
-		of.Session = cmp.Or(OwnerOf(of), of.Session)
-		if !files[of.Session] && !isBeside(of) {
+		of.Session = NameOf(of)
+		if !files[of.Session] {
 			info := storedInfo(l.storedID(of), s)
-			info.Name, info.Used = names.Of(of), cmp.Or(said[s.Key], info.Used)
+			info.Name = names.Of(of)
 			list = append(list, info)
 		}
 	}

@@ -52,7 +52,7 @@ func (r *running) choose(ctx context.Context) error {
 	var found models.Client
 	var err error
 	switch ok := true; {
-	case r.f.demo, r.f.model == "" && stores.IsRehearsal(r.key.Session):
+	case r.f.demo, r.f.model == "" && library.IsRehearsal(r.key.Session):
 		return r.rehearse(ctx)
 	case r.f.model != "":
 		found, err = models.Open(ctx, r.f.model, r.p.Getenv)
@@ -172,13 +172,14 @@ func (r *running) sessionKey(ctx context.Context, prefix string) (store.SessionK
 	f := r.f
 	switch {
 	case f.resume == "last":
-		list, err := stores.OfTenant(ctx, r.store, f.store.Tenant)
+		list, err := library.Stored(ctx, r.store, f.store.Tenant)
 		if err != nil {
 			return store.SessionKey{}, err
 		}
 		for _, s := range list { // newest first
 			name := s.Key.Session
-			if strings.HasPrefix(name, "run-") && !f.demo || stores.IsRehearsal(name) && f.model == "" {
+			if s.Key.Tenant == f.store.Tenant &&
+				(strings.HasPrefix(name, "run-") && !f.demo || library.IsRehearsal(name) && f.model == "") {
 				return s.Key, nil
 			}
 		}

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -84,8 +83,7 @@ func (o opened) close() {
 
 // newest lists the sessions of agents and of the store, the one that is last first.
 func (o opened) newest(ctx context.Context) ([]library.Info, error) {
-	all, err := o.List(ctx, library.Filter{Plain: true})
-	stores.LastFirst(all.Sessions)
+	all, err := o.List(ctx, library.Filter{Plain: true, Last: true})
 	return all.Sessions, err
 }
 
@@ -97,19 +95,12 @@ func nameOf(s library.Info) string {
 // hint says what a session can be called instead of a name that none has.
 func hint(ctx context.Context, p *term.Console, flags *stores.Flags, name string) string {
 	names := []string{stores.Last}
-	lib := stores.Library(p, nil, "")
-	defer lib.Close()
-	page, _ := lib.List(ctx, library.Filter{Plain: true}) // those that can be listed will do
-	for _, s := range page.Sessions {
-		names = append(names, s.ID)
+	lib := open(ctx, p, flags)
+	defer lib.close()
+	list, _ := lib.newest(ctx) // those that can be listed will do
+	for _, s := range list {
+		names = append(names, s.Name)
 	}
-	if st, _, err := stores.OpenAs(ctx, p, cmp.Or(flags, &stores.Flags{}), stores.ReadOnly); err == nil {
-		defer st.Close()
-		list, _ := library.Conversations(ctx, st, "")
-		names = append(names, stores.Names(list)...)
-	}
-	slices.Sort(names)
-	names = slices.Compact(names)
 	return term.DidYouMean("", name, names) +
 		` ("pleat sessions" lists the sessions of agents, "pleat store list" those in the store; "last" is the newest)`
 }
@@ -167,11 +158,11 @@ func only(ctx context.Context, p *term.Console, flags *stores.Flags) string {
 		return ""
 	}
 	defer st.Close()
-	list, err := library.Conversations(ctx, st, flags.Tenant)
-	if err != nil || len(list) != 1 {
+	one, err := stores.Find(ctx, p, st, flags, "")
+	if err != nil {
 		return ""
 	}
-	return list[0].Key.Tenant + "/" + list[0].Key.Session
+	return one.Key.Tenant + "/" + one.Key.Session
 }
 
 // offer prints the newest sessions, as they are called everywhere.

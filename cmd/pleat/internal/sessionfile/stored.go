@@ -1,6 +1,7 @@
 package sessionfile
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -21,50 +22,31 @@ const stored sessionlog.Format = "pleat"
 
 // readStored reads a session of the store as if a file had it.
 func (f *File) readStored(ctx context.Context, p *term.Console, flags *stores.Flags) error {
-	if flags == nil {
-		flags = &stores.Flags{}
-	}
-	st, _, err := stores.OpenAs(ctx, p, flags, stores.ReadOnly)
+	s, err := stores.OpenSession(ctx, p, cmp.Or(flags, &stores.Flags{}), f.Name)
 	if err != nil {
 		return err
 	}
+	st, about := s.Store, s.About
 	defer st.Close()
-	found, err := stores.Find(ctx, p, st, flags, f.Name)
-	if err != nil {
-		return err
-	}
-	said, err := library.Said(ctx, st, []store.SessionInfo{found})
-	if err != nil {
-		return err
-	}
-	about := library.Described(ctx, st, found)
-	f.Name, f.of = found.Key.String(), found.Key
+	f.Name, f.of = s.Key().String(), s.Key()
 	f.Info = sessionlog.Info{
 		Format: stored, SessionID: f.of.Session, Title: about.Title, Dir: about.Project, Model: about.Model,
 		Window: about.Budget.Window,
 	}
-	f.head, f.said = about.Head, said[found.Key]
-	o := about.Look()
-	s, err := pleat.OpenSession(ctx, st, found.Key, &o)
-	if err != nil {
-		return err
-	}
-	report := library.Report(s)
+	f.head, f.said, f.scaled = about.Head, about.Used, s.Model
+	report := library.Report(s.Session)
 	f.view = &seenJSON{
 		Whole: report.Whole, Tokens: int(report.Snapshot.Tokens), Folds: len(report.Folds),
 	}
-	f.view.scale, f.view.added = library.Scale(s)
-	if f.scaled, err = library.Scaled(ctx, s, o.Model); err != nil {
-		return err
-	}
+	f.view.scale, f.view.added = library.Scale(s.Session)
 	for _, e := range report.Epochs {
 		if !e.Undo {
 			f.view.Epochs++
 		}
 	}
-	f.view.copied = Compacted(found.Key)
-	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, found.Key)
-	if err := f.keep(ctx, st, s); err != nil {
+	f.view.copied = Compacted(f.of)
+	f.view.Planned = f.view.Folds > 0 && library.Observed(ctx, st, f.of)
+	if err := f.keep(ctx, st, s.Session); err != nil {
 		return err
 	}
 	if f.Count = len(f.kept); f.Count == 0 {

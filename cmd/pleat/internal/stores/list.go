@@ -1,10 +1,8 @@
 package stores
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,41 +11,11 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-// NameOf is the name under which a session is listed. What was made of an agent's file has the name
-// of that, whatever else is made of it later.
-func NameOf(key store.SessionKey) string { return cmp.Or(library.OwnerOf(key), key.Session) }
-
-// Names are the names of sessions that mean no others of the list.
-func Names(list []store.SessionInfo) (names []string) {
-	known := library.NamesOf(list)
-	for _, s := range list {
-		s.Key.Session = NameOf(s.Key)
-		names = append(names, known.Of(s.Key))
-	}
-	return names
-}
-
-// Used puts the sessions first that were used last, and makes that their last time: when the newest
-// message was said, as far as it is known, and not when it was stored. A file may be read long after.
-func Used(ctx context.Context, st store.Store, list []store.SessionInfo) error {
-	said, err := library.Said(ctx, st, list)
-	for i, info := range list {
-		if at := said[info.Key]; !at.IsZero() {
-			list[i].Last = at
-			if at.Before(info.First) {
-				list[i].First = time.Time{} // only when it was stored is known
-			}
-		}
-	}
-	slices.SortStableFunc(list, func(a, b store.SessionInfo) int { return b.Last.Compare(a.Last) })
-	return err
-}
-
 // Describe lists sessions with how each begins.
-func Describe(ctx context.Context, store store.Store, list []store.SessionInfo) []Session {
+func Describe(ctx context.Context, st store.Store, list []store.SessionInfo) []Session {
 	out := make([]Session, 0, len(list))
 	for _, info := range list {
-		begins, _ := library.Begins(ctx, store, info.Key) // a name alone will do
+		begins, _ := library.Begins(ctx, st, info.Key) // a name alone will do
 		out = append(out, Session{
 			info.Key.Tenant, info.Key.Session, info.Entries, info.BodyBytes, info.First, info.Last,
 			term.OneLine(begins),
@@ -71,11 +39,6 @@ type Session struct {
 	First   time.Time `json:"first,omitzero"` // not known of most that were read from files
 	Last    time.Time `json:"last"`
 	Begins  string    `json:"begins,omitempty"` // the first words of the user
-}
-
-// OfTenant lists a tenant's sessions, newest first.
-func OfTenant(ctx context.Context, st library.Store, tenant string) ([]store.SessionInfo, error) {
-	return collect(st.Sessions(ctx, tenant))
 }
 
 // Print implements [term.Result].

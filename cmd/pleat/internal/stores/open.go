@@ -23,10 +23,10 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
+	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"
-	"github.com/pleat-dev/pleat/tokens"
 	"github.com/spf13/pflag"
 )
 
@@ -283,7 +283,7 @@ func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string)
 		err = fmt.Errorf(`%w%s ("pleat store list" lists what is there)`, err, term.DidYouMean("", name, names))
 	}
 	key := info.Key
-	whole := slices.Contains([]string{key.Session, NameOf(key), key.Tenant + "/" + key.Session}, name)
+	whole := slices.Contains([]string{key.Session, library.NameOf(key), key.Tenant + "/" + key.Session}, name)
 	if err == nil && p != nil && !whole {
 		p.Note("pleat: %s is the beginning of %s\n", name, key)
 	}
@@ -293,23 +293,6 @@ func Find(ctx context.Context, p *term.Console, st Store, f *Flags, name string)
 // Last names the session that was used last. That is a rehearsal only if there is nothing else: who
 // has watched one goes on to their own work.
 const Last = "last"
-
-// LastFirst puts rehearsals behind all other sessions.
-func LastFirst(list []library.Info) {
-	slices.SortStableFunc(list, func(a, b library.Info) int {
-		switch played := IsRehearsal(a.Key.Session); {
-		case played == IsRehearsal(b.Key.Session):
-			return 0
-		case played:
-			return 1
-		}
-		return -1
-	})
-}
-
-// IsRehearsal reports whether a session's name says that it is a rehearsal. What follows is
-// its scenario.
-func IsRehearsal(session string) bool { return strings.HasPrefix(session, "rehearsal-") }
 
 // Library is what the user has: the files of agents, and what is in the store; nil: there is none. It
 // lists first what was used last.
@@ -336,27 +319,17 @@ func newest(ctx context.Context, p *term.Console, st Store, f *Flags, name strin
 	}
 	lib := Library(p, st, f.Tenant)
 	defer lib.Close()
-	all, err := lib.List(ctx, library.Filter{Plain: true})
-	LastFirst(all.Sessions)
+	all, err := lib.List(ctx, library.Filter{Plain: true, Last: true})
 	for _, s := range all.Sessions {
 		at := slices.IndexFunc(list, func(i store.SessionInfo) bool {
 			return i.Key == s.Key || s.File != "" && library.OwnerOf(i.Key) == s.ID
 		})
 		if at >= 0 {
-			p.Note("pleat: last is %s\n", NameOf(list[at].Key))
+			p.Note("pleat: last is %s\n", library.NameOf(list[at].Key))
 			return list[at], nil
 		}
 	}
 	return list[0], err
-}
-
-// Choose is the session that a user named, or all if there is no name.
-func Choose(ctx context.Context, p *term.Console, st Store, f *Flags, name string) ([]store.SessionInfo, error) {
-	if name == "" {
-		return library.Stored(ctx, st, f.Tenant)
-	}
-	info, err := Find(ctx, p, st, f, name)
-	return []store.SessionInfo{info}, err
 }
 
 // Reopen opens a stored session to look something up in it.
@@ -364,11 +337,12 @@ func Reopen(ctx context.Context, store store.Store, key store.SessionKey) (*plea
 	return pleat.OpenSession(ctx, store, key, library.Roughly())
 }
 
-// Opened is a stored session that is looked at, the store that has it, and what counts its tokens.
+// Opened is a stored session that is looked at, the store that has it, and what is known of it.
 type Opened struct {
 	*pleat.Session
-	Store  Store
-	Counts *tokens.Tokenizer
+	Store Store
+	About library.Info
+	Model model.Model // counts its tokens, as the provider does
 }
 
 // OpenSession opens a stored session, by its name or the beginning of it, to look at it.
@@ -378,11 +352,11 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o
 	}
 	info, err := Find(ctx, p, o.Store, f, name)
 	if err == nil {
-		look := library.Described(ctx, o.Store, info).Look()
+		o.About = library.Described(ctx, o.Store, info)
+		look := o.About.Look()
 		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &look); err == nil {
-			look.Model, err = library.Scaled(ctx, o.Session, look.Model)
+			o.Model, err = library.Scaled(ctx, o.Session, look.Model)
 		}
-		o.Counts = tokens.NewTokenizer(look.Model, nil)
 	}
 	if err != nil {
 		return o, errors.Join(err, o.Store.Close())
