@@ -166,7 +166,7 @@ func (c *corpusCase) exact(s *pleat.Session) {
 		u, err := s.Unfold(context.Background(), recall.UnfoldRequest{Handle: f.Handle})
 		if err != nil {
 			c.t.Errorf("%s: unfold %s: %v", c.name, f.Handle, err)
-		} else if transcript.HashOf(u.Whole()) != f.Hash {
+		} else if transcript.HashOf(u.Whole) != f.Hash {
 			c.t.Errorf("%s: unfold %s gave other bytes", c.name, f.Handle)
 		}
 	}

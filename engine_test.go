@@ -168,11 +168,11 @@ func (c *engineCase) exact() {
 		if err != nil {
 			c.fatal("unfold ", f.Handle, ": ", err)
 		}
-		if got := transcript.HashOf(u.Whole()); got != f.Hash {
+		if got := transcript.HashOf(u.Whole); got != f.Hash {
 			c.fatal("unfold ", f.Handle, " gave other bytes")
 		}
 		if f.Block >= 0 {
-			if want := blockText(c.said[f.Start].Blocks().At(f.Block)); u.Whole() != want {
+			if want := blockText(c.said[f.Start].Blocks().At(f.Block)); u.Whole != want {
 				c.fatal("unfold ", f.Handle, " is not the block")
 			}
 		}

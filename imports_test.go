@@ -72,11 +72,14 @@ var imports = map[string][]string{
 		"digest", "internal/annotate", "internal/dump", "internal/fault", "internal/fence", "internal/text", "model",
 		"transcript", "userwords",
 	},
+	"internal/toolargs": {},
 	"recall": {
-		"internal/conv", "internal/fence", "internal/query", "internal/text", "ledger", "internal/filestate",
-		"ledger/toolcall", "model", "search", "store", "tokens", "transcript",
+		"internal/fence", "internal/text", "internal/toolargs", "ledger", "ledger/toolcall", "model", "store", "transcript",
 	},
-
+	"internal/finder": {
+		"internal/conv", "internal/fence", "internal/filestate", "internal/query", "internal/text", "internal/toolargs",
+		"ledger", "ledger/toolcall", "recall", "search", "store", "tokens", "transcript",
+	},
 	"fold/lever": {
 		"fold", "internal/annotate", "internal/fence", "internal/jsonspan", "internal/text", "internal/client", "ledger",
 		"ledger/toolcall", "transcript", "userwords",
@@ -101,9 +104,9 @@ var imports = map[string][]string{
 
 	"": {
 		"digest", "fold", "fold/lever", "internal/conv", "internal/digester", "internal/dump", "internal/epoch",
-		"internal/fault", "internal/inside", "internal/journal", "internal/match", "internal/meter", "internal/order",
-		"internal/page", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens", "transcript",
-		"userwords",
+		"internal/fault", "internal/finder", "internal/inside", "internal/journal", "internal/match", "internal/meter",
+		"internal/order", "internal/page", "internal/text", "ledger", "model", "policy", "recall", "store", "tokens",
+		"transcript", "userwords",
 	},
 
 	// The wings know what is said, not how it is folded.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/internal/conv"
+	"github.com/pleat-dev/pleat/internal/finder"
 	"github.com/pleat-dev/pleat/internal/journal"
 	"github.com/pleat-dev/pleat/recall"
 	"github.com/pleat-dev/pleat/store"
@@ -101,8 +102,8 @@ func places(ctx context.Context, j *journal.Journal, words string, n int) ([]sto
 }
 
 // finderLocked finds things in the session.
-func (s *Session) finderLocked() *recall.Finder {
-	x := &recall.Finder{
+func (s *Session) finderLocked() *finder.Finder {
+	x := &finder.Finder{
 		Conversation: s.st, Call: fold.UnfoldCall,
 		Folded: func(handle string) bool {
 			return slices.ContainsFunc(s.st.Folds, func(f *fold.Fold) bool { return f.Handle == handle })

@@ -53,7 +53,7 @@ func TestSmallMemory(t *testing.T) {
 		}
 		for _, f := range wide.Folds() {
 			want := unfold(t, wide, recall.UnfoldRequest{Handle: f.Handle})
-			if got := unfold(t, tight, recall.UnfoldRequest{Handle: f.Handle}); got.Whole() != want.Whole() {
+			if got := unfold(t, tight, recall.UnfoldRequest{Handle: f.Handle}); got.Whole != want.Whole {
 				t.Fatalf("seed %d: handle %s gives back other content", seed, f.Handle)
 			}
 		}

@@ -132,8 +132,8 @@ func TestReadAgainUnchanged(t *testing.T) {
 	_, rest, _ := strings.Cut(again, `unfold("`)
 	handle, _, _ := strings.Cut(rest, `"`)
 	if u, err := b.Session().Unfold(t.Context(), recall.UnfoldRequest{Handle: handle}); err != nil ||
-		!strings.HasSuffix(u.Whole(), body) {
-		t.Errorf("unfold(%q) gave %q, %v", handle, u.Whole(), err)
+		!strings.HasSuffix(u.Whole, body) {
+		t.Errorf("unfold(%q) gave %q, %v", handle, u.Whole, err)
 	}
 	// A part of it stands above as well; another file state does not.
 	wants(t, b.do(t, call("", "read_file", `{"path":"a.txt","offset":3,"limit":4}`))[0], false, "[unchanged")

@@ -232,7 +232,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 		}
 		for _, f := range s.Folds() {
 			folds++
-			if u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil || u.Whole() == "" {
+			if u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil || u.Whole == "" {
 				t.Errorf("fold %d of session %s, handle %s: %v", f.ID, key, f.Handle, err)
 			}
 		}

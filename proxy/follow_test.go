@@ -108,7 +108,7 @@ func TestForkKeepsHandles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return u.Whole()
+		return u.Whole
 	}
 	if a, b := unfolded(list[0].Session), unfolded(key); a == "" || a != b {
 		t.Errorf("handle %s gives %d bytes in the first session and %d in the fork", handle, len(a), len(b))

@@ -3,7 +3,6 @@ package recall
 import (
 	"context"
 	"encoding"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/pleat-dev/pleat/internal/fence"
 	"github.com/pleat-dev/pleat/internal/text"
+	"github.com/pleat-dev/pleat/internal/toolargs"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
 	"github.com/pleat-dev/pleat/store"
@@ -25,6 +25,7 @@ const (
 	unfoldBudget = 4_000
 	searchBudget = 2_500
 	ledgerBudget = 2_500
+	leastBudget  = 200 // in any window
 )
 
 // Session is what the recall tools ask of a session.
@@ -47,20 +48,20 @@ type Session interface {
 // a list, the main argument alone. An argument that the tool does not have is an error, since without it the
 // answer would be to another question. An error text tells the model what to do instead.
 func Answer(ctx context.Context, s Session, window int, tool, input string) (text string, isError, handled bool) {
-	answer, ok := map[string]func(answerer, context.Context, args) (string, error){
+	answer, ok := map[string]func(answerer, context.Context, toolargs.Args) (string, error){
 		ToolUnfold: answerer.unfold, ToolSearch: answerer.search, ToolLedger: answerer.ledger,
 		ToolNote: answerer.note, ToolPin: answerer.pin, ToolCompact: answerer.compact, ToolSnip: answerer.snip,
 	}[tool]
 	if !ok {
 		return "", false, false
 	}
-	a := readArgs(tool, input)
-	err := a.check(tool)
+	a := toolargs.Read(input, argNames[tool][0])
+	err := checkArgs(tool, a)
 	if err == nil {
 		text, err = answer(answerer{s, window}, ctx, a)
 	}
 	if err != nil {
-		return mark + tool + " failed] " + told(err).Error() + "\n", true, true
+		return fence.Answer + tool + " failed] " + told(err).Error() + "\n", true, true
 	}
 	return text, false, true
 }
@@ -84,21 +85,21 @@ type answerer struct {
 }
 
 // budget is how many tokens an answer may take in this window.
-func (s answerer) budget(tokens int) int { return max(min(tokens, s.window/8), 2*frame) }
+func (s answerer) budget(tokens int) int { return max(min(tokens, s.window/8), leastBudget) }
 
-func (s answerer) unfold(ctx context.Context, a args) (string, error) {
+func (s answerer) unfold(ctx context.Context, a toolargs.Args) (string, error) {
 	r := UnfoldRequest{
-		Handle: a.text("handle"), Pattern: a.text("pattern"), Column: a.number("column"),
-		Raw: a.flag("raw"), Diff: a.flag("diff"), Budget: s.budget(unfoldBudget),
+		Handle: a.Text("handle"), Pattern: a.Text("pattern"), Column: a.Number("column"),
+		Raw: a.Flag("raw"), Diff: a.Flag("diff"), Budget: s.budget(unfoldBudget),
 	}
 	if r.Handle == "" {
 		return "", errors.New("a handle is needed: stubs, search and ledger name them")
 	}
 	var err error
-	if r.From, r.To, err = parseRange(a.text("lines")); err != nil {
+	if r.From, r.To, err = parseRange(a.Text("lines")); err != nil {
 		return "", fmt.Errorf("lines: %w", err)
 	}
-	from, to, err := parseRange(a.text("bytes"))
+	from, to, err := parseRange(a.Text("bytes"))
 	if err != nil {
 		return "", fmt.Errorf("bytes: %w", err)
 	}
@@ -109,28 +110,28 @@ func (s answerer) unfold(ctx context.Context, a args) (string, error) {
 	return u.Text(), err
 }
 
-func (s answerer) search(ctx context.Context, a args) (string, error) {
-	queries := a.list("queries")
+func (s answerer) search(ctx context.Context, a toolargs.Args) (string, error) {
+	queries := a.List("queries")
 	if len(queries) == 0 {
-		queries = a.list("query")
+		queries = a.List("query")
 	}
 	if len(queries) == 0 {
 		return "", errors.New("queries are needed: words that would stand near the answer")
 	}
-	res, err := s.Search(ctx, SearchRequest{Queries: queries, Hits: a.number("hits"), Budget: s.budget(searchBudget)})
+	res, err := s.Search(ctx, SearchRequest{Queries: queries, Hits: a.Number("hits"), Budget: s.budget(searchBudget)})
 	return res.Text(), err
 }
 
-func (s answerer) ledger(_ context.Context, a args) (string, error) {
+func (s answerer) ledger(_ context.Context, a toolargs.Args) (string, error) {
 	f := ledger.Filter{
-		Path: a.text("path"), Tool: a.text("tool"), Text: a.text("text"), Effects: a.flag("effects"),
-		Files: a.flag("files"), From: a.number("from"), To: a.number("to"),
+		Path: a.Text("path"), Tool: a.Text("tool"), Text: a.Text("text"), Effects: a.Flag("effects"),
+		Files: a.Flag("files"), From: a.Number("from"), To: a.Number("to"),
 	}
 	var err error
-	if f.Kinds, err = named[toolcall.CallKind](a.list("kind")); err != nil {
+	if f.Kinds, err = named[toolcall.CallKind](a.List("kind")); err != nil {
 		return "", err
 	}
-	if f.Outcomes, err = named[toolcall.Outcome](a.list("outcome")); err != nil {
+	if f.Outcomes, err = named[toolcall.Outcome](a.List("outcome")); err != nil {
 		return "", err
 	}
 	return s.LedgerText(f, s.budget(ledgerBudget)), nil
@@ -152,42 +153,42 @@ func named[T any, P interface {
 	return out, nil
 }
 
-func (s answerer) note(ctx context.Context, a args) (string, error) {
-	if key := a.text("key"); key != "" {
-		if err := s.Note(ctx, key, a.text("text")); err != nil {
+func (s answerer) note(ctx context.Context, a toolargs.Args) (string, error) {
+	if key := a.Text("key"); key != "" {
+		if err := s.Note(ctx, key, a.Text("text")); err != nil {
 			return "", err
 		}
-	} else if a.text("text") != "" {
+	} else if a.Text("text") != "" {
 		return "", errors.New("a key is needed: a short name for the note")
 	}
 	notes := s.Notes()
 	var b strings.Builder
-	fmt.Fprintf(&b, "%snotes: %d]\n", mark, len(notes))
+	fmt.Fprintf(&b, "%snotes: %d]\n", fence.Answer, len(notes))
 	for _, n := range notes {
 		b.WriteString(fence.Line(n.Key) + ":" + fence.After("note", n.Text) + "\n")
 	}
 	return b.String(), nil
 }
 
-func (s answerer) pin(ctx context.Context, a args) (string, error) {
-	if a.flag("remove") {
-		return mark + "pin: removed]\n", s.Unpin(ctx, a.text("text"))
+func (s answerer) pin(ctx context.Context, a toolargs.Args) (string, error) {
+	if a.Flag("remove") {
+		return fence.Answer + "pin: removed]\n", s.Unpin(ctx, a.Text("text"))
 	}
-	return mark + "pin: kept]\n", s.Pin(ctx, a.text("text"))
+	return fence.Answer + "pin: kept]\n", s.Pin(ctx, a.Text("text"))
 }
 
-func (s answerer) compact(ctx context.Context, a args) (string, error) {
-	c, err := s.Compact(ctx, a.text("focus"))
+func (s answerer) compact(ctx context.Context, a toolargs.Args) (string, error) {
+	c, err := s.Compact(ctx, a.Text("focus"))
 	switch {
 	case err != nil:
 		return "", err
 	case c.Answer != "" && c.Folds > 0:
 		return c.Answer, nil
 	case c.Folds == 0:
-		return mark + "compact: nothing can be folded that would make room]\n", nil
+		return fence.Answer + "compact: nothing can be folded that would make room]\n", nil
 	}
 	return fmt.Sprintf("%scompact: %s, %s → %s tokens; nothing is lost, search and unfold bring it back]\n",
-		mark, text.Plural(c.Folds, "fold"), text.Thousands(c.Before), text.Thousands(c.After)), nil
+		fence.Answer, text.Plural(c.Folds, "fold"), text.Thousands(c.Before), text.Thousands(c.After)), nil
 }
 
 // A Snipper is a [Session] that can take the middle of its conversation out of view.
@@ -195,12 +196,12 @@ type Snipper interface {
 	Snip(ctx context.Context, keep int) (Compacted, error)
 }
 
-func (s answerer) snip(ctx context.Context, a args) (string, error) {
+func (s answerer) snip(ctx context.Context, a toolargs.Args) (string, error) {
 	snipper, ok := s.Session.(Snipper)
 	if !ok {
 		return "", errors.New("this conversation is not snipped")
 	}
-	c, err := snipper.Snip(ctx, a.number("keep"))
+	c, err := snipper.Snip(ctx, a.Number("keep"))
 	if err == nil && c.Folds == 0 {
 		return "[nothing to snip]\n", nil
 	}
@@ -215,9 +216,6 @@ type Compacted struct {
 	Answer string // what the policy wants the model to be told; empty: nothing in particular
 }
 
-// args are the arguments of a call as they came.
-type args map[string]any
-
 // argNames are the arguments of the tools. The first is what a call with a bare value means.
 var argNames = map[string][]string{
 	ToolUnfold:  {"handle", "lines", "bytes", "pattern", "column", "raw", "diff"},
@@ -229,79 +227,14 @@ var argNames = map[string][]string{
 	ToolSnip:    {"keep"},
 }
 
-// check refuses arguments that the tool does not have.
-func (a args) check(tool string) error {
+// checkArgs refuses arguments that the tool does not have.
+func checkArgs(tool string, a toolargs.Args) error {
 	for _, name := range slices.Sorted(maps.Keys(a)) {
 		if !slices.Contains(argNames[tool], name) {
 			return fmt.Errorf("it has no argument %q, but %s", name, strings.Join(argNames[tool], ", "))
 		}
 	}
 	return nil
-}
-
-func readArgs(tool, input string) args {
-	switch v := readJSON(input).(type) {
-	case nil:
-		return args{}
-	case map[string]any:
-		return v
-	default:
-		return args{argNames[tool][0]: v}
-	}
-}
-
-// readJSON reads a value with its numbers as they are written. What is no JSON is a string.
-func readJSON(input string) (v any) {
-	d := json.NewDecoder(strings.NewReader(input))
-	if d.UseNumber(); !json.Valid([]byte(input)) || d.Decode(&v) != nil {
-		v = strings.TrimSpace(input)
-	}
-	return v
-}
-
-// text returns an argument as text, whatever its JSON type, the elements of a list separated
-// by commas.
-func (a args) text(name string) string { return strings.Join(a.list(name), ",") }
-
-// list returns an argument as a list. It also accepts a string with a JSON list in it and,
-// for kinds and outcomes, names with commas between them.
-func (a args) list(name string) []string {
-	switch v := a[name].(type) {
-	case nil:
-		return nil
-	case string:
-		if list, ok := readJSON(v).([]any); ok && name == "queries" {
-			return args{"": list}.list("")
-		}
-		if name == "kind" || name == "outcome" {
-			return strings.FieldsFunc(v, func(r rune) bool { return r == ',' || r == ' ' })
-		}
-		if v == "" {
-			return nil
-		}
-		return []string{v}
-	case []any:
-		var out []string
-		for _, e := range v {
-			out = append(out, args{"": e}.list("")...)
-		}
-		return out
-	default:
-		return []string{fmt.Sprint(v)} // a number, a flag
-	}
-}
-
-func (a args) number(name string) int {
-	f, err := strconv.ParseFloat(strings.TrimSpace(a.text(name)), 64)
-	if err != nil || f < 0 || f > 1<<40 {
-		return 0
-	}
-	return int(f)
-}
-
-func (a args) flag(name string) bool {
-	on, _ := strconv.ParseBool(strings.ToLower(a.text(name)))
-	return on
 }
 
 // parseRange reads "120-180", "120-", "-180" and "120", also with ":", "," or ".." in

@@ -66,8 +66,8 @@ func TestCallsAreText(t *testing.T) {
 		if got := strings.TrimSuffix(u.Content(), "\n"); got != want.Text {
 			t.Errorf("%s: line %d is %q", query, want.Number, got)
 		}
-		if !strings.HasPrefix(u.Whole(), "{") || u.Hash != transcript.HashOf(u.Whole()) {
-			t.Errorf("%s: the whole is not the exact input: %.80s", query, u.Whole())
+		if !strings.HasPrefix(u.Whole, "{") || u.Hash != transcript.HashOf(u.Whole) {
+			t.Errorf("%s: the whole is not the exact input: %.80s", query, u.Whole)
 		}
 		raw := unfold(t, s, recall.UnfoldRequest{Handle: hits[0].Handle, Raw: true}).Content()
 		if !strings.HasPrefix(raw, `{"kind":"tool_call"`) {

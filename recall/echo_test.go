@@ -58,7 +58,7 @@ func TestStubOfUnfoldingNamesTheOrigin(t *testing.T) {
 	if want := fmt.Sprintf(`unfold("%s")]`, other.Handle); other.Handle == "" || !strings.HasSuffix(other.Stub, want) {
 		t.Errorf("the stub of another tool does not end with %s: %q", want, other.Stub)
 	}
-	if u := unfold(t, s, recall.UnfoldRequest{Handle: ours.Handle}); u.Whole() != text {
-		t.Errorf("its own handle does not give back what it was:\n%s", u.Whole())
+	if u := unfold(t, s, recall.UnfoldRequest{Handle: ours.Handle}); u.Whole != text {
+		t.Errorf("its own handle does not give back what it was:\n%s", u.Whole)
 	}
 }

@@ -235,10 +235,10 @@ func TestUnfoldUnknownHandle(t *testing.T) {
 func TestUnfoldRaw(t *testing.T) {
 	s := recallSession(t)
 	if u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 1), Raw: true}); !strings.HasPrefix(
-		u.Whole(),
+		u.Whole,
 		`{"kind":"tool_result","id":"1"`,
 	) {
-		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole())
+		t.Errorf("a block without a wire form is not in the neutral one: %s", u.Whole)
 	}
 	raw := `{"type":"tool_result","tool_use_id":"9","content":"exact \u00e9"}`
 	res := transcript.Result("9", "exact é")
@@ -252,8 +252,8 @@ func TestUnfoldRaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
-	if u.Whole() != raw || u.Hash != transcript.HashOf(raw) {
-		t.Errorf("raw: %s", u.Whole())
+	if u.Whole != raw || u.Hash != transcript.HashOf(raw) {
+		t.Errorf("raw: %s", u.Whole)
 	}
 }
 
@@ -292,7 +292,7 @@ func TestUnfoldStretch(t *testing.T) {
 			continue
 		}
 		u := unfold(t, s, recall.UnfoldRequest{Handle: f.Handle, Pattern: "^--- message", Around: -1})
-		if u.Matches != f.End-f.Start || strings.Count(u.Whole(), "\n") != f.Lines || len(u.Whole()) != f.Bytes ||
+		if u.Matches != f.End-f.Start || strings.Count(u.Whole, "\n") != f.Lines || len(u.Whole) != f.Bytes ||
 			u.Hash != f.Hash {
 			t.Errorf("%s: %d messages, want %d", u.Source, u.Matches, f.End-f.Start)
 		}

@@ -374,7 +374,7 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 			if err != nil && !raw {
 				t.Fatal(err)
 			}
-			st.Content[fmt.Sprint(handle, raw)] = u.Whole()
+			st.Content[fmt.Sprint(handle, raw)] = u.Whole
 		}
 	}
 	for _, f := range s.Folds() {

@@ -31,6 +31,9 @@ func Block(tag, text string) string {
 	return "<" + tag + end + "\n" + text + "\n</" + tag + end
 }
 
+// Answer begins what the recall tools answer.
+const Answer = "[pleat "
+
 // Tokens is about what the tags of a block take.
 const Tokens = 20
 

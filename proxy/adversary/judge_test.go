@@ -462,9 +462,9 @@ func (c *client) recover() {
 			return text, nil
 		}
 		u, err := s.Unfold(ctx, pleat.UnfoldRequest{Handle: handle})
-		c.unfolded[handle] = u.Whole()
+		c.unfolded[handle] = u.Whole
 		c.w.Unfolded++
-		return u.Whole(), err
+		return u.Whole, err
 	}
 	blocks, spans := make(map[string]bool), []string{}
 	for _, f := range s.Folds() {

@@ -169,7 +169,7 @@ func (c *conversation) writeFiles(ctx context.Context, dir string) error {
 	for _, f := range c.sess.Folds()[c.written:] {
 		u, err := c.sess.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
 		if err == nil {
-			err = writeOnce(recallFile(dir, c.key, f.Handle), u.Whole())
+			err = writeOnce(recallFile(dir, c.key, f.Handle), u.Whole)
 		}
 		if err != nil {
 			return fmt.Errorf("keep %s as a file: %w", f.Handle, err)

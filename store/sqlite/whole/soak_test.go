@@ -226,10 +226,10 @@ func (s *soak) recoverable(b *agent.Agent) int {
 	size := 0
 	for i, e := range list {
 		u, err := b.Session().Unfold(s.t.Context(), recall.UnfoldRequest{Handle: e.Handle})
-		if err != nil || u.Whole() != produced(i+1) {
-			s.t.Errorf("output %d came back with %d bytes, want %d (%v)", i+1, len(u.Whole()), len(produced(i+1)), err)
+		if err != nil || u.Whole != produced(i+1) {
+			s.t.Errorf("output %d came back with %d bytes, want %d (%v)", i+1, len(u.Whole), len(produced(i+1)), err)
 		}
-		size += len(u.Whole())
+		size += len(u.Whole)
 	}
 	return size
 }

@@ -71,7 +71,7 @@ func inexact(ctx context.Context, s *pleat.Session, f *fold.Fold) string {
 	if err != nil {
 		return err.Error()
 	}
-	text := u.Whole()
+	text := u.Whole
 	if transcript.HashOf(text) != f.Hash || len(text) != f.Bytes {
 		return fmt.Sprintf("%d bytes with hash %s, want %d with %s", len(text), transcript.HashOf(text),
 			f.Bytes, f.Hash)

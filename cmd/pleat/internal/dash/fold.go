@@ -132,5 +132,5 @@ func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
 	}, text.CutText(r.PostFormValue("handle"), 40))
 	w.Header().Set("Content-Type", "application/octet-stream")
 	w.Header().Set("Content-Disposition", `attachment; filename="pleat-`+name+`.txt"`)
-	_, _ = w.Write([]byte(u.Whole()))
+	_, _ = w.Write([]byte(u.Whole))
 }

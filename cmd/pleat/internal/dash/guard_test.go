@@ -186,8 +186,8 @@ func TestBytesNeedAForm(t *testing.T) {
 		t.Errorf("GET: status %d", w.Code)
 	}
 	w := post("/dash/bytes", form)
-	if w.Code != 200 || w.Body.String() != u.Whole() || !strings.Contains(w.Body.String(), "sk-ant-api03-AAAA") {
-		t.Errorf("status %d, %d bytes, want %d", w.Code, w.Body.Len(), len(u.Whole()))
+	if w.Code != 200 || w.Body.String() != u.Whole || !strings.Contains(w.Body.String(), "sk-ant-api03-AAAA") {
+		t.Errorf("status %d, %d bytes, want %d", w.Code, w.Body.Len(), len(u.Whole))
 	}
 	if d := w.Header().Get("Content-Disposition"); !strings.HasPrefix(d, "attachment") ||
 		w.Header().Get("Content-Type") != "application/octet-stream" {

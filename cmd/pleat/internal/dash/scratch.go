@@ -62,6 +62,7 @@ func (l *scratches) use(
 		if c.s, err = pleat.OpenSession(ctx, over, key, &o); err != nil {
 			return err
 		}
+		c.s.SetHead("", nil) // the budget is for the messages
 		l.list = append(l.list, c)
 		i = len(l.list) - 1
 	}

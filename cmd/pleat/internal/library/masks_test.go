@@ -32,7 +32,7 @@ func TestMasks(t *testing.T) {
 		for id, stub := range got {
 			_, handle, _ := strings.Cut(stub, `unfold("`)
 			u, err := h.Unfold(t.Context(), info.ID, recall.UnfoldRequest{Handle: handle[:min(8, len(handle))]})
-			if err != nil || !strings.Contains(u.Whole(), "line of "+id[1:]) || !strings.Contains(stub, info.ID) {
+			if err != nil || !strings.Contains(u.Whole, "line of "+id[1:]) || !strings.Contains(stub, info.ID) {
 				t.Errorf("%s: %q: %v", id, stub, err)
 			}
 		}

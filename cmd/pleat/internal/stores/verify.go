@@ -115,7 +115,7 @@ func checkSession(
 		}
 		tell.Say("unfolding %d of %s of session %s", i+1, term.Plural(len(list), "fold"), key.Session)
 		u, err := s.Unfold(ctx, recall.UnfoldRequest{Handle: f.Handle})
-		if err == nil && transcript.HashOf(u.Whole()) != f.Hash {
+		if err == nil && transcript.HashOf(u.Whole) != f.Hash {
 			err = errors.New("it has other content now")
 		}
 		if err != nil {

@@ -279,9 +279,9 @@ func TestBrowserUnfold(t *testing.T) {
 	var handle, want string
 	for _, f := range sess.Folds() {
 		if u, err := sess.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err == nil &&
-			strings.HasSuffix(u.Whole(), "the end2") &&
+			strings.HasSuffix(u.Whole, "the end2") &&
 			!f.Whole() {
-			handle, want = f.Handle, u.Whole()
+			handle, want = f.Handle, u.Whole
 		}
 	}
 	if handle == "" {

@@ -1,4 +1,4 @@
-package recall
+package finder
 
 import (
 	"cmp"
@@ -6,6 +6,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/pleat-dev/pleat/recall"
 
 	"github.com/pleat-dev/pleat/internal/text"
 )
@@ -55,15 +57,18 @@ func (t textLines) whole(i int) cut {
 	return cut{line: i, from: start, to: end, feed: end < len(t.text)}
 }
 
-func (t textLines) line(c cut) Line {
+func (t textLines) line(c cut) recall.Line {
 	start, end := t.span(c.line)
-	return Line{
+	return recall.Line{
 		Number: c.line + 1, Column: c.from - start + 1, Text: t.text[c.from:c.to], Size: end - start,
-		Match: c.match, ended: c.feed,
+		Match: c.match, Ended: c.feed,
 	}
 }
 
-func (t textLines) between(r UnfoldRequest) []cut {
+// textOf is a cut as it is shown.
+func (t textLines) textOf(c cut) string { return recall.TextOf([]recall.Line{t.line(c)}) }
+
+func (t textLines) between(r recall.UnfoldRequest) []cut {
 	from, to := t.chosen(r)
 	var out []cut
 	for i := from; i < to; i++ {
@@ -77,7 +82,7 @@ func (t textLines) between(r UnfoldRequest) []cut {
 }
 
 // chosen turns the request's line numbers into a range from ≤ i < to.
-func (t textLines) chosen(r UnfoldRequest) (from, to int) {
+func (t textLines) chosen(r recall.UnfoldRequest) (from, to int) {
 	from, to = min(max(r.From-1, 0), t.len()), t.len()
 	if r.To > 0 {
 		to = min(r.To, t.len())
@@ -117,7 +122,7 @@ const (
 
 // matching chooses the lines that match, with lines around them. It also counts those
 // that match.
-func (t textLines) matching(re *regexp.Regexp, r UnfoldRequest) (out []cut, matches int) {
+func (t textLines) matching(re *regexp.Regexp, r recall.UnfoldRequest) (out []cut, matches int) {
 	from, to := t.chosen(r)
 	around := max(cmp.Or(r.Around, 2), 0)
 	next := from // first line that is not chosen yet
@@ -195,8 +200,8 @@ type rest struct{ number, from, column int }
 
 // fitCuts takes as many cuts as the budget allows; one that is too large for what is left is
 // cut again. The rest says where to go on; it is nil if everything fits.
-func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Line, *rest) {
-	out := make([]Line, 0, len(cuts))
+func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]recall.Line, *rest) {
+	out := make([]recall.Line, 0, len(cuts))
 	if budget <= 0 {
 		for _, c := range cuts {
 			out = append(out, t.line(c))
@@ -205,7 +210,7 @@ func fitCuts(t textLines, cuts []cut, budget int, count func(string) int) ([]Lin
 	}
 	room := max(budget-frame, minRoom)
 	for i, c := range cuts {
-		cost := count(t.line(c).render())
+		cost := count(t.textOf(c))
 		if cost <= room {
 			room -= cost
 			out = append(out, t.line(c))
@@ -237,7 +242,7 @@ func (t textLines) fitting(c cut, room int, count func(string) int) int {
 	low := sort.Search(min(c.to-c.from, 8*room), func(n int) bool {
 		d := c
 		d.to = t.boundary(c.from + n + 1)
-		return count(t.line(d).render()) > room
+		return count(t.textOf(d)) > room
 	})
 	if low == 0 { // always some progress
 		low = min(c.to-c.from, utf8.UTFMax)

@@ -1,4 +1,6 @@
-package recall
+// Package finder finds what handles stand for, and what was said: it unfolds, searches and lists calls in a
+// conversation, for package recall's requests.
+package finder
 
 import (
 	"context"
@@ -6,6 +8,9 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/pleat-dev/pleat/internal/fence"
+	"github.com/pleat-dev/pleat/recall"
 
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/ledger"
@@ -89,11 +94,11 @@ func turnOf(facts transcript.Facts, message int) int {
 // files, it names all of those.
 func (f *Finder) LedgerText(filter ledger.Filter, budget int) string {
 	if filter.Files {
-		return fmt.Sprintf("%sledger] %s", mark, f.Ledger().Files(filter.Path))
+		return fmt.Sprintf("%sledger] %s", fence.Answer, f.Ledger().Files(filter.Path))
 	}
 	list := f.Ledger().SelectNamed(filter, f.Facts())
 	if len(list) == 0 {
-		return fmt.Sprintf("%sledger: no such call among %d]\n", mark, f.Ledger().Len())
+		return fmt.Sprintf("%sledger: no such call among %d]\n", fence.Answer, f.Ledger().Len())
 	}
 	heading, line := f.Ledger().Listing(list, filter)
 	lines := make([]string, len(list))
@@ -108,7 +113,7 @@ func (f *Finder) LedgerText(filter ledger.Filter, budget int) string {
 		first = i
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%sledger] %s", mark, heading)
+	fmt.Fprintf(&b, "%sledger] %s", fence.Answer, heading)
 	if first > 0 {
 		rest := filter
 		rest.To = list[first].Seq - 1
@@ -147,5 +152,5 @@ func ledgerCall(f ledger.Filter) string {
 	if f.To > 0 {
 		args = append(args, "to="+strconv.Itoa(f.To))
 	}
-	return ToolLedger + "(" + strings.Join(args, ", ") + ")"
+	return recall.ToolLedger + "(" + strings.Join(args, ", ") + ")"
 }

@@ -1,9 +1,11 @@
-package recall
+package finder
 
 import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/pleat-dev/pleat/recall"
 
 	"github.com/pleat-dev/pleat/internal/conv"
 	"github.com/pleat-dev/pleat/internal/query"
@@ -53,7 +55,7 @@ const (
 // searcher turns the windows of a store into places for one query.
 type searcher struct {
 	s     *Finder
-	r     SearchRequest
+	r     recall.SearchRequest
 	asked string // the query as it came
 	*query.Query
 	rarity  []float64      // of each word, among the candidates
@@ -82,7 +84,7 @@ type lineWords struct {
 	pairs []int // words that follow the one that they follow in the query
 }
 
-func newSearcher(s *Finder, r SearchRequest, asked string) *searcher {
+func newSearcher(s *Finder, r recall.SearchRequest, asked string) *searcher {
 	return &searcher{
 		s: s, r: r, asked: asked, Query: query.Read(asked),
 		layouts: make(map[int][]spot), texts: make(map[transcript.BlockRef]string),
