@@ -186,7 +186,7 @@ var imports = map[string][]string{
 	},
 	"cmd/pleat/internal/stores": {
 		"internal/journal",
-		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "recall", "store", "store/postgres",
+		"", "cmd/pleat/internal/term", "internal/bill", "cmd/pleat/internal/library", "model", "recall", "store", "store/postgres",
 		"store/sqlite", "tokens", "transcript",
 	},
 	"cmd/pleat/internal/telemetry": {"", "cmd/pleat/internal/term", "fold", "model", "proxy", "store", "transcript"},
