@@ -103,9 +103,9 @@ func (x *exchange) cause(err error) error {
 	return err
 }
 
-// run takes a request from its bytes to the reply: it is read, it becomes a turn of its session, and
-// the turn goes out. A request that is no turn of a session goes out unchanged. What happens between
-// a request and its view is in Rewriter.rewrite.
+// run takes a request from its bytes to the reply. It reads the request, makes it a turn of its session and
+// sends the turn. A request that belongs to no session is sent unchanged. How a turn gets its view is in
+// [Rewriter.rewrite], which begin calls once it has found the session.
 func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 	resp, err := x.read(at)
 	if resp == nil && err == nil {
@@ -120,8 +120,8 @@ func (x *exchange) run(at protocol.Address) (*http.Response, error) {
 	return x.exchange()
 }
 
-// read decodes the request. With a response that is already answered: refused, or passed on because
-// it cannot be understood.
+// read decodes the request. A response means that the request was refused, or was passed on because it
+// cannot be understood.
 func (x *exchange) read(at protocol.Address) (*http.Response, error) {
 	o, on := &x.rw.o, x.on
 	var err error
@@ -171,9 +171,9 @@ func (x *exchange) notTaken(err error) (*http.Response, error) {
 	return nil, fmt.Errorf("%w: %w", httpbody.ErrUnread, err)
 }
 
-// begin makes the turn that goes out. There is none if the request goes out unchanged, and with a
-// response it does not go out. Requests without tools, and those that only count tokens, go beside a
-// conversation: titles, summaries and suggestions.
+// begin makes the turn that goes out; x.turn stays nil if the request goes out unchanged. A response means that
+// nothing goes out. Requests without tools, such as for titles and summaries, and those that only count tokens
+// get the folds of the conversation that they belong to and add nothing to it.
 func (x *exchange) begin(counts bool) (resp *http.Response, err error) {
 	begin := true
 	if counts || !x.req.HasTools() {

@@ -84,14 +84,13 @@ const mostBefore = 32
 // recall answers a call of our tools, from the whole lineage.
 func (rw *Rewriter) recall(ctx context.Context, t *turn, tool, input string) (text string, failed bool) {
 	t.conv.mu.Lock()
-	sess := t.conv.sess
+	sess, key := t.conv.sess, t.conv.track.Before
 	t.conv.unlock()
 	epoch := sess.Snapshot().Epoch
 	text, failed, _ = inside.Of(sess).Answer(ctx, tool, input)
 	if tool == recall.ToolCompact || tool == recall.ToolSnip {
 		t.epochs += sess.Snapshot().Epoch - epoch
 	}
-	key := t.before
 	reaches := tool == recall.ToolUnfold || tool == recall.ToolSearch || tool == recall.ToolLedger
 	for range mostBefore {
 		if key.Session == "" || !reaches || tool == recall.ToolUnfold && !failed {

@@ -23,8 +23,7 @@ type turn struct {
 	req    request
 	key    store.SessionKey
 	conv   *conversation
-	before store.SessionKey // of the conversation
-	mode   lineage.Mode     // of the conversation, which others may rename meanwhile
+	mode   lineage.Mode // of the conversation, which others may rename meanwhile
 	out    []byte
 	at     int // length of the transcript
 	client []int
@@ -41,9 +40,9 @@ type turn struct {
 	size    client
 }
 
-// rewrite is what happens between a request and its view. It holds the conversation's lock
-// throughout: requests of one conversation take turns. With ErrDiverged the place says where to
-// fork.
+// rewrite brings a conversation up to date with a request and makes what goes out for it: the session's
+// view, written with the request's own bytes. It holds the conversation's lock throughout, so requests of
+// one conversation are handled one after another. With ErrDiverged the place says where to fork.
 func (rw *Rewriter) rewrite(
 	ctx context.Context, c *conversation, req request, resume bool,
 ) (t *turn, p lineage.Place, err error) {
@@ -55,38 +54,36 @@ func (rw *Rewriter) rewrite(
 	if err := rw.catchUp(ctx, c, req); err != nil {
 		return nil, p, err
 	}
-	// Which messages of the request does the session have? If it went another way, the request
-	// goes elsewhere.
+	// Find which messages of the request the session has. If the two diverge, the caller takes the request to
+	// another session or to a fork.
 	if p, err = rw.findPlace(ctx, c, req, resume); err != nil {
 		return nil, p, err
 	}
-	t = &turn{
-		req: req, key: c.key, conv: c, mode: c.track.Mode, before: c.track.Before, mark: p.Mark,
-	}
+	t = &turn{req: req, key: c.key, conv: c, mode: c.track.Mode, mark: p.Mark}
 	t.mark.Mode = c.track.Mode
 	idle := time.Duration(0)
 	if last := c.track.Last; !last.IsZero() {
 		idle = max(rw.o.Now().Sub(last), 0)
 	}
-	// Those that it has not are stored, with a mark that says that they were a request.
-	again := p.Mark.Client == len(req.Messages)
-	if !again {
+	// The messages that the session lacks are stored, with a mark that says that they were a request.
+	sentBefore := p.Mark.Client == len(req.Messages)
+	if !sentBefore {
 		if err := rw.store(ctx, t, &p); err != nil {
 			return nil, p, err
 		}
 		c.publish() // making the view may take a model's time
 	}
-	// If an answer broke off after hidden rounds, these are not done again.
+	// Hidden rounds of an earlier try, whose answer broke off, are kept and not done again.
 	t.at = t.mark.At
 	if p.Open {
 		if err := t.resume(ctx, p.At); err != nil {
 			return nil, p, err
 		}
 	}
-	// The session gives its view of the transcript. If that would be too long, it folds, and stores
-	// what it has folded before it shows that.
+	// The session returns its view of the transcript. If the view would be too long, it folds, and stores
+	// what it folded before it returns.
 	v, err := t.view(func(s *pleat.Session) (transcript.View, error) {
-		v, err := s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: again && !p.Open})
+		v, err := s.View(ctx, pleat.Turn{Idle: idle, Since: t.since(), Again: sentBefore && !p.Open})
 		if rw.o.ObserveOnly { // so that what the provider reports is about that
 			inside.Of(s).RecordSentWhole()
 		}
@@ -104,7 +101,7 @@ func (rw *Rewriter) rewrite(
 	}
 	ttl := c.setup.cache.TTL
 	t.measure(p, len(ttl) > 0 && idle > ttl[0])
-	// The view is written with the client's own bytes, and our stubs, page and tools among them.
+	// The view becomes a request: the client's own bytes, with our stubs, page and tools among them.
 	return t, p, rw.write(ctx, t, v)
 }
 

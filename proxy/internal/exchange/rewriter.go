@@ -178,9 +178,6 @@ type Report struct {
 	Err      error       // why it failed, or could not be folded although it was answered
 }
 
-// failed reports whether the client got no answer, or an error.
-func (r Report) failed() bool { return r.Status == 0 || r.Status >= 400 }
-
 // Status describes a session in memory, as of the last time that a request finished a step with it.
 type Status struct {
 	Key      store.SessionKey

@@ -245,7 +245,7 @@ func (x *exchange) charge() {
 	m, _ := x.rw.o.Models.Lookup(r.Model)
 	_, priced := m.Cost(u)
 	row.Tally = bill.Tally{
-		Requests: 1, Failed: one(r.failed()), Sent: r.Sent, Passed: one(r.Passed),
+		Requests: 1, Failed: one(r.Status == 0 || r.Status >= 400), Sent: r.Sent, Passed: one(r.Passed),
 		Folded: one(r.Folded), Stored: r.Stored, Epochs: r.Epochs, Hidden: r.Hidden, Retried: one(r.Retried),
 		BytesIn: int64(r.BytesIn), BytesOut: int64(r.BytesOut),
 		Prompt: int64(u.Prompt()), CacheRead: int64(u.CacheRead),
