@@ -9,8 +9,8 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// What a first program needs from other packages, so that it imports this one and a store. The
-// documentation of each is where it is declared.
+// Types that a first program needs from other packages, so that it imports only this one and a store.
+// Each is documented where it is declared.
 type (
 	Message    = transcript.Message    // one message of the conversation
 	Block      = transcript.Block      // a part of a message: text, a tool call, a result …
@@ -43,7 +43,7 @@ func User(text string) Message { return transcript.User(text) }
 // Assistant makes an answer of the model.
 func Assistant(blocks ...Block) Message { return transcript.Assistant(blocks...) }
 
-// Say makes a block of text.
+// Say makes a text block.
 func Say(text string) Block { return transcript.Say(text) }
 
 // Call makes a tool call; its input is a JSON object.
@@ -57,9 +57,9 @@ func Result(callID, text string) ToolResult { return transcript.Result(callID, t
 
 // RecallTools returns the definitions of the tools with which a model gets back what was
 // folded. Add them to the request's tools and to [Options].Tools, and answer their calls with
-// [Session.Answer]. A program with tools of these names puts a prefix before each Name; stubs,
-// pages and Answer then use these names. The descriptions stay: they say which tool it is.
+// [Session.Answer]. A program that has tools of the same names puts a prefix before each Name; stubs,
+// pages and Answer then use the new names. Keep the descriptions: they identify the tools.
 func RecallTools() []Tool { return recall.Tools() }
 
-// UnfoldCall is how a stub tells a model that has the recall tools to get content back.
+// UnfoldCall returns the call by which stubs tell a model to get content back.
 func UnfoldCall(handle string) string { return fold.UnfoldCall(handle) }

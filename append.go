@@ -14,11 +14,11 @@ import (
 // large are spilled on the way, as the policy says. If another process wrote to the session
 // meanwhile, the session takes in what it wrote and returns [ErrConflict]; if it deleted the
 // session, [ErrNotFound]: then open it again. Messages are written several
-// at a time, in order, and one whose results may be spilled begins a write of its own: an
+// at a time, in order, and one whose results may be spilled begins a separate write: an
 // error is an [*AppendError], which says how many were added before it. A context that ends between
-// the writes of calls and of their results does not part them. Calls that a crash left without a
-// result get one by [Session.Repair]. What a person types while calls wait for their results may come
-// before them: [Session.Messages] shows it behind.
+// the writes of calls and of their results does not separate them. [Session.Repair] gives results to calls that
+// a crash left without. What a person types while calls wait for their results may be appended
+// before them: [Session.Messages] shows it after them.
 func (s *Session) Append(ctx context.Context, msgs ...transcript.Message) error {
 	if err := s.wait(ctx); err != nil {
 		return &AppendError{s.Key(), 0, len(msgs), err}

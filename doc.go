@@ -27,19 +27,22 @@
 //
 // Apart from large results, which are spilled as they arrive, folds change only when an epoch
 // opens. In between, each view is a prefix of the next, so that the provider's prompt cache
-// holds.
+// stays valid.
 //
 // What must survive is kept by code: what the user typed (package userwords), every
-// tool call with its outcome (package ledger), pins. The page that stands
-// for folded turns is written anew from the whole transcript each time, so
+// tool call with its outcome (package ledger), and pins. The page that replaces
+// folded turns is written anew from the whole transcript each time, so
 // the tenth compaction loses no more than the first.
+//
+// Plans, folds and reports count in pleat's own tokens (int). [Session.Snapshot] and the sizes in an
+// [Event] are what the provider would report (tokens.Reported).
 //
 // # Seams
 //
 // A store keeps sessions: package store has the interface and one in memory, store/sqlite and
 // store/postgres are modules of their own, and store/storetest has the suite that every
 // store passes. A wire gives a session its codec and its check. Observers and hooks are
-// functions in [Options].
+// functions in [Options]; Options.Pages replaces the writer of pages.
 //
 // The package reads no environment and prints nothing. Goroutines that it starts to use
 // several processors end with the call that started them. Only digests by a model are

@@ -19,8 +19,8 @@ import (
 )
 
 // Compact opens an epoch now, because the agent or the user asked. The focus, which may
-// be empty, says what matters most. It returns the plan that was carried out; an
-// empty one means that nothing could be folded.
+// be empty, says what matters most. It returns the plan that was carried out, which counts in pleat's own
+// tokens; an empty one means that nothing could be folded.
 func (s *Session) Compact(ctx context.Context, focus string) (*fold.Plan, error) {
 	if err := s.wait(ctx); err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func (s *Session) epochLocked(ctx context.Context, o fold.PlanOptions, mustFit b
 			return p, err
 		}
 		if mustFit && s.o.Policy.Fits() && p.After > s.meter.Most() {
-			return nil, s.cannotFit(s.st.PartsIn(p.In), s.meter.Most())
+			return nil, s.cannotFitLocked(s.st.PartsIn(p.In), s.meter.Most())
 		}
 		err = s.enterLocked(ctx, p)
 		if errors.Is(err, store.ErrConflict) && conflicts < journal.Tries {
@@ -150,11 +150,11 @@ func (s *Session) checkPlanLocked(
 	if !o.NoSpans || p.After <= o.Limits.Max || !s.o.Policy.Fits() {
 		return p, false, nil
 	}
-	// Hardly anything is folded: that will not do, not even as a fallback.
+	// Hardly anything is folded, which is not enough even as a fallback.
 	if o.Trigger != fold.TriggerIllegal && fits {
 		return none, false, nil
 	}
-	return nil, false, s.cannotFit(s.st.PartsIn(p.In), o.Limits.Max)
+	return nil, false, s.cannotFitLocked(s.st.PartsIn(p.In), o.Limits.Max)
 }
 
 // pulledIn lists the levers whose folds a plan has.

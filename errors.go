@@ -25,13 +25,13 @@ func (e *AppendError) Error() string {
 
 func (e *AppendError) Unwrap() error { return e.Err }
 
-// CannotFitError says that no legal view fits: what may never be given up is too large. It counts in
-// the session's own tokens.
+// CannotFitError says that no legal view fits: what must stay in every view is too large. It counts in
+// pleat's own tokens.
 type CannotFitError struct {
 	Parts fold.Parts // what the smallest view is made of
 	Max   int        // the most tokens that a view may have
 
-	bound  string // what bounds it, if that is no longer the budget
+	bound  string // why Max is less than the budget allows; empty if it is not
 	policy string // the policy, if it does not fold until a view fits
 }
 

@@ -8,26 +8,26 @@ import (
 	"github.com/pleat-dev/pleat/tokens"
 )
 
-// EventKind says what an observer is told.
+// EventKind says what happened.
 type EventKind string
 
 // The kinds of event.
 const (
-	EventSnapshot EventKind = "snapshot" // the meter: before each view, and after what changed it
+	EventSnapshot EventKind = "snapshot" // the meter: before each view, and after each change
 	EventFold     EventKind = "fold"     // an epoch put a fold in force
 	EventSpill    EventKind = "spill"    // a large result was folded as it arrived
 	EventEpoch    EventKind = "epoch"    // an epoch opened
 	EventDigest   EventKind = "digest"   // a digest came into force, or one was prepared
 	EventWriting  EventKind = "writing"  // a model is asked for a digest, which may take minutes
 	EventRecall   EventKind = "recall"   // something folded was asked for
-	EventFork     EventKind = "fork"     // Sync moved to this session, as a history went another way; told once of forks in a row
-	// The session goes on, but not as it should: still red, no digest, an illegal plan.
+	EventFork     EventKind = "fork"     // Sync moved to this session, since a history diverged; once for forks in a row
+	// The session goes on, but something is wrong: still red, no digest, an illegal plan.
 	EventWarning EventKind = "warning"
 	EventError   EventKind = "error" // the store could not be written, though the caller still waits
 )
 
-// Event is what observers are told. Besides Kind and Time, only the fields that its kind
-// names are set.
+// Event is what observers get. Besides Kind and Time, only the fields whose comments name its kind
+// are set.
 type Event struct {
 	Kind     EventKind
 	Time     time.Time

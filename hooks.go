@@ -11,8 +11,8 @@ import (
 	"github.com/pleat-dev/pleat/internal/fault"
 )
 
-// beforeLocked asks the hook and returns the plan to carry out, an empty one for none. Pins that the hook adds
-// are stored and the plan is made again with them.
+// beforeLocked asks the hook and returns the plan to carry out, which is empty if there is none. Pins that the
+// hook adds are stored and the plan is made again with them.
 func (s *Session) beforeLocked(ctx context.Context, p *fold.Plan, o fold.PlanOptions) (*fold.Plan, error) {
 	if s.o.Hooks.BeforeEpoch == nil {
 		return p, nil
@@ -70,7 +70,7 @@ func copied(p *fold.Plan, messages int) (*fold.Plan, error) {
 
 var errVetoed = errors.New("the hook before the epoch vetoed it")
 
-// afterLocked tells of an epoch that has opened. The digests before known are of earlier ones.
+// afterLocked tells observers of an epoch that has opened. The first known digests are of earlier epochs.
 func (s *Session) afterLocked(ctx context.Context, p *fold.Plan, known int) {
 	for _, f := range p.Folds {
 		e := Event{Kind: EventFold, Fold: f}
@@ -102,7 +102,7 @@ func (s *Session) afterLocked(ctx context.Context, p *fold.Plan, known int) {
 	}
 }
 
-// warned is what warnings told of, once each.
+// warned is what observers were warned of, once each.
 type warned struct {
 	red      bool     // that the view stays red,
 	epoch    int      // under this epoch,
@@ -136,8 +136,8 @@ func (s *Session) leavingOutLocked(ctx context.Context, barred *[]string, plan f
 	}
 }
 
-// failedLocked reports whether an error is that of a lever without which the session can go on, and warns of
-// it once. Levers of pleat's own return errors only where the store does.
+// failedLocked reports whether an error comes from a lever that the session can do without, and warns of
+// it once. Pleat's own levers return errors only if the store does.
 func (s *Session) failedLocked(ctx context.Context, err error) (name string, ok bool) {
 	var l *fault.Lever
 	if !errors.As(err, &l) || ctx.Err() != nil ||

@@ -44,7 +44,7 @@ func (s *Session) pinLocked(ctx context.Context, text string) error {
 	return nil
 }
 
-// Unpin lets go of a pinned text.
+// Unpin removes a pinned text.
 func (s *Session) Unpin(ctx context.Context, txt string) error {
 	if err := s.wait(ctx); err != nil {
 		return err
@@ -66,13 +66,13 @@ func (s *Session) Pins() []string {
 	return slices.Clone(s.st.Pins)
 }
 
-// Bounds of what notes may take.
+// Limits of notes.
 const (
 	maxNote  = 64 << 10 // bytes of a note with its key
 	maxNotes = 256
 )
 
-// Note writes something down under a key, outside of the transcript: at most 256 notes of
+// Note stores a text under a key, outside of the transcript: at most 256 notes of
 // 64 KB. An empty text removes the note.
 func (s *Session) Note(ctx context.Context, key, text string) error {
 	if err := s.wait(ctx); err != nil {
@@ -101,8 +101,8 @@ func (s *Session) Notes() []transcript.Note {
 	return slices.Clone(s.st.Notes)
 }
 
-// Used records what the provider reports for the last view. It corrects later estimates.
-// The answer may have been appended already. Negative counts are refused.
+// Used records the usage that the provider reported for the last view, which corrects later estimates.
+// The answer may have been appended already. Negative counts are an error.
 func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	if err := u.Check(); err != nil {
 		return fmt.Errorf("record usage of session %s: %w", s.Key(), err)
@@ -117,7 +117,7 @@ func (s *Session) Used(ctx context.Context, u model.Usage) error {
 	return nil
 }
 
-// Spent is what the session has cost so far in USD, by the price list.
+// Spent returns what the session has cost so far in USD, by the price list.
 func (s *Session) Spent() float64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// lock is a mutex whose waiters honour their context.
+// lock is a channel-based mutex: waiters honour their context.
 type lock struct {
 	held    chan struct{}          // of capacity 1
 	lending atomic.Pointer[string] // the goroutine that runs the program's code under the lock; nil: none
@@ -21,7 +21,7 @@ func (l *lock) Unlock() { <-l.held }
 // wait takes the lock, unless the context ends while another call has it.
 func (l *lock) wait(ctx context.Context) error {
 	select {
-	case l.held <- struct{}{}: // free: whether the context has ended is for those to say who use it
+	case l.held <- struct{}{}: // free: the caller checks its context where it uses it
 		return nil
 	default:
 	}
@@ -36,8 +36,8 @@ func (l *lock) wait(ctx context.Context) error {
 	}
 }
 
-// lend runs the program's code under the lock, and makes its calls of the session panic, which would
-// wait for themselves.
+// lend runs the program's code under the lock, and makes its calls of the session panic instead of
+// waiting for themselves.
 func (l *lock) lend(call func()) {
 	g := goroutine()
 	l.lending.Store(&g)

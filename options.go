@@ -23,21 +23,21 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Options set a session up. The zero value works: the default policy, a window of
+// Options configure a session. The zero value works: the default policy, a window of
 // [model.DefaultWindow] tokens, exact counting with o200k_base, no observers. Negative numbers
-// are refused. Where a function given here panics in a call of the program's, the panic reaches the
-// program, unless the function's comment says otherwise.
+// are errors. A panic of a function given here reaches the program, unless the function's comment
+// says otherwise.
 type Options struct {
 	Policy fold.Policy // zero: the policy "default"
-	// Budget bounds the view. Zero fields: the policy's, else the defaults. A zero Window: the
-	// policy's or the model's, whichever is smaller; a Window given here is used as it is.
+	// Budget limits the view. Zero fields are the policy's, or else the defaults. A zero Window is the
+	// policy's or the model's, whichever is smaller; a Window given here is used unchanged.
 	Budget fold.Budget
-	// Model is what the session talks to; zero: unknown. If it is only an ID, the table of
-	// [model.DefaultModels] says the rest, of one that it does not know the window alone.
+	// Model is the model that sees the views; zero if unknown. If only its ID is set, the rest comes from
+	// [model.DefaultModels], which has at least a window for every ID.
 	Model model.Model
 
 	// Wire sets Model, Codecs and Check together, where they are zero: anthropic.Messages,
-	// openai.Chat and openai.Responses make one. Zero: there is no wire.
+	// openai.Chat and openai.Responses make one. Zero if there is no wire.
 	Wire model.Wire
 
 	// System is the system prompt, which counts and is never touched; empty if the messages
@@ -45,13 +45,13 @@ type Options struct {
 	System string
 	Tools  []model.Tool // tool definitions, counted once; those of [RecallTools] among them are answered
 	Child  bool         // the session of a sub-agent; some levers are for the main conversation only
-	Ended  bool         // no model sees its views any more: search says of nothing that it can be seen
+	Ended  bool         // no model sees its views any more, so search calls nothing visible
 
 	Before  string // what came before a new session: its views begin with it, after system messages
 	Project string // the folder that the work is in; stored with a new session, for lists of sessions
 
-	// Memory is about how many bytes of messages the session keeps in memory; 0:
-	// 32 MB. Older ones are read from the store when they are needed, by an epoch several times.
+	// Memory is about how many bytes of messages the session keeps in memory; 0 for
+	// 32 MB. Older ones are read from the store when needed; an epoch reads them several times.
 	Memory int
 
 	Tokens tokens.MessageCounter                  // nil: a [tokens.Tokenizer] for the model
@@ -60,26 +60,25 @@ type Options struct {
 	Digest digest.Options // digests by a model; zero: by code
 	Pages  fold.Writer    // writes the pages that replace folded turns; nil: pleat's own
 
-	// Recall says in a stub how to get content back. Nil: by calling the tool unfold of
-	// [RecallTools], if Tools has it; else stubs do not say.
+	// Recall returns what a stub says on how to get content back. If nil, it is the call of the tool unfold of
+	// [RecallTools], if Tools has that; otherwise stubs do not say.
 	Recall   func(handle string) string
 	NoRecall bool // stubs do not say, whatever the tools are
-	// Check refuses views that the wire would refuse, beyond what every wire refuses; nil:
-	// there is no wire. The wire packages make one for their format. It is run on the
-	// view of every new epoch. Only an error that wraps [transcript.ErrIllegal] means that another
-	// view is planned.
+	// Check returns an error for views that the wire would refuse, beyond what every wire refuses; nil if
+	// there is no wire. The wire packages make one for their format. It runs on the
+	// view of every new epoch. If its error wraps [transcript.ErrIllegal], another view is planned.
 	Check func(v transcript.View, t *transcript.Transcript) error
 	// KeepFile keeps plain copies where a policy names folders, and returns the name that
 	// the copy got: other sessions ask for the same names, and none may overwrite another's
-	// file. Names are relative. Nil: no copies are kept, and stubs name handles instead.
+	// file. Names are relative. If nil, no copies are kept, and stubs name handles instead.
 	KeepFile func(name string, data []byte) (string, error)
 
 	Hooks Hooks // zero: none
 	// Observe gets every [Event], in order, with the context of the call that caused it. It must not call
-	// the session, which panics then, nor wait for a goroutine that does. Nil: nobody gets them.
+	// the session, which would panic, nor wait for a goroutine that does. Nil if nobody does.
 	Observe func(ctx context.Context, key store.SessionKey, e Event)
 	Logger  *slog.Logger // nil: nothing is logged
-	// Stamps entries and times the limits on asking a model; nil: time.Now. No plan depends on it.
+	// Now is the clock for entry timestamps and model-call limits; nil for time.Now. No plan depends on it.
 	Now func() time.Time
 
 	byTools bool         // Recall follows from the tools
@@ -87,10 +86,10 @@ type Options struct {
 }
 
 // Hooks let a program take part in epochs. They are called in the middle of the session's
-// work and must not call the session, which panics then.
+// work and must not call the session, which would panic.
 type Hooks struct {
 	// BeforeEpoch sees a copy of a plan before it is carried out. It can add pins: then the plan is
-	// made again with them. It can veto the plan: an epoch that the window forces opens all the same,
+	// made again with them. It can veto the plan: an epoch that the window forces opens anyway,
 	// and whoever asked for one gets an error. Pins that [Session.Pin] would refuse are an error, and
 	// so is a panic.
 	BeforeEpoch func(ctx context.Context, p *fold.Plan) (EpochDecision, error)
@@ -121,7 +120,7 @@ func (o *Options) check() error {
 	}
 	called := make(map[string]int, len(o.Tools))
 	for i, t := range o.Tools {
-		if t.Name == "" && t.Raw == "" { // a wire has tools of the provider that go by other words
+		if t.Name == "" && t.Raw == "" { // tools of the provider have no name
 			return fmt.Errorf("tool %d of %d has no name", i+1, len(o.Tools))
 		}
 		called[t.Name]++
@@ -228,7 +227,7 @@ func (o *Options) fillWire() {
 	}
 }
 
-// fillBudget works the budget out that the policy and the model leave.
+// fillBudget completes the budget from the policy and the model.
 func (o *Options) fillBudget() error {
 	if err := o.Budget.Check(); err != nil {
 		return fmt.Errorf("budget: %w", err)
@@ -241,7 +240,7 @@ func (o *Options) fillBudget() error {
 	if l := o.Budget.Limits(); o.Model.MaxInput > 0 && l.Max > o.Model.MaxInput {
 		o.Budget.Output = fold.Tokens(l.Window - o.Model.MaxInput) // the rest of the window is for the answer alone
 	}
-	merged := fold.Budget{Window: o.Budget.Window, Output: o.Budget.Output} // levels of two hands may cross
+	merged := fold.Budget{Window: o.Budget.Window, Output: o.Budget.Output} // levels from two sources may cross
 	if err := merged.Check(); err != nil {
 		return fmt.Errorf("budget: %w", err)
 	}

@@ -34,8 +34,8 @@ func (s *Session) Unfold(ctx context.Context, r recall.UnfoldRequest) (recall.Un
 	return u, nil
 }
 
-// Answer answers a call to one of the [RecallTools] that [Options].Tools has. It reports
-// false if the tool is none of them: then the call is the program's own to carry out. If the context
+// Answer answers a call to one of the [RecallTools] in [Options].Tools. It reports
+// false for any other tool, which the program carries out itself. If the context
 // ends while other calls have the session, the result is an error that says so.
 func (s *Session) Answer(ctx context.Context, call ToolCall) (ToolResult, bool) {
 	if err := s.wait(ctx); err != nil {
@@ -101,7 +101,7 @@ func places(ctx context.Context, j *journal.Journal, words string, n int) ([]sto
 	return hits, cmp.Or(err, ctx.Err())
 }
 
-// finderLocked finds things in the session.
+// finderLocked returns what finds things in the session.
 func (s *Session) finderLocked() *finder.Finder {
 	x := &finder.Finder{
 		Conversation: s.st, Call: fold.UnfoldCall,

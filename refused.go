@@ -71,7 +71,7 @@ func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcr
 		after = s.st.Parts.Total()
 	}
 	if short() {
-		big := s.cannotFit(s.st.Parts, most)
+		big := s.cannotFitLocked(s.st.Parts, most)
 		switch {
 		case refusal.Told && e.Output > 0:
 			big.bound = fmt.Sprintf("The request asks for an answer of %s tokens, and the model's window has %s by the "+
@@ -89,8 +89,8 @@ func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcr
 	return s.fittingLocked()
 }
 
-// cannotFit is the error for a view of which at most so many of our tokens may be sent.
-func (s *Session) cannotFit(parts fold.Parts, most int) *CannotFitError {
+// cannotFitLocked is the error for a view of which at most so many of our tokens may be sent.
+func (s *Session) cannotFitLocked(parts fold.Parts, most int) *CannotFitError {
 	e := &CannotFitError{Parts: parts, Max: most, bound: s.meter.Bound()}
 	if !s.o.Policy.Fits() {
 		e.policy = s.o.Policy.Name

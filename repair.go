@@ -12,8 +12,8 @@ import (
 // Violations returns what providers refuse about the conversation itself, oldest first: calls
 // without a result, results without a call, messages without content, an answer before anybody spoke, two
 // calls of one answer with the same id. (Anthropic refuses any two, and texts of white space; the Check of its
-// wire finds those.) Results that come after something else was said are none, since [Session.Messages] and
-// the encoders of the wires put them behind their calls. Appending violations is no error, since a client's
+// wire finds those.) Results that come after other messages are none, since [Session.Messages] and
+// the encoders of the wires move them to their calls. Appending violations is no error, since a client's
 // conversation is what it is, and folding repairs them only where it folds them. [Session.Repair] answers
 // the newest calls.
 func (s *Session) Violations() []transcript.Violation {

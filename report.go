@@ -10,7 +10,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 )
 
-// Report says what was folded, why, and how to get it back. All but its snapshot is by pleat's own count.
+// Report says what was folded, why, and how to get it back. All but its snapshot is in pleat's own tokens.
 type Report struct {
 	Session  string         `json:"session"`
 	Messages int            `json:"messages"` // in the transcript
@@ -20,7 +20,7 @@ type Report struct {
 	Whole    int            `json:"tokens_whole"` // what the whole transcript would take
 	Cache    fold.CacheCost `json:"cache"`        // of the newest epoch
 	// Digests tell how each digest came to be, oldest first: by a model, or by code where
-	// a model was asked in vain or the notes said enough.
+	// a model gave no usable answer or the notes were enough.
 	Digests []digest.Origin `json:"digests,omitempty"`
 }
 
@@ -30,7 +30,7 @@ type Epoch struct {
 	Messages int          `json:"messages"`          // length of the transcript when it opened
 	Trigger  fold.Trigger `json:"trigger"`           // why it opened
 	Undo     bool         `json:"undo,omitempty"`    // it was taken back here
-	Focus    string       `json:"focus,omitempty"`   // what whoever asked cared for most
+	Focus    string       `json:"focus,omitempty"`   // what mattered most to whoever asked
 	Folds    int          `json:"folds"`             // new ones
 	Window   int          `json:"window,omitempty"`  // of the budget in force; 0: not known
 	Before   int          `json:"tokens_before"`     // of the view before

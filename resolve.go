@@ -10,9 +10,9 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Messages returns the messages to send now, none while the session has none: [Session.View] and
-// [Session.Resolve] in one. Results stand right behind their calls, also where something was said
-// before they came. Programs that send bytes of a wire want the view itself, which also says whether
+// Messages returns the messages to send now, none while the session has none: it is [Session.View] and
+// [Session.Resolve] in one. Results directly follow their calls, even if other messages arrived in
+// between. Programs that send a wire's bytes want the view itself, which also says whether
 // thinking has to be dropped. The store, and so the context, is asked only if something has to be
 // written or read.
 func (s *Session) Messages(ctx context.Context) (msgs []Message, err error) {
@@ -48,8 +48,8 @@ func (s *Session) Message(ctx context.Context, i int) (transcript.Message, error
 	return m, nil
 }
 
-// Resolve applies a view of this session: it returns the messages to send, damaged ones as
-// [Session.Message] does. A store that cannot be read is an error, and so is a view of another
+// Resolve returns the messages of a view of this session. Damaged ones are replaced as in
+// [Session.Message]. A store that cannot be read is an error, and so is a view of another
 // session that does not fit.
 func (s *Session) Resolve(ctx context.Context, v transcript.View) ([]transcript.Message, error) {
 	if err := s.wait(ctx); err != nil {
@@ -105,8 +105,8 @@ func (s *Session) resolveLocked(ctx context.Context, v transcript.View) (msgs []
 }
 
 // Folds returns every fold that was ever made in the session, oldest first, whether it
-// is in force or not. The store can give back what each of them replaced. They are the session's
-// own, for reading only.
+// is in force or not. They belong to the session and must not be changed. [Session.Unfold] gives back what
+// each of them replaced.
 func (s *Session) Folds() []*fold.Fold {
 	s.mu.Lock()
 	defer s.mu.Unlock()

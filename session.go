@@ -22,12 +22,12 @@ import (
 )
 
 // Session owns one conversation: it stores what is said, decides what a model is shown
-// of it, and gives back what was folded. It is the only part of the engine with effects.
-// It is safe for concurrent use; calls wait for one another, those that return an error until
+// of it, and gives back what was folded. Everything else in the engine is pure.
+// It is safe for concurrent use: calls are serialized. Methods that return an error stop waiting when
 // their context ends.
 //
-// Its parts can be read alone: the journal is the one way in, the state is what entries make, the meter counts,
-// the digester asks a model, the pages are written by code. Methods whose names end in Locked need the lock.
+// Its parts can be read alone: the journal is the only way in, the state is what entries make of the
+// conversation, the meter counts, the digester asks a model, and code writes the pages. Methods whose names end in Locked need the lock.
 type Session struct {
 	o        *Options                         // filled in; SetHead and SetBudget change it
 	mu       *lock                            // of the session, whichever it moves to
@@ -42,7 +42,7 @@ type Session struct {
 	shown    shown
 }
 
-// shown is what is known of the newest views.
+// shown is what the session remembers of the newest views.
 type shown struct {
 	backs int // how often messages were taken back then: what was known before no longer holds
 	legal legality
@@ -52,7 +52,7 @@ type shown struct {
 	edited map[int]transcript.ViewMessage
 }
 
-// shownLocked returns what is known of the newest views.
+// shownLocked returns it, empty if messages were taken back since.
 func (s *Session) shownLocked() *shown {
 	if s.shown.backs != s.st.Backs {
 		s.shown = shown{backs: s.st.Backs}
@@ -140,7 +140,7 @@ func newSession(ctx context.Context, st store.Store, key store.SessionKey, o *Op
 	return s
 }
 
-// voice tells observers and the log what happens in a session.
+// voice reports what happens in a session to observers and to the log.
 type voice struct {
 	key store.SessionKey
 	o   *Options
@@ -168,7 +168,7 @@ func (v voice) warn(ctx context.Context, e Event) {
 // Key names the session.
 func (s *Session) Key() store.SessionKey { return *s.key.Load() }
 
-// Close ends what the session does in the background and waits for it. The session can still be
+// Close ends the session's background work and waits for it. The session can still be
 // used, but prepares no more digests. The store is not closed.
 func (s *Session) Close() error {
 	s.mu.Lock()
@@ -191,8 +191,8 @@ func (s *Session) Refresh(ctx context.Context) error {
 }
 
 // SetBudget changes the budget from the next view on, as [Options].Budget would have set it.
-// What was only guessed from a refusal without numbers is forgotten, and so is the size that the
-// provider said it takes, if b has a larger Window. With an error the budget stays.
+// It forgets a guess from a refusal without numbers and, if b has a larger Window, the largest prompt that the
+// provider said it accepts. After an error the budget is unchanged.
 func (s *Session) SetBudget(b fold.Budget) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,9 +206,8 @@ func (s *Session) SetBudget(b fold.Budget) error {
 	return nil
 }
 
-// SetHead says that the requests from now on have another system prompt or other tools:
-// what they take is counted anew. It is not stored. Recall tools that had other names before
-// are answered by these too, since stubs name them.
+// SetHead sets the system prompt and the tools of requests from now on, and counts them anew. It is not
+// stored. Calls by the earlier names of recall tools are still answered, since stubs name them.
 func (s *Session) SetHead(system string, tools []model.Tool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -224,15 +223,16 @@ func (s *Session) Len() int {
 	return s.st.Len()
 }
 
-// Tokens counts messages start ≤ i < end as they came, whatever is folded of them. A place
-// outside of the conversation is taken for its nearest end.
+// Tokens counts messages start ≤ i < end unfolded, in pleat's own tokens. Indexes outside of the
+// conversation are moved to its nearest end.
 func (s *Session) Tokens(start, end int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.st.Facts().Tokens(max(start, 0), min(end, s.st.Len()))
 }
 
-// Snapshot reads the meter. It costs the same whatever the length of the session.
+// Snapshot reads the meter, in tokens as the provider reports them. Its cost does not depend on the
+// length of the session.
 func (s *Session) Snapshot() fold.Snapshot {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -10,8 +10,7 @@ import (
 )
 
 // Undo drops the newest epoch's folds: the view is what it would be without that epoch.
-// Nothing needs to be brought back, because nothing was gone. It is refused with
-// [ErrCannotFit] if the result would be too large to send. A pin that the epoch showed is shown
+// It returns [ErrCannotFit] if that would be too large to send. A pin that the epoch showed is shown
 // again by the next one.
 func (s *Session) Undo(ctx context.Context) error {
 	if err := s.wait(ctx); err != nil {
@@ -21,7 +20,7 @@ func (s *Session) Undo(ctx context.Context) error {
 	return s.undoLocked(ctx, s.meter.Most())
 }
 
-// UndoAll takes back every epoch, whatever the budget: for a session that is to be folded
+// UndoAll takes back every epoch, whatever the budget, so that a session can be folded
 // anew. The next view opens an epoch if it must.
 func (s *Session) UndoAll(ctx context.Context) error {
 	if err := s.wait(ctx); err != nil {

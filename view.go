@@ -12,21 +12,20 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Turn is what a session is told about the request that a view is for. The zero value
-// is an ordinary one.
+// Turn describes the request that a view is for. The zero value is an ordinary one.
 type Turn struct {
-	// Idle is the time since the previous request, where it is known: with it the
-	// session can tell that the provider's cache is cold. Zero: not known.
+	// Idle is the time since the previous request, from which the session can tell that the provider's
+	// cache is cold. Zero if unknown.
 	Idle time.Duration
 	// Since is the first message of the turn, where the caller answers calls before the turn
-	// is over: results from there on are not folded, as if no model had seen them. Zero: not known.
+	// is over: results from there on are not folded, as if no model had seen them. Zero if unknown.
 	Since int
 	// Again says that the same request was sent before, as after a rate limit: nothing more is
 	// folded for it as long as it fits, whatever was learned since.
 	Again bool
 }
 
-// View returns what the model is to be sent now. If the window forces it, or the policy
+// View returns the view to send to the model now. If the window forces it, or the policy
 // wants it, an epoch opens first: its folds are stored, then the view is returned. Where
 // nothing fits, the error is a [CannotFitError], and nothing is folded. While no fold is in
 // force the view is the whole transcript.
@@ -86,9 +85,9 @@ func (s *Session) digestAheadLocked(ctx context.Context, o fold.PlanOptions) {
 	s.digester.Ahead(ctx, s.st.Parts.Total(), o.Limits, need, warm)
 }
 
-// legality is when the view in force was last known to be legal.
+// legality says when the view in force was last known to be legal.
 type legality struct {
-	messages int    // the length of the transcript then; 0: not known
+	messages int    // the length of the transcript then; 0 if unknown
 	epoch    uint64 // the entry of the epoch then
 }
 
@@ -119,7 +118,7 @@ func (s *Session) stillLegalLocked(ctx context.Context) (bool, error) {
 // fittingLocked is the view in force, if it may be sent.
 func (s *Session) fittingLocked() (transcript.View, error) {
 	if s.o.Policy.Fits() && s.st.Parts.Total() > s.meter.Most() {
-		return transcript.View{}, s.cannotFit(s.st.Parts, s.meter.Most())
+		return transcript.View{}, s.cannotFitLocked(s.st.Parts, s.meter.Most())
 	}
 	if s.st.Len() > 0 {
 		s.meter.Sent(s.st.Parts.Total())
