@@ -91,9 +91,13 @@ func printSpending(p *term.Page, name string, rows []spendJSON, most int, all bo
 	p.Line("%s", p.Dim(fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(name, title), "requests", "input", "cached",
 		"output", "cost")))
 	for _, r := range rows {
+		cost := term.Cents(r.USD)
+		if r.Unpriced == r.Requests {
+			cost = "–"
+		}
 		line := fmt.Sprintf("  %s%9s%8s%8s%8s%10s", term.Pad(p.ClipMiddle(r.Name, title), title),
 			term.Thousands(r.Requests),
-			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), term.Cents(r.USD))
+			term.Short(r.Input+r.CacheWrite), term.Short(r.CacheRead), term.Short(r.Output), cost)
 		if room >= 6 && top > 0 {
 			line += "  " + term.Bar(int(r.USD*1e4), int(top*1e4), room)
 		}

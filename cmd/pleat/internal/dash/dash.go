@@ -28,6 +28,7 @@ type Library interface {
 	Find(ctx context.Context, id string) (library.Info, error)
 	Copies(context.Context, library.Info) ([]library.Info, error)
 	Bring(context.Context, library.Info) (store.SessionKey, error)
+	Counted(s library.Info, tokens int)
 	Search(context.Context, library.Filter, recall.SearchRequest) (library.Results, error)
 	Spent(ctx context.Context, since time.Time) ([]library.Spent, error)
 	Window(ctx context.Context, s library.Info, tokens func(message int) int) (library.Window, error)
@@ -68,9 +69,8 @@ type Handler struct {
 	billed *recent[bill.Bill]
 
 	mu     sync.Mutex
-	sizes  map[string]size // of sessions whose pages were shown, by ID
-	sums   *sums           // of all sessions; nil: there are none yet
-	adding chan struct{}   // closed when newer ones are there or have failed; nil: none are being made
+	sums   *sums         // of all sessions; nil: there are none yet
+	adding chan struct{} // closed when newer ones are there or have failed; nil: none are being made
 
 	ctx  context.Context // of what goes on in the background
 	stop context.CancelFunc
@@ -98,7 +98,7 @@ func New(o Options) (*Handler, error) {
 	h := &Handler{
 		o: o, guard: newGuard(o.Token, o.Now), mux: http.NewServeMux(), pages: make(map[string]*template.Template),
 		listed: newRecent[[]library.Info](), billed: newRecent[bill.Bill](),
-		sizes: make(map[string]size), streams: make(chan struct{}, 64),
+		streams: make(chan struct{}, 64),
 	}
 	h.ctx, h.stop = context.WithCancel(context.Background())
 	layout, err := template.New("layout.html").Funcs(funcs).

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"slices"
-	"time"
 
 	"github.com/pleat-dev/pleat/internal/inside"
 
@@ -117,12 +116,6 @@ type sessionPage struct {
 	Pager    pager
 }
 
-// size is how many tokens a session had when it was counted.
-type size struct {
-	modified time.Time
-	tokens   int
-}
-
 func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	rep, own := library.Report(s), s.Report()
 	if f.Item.Of != "" {
@@ -150,9 +143,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	if p.Copies, err = h.compacted(r.Context(), *f.Item); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	h.sizes[f.Item.ID] = size{f.Item.Modified, rep.Whole}
-	h.mu.Unlock()
+	h.o.Library.Counted(*f.Item, rep.Whole)
 	slices.Reverse(p.Epochs)
 	p.Opened = len(p.Epochs)
 	p.Epochs = p.Epochs[:min(len(p.Epochs), 100)]

@@ -52,7 +52,7 @@ const (
 
 // sum returns the sums over all sessions, nil if there are none yet. Every session has to be
 // looked into for them, so they are made in the background, and the previous ones are returned
-// until then. Rows and sums use the counted tokens of sessions whose pages were shown.
+// until then.
 func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
 	h.mu.Lock()
 	if h.adding == nil && (h.sums == nil || h.sums.stale(rows, h.o.Now())) {
@@ -70,9 +70,8 @@ func (h *Handler) sum(ctx context.Context, rows []library.Info) *sums {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.asCounted(rows)
 	if h.sums != nil {
-		h.sums = h.sums.with(rows, h.asCounted)
+		h.sums = h.sums.with(rows)
 	}
 	return h.sums
 }
@@ -84,22 +83,9 @@ func (s *sums) stale(rows []library.Info, now time.Time) bool {
 	return age > sumsFresh || age > fresh && slices.ContainsFunc(rows, newer)
 }
 
-// asCounted puts what was counted of sessions in place of what was estimated, and reports
-// whether this changed any. The caller holds mu.
-func (h *Handler) asCounted(list []library.Info) (changed bool) {
-	for i := range list {
-		s := &list[i]
-		if c, ok := h.sizes[s.ID]; ok && c.modified.Equal(s.Modified) && (s.Tokens != c.tokens || !s.Counted) {
-			s.Tokens, s.Counted, changed = c.tokens, true, true
-		}
-	}
-	return changed
-}
-
 // with returns the sums as they are with these rows, which are newer.
-func (s *sums) with(rows []library.Info, asCounted func([]library.Info) bool) *sums {
-	list := slices.Clone(s.list)
-	changed := asCounted(list)
+func (s *sums) with(rows []library.Info) *sums {
+	list, changed := slices.Clone(s.list), false
 	at := make(map[string]int, len(list))
 	for i := range list {
 		at[list[i].ID] = i

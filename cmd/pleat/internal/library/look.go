@@ -80,6 +80,16 @@ func (l *Library) keep(before, s Info, d depth, spent []Spent) {
 	l.looks[s.ID] = look{before.Bytes, before.Entries, before.Modified, d, s, spent}
 }
 
+// Counted tells how many tokens a session was found to have, for lists.
+func (l *Library) Counted(s Info, tokens int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if last, ok := l.looks[s.ID]; ok && last.Info.Modified.Equal(s.Modified) {
+		last.Tokens, last.Counted = tokens, true
+		l.looks[s.ID] = last
+	}
+}
+
 func (l *Library) lookFile(s *Info, m mark, d depth) []Spent {
 	l.mu.Lock()
 	f := l.files[s.ID]
