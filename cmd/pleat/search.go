@@ -168,17 +168,11 @@ type foundJSON struct {
 }
 
 func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
-	f, err := sessionfile.Read(ctx, p, file, src)
+	s, found, err := sessionIn(ctx, p, file, src)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	title := f.Title()
-	s, err := opened(ctx, p, f)
-	if err != nil {
-		return err
-	}
-	return j.inSession(ctx, s, foundJSON{File: f.Name, Title: title})
+	return j.inSession(ctx, s, found)
 }
 
 // inAll looks into all sessions that a library has.
@@ -211,27 +205,22 @@ func (j *searchJSON) inAll(ctx context.Context, p *term.Console, o library.Optio
 	return nil
 }
 
-// sessionIn reads a session file to be asked about, and what it has for a title, which may be at its end.
+// sessionIn reads a session file to be asked about.
 func sessionIn(
 	ctx context.Context, p *term.Console, name string, src sessionfile.Flags,
-) (s *pleat.Session, title string, err error) {
+) (s *pleat.Session, found foundJSON, err error) {
 	f, err := sessionfile.Read(ctx, p, name, src)
 	if err != nil {
-		return nil, "", err
+		return nil, found, err
 	}
 	defer f.Close()
-	s, err = opened(ctx, p, f)
-	return s, f.Info.Title, err
-}
-
-func opened(ctx context.Context, p *term.Console, f *sessionfile.File) (*pleat.Session, error) {
+	found = foundJSON{File: f.Name, Title: f.Title()}
 	opts := library.Roughly()
 	opts.Policy = policy.None() // spills nothing
-	s, err := pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "file"}, opts)
-	if err != nil {
-		return nil, err
+	if s, err = pleat.OpenSession(ctx, store.NewMemory(), pleat.Key{Session: "file"}, opts); err == nil {
+		err = f.AppendTo(ctx, s, 0, p.Progress())
 	}
-	return s, f.AppendTo(ctx, s, 0, p.Progress())
+	return s, found, err
 }
 
 func (j *searchJSON) inSession(ctx context.Context, s *pleat.Session, found foundJSON) error {

@@ -38,7 +38,7 @@ pleat sessions --limit 0`,
 	fl := c.Flags()
 	var o sessionsFlags
 	fl.StringVar(&o.home, "home", "", "look in this `FOLDER` instead of your home folder")
-	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: "+strings.Join(agentNames(), ", "))
+	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: "+strings.Join(library.Agents(), ", "))
 	fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
 	asJSON := fl.Bool("json", false, "print one JSON object")
@@ -83,9 +83,9 @@ func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
 	if o.home = cmp.Or(o.home, p.Getenv("HOME"), p.Getenv("USERPROFILE")); o.home == "" {
 		return nil, errors.New("no home folder: name one with --home")
 	}
-	if o.agent != "" && !slices.Contains(agentNames(), o.agent) {
+	if o.agent != "" && !slices.Contains(library.Agents(), o.agent) {
 		return nil, term.UsageError(fmt.Sprintf("unknown agent %q%s: want one of %s", o.agent,
-			term.DidYouMean("", o.agent, agentNames()), strings.Join(agentNames(), ", ")))
+			term.DidYouMean("", o.agent, library.Agents()), strings.Join(library.Agents(), ", ")))
 	}
 	return library.New(library.Options{Home: filepath.Clean(o.home)}), nil
 }
@@ -100,19 +100,19 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 	tell := p.Progress()
 	defer tell.Done()
 	for _, agent := range library.Agents() {
-		if o.agent != "" && o.agent != string(agent) {
+		if o.agent != "" && o.agent != agent {
 			continue
 		}
 		tell.Say("looking at the sessions of %s", agent)
 		found, err := lib.List(ctx,
-			library.Filter{Agent: string(agent), Limit: o.limit, Count: !o.paths, Plain: o.paths})
+			library.Filter{Agent: agent, Limit: o.limit, Count: !o.paths, Plain: o.paths})
 		if err != nil {
 			return nil, err
 		}
-		a := agentJSON{Agent: string(agent), Found: found.Total}
+		a := agentJSON{Agent: agent, Found: found.Total}
 		for _, s := range found.Sessions {
 			f := foundSession{Info: s}
-			if agent == sessionlog.OpenCode {
+			if agent == string(sessionlog.OpenCode) {
 				f.ID = strings.TrimSuffix(filepath.Base(s.File), ".json")
 			}
 			a.Sessions = append(a.Sessions, f)
@@ -124,17 +124,10 @@ func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessi
 	return j, nil
 }
 
-func agentNames() (names []string) {
-	for _, a := range library.Agents() {
-		names = append(names, string(a))
-	}
-	return names
-}
-
 func (j *sessionsJSON) Print(p *term.Page) {
 	if len(j.Agents) == 0 && !j.paths {
 		p.Hang("", fmt.Sprintf("no sessions of %s in %s (\"pleat store list\" has what went through pleat)",
-			strings.Join(agentNames(), ", "), j.home))
+			strings.Join(library.Agents(), ", "), j.home))
 	}
 	for i, a := range j.Agents {
 		if j.paths {

@@ -13,7 +13,6 @@ import (
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/tokens"
 )
 
 func showCommand(p *term.Console) *cobra.Command {
@@ -108,7 +107,7 @@ func browseStored(ctx context.Context, p *term.Console, store *stores.Flags, nam
 	} else if len(s.Report().Folds) > 0 && library.Observed(ctx, s.Store, s.Key()) {
 		about = "the model saw all, because the proxy only observed; it would have seen %s of %s tokens"
 	}
-	return browse.Show(ctx, p, s.Key().Session, about, s.Session, tokens.NewTokenizer(s.Model, nil), true)
+	return browse.Show(ctx, p, s.Key().Session, about, s.Session, s.Counts(), true)
 }
 
 // browseFile shows a session file as it would be folded.

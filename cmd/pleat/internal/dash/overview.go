@@ -69,9 +69,8 @@ const listRows = 50
 
 func (h *Handler) overview(r *http.Request, f *frame) error {
 	ctx, q := r.Context(), r.URL.Query()
-	o := &overview{Agent: q.Get("agent"), Project: q.Get("project"), Rows: make(map[string]bill.Row)}
-	for _, a := range library.Agents() {
-		o.Agents = append(o.Agents, string(a))
+	o := &overview{
+		Agent: q.Get("agent"), Agents: library.Agents(), Project: q.Get("project"), Rows: make(map[string]bill.Row),
 	}
 	if !slices.Contains(o.Agents, o.Agent) {
 		o.Agent = ""

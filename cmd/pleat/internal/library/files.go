@@ -23,9 +23,9 @@ import (
 )
 
 // Agents lists the agents whose sessions are found.
-func Agents() (names []sessionlog.Format) {
+func Agents() (names []string) {
 	for _, a := range sessionlog.Agents() {
-		names = append(names, a.Format)
+		names = append(names, string(a.Format))
 	}
 	return names
 }

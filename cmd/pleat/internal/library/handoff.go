@@ -237,7 +237,7 @@ func WriteMessage(w io.Writer, m transcript.Message, source int, thinking bool) 
 	}
 }
 
-// Unfold gives back something from a session, or from a handoff of it.
+// Unfold gives back something from a session, or from what was folded of it.
 func (l *Library) Unfold(ctx context.Context, id string, r recall.UnfoldRequest) (recall.Unfolded, error) {
 	u, err := l.unfold(ctx, id, r)
 	u.Visible = false // whoever asks here does not see the session's view
@@ -253,14 +253,11 @@ func (l *Library) unfold(ctx context.Context, id string, r recall.UnfoldRequest)
 	if !errors.Is(err, store.ErrNotFound) || strings.HasPrefix(r.Handle, recall.PathPrefix) {
 		return u, err
 	}
-	stored, listed := Stored(ctx, l.o.Store, s.Key().Tenant)
+	parts, listed := Parts(ctx, l.o.Store, s.Key())
 	if listed != nil {
 		return u, listed
 	}
-	for _, info := range stored {
-		if info.Key.Tenant != s.Key().Tenant || !strings.HasPrefix(info.Key.Session, s.Key().Session+"~"+handoffMark) {
-			continue
-		}
+	for _, info := range parts {
 		fork, failed := pleat.OpenSession(ctx, l.o.Store, info.Key, Roughly())
 		if failed != nil {
 			return u, failed

@@ -180,7 +180,7 @@ type Page struct {
 // List lists sessions, the newest first. It looks only into the files of the page, or, if
 // the filter has a project, into all of them; what it saw of unchanged ones it remembers.
 func (l *Library) List(ctx context.Context, f Filter) (Page, error) {
-	if f.Agent != "" && !slices.Contains(Agents(), sessionlog.Format(f.Agent)) {
+	if f.Agent != "" && !slices.Contains(Agents(), f.Agent) {
 		return Page{}, fmt.Errorf("unknown agent %q: want one of %v", f.Agent, Agents())
 	}
 	all, err := l.all(ctx, f.Agent)

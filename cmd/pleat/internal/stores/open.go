@@ -23,10 +23,10 @@ import (
 	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/library"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
-	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/store"
 	"github.com/pleat-dev/pleat/store/postgres"
 	"github.com/pleat-dev/pleat/store/sqlite"
+	"github.com/pleat-dev/pleat/tokens"
 	"github.com/spf13/pflag"
 )
 
@@ -342,8 +342,11 @@ type Opened struct {
 	*pleat.Session
 	Store Store
 	About library.Info
-	Model model.Model // counts its tokens, as the provider does
+	Look  pleat.Options // its model counts the tokens as the provider does
 }
+
+// Counts counts the tokens of the session.
+func (o *Opened) Counts() *tokens.Tokenizer { return tokens.NewTokenizer(o.Look.Model, nil) }
 
 // OpenSession opens a stored session, by its name or the beginning of it, to look at it.
 func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o Opened, err error) {
@@ -353,9 +356,9 @@ func OpenSession(ctx context.Context, p *term.Console, f *Flags, name string) (o
 	info, err := Find(ctx, p, o.Store, f, name)
 	if err == nil {
 		o.About = library.Described(ctx, o.Store, info)
-		look := o.About.Look()
-		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &look); err == nil {
-			o.Model, err = library.Scaled(ctx, o.Session, look.Model)
+		o.Look = o.About.Look()
+		if o.Session, err = pleat.OpenSession(ctx, o.Store, info.Key, &o.Look); err == nil {
+			o.Look.Model, err = library.Scaled(ctx, o.Session, o.Look.Model)
 		}
 	}
 	if err != nil {
