@@ -27,7 +27,8 @@ import (
 // their context ends.
 //
 // Its parts can be read alone: the journal is the only way in, the state is what entries make of the
-// conversation, the meter counts, the digester asks a model, and code writes the pages. Methods whose names end in Locked need the lock.
+// conversation, the meter counts, the digester asks a model, and code writes the pages. Methods whose names
+// end in Locked need the lock.
 type Session struct {
 	o        *Options                         // filled in; SetHead and SetBudget change it
 	mu       *lock                            // of the session, whichever it moves to
