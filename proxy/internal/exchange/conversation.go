@@ -82,7 +82,8 @@ func (rw *Rewriter) start(ctx context.Context, c *conversation, req request) err
 		System: system, Tools: slices.Concat(tools, ours), Child: req.from.Child, Before: c.pages,
 		Codecs: map[transcript.Format]transcript.Codec{req.Protocol.Format: req.Protocol.Codec},
 		Check:  req.Protocol.Check(model),
-		Recall: stubs(mode, rw.o.RecallDir, c.key), Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
+		Recall: stubs(mode, rw.o.RecallDir, c.key), NoRecall: mode.Recall == lineage.RecallOff,
+		Logger: rw.o.Logger, Now: rw.o.Now, Observe: rw.o.Observe,
 	}
 	if mode.Prefix != "" {
 		o.Policy = exempt(o.Policy, mode.Prefixed())

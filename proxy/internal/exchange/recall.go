@@ -142,7 +142,7 @@ func renamed(m lineage.Mode, text string) string {
 
 var unfoldCall = regexp.MustCompile(`(?:` + lineage.ToolPrefix + `)*` + recall.ToolUnfold + `\("`)
 
-// stubs returns how a session's stubs say to get their content back.
+// stubs returns how a session's stubs say to get their content back; nil if they do not.
 func stubs(m lineage.Mode, dir string, key store.SessionKey) func(handle string) string {
 	switch m.Recall {
 	case lineage.RecallByTools:
@@ -150,7 +150,7 @@ func stubs(m lineage.Mode, dir string, key store.SessionKey) func(handle string)
 	case lineage.RecallByFile:
 		return func(handle string) string { return "read " + recallFile(dir, key, handle) }
 	}
-	return func(string) string { return "" }
+	return nil
 }
 
 // recallFile is the file with the content of a handle. Forks share the files of their
