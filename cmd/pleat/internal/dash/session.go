@@ -123,8 +123,8 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 		asCompacted(&own)
 	}
 	parts := rep.Snapshot.Parts
-	head := headOf(s, own)
-	parts.System, parts.Tools = max(head, parts.System+parts.Tools), 0
+	head := parts.System + parts.Tools
+	parts.System, parts.Tools = head, 0
 	p := &sessionPage{
 		Snapshot: rep.Snapshot, Now: int(rep.Snapshot.Tokens), Whole: rep.Whole, Head: head, Messages: rep.Messages,
 		Epochs: rep.Epochs, InForce: len(rep.Folds), Counts: float64(rep.Whole) / float64(max(own.Whole, 1)),

@@ -13,20 +13,6 @@ import (
 // overTime is a row of the table beside the chart of the window.
 type overTime struct{ Message, Shown, Whole int }
 
-// headOf is how large the system prompt and the tools were. A stored session does not say,
-// but its first epoch does.
-func headOf(s *pleat.Session, rep pleat.Report) int {
-	head := rep.Snapshot.Parts.System + rep.Snapshot.Parts.Tools
-	if len(rep.Folds) == 0 { // some of that may be messages
-		head = rep.Snapshot.Parts.Total() - s.Tokens(0, rep.Messages)
-	}
-	if len(rep.Epochs) > 0 {
-		first := rep.Epochs[0]
-		head = max(head, first.Before-s.Tokens(0, min(first.Messages, rep.Messages)))
-	}
-	return head
-}
-
 // windowOver follows the window over the messages: it grows with each, and an epoch is a step.
 // Of a session that an agent compacted by itself the requests say how full it was.
 func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, []overTime) {
@@ -67,7 +53,7 @@ func windowOver(s *pleat.Session, rep pleat.Report, own library.Window) (plot, [
 // viewsOver is what a model was shown after each message, by the epochs, and all that was said, in
 // the provider's tokens. The report is in pleat's.
 func viewsOver(s *pleat.Session, rep pleat.Report) (shown, whole []point) {
-	now, next := headOf(s, rep), 0
+	now, next := rep.Snapshot.Parts.System+rep.Snapshot.Parts.Tools, 0
 	all := now
 	stored := make(map[int]int) // by message: tokens of results that were stored as they came
 	for _, f := range s.Folds() {
