@@ -182,9 +182,7 @@ func (j *searchJSON) inAll(ctx context.Context, p *term.Console, o library.Optio
 	o.Aside, o.Progress = true, func(done, all int) { tell.Share(done, all, "searching sessions") }
 	lib := library.New(o)
 	defer lib.Close()
-	req := j.req
-	req.Hits++ // tells whether there are more
-	found, err := lib.Search(ctx, library.Filter{}, req)
+	found, err := lib.Search(ctx, library.Filter{}, j.req)
 	if err != nil {
 		return err
 	}
@@ -196,7 +194,7 @@ func (j *searchJSON) inAll(ctx context.Context, p *term.Console, o library.Optio
 		i := f.Info
 		j.add(f.Result, foundJSON{
 			Tenant: i.Key.Tenant, Session: cmp.Or(i.Key.Session, i.ID), File: i.File, Title: i.Title, Agent: i.Agent,
-			Last: i.Used, name: i.Name,
+			Last: i.Used, name: i.Name, More: f.More,
 		})
 	}
 	for _, err := range found.Problems {
@@ -236,8 +234,8 @@ func (j *searchJSON) add(r recall.SearchResult, found foundJSON) {
 	for _, a := range r.Answers {
 		found.Hits = append(found.Hits, a.Hits...)
 	}
-	if found.More = len(found.Hits) > j.req.Hits; found.More {
-		found.Hits = found.Hits[:j.req.Hits]
+	if len(found.Hits) > j.req.Hits {
+		found.Hits, found.More = found.Hits[:j.req.Hits], true
 	}
 	if len(found.Hits) > 0 {
 		j.Sessions = append(j.Sessions, found)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -19,6 +20,7 @@ import (
 type Found struct {
 	Info   Info
 	Result recall.SearchResult
+	More   bool // there are more than were asked for; only told if there is no bound for the text
 }
 
 // Results is what a search over several sessions found.
@@ -42,7 +44,11 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 		return out, err
 	}
 	words := WordsOf(strings.Join(r.Queries, " "))
-	told := make(map[string]bool)
+	told, most := make(map[string]bool), math.MaxInt
+	if r.Budget < 0 && r.Hits > 0 {
+		most = r.Hits
+		r.Hits++ // tells whether there are more
+	}
 	in := func(info Info, r recall.SearchRequest) error {
 		found, err := l.searchIn(ctx, info, r)
 		if ctx.Err() != nil {
@@ -54,7 +60,7 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 			return nil
 		}
 		out.Searched++
-		if found.once(told); len(found.Result.Answers) > 0 {
+		if found.once(told, most); len(found.Result.Answers) > 0 {
 			out.Found = append(out.Found, found)
 		}
 		return nil
@@ -92,11 +98,14 @@ func (l *Library) Search(ctx context.Context, f Filter, r recall.SearchRequest) 
 	return out, err
 }
 
-// once leaves out hits that were told before, and answers without hits.
-func (f *Found) once(told map[string]bool) {
+// once leaves out hits that were told before, those that nobody asked for, and answers without hits.
+func (f *Found) once(told map[string]bool, most int) {
 	var answers []recall.SearchAnswer
 	for _, a := range f.Result.Answers {
 		a.Hits = slices.DeleteFunc(a.Hits, func(h recall.SearchHit) bool { return told[h.Handle] })
+		if len(a.Hits) > most {
+			a.Hits, f.More = a.Hits[:most], true
+		}
 		if len(a.Hits) > 0 {
 			answers = append(answers, a)
 		}
@@ -179,7 +188,7 @@ func (l *Library) searchIn(ctx context.Context, info Info, r recall.SearchReques
 	if err == nil && len(result.Answers) > 0 {
 		err = l.look(ctx, list, glance)
 	}
-	return Found{list[0], result}, err
+	return Found{Info: list[0], Result: result}, err
 }
 
 // Apart returns a search result for somebody who does not see the session's view.
