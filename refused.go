@@ -11,21 +11,22 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Refused opens an epoch because the provider said that the last view is too long, and returns the
-// view to retry with. What it says about sizes corrects the estimate and the budget: later views
-// for the same model stay below the size it takes, unless [Session.SetBudget] sets a larger window.
-// If it gives no numbers, or those of a refusal before, which are not of this view, that size is
-// taken to be two thirds of what it refused, but never less than it has taken before or said that
-// it takes, until it takes more. For that guess no result is folded that no model has seen, unless
-// the view is nearly as large as a refused one. What the answer that the request asked for leaves
-// of the window bounds the retry, but no later view to less than was taken before. It never
-// returns the view that was refused: if nothing can be folded any more it returns [ErrCannotFit].
-// What was folded on the way stays so, until [Session.Undo]. In a session that has given out no
-// view yet it is another error, and changes nothing.
+// Refused opens an epoch because the provider said that the last view is too long, and returns the view to
+// retry with. It never returns the view that was refused: if nothing more can be folded, the error is
+// [ErrCannotFit]. What was folded on the way stays so, until [Session.Undo]. In a session that has given out no
+// view yet, it is an error and changes nothing.
 //
-// [model.ClassifyError] reads a provider's answer. Nil stands for a refusal of which nothing is
-// known. An error that is no overflow, such as a rate limit, is wrapped and changes nothing.
-// A request with too many bytes (413) tells no size in tokens: the view is folded, and nothing learned.
+// [model.ClassifyError] reads a provider's answer:
+//   - With numbers, they correct the estimate, and later views for the same model stay below the size that the
+//     provider takes, unless [Session.SetBudget] sets a larger window. If the request asked for a long answer,
+//     what that leaves of the window bounds the retry alone.
+//   - Without numbers, or with those of an earlier refusal, the provider is taken to allow two thirds of the
+//     view, but never less than it has answered before, until it answers more. For that guess no result is
+//     folded that no model has seen, unless the view is nearly as large as a refused one, or is refused again.
+//   - A request with too many bytes (413) says nothing about tokens: the view is folded, and nothing learned.
+//
+// Nil stands for a refusal without numbers. An error that is no overflow, such as a rate limit, is wrapped and
+// changes nothing.
 func (s *Session) Refused(ctx context.Context, e *model.APIError) (transcript.View, error) {
 	if e != nil && !e.Overflow() {
 		return transcript.View{}, fmt.Errorf("the view was not refused for its length: %w", e)

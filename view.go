@@ -123,7 +123,7 @@ func (s *Session) fittingLocked() (transcript.View, error) {
 	if s.st.Len() > 0 {
 		s.meter.Sent(s.st.Parts.Total())
 	}
-	s.st.Marked = s.st.Len() // a fork of the library is never marked; its views are what it shows
+	s.st.Marked = s.st.Len() // only the proxy writes marks: without it, a view that is given out counts as one
 	return s.st.ViewWithLead(), nil
 }
 

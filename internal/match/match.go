@@ -1,6 +1,7 @@
 // Package match finds out how far a history that a program hands over and a conversation are the
 // same: whether the history goes on, lacks old messages, or goes another way. It stores nothing and
-// takes no lock: a [Meeting] follows from the conversation and the history alone.
+// takes no lock: a [Meeting] follows from the conversation and the history alone. The proxy does not use it:
+// its package lineage knows forks by marks that it stores.
 package match
 
 import (

@@ -95,7 +95,7 @@ func (x *exchange) notRead(why string) (*http.Response, error) {
 	return x.pass()
 }
 
-// cause returns errIdle for an error that came from the upstream's silence.
+// cause returns [httpbody.ErrIdle] for an error that came from the upstream's silence.
 func (x *exchange) cause(err error) error {
 	if cause := context.Cause(x.ctx); errors.Is(cause, httpbody.ErrIdle) && err != io.EOF {
 		return cause

@@ -234,7 +234,7 @@ func (c *conversation) view(
 		case vm.Source < 0:
 		case client[vm.Source] >= 0:
 			out.Messages[i].Source = client[vm.Source]
-			// The message may have fewer blocks than when it was new; see comesAgain.
+			// A message may come again without the texts at its end.
 			if n := slices.IndexFunc(vm.Edits, func(e transcript.BlockEdit) bool {
 				return e.Block >= req.Messages[client[vm.Source]].Blocks().Len()
 			}); n >= 0 {

@@ -78,7 +78,7 @@ func Family(session string) string {
 // Caller is who sends a request, as far as it matters for finding its session.
 type Caller struct {
 	Scope Scope
-	Hint  string // the client's name for the conversation; see hint
+	Hint  string // the client's own name for the conversation; it never picks the session, only what it continues
 	Child bool   // a subagent
 }
 

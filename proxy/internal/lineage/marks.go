@@ -138,10 +138,10 @@ type Track struct {
 	Requests map[transcript.Hash]Mark
 	replies  map[int]Reply // answers with hidden rounds, by the message they begin at
 	Answer   Reply         // the last one without hidden rounds; it is not stored
-	// client is the client's message for each message of the transcript that a mark covers,
+	// Client is the client's message for each message of the transcript that a mark covers,
 	// negative if the client has none, because it is of a hidden round, or no longer has it whole.
 	Client  []int
-	covered int // client's messages that client covers
+	covered int // client's messages that Client covers
 }
 
 func NewTrack(tenant string) Track {

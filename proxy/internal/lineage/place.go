@@ -3,7 +3,8 @@
 // session went another way. An [Archive] finds stored sessions: by a prefix of the conversation, by an
 // answer, or because a client has compacted them. The [Cache] saves decoding again what was sent before.
 //
-// Nothing here needs a server or opens a session.
+// Nothing here needs a server or opens a session. Programs that hand over their history use Session.Sync
+// instead, which package match of the engine decides.
 package lineage
 
 import (
