@@ -53,7 +53,7 @@ func TestBreaker(t *testing.T) {
 			}
 		}
 		can(false)
-		o := p.OriginOf(&fold.Fold{End: 9, By: "code"}, len(p.j.Digests))
+		o := p.OriginOf(&fold.Fold{End: 9, By: "code"}, len(p.digests()))
 		if o.Model != "m" || !strings.Contains(o.Why, "rests") {
 			t.Errorf("a page while it rests: %+v", o)
 		}
@@ -126,7 +126,7 @@ func TestClose(t *testing.T) {
 		p.ahead(t.Context(), 70_000, nil)
 		synctest.Wait()
 		began := time.Now()
-		if p.Close(); time.Since(began) > 0 || p.Flying() || len(p.j.Digests) > 0 || p.count("warning") > 0 {
+		if p.Close(); time.Since(began) > 0 || p.Flying() || len(p.digests()) > 0 || p.count("warning") > 0 {
 			t.Errorf("after %v: told %q", time.Since(began), p.told)
 		}
 		p.ahead(t.Context(), 90_000, nil)
@@ -149,7 +149,7 @@ func TestPanics(t *testing.T) {
 				p.answer(t.Context())
 			}
 			synctest.Wait()
-			d := p.j.Digests
+			d := p.digests()
 			if len(d) != 1 || d[0].By != "code" || d[0].Why != "asking it panicked: oops" || d[0].Background == waits {
 				t.Errorf("waits %v: digests are %+v", waits, d)
 			}
@@ -193,7 +193,7 @@ func TestNotesSayEnough(t *testing.T) {
 	p.Lock()
 	p.Answer(t.Context(), need)
 	p.Unlock()
-	if n := len(p.j.Digests); n != 2 || p.j.Digests[1].By != "model" || len(g.Requests()) != 1 {
+	if n := len(p.digests()); n != 2 || p.digests()[1].By != "model" || len(g.Requests()) != 1 {
 		t.Errorf("%d digests, %d requests, %q", n, len(g.Requests()), p.told)
 	}
 }

@@ -14,6 +14,9 @@ import (
 const (
 	claimDigest = "digest"
 	claimTime   = 15 * time.Second
+	// claimPoll is how often a claim is tried for that another has. It does not divide the time after which
+	// claims are taken again, so that the two do not meet each time.
+	claimPoll = 270 * time.Millisecond
 )
 
 // claim makes sure that no other process asks for a digest of the session, and returns nil if one
@@ -36,7 +39,7 @@ func (d *Digester) claim(ctx context.Context, need fold.Need, background bool) *
 		if background {
 			return nil
 		}
-		d.unlocked(func() { pause(ctx, 250*time.Millisecond) })
+		d.unlocked(func() { pause(ctx, claimPoll) })
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			o := d.asked(need, false)
 			o.By, o.Why = "code", "another process is writing it, and has not finished"

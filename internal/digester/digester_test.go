@@ -127,8 +127,24 @@ func (p *party) ahead(ctx context.Context, view int, warm func() error) {
 	p.Ahead(ctx, view, fold.Budget{Window: 100_000}.Limits(), need, func(context.Context) error { return warm() })
 }
 
+// Flying asks the digester with its lock held.
+func (p *party) Flying() bool {
+	p.Lock()
+	defer p.Unlock()
+	return p.Digester.Flying()
+}
+
+// digests says how those came to be that are there.
+func (p *party) digests() []digest.Origin {
+	p.Lock()
+	defer p.Unlock()
+	return p.j.Digests
+}
+
 // count is how often something was told.
 func (p *party) count(what string) (n int) {
+	p.Lock()
+	defer p.Unlock()
 	for _, s := range p.told {
 		if strings.HasPrefix(s, what) {
 			n++

@@ -85,11 +85,10 @@ func TestWaits(t *testing.T) {
 					return
 				}
 				time.Sleep(3 * minute)
-				p.Lock()
-				if n := len(p.j.Digests); n != 1 || !p.j.Digests[0].Background || p.st.NewestTold() == 0 || p.Flying() {
+				synctest.Wait()
+				if n := len(p.digests()); n != 1 || !p.digests()[0].Background || p.st.NewestTold() == 0 || p.Flying() {
 					t.Errorf("then there are %d digests, told %q", n, p.told)
 				}
-				p.Unlock()
 			})
 		})
 	}
@@ -107,7 +106,7 @@ func TestWaitsOnce(t *testing.T) {
 				time.Sleep(second)
 				began := time.Now()
 				p.Lock()
-				if d := time.Since(began); d > 0 || !p.Flying() {
+				if d := time.Since(began); d > 0 || !p.Digester.Flying() {
 					t.Errorf("others are held up for %v", d)
 				}
 				p.Unlock()
@@ -164,8 +163,9 @@ func TestAhead(t *testing.T) {
 				t.Errorf("at %d tokens: %d were asked, want %d", tt.view, n, tt.asked)
 			}
 			time.Sleep(minute)
+			synctest.Wait()
 		}
-		if warmed != 4 || p.count("written") != 4 || p.count("warning") > 0 || !p.j.Digests[0].Background {
+		if warmed != 4 || p.count("written") != 4 || p.count("warning") > 0 || !p.digests()[0].Background {
 			t.Errorf("looked through %d times, told %q", warmed, p.told)
 		}
 	})
