@@ -7,6 +7,7 @@ import (
 	"github.com/pleat-dev/pleat/internal/text"
 	"github.com/pleat-dev/pleat/policy"
 	"github.com/pleat-dev/pleat/store"
+	"github.com/pleat-dev/pleat/tokens"
 )
 
 // AppendError is why [Session.Append] stopped. The first Added messages are in the session
@@ -30,6 +31,8 @@ func (e *AppendError) Unwrap() error { return e.Err }
 type CannotFitError struct {
 	Parts fold.Parts // what the smallest view is made of
 	Max   int        // the most tokens that a view may have
+
+	Reported, Limit tokens.Reported // the parts' sum and Max, as the provider would count them
 
 	bound  string // why Max is less than the budget allows; empty if it is not
 	policy string // the policy, if it does not fold until a view fits

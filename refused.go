@@ -93,6 +93,7 @@ func (s *Session) refusedLocked(ctx context.Context, e *model.APIError) (transcr
 // cannotFitLocked is the error for a view of which at most so many of our tokens may be sent.
 func (s *Session) cannotFitLocked(parts fold.Parts, most int) *CannotFitError {
 	e := &CannotFitError{Parts: parts, Max: most, bound: s.meter.Bound()}
+	e.Reported, e.Limit = s.meter.Reported(parts.Total()), s.meter.Reported(most)
 	if !s.o.Policy.Fits() {
 		e.policy = s.o.Policy.Name
 	}

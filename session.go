@@ -119,7 +119,7 @@ func newSession(ctx context.Context, st store.Store, key store.SessionKey, o *Op
 	state.Layout.Recall, state.Layout.ThinkFirst = o.Recall, thinking.First
 	say := voice{key, o, mu}
 	entries := journal.New(journal.Options{
-		Store: st, Key: key, State: state, Meter: gauge, Codecs: o.Codecs, Tokens: o.Tokens, Now: o.Now,
+		Store: st, Key: key, State: state, Meter: gauge, Codecs: o.Codecs, Now: o.Now,
 		Warn:   func(ctx context.Context, warning string) { say.warn(ctx, Event{Warning: warning}) },
 		Failed: func(ctx context.Context, err error) { say.tell(ctx, Event{Kind: EventError, Err: err}) },
 	})

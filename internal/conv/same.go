@@ -139,9 +139,9 @@ func (c *Conversation) Holds(i int, m transcript.Message) bool {
 	switch {
 	case !ok || had.Role() != m.Role():
 		return false
-	case had == m || sameBlocks(had.Blocks(), m.Blocks(), sameMemory):
+	case had == m || SameBlocks(had.Blocks(), m.Blocks(), sameMemory):
 		return true
-	case sameBlocks(had.Blocks(), m.Blocks(), func(x, y string) bool { return x == y }):
+	case SameBlocks(had.Blocks(), m.Blocks(), SameContent):
 		c.looks[i] = look(m.Role(), m.Blocks())
 		return true
 	}
@@ -150,7 +150,7 @@ func (c *Conversation) Holds(i int, m transcript.Message) bool {
 
 var lookSeed = maphash.MakeSeed()
 
-// look is a hash of what sameBlocks compares.
+// look is a hash of what tells messages apart.
 func look[T ~string](of T, blocks transcript.Blocks) uint64 {
 	sum := maphash.String(lookSeed, string(of))
 	add := func(n uint64) { sum = sum*0x9e3779b97f4a7c15 + n }
@@ -170,11 +170,23 @@ func look[T ~string](of T, blocks transcript.Blocks) uint64 {
 	return sum
 }
 
-func sameMemory(x, y string) bool {
-	return len(x) == len(y) && unsafe.StringData(x) == unsafe.StringData(y)
+func sameMemory(x, y transcript.Content) bool {
+	a, b := x.String(), y.String()
+	return len(a) == len(b) && unsafe.StringData(a) == unsafe.StringData(b)
 }
 
-func sameBlocks(a, b transcript.Blocks, same func(x, y string) bool) bool {
+// SameContent compares literals that no one has read as they are.
+func SameContent(x, y transcript.Content) bool {
+	a, escaped := x.Escaped()
+	if b, both := y.Escaped(); escaped && both {
+		return a == b
+	}
+	return x.String() == y.String()
+}
+
+// SameBlocks reports whether blocks have the same ids and contents. Images and unknown blocks are not looked
+// into: their raw bytes are those of the message.
+func SameBlocks(a, b transcript.Blocks, same func(x, y transcript.Content) bool) bool {
 	if a.Len() != b.Len() {
 		return false
 	}
@@ -183,13 +195,16 @@ func sameBlocks(a, b transcript.Blocks, same func(x, y string) bool) bool {
 		switch y := b.At(i).(type) {
 		case transcript.Text:
 			x, is := x.(transcript.Text)
-			ok = is && same(x.Text.String(), y.Text.String())
+			ok = is && same(x.Text, y.Text)
+		case transcript.Thinking:
+			x, is := x.(transcript.Thinking)
+			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
 		case transcript.ToolCall:
 			x, is := x.(transcript.ToolCall)
-			ok = is && x.ID == y.ID && x.Name == y.Name && same(x.Input.String(), y.Input.String())
+			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && same(x.Input, y.Input)
 		case transcript.ToolResult:
 			x, is := x.(transcript.ToolResult)
-			ok = is && x.CallID == y.CallID && sameBlocks(x.Parts, y.Parts, same)
+			ok = is && x.CallID == y.CallID && x.Error == y.Error && SameBlocks(x.Parts, y.Parts, same)
 		}
 		if !ok {
 			return false

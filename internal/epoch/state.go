@@ -1,6 +1,6 @@
 // Package epoch keeps what a session has folded: a [State] is a conversation with the folds in
-// force, the view that they make, what requests with it have cost, and the epochs so far. It
-// changes as entries of the store are taken in, and in no other way.
+// force, the view that they make, what requests with it have cost, and the epochs so far. What is
+// stored of it changes as entries are taken in, and in no other way.
 package epoch
 
 import (

@@ -1,6 +1,6 @@
 // Package journal is the one way into a session. A [Journal] writes entries to the store and takes them in, its
-// own and those of other processes; in no other way does what is known of the conversation and of the window
-// change.
+// own and those of other processes. What is stored of the conversation and of the window changes in no other way;
+// what only this process knows, such as the tools and the last view, the session sets itself.
 package journal
 
 import (
@@ -14,7 +14,6 @@ import (
 	"github.com/pleat-dev/pleat/internal/epoch"
 	"github.com/pleat-dev/pleat/internal/meter"
 	"github.com/pleat-dev/pleat/store"
-	"github.com/pleat-dev/pleat/tokens"
 	"github.com/pleat-dev/pleat/transcript"
 )
 
@@ -25,8 +24,7 @@ type Options struct {
 	State  *epoch.State
 	Meter  *meter.Meter
 	Codecs map[transcript.Format]transcript.Codec // how messages of a wire are read back
-	Tokens tokens.MessageCounter
-	Now    func() time.Time // stamps entries
+	Now    func() time.Time                       // stamps entries
 
 	Warn   func(ctx context.Context, warning string) // told of a message that cannot be read back; nil: nobody
 	Failed func(ctx context.Context, err error)      // told that the store cannot be written; nil: nobody

@@ -83,7 +83,7 @@ func openKey(st store.Store, k store.SessionKey, codecs map[transcript.Format]tr
 		meter: meter.New(model.Model{ID: "m"}, fold.Budget{Window: 100_000}), now: time.Unix(1e9, 0),
 	}
 	o.Journal = journal.New(journal.Options{
-		Store: st, Key: k, State: o.st, Meter: o.meter, Codecs: codecs, Tokens: counter,
+		Store: st, Key: k, State: o.st, Meter: o.meter, Codecs: codecs,
 		Now:    func() time.Time { return o.now },
 		Warn:   func(_ context.Context, w string) { o.warned = append(o.warned, w) },
 		Failed: func(_ context.Context, err error) { o.failed = append(o.failed, err) },

@@ -38,7 +38,7 @@ func (j *Journal) prepare(m transcript.Message) (message, error) {
 	wire := false
 	if codec != nil && m.Raw() != "" {
 		own, err := d.Reading().Message(transcript.StringBytes(m.Raw()), j.o.Codecs)
-		if wire = err == nil && sameBlocks(own.Blocks(), m.Blocks()); wire {
+		if wire = err == nil && conv.SameBlocks(own.Blocks(), m.Blocks(), conv.SameContent); wire {
 			n.m = own
 			if body = transcript.StringBytes(own.Raw()); own.Raw() != m.Raw() {
 				body = []byte(m.Raw())
@@ -69,44 +69,6 @@ func (j *Journal) prepare(m transcript.Message) (message, error) {
 	return n, nil
 }
 
-// sameBlocks reports whether a codec gave back what the message has. A literal that no one has
-// read is compared as it is.
-func sameBlocks(got, want transcript.Blocks) bool {
-	if got.Len() != want.Len() {
-		return false
-	}
-	same := func(x, y transcript.Content) bool {
-		a, escaped := x.Escaped()
-		if b, both := y.Escaped(); escaped && both {
-			return a == b
-		}
-		return x.String() == y.String()
-	}
-	for i, x := range got.All() {
-		ok := false
-		switch y := want.At(i).(type) {
-		case transcript.Text:
-			x, is := x.(transcript.Text)
-			ok = is && same(x.Text, y.Text)
-		case transcript.Thinking:
-			x, is := x.(transcript.Thinking)
-			ok = is && same(x.Text, y.Text) && x.Signature == y.Signature
-		case transcript.ToolCall:
-			x, is := x.(transcript.ToolCall)
-			ok = is && x.ID == y.ID && x.Name == y.Name && x.Signed == y.Signed && same(x.Input, y.Input)
-		case transcript.ToolResult:
-			x, is := x.(transcript.ToolResult)
-			ok = is && x.CallID == y.CallID && x.Error == y.Error && sameBlocks(x.Parts, y.Parts)
-		default:
-			ok = x.Kind() == y.Kind() // their raw bytes are those of the message
-		}
-		if !ok {
-			return false
-		}
-	}
-	return true
-}
-
 // How many messages are prepared at a time, in bytes and number: enough to be worth
 // starting others, and little enough to hold.
 const (
@@ -134,7 +96,7 @@ func (j *Journal) prepareSome(msgs []transcript.Message) []prepared {
 			out[i].message, err = j.prepare(msgs[i])
 			return err
 		})
-		if t, ok := j.o.Tokens.(*tokens.Tokenizer); ok && out[i].err == nil { // others may not be safe for it
+		if t, ok := j.o.State.Tokens().(*tokens.Tokenizer); ok && out[i].err == nil { // others may not be safe for it
 			out[i].count(t)
 		}
 	}

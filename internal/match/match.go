@@ -62,9 +62,6 @@ type comparison struct {
 // follows reports whether the history has all of these turns, or the newest of them, or either but for what the
 // user said last. Of turns that differ by ids alone the window is looked for first: all of them begin alike.
 func (c *comparison) follows(own []turn) (m Meeting, ok bool) {
-	if m, ok = c.begins(own, false); ok {
-		return m, true
-	}
 	backs := append([]Stretch{{}}, c.mayBeBack()...)
 	exact := func(own []turn) (Meeting, bool) { return c.begins(own, false) }
 	open := func(own []turn) (Meeting, bool) { return c.begins(own, true) }

@@ -81,7 +81,7 @@ func (rw *Rewriter) withoutNewFolds(ctx context.Context, c *conversation, req re
 	if t.out, err = req.Splice(own, t.mode.Tools(req.Request)...); err != nil || !rw.legal(req, t.out) {
 		return nil, false
 	}
-	return t, int(t.meter.Tokens)+rw.count(req, p.Client) <= int(t.meter.Limits.Max)
+	return t, inside.Of(c.sess).ProviderTokens(t.meter.Parts.Total()+rw.count(req, p.Client)) <= t.meter.Limits.Max
 }
 
 // legal reports whether what goes out for a request breaks no rule that the request does not.
@@ -160,7 +160,7 @@ func (x *exchange) ownError(err error, about string) (status int, body []byte) {
 		return http.StatusBadRequest, x.req.Protocol.Refuse("invalid_request_error", err.Error())
 	case errors.As(err, &big) && !x.rw.o.ObserveOnly:
 		log.Warn("a request cannot fit", "err", err)
-		return http.StatusBadRequest, x.req.Protocol.TooLong(big.Parts.Total(), big.Max)
+		return http.StatusBadRequest, x.req.Protocol.TooLong(int(big.Reported), int(big.Limit))
 	}
 	why, passes := reason(err)
 	if passes {
