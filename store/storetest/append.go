@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,9 +75,7 @@ func (s *clause) emptyCases() {
 	if got := s.scan(key, 0); len(got) != 0 {
 		s.Errorf("Scan of a session that is not there: %v", got)
 	}
-	if _, err := s.Body(s.Context(), key, transcript.HashOf("x")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of a session that is not there: %v, want ErrNotFound", err)
-	}
+	s.noBody(key, transcript.HashOf("x"), "a session that is not there")
 	if found, err := s.Find(s.Context(), key.Tenant, store.EntryPrefix); err != nil || len(found) != 0 {
 		s.Errorf("Find without labels: %v, %v", found, err)
 	}
@@ -86,21 +83,16 @@ func (s *clause) emptyCases() {
 	if got := s.scan(key, 0); len(got) != 0 {
 		s.Errorf("Scan after an Append of nothing: %v", got)
 	}
-	if _, err := s.Append(s.Context(), key, 3); !errors.Is(err, store.ErrConflict) {
-		s.Errorf("Append of nothing after entry 3: %v, want ErrConflict", err)
-	}
+	_, err := s.Append(s.Context(), key, 3)
+	s.wants(store.ErrConflict, err, "Append of nothing after entry 3")
 	if _, err := s.Append(s.Context(), key, 0, store.Entry{}); err == nil {
 		s.Error("Append of an entry without a kind succeeded")
 	}
 	bare := []store.Entry{{Kind: "k"}, {Kind: "k", Data: []byte{}, Body: []byte{}}}
 	s.append(key, 0, bare...)
 	s.check(key, bare)
-	if _, err := s.Body(s.Context(), key, transcript.Hash{}); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of the zero hash: %v, want ErrNotFound", err)
-	}
-	if _, err := s.Body(s.Context(), key, transcript.HashOf("")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of the hash of nothing: %v, want ErrNotFound", err)
-	}
+	s.noBody(key, transcript.Hash{}, "the zero hash")
+	s.noBody(key, transcript.HashOf(""), "the hash of nothing")
 	if n, err := s.Append(s.Context(), key, 2); err != nil || n != 2 {
 		s.Errorf("Append of nothing after entry 2: %d, %v, want the newest number, 2", n, err)
 	}
@@ -123,9 +115,7 @@ func (s *clause) bodies() {
 	again := []store.Entry{{Kind: "other", Body: []byte("once")}}
 	s.append(s.key("b"), 0, again...)
 	s.check(s.key("b"), again)
-	if _, err := s.Body(s.Context(), key, transcript.HashOf("never")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body that was never appended: %v, want ErrNotFound", err)
-	}
+	s.noBody(key, transcript.HashOf("never"), "what was never appended")
 	s.kept(key, all)
 }
 
@@ -161,7 +151,7 @@ func (s *clause) oddBytes() {
 		key, all := entry(odd)
 		s.append(key, 0, all...)
 	}
-	check := func() {
+	s.stays(func() {
 		s.Helper()
 		for _, odd := range names {
 			key, all := entry(odd)
@@ -173,12 +163,7 @@ func (s *clause) oddBytes() {
 				store.Found{Key: key, Entry: asStored(all)[0]})
 			s.checkListed(key)
 		}
-	}
-	check()
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
-		check()
-	}
+	})
 	// Names that would run together if they were only joined.
 	for _, sep := range []string{"", "/", ":", "-", "_", "|", ".", " ", "\\", "\x00"} {
 		a := store.SessionKey{Tenant: s.Name() + "a" + sep + "b", Session: "c" + sep}
@@ -229,13 +214,10 @@ func (s *clause) conflict() {
 	s.append(key, 0, messages(0, 3)...)
 	for _, last := range []uint64{0, 1, 2, 4, 1 << 62} {
 		_, err := s.Append(s.Context(), key, last, message(9))
-		if !errors.Is(err, store.ErrConflict) {
-			s.Errorf("Append after entry %d of 3: %v, want ErrConflict", last, err)
-		}
+		s.wants(store.ErrConflict, err, "Append after entry %d of 3", last)
 	}
-	if _, err := s.Append(s.Context(), s.key("new"), 1, message(9)); !errors.Is(err, store.ErrConflict) {
-		s.Errorf("Append after entry 1 of a new session: %v, want ErrConflict", err)
-	}
+	_, err := s.Append(s.Context(), s.key("new"), 1, message(9))
+	s.wants(store.ErrConflict, err, "Append after entry 1 of a new session")
 	s.check(key, messages(0, 3))
 	s.check(s.key("new"), nil)
 }
@@ -248,9 +230,7 @@ func (s *clause) allOrNothing() {
 		s.Error("Append of an entry without a kind succeeded")
 	}
 	s.check(key, messages(0, 2))
-	if _, err := s.Body(s.Context(), key, transcript.HashOf("body number 2")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of a failed Append: %v, want ErrNotFound", err)
-	}
+	s.noBody(key, transcript.HashOf("body number 2"), "a failed Append")
 	s.append(key, 2, messages(2, 4)...)
 	s.check(key, messages(0, 4))
 }
@@ -270,9 +250,8 @@ func (s *clause) isolation() {
 	for i, key := range keys {
 		s.check(key, messages(10*i, 10*i+5))
 		for j, other := range keys {
-			_, err := s.Body(s.Context(), other, transcript.HashOf(fmt.Sprintf("body number %d", 10*i)))
-			if i != j && !errors.Is(err, store.ErrNotFound) {
-				s.Errorf("Body of %v read through %v: %v, want ErrNotFound", key, other, err)
+			if i != j {
+				s.noBody(other, transcript.HashOf(fmt.Sprintf("body number %d", 10*i)), "%v read through %v", key, other)
 			}
 		}
 	}

@@ -10,35 +10,46 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-func (s *clause) claimer() store.Claimer {
+// take claims and says whether it was given, with a way to release it.
+func (s *clause) take(key store.SessionKey, what string, ttl time.Duration) (release func(), ok bool) {
 	s.Helper()
-	return optional[store.Claimer](s)
-}
-
-// take claims and says whether it was given.
-func (s *clause) take(
-	key store.SessionKey, what string, ttl time.Duration,
-) (release func(context.Context) error, ok bool) {
-	s.Helper()
-	release, ok, err := s.claimer().Claim(s.Context(), key, what, ttl)
+	r, ok, err := optional[store.Claimer](s).Claim(s.Context(), key, what, ttl)
 	if err != nil {
 		s.Fatalf("Claim(%v, %q): %v", key, what, err)
 	}
-	if ok != (release != nil) {
-		s.Fatalf("Claim(%v, %q): given %v, with a way to release it %v", key, what, ok, release != nil)
+	if ok != (r != nil) {
+		s.Fatalf("Claim(%v, %q): given %v, with a way to release it %v", key, what, ok, r != nil)
 	}
-	return release, ok
+	return func() {
+		s.Helper()
+		if err := r(s.Context()); err != nil {
+			s.Errorf("release: %v", err)
+		}
+	}, ok
+}
+
+// given claims a digest that nobody has.
+func (s *clause) given(key store.SessionKey, ttl time.Duration) (release func()) {
+	s.Helper()
+	release, ok := s.take(key, "digest", ttl)
+	if !ok {
+		s.Fatal("work that nobody has was not given")
+	}
+	return release
+}
+
+// held claims a digest that somebody has, and says what is wrong if it is given.
+func (s *clause) held(key store.SessionKey, wrong string) {
+	s.Helper()
+	if _, ok := s.take(key, "digest", time.Hour); ok {
+		s.Error(wrong)
+	}
 }
 
 func (s *clause) claim() {
 	key := s.key("a")
-	release, ok := s.take(key, "digest", time.Hour)
-	if !ok {
-		s.Fatal("work that nobody has was not given")
-	}
-	if _, ok := s.take(key, "digest", time.Hour); ok {
-		s.Error("given twice")
-	}
+	release := s.given(key, time.Hour)
+	s.held(key, "given twice")
 	other := key
 	other.Tenant += "x"
 	for _, free := range []struct {
@@ -52,69 +63,43 @@ func (s *clause) claim() {
 		{other, "digest"},
 		{store.SessionKey{Tenant: key.Tenant, Session: key.Session + "digest"}, ""},
 	} {
-		r, ok := s.take(free.key, free.what, time.Hour)
-		if !ok {
+		if r, ok := s.take(free.key, free.what, time.Hour); ok {
+			r()
+		} else {
 			s.Errorf("%q of %v is held by the claim for other work", free.what, free.key)
-		} else if err := r(s.Context()); err != nil {
-			s.Error(err)
 		}
 	}
-	for range 2 {
-		if err := release(s.Context()); err != nil {
-			s.Errorf("release: %v", err)
-		}
-	}
-	again, ok := s.take(key, "digest", time.Hour)
-	if !ok {
-		s.Fatal("work that was released was not given")
-	}
-	// The release of an earlier claim does not touch a later one.
-	if err := release(s.Context()); err != nil {
-		s.Error(err)
-	}
-	if _, ok := s.take(key, "digest", time.Hour); ok {
-		s.Error("an old release gave a new claim away")
-	}
-	if err := again(s.Context()); err != nil {
-		s.Error(err)
-	}
+	release()
+	release()
+	again := s.given(key, time.Hour)
+	release() // of an earlier claim does not touch a later one
+	s.held(key, "an old release gave a new claim away")
+	again()
 	if n := len(s.scan(key, 0)); n != 0 {
 		s.Errorf("claims have left %d entries", n)
 	}
+	claimer := optional[store.Claimer](s)
 	for _, ttl := range []time.Duration{0, -time.Second} {
-		if _, ok, err := s.claimer().Claim(s.Context(), key, "digest", ttl); ok || err == nil {
+		if _, ok, err := claimer.Claim(s.Context(), key, "digest", ttl); ok || err == nil {
 			s.Errorf("claim for %v: %v, %v; want an error", ttl, ok, err)
 		}
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
-	if _, ok, err := s.claimer().Claim(ctx, key, "digest", time.Hour); ok || !errors.Is(err, context.Canceled) {
+	if _, ok, err := claimer.Claim(ctx, key, "digest", time.Hour); ok || !errors.Is(err, context.Canceled) {
 		s.Errorf("claim with a cancelled context: %v, %v", ok, err)
 	}
-	s.keptAcrossReopen(s.key("reopened"))
-}
-
-// keptAcrossReopen: a claim is stored, not kept in the memory of its holder.
-func (s *clause) keptAcrossReopen(key store.SessionKey) {
-	if s.opts.Reopen == nil {
-		return
-	}
-	if _, ok := s.take(key, "digest", time.Hour); !ok {
-		s.Fatal("not given")
-	}
-	s.Store = s.opts.Reopen(s.T, s.Store)
-	if _, ok := s.take(key, "digest", time.Hour); ok {
-		s.Error("given twice, to one before and one after the store was opened again")
+	reopened := s.key("reopened")
+	s.given(reopened, time.Hour)
+	if s.reopened() { // a claim is stored, not kept in the memory of its holder
+		s.held(reopened, "given twice, to one before and one after the store was opened again")
 	}
 }
 
 // claimExpires: the work of a holder that died is taken over.
 func (s *clause) claimExpires() {
 	key := s.key("a")
-	dead, ok := s.take(key, "digest", 20*time.Millisecond)
-	if !ok {
-		s.Fatal("not given")
-	}
+	dead := s.given(key, 20*time.Millisecond)
 	begin := time.Now()
 	release, ok := s.take(key, "digest", time.Hour)
 	for !ok { // until the time has passed
@@ -123,20 +108,14 @@ func (s *clause) claimExpires() {
 		}
 		release, ok = s.take(key, "digest", time.Hour)
 	}
-	if err := dead(s.Context()); err != nil {
-		s.Errorf("release of a claim that was taken over: %v", err)
-	}
-	if _, ok := s.take(key, "digest", time.Hour); ok {
-		s.Error("the holder that was too slow released the claim of another")
-	}
-	if err := release(s.Context()); err != nil {
-		s.Error(err)
-	}
+	dead()
+	s.held(key, "the holder that was too slow released the claim of another")
+	release()
 }
 
 // claimMany: of many that want the same work, one gets it, each time.
 func (s *clause) claimMany() {
-	key, claimer := s.key("a"), s.claimer() // only the test's goroutine can skip
+	key, claimer := s.key("a"), optional[store.Claimer](s) // only the test's goroutine can skip
 	for range 5 {
 		var given atomic.Int32
 		var release atomic.Pointer[func(context.Context) error]

@@ -19,9 +19,8 @@ func (s *clause) damagedBody() {
 	s.append(key, 0, store.Entry{Kind: "k", Body: body}, message(1))
 	hash := transcript.HashOf(body)
 	s.opts.Damage(s.T, s.Store, key, hash)
-	if got, err := s.Body(s.Context(), key, hash); !errors.Is(err, store.ErrCorrupt) {
-		s.Errorf("a damaged body: %d bytes, %v, want ErrCorrupt", len(got), err)
-	}
+	got, err := s.Body(s.Context(), key, hash)
+	s.wants(store.ErrCorrupt, err, "a damaged body: %d bytes", len(got))
 	if !s.foundDamaged(func(at store.SessionKey) bool { return at == key || at.Session == "" }) {
 		s.Error("Verify does not find a damaged body")
 	}
@@ -40,8 +39,7 @@ func (s *clause) mended(key store.SessionKey, body []byte) {
 	if _, ok := s.Store.(store.Keeper); ok && s.foundDamaged(func(store.SessionKey) bool { return true }) {
 		s.Error("Verify finds damage in a body that was appended again")
 	}
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
+	if s.reopened() {
 		check()
 	}
 	s.opts.Damage(s.T, s.Store, key, transcript.HashOf(body))
@@ -123,9 +121,7 @@ func (s *clause) foundDamaged(at func(store.SessionKey) bool) bool {
 
 // forgetDamaged deletes a damaged session, which must go as any other does.
 func (s *clause) forgetDamaged(key store.SessionKey) {
-	if keeper, ok := s.Store.(store.Keeper); ok {
-		if err := keeper.Forget(s.Context(), key); err != nil {
-			s.Errorf("Forget of a damaged session: %v", err)
-		}
+	if _, ok := s.Store.(store.Keeper); ok {
+		s.drop(key)
 	}
 }

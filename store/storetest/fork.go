@@ -95,16 +95,13 @@ func (s *clause) fork() {
 	if canSearch {
 		s.expect(a, map[string][]uint64{"walrus": {301, 306}, "seal": {307}, "otter": {}})
 	}
-	if keeper, ok := s.Store.(store.Keeper); ok {
-		if err := keeper.Forget(s.Context(), a); err != nil {
-			s.Fatal(err)
-		}
+	if _, ok := s.Store.(store.Keeper); ok {
+		s.drop(a)
 		s.check(b, want)
 		searched()
 		s.verify()
 	}
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
+	if s.reopened() {
 		s.check(b, want)
 		searched()
 	}
@@ -155,9 +152,7 @@ func (s *clause) forkRefused() {
 		s.Errorf("fork before the first entry: %v", err)
 	}
 	s.check(b, nil)
-	if _, err := s.Body(s.Context(), b, transcript.HashOf("body number 1")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of a fork that was refused: %v, want ErrNotFound", err)
-	}
+	s.noBody(b, transcript.HashOf("body number 1"), "a fork that was refused")
 	// What the callback gets and returns is the caller's.
 	var mine [][]byte
 	if err := forker.Fork(s.Context(), a, 5, b, func(e store.Entry) ([]byte, error) {
@@ -176,9 +171,7 @@ func (s *clause) forkRefused() {
 	if err := s.Close(); err != nil {
 		s.Fatal(err)
 	}
-	if err := forker.Fork(s.Context(), a, 5, s.key("c"), sameData); !errors.Is(err, store.ErrClosed) {
-		s.Errorf("Fork of a closed store: %v, want ErrClosed", err)
-	}
+	s.wants(store.ErrClosed, forker.Fork(s.Context(), a, 5, s.key("c"), sameData), "Fork of a closed store")
 }
 
 // forkMany: of many that make the same fork one wins, whatever happens to the original.

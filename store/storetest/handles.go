@@ -36,9 +36,8 @@ func (s *clause) handles() {
 	other.check(key, messages(0, 3))
 	other.append(key, 3, messages(3, 5)...)
 	s.check(key, messages(0, 5))
-	if _, err := s.Append(s.Context(), key, 3, message(9)); !errors.Is(err, store.ErrConflict) {
-		s.Errorf("Append after what another process appended: %v, want ErrConflict", err)
-	}
+	_, err := s.Append(s.Context(), key, 3, message(9))
+	s.wants(store.ErrConflict, err, "Append after what another process appended")
 	s.append(key, 5, entry("first words"))
 	newest(other, "first words")
 	other.append(s.key("b"), 0, entry("second words"))
@@ -60,17 +59,12 @@ func (s *clause) handles() {
 
 // forgottenElsewhere: a session that another process deleted is gone, and its name is free.
 func (s *clause) forgottenElsewhere(other *clause, key store.SessionKey) {
-	keeper, ok := other.Store.(store.Keeper)
-	if !ok {
+	if _, ok := other.Store.(store.Keeper); !ok {
 		return
 	}
-	if err := keeper.Forget(s.Context(), key); err != nil {
-		s.Fatalf("Forget: %v", err)
-	}
+	other.drop(key)
 	s.check(key, nil)
-	if _, err := s.Body(s.Context(), key, transcript.HashOf("body number 1")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of a session that another process deleted: %v, want ErrNotFound", err)
-	}
+	s.noBody(key, transcript.HashOf("body number 1"), "a session that another process deleted")
 	s.append(key, 0, message(1))
 	other.check(key, messages(1, 2))
 }
@@ -83,19 +77,10 @@ func (s *clause) handlesCompete() {
 	if _, ok := s.Store.(store.Claimer); !ok {
 		return
 	}
-	release, ok := s.take(s.key("claimed"), "digest", time.Hour)
-	if !ok {
-		s.Fatal("work that nobody has was not given")
-	}
-	if _, ok := other.take(s.key("claimed"), "digest", time.Hour); ok {
-		s.Error("given to two processes")
-	}
-	if err := release(s.Context()); err != nil {
-		s.Error(err)
-	}
-	if _, ok := other.take(s.key("claimed"), "digest", time.Hour); !ok {
-		s.Error("work that another process released was not given")
-	}
+	release := s.given(s.key("claimed"), time.Hour)
+	other.held(s.key("claimed"), "given to two processes")
+	release()
+	other.given(s.key("claimed"), time.Hour)
 }
 
 func (s *clause) manyWriters() { s.compete(s.Store) }

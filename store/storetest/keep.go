@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"github.com/pleat-dev/pleat/internal/difftest"
@@ -23,18 +22,15 @@ func (s *clause) sessions() {
 	s.append(a, 3, message(3), message(3)) // the same body twice counts twice
 	infoA := store.SessionInfo{Key: a, Entries: 5, BodyBytes: 5 * 13, First: message(0).Time, Last: message(3).Time}
 	infoB := store.SessionInfo{Key: b, Entries: 1, BodyBytes: 15, First: message(100).Time, Last: message(100).Time}
-	if d := difftest.Values([]store.SessionInfo{infoA, infoB}, s.list(tenant)); d != "" {
-		s.Errorf("Sessions (-want +got):\n%s", d)
-	}
 	for range keeper.Sessions(s.Context(), tenant) {
 		break
 	}
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
+	s.stays(func() {
+		s.Helper()
 		if d := difftest.Values([]store.SessionInfo{infoA, infoB}, s.list(tenant)); d != "" {
-			s.Errorf("Sessions after reopening (-want +got):\n%s", d)
+			s.Errorf("Sessions (-want +got):\n%s", d)
 		}
-	}
+	})
 }
 
 // list returns the sessions of a tenant in a store that can list them.
@@ -74,14 +70,21 @@ func (s *clause) checkNewest(key store.SessionKey, entries []store.Entry) {
 // checkListed: the only session of its tenant is listed by its name, if the store can list.
 func (s *clause) checkListed(key store.SessionKey) {
 	s.Helper()
-	keeper, ok := s.Store.(store.Keeper)
-	if !ok {
+	if _, ok := s.Store.(store.Keeper); !ok {
 		return
 	}
-	for info, err := range keeper.Sessions(s.Context(), key.Tenant) {
-		if err != nil || info.Key != key {
-			s.Errorf("Sessions of %q: %q, %v; want %q", key.Tenant, info.Key, err, key)
+	for _, info := range s.list(key.Tenant) {
+		if info.Key != key {
+			s.Errorf("Sessions of %q: %q, want %q", key.Tenant, info.Key, key)
 		}
+	}
+}
+
+// drop deletes a session of a store that can.
+func (s *clause) drop(key store.SessionKey) {
+	s.Helper()
+	if err := optional[store.Keeper](s).Forget(s.Context(), key); err != nil {
+		s.Fatalf("Forget: %v", err)
 	}
 }
 
@@ -96,21 +99,15 @@ func (s *clause) forget() {
 	if canSearch {
 		s.expect(a, map[string][]uint64{"aardvark": {1}})
 	}
-	if err := keeper.Forget(s.Context(), a); err != nil {
-		s.Fatalf("Forget: %v", err)
-	}
+	s.drop(a)
 	s.check(a, nil)
 	s.check(b, []store.Entry{shared})
-	if _, err := s.Body(s.Context(), a, transcript.HashOf("in both")); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Body of a forgotten session: %v, want ErrNotFound", err)
-	}
+	s.noBody(a, transcript.HashOf("in both"), "a forgotten session")
 	found, err := s.Find(s.Context(), a.Tenant, "k", "own", "shared")
 	if err != nil || len(found) != 1 || found[0].Key != b {
 		s.Errorf("Find after Forget: %v, %v; want the entry of b", found, err)
 	}
-	if err := keeper.Forget(s.Context(), a); !errors.Is(err, store.ErrNotFound) {
-		s.Errorf("Forget twice: %v, want ErrNotFound", err)
-	}
+	s.wants(store.ErrNotFound, keeper.Forget(s.Context(), a), "Forget twice")
 	if canSearch {
 		s.expect(a, map[string][]uint64{"aardvark": {}, "words": {}})
 		s.expect(b, map[string][]uint64{"words": {1}})
@@ -126,7 +123,6 @@ func (s *clause) forget() {
 
 // forgetThenAppend: what is appended after a session was deleted is the newest, as ever.
 func (s *clause) forgetThenAppend() {
-	keeper := optional[store.Keeper](s)
 	tenant, ends := s.Name()+"tenant", make(map[string]uint64)
 	key := func(name string) store.SessionKey { return store.SessionKey{Tenant: tenant, Session: name} }
 	add := func(names ...string) {
@@ -138,9 +134,7 @@ func (s *clause) forgetThenAppend() {
 	forget := func(names ...string) {
 		s.Helper()
 		for _, name := range names {
-			if err := keeper.Forget(s.Context(), key(name)); err != nil {
-				s.Fatalf("Forget: %v", err)
-			}
+			s.drop(key(name))
 			delete(ends, name)
 		}
 	}
@@ -164,10 +158,7 @@ func (s *clause) forgetThenAppend() {
 	add("c")
 	check("c", "a", "b")
 	forget("a")
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
-		keeper = optional[store.Keeper](s)
-	}
+	s.reopened()
 	check("c", "b")
 	forget("c")
 	add("d", "b", "a")
@@ -183,10 +174,5 @@ func (s *clause) verify() {
 	}
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
-	var last error
-	for _, last = range keeper.Verify(ctx) {
-	}
-	if !errors.Is(last, context.Canceled) {
-		s.Errorf("Verify cancelled: %v, want context.Canceled", last)
-	}
+	s.wants(context.Canceled, lastError(keeper.Verify(ctx)), "Verify cancelled")
 }

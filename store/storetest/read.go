@@ -3,7 +3,6 @@ package storetest
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,23 +25,19 @@ func (s *clause) reopen() {
 	}
 	key := s.key("a")
 	s.append(key, 0, all[:200]...)
-	s.Store = s.opts.Reopen(s.T, s.Store)
+	s.reopened()
 	s.check(key, all[:200])
 	s.append(key, 200, all[200:]...)
-	s.Store = s.opts.Reopen(s.T, s.Store)
+	s.reopened()
 	s.check(key, all)
 	found, err := s.Find(s.Context(), key.Tenant, store.EntryMessage, "label77", "label250")
 	if err != nil || len(found) != 2 {
 		s.Errorf("Find after reopening: %d entries, %v; want 2", len(found), err)
 	}
-	if _, err := s.Append(s.Context(), key, 200, message(1)); !errors.Is(err, store.ErrConflict) {
-		s.Errorf("Append after reopening: %v, want ErrConflict", err)
-	}
-	if searcher, ok := s.Store.(store.Searcher); ok {
-		hits, err := searcher.Search(s.Context(), key, "uniqueword299", 5)
-		if err != nil || len(hits) != 1 || hits[0].Seq != 300 {
-			s.Errorf("Search after reopening: %v, %v", hits, err)
-		}
+	_, err = s.Append(s.Context(), key, 200, message(1))
+	s.wants(store.ErrConflict, err, "Append after reopening")
+	if _, ok := s.Store.(store.Searcher); ok {
+		s.expect(key, map[string][]uint64{"uniqueword299": {300}})
 	}
 }
 
@@ -55,9 +50,8 @@ func (s *clause) close() {
 		}
 	}
 	check := func(what string, err error) {
-		if !errors.Is(err, store.ErrClosed) {
-			s.Errorf("%s of a closed store: %v, want ErrClosed", what, err)
-		}
+		s.Helper()
+		s.wants(store.ErrClosed, err, "%s of a closed store", what)
 	}
 	ctx := s.Context()
 	_, err := s.Append(ctx, key, 1, message(1))
@@ -66,24 +60,15 @@ func (s *clause) close() {
 	check("Body", err)
 	_, err = s.Find(ctx, key.Tenant, "k", "l")
 	check("Find", err)
-	err = nil
-	for _, err = range s.Scan(ctx, key, 0) {
-	}
-	check("Scan", err)
+	check("Scan", lastError(s.Scan(ctx, key, 0)))
 	if searcher, ok := s.Store.(store.Searcher); ok {
 		_, err = searcher.Search(ctx, key, "x", 1)
 		check("Search", err)
 	}
 	if keeper, ok := s.Store.(store.Keeper); ok {
 		check("Forget", keeper.Forget(ctx, key))
-		err = nil
-		for _, err = range keeper.Sessions(ctx, key.Tenant) {
-		}
-		check("Sessions", err)
-		err = nil
-		for _, err = range keeper.Verify(ctx) {
-		}
-		check("Verify", err)
+		check("Sessions", lastError(keeper.Sessions(ctx, key.Tenant)))
+		check("Verify", lastError(keeper.Verify(ctx)))
 	}
 }
 
@@ -114,21 +99,13 @@ func (s *clause) contextDone() {
 	s.append(key, 0, messages(0, 20)...)
 	ctx, cancel := context.WithCancel(s.Context())
 	cancel()
-	if _, err := s.Append(ctx, key, 20, message(20)); !errors.Is(err, context.Canceled) {
-		s.Errorf("Append: %v, want context.Canceled", err)
-	}
-	if _, err := s.Body(ctx, key, transcript.HashOf("body number 1")); !errors.Is(err, context.Canceled) {
-		s.Errorf("Body: %v, want context.Canceled", err)
-	}
-	if _, err := s.Find(ctx, key.Tenant, "k", "l"); !errors.Is(err, context.Canceled) {
-		s.Errorf("Find: %v, want context.Canceled", err)
-	}
-	var err error
-	for _, err = range s.Scan(ctx, key, 0) {
-	}
-	if !errors.Is(err, context.Canceled) {
-		s.Errorf("Scan: %v, want context.Canceled", err)
-	}
+	_, err := s.Append(ctx, key, 20, message(20))
+	s.wants(context.Canceled, err, "Append")
+	_, err = s.Body(ctx, key, transcript.HashOf("body number 1"))
+	s.wants(context.Canceled, err, "Body")
+	_, err = s.Find(ctx, key.Tenant, "k", "l")
+	s.wants(context.Canceled, err, "Find")
+	s.wants(context.Canceled, lastError(s.Scan(ctx, key, 0)), "Scan")
 	s.check(key, messages(0, 20))
 
 	// Cancelled at any moment, an Append either happened or did not, as it says.
@@ -162,16 +139,11 @@ func (s *clause) find() {
 
 	one, two := asStored([]store.Entry{last})[0], asStored([]store.Entry{late})[0]
 	one.Seq = 5
-	check := func() {
+	s.stays(func() {
 		s.Helper()
 		s.checkFound(a.Tenant, "k", []string{"one", "one", "two", "three", "only there", "only of that kind", "", "one"},
 			store.Found{Key: a, Entry: one}, store.Found{Key: b, Entry: two})
-	}
-	check()
-	if s.opts.Reopen != nil {
-		s.Store = s.opts.Reopen(s.T, s.Store)
-		check()
-	}
+	})
 }
 
 // checkFound compares what Find returns with what it should, in the order of the labels.
@@ -268,7 +240,5 @@ func (s *clause) scanStopped() {
 	if n == 600 && last == nil {
 		return // all of it was in hand already: allowed
 	}
-	if !errors.Is(last, context.Canceled) {
-		s.Errorf("Scan cancelled after 5 entries ended after %d with %v", n, last)
-	}
+	s.wants(context.Canceled, last, "Scan cancelled after 5 entries ended after %d", n)
 }

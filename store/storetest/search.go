@@ -9,19 +9,20 @@ import (
 	"github.com/pleat-dev/pleat/store"
 )
 
-func (s *clause) searcher() store.Searcher {
+// hits runs a query.
+func (s *clause) hits(key store.SessionKey, query string, limit int) []store.Hit {
 	s.Helper()
-	return optional[store.Searcher](s)
+	hits, err := optional[store.Searcher](s).Search(s.Context(), key, query, limit)
+	if err != nil {
+		s.Fatalf("Search(%.20q): %v", query, err)
+	}
+	return hits
 }
 
 // found runs a query and returns the entries of its hits, best first, without repeats.
 func (s *clause) found(key store.SessionKey, query string) []uint64 {
 	s.Helper()
-	hits, err := s.searcher().Search(s.Context(), key, query, 100)
-	if err != nil {
-		s.Fatalf("Search(%q): %v", query, err)
-	}
-	seqs := []uint64{}
+	hits, seqs := s.hits(key, query, 100), []uint64{}
 	for i, h := range hits {
 		if i > 0 && h.Score > hits[i-1].Score {
 			s.Errorf("Search(%q): hit %d scores %v after %v", query, i, h.Score, hits[i-1].Score)
@@ -61,16 +62,15 @@ func (s *clause) search() {
 	if got := s.found(key, "lazy dog"); got[0] != 2 {
 		s.Errorf("best hit for two words is entry %d, want 2, which has both", got[0])
 	}
-	if hits, err := s.searcher().Search(s.Context(), key, "dog", 2); err != nil || len(hits) != 2 {
-		s.Errorf("Search with limit 2: %d hits, %v", len(hits), err)
-	}
-	if hits, err := s.searcher().Search(s.Context(), key, "dog", 0); err != nil || len(hits) != 0 {
-		s.Errorf("Search with limit 0: %d hits, %v", len(hits), err)
+	for _, limit := range []int{2, 0} {
+		if hits := s.hits(key, "dog", limit); len(hits) != limit {
+			s.Errorf("Search with limit %d: %d hits", limit, len(hits))
+		}
 	}
 	s.texts(key, 5, "a late cat")
 	s.expect(key, map[string][]uint64{"cat": {6}})
-	if hits, err := s.searcher().Search(s.Context(), s.key("nobody"), "dog", 5); err != nil || len(hits) != 0 {
-		s.Errorf("Search of a session that is not there: %v, %v", hits, err)
+	if hits := s.hits(s.key("nobody"), "dog", 5); len(hits) != 0 {
+		s.Errorf("Search of a session that is not there: %v", hits)
 	}
 	// Bodies and data are found by their text only.
 	s.append(key, 6, store.Entry{Kind: "k", Body: []byte("zebra"), Data: []byte("zebra"), Label: "zebra"})
@@ -121,9 +121,9 @@ func (s *clause) searchIsolation() {
 
 	// Not even the score tells anything about the neighbours.
 	score := func() float64 {
-		hits, err := s.searcher().Search(s.Context(), a, "common", 1)
-		if err != nil || len(hits) != 1 {
-			s.Fatalf("Search: %v, %v", hits, err)
+		hits := s.hits(a, "common", 1)
+		if len(hits) != 1 {
+			s.Fatalf("Search: %v", hits)
 		}
 		return hits[0].Score
 	}
@@ -147,9 +147,9 @@ func (s *clause) searchPlaces() {
 	text := strings.Join(lines, "\n")
 	s.texts(key, 0, text)
 	for word, line := range map[string]int{"needle": 1234, "pinprick": 2000} {
-		hits, err := s.searcher().Search(s.Context(), key, word, 10)
-		if err != nil || len(hits) == 0 {
-			s.Fatalf("Search(%q): %d hits, %v", word, len(hits), err)
+		hits := s.hits(key, word, 10)
+		if len(hits) == 0 {
+			s.Fatalf("Search(%q): no hit", word)
 		}
 		for _, h := range hits {
 			if line < h.From || line >= h.To || h.To-h.From > 12 {
@@ -174,9 +174,7 @@ func (s *clause) searchOdd() {
 		"%", "()",
 		strings.Repeat("many words ", 10_000), strings.Repeat("y", 1<<20), "日",
 	} {
-		if _, err := s.searcher().Search(s.Context(), key, query, 10); err != nil {
-			s.Errorf("Search(%.20q): %v", query, err)
-		}
+		s.hits(key, query, 10)
 	}
 	s.expect(key, map[string][]uint64{"NOT": {1}, "near and": {1}, "broken": {2}, strings.Repeat("x", 1<<20): {3}})
 }

@@ -4,7 +4,9 @@ package storetest
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"iter"
 	"reflect"
 	"slices"
 	"strings"
@@ -139,6 +141,46 @@ func optional[T any](s *clause) T {
 		s.Skipf("the store does not implement %v", reflect.TypeFor[T]())
 	}
 	return v
+}
+
+// reopened opens the store again if it outlives its value, and reports whether it does.
+func (s *clause) reopened() bool {
+	s.Helper()
+	if s.opts.Reopen == nil {
+		return false
+	}
+	s.Store = s.opts.Reopen(s.T, s.Store)
+	return true
+}
+
+// stays runs a check, and once more after the store was opened again, if it outlives its value.
+func (s *clause) stays(check func()) {
+	s.Helper()
+	if check(); s.reopened() {
+		check()
+	}
+}
+
+// wants holds the error of a call to the one that it must have.
+func (s *clause) wants(want, err error, call string, args ...any) {
+	s.Helper()
+	if !errors.Is(err, want) {
+		s.Errorf("%s: %v, want %v", fmt.Sprintf(call, args...), err, want)
+	}
+}
+
+// noBody: the session has no body with that hash.
+func (s *clause) noBody(key store.SessionKey, hash transcript.Hash, of string, args ...any) {
+	s.Helper()
+	_, err := s.Body(s.Context(), key, hash)
+	s.wants(store.ErrNotFound, err, "Body of "+of, args...)
+}
+
+// lastError is the error that a list ends with.
+func lastError[T any](list iter.Seq2[T, error]) (err error) {
+	for _, err = range list {
+	}
+	return err
 }
 
 // key names a session of this clause.
