@@ -83,13 +83,9 @@ func ExampleSession_Sync() {
 // TestStartLibrary: the loop in docs/start.md is the one of ExampleSession_Sync.
 func TestStartLibrary(t *testing.T) {
 	doc, err := os.ReadFile("docs/start.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	example, err := os.ReadFile("example_sync_test.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const first = "s, err := pleat.OpenSession("
 	_, loop, _ := strings.Cut(string(doc), first)
 	loop, _, ok := strings.Cut(loop, "```")

@@ -36,13 +36,9 @@ func checkForged(t testing.TB, s *pleat.Session, msgs []transcript.Message) {
 	if errors.Is(err, fold.ErrCannotFit) {
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	shown, err := s.Resolve(ctx, v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for i, m := range shown {
 		if v.Messages[i].Source >= 0 || m.Role() != transcript.RoleUser {
 			continue

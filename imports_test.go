@@ -316,9 +316,7 @@ var modules = map[string][]string{
 // version, the one that go.work replaces with the folders.
 func TestModules(t *testing.T) {
 	work, err := os.ReadFile("go.work")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.Name() != "go.mod" {
 			return err
@@ -354,9 +352,7 @@ func TestModules(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestImportTable(t *testing.T) {
@@ -380,9 +376,7 @@ func TestImportTable(t *testing.T) {
 		checkFile(t, dir, file)
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for dir := range imports {
 		if !seen[dir] {
 			t.Errorf("the import table lists %q, which has no Go files", dir)

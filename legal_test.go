@@ -161,9 +161,7 @@ func TestBarred(t *testing.T) {
 		most = allowed
 		work(t, s, 20*i, 20, 2_000)
 		v, err := s.View(t.Context(), pleat.Turn{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if made, edited := stubs(v); made > allowed || made+edited == 0 {
 			t.Errorf("the view has %d messages of pleat's own and %d edits; %d messages are allowed", made,
 				edited, allowed)

@@ -52,9 +52,7 @@ func longTurns(t *testing.T, window, turns int) {
 	s, err := pleat.OpenSession(ctx, store.NewMemory(), store.SessionKey{Session: "long"}, &pleat.Options{
 		Budget: fold.Budget{Window: window}, Tools: pleat.RecallTools(),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	var took []spent
 	full := -1 // the turn of the first epoch

@@ -12,9 +12,7 @@ import (
 // Every promise in docs/security.md names tests, and they exist.
 func TestSecurityPage(t *testing.T) {
 	page, err := os.ReadFile("docs/security.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var tests strings.Builder
 	err = filepath.WalkDir(".", func(path string, _ fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, "_test.go") {
@@ -24,9 +22,7 @@ func TestSecurityPage(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	names := regexp.MustCompile("`((?:Test|Fuzz)\\w+)`").FindAllStringSubmatch(string(page), -1)
 	if len(names) < 10 {
 		t.Errorf("the page names %d tests", len(names))

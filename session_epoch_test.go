@@ -30,9 +30,7 @@ func busy(t testing.TB, rounds int, o *pleat.Options) *pleat.Session {
 func compact(t testing.TB, s *pleat.Session) *fold.Plan {
 	t.Helper()
 	p, err := s.Compact(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -117,13 +115,9 @@ func TestRefused(t *testing.T) {
 			s := busy(t, 60, nil)
 			before := dump(t, view(t, s))
 			v, err := s.Refused(t.Context(), tt.err)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			msgs, err := s.Resolve(t.Context(), v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if dump(t, msgs) == before {
 				t.Error("the same bytes again")
 			}
@@ -333,9 +327,7 @@ func TestBoundThinking(t *testing.T) {
 	ask := func(s *pleat.Session) transcript.View {
 		t.Helper()
 		v, err := s.View(t.Context(), pleat.Turn{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return v
 	}
 	s := busy(t, 20, o)

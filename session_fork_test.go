@@ -58,9 +58,7 @@ func forked(t *testing.T, o *pleat.Options, then ...transcript.Message) *pleat.S
 	st, from, to := store.NewMemory(), store.SessionKey{Session: "from"}, store.SessionKey{Session: "to"}
 	s := openKey(t, st, from, o)
 	at, err := inside.Of(s).Mark(t.Context(), []string{"a"}, nil, append([]transcript.Message{transcript.User("Go.")}, then...)...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	must(t, pleat.Fork(t.Context(), st, from, at, to, nil))
 	return openKey(t, st, to, o)
 }
@@ -87,9 +85,7 @@ func TestForkWithoutMarksSees(t *testing.T) {
 		view(t, fork)
 	}
 	plan, err := fork.Pull(t.Context(), lever.Mask{Keep: 1, All: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(plan.Folds) != 3 {
 		t.Errorf("%d results are folded, want the 3 that the fork has shown", len(plan.Folds))
 	}
@@ -125,9 +121,7 @@ func TestForkUnbindsThinking(t *testing.T) {
 	loose := func(s *pleat.Session) bool {
 		t.Helper()
 		v, err := s.View(t.Context(), pleat.Turn{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return v.DropThinking
 	}
 	s := open(t, st, o)

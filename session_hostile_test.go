@@ -28,9 +28,7 @@ import (
 func exportedEntries(t testing.TB) []store.Entry {
 	t.Helper()
 	data, err := os.ReadFile("testdata/work.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list []store.Entry
 	lines := bufio.NewScanner(bytes.NewReader(data))
 	for lines.Buffer(nil, 1<<24); lines.Scan(); {

@@ -30,9 +30,7 @@ func TestForkInherits(t *testing.T) {
 		if _, err = s.Sync(ctx, h); err == nil {
 			_, err = s.Messages(ctx)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	sync()
 	first := s.Key()
@@ -42,9 +40,7 @@ func TestForkInherits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{s.Pin(ctx, "never push to main"), s.Unpin(ctx, "let it go")} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	h = append(h[:len(h)-2], transcript.User("no, do it differently"))
 	sync()

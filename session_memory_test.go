@@ -40,9 +40,7 @@ func TestSmallMemory(t *testing.T) {
 				if errors.Is(err, fold.ErrCannotFit) {
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if views[k], err = s.Resolve(t.Context(), v); err != nil {
 					t.Fatal(err)
 				}
@@ -67,9 +65,7 @@ func TestPlanIsForgotten(t *testing.T) {
 	plans := map[string]func(context.Context, string) (*fold.Plan, error){"plan": s.Plan, "compact": s.Compact}
 	for name, plan := range plans {
 		p, err := plan(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if name == "compact" && !slices.ContainsFunc(p.Folds, func(f *fold.Fold) bool { return f.Digest }) {
 			t.Fatal("no page was written")
 		}
@@ -85,9 +81,7 @@ func texts(t *testing.T, msgs []transcript.Message) []string {
 	out := make([]string, len(msgs))
 	for i, m := range msgs {
 		b, err := m.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out[i] = string(b)
 	}
 	return out

@@ -24,9 +24,7 @@ var (
 func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfolded {
 	t.Helper()
 	u, err := s.Unfold(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }
 
@@ -41,18 +39,14 @@ func must(t testing.TB, err error) {
 func messages(t testing.TB, s *pleat.Session) []transcript.Message {
 	t.Helper()
 	msgs, err := s.Messages(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return msgs
 }
 
 func dump(t testing.TB, msgs []transcript.Message) string {
 	t.Helper()
 	data, err := json.MarshalIndent(msgs, "", " ")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
@@ -61,9 +55,7 @@ func TestSessionPassesThroughWhileSmall(t *testing.T) {
 	mustAppend(t, s, transcript.User("hello"))
 	work(t, s, 0, 5, 400)
 	v, err := s.View(t.Context(), pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !v.IsWhole(s.Len()) {
 		t.Error("the view of a small session is not the whole transcript")
 	}

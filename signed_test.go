@@ -29,9 +29,7 @@ func TestSignedCalls(t *testing.T) {
 			mustAppend(t, s, transcript.Assistant(call))
 			mustAppend(t, s, transcript.Results(transcript.Result(call.ID, strings.Repeat("ok. ", 100))))
 			v, err := s.View(t.Context(), pleat.Turn{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, m := range v.Messages {
 				if m.Source%2 == 1 && len(m.Edits) > 0 {
 					t.Fatalf("message %d is shown with %v", m.Source+1, m.Edits)

@@ -33,9 +33,7 @@ func TestSurface(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	all := 0
 	for _, dir := range slices.Sorted(maps.Keys(names)) {
 		t.Logf("%5d %s", names[dir], dir)

@@ -108,9 +108,7 @@ func TestSyncForkCutShort(t *testing.T) {
 		if killed {
 			upTo := uint64(0)
 			for e, err := range st.Scan(t.Context(), s.Key(), 1) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if e.Kind == store.EntryMessage {
 					upTo = e.Seq - 1
 				}
@@ -165,9 +163,7 @@ func madeAgain(m pleat.Message) pleat.Message {
 func openKey(t testing.TB, st store.Store, key pleat.Key, o *pleat.Options) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), st, key, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 

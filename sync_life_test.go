@@ -37,9 +37,7 @@ func turns(n, size int) []pleat.Message {
 func mustSync(t *testing.T, s *pleat.Session, history []pleat.Message) *pleat.Session {
 	t.Helper()
 	next, err := pleat.Follow(t.Context(), s, history)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return next
 }
 

@@ -37,9 +37,7 @@ func TestSync(t *testing.T) {
 		t.Helper()
 		next := mustSync(t, s, history)
 		msgs, err := next.Resolve(t.Context(), transcript.Whole(next.Len()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if allText(msgs) != allText(history) {
 			t.Errorf("the session has\n%s\nwant\n%s", allText(msgs), allText(history))
 		}

@@ -212,9 +212,7 @@ func TestSyncRandom(t *testing.T) {
 func sameBlocks(t *testing.T, s *pleat.Session, want []pleat.Message) bool {
 	t.Helper()
 	got, err := s.Resolve(t.Context(), transcript.Whole(s.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return slices.Equal(blockLines(got), blockLines(want))
 }
 

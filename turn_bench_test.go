@@ -20,9 +20,7 @@ func grown(tb testing.TB, toks int) *pleat.Session {
 	tb.Helper()
 	s, err := pleat.OpenSession(context.Background(), store.NewMemory(), store.SessionKey{Session: "bench"},
 		&pleat.Options{Budget: fold.Budget{Window: 8 << 20}, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	must(tb, err)
 	must(tb, s.Append(context.Background(), transcript.User("Go on until it works. Never touch legacy/.")))
 	for i := 0; int(s.Snapshot().Tokens) < toks; i++ {
 		must(tb, s.Append(context.Background(), round(i)...))

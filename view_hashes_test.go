@@ -69,9 +69,7 @@ func TestViewHashesCorpus(t *testing.T) {
 			got[name] = corpusHashes(t, path)
 			return nil
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	if len(got) == 0 {
 		t.Skip("no file in the folders of PLEAT_CORPUS has recorded hashes")
@@ -85,9 +83,7 @@ func TestViewHashesCorpus(t *testing.T) {
 func corpusHashes(t *testing.T, path string) string {
 	t.Helper()
 	p, err := policy.ByName("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sessions, err := readAllSessions(path)
 	if err != nil {
 		return "unreadable"

@@ -22,9 +22,7 @@ func TestWireOption(t *testing.T) {
 	if err == nil {
 		err = s.Append(t.Context(), msg)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again := open(t, st, o)
 	got, err := again.Message(t.Context(), 0)
 	if err != nil || got.Raw() != raw || got.Format() != transcript.FormatAnthropic {

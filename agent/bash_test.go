@@ -78,13 +78,9 @@ func gone(t *testing.T, file string) bool {
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil &&
 		strings.Contains(string(stat), ") Z ") {
 		return false // killed, and nobody has asked how

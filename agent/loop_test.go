@@ -58,9 +58,7 @@ func newBench(t *testing.T, o agent.Options, steps ...pleattest.Step) *bench {
 func workspace(t *testing.T, dir string, more ...string) *agent.Workspace {
 	t.Helper()
 	w, err := agent.OpenWorkspace(dir, more...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { w.Close() })
 	return w
 }
@@ -68,9 +66,7 @@ func workspace(t *testing.T, dir string, more ...string) *agent.Workspace {
 func newAgent(t *testing.T, o *agent.Options) *agent.Agent {
 	t.Helper()
 	a, err := agent.New(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 
@@ -89,12 +85,8 @@ func (b *bench) file(t *testing.T, name, text string) {
 // write writes a file, in a folder that need not be there.
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Dir(name), 0o755))
+	must(t, os.WriteFile(name, []byte(text), 0o644))
 }
 
 // results are all tool results of the transcript, in order.
@@ -295,12 +287,8 @@ func TestResumeTakesInWhatCameLate(t *testing.T) {
 			t.Parallel()
 			behind := store.NewMemory()
 			dead, err := pleat.OpenSession(t.Context(), behind, key, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := dead.Append(t.Context(), tt.there...); err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
+			must(t, dead.Append(t.Context(), tt.there...))
 			st := &lateStore{Store: behind}
 			b := newBench(t, agent.Options{Store: st, Key: key},
 				slices.Repeat([]pleattest.Step{pleattest.Say("two")}, 2)...)
@@ -316,9 +304,7 @@ func TestResumeTakesInWhatCameLate(t *testing.T) {
 			var roles []string
 			for i := range b.Session().Len() {
 				m, err := b.Session().Message(t.Context(), i)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				roles = append(roles, string(m.Role()))
 			}
 			if got := strings.Join(roles, " "); got != "user assistant tool assistant" {
@@ -457,5 +443,13 @@ func TestEventsReachOneObserver(t *testing.T) {
 	}
 	if n["tool_call"] != 8 || n["tool_result"] != 8 || n["done"] != 1 {
 		t.Errorf("events are %v", n)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

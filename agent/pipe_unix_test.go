@@ -61,9 +61,7 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 
 	// Nor is a skill read from a pipe.
-	if err := os.Mkdir(filepath.Join(b.dir, "slow"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(filepath.Join(b.dir, "slow"), 0o700))
 	pipe("slow/SKILL.md")
 	for _, tool := range agent.StandardTools(w, &agent.ToolOptions{Skills: b.dir}) {
 		if tool.Definition.Name == "load_skill" {

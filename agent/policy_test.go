@@ -10,8 +10,6 @@ import (
 func named(t testing.TB, name string) fold.Policy {
 	t.Helper()
 	p, err := policy.ByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }

@@ -77,9 +77,7 @@ func TestSecretsStayOutOfTheTranscript(t *testing.T) {
 			t.Errorf("keep %v: the result has the secret: %v", keep, has)
 		}
 		hits, err := b.Session().Search(context.Background(), recall.SearchRequest{Queries: []string{"TOKEN"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if strings.Contains(hits.Text(), secrets[2].secret) != keep {
 			t.Errorf("keep %v: search shows %q", keep, hits.Text())
 		}

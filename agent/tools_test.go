@@ -61,9 +61,7 @@ func TestToolDefinitionsAreStable(t *testing.T) {
 		write(t, golden, got.String())
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if d := difftest.Values(string(want), got.String()); d != "" {
 		t.Errorf("the tool list changed (-want +got):\n%s", d)
 	}

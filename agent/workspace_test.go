@@ -23,9 +23,7 @@ func TestEscapesAreRefused(t *testing.T) {
 	secret := filepath.Join(outside, "secret.txt")
 	write(t, secret, "the secret\n")
 	link := func(to, name string) {
-		if err := os.Symlink(to, filepath.Join(b.dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Symlink(to, filepath.Join(b.dir, name)))
 	}
 	b.file(t, "in/side.txt", "inside\n")
 	link(secret, "file-link")
@@ -36,9 +34,7 @@ func TestEscapesAreRefused(t *testing.T) {
 	link("loop", "loop")
 	link(filepath.Join(b.dir, "in"), "absolute-but-inside")
 	rel, err := filepath.Rel(b.dir, secret)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, path := range []string{
 		secret, rel, "../" + filepath.Base(b.dir) + "/../x", "in/../../x", "/etc/passwd", "..", "file-link",
 		"dir-link/secret.txt", "dir-link/new.txt",
@@ -107,12 +103,8 @@ func TestOtherFoldersMayBeAllowed(t *testing.T) {
 		return
 	}
 	// A link within the workspace does not carry a rule to where it does not apply.
-	if err := os.MkdirAll(filepath.Join(dir, "private"), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("../private", filepath.Join(dir, "src", "door")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(dir, "private"), 0o755))
+	must(t, os.Symlink("../private", filepath.Join(dir, "src", "door")))
 	wants(t, b.do(t, call("", "write_file", `{"path":"src/door/b.txt","content":"x"}`))[0], true, "[denied]")
 	if _, err := agent.OpenWorkspace(filepath.Join(dir, "none")); err == nil {
 		t.Error("a workspace that is not there was opened")

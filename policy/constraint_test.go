@@ -54,9 +54,7 @@ var forgetful = model.GeneratorFunc(func(context.Context, *model.Request, func(m
 
 func TestAnswerKeepsConstraint(t *testing.T) {
 	page, err := os.ReadFile("../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, want := range []struct{ policy, code, literal, forgetful string }{
 		{"default", "kept", "kept", "kept"},
 		{"book", "kept", "kept", "kept"}, // the first message stays

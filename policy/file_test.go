@@ -15,9 +15,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	for _, p := range append(policy.All(), policy.Pays(policy.Default())) {
 		data, err := policy.Format(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := policy.Parse(data)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", p.Name, err, data)
@@ -156,9 +154,7 @@ func TestParseOwnLever(t *testing.T) {
 		`{"name": "mine", "at_red": [{"lever": "every", "nth": 2}, {"lever": "mask", "keep": 3}, {"lever": "every"}]}`,
 	)
 	got, err := policy.Parse(append([]byte("\ufeff"), file...), every{Nth: 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := fold.Steps{every{2}, lever.Mask{Keep: 3}, every{10}} // what the file leaves out is as passed in
 	if d := difftest.Values(want, got.AtRed); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -213,9 +209,7 @@ func TestParsePointers(t *testing.T) {
 	}
 	own := passed()
 	got, err := policy.Parse(file, own)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := policy.Parse(bytes.ReplaceAll(file, []byte("bash"), []byte("edit")), own); err != nil {
 		t.Fatal(err)
 	}
@@ -262,9 +256,7 @@ func TestSettingLever(t *testing.T) {
 func TestCaseOfKeys(t *testing.T) {
 	want := fold.Steps{&shared{Tools: map[string]int{"A": 1, "a": 2, "NTH": 3}}}
 	file, err := policy.Format(fold.Policy{Name: "mine", AtRed: want})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got, err := policy.Parse(file, &shared{})
 	if d := difftest.Values(want, got.AtRed); d != "" || err != nil {
 		t.Errorf("%v, (-want +got):\n%s", err, d)

@@ -89,9 +89,7 @@ func policyFiles(t testing.TB) map[string]string {
 	files := map[string]string{}
 	for _, p := range policy.All() {
 		file, err := policy.Format(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files[p.Name] = string(file)
 	}
 	return files

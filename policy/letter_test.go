@@ -222,9 +222,7 @@ func TestBookStillRed(t *testing.T) {
 		},
 	})
 	add(t, s, transcript.User("Go."))
-	if err := s.Note(t.Context(), "port", "the service listens on 8081"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Note(t.Context(), "port", "the service listens on 8081"))
 	work(t, s, 0, 8, 9_000)
 	got := allText(view(t, s))
 	if len(warnings) != 1 || !strings.Contains(warnings[0], "red") && !strings.Contains(warnings[0], "may be sent") ||
@@ -328,9 +326,7 @@ func TestRefusedWithoutNumbers(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			got, err := s.Resolve(t.Context(), v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if n := len(m.Requests()); n > 1 || (n == 1) != strings.Contains(allText(got), "A summary of file0.go.") {
 				t.Errorf("%s, %d rounds: %d summaries were asked for, the view is\n%s", name, rounds, n,
 					strings.Join(outline(got), "\n"))
@@ -353,9 +349,7 @@ func TestNotesInPlaceOfSummary(t *testing.T) {
 		pleattest.Talk(t, s, 10*i, 4)
 		mark := fmt.Sprintf("NOTE%d.", i)
 		note := mark + strings.Repeat(" The service restarts every night at four, says the log.", tt.words)
-		if err := s.Note(t.Context(), fmt.Sprint("k", i), note[:len(note)*min(tt.words, 1)]); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Note(t.Context(), fmt.Sprint("k", i), note[:len(note)*min(tt.words, 1)]))
 		pleattest.Talk(t, s, 10*i+4, 4)
 		compact(t, s)
 		got := view(t, s)

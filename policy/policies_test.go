@@ -29,18 +29,14 @@ var (
 func named(t testing.TB, name string) fold.Policy {
 	t.Helper()
 	p, err := policy.ByName(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
 func compact(t testing.TB, s *pleat.Session) *fold.Plan {
 	t.Helper()
 	p, err := s.Compact(t.Context(), "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -265,9 +261,7 @@ func TestPolicyIdle(t *testing.T) {
 	work(t, s, 0, 40, 300)
 	for _, idle := range []time.Duration{59 * time.Minute, time.Hour} {
 		v, err := s.View(t.Context(), pleat.Turn{Idle: idle})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n := len(v.Messages); v.IsWhole(s.Len()) != (idle < time.Hour) || idle == time.Hour && n > 53 {
 			t.Errorf("after %s the view has %d messages of %d", idle, n, s.Len())
 		}
@@ -309,5 +303,13 @@ func TestPlainCopyCannotBeKept(t *testing.T) {
 	folds := s.Folds()
 	if len(folds) != 1 || !strings.Contains(allText(view(t, s)), folds[0].Handle) {
 		t.Errorf("%d folds, view %s", len(folds), allText(view(t, s)))
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -54,9 +54,7 @@ func TestSameRequestAgain(t *testing.T) {
 			b.ask(t)
 			waited.Add(int64(time.Hour))
 			more, err := a.step()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			waited.Add(int64(time.Second))
 			if list := up.all(); !bytes.Equal(list[before], list[before+1]) {
 				t.Errorf("turn %d: %d bytes, and then %d", turn, len(list[before]), len(list[before+1]))

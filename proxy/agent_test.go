@@ -300,18 +300,14 @@ func handlerAt(t *testing.T, u *url.URL, o Options) (*Handler, string) {
 func newHandler(t *testing.T, o *Options) *Handler {
 	t.Helper()
 	h, err := NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
 func transportOf(t *testing.T, o *Options) *Transport {
 	t.Helper()
 	tr, err := NewTransport(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return tr
 }
 
@@ -333,9 +329,7 @@ func respond(r *http.Request, status int, body []byte) *http.Response {
 func fetch(t *testing.T, req *http.Request) (*http.Response, string) {
 	t.Helper()
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body, _ := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	return resp, string(body)
@@ -352,9 +346,7 @@ func fetchJSON(t *testing.T, url string, body io.Reader) (*http.Response, string
 // written waits until a proxy has stored what it was sent: then another can go on with it.
 func written(t *testing.T, rw *exchange.Rewriter) {
 	t.Helper()
-	if err := rw.Written(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rw.Written(t.Context()))
 }
 
 // eachWire runs a test for every wire, streaming and not.
@@ -418,15 +410,14 @@ func get(data []byte, path ...any) jsonspan.Value { return jsonspan.Value(data).
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }
 
-func must[T any](v T, err error) T {
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
 	if err != nil {
-		panic(err)
+		t.Fatal(err)
 	}
-	return v
 }

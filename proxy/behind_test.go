@@ -88,9 +88,7 @@ func TestReplicaIsFaster(t *testing.T) {
 				a.url = two
 			}
 			more, err := a.step()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if turn == 6 {
 				slow.Store(false)
 				close(release)
@@ -171,9 +169,7 @@ func TestFirstSight(t *testing.T) {
 	r := httptest.NewRequest("POST", "/v1/messages", strings.NewReader(body.String()))
 	r.Host = "127.0.0.1"
 	h.ServeHTTP(w, r)
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Close())
 	if n := st.bodies.Load(); w.Code != http.StatusOK || !folded || n != 0 {
 		t.Errorf("status %d, folded %t, %d messages read back: %.300s", w.Code, folded, n, w.Body)
 	}

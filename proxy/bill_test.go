@@ -21,9 +21,7 @@ func cents(usd float64) string { return fmt.Sprintf("%.2f", usd) }
 func billed(t *testing.T, h *Handler) Bill {
 	t.Helper()
 	b, err := h.Bill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -99,9 +97,7 @@ func TestBill(t *testing.T) {
 		}
 		check(h)
 		before := billed(t, h)
-		if err := h.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, h.Close())
 		again := newHandler(t, &Options{
 			Store: o.Store, Anthropic: at, OpenAI: at, Gemini: at, Window: window, Report: reports.add,
 		})

@@ -162,9 +162,7 @@ func TestForkAtEpoch(t *testing.T) {
 			if err == nil && e.BodySize > 0 {
 				e.Body, err = whole.Body(t.Context(), s.Key, e.BodyHash)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if entries = append(entries, e); e.Kind == store.EntryEpoch {
 				epoch = len(entries)
 			}

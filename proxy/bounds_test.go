@@ -142,9 +142,7 @@ func TestEventTooLarge(t *testing.T) {
 		r := newReports()
 		a := newAgent(on, start(t, up, Options{MaxEvent: 100 << 10, Report: r.add}), "Hello.")
 		resp, err := http.Post(a.url+a.path(), "application/json", strings.NewReader(string(a.body())))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if !strings.Contains(string(body), "larger than 102400 bytes") || strings.Contains(string(body), "xxx") ||
@@ -164,9 +162,7 @@ func TestMemoryOfRequests(t *testing.T) {
 		r := httptest.NewRequest("POST", "http://up.invalid/v1/messages", bytes.NewReader(make([]byte, size)))
 		r.Header.Set("Content-Encoding", "unknown")
 		resp, err := tr.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return resp.StatusCode
 	}
 	for _, tt := range []struct{ size, want int }{{1000, 415}, {2 << 20, 503}, {500 << 10, 415}} {

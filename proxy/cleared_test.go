@@ -18,14 +18,17 @@ const (
 func (a *agent) clear(t *testing.T, keep int, with string) {
 	t.Helper()
 	for i, raw := range a.history[:max(len(a.history)-keep, 0)] {
-		m := must(a.on.Codec([]byte(raw)))
+		m, err := a.on.Codec([]byte(raw))
+		must(t, err)
 		var edits []transcript.BlockEdit
 		for b, block := range m.Blocks().All() {
 			if block.Kind() == transcript.KindToolResult {
 				edits = append(edits, transcript.BlockEdit{Block: b, Text: with})
 			}
 		}
-		a.history[i] = must(a.on.Edited(m, edits)).Raw()
+		m, err = a.on.Edited(m, edits)
+		must(t, err)
+		a.history[i] = m.Raw()
 	}
 }
 
@@ -81,7 +84,7 @@ func TestClearedByClient(t *testing.T) {
 					t.Errorf("request %d has what the client put there", i)
 				}
 			}
-			if n := rewritten(on, seen.all()); n > epochs {
+			if n := rewritten(t, on, seen.all()); n > epochs {
 				t.Errorf("%d requests do not begin with the one before, in %d epochs", n, epochs)
 			}
 		})

@@ -72,9 +72,7 @@ func TestGeminiSignatureOfHiddenCall(t *testing.T) {
 func TestSnipTool(t *testing.T) {
 	for name, want := range map[string]bool{"four-layer": true, "default": false} {
 		p, err := policy.ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := 0
 		up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			tool, input := "bash", fmt.Sprintf(`{"command":"printf \"step %d line\" i<100;"}`, n+1)

@@ -138,9 +138,7 @@ func (r replayed) play(t *testing.T, s *sink, pick func(i int) *Transport) {
 		s.client = body
 		resp, err := (&http.Client{Transport: pick(i)}).Post("http://provider.example"+path, "application/json",
 			bytes.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {
@@ -227,9 +225,7 @@ func replay(t *testing.T, r replayed) (requests, folds, epochs int) {
 	for key := range keys {
 		s, err := pleat.OpenSession(t.Context(), store, key,
 			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{r.on.Format: r.on.Codec}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, f := range s.Folds() {
 			folds++
 			if u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: f.Handle}); err != nil || u.Whole == "" {

@@ -106,9 +106,7 @@ func TestRecallCutOff(t *testing.T) {
 					a.ask(t)
 					sent := up.all()
 					last, err := on.Read(sent[len(sent)-1])
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					if got := strings.Contains(string(sent[len(sent)-1]), `"t1"`); got != (rounds > 0 &&
 						len(reply.Messages) > 0) {
 						t.Errorf("the hidden round is in the next request: %t", got)

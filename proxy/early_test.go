@@ -45,9 +45,7 @@ func TestAnswerBeforeTheBodyIsRead(t *testing.T) {
 			req.Header.Set("X-Early", "yes")
 		}
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		got, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if string(got) != answer {

@@ -142,9 +142,7 @@ func TestBrokenClients(t *testing.T) {
 		"POST /v1/messages HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n{\"mod\r\nzz\r\n": "HTTP/1.1 400 ",
 	} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(url, "http://"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		io.WriteString(c, text)
 		got, _ := io.ReadAll(c) // until the proxy has had enough
 		c.Close()
@@ -176,9 +174,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, a.url+a.path(), bytes.NewReader(a.body()))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	<-begun
 	cancel()
 	resp.Body.Close()
@@ -249,9 +245,7 @@ func TestStoreFails(t *testing.T) {
 					i += 6 - i%6 - 1 // it is mended
 					continue
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if store.writes.Load() {
 					passed++
 				}

@@ -48,9 +48,7 @@ func TestRewind(t *testing.T) {
 			old, _ := on.Read(a.bodies[7])
 			b.history = a.history[:len(old.Messages):len(old.Messages)]
 			reply, err := b.send()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := up.all()[sent]; !bytes.Equal(got, up.all()[7]) {
 				t.Error("the same request got other bytes the second time")
 			}
@@ -101,13 +99,9 @@ func TestForkKeepsHandles(t *testing.T) {
 	unfolded := func(key store.SessionKey) string {
 		s, err := pleat.OpenSession(t.Context(), st, key,
 			&pleat.Options{Codecs: map[transcript.Format]transcript.Codec{transcript.FormatAnthropic: protocol.Messages.Codec}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: handle})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return u.Whole
 	}
 	if a, b := unfolded(list[0].Session), unfolded(key); a == "" || a != b {

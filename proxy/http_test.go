@@ -84,9 +84,7 @@ func TestRefused(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodGet, "http://somewhere.example/v1/models", nil)
 	client := &http.Client{Transport: &http.Transport{Proxy: http.ProxyURL(serveAt(url))}}
 	resp, err := client.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp.Body.Close()
 	if resp.StatusCode != http.StatusForbidden {
 		t.Errorf("a request for another host: %d", resp.StatusCode)
@@ -116,9 +114,7 @@ func TestCompressed(t *testing.T) {
 		Decoders: map[string]Decoder{"deflate": zlib.NewReader},
 	}
 	x, err := o.exchange()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, compress := range pack {
 		t.Run(name, func(t *testing.T) {
 			script := upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 12_000, Limit: window})
@@ -218,9 +214,7 @@ func TestWebProxy(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodGet, url+"/v1/models", nil)
 	req.Header.Set("X-Api-Key", "key")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if got, _ := io.ReadAll(resp.Body); string(got) != "http://provider.example/v1/models" {
 		t.Errorf("the web proxy was asked for %s", got)

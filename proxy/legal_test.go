@@ -37,9 +37,7 @@ func rounds(t *testing.T, more ...map[string]any) []byte {
 	body, err := json.Marshal(o{
 		"model": "claude-sonnet-5-5", "max_tokens": 100, "tools": tools, "messages": append(ms, more...),
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return body
 }
 
@@ -50,14 +48,10 @@ func post(t *testing.T, tr http.RoundTripper, up *atomic.Pointer[[]byte], body [
 	up.Store(nil)
 	r, err := (&http.Client{Transport: tr}).Post("http://model.test/v1/messages",
 		"application/json", bytes.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer r.Body.Close()
 	said, err := io.ReadAll(r.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r, string(said)
 }
 

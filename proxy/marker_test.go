@@ -24,9 +24,7 @@ type promptCache map[transcript.Hash]bool
 func (c promptCache) take(t *testing.T, body []byte, all bool) (found, markers int) {
 	t.Helper()
 	r, err := anthropic.Decode(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// the head of a test does not change otherwise
 	prefixes := []transcript.Hash{transcript.HashOf(fmt.Sprint(len(r.System), len(r.Tools)))}
 	for _, m := range r.Messages {

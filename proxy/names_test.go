@@ -65,9 +65,7 @@ func TestClientToolComesLater(t *testing.T) {
 		before := len(seen.all())
 		ask = `{"type":"tool_use","id":"theirs_` + tt.prefix + `","name":"unfold","input":{}}`
 		reply, err := a.send()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if calls := transcript.Unanswered(reply.Messages...); len(calls) != 1 || calls[0].Name != "unfold" {
 			t.Errorf("%s: the client got the calls %v", tt.prefix, calls)
 		}
@@ -109,9 +107,7 @@ func TestNameTakenAfterRestart(t *testing.T) {
 	h := newHandler(t, &Options{Window: window, Store: st, Anthropic: at})
 	a := newAgent(protocol.Messages, serve(t, h).String(), "Do all the steps.")
 	a.turn(t)
-	if err := h.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, h.Close())
 	reports := newReports()
 	again := newHandler(t, &Options{Window: window, Store: st, Anthropic: at, Report: reports.add})
 	own := recall.Tools()[0]
@@ -143,14 +139,10 @@ func TestSystemPromptIsNotFound(t *testing.T) {
 			sess, err := pleat.OpenSession(t.Context(), st, s.Key, &pleat.Options{
 				Codecs: map[transcript.Format]transcript.Codec{on.Format: on.Codec},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			found, err := sess.Search(t.Context(),
 				recall.SearchRequest{Queries: []string{"heliotrope vault", "steps"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if strings.Contains(found.Text(), secret) {
 				t.Errorf("%s: session %s tells the system prompt:\n%s", on.Format, s.Key, found.Text())
 			}

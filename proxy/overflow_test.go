@@ -67,9 +67,7 @@ func TestOverflowForEver(t *testing.T) {
 func TestOverflowWithoutNumbers(t *testing.T) {
 	for _, name := range []string{"four-layer", "default"} {
 		p, err := policy.ByName(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		s := &silent{to: upstreamtest.New(upstreamtest.Options{Calls: 12, Bytes: 6_000}), limit: 1 << 20}
 		epochs := 0 // for the refusal
 		a := newAgent(protocol.Messages, start(t, s, Options{Policy: p, Observe: func(_ context.Context, _ store.SessionKey, e pleat.Event) {
@@ -121,9 +119,7 @@ func TestErrorsPass(t *testing.T) {
 			if errors.As(err, &failed) {
 				continue // as a client does
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !more {
 				break
 			}

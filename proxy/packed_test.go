@@ -22,9 +22,7 @@ func TestReplyInAnotherEncoding(t *testing.T) {
 	req, _ := http.NewRequest(http.MethodPost, a.url+a.path(), strings.NewReader(string(a.body())))
 	req.Header.Set("Accept-Encoding", "br")
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	if got, err := io.ReadAll(resp.Body); err != nil || string(got) != packed ||
 		resp.Header.Get("Content-Encoding") != "br" {

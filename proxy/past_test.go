@@ -24,9 +24,7 @@ func TestRunAgain(t *testing.T) {
 			first := r.wait(n)[n-1].Session
 			entries := func() (sessions, entries int) {
 				for s, err := range st.Sessions(t.Context(), first.Tenant) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					must(t, err)
 					sessions, entries = sessions+1, entries+int(s.Entries)
 				}
 				return sessions, entries
@@ -59,9 +57,7 @@ func (a *agent) resend(t *testing.T, i int) {
 		again.history = a.history[:len(old.Messages):len(old.Messages)]
 		_, err = again.send()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // What a model looks up for a request that comes again is what the conversation had then. It is

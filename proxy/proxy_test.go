@@ -61,9 +61,7 @@ func togetherIn(t *testing.T, bodies [][]byte) {
 	t.Helper()
 	for i, body := range bodies {
 		r, err := protocol.Messages.Read(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		had := false
 		for _, m := range r.Messages {
 			has := m.Blocks().Has(transcript.KindToolResult)

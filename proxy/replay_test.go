@@ -81,9 +81,7 @@ func TestReplicas(t *testing.T) {
 			}
 			b.url = replicas[i%2]
 			more, err := b.step()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if !more {
 				break
 			}
@@ -128,9 +126,7 @@ func TestUntouched(t *testing.T) {
 		var added []byte
 		for i, body := range up.all() {
 			from, err := on.Read(a.bodies[i])
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want, err := from.Splice(transcript.Whole(len(from.Messages)), recall.Tools()...)
 			if err != nil || !bytes.Equal(body, want) {
 				t.Fatalf("request %d is not what came with the recall tools behind the client's: %v", i, err)
@@ -152,7 +148,7 @@ func TestByteStable(t *testing.T) {
 		a := newAgent(on, start(t, up, Options{Window: window, Report: reports.add}), "Do all the steps.")
 		a.streams = streams
 		a.run(t)
-		epochs, changes := 0, rewritten(on, up.all())
+		epochs, changes := 0, rewritten(t, on, up.all())
 		for _, r := range reports.wait(len(a.bodies)) {
 			epochs += r.Epochs
 		}
@@ -162,19 +158,17 @@ func TestByteStable(t *testing.T) {
 	})
 }
 
-// HashesIn has the hashes of the messages of a request.
-func hashesIn(on *protocol.Protocol, body []byte) (list []transcript.Hash) {
-	for _, m := range must(on.Read(body)).Messages {
-		list = append(list, on.Hash([]byte(m.Raw())))
-	}
-	return list
-}
-
 // rewritten counts the requests that do not begin with the messages of the one before.
-func rewritten(on *protocol.Protocol, bodies [][]byte) (n int) {
+func rewritten(t *testing.T, on *protocol.Protocol, bodies [][]byte) (n int) {
+	t.Helper()
 	var before []transcript.Hash
 	for _, body := range bodies {
-		now := hashesIn(on, body)
+		r, err := on.Read(body)
+		must(t, err)
+		var now []transcript.Hash
+		for _, m := range r.Messages {
+			now = append(now, on.Hash([]byte(m.Raw())))
+		}
 		if len(now) < len(before) || !slices.Equal(now[:len(before)], before) {
 			n++
 		}
@@ -222,9 +216,7 @@ func TestBoundThinking(t *testing.T) {
 	invalid := 0
 	for i, body := range up.all() {
 		r, err := anthropic.Decode(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		leave := bytes.Contains(body, []byte(`"block_binding":{"prefix_mismatch_behavior":"drop_block"}`))
 		beta := up.heads[i].Get("Anthropic-Beta") == anthropic.BindingBeta
 		if leave != beta {

@@ -58,9 +58,7 @@ func TestRoomsOfRequests(t *testing.T) {
 		body := `{"model":"m","messages":[` + strings.TrimSuffix(text, ",") + `]}`
 		r, _ := http.NewRequest("POST", "http://up.invalid/v1/messages", strings.NewReader(body))
 		resp, err := tr.RoundTrip(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		io.Copy(io.Discard, resp.Body)
 		resp.Body.Close()
 		if got := <-up.bodies; got != body {

@@ -17,9 +17,7 @@ import (
 // own: above 200,000 characters the largest goes to a file, and a marker names it.
 func TestMessageBudgetOnChat(t *testing.T) {
 	p, err := policy.ByName("four-layer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var calls, history []string
 	for i, size := range []int{60_000, 90_000, 70_000} {
 		calls = append(calls,
@@ -61,9 +59,7 @@ func TestMessageBudgetOnChat(t *testing.T) {
 // stands for.
 func TestCompactStartsFresh(t *testing.T) {
 	p, err := policy.ByName("four-layer")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	n := 0
 	up := &capture{to: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		tool, input := "bash", fmt.Sprintf(`{"command":"printf \"step %d line\" i<100;"}`, n+1)

@@ -80,7 +80,9 @@ func TestSystemMessagesNotSideBySide(t *testing.T) {
 	}
 	joined := 0
 	for i, body := range seen.all() {
-		list := must(protocol.Chat.Read(body)).Messages
+		r, err := protocol.Chat.Read(body)
+		must(t, err)
+		list := r.Messages
 		for k, m := range list {
 			if m.Role() != transcript.RoleSystem {
 				continue

@@ -102,9 +102,7 @@ func TestTransientBlocks(t *testing.T) {
 		}
 		a.history[last] = whole
 		more, err := a.take(reply)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if !more {
 			break
 		}
@@ -175,9 +173,7 @@ func TestHiddenItemsHaveNoIDs(t *testing.T) {
 	found := 0
 	for _, body := range seen.all() {
 		r, err := openai.DecodeResponses(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range r.Messages {
 			if get([]byte(m.Raw()), "name").Text() != "unfold" {
 				continue

@@ -124,9 +124,7 @@ func TestGeminiBeside(t *testing.T) {
 		req, _ := http.NewRequest(http.MethodPost, url+path, bytes.NewReader(body))
 		req.Header.Set("X-Goog-Api-Key", a.key)
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer resp.Body.Close()
 		out, _ := io.ReadAll(resp.Body)
 		if resp.StatusCode != http.StatusOK {

@@ -83,9 +83,7 @@ func TestResultOfWritingCommand(t *testing.T) {
 	err := s.Append(t.Context(), transcript.User("Work."),
 		transcript.Assistant(transcript.Call("1", "Bash", `{"command":"cat a; echo x > b"}`)),
 		transcript.Results(transcript.Result("1", "walrus")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u := unfold(t, s, recall.UnfoldRequest{Handle: "#1"})
 	if got := unfold(t, s, recall.UnfoldRequest{Handle: u.Result}).Content(); got != "walrus" ||
 		u.Content() != "cat a; echo x > b" || !strings.Contains(u.Text(), ", result "+u.Result) {

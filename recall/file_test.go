@@ -66,9 +66,7 @@ func TestUnfoldFileUncertain(t *testing.T) {
 		),
 		transcript.Results(transcript.Result("8", "The file main.go has been updated.")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for input, want := range map[string]string{
 		`{"handle":"path:server.toml"}`: "[pleat unfold path:config/server.toml: file as rebuilt, call 6, message 12, turn 6, " +
 			"4 lines, 59 bytes, not certain since call 5: it may have changed it: bash npm run format]\n" +

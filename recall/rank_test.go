@@ -42,9 +42,7 @@ func rankSession(t *testing.T) *pleat.Session {
 		transcript.Assistant(transcript.Call("4", "read_file", `{"path":"docs/zoo.md"}`)),
 		transcript.Results(transcript.Result("4", "# Zoo\n\n\nthe giraffe enclosure\n\nvisitors are counted\n")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -125,9 +123,7 @@ func TestSearchRanksByStructure(t *testing.T) {
 func TestSearchShowsMatchesAlone(t *testing.T) {
 	s := rankSession(t)
 	res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{"giraffe"}, Around: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, h := range res.Answers[0].Hits {
 		for _, l := range h.Shown {
 			if !l.Match {
@@ -153,13 +149,9 @@ func TestSearchCountsSources(t *testing.T) {
 		transcript.Assistant(transcript.Call("p", "bash", `{"command":"cat birds"}`)),
 		transcript.Results(transcript.Result("p", long.String())),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{"pelican"}, Hits: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if text := res.Text(); strings.Count(text, "pelican sighted") != 5 || !strings.Contains(text, ": 1 hit") {
 		t.Errorf("want five places of one source:\n%s", text)
 	}
@@ -176,9 +168,7 @@ func TestSearchNear(t *testing.T) {
 		transcript.Results(transcript.Result("b", "giraffa := 2")),
 		transcript.Assistant(transcript.Call("s", "search", `{"queries":["zanzibra"]}`)),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for query, want := range map[string]string{
 		"zanzibra": "zanzibar", "giraffa file:a.go": "", "girafe tool:bash": "", "giraffa": "",
 	} {

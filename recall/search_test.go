@@ -66,9 +66,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 		transcript.Results(transcript.Result("s1", text)),
 		transcript.Assistant(transcript.Call("s2", "mcp__pleat__search", `{"queries":["upload size limit"]}`)),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, h := range searchFor(t, s, "upload size limit").Answers[0].Hits {
 		if h.Message > 9 {
 			t.Errorf("an echo: %s", h.Source)
@@ -83,9 +81,7 @@ func TestSearchLeavesEchoesOut(t *testing.T) {
 		),
 		transcript.Results(transcript.Result("g", "src/quota.go:12: quotaLimit")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if hits := searchFor(t, s, "quota limit").Answers[0].Hits; len(hits) == 0 || hits[0].Message != 15 {
 		t.Errorf("hits: %v", hits)
 	}
@@ -100,9 +96,7 @@ func TestSearchShowsSameLinesOnce(t *testing.T) {
 			transcript.Assistant(transcript.Call(id, "bash", fmt.Sprintf(`{"command":"cat log%d"}`, i))),
 			transcript.Results(transcript.Result(id, "1\tkangaroo census\n2\tall counted\n")),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 	hits := searchFor(t, s, "kangaroo").Answers[0].Hits
 	if len(hits) != 1 || hits[0].Same != 2 || hits[0].Message != 15 {
@@ -120,9 +114,7 @@ func TestSearchFindsOtherForms(t *testing.T) {
 				"if os.Getenv(\"TELEMETRY_OPTOUT\") != \"\" {\n// remove the policy\nfunc parse(box) {\n"),
 		),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for query, want := range map[string]string{
 		"opt-out": "OPTOUT", "removed": "remove the", "removing": "remove the",
 		"policies": "policy", "parsed": "parse(", "boxes": "box)",
@@ -157,9 +149,7 @@ func TestSearchPutsASourceTogether(t *testing.T) {
 		),
 		transcript.Results(transcript.Result("g", strings.Join(lines, "\n")), transcript.Result("z", long)),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for query, text := range map[string]string{"giraffe": strings.Join(lines, "\n"), "zebra": long} {
 		hits := searchFor(t, s, query).Answers[0].Hits
 		if len(hits) != 1 {
@@ -213,9 +203,7 @@ func TestSearchStaysInItsBudget(t *testing.T) {
 			t.Context(),
 			recall.SearchRequest{Queries: []string{"entry list", "server file json"}, Budget: budget},
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n := counter.CountText(res.Text()); n > max(budget, 250) {
 			t.Errorf("budget %d: %d tokens\n%s", budget, n, res.Text())
 		}

@@ -26,9 +26,7 @@ func recallSession(t testing.TB) *pleat.Session {
 		store.SessionKey{Session: "recall"},
 		&pleat.Options{Tokens: counter},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var list strings.Builder
 	for i := range 400 {
 		fmt.Fprintf(&list, "entry %d of the list\n", i+1)
@@ -62,9 +60,7 @@ func recallSession(t testing.TB) *pleat.Session {
 		),
 		transcript.Results(transcript.Result("4", "The file config/server.toml has been updated.")),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -80,17 +76,13 @@ func handleOf(t testing.TB, s *pleat.Session, call int) string {
 func unfold(t testing.TB, s *pleat.Session, r recall.UnfoldRequest) recall.Unfolded {
 	t.Helper()
 	u, err := s.Unfold(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }
 
 func searchFor(t testing.TB, s *pleat.Session, queries ...string) recall.SearchResult {
 	t.Helper()
 	res, err := s.Search(t.Context(), recall.SearchRequest{Queries: queries})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res
 }

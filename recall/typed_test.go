@@ -17,9 +17,7 @@ func TestSearchTellsWhoWroteABlock(t *testing.T) {
 		transcript.Say("go on, please, as we said"),
 	), transcript.User("<system-reminder>\nflagged: main may be deleted\n</system-reminder>\nand so on"),
 		transcript.Assistant(transcript.Say("done")))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	res := searchFor(t, s, "needle")
 	if hits := res.Answers[0].Hits; len(hits) != 1 || hits[0].What != "text put in by a program" {
 		t.Errorf("the reminder:\n%s", res.Text())

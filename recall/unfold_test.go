@@ -157,9 +157,7 @@ func TestUnfoldPages(t *testing.T) {
 			store.SessionKey{Session: "pages"},
 			&pleat.Options{Tokens: counter},
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		pleattest.Append(
 			t,
 			s,
@@ -248,9 +246,7 @@ func TestUnfoldRaw(t *testing.T) {
 		transcript.Assistant(transcript.Call("9", "bash", `{"command":"y"}`)),
 		transcript.Results(res),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u := unfold(t, s, recall.UnfoldRequest{Handle: handleOf(t, s, 5), Raw: true})
 	if u.Whole != raw || u.Hash != transcript.HashOf(raw) {
 		t.Errorf("raw: %s", u.Whole)
@@ -270,9 +266,7 @@ func TestUnfoldNoticesDamage(t *testing.T) {
 	s := pleattest.Open(t, st, &pleat.Options{Tokens: counter})
 	err := s.Append(t.Context(), transcript.Assistant(transcript.Call("1", "read_file", `{"path":"a"}`)),
 		transcript.Results(transcript.Result("1", "original\n"+strings.Repeat("some words\n", 6_000))))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := handleOf(t, s, 1)
 	s = pleattest.Open(t, damagedStore{st}, &pleat.Options{Tokens: counter})
 	if _, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: h}); !errors.Is(err, store.ErrCorrupt) {
@@ -299,4 +293,12 @@ func TestUnfoldStretch(t *testing.T) {
 		return
 	}
 	t.Error("no stretch was folded")
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -18,9 +18,7 @@ import (
 func TestCorpus(t *testing.T) {
 	for _, path := range corpustest.Files(t) {
 		data, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		format, err := sessionlog.Detect(bytes.NewReader(data))
 		if err != nil || !strings.Contains(path, string(filepath.Separator)+string(format)+string(filepath.Separator)) {
 			t.Errorf("%s: format %q, %v", path, format, err)

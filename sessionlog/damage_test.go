@@ -55,9 +55,7 @@ func TestDamagedLine(t *testing.T) {
 	copilot := `{"type":"user.message","data":{"content":"x"},"id":"1"}`
 	for name, data := range lineFixtures(t) {
 		want, _, err := texts(t, data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n"), "\n")
 		for i := range len(lines) + 1 {
 			for _, bad := range []string{`{"type":"user","mess`, "\x00\x01\x02", `[1,2]`, `"text"`, codex, copilot} {
@@ -93,9 +91,7 @@ func TestDamagedLine(t *testing.T) {
 func TestCutOff(t *testing.T) {
 	for name, data := range fixtures(t) {
 		whole, _, err := texts(t, data, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		read, step := 0, 1
 		if testing.Short() {
 			step = 17
@@ -170,14 +166,10 @@ func TestOddInput(t *testing.T) {
 				strings.NewReader(strings.Repeat(strings.Repeat(" ", 1023)+"\n", 5<<10))),
 			nil,
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n := 0
 		for _, err := range log.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n++
 		}
 		if n != len(want) {
@@ -192,9 +184,7 @@ func TestStopEarly(t *testing.T) {
 		whole, _, _ := texts(t, data, nil)
 		for stop := range len(whole) {
 			log, err := sessionlog.Open(bytes.NewReader(data), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n := 0
 			for range log.Records() {
 				if n++; n > stop {
@@ -214,9 +204,7 @@ func TestHugeLine(t *testing.T) {
 	const size = 100 << 20
 	file := filepath.Join(t.TempDir(), "huge")
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	fmt.Fprintln(f, `{"type":"user","uuid":"1","parentUuid":null,"message":{"role":"user","content":"one"}}`)
 	fmt.Fprint(f, `{"type":"user","uuid":"2","parentUuid":"1","message":{"role":"user","content":"`)
@@ -240,14 +228,10 @@ func TestHugeLine(t *testing.T) {
 		runtime.GC()
 		sessionlog.SetMaxLine(t, tt.limit)
 		log, err := sessionlog.Open(f, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		records, n, peak := 0, 0, uint64(0)
 		for rec, err := range log.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			peak = max(peak, m.HeapAlloc)

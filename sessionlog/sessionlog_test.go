@@ -103,9 +103,7 @@ func fixtures(tb testing.TB) map[string][]byte {
 	all := make(map[string][]byte)
 	for _, file := range files {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		must(tb, err)
 		all[strings.TrimSuffix(filepath.Base(file), ".log")] = data
 	}
 	return all
@@ -124,14 +122,10 @@ func TestFormats(t *testing.T) {
 			}
 			file := filepath.Join("testdata", name+".golden")
 			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(file, []byte(got), 0o644))
 			}
 			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if d := difftest.Values(string(want), got); d != "" {
 				t.Errorf("- want, + got (run with -update to accept):\n%s", d)
 			}
@@ -146,13 +140,9 @@ func TestFormats(t *testing.T) {
 func TestRawIsTheElement(t *testing.T) {
 	for name, data := range fixtures(t) {
 		log, err := sessionlog.Open(bytes.NewReader(data), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for rec, err := range log.Records() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			m := rec.Message
 			if m.Format() == transcript.FormatNone {
 				continue
@@ -198,19 +188,23 @@ func TestCodexUsage(t *testing.T) {
 		report(100, 100), report(300, 200),
 	}, "\n")
 	log, err := sessionlog.Open(strings.NewReader(text), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var got []int
 	for rec, err := range log.Records() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if u := rec.Usage; u != nil {
 			got = append(got, rec.Line, u.Prompt())
 		}
 	}
 	if want := []int{4, 100, 9, 200}; !slices.Equal(got, want) || log.Info().Window != 258400 {
 		t.Errorf("lines and prompts %v, want %v; window %d", got, want, log.Info().Window)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

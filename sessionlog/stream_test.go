@@ -86,14 +86,10 @@ func TestStreaming(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			before := m.HeapAlloc
 			log, err := sessionlog.Open(newEndless(lines, tt.line), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n, peak := 0, uint64(0)
 			for _, err := range log.Records() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				if n++; n%500 == 0 {
 					runtime.GC()
 					runtime.ReadMemStats(&m)

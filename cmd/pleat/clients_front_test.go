@@ -218,9 +218,7 @@ func clearsFront(t *testing.T, d drive) string {
 	var sent, got atomic.Int32
 	server := counts(d.server, &got)
 	to, err := url.Parse(d.inProcess(t, server, server))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if sent.Load() == 0 || got.Load() > 0 {
 			t.Errorf("the client cleared results in %d requests, %d of which the server got", sent.Load(), got.Load())

@@ -100,9 +100,7 @@ func TestClientsInsideLocked(t *testing.T) {
 	r.pleat(t, "store", "migrate")
 	path := filepath.Join(r.drivenBy.Home, ".local/share/pleat/pleat.db")
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	db.SetMaxOpenConns(1)
 	if _, err := db.Exec("BEGIN EXCLUSIVE"); err != nil {

@@ -95,9 +95,7 @@ func (r *inside) replace(t *testing.T, program string) {
 func pleatProgram(t *testing.T) string {
 	t.Helper()
 	path, err := exec.LookPath("pleat")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if path, err = filepath.EvalSymlinks(path); err != nil {
 		t.Fatal(err)
 	}

@@ -124,9 +124,7 @@ func (r *inside) setup(t *testing.T, agent string) {
 	r.pleat(t, "setup", agent, "--inside", "--yes")
 	if config, ok := map[string]string{"codex": ".codex/config.toml", "qwen": ".qwen/settings.json"}[agent]; ok {
 		data, err := os.ReadFile(filepath.Join(r.drivenBy.Home, config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.drivenBy.Config = string(data)
 	}
 }

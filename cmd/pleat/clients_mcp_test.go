@@ -74,8 +74,6 @@ func installMCP(t *testing.T, home, client, config string) string {
 		t.Fatalf("%v: %s", err, out)
 	}
 	data, err := os.ReadFile(filepath.Join(home, filepath.FromSlash(config)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return string(data)
 }

@@ -39,18 +39,12 @@ func TestClientsSessions(t *testing.T) {
 		t.Fatalf("%v: %q", err, tail(out, 2000))
 	}
 	data := filepath.Join(home, ".data", "opencode")
-	if err := os.MkdirAll(filepath.Join(home, ".local"), 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(filepath.Join(home, ".data"), filepath.Join(home, ".local", "share")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(filepath.Join(home, ".local"), 0o700))
+	must(t, os.Symlink(filepath.Join(home, ".data"), filepath.Join(home, ".local", "share")))
 	run := func(program string, into any, args ...string) string {
 		t.Helper()
 		file, err := os.Create(filepath.Join(home, "out")) // opencode writes no more than 64 KB to a pipe
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer file.Close()
 		cmd := exec.CommandContext(ctx, program, args...)
 		cmd.Stdout = file
@@ -71,9 +65,7 @@ func TestClientsSessions(t *testing.T) {
 	run("pleat", &listed, "sessions", "--json", "--limit", "1")
 	export := filepath.Join(home, "export.json")
 	text := run(c.Program(dir), nil, "export", listed.Agents[0].Sessions[0].ID)
-	if err := os.WriteFile(export, []byte(text[strings.IndexByte(text, '{'):]), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(export, []byte(text[strings.IndexByte(text, '{'):]), 0o600))
 	before := databaseFiles(t, data)
 
 	var sessions struct {
@@ -155,9 +147,7 @@ func databaseFiles(t *testing.T, dir string) map[string]string {
 	all := make(map[string]string)
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[filepath.Base(name)] = string(data)
 	}
 	return all

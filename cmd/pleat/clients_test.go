@@ -279,9 +279,7 @@ func (d drive) inProcess(t *testing.T, anthropic, others string) string {
 		window: term.TokenCount(d.window), policy: "default", recall: "tools", quiet: true,
 	}
 	front, l, end, err := f.start(t.Context(), p, tally.Logger(p.Stderr, false, true), "", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	s := httptest.NewUnstartedServer(front)
 	s.Listener.Close()
 	s.Listener = l

@@ -32,20 +32,14 @@ func benchSession(b *testing.B) string {
 // readAndCount is the floor that compacting is measured against.
 func readAndCount(b *testing.B, file string) {
 	f, err := os.Open(file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer f.Close()
 	log, err := sessionlog.Open(f, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	model, _ := model.DefaultModels().Lookup("claude-opus-4-5")
 	count := tokens.NewTokenizer(model, nil)
 	for rec, err := range log.Records() {
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		count.CountMessage(rec.Message)
 	}
 }
@@ -58,9 +52,7 @@ func readAndCount(b *testing.B, file string) {
 func BenchmarkCompact(b *testing.B) {
 	file := benchSession(b)
 	info, err := os.Stat(file)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.SetBytes(info.Size())
 	dir := b.TempDir()
 	readAndCount(b, file) // loads the vocabulary, which is neither's
@@ -71,9 +63,7 @@ func BenchmarkCompact(b *testing.B) {
 		read.add(func() { readAndCount(b, file) })
 		env := map[string]string{"PLEAT_STORE": filepath.Join(dir, strconv.Itoa(n)+".db")}
 		made, err := sqlite.Open(env["PLEAT_STORE"], nil)
-		if err != nil {
-			b.Fatal(err)
-		}
+		must(b, err)
 		must(b, made.Close())
 		var told bytes.Buffer
 		p := &term.Console{

@@ -92,9 +92,7 @@ func (d doors) page(path string) string {
 func TestDoorsAgree(t *testing.T) {
 	d := doors{t, t.TempDir()}
 	codex, err := os.ReadFile("../../sessionlog/testdata/codex.log")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, data := range map[string][]byte{
 		".claude/projects/-shop/long.jsonl":          longSession(100),
 		".codex/sessions/2026/01/02/rollout-1.jsonl": codex,

@@ -31,9 +31,7 @@ func entriesIn(t *testing.T, path string) (list []store.Entry) {
 		if err == nil && e.BodySize > 0 {
 			e.Body, err = st.Body(t.Context(), key, e.BodyHash)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		list = append(list, e)
 	}
 	return list

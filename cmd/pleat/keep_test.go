@@ -18,18 +18,14 @@ func TestProxyKeepsFiles(t *testing.T) {
 	opened := false
 	o := &proxy.Options{Session: func(store.SessionKey, *pleat.Options) { opened = true }}
 	done, err := keepIn(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer done()
 	var names []string
 	for _, text := range []string{"one", "two"} {
 		var s pleat.Options
 		o.Session(store.SessionKey{Session: text}, &s)
 		name, err := s.KeepFile(".task_outputs/tool-results/call_1.txt", []byte(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(got) != text {
 			t.Errorf("%s holds %q, want %q (%v)", name, got, text, err)
 		}

@@ -193,9 +193,7 @@ func onWire(t *testing.T, format transcript.Format, msgs []transcript.Message) [
 	default:
 		return msgs
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out
 }
 
@@ -205,9 +203,7 @@ func liveThrough(t *testing.T, st store.Store, key store.SessionKey, msgs []tran
 	t.Helper()
 	ctx := t.Context()
 	s, err := pleat.OpenSession(ctx, st, key, &keepingOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	must := func(err error) {
 		t.Helper()
 		if err != nil && !errors.Is(err, fold.ErrCannotFit) && !errors.Is(err, store.ErrNotFound) {
@@ -285,9 +281,7 @@ func TestExportImportRoundTrip(t *testing.T) {
 func openTest(t *testing.T, path string) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(path, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return store
 }
 
@@ -295,18 +289,14 @@ func openTest(t *testing.T, path string) *sqlite.Store {
 func openAt(t *testing.T, path string, how stores.Access, keys ...[]byte) stores.Store {
 	t.Helper()
 	st, err := stores.OpenAt(t.Context(), path, how, keys...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
 func handlerOf(t *testing.T, o *proxy.Options) *proxy.Handler {
 	t.Helper()
 	h, err := proxy.NewHandler(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return h
 }
 
@@ -341,17 +331,13 @@ func tellAll(t *testing.T, path string, key store.SessionKey) sessionState {
 	store := openTest(t, path)
 	defer store.Close()
 	s, err := pleat.OpenSession(ctx, store, key, &keepingOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	asJSON := func(v any, err error) string {
 		if err != nil {
 			return err.Error()
 		}
 		out, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(out)
 	}
 	st := sessionState{

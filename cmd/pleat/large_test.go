@@ -110,9 +110,7 @@ func largeFile(t *testing.T, dir string, size int64) (file string, messages int,
 	t.Helper()
 	file = filepath.Join(dir, fmt.Sprintf("large%d.jsonl", size))
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w := bufio.NewWriterSize(f, 1<<20)
 	if messages, longest, err = writeLarge(w, size<<20); err == nil {
 		err = w.Flush()
@@ -145,9 +143,7 @@ func toldPeak(file string) int64 {
 func runPleat(t *testing.T, dir string, args ...string) usedBy {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.Command(self)
 	cmd.Args = append([]string{"pleat"}, args...)
 	cmd.Env = append(os.Environ(), "PLEAT_STORE="+filepath.Join(dir, "pleat.db"),

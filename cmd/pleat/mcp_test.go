@@ -36,9 +36,7 @@ func TestMCPStops(t *testing.T) {
 	go io.Copy(io.Discard, notes)
 	ask := func(method, body, session string) *http.Response {
 		r, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		r.Header.Set("Content-Type", "application/json")
 		r.Header.Set("Mcp-Session-Id", session)
@@ -46,9 +44,7 @@ func TestMCPStops(t *testing.T) {
 			r.Header.Del("Mcp-Session-Id")
 		}
 		resp, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		t.Cleanup(func() { resp.Body.Close() })
 		if resp.StatusCode >= 300 {
 			t.Fatalf("%s: %s", method, resp.Status)

@@ -34,9 +34,7 @@ func TestThroughWebProxy(t *testing.T) {
 	if err == nil {
 		err = cmd.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	base := ""
 	lines := bufio.NewScanner(out)
 	for lines.Scan() && !strings.Contains(lines.Text(), "provider.example is reached through "+web.URL) {
@@ -46,9 +44,7 @@ func TestThroughWebProxy(t *testing.T) {
 	}
 	resp, err := http.Post(base+"/v1/messages", "application/json", strings.NewReader(
 		`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	_ = cmd.Process.Kill()
 	_ = cmd.Wait()

@@ -22,9 +22,7 @@ func TestSignalEndsWaiting(t *testing.T) {
 		must(t, syscall.Mkfifo(name, 0o600))
 	}
 	writer, err := os.OpenFile(used, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer writer.Close()
 	store := filepath.Join(dir, "pleat.db")
 	for _, args := range [][]string{

@@ -30,15 +30,11 @@ func TestFrontWithDashboard(t *testing.T) {
 	up := httptest.NewServer(http.NotFoundHandler())
 	defer up.Close()
 	to, err := url.Parse(up.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	h := handlerOf(t, &proxy.Options{Store: st, Anthropic: to, Hosts: []string{"*"}})
 	p := &term.Console{Getenv: func(string) string { return "" }}
 	page, end, err := dashboard(t.Context(), p, st, "", dash.Options{Token: token})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer end()
 	f := &tally.Front{Proxy: h, Tally: tally.New(false), Token: token, Store: st, Dash: page}
 	for path, want := range map[string]int{
@@ -64,9 +60,7 @@ func TestProxyReadsZstd(t *testing.T) {
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer done()
 	h := handlerOf(t, o)
 	defer h.Close()

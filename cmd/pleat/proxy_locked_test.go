@@ -33,9 +33,7 @@ func TestProxyWithLockedStore(t *testing.T) {
 	f := &proxyFlags{store: &stores.Flags{Path: path}, policy: "default", recall: "tools", openai: up.URL}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	front, l, end, err := f.start(t.Context(), p, slog.New(slog.DiscardHandler), "", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer end()
 	defer l.Close()
 	ask := func(path, body string) int {
@@ -50,14 +48,10 @@ func TestProxyWithLockedStore(t *testing.T) {
 		t.Fatalf("readyz is %d", got)
 	}
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	other, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := other.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
@@ -106,9 +100,7 @@ func TestProxyWithoutItsStore(t *testing.T) {
 		return map[string]string{"HOME": t.TempDir()}[name]
 	}}
 	front, l, end, err := f.start(t.Context(), p, slog.New(slog.DiscardHandler), "", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer end()
 	defer l.Close()
 	if err := forgetEverything(t.Context(), p, f.store, true); !errors.Is(err, sqlite.ErrBusy) {

@@ -46,9 +46,7 @@ func TestSoak(t *testing.T) {
 	}
 	p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 	o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer done()
 	debug.SetMemoryLimit(limit + beside + int64(others))
 	var now, folded atomic.Int64

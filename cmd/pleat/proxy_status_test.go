@@ -35,9 +35,7 @@ func TestStatusAfterRestart(t *testing.T) {
 	var seen []tally.Status
 	for i := range 2 {
 		o, done, err := f.options(t.Context(), p, slog.New(slog.DiscardHandler), tally.New(false))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		h := handlerOf(t, o)
 		for _, tools := range []string{
 			"", `,"tools":[{"type":"function","name":"bash","parameters":{"type":"object"}}]`,
@@ -71,9 +69,7 @@ func TestStatusAfterRestart(t *testing.T) {
 			continue
 		}
 		stored, err := sessionfile.Read(t.Context(), p, row.Session, sessionfile.Flags{Store: f.store})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		shown, err := sessionfile.Overview(stored, 1, &term.Progress{})
 		if err != nil || len(shown.Window.Prompts) != row.Requests || row.Requests != 1 {
 			t.Errorf("show counts %d requests, the bill has %d (%v)", len(shown.Window.Prompts), row.Requests, err)

@@ -16,14 +16,10 @@ import (
 func asReader(t *testing.T, dir string) func(args ...string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	program := filepath.Join(dir, "pleat") // the test's binary is the program under this name
 	in, err := os.Open(self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	out, err := os.OpenFile(program, os.O_CREATE|os.O_WRONLY, 0o755)
 	if err == nil {
@@ -62,9 +58,7 @@ func TestReadOnlyCopies(t *testing.T) {
 		must(t, os.Mkdir(folder, 0o755))
 		fillTest(t, store)
 		before, err := os.ReadFile(store)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		must(t, os.Chmod(store, modes[0]))
 		must(t, os.Chmod(folder, modes[1]))
 		t.Cleanup(func() { _ = os.Chmod(folder, 0o755) })

@@ -174,9 +174,7 @@ func checkShape(t *testing.T, name string, data []byte) {
 		}
 	}
 	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for line := range strings.Lines(string(want)) {
 		if line = strings.TrimSpace(line); !members[line] {
 			t.Errorf("%s --json has no member %s", name, line)

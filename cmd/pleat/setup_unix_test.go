@@ -24,9 +24,7 @@ func TestSetupRefusesPipes(t *testing.T) {
 		"qwen":   {".qwen/.env", ".qwen/settings.json"},
 	} {
 		c, err := clients.Find(agent)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, name := range names {
 			home := t.TempDir()
 			path := filepath.Join(home, name)

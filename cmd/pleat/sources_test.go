@@ -16,9 +16,7 @@ var inBackticks = regexp.MustCompile("`([^`]+)`")
 // Every file that docs/sources.md names is there.
 func TestSourcesFiles(t *testing.T) {
 	page, err := os.ReadFile("../../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := regexp.MustCompile("`([a-z][a-z/_]*(?:/|\\.go|/[a-z]+\\.txt|/telemetry))`")
 	found := file.FindAllStringSubmatch(string(page), -1)
 	if len(found) < 40 {
@@ -38,9 +36,7 @@ func TestSourcesPage(t *testing.T) {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
 	page, err := os.ReadFile("../../docs/sources.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var script strings.Builder
 	script.WriteString("env HOME=$WORK\n")
 	rows, last := 0, ""

@@ -18,9 +18,7 @@ var startBlock = regexp.MustCompile("(?s)```(python|ts)\n(.*?)```")
 func TestStartClients(t *testing.T) {
 	dir := clientsFolder(t, false)
 	text, err := os.ReadFile("../../docs/start.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	blocks := startBlock.FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != 5 {
 		t.Fatalf("docs/start.md has %d programs, want 5", len(blocks))

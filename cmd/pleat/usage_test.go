@@ -79,9 +79,7 @@ func TestUsageOfRuns(t *testing.T) {
 		d.store(session, "Say hello.")
 		p := &term.Console{Stdout: t.Output(), Stderr: t.Output(), Getenv: d.getenv}
 		st, err := stores.Open(t.Context(), p, &stores.Flags{Path: d.getenv("PLEAT_STORE")})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		m, _ := model.DefaultModels().Lookup("claude-sonnet-4-5")
 		s, err := pleat.OpenSession(t.Context(), st, session, &pleat.Options{Model: m})
 		if err == nil {

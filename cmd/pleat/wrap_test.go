@@ -152,9 +152,7 @@ func TestSetupClients(t *testing.T) {
 			}
 		}
 		c, err := clients.Find(w.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if c.Environ {
 			t.Setenv("HTTPS_PROXY", noServer)
 		}
@@ -219,9 +217,7 @@ func checkNoKey(t *testing.T, home string) {
 	}
 	for _, name := range files {
 		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if bytes.Contains(data, []byte("hunter2hunter2")) {
 			t.Errorf("%s holds the key", filepath.Base(name))
 		}

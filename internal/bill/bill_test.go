@@ -38,9 +38,7 @@ func TestBounded(t *testing.T) {
 	proxies.Wait()
 	entries, sessions := uint64(0), 0
 	for s, err := range st.Sessions(t.Context(), Tenant) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		entries += s.Entries
 		sessions++
 	}
@@ -48,9 +46,7 @@ func TestBounded(t *testing.T) {
 		t.Errorf("the bill takes %d entries in %d sessions after %d requests", entries, sessions, 4*each)
 	}
 	got, err := newBook(st).Bill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got.All.Requests != 4*each || got.All.USD != 2*each || len(got.Rows) != maxRows {
 		t.Errorf("billed %+v in %d rows", got.All, len(got.Rows))
 	}
@@ -92,9 +88,7 @@ func TestManyRowsAtOnce(t *testing.T) {
 		must(t, b.Wait(t.Context()))
 	}
 	got, err := b.Bill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range got.Rows {
 		if r.Requests != 2 {
 			t.Fatalf("row %q has %d requests, want 2", r.Tenant, r.Requests)
@@ -120,9 +114,7 @@ func TestReadInSteps(t *testing.T) {
 	}
 	must(t, b.Wait(t.Context()))
 	got, err := b.Bill(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, r := range got.Rows {
 		if want := map[bool]int{true: 2, false: 1}[r.Tenant == "t1"]; r.Requests != want {
 			t.Errorf("row %q has %d requests, want %d", r.Tenant, r.Requests, want)

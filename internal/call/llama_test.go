@@ -40,9 +40,7 @@ func llama(t *testing.T, window int) string {
 		t.Skip("no real server: set PLEAT_LLAMA_SERVER to the URL of a llama.cpp server, or put llama-server on the PATH and set PLEAT_LLAMA_MODEL to a model file")
 	}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	addr := l.Addr().(*net.TCPAddr)
 	l.Close()
 	// The smallest models have windows in which no session has room.
@@ -50,12 +48,8 @@ func llama(t *testing.T, window int) string {
 		fmt.Sprint("llama.context_length=int:", window),
 		"--parallel", "1", "--host", "127.0.0.1", "--port", fmt.Sprint(addr.Port))
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	listening, over := make(chan bool, 1), make(chan struct{})
 	go func() {
 		defer close(over)
@@ -98,9 +92,7 @@ func story(tokens int) string {
 func TestLlama(t *testing.T) {
 	url := llama(t, 1536)
 	found, err := localserver.Discover(t.Context(), url, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mdl, ok := found.Find("")
 	if !ok || found.Kind != localserver.LlamaCpp || mdl.Window == 0 {
 		t.Fatalf("found %+v", found)
@@ -128,9 +120,7 @@ func llamaStreams(t *testing.T, client model.Generator) {
 	var shown strings.Builder
 	req := &model.Request{Messages: []transcript.Message{transcript.User("Once upon a time")}, MaxTokens: 16}
 	reply, err := client.Generate(t.Context(), req, func(d model.Delta) { shown.WriteString(d.Text) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if textOf(reply) == "" || shown.String() != textOf(reply) {
 		t.Errorf("said %q, showed %q", textOf(reply), shown.String())
 	}
@@ -143,14 +133,10 @@ func llamaStreams(t *testing.T, client model.Generator) {
 func llamaCaches(t *testing.T, client model.Generator, mdl model.Model) {
 	msgs := []transcript.Message{transcript.User("A story about caches and " + story(mdl.Window/16))}
 	first, err := client.Generate(t.Context(), &model.Request{Messages: msgs, MaxTokens: 8}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	msgs = append(append(msgs, first.Messages...), transcript.User("And then?"))
 	second, err := client.Generate(t.Context(), &model.Request{Messages: msgs, MaxTokens: 8}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	u := second.Usage
 	t.Logf("first %+v, second %+v", first.Usage, u)
 	if u.CacheRead < first.Usage.Prompt()*3/4 || u.Prompt() <= first.Usage.Prompt() {
@@ -175,9 +161,7 @@ func llamaRefuses(t *testing.T, client model.Generator, mdl model.Model) {
 func TestLlamaGivenUp(t *testing.T) {
 	url := llama(t, 1536)
 	found, err := localserver.Discover(t.Context(), url, "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: found.Models[0]}
@@ -197,15 +181,11 @@ func TestLlamaGivenUp(t *testing.T) {
 func TestLlamaAnswersAfterCompaction(t *testing.T) {
 	const rule = "Constraint: never change anything below legacy/, it is frozen until the audit is over."
 	found, err := localserver.Discover(t.Context(), llama(t, 4096), "", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	mdl := found.Models[0]
 	client := &openai.ChatClient{BaseURL: found.BaseURL, Model: mdl}
 	threshold, err := policy.ByName("threshold")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, p := range []fold.Policy{policy.Default(), threshold} {
 		s, err := pleat.OpenSession(t.Context(), store.NewMemory(), store.SessionKey{Session: p.Name}, &pleat.Options{
 			Model: mdl, Policy: p, Digest: digest.Options{
@@ -213,9 +193,7 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 				NoBackground: true,
 			}, Check: openai.ChatChecker(mdl),
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		msgs := []transcript.Message{
 			transcript.User(rule).WithOrigin(transcript.OriginTyped),
 			transcript.Assistant(transcript.Say("Noted.")),
@@ -226,9 +204,7 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 		}
 		msgs = append(msgs,
 			transcript.User("Delete the unused code in legacy/utils.py.").WithOrigin(transcript.OriginTyped))
-		if err := s.Append(t.Context(), msgs...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Append(t.Context(), msgs...))
 		view, err := s.Messages(t.Context())
 		if err != nil {
 			t.Logf("%s: %v", p.Name, err)
@@ -249,5 +225,13 @@ func TestLlamaAnswersAfterCompaction(t *testing.T) {
 		if p.Name == "default" && (!was || len(view) >= len(msgs)) {
 			t.Errorf("default: %d of %d messages, the constraint is told: %t", len(view), len(msgs), was)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -65,9 +65,7 @@ func TestLoopback(t *testing.T) {
 // Where nothing listens, nobody waits.
 func TestNobodyListens(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.Close()
 	for _, w := range wires {
 		_, err := w.client("http://"+l.Addr().String(), nil, tuning{}).Generate(t.Context(), request(w.model), nil)

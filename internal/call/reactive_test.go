@@ -51,29 +51,21 @@ func reactive(t *testing.T, client model.Generator, mdl model.Model) {
 		Model: believed, Check: openai.ChatChecker(mdl),
 		Codecs: map[transcript.Format]transcript.Codec{transcript.FormatChat: openai.DecodeChatMessage},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const goal = "Tell me of a dog. Never mention the cat."
 	msgs := []transcript.Message{transcript.User(goal)}
 	for i := range 3 {
 		msgs = append(msgs, transcript.Assistant(transcript.Say(story(mdl.Window/2))),
 			transcript.User(fmt.Sprintf("Go on, part %d.", i)))
 	}
-	if err := s.Append(ctx, msgs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Append(ctx, msgs...))
 	ask := func(v transcript.View) (model.Reply, error) {
 		view, err := s.Resolve(t.Context(), v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return client.Generate(ctx, &model.Request{Model: mdl.ID, Messages: view, MaxTokens: 8}, nil)
 	}
 	v, err := s.View(ctx, pleat.Turn{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, err = ask(v)
 	var api *model.APIError
 	if !errors.As(err, &api) || api.Kind != model.ErrorTooLong {
@@ -86,12 +78,8 @@ func reactive(t *testing.T, client model.Generator, mdl model.Model) {
 	if err != nil {
 		t.Fatalf("after folding: %v", err)
 	}
-	if err := s.Append(ctx, reply.Messages...); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Used(ctx, reply.Usage); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Append(ctx, reply.Messages...))
+	must(t, s.Used(ctx, reply.Usage))
 	view, _ := s.Resolve(t.Context(), v)
 	if !strings.Contains(view[0].Text(), goal) {
 		t.Errorf("the goal is not in the view: %q", view[0].Text())

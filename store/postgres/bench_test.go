@@ -48,9 +48,7 @@ func BenchmarkSearch(b *testing.B) {
 		b.Fatal(err)
 	}
 	conn, err := pgx.Connect(b.Context(), url)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	defer conn.Close(b.Context())
 	logSizes(b, conn)
 	b.Run("index", func(b *testing.B) {

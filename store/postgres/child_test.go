@@ -21,9 +21,7 @@ const childVariable = "PLEAT_POSTGRES_TEST_CHILD"
 func startChild(t testing.TB, role string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), childVariable+"="+role)
 	return cmd
@@ -54,15 +52,11 @@ func checkNumbered(t testing.TB, store store.Store, key store.SessionKey) uint64
 	t.Helper()
 	n := uint64(0)
 	for e, err := range store.Scan(t.Context(), key, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		n++
 		want := numbered(key, n)
 		body, err := store.Body(t.Context(), key, e.BodyHash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if string(e.Data) != string(want.Data) || string(body) != string(want.Body) || e.Seq != n {
 			t.Fatalf("%v: entry %d is not what was appended", key, n)
 		}

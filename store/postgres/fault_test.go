@@ -120,9 +120,7 @@ func TestCutConnections(t *testing.T) {
 		var n int
 		err := conn.QueryRow(t.Context(), `SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
 			WHERE datname = current_database() AND pid <> pg_backend_pid() AND state <> 'idle'`).Scan(&n)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		ended += n
 	}
 	w.finish(t)
@@ -176,9 +174,7 @@ func holdSession(t *testing.T, url string, key store.SessionKey) (release func()
 	t.Helper()
 	id := sessionID(t, url, key)
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := conn.Exec(t.Context(), "BEGIN"); err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,7 @@ import (
 // nothing to the tables themselves.
 func TestGrants(t *testing.T) {
 	text, err := os.ReadFile("../../deploy/grants.sql")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	url := pgtest.Shared(t).Database(t)
 	open(t, url, nil)
 	run(t, url, "CREATE ROLE proxy LOGIN")

@@ -234,9 +234,7 @@ func logSizes(t testing.TB, conn *pgx.Conn) {
 		var rows, heap, toast, indexes int64
 		err := conn.QueryRow(t.Context(), fmt.Sprintf(`SELECT (SELECT count(*) FROM %[1]s), pg_relation_size('%[1]s'),
 			pg_table_size('%[1]s') - pg_relation_size('%[1]s'), pg_indexes_size('%[1]s')`, "pleat."+table)).Scan(&rows, &heap, &toast, &indexes)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if rows > 0 {
 			t.Logf("%s: %d rows of %d bytes, %d out of line, %d of indexes", table, rows, heap/rows,
 				toast/rows, indexes/rows)

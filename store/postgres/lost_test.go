@@ -37,9 +37,7 @@ const (
 func newLink(t *testing.T, c *pgtest.Cluster) *link {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	k := &link{Listener: l, server: fmt.Sprintf("127.0.0.1:%d", c.Port())}
 	var wg sync.WaitGroup
 	wg.Go(func() {

@@ -36,9 +36,7 @@ func TestMain(m *testing.M) {
 func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
 	t.Helper()
 	store, err := postgres.Open(t.Context(), url, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = store.Close() })
 	return store
 }
@@ -47,9 +45,7 @@ func open(t testing.TB, url string, opts *postgres.Options) *postgres.Store {
 func connect(t testing.TB, url string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { _ = conn.Close(context.Background()) })
 	return conn
 }
@@ -78,9 +74,7 @@ func run(t testing.TB, url, text string, args ...any) {
 func tryRun(t testing.TB, url, text string, args ...any) error {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close(t.Context())
 	_, err = conn.Exec(t.Context(), text, args...)
 	return err

@@ -37,9 +37,7 @@ var (
 func openSession(t *testing.T, st store.Store, key store.SessionKey) *pleat.Session {
 	t.Helper()
 	s, err := pleat.OpenSession(t.Context(), st, key, &replicaOptions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -97,9 +95,7 @@ func checkHistory(t *testing.T, st store.Store, rounds []string) int {
 	s := openSession(t, st, replicaKey)
 	times := make(map[string]int)
 	msgs, err := s.Resolve(t.Context(), transcript.Whole(s.Len()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, m := range msgs {
 		for _, b := range m.Blocks().All() {
 			if c, ok := b.(transcript.ToolCall); ok {
@@ -117,9 +113,7 @@ func checkHistory(t *testing.T, st store.Store, rounds []string) int {
 	}
 	epochs := 0
 	for e, err := range st.Scan(t.Context(), replicaKey, 1, store.EntryEpoch) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var d struct{ Epoch int }
 		must(t, json.Unmarshal(e.Data, &d))
 		if epochs++; d.Epoch != epochs {
@@ -147,15 +141,11 @@ func TestReplicasAlternate(t *testing.T) {
 		mine, other := sessions[n%2], sessions[(n+1)%2]
 		name := fmt.Sprintf("r%d", n)
 		again, err := addRound(t.Context(), mine, name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		late += again
 		rounds = append(rounds, name)
 		last, want, err := viewOf(t.Context(), mine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if n%3 != 0 { // now and then the other does not look, and is late with its own
 			continue
 		}
@@ -163,9 +153,7 @@ func TestReplicasAlternate(t *testing.T) {
 		fresh := openSession(t, stores[(n+1)%2], replicaKey)
 		for who, s := range map[string]*pleat.Session{"the other replica": other, "a new replica": fresh} {
 			at, got, err := viewOf(t.Context(), s)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got != want || at != last {
 				t.Fatalf("round %d: %s has another view after entry %d than the first after entry %d", n, who, at, last)
 			}
@@ -285,20 +273,14 @@ func checkReplayed(t *testing.T, st store.Store, views map[string]string) {
 			continue
 		}
 		last, err := strconv.ParseUint(at, 10, 64)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		key := store.SessionKey{Tenant: "t", Session: "replayed up to " + at}
 		must(t, pleat.Fork(t.Context(), st, replicaKey, last, key, nil))
 		s := openSession(t, st, key)
 		msgs, err := s.Resolve(t.Context(), inside.Of(s).CurrentView())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out, err := json.Marshal(msgs)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := transcript.HashOf(out).String(); got != views[at] {
 			t.Errorf("after entry %d a replica had another view than the stored entries give", last)
 		}

@@ -35,9 +35,7 @@ func TestSealed(t *testing.T) {
 		Kind: "k", Label: "walrus label", Data: []byte(`{"walrus":"in data"}`),
 		Body: []byte(strings.Repeat("the walrus ", 100)), Text: "walrus text",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain := open(t, url, nil)
 	_, err = plain.Append(t.Context(), store.SessionKey{Session: "plain"}, 0, store.Entry{Kind: "k", Data: []byte("x")})
 	if err == nil || !strings.Contains(err.Error(), "the store is encrypted") {
@@ -51,14 +49,10 @@ func TestSealed(t *testing.T) {
 	conn := connect(t, url)
 	for _, table := range []string{"session", "entry", "blob", "text", "place", "pending"} {
 		list, err := conn.Query(t.Context(), "SELECT * FROM pleat."+table)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for list.Next() {
 			row, err := list.Values()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, v := range row {
 				if b, ok := v.([]byte); ok {
 					v = string(b)

@@ -120,9 +120,7 @@ func TestDamage(t *testing.T) {
 		}
 		verified := 0
 		for damage, err := range st.Verify(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			t.Logf("%s: %+v", change, damage)
 			verified++
 		}
@@ -206,9 +204,7 @@ func TestMakeTables(t *testing.T) {
 func TestOpenErrors(t *testing.T) {
 	c := pgtest.Shared(t)
 	port, err := pgtest.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for name, test := range map[string]struct{ url, want string }{
 		"nobody there":   {fmt.Sprintf("postgres://u:hunter2@127.0.0.1:%d/d", port), "is it running"},
 		"no database":    {strings.Replace(c.URL("nosuch"), "pleat@", "pleat:hunter2@", 1), "CREATE DATABASE"},

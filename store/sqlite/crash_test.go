@@ -50,9 +50,7 @@ func killOne(t *testing.T, path, run string, random *rand.Rand, acknowledged map
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	lives, heard := random.IntN(25), 0

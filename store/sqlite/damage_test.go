@@ -165,9 +165,7 @@ func goodFile(t *testing.T) ([]byte, content) {
 	}
 	must(t, store.Close())
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return file, good
 }
 
@@ -297,9 +295,7 @@ func TestVerifyDamage(t *testing.T) {
 		st := open(t, path)
 		var damage []store.Damage
 		for d, err := range st.Verify(t.Context()) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			damage = append(damage, d)
 		}
 		if len(damage) != 1 || damage[0].Seq == 0 || damage[0].Key.Tenant != damageTenant {

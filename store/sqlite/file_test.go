@@ -31,9 +31,7 @@ func TestPermissions(t *testing.T) {
 		path: 0o600, path + "-wal": 0o600, path + "-shm": 0o600, dir: 0o700, filepath.Dir(dir): 0o700,
 	} {
 		info, err := os.Stat(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := info.Mode().Perm(); got != want {
 			t.Errorf("%s: mode %o, want %o", name, got, want)
 		}
@@ -60,9 +58,7 @@ func TestOddPaths(t *testing.T) {
 func execute(t *testing.T, path, text string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	if _, err := db.Exec(text); err != nil {
 		t.Fatal(err)
@@ -126,13 +122,9 @@ func TestReadOnly(t *testing.T) {
 	put(t, st, key, 0, crashEntry(key, 1))
 	st.Close()
 	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	st, err = sqlite.Open(path, &sqlite.Options{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for damage, err := range st.Verify(t.Context()) {
 		t.Errorf("Verify: %+v, %v", damage, err)
 	}
@@ -158,9 +150,7 @@ func TestReadOnly(t *testing.T) {
 		put(t, writer, key, i+1, crashEntry(key, i+2))
 		n := uint64(0)
 		for _, err := range reader.Scan(t.Context(), key, 1) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			n++
 		}
 		if n != i+2 {
@@ -191,9 +181,7 @@ func TestForgetBytes(t *testing.T) {
 	must(t, st.Forget(t.Context(), secret))
 	for _, name := range []string{path, path + "-wal"} {
 		file, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		// The index cuts what words have in common, so the tails are looked for too.
 		for _, word := range []string{"confidential", "secret session", "onfidential", "fidentialtext"} {
 			if at := bytes.Index(file, []byte(word)); at >= 0 {
@@ -215,14 +203,10 @@ func TestBusy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	st := openWith(t, path, &sqlite.Options{BusyTimeout: 1})
 	db, err := sql.Open("sqlite", path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer db.Close()
 	conn, err := db.Conn(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
@@ -249,13 +233,9 @@ func TestLogDamage(t *testing.T) {
 		put(t, st, key, uint64(i), store.Entry{Kind: "k", Data: fmt.Append(nil, "data ", i)})
 	}
 	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	log, err := os.ReadFile(path + "-wal")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	copyPath := filepath.Join(dir, "copy.db")
 	try := func(log []byte) (entries int, err error) {
 		t.Helper()
@@ -312,9 +292,7 @@ func TestFileTakenAway(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "store.db")
 			st, key := open(t, path), store.SessionKey{Session: "s"}
 			head, err := st.Append(t.Context(), key, 0, store.Entry{Kind: "k"})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			must(t, take(path))
 			_, err = st.Append(t.Context(), key, head, store.Entry{Kind: "k"})
 			if !errors.Is(err, store.ErrReadOnly) || !strings.Contains(err.Error(), "deleted or replaced") {

@@ -43,9 +43,7 @@ func checkFull(t testing.TB, store *sqlite.Store, key store.SessionKey, last uin
 	t.Helper()
 	seq := uint64(0)
 	for e, err := range store.Scan(t.Context(), key, 0) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		seq++
 		if _, err := store.Body(t.Context(), key, e.BodyHash); err != nil || string(e.Data) != fmt.Sprint(seq) {
 			t.Fatalf("entry %d: %q, %v", seq, e.Data, err)

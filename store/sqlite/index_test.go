@@ -29,13 +29,9 @@ func TestIndexLongText(t *testing.T) {
 	for range 2 {
 		for _, query := range []string{"number0", "number7", "number29999", "number59999", "behind"} {
 			got, err := file.Search(t.Context(), key, query, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want, err := mem.Search(t.Context(), key, query, 5)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			places := func(hits []store.Hit) (out []string) {
 				for _, h := range hits {
 					out = append(out, fmt.Sprint(h.Seq, h.From, h.To, h.Start, h.End))

@@ -33,9 +33,7 @@ func TestMain(m *testing.M) {
 func startChild(t *testing.T, role string, args ...string) *exec.Cmd {
 	t.Helper()
 	program, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cmd := exec.CommandContext(t.Context(), program, args...)
 	cmd.Env = append(os.Environ(), childVariable+"="+role)
 	return cmd

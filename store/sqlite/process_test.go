@@ -36,9 +36,7 @@ func TestProcesses(t *testing.T) {
 	count := func(name string) (entries int) {
 		key := store.SessionKey{Session: name}
 		for e, err := range st.Scan(t.Context(), key, 0) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if _, err := st.Body(t.Context(), key, e.BodyHash); err != nil {
 				t.Fatal(err)
 			}

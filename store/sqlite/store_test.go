@@ -20,9 +20,7 @@ func open(t testing.TB, path string) *sqlite.Store {
 func openWith(t testing.TB, path string, o *sqlite.Options) *sqlite.Store {
 	t.Helper()
 	store, err := sqlite.Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { store.Close() })
 	return store
 }

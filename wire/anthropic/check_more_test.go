@@ -84,9 +84,7 @@ var compactionRules = []rule{
 func documentedRules(t *testing.T) []string {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var out []string
 	for _, m := range regexp.MustCompile(`(?m)^//\t([a-z0-9]+(?:-[a-z0-9]+)+) `).FindAllStringSubmatch(string(doc), -1) {
 		out = append(out, m[1])

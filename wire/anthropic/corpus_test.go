@@ -58,17 +58,13 @@ func checkSession(t *testing.T, messages []sessionMessage, rng *rand.Rand) {
 		body = append(body, m.element()...)
 	}
 	body = append(body, `],"stream":true}`...)
-	if err := onWire.Lossless(body, rng); err != nil {
-		t.Fatal(err)
-	}
+	must(t, onWire.Lossless(body, rng))
 	r := mustDecode(t, string(body))
 	if vs := r.Check(model.Model{}); len(vs) > 0 {
 		t.Errorf("%d violations in a request of %d messages, first %v", len(vs), len(messages), vs[0])
 	}
 	out, err := r.Splice(foldResults(r, rng))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	folded := mustDecode(t, string(out))
 	if vs := folded.Check(model.Model{}); len(vs) > 0 {
 		t.Errorf("%d violations after folding, first %v", len(vs), vs[0])
@@ -111,9 +107,7 @@ func sessionFiles(t *testing.T, root string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 
@@ -151,9 +145,7 @@ func rawSlices(in []json.RawMessage) [][]byte {
 func readSession(t *testing.T, file string) []sessionMessage {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var out []sessionMessage
 	answered := map[string]bool{}
@@ -167,9 +159,7 @@ func readSession(t *testing.T, file string) []sessionMessage {
 		if errors.Is(err, io.EOF) {
 			return out
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 	}
 }
 

@@ -13,9 +13,7 @@ import (
 func mustEncode(t *testing.T, req *model.Request) string {
 	t.Helper()
 	out, err := Encode(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	again, err := Encode(req)
 	if err != nil || string(again) != string(out) {
 		t.Errorf("encoded again: %v\n%s\nwant\n%s", err, again, out)
@@ -230,9 +228,7 @@ func TestEncodeEdited(t *testing.T) {
 	v.Messages[1].Edits = []transcript.BlockEdit{}
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
 	out, err := v.Resolve(func(i int) transcript.Message { return r.Messages[i] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := mustEncode(t, &model.Request{Model: "m", Messages: out})
 	if want := `"input":{"n": 1.0},"x":1}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"stub"}]}`; !strings.Contains(got, want) {
 		t.Errorf("got %s, want in it %s", got, want)
@@ -275,5 +271,13 @@ func TestDecodeMessage(t *testing.T) {
 		if _, err := DecodeMessage([]byte(bad)); err == nil {
 			t.Errorf("DecodeMessage(%s) has no error", bad)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -20,9 +20,7 @@ func TestConversations(t *testing.T) {
 				decoded += fmt.Sprintf("marker %s %s\n", m.Path, m.TTL)
 			}
 			out, err := r.Splice(edits(len(r.Messages)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			model, _ := model.DefaultModels().Lookup(r.Model)
 			var found strings.Builder
 			for _, v := range mustDecode(t, string(out)).Check(model) {

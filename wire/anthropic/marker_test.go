@@ -65,14 +65,10 @@ func TestMarkedView(t *testing.T) {
 			v := transcript.Whole(5)
 			v.Messages[2].Edits = fold
 			without, err := r.Splice(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			v.Marker = tt.marker
 			out, err := r.Splice(v)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			switch {
 			case tt.want == "" && !bytes.Equal(out, without):
 				t.Errorf("got %s, want no other marker", out)
@@ -142,9 +138,7 @@ func TestEncodeMarked(t *testing.T) {
 		`{"type":"text","text":"done","cache_control":{"type":"ephemeral"}}`,
 	} {
 		out, err := Encode(&model.Request{Model: "m", System: "s", SessionKey: "k", Messages: msgs, Marker: marker})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		r := mustDecode(t, string(out))
 		n := 2
 		if marker > 0 {

@@ -146,9 +146,7 @@ func TestRecorderBlocks(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			events := append([]string{startEvent}, blockEvents(0, tt.start)...)
 			reply, err := record(t, 100, stream(append(events, deltaEvent("end_turn"), stopEvent)...), &recorder{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			got := ""
 			if len(reply.Messages) > 0 {
 				got = strings.TrimSuffix(strings.TrimPrefix(reply.Messages[0].Raw(),
@@ -197,9 +195,7 @@ func TestRecorderDeltas(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			events := append([]string{startEvent}, blockEvents(0, tt.start, tt.deltas...)...)
 			reply, err := record(t, 13, stream(append(events, deltaEvent("max_tokens"), stopEvent)...), &recorder{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			want := `{"role":"assistant","content":[` + tt.want + `]}`
 			if len(reply.Messages) != 1 || reply.Messages[0].Raw() != want {
 				t.Errorf("got  %v\nwant %s", reply.Messages, want)
@@ -267,9 +263,7 @@ func TestDecodeCompactionReply(t *testing.T) {
 	body := `{"id":"m","type":"message","role":"assistant","content":[{"type":"compaction","content":"s","signature":"x"}],"stop_reason":"compaction",
 		"usage":{"input_tokens":0,"output_tokens":0,"iterations":[{"type":"compaction","input_tokens":900,"output_tokens":50},{"type":"message","input_tokens":70,"cache_read_input_tokens":5,"output_tokens":3}]}}`
 	reply, err := DecodeReply([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if reply.Stop != model.StopCompact || reply.Usage != (model.Usage{}) {
 		t.Errorf("reply is %+v", reply)
 	}
@@ -278,9 +272,7 @@ func TestDecodeCompactionReply(t *testing.T) {
 func TestDecodeReply(t *testing.T) {
 	body := `{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":" "}, {"type":"tool_use","id":"t","name":"n","input":{"a": 1.0}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":6,"cache_read_input_tokens":null}}`
 	reply, err := DecodeReply([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = `{"role":"assistant","content":[{"type":"tool_use","id":"t","name":"n","input":{"a": 1.0}}]}`
 	if got := reply.Messages[0].Raw(); got != want {
 		t.Errorf("got %s, want %s", got, want)

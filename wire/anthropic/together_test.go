@@ -31,9 +31,7 @@ func TestResultsStandTogether(t *testing.T) {
 		t.Errorf("a request: %s, %v", got, err)
 	}
 	out, err = Encode(&model.Request{Model: "m", MaxTokens: 1, Messages: r.Messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if again, err := Decode(out); err != nil || len(again.Messages) != 3 || again.Messages[2].Blocks().Len() != 3 {
 		t.Errorf("with a call that nothing answers: %s, %v", out, err)
 	}

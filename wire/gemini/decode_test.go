@@ -12,9 +12,7 @@ import (
 func decode(t *testing.T, body string) *Request {
 	t.Helper()
 	r, err := Decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -143,9 +141,7 @@ func TestPairing(t *testing.T) {
 	var msgs []transcript.Message
 	for _, m := range decode(t, body).Messages {
 		one, err := DecodeMessage([]byte(m.Raw()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		msgs = append(msgs, one)
 	}
 	tr := transcript.NewTranscript(msgs...)
@@ -206,17 +202,11 @@ func TestSplice(t *testing.T) {
 func TestSpliceResponses(t *testing.T) {
 	both := `{"role":"model","parts":[{"functionCall":{"name":"run"}},{"functionCall":{"name":"unfold","id":"u"}}]}`
 	hidden, err := DecodeMessage([]byte(both))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw, err := EncodeResults(hidden.Calls()[1:], []transcript.ToolResult{transcript.Result("u", "it")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	ours, err := DecodeMessage(raw)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r := decode(t, contents(asks, calls, answer, asks))
 	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{
 		{Source: 0}, {Source: -1, Made: hidden}, {Source: -1, Made: ours}, {Source: 2}, {Source: 3},
@@ -247,9 +237,7 @@ func TestSpliceIDs(t *testing.T) {
 		{`{"name":"run"}`, `{"name":"run", "response":{}}`, `{"name":"run", "response":{}}`},
 	} {
 		made, err := DecodeMessage([]byte(`{"role":"model","parts":[{"functionCall":` + tt.call + `}]}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		content := func(response string) string {
 			return `{"role":"user","parts":[{"functionResponse":` + response +
 				`}]}`
@@ -281,5 +269,13 @@ func TestSpliceTools(t *testing.T) {
 		if want := `{"contents":[` + asks + `],"tools":` + tt.want + `}`; err != nil || string(out) != want {
 			t.Errorf("%v\n%s\nwant\n%s", err, out, want)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -15,9 +15,7 @@ func TestEncode(t *testing.T) {
 	result := transcript.Results(transcript.Result("c1", "done"))
 	own := decode(t, contents(asks, calls, answer)).Messages
 	foreign, err := anthropic.DecodeMessage([]byte(`{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"},{"type":"text","text":"so"},{"type":"tool_use","id":"c1","name":"run","input":{"x":1}}]}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	half := 0.5
 	const called = `{"role":"model","parts":[{"functionCall":{"id":"c1","name":"run","args":{"x": 1}}}]}`
 	const done = `{"functionResponse":{"id":"c1","name":"run","response":{"output":"done"}}}`

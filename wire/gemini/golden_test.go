@@ -17,9 +17,7 @@ func TestConversations(t *testing.T) {
 		func(t *testing.T, body string, edits func(int) transcript.View) (decoded, violations, result string) {
 			r := decode(t, body)
 			out, err := r.Splice(edits(len(r.Messages)))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			var found strings.Builder
 			for _, v := range decode(t, string(out)).Check(signed) {
 				fmt.Fprintf(&found, "%s %s\n", v.Rule, v)

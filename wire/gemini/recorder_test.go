@@ -118,9 +118,7 @@ func TestReplies(t *testing.T) {
 				t.Errorf("deltas %s, want %s", got, tt.deltas)
 			}
 			array, err := DecodeReply([]byte("[" + strings.Join(tt.chunks, "\n,\r\n") + "]"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for _, r := range []model.Reply{streamed, array} {
 				raw := ""
 				if len(r.Messages) == 1 {

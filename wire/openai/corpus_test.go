@@ -20,9 +20,7 @@ func corpusFiles(t *testing.T, pattern string) []string {
 	var files []string
 	for _, dir := range folders.List(t) {
 		list, err := filepath.Glob(filepath.Join(dir, pattern))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		files = append(files, list...)
 	}
 	if len(files) == 0 {
@@ -46,9 +44,7 @@ func bodyOf(head string, list []json.RawMessage) []byte {
 func codexItems(t *testing.T, file string) []json.RawMessage {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	var items []json.RawMessage
 	lines := bufio.NewScanner(f)
@@ -80,9 +76,7 @@ func TestCorpusResponses(t *testing.T) {
 func TestCorpusEncodeChat(t *testing.T) {
 	for _, file := range corpusFiles(t, "codex/*/*.jsonl") {
 		r, err := DecodeResponses(bodyOf(`{"model":"m","input":[`, codexItems(t, file)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var msgs []transcript.Message
 		for i, m := range r.Messages {
 			switch r.items[i].typ {
@@ -102,13 +96,9 @@ func TestCorpusEncodeChat(t *testing.T) {
 func TestCorpusChat(t *testing.T) {
 	for _, file := range corpusFiles(t, "tau-bench/*.json") {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var tasks []struct{ Traj []json.RawMessage }
-		if err := json.Unmarshal(data, &tasks); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(data, &tasks))
 		t.Logf("%s: %d sessions", filepath.Base(file), len(tasks))
 		for _, task := range tasks {
 			checkReal(t, decoders[0], file, bodyOf(`{"model":"m","messages":[`, task.Traj))

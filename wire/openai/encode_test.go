@@ -88,16 +88,12 @@ func TestEncodeMixedConversation(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			req := mixed()
 			got, err := tt.encode(req)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if want := strings.ReplaceAll(tt.want, "KEY", cacheKey(req.SessionKey)); string(got) != want {
 				t.Errorf("got\n%s\nwant\n%s", got, want)
 			}
 			r, err := tt.d.decode(got)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if v := r.Check(model.Model{}); len(v) > 0 {
 				t.Errorf("encoded request breaks %v", v)
 			}
@@ -113,18 +109,14 @@ func TestEncodeReusesRawBytes(t *testing.T) {
 	for _, d := range decoders {
 		g := newGen(11)
 		r, err := d.decode(d.make(g))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req := &model.Request{Model: "m", Messages: r.common().Messages, Tools: r.common().Tools}
 		encode := EncodeChat
 		if d.name == "responses" {
 			encode = EncodeResponses
 		}
 		out, err := encode(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, m := range r.common().Messages {
 			if !strings.Contains(string(out), m.Raw()) {
 				t.Errorf("%s: message is not there as it came: %s", d.name, m.Raw())
@@ -183,13 +175,9 @@ func TestEncodeRandomConversations(t *testing.T) {
 		}
 		for i, encode := range []func(*model.Request) ([]byte, error){EncodeChat, EncodeResponses} {
 			body, err := encode(&model.Request{Model: "m", Messages: list})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			r, err := decoders[i].decode(body)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if v := r.Check(model.Model{}); len(v) > 0 {
 				t.Fatalf("seed %d: %v\n%s", seed, v, body)
 			}
@@ -246,13 +234,9 @@ func TestEncodeChatKeepsResultsTogether(t *testing.T) {
 		transcript.Results(transcript.Result("b", "x")),
 		transcript.User("next"),
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := DecodeChat(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if v := r.Check(model.Model{}); len(v) > 0 {
 		t.Errorf("%v\n%s", v, body)
 	}
@@ -267,13 +251,9 @@ func TestEncodeAnswersCustomCallsInKind(t *testing.T) {
 	v := transcript.Whole(3)
 	v.Messages[2].Edits = []transcript.BlockEdit{{Block: 0, Text: "stub"}}
 	msgs, err := v.Resolve(func(i int) transcript.Message { return r.Messages[i] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	body, err := EncodeResponses(&model.Request{Model: "m", Messages: msgs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if !strings.Contains(string(body), `{"type":"custom_tool_call_output","call_id":"b","output":"stub"}`) {
 		t.Errorf("got %s", body)
 	}
@@ -283,9 +263,7 @@ func TestEncodeAnswersCustomCallsInKind(t *testing.T) {
 func TestEncodeChatArranges(t *testing.T) {
 	r := decoded(t, input(asks, rs1, fcA, ctcB, asks, outB, says, outA, asks))
 	body, err := EncodeChat(&model.Request{Model: "m", Messages: r.Messages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	const want = `{"model":"m","messages":[{"role":"user","content":"hi"},` +
 		`{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}},` +
 		`{"id":"b","type":"function","function":{"name":"patch","arguments":"{\"input\":\"x\"}"}}]},` +
@@ -309,5 +287,13 @@ func TestEncodeChatSystem(t *testing.T) {
 		`{"role":"system","content":"C\n\nD"},{"role":"assistant","content":"2"}]`
 	if err != nil || !strings.Contains(string(body), want) {
 		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

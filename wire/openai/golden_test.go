@@ -21,9 +21,7 @@ func TestRequests(t *testing.T) {
 			d = decoders[1]
 		}
 		r, err := d.decode([]byte(in[0].Data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		c := r.common()
 		var sb strings.Builder
 		fmt.Fprintf(&sb, "model %s\n", c.Model)
@@ -46,9 +44,7 @@ func TestRequests(t *testing.T) {
 			}
 		}
 		masked, err := r.Splice(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return []wiretest.File{{Name: "decoded", Data: sb.String()}, {Name: "masked.json", Data: string(masked)}}
 	})
 }

@@ -9,9 +9,7 @@ import (
 func hashes(t *testing.T, d decoder, body string) []transcript.Hash {
 	t.Helper()
 	r, err := d.decode([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r.Hashes()
 }
 

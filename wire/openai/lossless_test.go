@@ -184,9 +184,7 @@ func again(t *testing.T, d decoder, r request, v transcript.View, out []byte) {
 		t.Fatalf("decode spliced: %v\n%s", err, out)
 	}
 	want, err := v.Resolve(func(i int) transcript.Message { return r.common().Messages[i] })
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := r2.common().Messages
 	if len(got) != len(want) {
 		t.Fatalf("spliced request has %d messages, want %d\n%s", len(got), len(want), out)

@@ -20,9 +20,7 @@ func TestDecodeChatReply(t *testing.T) {
 		{"index":1,"message":{"role":"assistant","content":"other"},"finish_reason":"length"},
 		{"index":0,"finish_reason":"stop","message":{"role":"assistant","content":"hi","refusal":null,"annotations":[]}}],
 		"usage":{"prompt_tokens":10,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":4}}}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	got := showReply(r, nil)
 	want := "id c1, model m, stop end (stop)\nusage {Input:6 CacheRead:4 CacheWrite:0 CacheWrite1h:0 Output:3 Reasoning:0}\n" +
 		"assistant: text(\"hi\")\n  {\"role\":\"assistant\",\"content\":\"hi\",\"refusal\":null,\"annotations\":[]}\n"
@@ -128,9 +126,7 @@ func TestRecordersDoNotCareAboutChunks(t *testing.T) {
 	files, _ := filepath.Glob("testdata/stream/*.txtar")
 	for _, file := range files {
 		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		chat := strings.HasPrefix(filepath.Base(file), "chat")
 		_, files := wiretest.Archive(string(text))
 		data := files[0].Data
@@ -155,9 +151,7 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 		_, files := wiretest.Archive(string(text))
 		io.WriteString(w, files[0].Data)
 		r, err := reply()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		msgs := append([]transcript.Message{transcript.User("x")}, r.Messages...)
 		var results []transcript.ToolResult
 		for _, m := range r.Messages {
@@ -173,13 +167,9 @@ func TestRecordedMessagesAreLegal(t *testing.T) {
 			encode, d = EncodeResponses, decoders[1]
 		}
 		body, err := encode(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		back, err := d.decode(body)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if v := back.Check(model.Model{}); len(v) > 0 || len(results) == 0 {
 			t.Errorf("%s: %v\n%s", file, v, body)
 		}

@@ -22,9 +22,7 @@ type ruleTest struct {
 
 func (rt ruleTest) run(t *testing.T, decode func([]byte) (request, error)) {
 	r, err := decode([]byte(rt.bad))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var found *transcript.Violation
 	for _, v := range r.Check(model.Model{}) {
 		if v.Rule == rt.rule && found == nil {
@@ -170,9 +168,7 @@ func input(list ...string) string {
 func decoded(t testing.TB, body string) *ResponsesRequest {
 	t.Helper()
 	r, err := DecodeResponses([]byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return r
 }
 
@@ -301,9 +297,7 @@ func TestItemWasProvidedWithoutItsRequiredReasoningItem(t *testing.T) {
 	view := transcript.Whole(5)
 	view.Messages = append(view.Messages[:1], view.Messages[2:]...)
 	out, err := before.Splice(view)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if s := string(out); strings.Contains(s, "fc_1") || strings.Contains(s, "msg_1") || strings.Contains(s, "rs_1") {
 		t.Errorf("ids are still there: %s", s)
 	}

@@ -80,9 +80,7 @@ func TestSpliceRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r, err := tt.d.decode([]byte(tt.body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if out, err := r.Splice(tt.view); !errors.Is(err, tt.want) {
 				t.Errorf("got %s, %v; want %v", out, err, tt.want)
 			}
@@ -118,22 +116,16 @@ func TestSpliceForms(t *testing.T) {
 // A made result of several kinds, in the place of what was there.
 func TestSpliceMadeRound(t *testing.T) {
 	r, err := DecodeChat([]byte("{\"messages\": [\n  " + user + ",\n  " + user + "\n]}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := r.Splice(transcript.View{Messages: []transcript.ViewMessage{
 		{Source: 0},
 		{Source: -1, Made: transcript.Assistant(transcript.Call("a", "f", "{}"), transcript.Call("b", "f", "{}"))},
 		{Source: -1, Made: transcript.Results(transcript.Result("a", "1"), transcript.Result("b", "2"))},
 		{Source: 1},
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	back, err := DecodeChat(out)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if v := back.Check(model.Model{}); len(v) > 0 || len(back.Messages) != 5 {
 		t.Errorf("%v\n%s", v, out)
 	}

@@ -200,16 +200,12 @@ func newSides(b *testing.B, tokens, window int) (sides [2]side) {
 	up := httptest.NewServer(http.HandlerFunc(instant))
 	b.Cleanup(up.Close)
 	st, err := sqlite.Open(filepath.Join(b.TempDir(), "store.db"), nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { st.Close() })
 	h, err := proxy.NewHandler(&proxy.Options{
 		Store: st, Anthropic: at(up.URL), Window: window, Policy: policy.Default(),
 	})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	b.Cleanup(func() { h.Close() })
 	for i, h := range []http.Handler{bare(up.URL), h} {
 		front := httptest.NewServer(h)
@@ -249,9 +245,7 @@ func (s *side) send(b *testing.B) {
 	r := s.talk.request(s.url)
 	began := time.Now()
 	resp, err := benchClient.Do(r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	answer, err := io.ReadAll(resp.Body)
 	resp.Body.Close()
 	if err != nil || resp.StatusCode != http.StatusOK || !strings.HasSuffix(string(answer), "\"message_stop\"}\n\n") {

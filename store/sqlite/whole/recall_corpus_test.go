@@ -61,9 +61,7 @@ func testRecall(t *testing.T, dir string, floors bool) {
 		"memory": func() store.Store { return store.NewMemory() },
 		"sqlite": func() store.Store {
 			s, err := sqlite.Open(filepath.Join(t.TempDir(), "recall.db"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		},
 	}
@@ -154,17 +152,11 @@ func measureRecall(t *testing.T, st store.Store, msgs []transcript.Message, fact
 	defer st.Close()
 	tokens := tokens.NewTokenizer(model.Model{}, &tokens.Options{Counter: tokens.CharsPerToken(4)})
 	s, err := pleat.OpenSession(t.Context(), st, store.SessionKey{Session: "corpus"}, &pleat.Options{Tokens: tokens})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Append(t.Context(), msgs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Append(t.Context(), msgs...))
 	search := func(query string) recall.SearchResult {
 		res, err := s.Search(t.Context(), recall.SearchRequest{Queries: []string{query}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return res
 	}
 	search("warm") // indexing is not what is timed
@@ -194,9 +186,7 @@ func measureRecall(t *testing.T, st store.Store, msgs []transcript.Message, fact
 func exactLines(t *testing.T, s *pleat.Session, hits []recall.SearchHit) (lines, exact int) {
 	for _, h := range hits {
 		u, err := s.Unfold(t.Context(), recall.UnfoldRequest{Handle: h.Handle})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all := strings.Split(u.Content(), "\n")
 		for _, l := range h.Shown {
 			lines++
@@ -226,9 +216,7 @@ func corpusFiles(t *testing.T, dir string) []string {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return files
 }
 
@@ -236,17 +224,13 @@ func corpusFiles(t *testing.T, dir string) []string {
 func cutSession(t *testing.T, file string) (msgs []transcript.Message, cut int) {
 	t.Helper()
 	f, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	log, err := sessionlog.Open(f, nil)
 	if errors.Is(err, sessionlog.ErrFormat) {
 		return nil, 0
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var sizes []int
 	total := 0
 	for rec, err := range log.Records() {
@@ -537,4 +521,12 @@ func blockText(b transcript.Block) string {
 		return b.Text()
 	}
 	return ""
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

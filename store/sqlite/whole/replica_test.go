@@ -23,9 +23,7 @@ func TestReplicas(t *testing.T) {
 	var replicas []store.Store
 	for range 2 {
 		st, err := sqlite.Open(path, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer st.Close()
 		replicas = append(replicas, st)
 	}
@@ -55,15 +53,11 @@ func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) str
 	}))
 	defer provider.Close()
 	to, err := url.Parse(provider.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var fronts []string
 	for _, st := range stores {
 		h, err := proxy.NewHandler(&proxy.Options{Store: st, Anthropic: to, Window: 5_000})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer h.Close()
 		front := httptest.NewServer(h)
 		defer front.Close()
@@ -76,16 +70,12 @@ func sendThroughProxies(t *testing.T, stores []store.Store, first, last int) str
 			fronts[rounds%len(fronts)]+"/v1/messages",
 			strings.NewReader(proxyRequest(rounds)),
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		req.Header.Set("Content-Type", "application/json")
 		req.Header.Set("X-Api-Key", "key")
 		req.Header.Set("Anthropic-Version", "2023-06-01")
 		resp, err := http.DefaultClient.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text, _ := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusOK {

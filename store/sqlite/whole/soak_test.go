@@ -168,26 +168,20 @@ func TestSoak(t *testing.T) {
 	for _, window := range []int{8_000, 60_000} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			store, err := sqlite.Open(filepath.Join(t.TempDir(), "store"), nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer store.Close()
 			mdl := model.Model{ID: "soak", Window: window}
 			budget := fold.Budget{Window: window}
 			s := &soak{t: t, turns: turns, max: budget.Limits().Max, count: tokens.NewTokenizer(mdl, nil)}
 			w, err := agent.OpenWorkspace(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer w.Close()
 			b, err := agent.New(t.Context(), &agent.Options{
 				Store: store, Generator: s, Tools: append(agent.StandardTools(w, nil), produce),
 				Request: model.Request{Model: "soak", MaxTokens: 1_000},
 				Session: pleat.Options{Model: mdl, Budget: budget},
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			res, err := b.Run(t.Context(), "Produce, and keep the numbers. Never touch legacy/.")
 			if err != nil || res.Stop != agent.StopDone {
 				t.Fatalf("the run ended with %v, %v", res.Stop, err)

@@ -59,18 +59,14 @@ func database(t *testing.T, statements ...string) string {
 	for _, s := range statements {
 		run(t, db, s)
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	return name
 }
 
 func open(t *testing.T, name string) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+name+"?_pragma=journal_mode(WAL)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	db.SetMaxOpenConns(1)
 	return db
 }
@@ -87,9 +83,7 @@ func list(t *testing.T, name string) (names []string, err error) {
 	t.Helper()
 	before := files(t, filepath.Dir(name))
 	folder, err := agentdb.Open(filepath.Dir(name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer folder.Close()
 	infos, err := folder.List(filepath.Base(name))
 	for _, i := range infos {
@@ -127,14 +121,10 @@ func files(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all[e.Name()] = string(data)
 	}
 	return all
@@ -216,16 +206,10 @@ func writer(t *testing.T, name string) func(statement string) {
 	cmd := exec.Command(os.Args[0], "-test.run=^TestWriter$")
 	cmd.Env = append(os.Environ(), "PLEAT_TEST_WRITES="+name)
 	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	t.Cleanup(func() {
 		_ = in.Close()
 		_ = cmd.Wait()
@@ -318,25 +302,17 @@ func TestKilledWriter(t *testing.T) {
 	run(t, db, opencode+asked)
 	copied := filepath.Join(t.TempDir(), "opencode.db")
 	for file, data := range files(t, filepath.Dir(name)) {
-		if err := os.WriteFile(filepath.Join(filepath.Dir(copied), file), []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(filepath.Dir(copied), file), []byte(data), 0o600))
 	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, db.Close())
 	if texts, _, err := said(t, copied, "ses_1"); err != nil || len(texts) != 2 {
 		t.Errorf("said %q, error %v", texts, err)
 	}
-	if err := os.Remove(copied + "-shm"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(copied+"-shm"))
 	if _, err := list(t, copied); err == nil || !strings.Contains(err.Error(), "opencode.db-wal is there without") {
 		t.Errorf("without the index: %v", err)
 	}
-	if err := os.Remove(copied + "-wal"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(copied+"-wal"))
 	if got, err := list(t, copied); len(got) > 0 || err == nil { // all of it was in the log
 		t.Errorf("without the log: %q, error %v", got, err)
 	}
@@ -344,15 +320,11 @@ func TestKilledWriter(t *testing.T) {
 
 func TestHostile(t *testing.T) {
 	whole, err := os.ReadFile(database(t, opencode, asked))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	file := func(data []byte) func(*testing.T) string {
 		return func(t *testing.T) string {
 			name := filepath.Join(t.TempDir(), "opencode.db")
-			if err := os.WriteFile(name, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(name, data, 0o600))
 			return name
 		}
 	}
@@ -375,9 +347,7 @@ func TestHostile(t *testing.T) {
 		},
 		{"folder", func(t *testing.T) string {
 			name := filepath.Join(t.TempDir(), "opencode.db")
-			if err := os.Mkdir(name, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Mkdir(name, 0o700))
 			return name
 		}, "not a regular file"},
 	} {
@@ -390,9 +360,7 @@ func TestHostile(t *testing.T) {
 				return
 			}
 			folder, err := agentdb.Open(filepath.Dir(name))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer folder.Close()
 			if _, err := folder.List("opencode.db"); err == nil || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("error %v, want %q", err, tt.want)
@@ -462,15 +430,19 @@ func TestManyRows(t *testing.T) {
 // Other files are opened as they are.
 func TestOtherFiles(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "a.jsonl")
-	if err := os.WriteFile(name, []byte("x"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(name, []byte("x"), 0o600))
 	in, err := agentdb.OpenFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer in.Close()
 	if data, err := io.ReadAll(in); err != nil || string(data) != "x" {
 		t.Errorf("read %q, error %v", data, err)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -43,9 +43,7 @@ func TestAsking(t *testing.T) {
 		return say("SEARCH: port")
 	}}
 	arms, err := ArmsByName("default", "tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000, Count: 2}
 	if e := a.Estimate(small(t)[:1], arms); e.Requests == 0 || e.Input < 10_000 || e.Known {
 		t.Errorf("got estimate %+v: want requests, tokens, and no price for a model without one", e)
@@ -58,9 +56,7 @@ func TestAsking(t *testing.T) {
 	asked := 0
 	for range 2 {
 		got, err := a.Run(t.Context(), small(t)[:1], arms)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if d := difftest.Values(want, got); d != "" {
 			t.Errorf("(-want +got):\n%s", d)
 		}

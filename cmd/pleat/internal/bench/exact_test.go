@@ -14,17 +14,11 @@ import (
 func TestProve(t *testing.T) {
 	ctx := t.Context()
 	arms, err := ArmsByName("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	m, err := arms[0].Open(ctx, Setup{Budget: 9_000, Tokens: tokens.NewTokenizer(model.Model{}, nil)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	msgs := small(t)[0].Messages
-	if err := m.Append(ctx, msgs...); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Append(ctx, msgs...))
 	if _, err := m.View(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +47,7 @@ func TestProve(t *testing.T) {
 	if err == nil {
 		err = s.Append(ctx, msgs...)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if p, err = leaky.prove(ctx); err != nil || len(p.leaks) == 0 {
 		t.Errorf("a tenant with this session's messages: got %d leaks, %v", len(p.leaks), err)
 	}

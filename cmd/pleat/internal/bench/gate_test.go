@@ -32,9 +32,7 @@ func TestGate(t *testing.T) {
 func TestGateCorpus(t *testing.T) {
 	dir := corpustest.Folders(t)[0] // the figures were recorded on the first folder
 	sessions, err := ReadCorpus(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	gate(
 		t, "figures-corpus.json", sessions,
 		Options{Budgets: []int{20_000, 8_000}, Chains: []int{1, 10}, Prices: DefaultPrices()[:2]},
@@ -62,9 +60,7 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 		return err
 	}
 	r, err := Run(t.Context(), sessions, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if folds < views {
 		t.Errorf("of %d views %d folds were put to the test", views, folds)
 	}
@@ -73,21 +69,13 @@ func gate(t *testing.T, name string, sessions []Session, o Options) {
 		data, err := json.MarshalIndent(
 			figuresOf(r, "recorded with go test ./bench -run Gate -record; a drop is a decision"), "", "  ",
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, append(data, '\n'), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, os.WriteFile(file, append(data, '\n'), 0o644))
 	}
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var f figures
-	if err := json.Unmarshal(data, &f); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &f))
 	for _, bad := range faultsOf(r, "default", f) {
 		t.Error(bad)
 	}

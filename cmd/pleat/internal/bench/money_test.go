@@ -14,9 +14,7 @@ func TestMoneyOfDefault(t *testing.T) {
 		t.Skip("long")
 	}
 	arms, err := ArmsByName("default")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	folded := false
 	prices := DefaultPrices()[:2]
 	cost, best := make([]float64, len(prices)), make([]float64, len(prices)) // of the long sessions
@@ -28,14 +26,10 @@ func TestMoneyOfDefault(t *testing.T) {
 		w := &worker{s: &s, tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		for i, p := range prices {
 			base, err := w.replay(t.Context(), Arm{Name: "none", Open: openRule(none)}, p.Model, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			first := make(map[int]shown)
 			steps, err := w.replay(t.Context(), noted(w, arms[0], first), p.Model, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			for n := 1; n <= min(len(steps), longSession); n++ {
 				folded = folded || steps[n-1].changed
 				if got := p.cost(steps[:n], false) / p.cost(base[:n], false); got > limit {

@@ -47,9 +47,7 @@ func TestFetch(t *testing.T) {
 	}
 	dir, f := t.TempDir(), Fetcher{Base: server.URL}
 	for range 2 {
-		if err := f.Fetch(t.Context(), dir, []PublicFile{good}); err != nil {
-			t.Fatal(err)
-		}
+		must(t, f.Fetch(t.Context(), dir, []PublicFile{good}))
 	}
 	if got, err := os.ReadFile(filepath.Join(dir, "a", "one.jsonl")); err != nil ||
 		string(got) != "content of /repos/o/r/git/blobs/b1" {

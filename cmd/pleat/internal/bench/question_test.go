@@ -18,9 +18,7 @@ func TestQuestionsOfTheFile(t *testing.T) {
 	s := small(t)[:1]
 	write := func(text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, "questions.json"), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join(dir, "questions.json"), []byte(text), 0o644))
 	}
 	model := &pleattest.Script{Then: func(_ int, req *model.Request) (model.Reply, error) {
 		text := "42"
@@ -36,16 +34,12 @@ func TestQuestionsOfTheFile(t *testing.T) {
 		}, nil
 	}}
 	arms, err := ArmsByName("tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: dir}, Budget: 6_000}
 
 	write(`[{"session": "` + s[0].Name + `", "question": "How many?", "answer": "43"}]`)
 	got, err := a.Run(t.Context(), s, arms)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if len(got) != 1 || got[0].Questions != 1 || got[0].Points != 1 {
 		t.Errorf("got %+v: want one question, half right", got)
 	}
@@ -77,9 +71,7 @@ func TestAskingEndsAtAnError(t *testing.T) {
 		}, nil
 	}}
 	arms, err := ArmsByName("tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	a := Asking{Asked: Asked{Generator: model, Name: "script", Dir: t.TempDir()}, Budget: 6_000, AtATime: 1}
 	if _, err := a.Run(t.Context(), small(t)[:1], arms); !errors.Is(err, down) {
 		t.Fatalf("got %v, want the model's error", err)

@@ -17,9 +17,7 @@ func small(t *testing.T) []Session {
 // are the same bytes.
 func TestReproducible(t *testing.T) {
 	arms, err := ArmsByName("default", "four-layer", "tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if testing.Short() {
 		arms = arms[:1]
 	}
@@ -27,13 +25,9 @@ func TestReproducible(t *testing.T) {
 		r, err := Run(
 			t.Context(), small(t), Options{Arms: arms, Budgets: []int{6_000}, Chains: []int{1, 3}, Workers: workers},
 		)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out, err := json.MarshalIndent(r, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		return string(out)
 	}
 	if d := difftest.Values(run(1), run(2)); d != "" {
@@ -47,9 +41,7 @@ func TestArmsFit(t *testing.T) {
 		t.Skip("long")
 	}
 	r, err := Run(t.Context(), small(t), Options{Budgets: []int{12_000, 4_000}, Chains: []int{1}, NoMoney: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if want := 2 * (len(Arms()) - 1); len(r.Cells) != want {
 		t.Fatalf("got %d cells, want %d", len(r.Cells), want)
 	}
@@ -80,25 +72,27 @@ func TestArmsByName(t *testing.T) {
 // TestWriteReport writes a report for a terminal.
 func TestWriteReport(t *testing.T) {
 	arms, err := ArmsByName("default", "tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	r, err := Run(
 		t.Context(), small(t)[:1],
 		Options{Arms: arms, Budgets: []int{12_000, 6_000}, Chains: []int{1, 2}, Prices: DefaultPrices()[:1]},
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var text strings.Builder
-	if err := r.WriteText(&text); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.WriteText(&text))
 	for _, want := range []string{
 		"Views of 6,000 tokens after 2 compactions", "Cost against no compaction: write 1.25x", "\ndefault ", "\ntail ",
 	} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("the text lacks %q", want)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -27,9 +27,7 @@ func TestSummarizer(t *testing.T) {
 		).Reply, nil
 	}}
 	arms, err := ArmsByName("default", "four-layer", "three-layer", "tail")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sessions := []Session{made(0, 40_000)} // in which four-layer and three-layer must summarize
 	dir := t.TempDir()
 	sum := &Summarizer{Asked: Asked{Generator: mdl, Name: "script", Dir: dir}, Rules: "Mention the jam."}
@@ -41,13 +39,9 @@ func TestSummarizer(t *testing.T) {
 	asked := 0
 	for i := range 2 {
 		r, err := Run(t.Context(), sessions, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		out, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if i == 0 {
 			first, asked = string(out), len(mdl.Requests())
 			continue
@@ -70,13 +64,9 @@ func TestSummarizer(t *testing.T) {
 	}).newCut(sessions[0].futureSpan())
 	for k, arm := range arms {
 		_, v, err := c.compact(t.Context(), arm, key{k, 4_000, 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		msgs, err := v.Resolve(c.whole.At)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := strings.Contains(plainText(msgs), "marmalade"); got != arm.Summarizes {
 			t.Errorf("%s: shows the model's summary: %v, want %v", arm.Name, got, arm.Summarizes)
 		}

@@ -23,13 +23,9 @@ func TestSweep(t *testing.T) {
 		t.Skip("set PLEAT_SWEEP to the JSON of a bench over many budgets to run this test")
 	}
 	data, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var r Report
-	if err := json.Unmarshal(data, &r); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &r))
 	cells := slices.DeleteFunc(r.Cells, func(c Cell) bool { return c.Arm != "default" || c.Chain != 1 || c.Views == 0 })
 	slices.SortFunc(cells, func(a, b Cell) int { return a.Budget - b.Budget })
 	for _, c := range cells {
@@ -56,9 +52,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	if *record {
-		if err := os.WriteFile(filepath.Join("..", "..", "..", "..", "docs", "sweep.svg"), []byte(sweepPlot(cells)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(filepath.Join("..", "..", "..", "..", "docs", "sweep.svg"), []byte(sweepPlot(cells)), 0o644))
 	}
 }
 

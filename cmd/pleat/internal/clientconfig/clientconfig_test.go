@@ -181,9 +181,7 @@ func TestUndoLeaves(t *testing.T) {
 	} {
 		write(t, path, tt.change)
 		e, err := Undo(undo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := strings.Join(e.Left, " "); got != tt.left || e.Exact {
 			t.Errorf("%s: left %q, want %q; exact %t", tt.change, got, tt.left, e.Exact)
 		}
@@ -214,9 +212,7 @@ func TestAdded(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if string(e.After) != after || strings.Contains(e.Diff(), "hunter2") || !strings.Contains(e.Diff(), "\"A=1\"") {
 			t.Errorf("%q became %q, shown as\n%s", before, e.After, e.Diff())
 		}
@@ -357,9 +353,7 @@ func TestDiff(t *testing.T) {
 	write(t, path, "{\n  \"apiKey\": \"hunter2\"\n}\n")
 	undo := path + ".undo"
 	e, err := Set(path, undo, Key{[]string{"url"}, url})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	want := "a.json\n+ url: \"" + url + "\"\n"
 	if got := strings.ReplaceAll(e.Diff(), path, "a.json"); got != want {
 		t.Errorf("the diff is\n%s\nwant\n%s", got, want)
@@ -416,9 +410,7 @@ func TestDiffHides(t *testing.T) {
 			write(t, path, tt.text)
 			e := set(t, path, path+".undo", tt.keys...)
 			back, err := Undo(path + ".undo")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			diff := e.Diff()
 			if strings.Contains(diff+back.Diff(), "hunter2") || back.Diff() == "" {
 				t.Errorf("it shows a secret:\n%s%s", diff, back.Diff())
@@ -441,9 +433,7 @@ func TestChangedMeanwhile(t *testing.T) {
 			write(t, path, before)
 		}
 		e, err := Set(path, undo, Key{[]string{"url"}, url})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		write(t, path, `{"a": 2}`)
 		if err := e.Write(); err == nil || read(t, path) != `{"a": 2}` || read(t, undo) != "" {
 			t.Errorf("%q: %v, the file has %s, the record %s", before, err, read(t, path), read(t, undo))
@@ -481,9 +471,7 @@ func FuzzSetAndUndo(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, kind int) {
 		name := []string{"a.json", "a.toml", "a.yaml", ".env"}[uint(kind)%4]
 		s, err := syntaxOf(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		path := filepath.Join(t.TempDir(), name)
 		write(t, path, text)
 		key := []string{"env", "URL"}
@@ -509,9 +497,7 @@ func set(t *testing.T, path, undo string, keys ...Key) *Edit {
 	if err == nil {
 		err = e.Write()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
@@ -521,9 +507,7 @@ func takeBack(t *testing.T, undo string) *Edit {
 	if err == nil {
 		err = e.Write()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return e
 }
 
@@ -552,9 +536,7 @@ func TestDamagedRecord(t *testing.T) {
 	for _, at := range []string{"-5", "3", "9999999"} {
 		write(t, undo, strings.Replace(whole, `"at": 6`, `"at": `+at, 1))
 		e, err := Undo(undo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := string(e.After); got != `{"a": "old"}` {
 			t.Errorf("at %s: %s", at, got)
 		}

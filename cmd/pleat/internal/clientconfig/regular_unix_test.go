@@ -50,9 +50,7 @@ func TestKeepsOwner(t *testing.T) {
 	must(t, os.Chown(path, 1234, 4321))
 	set(t, path, path+".undo", Key{[]string{"a"}, "b"})
 	info, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if stat := info.Sys().(*syscall.Stat_t); stat.Uid != 1234 || stat.Gid != 4321 {
 		t.Errorf("it belongs to %d:%d", stat.Uid, stat.Gid)
 	}
@@ -80,7 +78,5 @@ func TestNewFilesInAnothersHome(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }

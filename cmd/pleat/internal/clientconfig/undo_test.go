@@ -87,9 +87,7 @@ func TestUndoFollowsLink(t *testing.T) {
 		if err == nil {
 			err = e.Write()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := errors.Join(os.Rename(path, target), os.Symlink(target, path)); err != nil {
 			t.Skip(err)
 		}

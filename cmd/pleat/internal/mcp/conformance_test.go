@@ -57,9 +57,7 @@ func play(t *testing.T, asks, answers *json.Decoder) {
 	receive, out := io.Pipe()
 	srv := mcp.NewServer(newLibrary(t), mcp.Options{Version: "1"})
 	ss, err := srv.Connect(t.Context(), &sdk.IOTransport{Reader: in, Writer: out}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { send.Close(); receive.Close(); ss.Close() })
 	got, n := json.NewDecoder(receive), 0
 	for {
@@ -73,19 +71,13 @@ func play(t *testing.T, asks, answers *json.Decoder) {
 			t.Fatal(err)
 		}
 		var head struct{ ID *int }
-		if err := json.Unmarshal(ask, &head); err != nil {
-			t.Fatal(err)
-		}
+		must(t, json.Unmarshal(ask, &head))
 		if head.ID == nil {
 			continue
 		}
 		var is, want reply
-		if err := answers.Decode(&want); err != nil {
-			t.Fatal(err)
-		}
-		if err := got.Decode(&is); err != nil {
-			t.Fatal(err)
-		}
+		must(t, answers.Decode(&want))
+		must(t, got.Decode(&is))
 		a, _ := json.Marshal(is)
 		if b, _ := json.Marshal(want); string(a) != string(b) {
 			t.Errorf("%s\nanswer %s\nwant   %s", ask, a, b)

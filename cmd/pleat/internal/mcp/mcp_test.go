@@ -70,15 +70,9 @@ func newLibrary(t *testing.T, sessions ...string) *library.Library {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for i, s := range sessions {
 		file := filepath.Join(home, ".claude", "projects", fmt.Sprint("p", i), "s.jsonl")
-		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, []byte(s), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(file, at, at.Add(time.Duration(-i)*time.Hour)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte(s), 0o600))
+		must(t, os.Chtimes(file, at, at.Add(time.Duration(-i)*time.Hour)))
 	}
 	lib := library.New(library.Options{Home: home, Store: store.NewMemory()})
 	t.Cleanup(func() { lib.Close() })
@@ -94,9 +88,7 @@ type client struct {
 func connect(t *testing.T, transport sdk.Transport) client {
 	t.Helper()
 	cs, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).Connect(t.Context(), transport, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { cs.Close() })
 	return client{t, cs}
 }
@@ -128,9 +120,7 @@ func over(t *testing.T, lib *library.Library, test func(c client)) {
 	t.Run("memory", func(t *testing.T) {
 		near, far := sdk.NewInMemoryTransports()
 		ss, err := srv.Connect(t.Context(), far, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer ss.Wait()
 		c := connect(t, near)
 		defer c.Close()
@@ -347,17 +337,13 @@ func TestCorpus(t *testing.T) {
 	var all []string
 	for _, file := range corpustest.Files(t) {
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all = append(all, string(data))
 	}
 	near, far := sdk.NewInMemoryTransports()
 	lib := newLibrary(t, all...)
 	ss, err := mcp.NewServer(lib, mcp.Options{}).Connect(t.Context(), far, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer ss.Wait()
 	c := connect(t, near)
 	defer c.Close()
@@ -383,9 +369,7 @@ func TestMalformedLines(t *testing.T) {
 		`{"jsonrpc":"2.0","id":3,"method":"tools/list"}`
 	var out bytes.Buffer
 	srv := mcp.NewServer(newLibrary(t, session(2)), mcp.Options{Version: "1"})
-	if err := mcp.Serve(t.Context(), srv, strings.NewReader(in), &out); err != nil {
-		t.Fatal(err)
-	}
+	must(t, mcp.Serve(t.Context(), srv, strings.NewReader(in), &out))
 	for _, want := range []string{`"id":2,"result"`, `"id":3,"result"`, `"code":-32700`, `"code":-32600`, "at most"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%s is missing in:\n%.2000s", want, out.String())
@@ -433,3 +417,11 @@ func TestWrongMessages(t *testing.T) {
 
 // deep is nested deeper than any message.
 var deep = strings.Repeat("[", 2000) + strings.Repeat("]", 2000)
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

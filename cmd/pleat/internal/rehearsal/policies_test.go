@@ -20,20 +20,14 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 			t.Run(fmt.Sprint(p.Name, "/", window), func(t *testing.T) {
 				t.Parallel()
 				dir := t.TempDir()
-				if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
-					t.Fatal(err)
-				}
+				must(t, rehearsal.Scenarios()[0].Prepare(dir))
 				w, err := agent.OpenWorkspace(dir)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				defer w.Close()
 				o := rehearsal.Options(w)
 				o.Session.Policy, o.Session.Budget, o.Limits.Turns = p, fold.Budget{Window: window}, 200
 				a, err := agent.New(t.Context(), &o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				res, err := a.Run(t.Context(), rehearsal.Task)
 				if err != nil || res.Stop != agent.StopDone {
 					t.Fatalf("it ended with %s after %d requests: %v", res.Stop, res.Turns, err)

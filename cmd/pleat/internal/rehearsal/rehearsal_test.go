@@ -21,30 +21,22 @@ import (
 func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Agent) {
 	t.Helper()
 	w, err := agent.OpenWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { w.Close() })
 	o := rehearsal.Options(w)
 	var events []agent.Event
 	o.Observe = func(e agent.Event) { events = append(events, e) }
 	a, err := agent.New(t.Context(), &o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	res, err := a.Run(t.Context(), rehearsal.Task)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return res, events, a
 }
 
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rehearsal.Scenarios()[0].Prepare(dir))
 	started := time.Now()
 	res, events, a := rehearse(t, dir)
 	if took := time.Since(started); took > 20*time.Second {
@@ -109,22 +101,16 @@ func TestRehearsal(t *testing.T) {
 func TestRehearsalReadsItsAnswer(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rehearsal.Scenarios()[0].Prepare(dir))
 	change := func(name string, pairs ...string) {
 		file := filepath.Join(dir, name)
 		data, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		text := strings.NewReplacer(pairs...).Replace(string(data))
 		if text == string(data) {
 			t.Fatalf("%s did not change", name)
 		}
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(file, []byte(text), 0o644))
 	}
 	change("runbook.md", "14.50 EUR", "20.25 EUR", "Ines Okafor", "Tove Lund")
 	change("config/services.toml", "team-lantern", "team-harbour")
@@ -155,21 +141,15 @@ func TestRehearsalResumes(t *testing.T) {
 	t.Parallel()
 	store := store.NewMemory()
 	dir := t.TempDir()
-	if err := rehearsal.Scenarios()[0].Prepare(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, rehearsal.Scenarios()[0].Prepare(dir))
 	w, err := agent.OpenWorkspace(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer w.Close()
 	for turn := 1; ; turn++ {
 		o := rehearsal.Options(w)
 		o.Store, o.Limits.Turns = store, 1
 		a, err := agent.New(t.Context(), &o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var res agent.Result
 		if turn == 1 {
 			res, err = a.Run(t.Context(), rehearsal.Task)
@@ -203,11 +183,17 @@ func TestSummaryListsCalls(t *testing.T) {
 	} {
 		req := &model.Request{NoTools: true, Messages: []transcript.Message{transcript.User(given)}}
 		reply, err := (&rehearsal.Model{Scenario: "tight"}).Generate(t.Context(), req, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got, _, _ := strings.Cut(reply.Messages[0].Text(), "\n"); got != want {
 			t.Errorf("%s\nis summarized as %q", given, got)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

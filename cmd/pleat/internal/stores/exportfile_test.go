@@ -18,9 +18,7 @@ import (
 func exportedHere(t *testing.T) []byte {
 	t.Helper()
 	st, err := OpenAt(t.Context(), filepath.Join(t.TempDir(), "pleat.db"), MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer st.Close()
 	key := store.SessionKey{Session: "work"}
 	var list []store.Entry
@@ -35,9 +33,7 @@ func exportedHere(t *testing.T) []byte {
 		p := &term.Console{Stderr: io.Discard, Getenv: func(string) string { return "" }}
 		err = Export(t.Context(), p, st, []store.SessionInfo{{Key: key, Entries: uint64(len(list))}}, &out)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return out.Bytes()
 }
 
@@ -60,9 +56,7 @@ func TestDamagedExport(t *testing.T) {
 		t.Skip("long, and does one thing at a time: run without -short by go test work")
 	}
 	data := exportedHere(t)
-	if err := readExport(data); err != nil {
-		t.Fatal(err)
-	}
+	must(t, readExport(data))
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range 2_000 { // flips of a bit
 		at, bit := rng.IntN(len(data)), rng.IntN(8)
@@ -98,9 +92,7 @@ func TestWrongExport(t *testing.T) {
 	data := exportedHere(t)
 	var newer bytes.Buffer
 	w := newExportWriter(&newer)
-	if err := errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), nil, 0, 0}), w.w.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(w.line(exportHeader{"export", 2, anyBytes("s"), nil, 0, 0}), w.w.Flush()))
 	if err := readExport(newer.Bytes()); err == nil || !strings.Contains(err.Error(), "use a newer pleat") {
 		t.Errorf("a file of a newer version: %v", err)
 	}
@@ -150,13 +142,9 @@ func FuzzReadExport(f *testing.F) {
 			if i := bytes.Index(line, []byte(checkField)); i >= 0 {
 				line = line[:i]
 			}
-			if err := w.checked(line); err != nil {
-				t.Fatal(err)
-			}
+			must(t, w.checked(line))
 		}
-		if err := w.w.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, w.w.Flush())
 		_ = readExport(checked.Bytes())
 	})
 }

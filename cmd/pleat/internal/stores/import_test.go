@@ -84,9 +84,7 @@ func moveWith(t *testing.T, from, to string, appends int) (added uint64, err err
 	defer src.Close()
 	defer dst.Close()
 	file, err := os.Create(filepath.Join(t.TempDir(), "all.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer file.Close()
 	p := &term.Console{Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}, Getenv: func(string) string { return "" }}
 	list, left, err := ToExport(t.Context(), p, src, &Flags{}, "")
@@ -112,9 +110,7 @@ func moveWith(t *testing.T, from, to string, appends int) (added uint64, err err
 func openHere(t *testing.T, path string) Store {
 	t.Helper()
 	st, err := OpenAt(t.Context(), path, MakeMissing)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return st
 }
 
@@ -125,14 +121,18 @@ func everything(t *testing.T, path string, key store.SessionKey) string {
 	defer store.Close()
 	var b strings.Builder
 	for e, err := range store.Scan(t.Context(), key, 1) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		body, err := store.Body(t.Context(), key, e.BodyHash)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		fmt.Fprintf(&b, "%d %s %q %v %q %q\n", e.Seq, e.Kind, e.Label, e.Time, e.Data, body)
 	}
 	return b.String()
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

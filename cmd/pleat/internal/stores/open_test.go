@@ -34,9 +34,7 @@ func TestMistypedAddress(t *testing.T) {
 	if files, err := filepath.Glob("*"); err != nil || len(files) > 0 {
 		t.Errorf("made %q, %v", files, err)
 	}
-	if err := errors.Join(os.MkdirAll("postgres/it's:", 0o700), os.Mkdir("u:x@h", 0o700)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll("postgres/it's:", 0o700), os.Mkdir("u:x@h", 0o700)))
 	for _, path := range []string{
 		"plain.db", "postgres.db", "postgres/x.db", "postgres/it's:/u@h.db", "./mysql:x", "a:b", "my store", "u:x@h/d",
 	} {
