@@ -39,9 +39,6 @@ func (r *request) side() bool { return len(r.tools) == 0 || r.summary() }
 
 // summary reports whether the client asks for a summary.
 func (r *request) summary() bool {
-	if len(r.messages) == 0 {
-		return false
-	}
 	for _, m := range slices.Backward(r.messages) { // reminders of the client may follow
 		if m.Role() == transcript.RoleAssistant {
 			break
@@ -50,7 +47,7 @@ func (r *request) summary() bool {
 			return true
 		}
 	}
-	return len(r.tools) == 0 && summaries.in(r.body)
+	return len(r.messages) > 0 && len(r.tools) == 0 && summaries.in(r.body)
 }
 
 // summarize is a summary as a model writes it. It names what is folded.
@@ -109,13 +106,14 @@ func (r *request) unseen() (out []string) {
 		}
 		hidden = hidden || recalls(m)
 		there = there || m.Role() == transcript.RoleUser && !showsFold.MatchString(m.Text())
-		for _, b := range m.Blocks().All() {
-			res, ok := b.(transcript.ToolResult)
-			there = there || ok && !isRecall(res.CallID)
+		for res := range results(m) {
+			if isRecall(res.CallID) {
+				continue
+			}
+			there = true
 			// One that is too large for the window is shown by its beginning and end from the start.
-			if text := res.Parts.Text(); ok && !isRecall(res.CallID) &&
-				(showsCut.MatchString(text) ||
-					showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n")) {
+			text := res.Parts.Text()
+			if showsCut.MatchString(text) || showsFold.MatchString(text) && !strings.Contains(text, "\nIt begins:\n") {
 				out = append(out, "folded before it was seen: "+res.CallID)
 			}
 		}
@@ -133,9 +131,8 @@ func (r *request) empty() bool {
 		if m.Role() == transcript.RoleAssistant {
 			break
 		}
-		for _, b := range m.Blocks().All() {
-			res, ok := b.(transcript.ToolResult)
-			if text := res.Parts.Text(); ok && shellID.MatchString(res.CallID) && !doneLine.MatchString(text) &&
+		for res := range results(m) {
+			if text := res.Parts.Text(); shellID.MatchString(res.CallID) && !doneLine.MatchString(text) &&
 				!showsFold.MatchString(text) && !showsCut.MatchString(text) {
 				return true
 			}
@@ -161,13 +158,12 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 	if s.o.AgentAt == 0 || step < s.o.AgentAt || r.isAgent() {
 		return call{}, false
 	}
-	i := slices.IndexFunc(r.tools, func(t model.Tool) bool {
-		return slices.Contains([]string{"Agent", "Task", "task", "agent", "generalist", "spawn_agent", "use_subagents"},
-			t.Name)
-	})
+	names := []string{"Agent", "Task", "task", "agent", "generalist", "spawn_agent", "use_subagents"}
+	i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return slices.Contains(names, t.Name) })
 	if i < 0 {
 		return call{}, false
 	}
+	tool := r.tools[i]
 	s.mu.Lock()
 	asked := s.agent
 	s.agent = true
@@ -179,7 +175,7 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 			Description string
 		}
 	}
-	if asked || json.Unmarshal([]byte(r.tools[i].Schema), &schema) != nil {
+	if asked || json.Unmarshal([]byte(tool.Schema), &schema) != nil {
 		return call{}, false
 	}
 	for _, name := range []string{"prompt", "message", "request", "prompt_1"} {
@@ -189,7 +185,7 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 	}
 	if kind, ok := schema.Properties["subagent_type"]; ok {
 		args["subagent_type"] = "general-purpose"
-		if r.tools[i].Name == "task" {
+		if tool.Name == "task" {
 			args["subagent_type"] = "general"
 		}
 		if len(kind.Enum) > 0 && !slices.Contains(kind.Enum, args["subagent_type"].(string)) {
@@ -197,22 +193,18 @@ func (s *Server) subAgent(r *request, step int) (call, bool) {
 		}
 	}
 	input, err := json.Marshal(args)
-	return call{id: agentID, name: r.tools[i].Name, input: string(input)}, err == nil
+	return call{id: agentID, name: tool.Name, input: string(input)}, err == nil
 }
 
 // split finds results of one answer that stand in several messages, on wires that have them in one.
 func split(msgs []transcript.Message) (out []string) {
 	before := false
 	for i, m := range msgs {
-		results := false
-		for _, b := range m.Blocks().All() {
-			_, ok := b.(transcript.ToolResult)
-			results = results || ok
-		}
-		if before && results {
+		has := m.Blocks().Has(transcript.KindToolResult)
+		if before && has {
 			out = append(out, fmt.Sprintf("results in two messages: %d", i))
 		}
-		before = results
+		before = has
 	}
 	return out
 }

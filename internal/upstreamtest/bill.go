@@ -4,6 +4,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"slices"
+
+	"github.com/pleat-dev/pleat/internal/jsonspan"
 )
 
 // Price is what a million tokens cost in USD.
@@ -56,9 +58,7 @@ func (s *Server) cached(req *request) (have, all int) {
 	for _, t := range req.tools {
 		parts = append(parts, t.Raw)
 	}
-	var head struct{ System json.RawMessage }
-	_ = json.Unmarshal([]byte(req.body), &head) // it was decoded once already
-	parts = append(parts, string(head.System))
+	parts = append(parts, string(jsonspan.Value(req.body).Get("system")))
 	for _, m := range req.messages {
 		parts = append(parts, string(withoutMarkers(m.Raw())))
 	}

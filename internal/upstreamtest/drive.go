@@ -23,7 +23,8 @@ type Client struct {
 	Whole bool // it is driven through all scenarios, not only through those in which models and wires matter
 	// setup prepares a home folder for talking to the server at base and returns the
 	// command that runs a prompt, and what it needs in its environment.
-	setup func(o Drive) (argv, env []string, err error)
+	setup func(c Client, o Drive) (argv, env []string, err error)
+	how   string // the wire or library it talks by, or what else setup needs
 }
 
 // Drive says how a client is run.
@@ -66,48 +67,39 @@ const (
 
 // Clients are the programs that can be driven.
 var Clients = []Client{
-	{"claude", "sonnet", Continue | Compact | Stop | Agent | Retry | Think | Unpack, true, setupClaude("sonnet")},
+	{"claude", "sonnet", Continue | Compact | Stop | Agent | Retry | Think | Unpack, true, setupClaude, ""},
 	// Its reminders are texts of the user.
-	{
-		"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false,
-		setupClaude("claude-sonnet-4-5"),
-	},
-	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude("opus")},
-	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude("haiku")},
-	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude("fable")},
-	{"codex", "gpt-5.5", Continue | Compact | Stop | Retry | OpenAI, true, setupCodex(`model = "gpt-5.5"`)},
+	{"claude-4-5", "claude-sonnet-4-5", Continue | Compact | Agent | Retry | Think, false, setupClaude, ""},
+	{"claude-opus", "opus", Continue | Compact | Agent | Retry | Think, false, setupClaude, ""},
+	{"claude-haiku", "haiku", Continue | Compact | Agent | Retry | Think, false, setupClaude, ""},
+	{"claude-fable", "fable", Continue | Compact | Agent | Retry | Think, false, setupClaude, ""},
+	{"codex", "gpt-5.5", Continue | Compact | Stop | Retry | OpenAI, true, setupCodex, `model = "gpt-5.5"`},
 	// Whose tools stand in the input.
-	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex("")},
+	{"codex-default", "its newest", Continue | Compact | Retry, false, setupCodex, ""},
 	{
 		"opencode-messages", "scripted", Continue | Compact | Stop | Agent | Retry | Unpack, true,
-		setupOpencode("@ai-sdk/anthropic"),
+		setupOpencode, "anthropic",
 	},
 	{
 		"opencode-chat", "scripted", Continue | Compact | Agent | Retry | OpenAI, false,
-		setupOpencode("@ai-sdk/openai-compatible"),
+		setupOpencode, "openai-compatible",
 	},
-	{
-		"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false,
-		setupOpencode("@ai-sdk/openai"),
-	},
-	{
-		"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice | Clear, true,
-		setupGemini("gemini-3.1-pro-preview"),
-	},
-	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry | Twice, false, setupGemini("gemini-3-flash-preview")},
+	{"opencode-responses", "scripted", Continue | Compact | Agent | Retry | OpenAI, false, setupOpencode, "openai"},
+	{"gemini", "gemini-3.1-pro-preview", Continue | Retry | Unpack | Twice | Clear, true, setupGemini, ""},
+	{"gemini-flash", "gemini-3-flash-preview", Continue | Retry | Twice, false, setupGemini, ""},
 	// Its calls have neither ids nor signatures.
-	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry | Twice, false, setupGemini("gemini-2.5-pro")},
+	{"gemini-no-ids", "gemini-2.5-pro", Continue | Retry | Twice, false, setupGemini, ""},
 	{
 		"pi-messages", "claude-sonnet-5-5", Continue | Compact | Stop | Retry | Unpack, true,
-		setupPi("anthropic-messages", "claude-sonnet-5-5"),
+		setupPi, "anthropic-messages",
 	},
-	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-completions", "gpt-5.5")},
-	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi("openai-responses", "gpt-5.5")},
-	{"qwen", "scripted", Continue | Compact | Stop | Agent | Retry | OpenAI | Clear, true, setupQwen},
-	{"cline", "scripted", Recount | Retry | OpenAI, true, setupCline},
-	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack, true, setupSDK("messages")},
-	{"sdk-chat", "gpt-5.5", Others | Unpack | OpenAI, false, setupSDK("chat")},
-	{"sdk-responses", "gpt-5.5", Unpack | OpenAI, false, setupSDK("responses")},
+	{"pi-chat", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi, "openai-completions"},
+	{"pi-responses", "gpt-5.5", Continue | Compact | Retry | OpenAI, false, setupPi, "openai-responses"},
+	{"qwen", "scripted", Continue | Compact | Stop | Agent | Retry | OpenAI | Clear, true, setupQwen, ""},
+	{"cline", "scripted", Recount | Retry | OpenAI, true, setupCline, ""},
+	{"sdk-messages", "claude-sonnet-4-5", Others | Unpack, true, setupSDK, "messages"},
+	{"sdk-chat", "gpt-5.5", Others | Unpack | OpenAI, false, setupSDK, "chat"},
+	{"sdk-responses", "gpt-5.5", Unpack | OpenAI, false, setupSDK, "responses"},
 }
 
 //go:embed clients.txt
@@ -129,7 +121,7 @@ func (c Client) Installed(dir string) bool {
 
 // Program is where the client's program is in the folder, if it is [Client.Installed].
 func (c Client) Program(dir string) string {
-	argv, _, err := c.setup(Drive{Dir: dir})
+	argv, _, err := c.setup(c, Drive{Dir: dir})
 	if err != nil {
 		return ""
 	}
@@ -143,7 +135,7 @@ func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 	work := filepath.Join(o.Home, "work")
 	o.Key = cmp.Or(o.Key, "dummy")
 	err := os.MkdirAll(work, 0o700)
-	argv, env, serr := c.setup(o)
+	argv, env, serr := c.setup(c, o)
 	if err := errors.Join(err, serr); err != nil {
 		return "", fmt.Errorf("drive %s: %w", c.Name, err)
 	}
@@ -157,6 +149,14 @@ func (c Client) Run(ctx context.Context, o Drive) (string, error) {
 		return string(out), fmt.Errorf("drive %s: %w", c.Name, err)
 	}
 	return string(out), nil
+}
+
+// going adds flags with which the client goes on with its last conversation, if it shall.
+func (o Drive) going(argv []string, flags ...string) []string {
+	if o.Continue {
+		return append(argv, flags...)
+	}
+	return argv
 }
 
 func first(pattern ...string) string {

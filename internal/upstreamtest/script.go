@@ -3,6 +3,7 @@ package upstreamtest
 import (
 	"encoding/json"
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -65,16 +66,25 @@ func (r *request) step() int {
 	for _, m := range doneLine.FindAllStringSubmatch(r.body, -1) {
 		seen(m)
 	}
-	for _, m := range r.messages {
-		for _, b := range m.Blocks().All() {
-			res, ok := b.(transcript.ToolResult)
-			if id := shellID.FindStringSubmatch(res.CallID); ok && id != nil &&
-				showsFold.MatchString(res.Parts.Text()) {
-				seen(id)
-			}
+	for res := range results(r.messages...) {
+		if id := shellID.FindStringSubmatch(res.CallID); id != nil && showsFold.MatchString(res.Parts.Text()) {
+			seen(id)
 		}
 	}
 	return most
+}
+
+// results yields the tool results in messages.
+func results(msgs ...transcript.Message) iter.Seq[transcript.ToolResult] {
+	return func(yield func(transcript.ToolResult) bool) {
+		for _, m := range msgs {
+			for _, b := range m.Blocks().All() {
+				if r, ok := b.(transcript.ToolResult); ok && !yield(r) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // next is the answer to a request.
@@ -168,28 +178,36 @@ func (r *request) handles() (out []string) {
 
 // offered reports whether the recall tools are there.
 func (r *request) offered() bool {
-	return slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == recall.ToolUnfold })
+	_, ok := r.tool(recall.ToolUnfold)
+	return ok
+}
+
+// tool is the tool with the first of the names that one has.
+func (r *request) tool(names ...string) (model.Tool, bool) {
+	for _, name := range names {
+		if i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name }); i >= 0 {
+			return r.tools[i], true
+		}
+	}
+	return model.Tool{}, false
 }
 
 // recalled checks the answer to the recall call, if the request has it.
 func (r *request) recalled() string {
-	for _, m := range r.messages {
-		for _, b := range m.Blocks().All() {
-			res, ok := b.(transcript.ToolResult)
-			if !ok || !isRecall(res.CallID) {
-				continue
-			}
-			text := res.Parts.Text()
-			v := valueLine.FindStringSubmatch(text)
-			if v == nil {
-				return "no such line in: " + text[:min(len(text), 200)]
-			}
-			step, _ := strconv.Atoi(v[1])
-			if want := strconv.Itoa(value(step, 13)); v[2] != want {
-				return "wrong value: " + v[0] + ", want " + want
-			}
-			return "exact"
+	for res := range results(r.messages...) {
+		if !isRecall(res.CallID) {
+			continue
 		}
+		text := res.Parts.Text()
+		v := valueLine.FindStringSubmatch(text)
+		if v == nil {
+			return "no such line in: " + text[:min(len(text), 200)]
+		}
+		step, _ := strconv.Atoi(v[1])
+		if want := strconv.Itoa(value(step, 13)); v[2] != want {
+			return "wrong value: " + v[0] + ", want " + want
+		}
+		return "exact"
 	}
 	return ""
 }
@@ -204,11 +222,10 @@ func (r *request) serverTool(o Options) (call, bool) {
 	}
 	space := "mcp__" + o.Server
 	c := call{id: serverID, name: space + "__" + o.Tool, input: o.Input}
-	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == c.name }) {
+	if _, ok := r.tool(c.name); ok {
 		return c, true
 	}
-	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "ToolSearch" }) &&
-		!strings.Contains(r.body, findID) {
+	if _, ok := r.tool("ToolSearch"); ok && !strings.Contains(r.body, findID) {
 		return call{id: findID, name: "ToolSearch", input: `{"query":"select:` + c.name + `","max_results":5}`}, true
 	}
 	c.name, c.namespace = o.Tool, space // as Codex has it
@@ -217,11 +234,9 @@ func (r *request) serverTool(o Options) (call, bool) {
 
 // served is what the MCP server answered, if the request has it.
 func (r *request) served() string {
-	for _, m := range r.messages {
-		for _, b := range m.Blocks().All() {
-			if res, ok := b.(transcript.ToolResult); ok && res.CallID == serverID {
-				return res.Parts.Text()
-			}
+	for res := range results(r.messages...) {
+		if res.CallID == serverID {
+			return res.Parts.Text()
 		}
 	}
 	return ""
@@ -248,18 +263,12 @@ func (r *request) shell(n int, o Options) (call, error) {
 		id = fmt.Sprintf("call_%03d_from_upstream_%d", n, again)
 		command += " #"
 	}
-	for _, name := range []string{
-		"Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command",
-		"run_commands",
-	} {
-		i := slices.IndexFunc(r.tools, func(t model.Tool) bool { return t.Name == name })
-		if i < 0 {
-			continue
-		}
-		input, err := fill(r.tools[i].Schema, command)
-		return call{id: id, name: name, input: input}, err
+	if t, ok := r.tool("Bash", "bash", "exec_command", "shell", "run_shell_command", "execute_command",
+		"run_commands"); ok {
+		input, err := fill(t.Schema, command)
+		return call{id: id, name: t.Name, input: input}, err
 	}
-	if slices.ContainsFunc(r.tools, func(t model.Tool) bool { return t.Name == "exec" && t.Schema == "" }) {
+	if t, ok := r.tool("exec"); ok && t.Schema == "" {
 		args, err := json.Marshal(map[string]any{"cmd": command, "max_output_tokens": 50_000})
 		script := "// @exec: {\"max_output_tokens\": 50000}\nconst r = await tools.exec_command(" + string(args) +
 			");\ntext(r.output ?? r);"

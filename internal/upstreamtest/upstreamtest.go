@@ -143,14 +143,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case strings.HasSuffix(path, "enerateContent"):
 		wire = geminiFor(r.URL)
 	case strings.HasSuffix(path, "/models") && r.Method == http.MethodGet:
-		reply(w, http.StatusOK, object{
-			"object": "list",
-			"data":   []object{{"id": "scripted", "object": "model", "owned_by": "script"}},
-		})
+		models := []object{{"id": "scripted", "object": "model", "owned_by": "script"}}
+		reply(w, http.StatusOK, object{"object": "list", "data": models})
 		return
 	case strings.HasSuffix(path, "/count_tokens"):
 		body, _ := s.readBody(r)
-		reply(w, http.StatusOK, map[string]any{"input_tokens": tokens.O200k().Count(string(body))})
+		reply(w, http.StatusOK, object{"input_tokens": tokens.O200k().Count(string(body))})
 		return
 	}
 	if wire == nil && slices.Contains(otherPaths, r.URL.Path) {
@@ -158,8 +156,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if wire == nil || r.Method != http.MethodPost {
-		reply(w, http.StatusNotFound,
-			map[string]any{"error": map[string]any{"type": "not_found_error", "message": "no such path"}})
+		reply(w, http.StatusNotFound, object{"error": object{"type": "not_found_error", "message": "no such path"}})
 		return
 	}
 	body, err := s.readBody(r)

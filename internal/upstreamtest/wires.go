@@ -49,7 +49,13 @@ var (
 // stream writes server-sent events and flushes each.
 type stream struct {
 	w http.ResponseWriter
-	n int
+	n int // events that were numbered
+}
+
+// event sends an object that has its type in it.
+func (s *stream) event(typ string, v object) {
+	v["type"] = typ
+	s.send(typ, v)
 }
 
 func streamTo(w http.ResponseWriter) *stream {
@@ -89,15 +95,10 @@ func decodeMessages(body []byte, m model.Model) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o struct {
-		Thinking struct {
-			Type string `json:"type"`
-		} `json:"thinking"`
-	}
-	_ = json.Unmarshal(body, &o) // it was decoded once already
+	mode := r.ThinkingMode()
 	return &request{
 		model: r.Model, stream: streams(body), tools: r.Tools, messages: r.Messages,
-		thinks: o.Thinking.Type != "" && o.Thinking.Type != "disabled",
+		thinks: mode != "" && mode != "disabled",
 		body:   string(body), violations: append(texts(r.Check(m)), split(r.Messages)...),
 	}, nil
 }
@@ -142,11 +143,11 @@ func wholeMessage(a answer) any {
 }
 
 func startMessage(s *stream, a answer) {
-	s.send("message_start", object{"type": "message_start", "message": object{
+	s.event("message_start", object{"message": object{
 		"id": a.id, "type": "message", "role": "assistant", "model": a.model, "content": []object{},
 		"stop_reason": nil, "stop_sequence": nil, "usage": messageUsage(a, 1),
 	}})
-	s.send("ping", object{"type": "ping"})
+	s.event("ping", object{})
 }
 
 func streamMessage(s *stream, a answer, _ *request) {
@@ -168,22 +169,18 @@ func streamMessage(s *stream, a answer, _ *request) {
 		if signature != nil {
 			b["signature"] = ""
 		}
-		s.send("content_block_start", object{"type": "content_block_start", "index": i, "content_block": b})
-		s.send("content_block_delta", object{"type": "content_block_delta", "index": i, "delta": delta})
+		s.event("content_block_start", object{"index": i, "content_block": b})
+		s.event("content_block_delta", object{"index": i, "delta": delta})
 		if signature != nil {
-			s.send("content_block_delta",
-				object{
-					"type": "content_block_delta", "index": i,
-					"delta": object{"type": "signature_delta", "signature": signature},
-				})
+			delta := object{"type": "signature_delta", "signature": signature}
+			s.event("content_block_delta", object{"index": i, "delta": delta})
 		}
-		s.send("content_block_stop", object{"type": "content_block_stop", "index": i})
+		s.event("content_block_stop", object{"index": i})
 	}
-	s.send("message_delta", object{
-		"type":  "message_delta",
+	s.event("message_delta", object{
 		"delta": object{"stop_reason": messageStop(a), "stop_sequence": nil}, "usage": messageUsage(a, output(a)),
 	})
-	s.send("message_stop", object{"type": "message_stop"})
+	s.event("message_stop", object{})
 }
 
 func breakMessage(s *stream, _ answer, text string) {
@@ -198,15 +195,10 @@ func decodeChat(body []byte, m model.Model) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	var o struct {
-		StreamOptions struct {
-			IncludeUsage bool `json:"include_usage"`
-		} `json:"stream_options"`
-	}
-	_ = json.Unmarshal(body, &o) // it was decoded once already
 	return &request{
-		model: r.Model, stream: streams(body), usage: o.StreamOptions.IncludeUsage, tools: r.Tools,
-		messages: r.Messages, body: string(body), violations: texts(r.Check(m)),
+		model: r.Model, stream: streams(body), tools: r.Tools, messages: r.Messages,
+		usage: jsonspan.Value(body).Get("stream_options", "include_usage").Kind() == jsonspan.True,
+		body:  string(body), violations: texts(r.Check(m)),
 	}, nil
 }
 

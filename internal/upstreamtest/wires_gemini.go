@@ -131,12 +131,10 @@ func signature(id string) string {
 func wrongIDs(msgs []transcript.Message) (out []string) {
 	calls := make(map[string]int)
 	for _, m := range msgs {
-		for _, b := range m.Blocks().All() {
-			if r, ok := b.(transcript.ToolResult); ok {
-				id := jsonspan.Value(r.Raw).Get("functionResponse", "id").Text()
-				if calls[id]--; calls[id] < 0 {
-					out = append(out, "id-unknown: "+id)
-				}
+		for r := range results(m) {
+			id := jsonspan.Value(r.Raw).Get("functionResponse", "id").Text()
+			if calls[id]--; calls[id] < 0 {
+				out = append(out, "id-unknown: "+id)
 			}
 		}
 		clear(calls)

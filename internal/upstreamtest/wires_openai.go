@@ -29,10 +29,8 @@ func wholeChat(a answer) any {
 	if len(a.calls) > 0 {
 		var calls []object
 		for _, c := range a.calls {
-			calls = append(calls, object{
-				"id": c.id, "type": "function",
-				"function": object{"name": c.name, "arguments": c.input},
-			})
+			function := object{"name": c.name, "arguments": c.input}
+			calls = append(calls, object{"id": c.id, "type": "function", "function": function})
 		}
 		m["tool_calls"] = calls
 	}
@@ -142,9 +140,9 @@ func wholeResponse(a answer) any {
 
 func streamResponse(s *stream, a answer, _ *request) {
 	send := func(typ string, v object) {
-		v["type"], v["sequence_number"] = typ, s.n
+		v["sequence_number"] = s.n
 		s.n++
-		s.send(typ, v)
+		s.event(typ, v)
 	}
 	begun := wholeResponse(a).(object)
 	begun["status"], begun["output"], begun["usage"] = "in_progress", []object{}, nil
@@ -155,14 +153,15 @@ func streamResponse(s *stream, a answer, _ *request) {
 		switch item["type"] {
 		case "message":
 			bare["status"], bare["content"] = "in_progress", []object{}
-			part := object{"type": "output_text", "text": "", "annotations": []object{}}
+			part := func(text string) object {
+				return object{"part": object{"type": "output_text", "text": text, "annotations": []object{}}}
+			}
 			at := object{"item_id": id, "output_index": i, "content_index": 0}
 			send("response.output_item.added", object{"output_index": i, "item": bare})
-			send("response.content_part.added", merge(at, object{"part": part}))
+			send("response.content_part.added", merge(at, part("")))
 			send("response.output_text.delta", merge(at, object{"delta": a.text}))
 			send("response.output_text.done", merge(at, object{"text": a.text}))
-			send("response.content_part.done",
-				merge(at, object{"part": object{"type": "output_text", "text": a.text, "annotations": []object{}}}))
+			send("response.content_part.done", merge(at, part(a.text)))
 		case "function_call", "custom_tool_call":
 			kind, member := "response.function_call_arguments", "arguments"
 			if item["type"] == "custom_tool_call" {
@@ -192,5 +191,5 @@ func breakResponse(s *stream, a answer, text string) {
 	r["status"], r["output"], r["error"] = "failed", []object{}, object{
 		"code": "context_length_exceeded", "message": text,
 	}
-	s.send("response.failed", object{"type": "response.failed", "sequence_number": 0, "response": r})
+	s.event("response.failed", object{"sequence_number": 0, "response": r})
 }
