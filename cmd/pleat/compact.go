@@ -48,8 +48,7 @@ pleat compact session.jsonl --budget 20k --format prompt | pbcopy
 # what was folded, and how to get it back
 pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 	}
-	f := &compactFlags{fileCommand: declareFile(c), store: stores.Declare(c.Flags())}
-	f.Store = f.store
+	f := &compactFlags{fileCommand: declareFile(c)}
 	f.declare(c.Flags())
 	c.RunE = runs(p, f.run)
 	return c
@@ -57,7 +56,6 @@ pleat compact session.jsonl --json | jq '.folds[] | {handle, reason}'`,
 
 type compactFlags struct {
 	*fileCommand
-	store                *stores.Flags
 	fold                 sessionfile.FoldFlags
 	digests              sessionfile.Digests
 	out, format          string
@@ -105,7 +103,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if c.fold.Writer, err = c.digests.Open(ctx, p.Getenv); err != nil {
 		return err
 	}
-	db, err := stores.Open(ctx, p, c.store)
+	db, err := stores.Open(ctx, p, c.Store)
 	if err != nil {
 		return err
 	}
@@ -114,7 +112,7 @@ func (c *compactFlags) run(ctx context.Context, p *term.Console, args []string) 
 	if !c.quiet {
 		c.fold.Note = p.Note
 	}
-	c.fold.Tenant = c.store.Tenant
+	c.fold.Tenant = c.Store.Tenant
 	r, err := f.Fold(ctx, tell, db, c.fold)
 	tell.Done()
 	if err != nil {

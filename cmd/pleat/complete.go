@@ -57,7 +57,7 @@ func choices(p *term.Console, c *cobra.Command, placeholder string) cobra.Comple
 				}
 			}
 		case has("COMMAND"):
-			each(c.Root(), func(c *cobra.Command) { list = append(list, c.Name()) })
+			list = names(c.Root())
 		}
 		return list, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -45,9 +45,11 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 			return err
 		}
 		out.Files = append(out.Files, files...)
-		var names []string
+		if all := names(c.Root()); len(args) > 0 && !slices.Contains(all, args[0]) {
+			return term.UsageError("there is no command " + args[0] + term.DidYouMean("", args[0], all))
+		}
 		each(c.Root(), func(x *cobra.Command) {
-			if names = append(names, x.Name()); x == c || len(args) > 0 && x.Name() != args[0] {
+			if x == c || len(args) > 0 && x.Name() != args[0] {
 				return
 			}
 			settings, e := settle(p, x)
@@ -58,9 +60,6 @@ printf '[run]\nwindow = 60000\n' > pleat.toml`,
 				}
 			}
 		})
-		if len(args) > 0 && !slices.Contains(names, args[0]) {
-			return term.UsageError("there is no command " + args[0] + term.DidYouMean("", args[0], names))
-		}
 		if err != nil {
 			return err
 		}

@@ -52,7 +52,7 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		if err := mayListen("--listen", *listen, token, false, ""); err != nil {
 			return err
 		}
-		l, err := listenForDash(ctx, *listen)
+		l, err := listenAt(ctx, *listen, "a pleat proxy listens on "+*listen+", and with --dash it has the dashboard at http://"+*listen+"/")
 		if err != nil {
 			return err
 		}
@@ -64,18 +64,6 @@ pleat dash --listen 0.0.0.0:4242 --token-file token`,
 		return errors.Join(serveDash(ctx, p, st, f.Tenant, l, token, *open), st.Close())
 	})
 	return c
-}
-
-func listenForDash(ctx context.Context, listen string) (net.Listener, error) {
-	l, err := net.Listen("tcp", listen)
-	if err != nil {
-		if tally.Runs(ctx, "http://"+listen) {
-			return nil, fmt.Errorf("a pleat proxy listens on %s, and with --dash it has the dashboard at http://%s/ "+
-				"(choose another address with --listen)", listen, listen)
-		}
-		return nil, fmt.Errorf("listen: %w (choose another address with --listen)", err)
-	}
-	return l, nil
 }
 
 func serveDash(

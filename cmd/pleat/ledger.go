@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/sessionfile"
-	"github.com/pleat-dev/pleat/cmd/pleat/internal/stores"
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/term"
 	"github.com/pleat-dev/pleat/ledger"
 	"github.com/pleat-dev/pleat/ledger/toolcall"
@@ -51,22 +50,18 @@ func (l *ledgerFlags) run(ctx context.Context, p *term.Console, args []string) e
 	if err != nil {
 		return err
 	}
-	result := func(src sessionfile.Source, all *ledger.Ledger, times []time.Time) *ledgerJSON {
-		return &ledgerJSON{
-			Format: "pleat/ledger/1", Source: src, Filter: filter, Counts: all.Counts(filter),
-			Entries: sessionfile.Entries(all.Select(filter), times),
-			Changed: keepPaths(all.Changed(), filter), ReadOnly: keepPaths(all.ReadOnly(), filter),
-			all: all.Len(), files: l.files,
-		}
-	}
-	list := func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
+	return l.fileCommand.run(ctx, p, args, func(f *sessionfile.File, _ *term.Progress) (term.Result, error) {
 		all, times, err := ledgerOf(f)
 		if err != nil {
 			return nil, err
 		}
-		return result(f.Source(), all, times), nil
-	}
-	return l.fileCommand.run(ctx, p, args, list)
+		return &ledgerJSON{
+			Format: "pleat/ledger/1", Source: f.Source(), Filter: filter, Counts: all.Counts(filter),
+			Entries: sessionfile.Entries(all.Select(filter), times),
+			Changed: keepPaths(all.Changed(), filter), ReadOnly: keepPaths(all.ReadOnly(), filter),
+			all: all.Len(), files: l.files,
+		}, nil
+	})
 }
 
 // ledgerJSON is what "pleat ledger --json" prints.
@@ -106,7 +101,6 @@ type ledgerFlags struct {
 }
 
 func (l *ledgerFlags) declare(fs *pflag.FlagSet) {
-	l.Store = stores.Declare(fs)
 	f := &l.choice
 	fs.StringVar(&f.Path, "path", "",
 		"calls that touch `PATH`: a file, a folder, the end of a path, or a pattern with *")

@@ -143,10 +143,8 @@ func helpCommand(root *cobra.Command) *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			c, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				var names []string
-				each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 				word := args[len(args)-1]
-				hint := cmp.Or(term.DidYouMean("", word, names), byFlag(c, word))
+				hint := cmp.Or(term.DidYouMean("", word, names(c)), byFlag(c, word))
 				return term.UsageError(fmt.Sprintf("there is no command %q%s", strings.Join(args, " "), hint))
 			}
 			c.InitDefaultHelpFlag()
@@ -177,6 +175,12 @@ func each(c *cobra.Command, f func(*cobra.Command)) {
 			each(sub, f)
 		}
 	}
+}
+
+// names lists the commands below c.
+func names(c *cobra.Command) (list []string) {
+	each(c, func(c *cobra.Command) { list = append(list, c.Name()) })
+	return list
 }
 
 // runs settles what the command line left open, and runs the command.

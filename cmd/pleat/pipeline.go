@@ -17,6 +17,21 @@ import (
 // Commands on session files and on the store share their steps: read the file or open the
 // store, make a result from it, and print that for people or as JSON.
 
+// prints makes c print what find returns: for people or, with the flag --json, as one JSON object.
+// A result is printed also if an error comes with it, such as that of damage that was found.
+func prints(
+	p *term.Console, c *cobra.Command, find func(context.Context, *term.Console, []string) (term.Result, error),
+) {
+	asJSON := c.Flags().Bool("json", false, "print one JSON object")
+	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+		r, err := find(ctx, p, args)
+		if r != nil {
+			err = cmp.Or(p.Output(*asJSON, r), err)
+		}
+		return err
+	})
+}
+
 type fileCommand struct {
 	sessionfile.Flags
 	json bool
@@ -26,6 +41,7 @@ type fileCommand struct {
 func declareFile(c *cobra.Command) *fileCommand {
 	f := &fileCommand{}
 	f.Declare(c.Flags())
+	f.Store = stores.Declare(c.Flags())
 	c.Flags().BoolVar(&f.json, "json", false, "print one JSON object")
 	c.Args = oneFile
 	return f

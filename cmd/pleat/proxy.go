@@ -146,28 +146,33 @@ func (f *proxyFlags) options(
 	if tenant := f.store.Tenant; tenant != "" {
 		o.Principal = func(*http.Request, []byte) string { return tenant }
 	}
-	if err := f.complete(ctx, p, o); err != nil {
+	if err := f.complete(p, o); err != nil {
+		return nil, nil, err
+	}
+	writer, err := f.digests.Open(ctx, p.Getenv)
+	if err != nil {
 		return nil, nil, err
 	}
 	tel, err := telemetry.Start(ctx, p, f.otel)
 	if err != nil {
 		return nil, nil, err
 	}
+	keep, closeDir, err := keepIn(f.dir)
+	if err != nil {
+		return nil, nil, err
+	}
 	o.Observe = tel.Session
-	if set := o.Session; set != nil { // calls of the summarizer are traced like others
-		o.Session = func(key store.SessionKey, s *pleat.Options) {
-			set(key, s)
-			s.Digest.Generator = tel.Generator(s.Digest.Generator, s.Digest.Model.Provider, key.Session)
+	o.Session = func(key store.SessionKey, s *pleat.Options) {
+		s.KeepFile = keep
+		if writer.Generator != nil { // its calls are traced like others
+			s.Digest.Generator = tel.Generator(writer.Generator, writer.Model.Provider, key.Session)
+			s.Digest.Model = writer.Model
 		}
 	}
 	o.Report = func(r proxy.Exchange) {
 		t.Add(r)
 		tel.Exchange(r)
 		t.Log(log, f.asJSON, r)
-	}
-	closeDir, err := keepIn(f.dir, o)
-	if err != nil {
-		return nil, nil, err
 	}
 	f.store.Busy = 3 * time.Second // a client waits behind every write
 	store, err := stores.Open(ctx, p, f.store)
@@ -179,26 +184,19 @@ func (f *proxyFlags) options(
 }
 
 // keepIn lets all sessions keep their plain copies in a folder. None is written over another.
-func keepIn(dir string, o *proxy.Options) (func() error, error) {
+func keepIn(dir string) (keep func(name string, data []byte) (string, error), end func() error, err error) {
 	if dir == "" {
-		return func() error { return nil }, nil
+		return nil, func() error { return nil }, nil
 	}
 	w, err := agent.OpenWorkspace(dir)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	set := o.Session
-	o.Session = func(key store.SessionKey, s *pleat.Options) {
-		if set != nil {
-			set(key, s)
-		}
-		s.KeepFile = w.Keep
-	}
-	return w.Close, nil
+	return w.Keep, w.Close, nil
 }
 
 // complete sets the options whose flags can be wrong.
-func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Options) (err error) {
+func (f *proxyFlags) complete(p *term.Console, o *proxy.Options) (err error) {
 	if o.Policy, err = sessionfile.LoadPolicy(f.policy); err != nil {
 		return err
 	}
@@ -219,13 +217,7 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 	if o.Gemini, err = upstreamURL(f.gemini); err != nil {
 		return err
 	}
-	if o.OpenAI, err = upstreamURL(f.openai); err != nil || f.digests.Name == "" {
-		return err
-	}
-	writer, err := f.digests.Open(ctx, p.Getenv)
-	o.Session = func(_ store.SessionKey, s *pleat.Options) {
-		s.Digest.Generator, s.Digest.Model = writer.Generator, writer.Model
-	}
+	o.OpenAI, err = upstreamURL(f.openai)
 	return err
 }
 
@@ -234,13 +226,10 @@ func (f *proxyFlags) complete(ctx context.Context, p *term.Console, o *proxy.Opt
 func (f *proxyFlags) start(
 	ctx context.Context, p *term.Console, log *slog.Logger, token, address string,
 ) (*tally.Front, net.Listener, func() error, error) {
-	l, err := net.Listen("tcp", address) // before anything is made for it
+	running := "a pleat proxy runs there already: \"pleat status" + tally.At(address) + "\" shows what it does"
+	l, err := listenAt(ctx, address, running) // before anything is made for it
 	if err != nil {
-		hint := "choose another address with --listen"
-		if tally.Runs(ctx, "http://"+address) {
-			hint = "a pleat proxy runs there already: \"pleat status" + tally.At(address) + "\" shows what it does; " + hint
-		}
-		return nil, nil, nil, fmt.Errorf("listen: %w (%s)", err, hint)
+		return nil, nil, nil, err
 	}
 	t := tally.New(f.observe)
 	o, done, err := f.options(ctx, p, log, t)

@@ -33,8 +33,7 @@ they were folded, what was sent instead of what, and what it cost by the price l
 	f := &proxyFlags{store: stores.Declare(fs)}
 	fs.StringVar(&f.listen, "listen", "", "ask the proxy that listens on `ADDRESS` (default: as agents are set up)")
 	fs.StringVar(&f.tokenFile, "token-file", "", "send the token in `FILE`")
-	fs.BoolVar(&f.asJSON, "json", false, "print one JSON object")
-	c.RunE = runs(p, f.status)
+	prints(p, c, f.status)
 	return c
 }
 
@@ -52,14 +51,14 @@ func (f *proxyFlags) drain(ctx context.Context, p *term.Console) error {
 	return nil
 }
 
-func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) error {
+func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) (term.Result, error) {
 	f.listen = cmp.Or(f.listen, proxyOf(p))
 	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return term.UsageError(fmt.Sprintf("--listen %s: %v (want HOST:PORT)", f.listen, err))
+		return nil, term.UsageError(fmt.Sprintf("--listen %s: %v (want HOST:PORT)", f.listen, err))
 	}
 	s, err := f.running(p, f.tokenFile).Status(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if st, _, err := stores.OpenAs(ctx, p, f.store, stores.ReadOnly); err == nil {
 		defer st.Close()
@@ -67,7 +66,7 @@ func (f *proxyFlags) status(ctx context.Context, p *term.Console, _ []string) er
 	} else {
 		s.Entitle(ctx, nil)
 	}
-	return p.Output(f.asJSON, s)
+	return s, nil
 }
 
 // proxyStart is the command that starts a proxy on this machine.

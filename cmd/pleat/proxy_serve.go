@@ -145,6 +145,19 @@ func serveUntilDone(ctx context.Context, l net.Listener, h http.Handler, log *sl
 	return err
 }
 
+// listenAt listens on an address. Where a proxy runs there already, the error says more of that.
+func listenAt(ctx context.Context, address, running string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	hint := "choose another address with --listen"
+	if tally.Runs(ctx, "http://"+address) {
+		hint = running + "; " + hint
+	}
+	return nil, fmt.Errorf("listen: %w (%s)", err, hint)
+}
+
 // mayListen refuses to open an address, which a flag names, to other machines by accident.
 func mayListen(flag, address, token string, open bool, hint string) error {
 	host, _, err := net.SplitHostPort(address)

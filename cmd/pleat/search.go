@@ -52,11 +52,10 @@ pleat search "upload limit" --session file:27a33e9`,
 		"look in this session `FILE` alone; a name that \"pleat sessions\" lists, last or - will do")
 	fs.StringVar(&f.session, "session", "",
 		"look only in the stored session `NAME`, its beginning, or last: the newest there")
-	fs.BoolVar(&f.json, "json", false, "print one JSON object")
 	fs.IntVar(&f.req.Hits, "hits", 6, "at most `N` hits in each session (2 when all are searched)")
 	fs.IntVar(&f.req.Around, "around", 2,
 		"`LINES` to show before and after each hit; 0, and when all are searched: none")
-	c.RunE = runs(p, f.run)
+	prints(p, c, f.run)
 	return c
 }
 
@@ -65,39 +64,40 @@ type searchFlags struct {
 	src           sessionfile.Flags
 	file, session string
 	store         *stores.Flags
-	json          bool
 	req           recall.SearchRequest
 }
 
-func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) error {
+func (f *searchFlags) run(ctx context.Context, p *term.Console, args []string) (term.Result, error) {
 	query := strings.Join(args, " ")
 	switch {
 	case strings.TrimSpace(query) == "":
-		return term.UsageError("search needs words to look for")
+		return nil, term.UsageError("search needs words to look for")
 	case f.file != "" && f.session != "":
-		return term.UsageError("--in and --session cannot be used together")
+		return nil, term.UsageError("--in and --session cannot be used together")
 	case f.req.Around < 0:
-		return term.UsageError("--around is a number of lines")
+		return nil, term.UsageError("--around is a number of lines")
 	case f.req.Around == 0:
 		f.req.Around = -1 // the engine takes 0 for its default
 	}
 	f.req.Queries, f.req.Strict = []string{query}, strings.Contains(query, `"`)
-	j := searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: f.req}
-	j.store = f.store.Path
+	j := &searchJSON{Format: "pleat/search/1", Query: query, Sessions: []foundJSON{}, req: f.req, store: f.store.Path}
 	var err error
 	switch {
 	case f.file != "":
 		f.src.Store = f.store
-		err = j.inFile(ctx, p, f.file, f.src)
+		s, found, failed := sessionIn(ctx, p, f.file, f.src)
+		if err = failed; err == nil {
+			err = j.inSession(ctx, s, found)
+		}
 	case f.session != "" || f.store.Path != "":
-		err = f.inStore(ctx, p, &j, "")
+		err = f.inStore(ctx, p, j, "")
 	default:
-		err = f.everywhere(ctx, p, &j)
+		err = f.everywhere(ctx, p, j)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
-	return p.Output(f.json, &j)
+	return j, nil
 }
 
 // everywhere looks into the files of agents and into the user's store, if there is one.
@@ -165,14 +165,6 @@ type foundJSON struct {
 	More    bool               `json:"more,omitempty"` // it has more than were asked for
 
 	name string // that means no other; "": it is in a file that is not listed
-}
-
-func (j *searchJSON) inFile(ctx context.Context, p *term.Console, file string, src sessionfile.Flags) error {
-	s, found, err := sessionIn(ctx, p, file, src)
-	if err != nil {
-		return err
-	}
-	return j.inSession(ctx, s, found)
 }
 
 // inAll looks into all sessions that a library has.

@@ -41,13 +41,8 @@ pleat sessions --limit 0`,
 	fl.StringVar(&o.agent, "agent", "", "only sessions of `AGENT`: "+strings.Join(library.Agents(), ", "))
 	fl.IntVar(&o.limit, "limit", 10, "at most `N` sessions of each agent; 0 for all")
 	fl.BoolVar(&o.paths, "paths", false, "print the files' paths and nothing else")
-	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
-		j, err := findSessions(ctx, p, o)
-		if err != nil {
-			return err
-		}
-		return p.Output(*asJSON, j)
+	prints(p, c, func(ctx context.Context, p *term.Console, _ []string) (term.Result, error) {
+		return findSessions(ctx, p, o)
 	})
 	return c
 }
@@ -90,7 +85,7 @@ func (o *sessionsFlags) files(p *term.Console) (*library.Library, error) {
 	return library.New(library.Options{Home: filepath.Clean(o.home)}), nil
 }
 
-func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (*sessionsJSON, error) {
+func findSessions(ctx context.Context, p *term.Console, o sessionsFlags) (term.Result, error) {
 	lib, err := o.files(p)
 	if err != nil {
 		return nil, err

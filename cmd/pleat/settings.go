@@ -116,9 +116,8 @@ func nearest(name string) string {
 // check refuses keys that no command has, which are spelling mistakes.
 func (f settingsFile) check(root *cobra.Command) error {
 	flags := map[string][]string{}
-	var names []string
+	commands := names(root)
 	each(root, func(c *cobra.Command) {
-		names = append(names, c.Name())
 		c.Flags().VisitAll(func(f *pflag.Flag) {
 			flags[c.Name()] = append(flags[c.Name()], f.Name)
 			flags[""] = append(flags[""], f.Name)
@@ -129,8 +128,8 @@ func (f settingsFile) check(root *cobra.Command) error {
 		if !ok && !slices.Contains(flags[""], key) {
 			return fmt.Errorf("%s: no command has a flag --%s%s", key, key, term.DidYouMean("", key, flags[""]))
 		}
-		if ok && !slices.Contains(names, key) {
-			return fmt.Errorf("[%s]: no such command%s", key, term.DidYouMean("", key, names))
+		if ok && !slices.Contains(commands, key) {
+			return fmt.Errorf("[%s]: no such command%s", key, term.DidYouMean("", key, commands))
 		}
 		for name := range table {
 			if !slices.Contains(flags[key], name) {

@@ -35,11 +35,9 @@ pleat show ses_123
 # the ten tools that use the most tokens
 pleat show session.jsonl --json | jq '.tools[:10]'`,
 	}
-	fs := c.Flags()
 	on := declareFile(c)
 	on.Folded = true
-	on.Store = stores.Declare(fs)
-	most := fs.Int("top", 10, "how many tools and blocks to list, at most `N`")
+	most := c.Flags().Int("top", 10, "how many tools and blocks to list, at most `N`")
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		return on.run(ctx, p, args, func(f *sessionfile.File, tell *term.Progress) (term.Result, error) {
 			return sessionfile.Overview(f, max(*most, 0), tell)
@@ -68,11 +66,10 @@ pleat browse run-20260102`,
 	var flags sessionfile.FoldFlags
 	src.Declare(fs)
 	flags.Declare(fs)
-	store := stores.Declare(fs)
-	src.Store = store
+	src.Store = stores.Declare(fs)
 	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
 		name := first(args)
-		path, err := sessionfile.Find(ctx, p, store, name)
+		path, err := sessionfile.Find(ctx, p, src.Store, name)
 		if err != nil {
 			return err
 		}
@@ -81,7 +78,7 @@ pleat browse run-20260102`,
 		}
 		folded := path != name && strings.Contains(name, "~") // what compact made of a session is shown with its folds
 		if _, err := os.Stat(path); folded || err != nil && path != "-" {
-			failed := browseStored(ctx, p, store, name)
+			failed := browseStored(ctx, p, src.Store, name)
 			if failed == nil {
 				return nil
 			}

@@ -18,13 +18,11 @@ func storeCommand(p *term.Console) *cobra.Command {
 database that many share. Without --tenant these commands look at the sessions of all tenants.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
-			var names []string
-			each(c, func(c *cobra.Command) { names = append(names, c.Name()) })
 			if len(args) > 0 {
 				return term.UsageError(fmt.Sprintf("unknown command %q for %q%s", args[0], c.CommandPath(),
-					term.DidYouMean("", args[0], names)))
+					term.DidYouMean("", args[0], names(c))))
 			}
-			return term.UsageError("store needs to know what to do: " + strings.Join(names, ", "))
+			return term.UsageError("store needs to know what to do: " + strings.Join(names(c), ", "))
 		},
 	}
 	c.AddCommand(listCommand(p), exportCommand(p), importCommand(p), verifyCommand(p), gcCommand(p),

@@ -47,11 +47,10 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		"sessions whose name matches `PATTERN`; * stands for anything, ? for one character")
 	fs.BoolVar(&g.dry, "dry-run", false, "only list them, as without --yes")
 	fs.BoolVar(&g.yes, "yes", false, "delete them; else they are only listed")
-	fs.BoolVar(&g.json, "json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
+	prints(p, c, func(ctx context.Context, p *term.Console, _ []string) (term.Result, error) {
 		chosen, err := g.choice(time.Now())
 		if err != nil {
-			return term.UsageError("gc: " + err.Error())
+			return nil, term.UsageError("gc: " + err.Error())
 		}
 		how := stores.ReadOnly
 		if g.yes {
@@ -59,12 +58,12 @@ pleat store gc --older-than 90d --all-tenants --yes --store postgres://pleat@db/
 		}
 		st, _, err := stores.OpenAs(ctx, p, g.Flags, how)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer st.Close()
 		list, err := library.Stored(ctx, st, g.Tenant)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		list = slices.DeleteFunc(list, func(info store.SessionInfo) bool { return !chosen(info) })
 		all := len(list)
@@ -85,7 +84,7 @@ type gcFlags struct {
 	*stores.Flags
 	before, older, name string
 	all                 bool
-	dry, yes, json      bool
+	dry, yes            bool
 }
 
 // choice reports for each session whether the flags choose it.
@@ -131,37 +130,34 @@ func parseAge(s string) (time.Duration, error) {
 	return time.Duration(n) * unit, nil
 }
 
-// run lists and deletes. Of other tenants, as many sessions would have been chosen too.
+// run describes the sessions, and deletes them if it may. Of other tenants, as many sessions would have been
+// chosen too.
 func (g *gcFlags) run(
 	ctx context.Context, p *term.Console, store stores.Store, list []store.SessionInfo, others int,
-) error {
+) (term.Result, error) {
 	out := gcJSON{"pleat/gc/1", g.yes, stores.Describe(ctx, store, list)}
 	if others > 0 {
 		p.Note("Left out: %s with a tenant, as those of the proxy (--all-tenants)\n", term.Plural(others, "session"))
 	}
-	if !g.json {
-		if len(list) == 0 {
-			p.Printf("The flags match no session.\n")
-			return nil
-		}
-		if err := p.Output(false, stores.List{Sessions: out.Sessions}); err != nil {
-			return err
-		}
-	}
 	if g.yes {
 		if err := forgetAll(ctx, p, store, list); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	switch {
-	case g.json:
-		return term.WriteJSON(p.Contents(), out)
-	case g.yes:
-		p.Printf("Deleted %s.\n", term.Plural(len(list), "session"))
-	default:
-		p.Printf("Nothing was deleted; --yes deletes these permanently.\n")
+	return out, nil
+}
+
+func (j gcJSON) Print(p *term.Page) {
+	if len(j.Sessions) == 0 {
+		p.Line("The flags match no session.")
+		return
 	}
-	return nil
+	stores.List{Sessions: j.Sessions}.Print(p)
+	if j.Deleted {
+		p.Line("Deleted %s.", term.Plural(len(j.Sessions), "session"))
+	} else {
+		p.Line("Nothing was deleted; --yes deletes these permanently.")
+	}
 }
 
 // forgetAll deletes sessions, and takes them off the proxy's bill.

@@ -75,20 +75,19 @@ listed.`,
 		Example: `pleat store verify
 pleat store verify --store backup.db --json`,
 	}
-	fs := c.Flags()
-	f := stores.Declare(fs)
-	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, onStore(f, stores.ReadOnly,
-		func(ctx context.Context, p *term.Console, store stores.Store, _ []string) error {
-			v, err := stores.Verify(ctx, p, store, f.Tenant)
-			if err != nil {
-				return err
-			}
-			if err := p.Output(*asJSON, verifiedJSON{"pleat/verify/1", v}); err != nil {
-				return err
-			}
-			return v.Verdict()
-		}))
+	f := stores.Declare(c.Flags())
+	prints(p, c, func(ctx context.Context, p *term.Console, _ []string) (term.Result, error) {
+		store, _, err := stores.OpenAs(ctx, p, f, stores.ReadOnly)
+		if err != nil {
+			return nil, err
+		}
+		defer store.Close()
+		v, err := stores.Verify(ctx, p, store, f.Tenant)
+		if err != nil {
+			return nil, err
+		}
+		return verifiedJSON{"pleat/verify/1", v}, v.Verdict()
+	})
 	return c
 }
 
@@ -178,21 +177,17 @@ pleat store import session.jsonl --as from-laptop`,
 	fs := c.Flags()
 	f := stores.Declare(fs)
 	as := fs.String("as", "", "store it under this `NAME`")
-	asJSON := fs.Bool("json", false, "print JSON")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, args []string) error {
+	prints(p, c, func(ctx context.Context, p *term.Console, args []string) (term.Result, error) {
 		file, name, err := openExport(ctx, p, args[0])
 		if err != nil {
-			return err
+			return nil, err
 		}
 		defer file.Close()
 		done, err := stores.Import(ctx, p, f, file, name, *as)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		if err := p.Output(*asJSON, done.Result()); err != nil {
-			return err
-		}
-		return stores.LeftOut(p, done.Problems, "imported")
+		return done.Result(), stores.LeftOut(p, done.Problems, "imported")
 	})
 	return c
 }

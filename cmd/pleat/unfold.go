@@ -24,11 +24,9 @@ import (
 
 type unfoldFlags struct {
 	*stores.Flags
-	req                      recall.UnfoldRequest
-	in, session, lines, grep string
-	around                   int
-	raw, exact, numbered     bool
-	json, diff               bool
+	req                recall.UnfoldRequest
+	in, session, lines string
+	numbered, json     bool
 }
 
 func unfoldCommand(p *term.Console) *cobra.Command {
@@ -71,20 +69,20 @@ pleat unfold path:src/limit.go --session work --diff`,
 	fs.StringVar(&f.in, "in", "", "look in this session `FILE` instead; a session's name, last or - will do")
 	fs.StringVar(&f.session, "session", "", "look only in this `SESSION`; the beginning of its name, or last, will do")
 	fs.StringVar(&f.lines, "lines", "", "only lines `A:B`, counted from 1, B included; A: and :B and A work too")
-	fs.StringVar(&f.grep, "grep", "", "only lines that match the regular expression `RE`")
-	fs.IntVar(&f.around, "around", 0, "with --grep: also `N` lines before and after each")
-	fs.BoolVar(&f.raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
-	fs.BoolVar(&f.exact, "exact", false, "the bytes that the sha256 of a fold is of: the input of calls as it was made")
+	fs.StringVar(&f.req.Pattern, "grep", "", "only lines that match the regular expression `RE`")
+	fs.IntVar(&f.req.Around, "around", 0, "with --grep: also `N` lines before and after each")
+	fs.BoolVar(&f.req.Raw, "raw", false, "the JSON of the wire it came from, or its neutral form, instead of the text")
+	fs.BoolVar(&f.req.Exact, "exact", false, "the bytes that the sha256 of a fold is of: the input of calls as it was made")
 	fs.BoolVar(&f.numbered, "numbered", false, "with a heading that says what it is, and line numbers")
-	fs.BoolVar(&f.diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
+	fs.BoolVar(&f.req.Diff, "diff", false, "of a file: what the session changed in it, up to @CALL")
 	fs.BoolVar(&f.json, "json", false, "print JSON")
 	c.RunE = runs(p, f.run)
 	return c
 }
 
 func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) error {
-	req, err := f.request(args[0])
-	if f.req = req; err != nil {
+	f.req.Handle = args[0]
+	if err := f.check(); err != nil {
 		return term.UsageError("unfold: " + err.Error())
 	}
 	if f.in != "" {
@@ -92,12 +90,12 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 		if err != nil {
 			return err
 		}
-		u, err := s.Unfold(ctx, req)
+		u, err := s.Unfold(ctx, f.req)
 		if err != nil {
-			return nothingThere(err, req, "; longer stretches have handles after \"pleat compact FILE\", "+
+			return nothingThere(err, f.req, "; longer stretches have handles after \"pleat compact FILE\", "+
 				"and \"pleat search WORDS --in FILE\" finds more")
 		}
-		return foundHandle{[]string{f.in}, u}.print(p, f)
+		return f.print(p, unfoldedJSON{Sessions: []string{f.in}, Unfolded: u})
 	}
 	store, _, err := stores.OpenAs(ctx, p, f.Flags, stores.ReadOnly)
 	if err != nil {
@@ -108,11 +106,11 @@ func (f *unfoldFlags) run(ctx context.Context, p *term.Console, args []string) e
 	if err != nil {
 		return err
 	}
-	return found.print(p, f)
+	return f.print(p, found)
 }
 
-// unfoldedJSON is what "pleat unfold --json" prints. Content that is not UTF-8 is in base64,
-// because JSON cannot hold it.
+// unfoldedJSON is what "pleat unfold --json" prints: the content of a handle, and the sessions that have it.
+// Content that is not UTF-8 is in base64, because JSON cannot hold it.
 type unfoldedJSON struct {
 	Format   string   `json:"format"`
 	Sessions []string `json:"sessions"`
@@ -121,27 +119,26 @@ type unfoldedJSON struct {
 	Base64  []byte  `json:"base64,omitempty"`
 }
 
-func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
-	r := recall.UnfoldRequest{
-		Handle: handle, Raw: f.raw, Exact: f.exact, Diff: f.diff, Pattern: f.grep, Around: f.around,
+// check completes the request and says what is wrong with it.
+func (f *unfoldFlags) check() error {
+	r := &f.req
+	if isFile := strings.HasPrefix(r.Handle, recall.PathPrefix); r.Diff && !isFile || r.Raw && isFile {
+		return errors.New("--diff goes with path:FILE, --raw with a handle")
 	}
-	if isFile := strings.HasPrefix(handle, recall.PathPrefix); f.diff && !isFile || f.raw && isFile {
-		return r, errors.New("--diff goes with path:FILE, --raw with a handle")
-	}
-	if f.raw && f.exact {
-		return r, errors.New("--raw and --exact cannot be used together")
+	if r.Raw && r.Exact {
+		return errors.New("--raw and --exact cannot be used together")
 	}
 	if f.in != "" && f.session != "" {
-		return r, errors.New("--in and --session cannot be used together")
+		return errors.New("--in and --session cannot be used together")
 	}
-	if f.around == 0 {
+	if r.Around < 0 || r.Around > 0 && r.Pattern == "" {
+		return errors.New("--around is a number of lines, and goes with --grep")
+	}
+	if r.Around == 0 {
 		r.Around = -1 // none; the engine takes 0 for its default
 	}
-	if f.around < 0 || f.around > 0 && f.grep == "" {
-		return r, errors.New("--around is a number of lines, and goes with --grep")
-	}
-	if _, err := regexp.Compile(f.grep); err != nil {
-		return r, fmt.Errorf("--grep: %w", err)
+	if _, err := regexp.Compile(r.Pattern); err != nil {
+		return fmt.Errorf("--grep: %w", err)
 	}
 	a, b, two := strings.Cut(strings.Replace(f.lines, "-", ":", 1), ":")
 	if !two {
@@ -156,25 +153,17 @@ func (f *unfoldFlags) request(handle string) (recall.UnfoldRequest, error) {
 	}
 	switch {
 	case err1 != nil || err2 != nil:
-		return r, fmt.Errorf("--lines %s: want A:B with numbers", f.lines)
+		return fmt.Errorf("--lines %s: want A:B with numbers", f.lines)
 	case a != "" && r.From < 1 || b != "" && r.To < max(r.From, 1):
-		return r, fmt.Errorf("--lines %s: lines count from 1, and A must not be greater than B", f.lines)
+		return fmt.Errorf("--lines %s: lines count from 1, and A must not be greater than B", f.lines)
 	}
-	return r, nil
-}
-
-// foundHandle is the content of a handle, and the sessions that have it.
-type foundHandle struct {
-	sessions []string
-	recall.Unfolded
+	return nil
 }
 
 // find looks for a handle in the sessions of the store. Records of folds name their
 // handles, so sessions that folded it are found without opening the others.
-func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (foundHandle, error) {
-	req := f.req
+func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store) (found unfoldedJSON, err error) {
 	var all []store.SessionInfo
-	var err error
 	if f.session == "" {
 		all, err = library.Stored(ctx, st, f.Tenant)
 	} else if one, failed := stores.Find(ctx, p, st, f.Flags, f.session); failed != nil {
@@ -184,15 +173,15 @@ func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store
 		all = append([]store.SessionInfo{one}, all...)
 	}
 	if err != nil {
-		return foundHandle{}, err
+		return found, err
 	}
 	var folded []store.SessionInfo
 	var handles []string
-	name := strings.ToLower(strings.TrimSpace(req.Handle))
+	name := strings.ToLower(strings.TrimSpace(f.req.Handle))
 	for _, info := range all {
 		has, err := handlesIn(ctx, st, info.Key)
 		if err != nil {
-			return foundHandle{}, err
+			return found, err
 		}
 		if handles = append(handles, has...); slices.Contains(has, name) {
 			folded = append(folded, info)
@@ -201,12 +190,12 @@ func (f *unfoldFlags) find(ctx context.Context, p *term.Console, st stores.Store
 	if len(folded) > 0 {
 		all = folded
 	}
-	found, err := askSessions(ctx, p, st, all, req)
+	found, err = askSessions(ctx, p, st, all, f.req)
 	if errors.Is(err, store.ErrNotFound) {
 		slices.Sort(handles)
 		hint := "; \"pleat search WORDS\" finds handles, \"pleat store list\" lists sessions, and --in FILE looks " +
 			"in a session file"
-		err = nothingThere(err, req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
+		err = nothingThere(err, f.req, cmp.Or(term.DidYouMean("", name, slices.Compact(handles)), hint))
 	}
 	return found, err
 }
@@ -244,8 +233,7 @@ var handleMember = regexp.MustCompile(`"handle":"([a-z0-9]+)"`)
 // the same content under it.
 func askSessions(
 	ctx context.Context, p *term.Console, st store.Store, list []store.SessionInfo, req recall.UnfoldRequest,
-) (foundHandle, error) {
-	var found foundHandle
+) (found unfoldedJSON, err error) {
 	var missing, broken error
 	tell := p.Progress()
 	defer tell.Done()
@@ -272,18 +260,18 @@ func askSessions(
 		case err != nil:
 			broken = fmt.Errorf("session %s: %w", info.Key, err)
 			continue
-		case len(found.sessions) == 0:
+		case len(found.Sessions) == 0:
 			found.Unfolded = u
 		case u.Hash != found.Hash:
 			differ = true
 		}
-		found.sessions, names = append(found.sessions, info.Key.Session), append(names, known.Full(info.Key))
+		found.Sessions, names = append(found.Sessions, info.Key.Session), append(names, known.Full(info.Key))
 	}
 	switch {
 	case differ:
 		return found, fmt.Errorf("several sessions have different content under the handle %q: %s (choose one with "+
 			"--session)", req.Handle, strings.Join(names, ", "))
-	case len(found.sessions) > 0:
+	case len(found.Sessions) > 0:
 		return found, nil
 	case broken != nil:
 		return found, broken
@@ -293,39 +281,35 @@ func askSessions(
 	return found, fmt.Errorf("unfold %q: nothing in the store has it: %w", req.Handle, store.ErrNotFound)
 }
 
-func (u foundHandle) print(p *term.Console, f *unfoldFlags) error {
+func (f *unfoldFlags) print(p *term.Console, u unfoldedJSON) error {
 	w := p.Contents()
-	if f.grep != "" && u.Matches == 0 && !f.json {
-		return fmt.Errorf("no line of %s matches %q", u.Handle, f.grep)
+	if f.req.Pattern != "" && u.Matches == 0 && !f.json {
+		return fmt.Errorf("no line of %s matches %q", u.Handle, f.req.Pattern)
 	}
+	content := u.Unfolded.Content()
 	var err error
 	switch {
 	case f.json:
-		err = u.json(w)
+		u.Format = "pleat/unfold/1"
+		if utf8.ValidString(content) {
+			u.Content = &content
+		} else {
+			u.Base64 = []byte(content)
+		}
+		err = term.WriteJSON(w, u)
 	case f.numbered || u.File != nil && !u.File.Certain:
 		_, err = fmt.Fprintln(w, strings.TrimRight(u.Text(), "\n"))
-	case f.grep != "":
+	case f.req.Pattern != "":
 		for _, l := range u.Shown {
 			if _, err = fmt.Fprintln(w, l.Text); err != nil {
 				break
 			}
 		}
 	default:
-		content := u.Content()
 		if w != p.Stdout && !strings.HasSuffix(content, "\n") {
 			content += "\n"
 		}
 		_, err = io.WriteString(w, content)
 	}
 	return err
-}
-
-func (u foundHandle) json(w io.Writer) error {
-	out := unfoldedJSON{Format: "pleat/unfold/1", Sessions: u.sessions, Unfolded: u.Unfolded}
-	if content := u.Content(); utf8.ValidString(content) {
-		out.Content = &content
-	} else {
-		out.Base64 = []byte(content)
-	}
-	return term.WriteJSON(w, out)
 }

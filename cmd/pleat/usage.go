@@ -58,13 +58,12 @@ pleat usage --saved`,
 		return noArguments(c, args)
 	}
 	o.store = stores.Declare(fl)
-	asJSON := fl.Bool("json", false, "print one JSON object")
-	c.RunE = runs(p, func(ctx context.Context, p *term.Console, _ []string) error {
+	prints(p, c, func(ctx context.Context, p *term.Console, _ []string) (term.Result, error) {
 		j, err := usageOf(ctx, p, o)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		return p.Output(*asJSON, j)
+		return j, nil
 	})
 	return c
 }
