@@ -5,9 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -58,10 +56,9 @@ type benchFlags struct {
 	sessions  []bench.Session // to measure on
 	corpus    string
 	synthetic term.TokenCount
-	arms      string
+	arms      []string
 	policies  []string
 	budgets   string
-	chains    string
 	jsonOut   string
 	fetch     string
 	live      bool
@@ -76,13 +73,13 @@ func (b *benchFlags) declare(fs *pflag.FlagSet) {
 	fs.StringVar(&b.corpus, "corpus", "", "measure on the session files in this `FOLDER`")
 	fs.Var(&b.synthetic, "synthetic",
 		"also take the made-up sessions, of `TOKENS` each (100k without --corpus, at most 600k)")
-	fs.StringVar(&b.arms, "arms", "", "only these `ARMS`, separated by commas (default: all)")
+	fs.StringSliceVar(&b.arms, "arms", nil, "only these `ARMS`, separated by commas (default: all)")
 	fs.StringArrayVar(&b.policies, "policy", nil,
 		"also compare your own policy, a JSON `FILE`; may be given more than once")
 	fs.BoolVar(&b.live, "live", false,
 		"only live through the sessions under each policy: tokens, requests, what is left; --budget is the window (32k)")
 	fs.StringVar(&b.budgets, "budget", "", "the `TOKENS` that a view may have, with commas (49k,20k,8k; bare: 20k,8k)")
-	fs.StringVar(&b.chains, "compactions", "",
+	fs.IntSliceVar(&b.Chains, "compactions", nil,
 		"how many compactions in a row, `N`s with commas (1,2,3,5,10; bare: 1,3)")
 	fs.BoolVar(&b.NoMoney, "no-money", false, "leave the cost simulation out")
 	fs.StringVar(&b.fetch, "fetch", "", "only get the public sessions of the published figures into `FOLDER`")
@@ -147,12 +144,12 @@ func (b *benchFlags) run(ctx context.Context, p *term.Console, args []string) er
 	if err != nil {
 		return err
 	}
-	return b.write(ctx, p, report)
+	return b.write(ctx, p, report, report.WriteText)
 }
 
 // compare lives through the sessions under each policy.
 func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
-	o := bench.LiveOptions{Workers: runtime.GOMAXPROCS(0)}
+	o := bench.LiveOptions{}
 	windows, err := tokenList("--budget", cmp.Or(b.budgets, "32k"))
 	if err != nil {
 		return err
@@ -184,21 +181,21 @@ func (b *benchFlags) compare(ctx context.Context, p *term.Console) error {
 	if err != nil {
 		return err
 	}
-	if b.jsonOut != "" {
-		return p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, rows) })
-	}
-	p.Printf("%s, each lived through in a window of %s tokens under each policy; summaries by %s.\n",
+	intro := fmt.Sprintf("%s, each lived through in a window of %s tokens under each policy; summaries by %s.\n"+
+		"Requests and their tokens in all; then the share that the last view still shows of rules that people\n"+
+		"gave, of what they said, of the newest results and of changed files.\n\n",
 		term.Plural(len(b.sessions), "session"), term.Thousands(o.Window), by)
-	p.Printf("Requests and their tokens in all; then the share that the last view still shows of rules that people\n" +
-		"gave, of what they said, of the newest results and of changed files.\n\n")
-	return p.WriteTo(ctx, "", func(w io.Writer) error { return bench.WriteLive(w, rows) })
+	return b.write(ctx, p, rows, func(w io.Writer) error {
+		_, err := io.WriteString(w, intro)
+		return cmp.Or(err, bench.WriteLive(w, rows))
+	})
 }
 
 // lived are the policies to live under: nothing but a policy can be.
 func (b *benchFlags) lived() ([]fold.Policy, error) {
-	names := sessionfile.PolicyNames()
-	if b.arms != "" {
-		names = strings.Split(b.arms, ",")
+	names := b.arms
+	if names == nil {
+		names = sessionfile.PolicyNames()
 	}
 	var list []fold.Policy
 	for _, name := range names {
@@ -231,23 +228,15 @@ func (b *benchFlags) ownPolicies(names []string) (list []fold.Policy, err error)
 	return list, nil
 }
 
-func (b *benchFlags) write(ctx context.Context, p *term.Console, report *bench.Report) error {
+// write writes a report: as JSON where that is wanted, and for people unless that is on standard output.
+func (b *benchFlags) write(ctx context.Context, p *term.Console, report any, text func(io.Writer) error) error {
 	if b.jsonOut != "" {
-		if err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) }); err != nil {
+		err := p.WriteTo(ctx, b.jsonOut, func(w io.Writer) error { return term.WriteJSON(w, report) })
+		if err != nil || b.jsonOut == "-" {
 			return err
 		}
 	}
-	if b.jsonOut == "-" {
-		return nil
-	}
-	return p.WriteTo(ctx, "", report.WriteText)
-}
-
-func armNames(arms []bench.Arm) (names []string) {
-	for _, a := range arms {
-		names = append(names, a.Name)
-	}
-	return names
+	return p.WriteTo(ctx, "", text)
 }
 
 func (b *benchFlags) open(ctx context.Context, p *term.Console, spec string) (bench.Asked, error) {
@@ -311,19 +300,19 @@ func fetchCorpus(ctx context.Context, p *term.Console, dir string) error {
 
 func (b *benchFlags) options() (bench.Options, error) {
 	o := b.Options
-	budgets, chains := "49k,20k,8k", "1,2,3,5,10"
+	budgets, chains := "49k,20k,8k", []int{1, 2, 3, 5, 10}
 	if b.corpus == "" && b.synthetic == 0 { // a quick look
-		budgets, chains = "20k,8k", "1,3"
+		budgets, chains = "20k,8k", []int{1, 3}
 	}
 	o.Arms = bench.Arms()
-	if b.arms != "" {
-		arms, err := bench.ArmsByName(strings.Split(b.arms, ",")...)
+	if b.arms != nil {
+		arms, err := bench.ArmsByName(b.arms...)
 		if err != nil {
-			return o, term.UsageError(err.Error() + term.DidYouMean("", b.arms, armNames(o.Arms)))
+			return o, term.UsageError(err.Error() + term.DidYouMean("", strings.Join(b.arms, ","), bench.ArmNames(o.Arms)))
 		}
 		o.Arms = arms
 	}
-	own, err := b.ownPolicies(armNames(o.Arms))
+	own, err := b.ownPolicies(bench.ArmNames(o.Arms))
 	if err != nil {
 		return o, err
 	}
@@ -333,12 +322,11 @@ func (b *benchFlags) options() (bench.Options, error) {
 	if o.Budgets, err = tokenList("--budget", cmp.Or(b.budgets, budgets)); err != nil {
 		return o, err
 	}
-	for s := range strings.SplitSeq(cmp.Or(b.chains, chains), ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil || n < 1 {
-			return o, term.UsageError(fmt.Sprintf("--compactions %q: want numbers from 1 on, separated by commas", s))
-		}
-		o.Chains = append(o.Chains, n)
+	if o.Chains == nil {
+		o.Chains = chains
+	}
+	if slices.Min(o.Chains) < 1 {
+		return o, term.UsageError("--compactions: want numbers from 1 on, separated by commas")
 	}
 	return o, nil
 }

@@ -90,11 +90,8 @@ func Arms() []Arm {
 // ArmsByName chooses from [Arms], in the order of the names.
 func ArmsByName(names ...string) ([]Arm, error) {
 	all := Arms()
+	have := ArmNames(all)
 	var out []Arm
-	var have []string
-	for _, a := range all {
-		have = append(have, a.Name)
-	}
 	for _, name := range names {
 		i := slices.Index(have, name)
 		if i < 0 {
@@ -103,4 +100,12 @@ func ArmsByName(names ...string) ([]Arm, error) {
 		out = append(out, all[i])
 	}
 	return out, nil
+}
+
+// ArmNames lists the names of arms.
+func ArmNames(arms []Arm) (names []string) {
+	for _, a := range arms {
+		names = append(names, a.Name)
+	}
+	return names
 }

@@ -12,7 +12,7 @@ type rule func(r *ruled) (transcript.View, error)
 
 // ruled is a transcript under a rule.
 type ruled struct {
-	t     transcript.Transcript
+	msgs  []transcript.Message
 	sizes []int // tokens of each message
 	total int
 	setup Setup
@@ -28,7 +28,7 @@ func (r *ruled) Append(_ context.Context, msgs ...transcript.Message) error {
 		n := r.setup.Tokens.CountMessage(m)
 		r.sizes, r.total = append(r.sizes, n), r.total+n
 	}
-	r.t.Append(msgs...)
+	r.msgs = append(r.msgs, msgs...)
 	return nil
 }
 
@@ -36,25 +36,28 @@ func (r *ruled) Compact(context.Context) error { return nil }
 
 func (r *ruled) View(context.Context, time.Duration) (transcript.View, error) { return r.rule(r) }
 
-func none(r *ruled) (transcript.View, error) { return transcript.Whole(r.t.Len()), nil }
+func none(r *ruled) (transcript.View, error) { return transcript.Whole(len(r.msgs)), nil }
 
 func tail(r *ruled) (transcript.View, error) {
-	v := transcript.Whole(r.t.Len())
+	v := transcript.Whole(len(r.msgs))
 	switch {
 	case !r.setup.Replay:
-		return shorten(v, r.t.At, r.setup.Budget, r.setup.Tokens)
+		return shorten(v, func(i int) transcript.Message { return r.msgs[i] }, r.setup.Budget, r.setup.Tokens)
 	case r.total <= r.setup.Budget:
 		return v, nil
 	}
 	// A window that slides by single messages would rewrite the cache every turn: half of it
 	// goes at once.
 	half := r.setup.Budget / 2
-	at, kept := r.t.Len(), 0
+	at, kept := len(r.msgs), 0
 	for at > 0 && kept+r.sizes[at-1] <= half+r.total%half {
 		at--
 		kept += r.sizes[at]
 	}
-	return dropBefore(v, &r.t, at), nil
+	if at = wholeRounds(transcript.NewTranscript(r.msgs...), at); at >= len(r.msgs) {
+		return v, nil
+	}
+	return from(v, r.msgs, at), nil
 }
 
 // own is the summary that the session's own agent went on from.

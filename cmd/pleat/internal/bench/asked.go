@@ -47,10 +47,11 @@ func replyText(r model.Reply) string {
 
 // keepText writes a file into the folder.
 func keepText(name, text string) error {
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("keep answer: %w", err)
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, []byte(text), 0o644)
 	}
-	if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+	if err != nil {
 		return fmt.Errorf("keep answer: %w", err)
 	}
 	return nil

@@ -117,7 +117,7 @@ func (w *worker) replay(ctx context.Context, arm Arm, m model.Model, needs []nee
 	t := &tape{s: w.s, tokens: w.tokens, sizes: make(map[int]int), needs: needs}
 	last := time.Time{}
 	for i, msg := range w.s.Messages {
-		if i > 0 && msg.Role() == transcript.RoleAssistant && w.s.Messages[i-1].Role() != transcript.RoleAssistant {
+		if i > 0 && answers(w.s.Messages, i) {
 			gap := time.Duration(0)
 			if len(w.s.Times) > i && !w.s.Times[i].IsZero() {
 				if !last.IsZero() && w.s.Times[i].After(last) {

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -171,39 +170,26 @@ func (t *truth) needs(s *Session, cut int) []probe {
 
 // probes are the targets that a session's end has.
 func (t *truth) probes(s *Session) []probe {
-	var out []probe
-	shell := shellText(s.Messages)
-	gold := t.trail()
-	for _, p := range slices.Sorted(maps.Keys(gold)) {
-		out = append(out, artifactProbe(p, gold[p], mentions(shell, p)))
-	}
+	out := artifacts(s, span{cut: len(s.Messages)})
 	texts := make(map[string]string)
 	results(s.Messages, func(cmd string, r transcript.ToolResult) { texts[cmd] = r.Text() })
 	var newest []outcome
-	heads := make(map[string]int)
 	for i, c := range t.Runs {
 		core := coreOf(strings.Join(strings.Fields(c.Command), " "))
 		again := func(r synth.Run) bool { return r.Command == c.Command }
 		if core != "" && !slices.ContainsFunc(t.Runs[i+1:], again) {
-			newest = append(newest, outcome{command: core, failed: c.Failed, first: c.Line})
-			heads[headOf(core)]++
+			newest = append(newest, outcome{command: core, failed: c.Failed, first: c.Line, result: texts[core]})
 		}
 	}
-	for _, o := range newest {
-		if heads[headOf(o.command)] == 1 {
-			out = append(out, outcomeProbe(o, texts[o.command]))
-		}
-	}
+	out = append(out, outcomeProbes(newest)...)
 	for _, l := range t.Literals {
 		if !l.Name {
 			out = append(out, lineProbe(Literals, l.Text, queryFor([]string{l.Line}, 0, l.Text), []string{l.Line}))
 		}
 	}
 	for _, said := range t.Said {
-		for _, u := range sentences(said.Text) {
-			if len(wordSet(u)) >= 3 && len(u) <= 600 && len(said.Text) <= pasted {
-				out = append(out, sentenceProbe(HumanWords, u, firstWords(u)))
-			}
+		if len(said.Text) <= pasted {
+			out = append(out, typedProbes(said.Text)...)
 		}
 	}
 	for _, c := range t.Rules {

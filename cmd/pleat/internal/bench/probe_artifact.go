@@ -25,17 +25,11 @@ const (
 // trail is what became of files: for each path whether it is still there.
 type trail map[string]ChangeOp
 
-// trail is the gold at a cut.
+// trail is the gold at a cut: what calls of tools that can do nothing else asked for and were not refused.
 func (s *Session) trail(cut int) trail {
 	if s.truth != nil {
 		return s.truth.trail() // of the end; before it precision is not asked
 	}
-	return trailOf(s, cut)
-}
-
-// trailOf is the gold: what calls of tools that can do nothing else asked for and were not
-// refused.
-func trailOf(s *Session, cut int) trail {
 	t := make(trail)
 	t.addCalls(s.Messages[:cut])
 	return t
@@ -148,7 +142,7 @@ func callStrings(input string) []string {
 
 // artifacts asks for every changed file: is it stated as changed, and as deleted if it was.
 func artifacts(s *Session, sp span) []probe {
-	gold := trailOf(s, sp.cut)
+	gold := s.trail(sp.cut)
 	shell := shellText(s.Messages[:sp.cut])
 	var out []probe
 	for _, p := range slices.Sorted(maps.Keys(gold)) {

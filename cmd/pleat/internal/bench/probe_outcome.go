@@ -14,6 +14,7 @@ type outcome struct {
 	command string
 	failed  bool
 	first   string // first error line, verbatim
+	result  string // all of it
 }
 
 var (
@@ -115,7 +116,7 @@ func resultsIn(m transcript.Message, open map[string]string, yield func(command 
 
 func outcomeOf(command string, r transcript.ToolResult) outcome {
 	text := r.Text()
-	o := outcome{command: command, failed: r.Error}
+	o := outcome{command: command, failed: r.Error, result: text}
 	if m := exitCode.FindStringSubmatch(text); m != nil {
 		o.failed = o.failed || m[1] != "0"
 	}
@@ -134,7 +135,6 @@ func outcomeOf(command string, r transcript.ToolResult) outcome {
 // The older state of a command that has a newer one is wrong.
 func outcomes(s *Session, sp span) []probe {
 	last := make(map[string]outcome)
-	texts := make(map[string]string)
 	var order []string
 	open := make(map[string]string)
 	for _, m := range s.Messages[:sp.cut] {
@@ -149,18 +149,28 @@ func outcomes(s *Session, sp span) []probe {
 			if !slices.Contains(order, cmd) {
 				order = append(order, cmd)
 			}
-			last[cmd], texts[cmd] = outcomeOf(cmd, r), r.Text()
+			last[cmd] = outcomeOf(cmd, r)
 		})
 	}
-	order = slices.DeleteFunc(order, func(cmd string) bool { _, ok := last[cmd]; return !ok })
-	heads := make(map[string]int)
+	var newest []outcome
 	for _, cmd := range order {
-		heads[headOf(cmd)]++
+		if o, ok := last[cmd]; ok {
+			newest = append(newest, o)
+		}
 	}
-	var out []probe
-	for _, cmd := range order {
-		if heads[headOf(cmd)] == 1 { // else nobody can tell which one a line means
-			out = append(out, outcomeProbe(last[cmd], texts[cmd]))
+	return outcomeProbes(newest)
+}
+
+// outcomeProbes asks for outcomes, but for those of commands that begin alike: nobody can tell which one a
+// line means.
+func outcomeProbes(list []outcome) (out []probe) {
+	heads := make(map[string]int)
+	for _, o := range list {
+		heads[headOf(o.command)]++
+	}
+	for _, o := range list {
+		if heads[headOf(o.command)] == 1 {
+			out = append(out, outcomeProbe(o))
 		}
 	}
 	return out
@@ -169,7 +179,7 @@ func outcomes(s *Session, sp span) []probe {
 // headOf is as much of a command as a line must have to be about it.
 func headOf(command string) string { return command[:min(len(command), 60)] }
 
-func outcomeProbe(o outcome, result string) probe {
+func outcomeProbe(o outcome) probe {
 	head := headOf(o.command)
 	what := "ok: " + head
 	if o.failed {
@@ -204,7 +214,7 @@ func outcomeProbe(o outcome, result string) probe {
 				if cmd != o.command {
 					return
 				}
-				if r.Text() == result { // shown as it was
+				if r.Text() == o.result { // shown as it was
 					v = stated
 				} else if failed, told := tells(r.Text()); told {
 					v = judge(failed, o.failed)

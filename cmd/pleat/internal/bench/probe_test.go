@@ -104,7 +104,7 @@ func TestOutcomeInOrder(t *testing.T) {
 				v.Messages, msgs = append(v.Messages, vm), append(msgs, m)
 			}
 		}
-		if got := outcomeProbe(outcome{command: "make test"}, "all good").look(seeView(v, msgs)); got != tc.want {
+		if got := outcomeProbe(outcome{command: "make test", result: "all good"}).look(seeView(v, msgs)); got != tc.want {
 			t.Errorf("%s: %d, want %d", name, got, tc.want)
 		}
 	}

@@ -90,18 +90,21 @@ const (
 func humanWords(s *Session, sp span) []probe {
 	var out []probe
 	for _, m := range s.Messages[:sp.cut] {
-		text, ok := userwords.TypedText(m)
-		if !ok {
-			continue
+		if text, ok := userwords.TypedText(m); ok {
+			out = append(out, typedProbes(text)...)
 		}
-		units := slices.DeleteFunc(sentences(text), func(u string) bool { return len(wordSet(u)) < 3 })
-		if len(text) > pasted {
-			units = units[:min(len(units), fromPasted)]
-		}
-		for _, u := range units {
-			if len(u) > 600 {
-				continue // a line of a log
-			}
+	}
+	return out
+}
+
+// typedProbes asks for the sentences of a text that a person typed.
+func typedProbes(text string) (out []probe) {
+	units := slices.DeleteFunc(sentences(text), func(u string) bool { return len(wordSet(u)) < 3 })
+	if len(text) > pasted {
+		units = units[:min(len(units), fromPasted)]
+	}
+	for _, u := range units {
+		if len(u) <= 600 { // else it is a line of a log
 			out = append(out, sentenceProbe(HumanWords, u, firstWords(u)))
 		}
 	}

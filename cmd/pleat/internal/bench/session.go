@@ -144,11 +144,16 @@ func (s *Session) futureSpan() span {
 // request is the first message from i on, before end, that is the beginning of an answer:
 // what is before it was sent as a request. Without one it is end.
 func (s *Session) request(i, end int) int {
-	answers := func(i int) bool { return i >= 0 && s.Messages[i].Role() == transcript.RoleAssistant }
-	for i < end && (!answers(i) || answers(i-1)) {
+	for i < end && !answers(s.Messages, i) {
 		i++
 	}
 	return i
+}
+
+// answers reports whether an answer begins with message i.
+func answers(msgs []transcript.Message, i int) bool {
+	said := func(i int) bool { return msgs[i].Role() == transcript.RoleAssistant }
+	return said(i) && (i == 0 || !said(i-1))
 }
 
 // ownSpans are the cuts that the session's own agent made and whose summaries can be read.

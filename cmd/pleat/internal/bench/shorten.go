@@ -41,7 +41,7 @@ func shorten(
 		(whole == at || shown.Rounds() == 0 || whole <= shown.Round(shown.Rounds()-1).Start) {
 		return from(v, msgs, whole), nil
 	}
-	return cutNewest(v, shown, budget-tokens.CountMessage(removed), tokens), nil
+	return cutNewest(v, msgs, shown, budget-tokens.CountMessage(removed), tokens), nil
 }
 
 // tolerance: a fiftieth more than the budget is the same size, counted in another way. A
@@ -54,23 +54,11 @@ var removed = transcript.User("[earlier messages removed]").WithOrigin(transcrip
 // from is the view without its first messages. Providers want a user message first.
 func from(v transcript.View, msgs []transcript.Message, at int) transcript.View {
 	out := transcript.View{DropThinking: v.DropThinking}
-	if at > 0 && (msgs[at].Role() != transcript.RoleUser || holdsResult(msgs[at])) {
+	if at > 0 && (msgs[at].Role() != transcript.RoleUser || msgs[at].Blocks().Has(transcript.KindToolResult)) {
 		out.Messages = append(out.Messages, transcript.ViewMessage{Source: -1, Made: removed})
 	}
 	out.Messages = append(out.Messages, v.Messages[at:]...)
 	return out
-}
-
-// dropBefore is the view of a whole transcript from a message on, rounds left whole.
-func dropBefore(v transcript.View, t *transcript.Transcript, at int) transcript.View {
-	msgs := make([]transcript.Message, 0, t.Len())
-	for _, m := range t.All() {
-		msgs = append(msgs, m)
-	}
-	if at = wholeRounds(t, at); at >= len(msgs) {
-		return v
-	}
-	return from(v, msgs, at)
 }
 
 // wholeRounds moves a cut to where it goes through no round.
@@ -85,14 +73,12 @@ func wholeRounds(t *transcript.Transcript, at int) int {
 
 // cutNewest shows the newest round, or message, alone, with its results cut to what
 // there is room for.
-func cutNewest(v transcript.View, t *transcript.Transcript, room int, tokens *tokens.Tokenizer) transcript.View {
-	at := t.Len() - 1
+func cutNewest(
+	v transcript.View, msgs []transcript.Message, t *transcript.Transcript, room int, tokens *tokens.Tokenizer,
+) transcript.View {
+	at := len(msgs) - 1
 	if n := t.Rounds(); n > 0 {
 		at = min(at, t.Round(n-1).Start)
-	}
-	msgs := make([]transcript.Message, 0, t.Len())
-	for _, m := range t.All() {
-		msgs = append(msgs, m)
 	}
 	type place struct{ message, block, size int }
 	var long []place
@@ -136,11 +122,3 @@ func withEdit(edits []transcript.BlockEdit, e transcript.BlockEdit) []transcript
 	return slices.Insert(edits, at, e)
 }
 
-func holdsResult(m transcript.Message) bool {
-	for _, b := range m.Blocks().All() {
-		if b.Kind() == transcript.KindToolResult {
-			return true
-		}
-	}
-	return false
-}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 
 	"github.com/pleat-dev/pleat"
@@ -34,7 +35,6 @@ type LiveOptions struct {
 	Policies   []fold.Policy
 	Window     int         // of the model
 	Summarizer *Summarizer // nil: code writes the summaries
-	Workers    int         // sessions at a time
 	Progress   func(done, all int)
 }
 
@@ -46,7 +46,7 @@ func Compare(ctx context.Context, sessions []Session, o LiveOptions) ([]Live, er
 		rows[i] = Live{Policy: p.Name, Families: map[Family]Count{}}
 	}
 	var mu sync.Mutex
-	failed := each(ctx, len(sessions), o.Workers, o.Progress, func(ctx context.Context, i int) error {
+	failed := each(ctx, len(sessions), runtime.GOMAXPROCS(0), o.Progress, func(ctx context.Context, i int) error {
 		w := &worker{s: &sessions[i], tokens: tokens.NewTokenizer(model.Model{}, nil)}
 		spans := sessions[i].spans()
 		c := w.newCut(spans[len(spans)-1])
@@ -99,7 +99,7 @@ func (c *cut) live(ctx context.Context, p fold.Policy, o LiveOptions) (Live, err
 		return v, err
 	}
 	for i, m := range c.before {
-		if i > 0 && m.Role() == transcript.RoleAssistant && c.before[i-1].Role() != transcript.RoleAssistant {
+		if i > 0 && answers(c.before, i) {
 			if _, err := ask(); err != nil {
 				return row, err
 			}

@@ -21,7 +21,7 @@ func TestCompare(t *testing.T) {
 	}}
 	for _, summarizer := range []*bench.Summarizer{nil, byModel} {
 		rows, err := bench.Compare(t.Context(), sessions,
-			bench.LiveOptions{Policies: policy.All(), Window: 8_000, Summarizer: summarizer, Workers: 2})
+			bench.LiveOptions{Policies: policy.All(), Window: 8_000, Summarizer: summarizer})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,34 +46,6 @@ func (p *Page) Head(title, note string) {
 	p.Line("%s%s%s", p.Bold(title), space, p.Dim(p.Clip(note, p.Width-Columns(title)-2)))
 }
 
-// Table prints rows in columns, the first aligned to the left and the others to the right.
-func (p *Page) Table(rows [][]string) {
-	room := p.Width // for the first column
-	for i := range rows[0] {
-		if i > 0 {
-			room -= 2 + Widest(rows, func(row []string) string { return row[i] })
-		}
-	}
-	for i := range rows[0] {
-		if i == 0 && !p.Whole {
-			for _, row := range rows {
-				row[0] = p.ClipMiddle(row[0], max(room, 8))
-			}
-		}
-		width := Widest(rows, func(row []string) string { return row[i] })
-		for _, row := range rows {
-			if i == 0 {
-				row[i] = Pad(row[i], width)
-			} else {
-				row[i] = PadLeft(row[i], width)
-			}
-		}
-	}
-	for _, row := range rows {
-		p.Line("%s", strings.Join(row, "  "))
-	}
-}
-
 // FileName is the name of a session file for people.
 func FileName(name string) string {
 	if name == "-" {
