@@ -48,7 +48,11 @@ type hookInput struct {
 
 const hookTime = 30 * time.Second
 
+// runHook runs a user's command; empty: there is none.
 func runHook(ctx context.Context, command string, in hookInput) (agent.Verdict, error) {
+	if command == "" {
+		return agent.Verdict{}, nil
+	}
 	data, err := json.Marshal(in)
 	if err != nil {
 		return agent.Verdict{}, fmt.Errorf("encode input of hook: %w", err)
@@ -82,18 +86,14 @@ func runHook(ctx context.Context, command string, in hookInput) (agent.Verdict, 
 }
 
 func (h *hookFlags) tools() agent.Hooks {
-	var out agent.Hooks
-	if h.beforeTool != "" {
-		out.BeforeTool = func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
+	return agent.Hooks{
+		BeforeTool: func(ctx context.Context, c agent.Call) (agent.Verdict, error) {
 			return runHook(ctx, h.beforeTool, hookInput{Hook: "before-tool", Call: &c})
-		}
-	}
-	if h.afterTool != "" {
-		out.AfterTool = func(ctx context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
+		},
+		AfterTool: func(ctx context.Context, c agent.Call, r agent.CallResult) (agent.Verdict, error) {
 			return runHook(ctx, h.afterTool, hookInput{Hook: "after-tool", Call: &c, Result: &r})
-		}
+		},
 	}
-	return out
 }
 
 func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
@@ -103,7 +103,6 @@ func (h *hookFlags) epochs(failed func(error)) pleat.Hooks {
 			a, err := runHook(ctx, h.beforeEpoch, hookInput{Hook: "before-epoch", Plan: p})
 			if err != nil { // a broken hook must not make the window overflow
 				failed(err)
-				return pleat.EpochDecision{}, nil
 			}
 			return pleat.EpochDecision{Veto: a.Deny, Pins: a.Pins}, nil
 		}

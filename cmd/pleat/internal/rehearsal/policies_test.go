@@ -24,7 +24,8 @@ func TestRehearsalUnderEveryPolicy(t *testing.T) {
 				w, err := agent.OpenWorkspace(dir)
 				must(t, err)
 				defer w.Close()
-				o := rehearsal.Options(w)
+				o := rehearsal.Scenarios()[0].Options(w)
+				o.Generator.(*rehearsal.Model).Provider.Limit = 0 // some policies promise nothing
 				o.Session.Policy, o.Session.Budget, o.Limits.Turns = p, fold.Budget{Window: window}, 200
 				a, err := agent.New(t.Context(), &o)
 				must(t, err)

@@ -9,7 +9,7 @@
 //
 //	err := rehearsal.Scenarios()[0].Prepare(dir)
 //	w, err := agent.OpenWorkspace(dir)
-//	a, err := agent.New(ctx, &o) // o is rehearsal.Options(w)
+//	a, err := agent.New(ctx, &o) // o is rehearsal.Scenarios()[0].Options(w)
 //	res, err := a.Run(ctx, rehearsal.Task)
 package rehearsal
 
@@ -23,9 +23,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
-	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/model"
 	"github.com/pleat-dev/pleat/recall"
@@ -33,20 +31,17 @@ import (
 	"github.com/pleat-dev/pleat/transcript"
 )
 
-// Model plays the model.
+// Model plays the model of a scenario; [Scenario.Model] makes it.
 type Model struct {
 	// Pace is the pause after each word of an answer, so that people can follow; 0: none.
-	Pace time.Duration
-	// Scenario is what it plays; empty: the shop.
-	Scenario string
-	// Provider is the server behind it; nil: one without troubles.
-	Provider *Provider
+	Pace     time.Duration
+	Provider *Provider // the server behind it
+	scenario string
+	script   *script
 }
 
-// Row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
-func Row() model.Model {
-	return model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
-}
+// row is the rehearsal's row in a table of models: a window of 8,000 tokens, no price.
+var row = model.Model{ID: "rehearsal", Provider: "none", Window: 8_000, MaxOutput: 1_000}
 
 // Budget is the rehearsal's budget: a headroom of 1,000 tokens, yellow at 60 %, red at 80 %.
 func Budget() fold.Budget {
@@ -68,27 +63,6 @@ func Rules() agent.Rules {
 	}}
 }
 
-// Options set up an agent that plays the rehearsal in a workspace that [Scenario.Prepare] has
-// filled. The caller chooses store, key, observer and pace.
-func Options(w *agent.Workspace) agent.Options {
-	m := new(Model)
-	return agent.Options{
-		Generator: m,
-		Request: model.Request{
-			Model: "rehearsal",
-			System: "You investigate incidents of a small web shop. " +
-				"You read before you judge, and you say where each fact comes from.",
-		},
-		Session: pleat.Options{
-			Model: Row(), Budget: Budget(), KeepFile: w.Keep,
-			// It writes its digests itself, and not in the background: each run is the same.
-			Digest: digest.Options{Generator: m, NoBackground: true},
-		},
-		Tools:  agent.StandardTools(w, nil),
-		Permit: Rules().Permit(nil),
-	}
-}
-
 // files has the scripts, the files of a made-up shop and those of a made-up machine.
 //
 //go:embed script.txt tight.txt files.txt grow.txt trouble.txt constraint.txt long.txt shop machine
@@ -96,28 +70,26 @@ var files embed.FS
 
 // Generate implements [model.Generator].
 func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(model.Delta)) (model.Reply, error) {
-	s := look(req, scriptOf(r.Scenario))
-	s.scenario = r.Scenario
+	s := look(req, r.script)
+	s.scenario = r.scenario
 	section, step, try := "digest", 0, 0
 	if !req.NoTools && len(req.Tools) > 0 {
 		section, step, try = s.next()
 	}
-	count := tokens.NewTokenizer(Row(), nil)
+	count := tokens.NewTokenizer(row, nil)
 	input := count.CountRequest(*req)
-	if r.Provider != nil {
-		var digest *model.Request
-		if section == "digest" {
-			digest = req
-		}
-		if err := r.Provider.takes(input, digest); err != nil {
-			return model.Reply{}, err
-		}
+	var digest *model.Request
+	if section == "digest" {
+		digest = req
+	}
+	if err := r.Provider.takes(input, digest); err != nil {
+		return model.Reply{}, err
 	}
 	text, calls, err := s.play(section, step, try)
 	if err != nil {
 		return model.Reply{}, err
 	}
-	if pause := clockLine.FindStringSubmatch(text); pause != nil && r.Provider != nil {
+	if pause := clockLine.FindStringSubmatch(text); pause != nil {
 		d, err := time.ParseDuration(pause[1])
 		if err != nil {
 			return model.Reply{}, fmt.Errorf("play the rehearsal: %w", err)
@@ -135,13 +107,14 @@ func (r *Model) Generate(ctx context.Context, req *model.Request, sink func(mode
 	for _, c := range calls {
 		blocks = append(blocks, c)
 	}
-	said := []transcript.Message{transcript.Assistant(blocks...)}
-	reply := model.Reply{Model: "rehearsal", Messages: said, Stop: model.StopEnd}
+	said, stop := transcript.Assistant(blocks...), model.StopEnd
 	if len(calls) > 0 {
-		reply.Stop = model.StopToolUse
+		stop = model.StopToolUse
 	}
-	reply.Usage = model.Usage{Input: input, Output: count.CountMessage(reply.Messages[0])}
-	return reply, nil
+	return model.Reply{
+		Model: "rehearsal", Messages: []transcript.Message{said}, Stop: stop,
+		Usage: model.Usage{Input: input, Output: count.CountMessage(said)},
+	}, nil
 }
 
 // stream hands out the text word by word.

@@ -23,7 +23,7 @@ func rehearse(t *testing.T, dir string) (agent.Result, []agent.Event, *agent.Age
 	w, err := agent.OpenWorkspace(dir)
 	must(t, err)
 	t.Cleanup(func() { w.Close() })
-	o := rehearsal.Options(w)
+	o := rehearsal.Scenarios()[0].Options(w)
 	var events []agent.Event
 	o.Observe = func(e agent.Event) { events = append(events, e) }
 	a, err := agent.New(t.Context(), &o)
@@ -146,7 +146,7 @@ func TestRehearsalResumes(t *testing.T) {
 	must(t, err)
 	defer w.Close()
 	for turn := 1; ; turn++ {
-		o := rehearsal.Options(w)
+		o := rehearsal.Scenarios()[0].Options(w)
 		o.Store, o.Limits.Turns = store, 1
 		a, err := agent.New(t.Context(), &o)
 		must(t, err)
@@ -182,7 +182,7 @@ func TestSummaryListsCalls(t *testing.T) {
 			` "input": {"pattern": "*"}}]}]`: "Calls, in order: glob *",
 	} {
 		req := &model.Request{NoTools: true, Messages: []transcript.Message{transcript.User(given)}}
-		reply, err := (&rehearsal.Model{Scenario: "tight"}).Generate(t.Context(), req, nil)
+		reply, err := rehearsal.Scenarios()[1].Model().Generate(t.Context(), req, nil)
 		must(t, err)
 		if got, _, _ := strings.Cut(reply.Messages[0].Text(), "\n"); got != want {
 			t.Errorf("%s\nis summarized as %q", given, got)

@@ -8,9 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/pleat-dev/pleat"
 	"github.com/pleat-dev/pleat/agent"
+	"github.com/pleat-dev/pleat/digest"
 	"github.com/pleat-dev/pleat/fold"
 	"github.com/pleat-dev/pleat/fold/lever"
+	"github.com/pleat-dev/pleat/model"
 )
 
 // Scenario is something that the rehearsal can play.
@@ -98,24 +101,37 @@ func (s Scenario) Prepare(dir string) error {
 	return nil
 }
 
-// Options set up an agent that plays the scenario; see [Options].
-func (s Scenario) Options(w *agent.Workspace) agent.Options {
-	o := Options(w)
-	m := &Model{Scenario: s.Name, Provider: s.Provider()}
-	o.Generator, o.Session.Digest.Generator, o.Now = m, m, m.Provider.Now
-	o.Session.Model.Window, o.Session.Budget = s.Window, s.Budget(fold.Policy{})
-	if s.Name != "shop" {
-		o.Session.Model.MaxOutput = 0 // policies ask for as much as their texts say
-	}
-	return o
-}
-
-// Provider returns a server with the scenario's troubles. It takes no request that its window
-// does not hold.
-func (s Scenario) Provider() *Provider {
+// Model plays the model. Its provider takes no request that the scenario's window does not hold.
+func (s Scenario) Model() *Model {
 	p := &Provider{Troubles: s.Troubles}
 	p.Limit = cmp.Or(p.Limit, s.Window)
-	return p
+	return &Model{Provider: p, scenario: s.Name, script: scriptOf(s.Name)}
+}
+
+// Options set up an agent that plays the scenario in a workspace that [Scenario.Prepare] has
+// filled. The caller chooses store, key, observer and pace.
+func (s Scenario) Options(w *agent.Workspace) agent.Options {
+	m, row := s.Model(), row
+	row.Window = s.Window
+	if s.Name != "shop" {
+		row.MaxOutput = 0 // policies ask for as much as their texts say
+	}
+	return agent.Options{
+		Generator: m,
+		Request: model.Request{
+			Model: "rehearsal",
+			System: "You investigate incidents of a small web shop. " +
+				"You read before you judge, and you say where each fact comes from.",
+		},
+		Session: pleat.Options{
+			Model: row, Budget: s.Budget(fold.Policy{}), KeepFile: w.Keep,
+			// It writes its digests itself, and not in the background: each run is the same.
+			Digest: digest.Options{Generator: m, NoBackground: true},
+		},
+		Tools:  agent.StandardTools(w, nil),
+		Permit: Rules().Permit(nil),
+		Now:    m.Provider.Now,
+	}
 }
 
 // Budget returns the scenario's budget: in a small window that of [Budget], without its levels

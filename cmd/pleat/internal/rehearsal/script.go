@@ -36,7 +36,7 @@ var scripts = sync.OnceValue(func() map[string]*script {
 	}
 })
 
-func scriptOf(scenario string) *script { return cmp.Or(scripts()[scenario], scripts()["shop"]) }
+func scriptOf(scenario string) *script { return scripts()[scenario] }
 
 func readScript(name string) *script {
 	data, _ := files.ReadFile(name)
