@@ -121,4 +121,3 @@ func withEdit(edits []transcript.BlockEdit, e transcript.BlockEdit) []transcript
 	}
 	return slices.Insert(edits, at, e)
 }
-

@@ -110,7 +110,7 @@ func roomAbove(most int) int {
 	return unit * 10
 }
 
-// share is a row of a table with a bar.
+// share is a part of something, as a row of a table with a bar.
 type share struct {
 	Name   string
 	Tokens int

@@ -73,14 +73,10 @@ type toolShare struct {
 	Failed int
 	Shown  int64 // bytes of results in the window
 	Folded int64 // and of those that are folded
-	of     int64
 }
 
-// Share is the row's bar.
-func (t toolShare) Share() share { return share{Tokens: int(t.Shown), Of: int(t.of)} }
-
-// toolsOf adds up results by tool, those that fill the window first.
-func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
+// toolsOf adds up results by tool, those that fill the window first, and says how many bytes of all tools do.
+func toolsOf(calls []ledger.Entry, rep pleat.Report) (list []toolShare, shown int64) {
 	m := make(map[string]*toolShare)
 	for i := range calls {
 		c := &calls[i]
@@ -99,17 +95,11 @@ func toolsOf(calls []ledger.Entry, rep pleat.Report) []toolShare {
 			t.Shown += int64(c.Bytes)
 		}
 	}
-	var list []toolShare
-	all := int64(0)
 	for _, t := range m {
-		list, all = append(list, *t), all+t.Shown
+		list, shown = append(list, *t), shown+t.Shown
 	}
 	slices.SortFunc(list, func(a, b toolShare) int {
 		return cmp.Or(cmp.Compare(b.Shown, a.Shown), cmp.Compare(b.Folded, a.Folded), cmp.Compare(a.Name, b.Name))
 	})
-	list = list[:min(len(list), 15)]
-	for i := range list {
-		list[i].of = all
-	}
-	return list
+	return list[:min(len(list), 15)], shown
 }

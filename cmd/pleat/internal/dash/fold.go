@@ -1,7 +1,6 @@
 package dash
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"strings"
@@ -35,22 +34,14 @@ type foldPage struct {
 // How many bytes of the original a page shows at first, and at most.
 const firstBytes, mostBytes = 20 << 10, 2 << 20
 
-// inPlan calls f with the session as it would be folded to a budget, or as it stands if there is none.
-func (h *Handler) inPlan(
-	ctx context.Context, info *library.Info, s *pleat.Session, budget int, f func(*pleat.Session) error,
-) error {
-	if budget <= 0 {
-		return f(s)
-	}
-	return h.planned(ctx, info, s, budget, func(c *pleat.Session, _ *tokens.Tokenizer, _ error) error { return f(c) })
-}
-
 func (h *Handler) fold(r *http.Request, f *frame, s *pleat.Session) error {
 	budget := number(r.URL.Query().Get("budget"))
 	if budget > 0 {
 		f.Live = ""
 	}
-	return h.inPlan(r.Context(), f.Item, s, budget, func(s *pleat.Session) error { return h.foldIn(r, f, s, budget) })
+	return h.planned(r.Context(), f.Item, s, budget, func(s *pleat.Session, _ *tokens.Tokenizer, _ error) error {
+		return h.foldIn(r, f, s, budget)
+	})
 }
 
 func (h *Handler) foldIn(r *http.Request, f *frame, s *pleat.Session, budget int) error {
@@ -115,7 +106,8 @@ func (h *Handler) bytes(w http.ResponseWriter, r *http.Request) {
 	info, s, err := h.open(r.Context(), r.PostFormValue("s"))
 	var u recall.Unfolded
 	if err == nil {
-		err = h.inPlan(r.Context(), &info, s, number(r.PostFormValue("budget")), func(s *pleat.Session) (err error) {
+		budget := number(r.PostFormValue("budget"))
+		err = h.planned(r.Context(), &info, s, budget, func(s *pleat.Session, _ *tokens.Tokenizer, _ error) (err error) {
 			u, err = s.Unfold(r.Context(), recall.UnfoldRequest{Handle: r.PostFormValue("handle")})
 			return err
 		})

@@ -17,8 +17,7 @@ import (
 type overview struct {
 	Bill     bill.Tally
 	Alone    float64 // spent on requests that are in no session
-	Saved    float64
-	Sums     *sums // nil: they are being made
+	Sums     *sums   // nil: they are being made
 	Days     []sum
 	Tokens   plot
 	Money    plot
@@ -95,15 +94,10 @@ func (h *Handler) overview(r *http.Request, f *frame) error {
 			o.Alone += row.USD
 		}
 	}
-	o.Bill, o.Saved = b.All, b.All.Without-b.All.USD
-	o.Pager = pager{From: from, To: from + len(page.Sessions), All: page.Total}
-	at := func(from int) string { return link("", "agent", o.Agent, "project", o.Project, "from", from) }
-	if from > 0 {
-		o.Pager.Prev = at(max(from-listRows, 0))
-	}
-	if o.Pager.To < o.Pager.All {
-		o.Pager.Next = at(o.Pager.To)
-	}
+	o.Bill = b.All
+	o.Pager = newPager(from, len(page.Sessions), page.Total, listRows, func(from int) string {
+		return link("", "agent", o.Agent, "project", o.Project, "from", from)
+	})
 	o.Sessions = rowsOf(page.Sessions)
 	f.Title, f.Body, f.Live = "Overview", o, "/dash/live"
 	return nil

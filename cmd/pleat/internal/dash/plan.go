@@ -37,7 +37,8 @@ type outcome struct {
 	Price   float64 // of a request with this view, without its answer; 0: not known
 	Cached  float64 // the same if the cache has it
 	Parts   []share
-	Levers  []leverRow
+	Levers  []library.LeverShare
+	Saved   int       // tokens
 	Folds   []foldRow // those that save most
 	All     int       // folds
 	Warning string
@@ -53,15 +54,6 @@ type compaction struct {
 	Before          int // tokens of the window then, if the file says; otherwise of the messages before it
 	After           int // tokens of the summary
 }
-
-// leverRow is what one lever does.
-type leverRow struct {
-	library.LeverShare
-	of int
-}
-
-// Share is the row's bar.
-func (l leverRow) Share() share { return share{Tokens: l.Before - l.After, Of: l.of} }
 
 // planOf reads the form. A budget that it leaves open is where the session's own window
 // forces folding, if the session came so far.
@@ -107,11 +99,14 @@ func (h *Handler) plan(r *http.Request, f *frame, s *pleat.Session) error {
 }
 
 // planned calls f with a copy of the session that is folded to a budget, with what counts its tokens,
-// and with the reason why it does not fit.
+// and with the reason why it does not fit. Without a budget it is the session as it stands.
 func (h *Handler) planned(
 	ctx context.Context, info *library.Info, s *pleat.Session, budget int,
 	f func(c *pleat.Session, count *tokens.Tokenizer, problem error) error,
 ) error {
+	if budget <= 0 {
+		return f(s, nil, nil)
+	}
 	return h.scratch.use(ctx, h.o.Store, s, info.Look().Model, h.counted.count,
 		func(c *pleat.Session, count *tokens.Tokenizer) error {
 			err := c.SetBudget(library.Fit(budget))
@@ -155,14 +150,11 @@ func (h *Handler) outcome(ctx context.Context, info *library.Info, s *pleat.Sess
 const planRows = 40
 
 func (o *outcome) fill(folds []*fold.Fold, s *pleat.Session) {
-	saved := 0
 	for _, f := range folds {
-		saved += f.Before - f.After
+		o.Saved += f.Before - f.After
 	}
-	for _, l := range library.ByLever(folds) {
-		o.Levers = append(o.Levers, leverRow{l, saved})
-	}
-	slices.SortStableFunc(o.Levers, func(a, b leverRow) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
+	o.Levers = library.ByLever(folds)
+	slices.SortStableFunc(o.Levers, func(a, b library.LeverShare) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	slices.SortStableFunc(folds, func(a, b *fold.Fold) int { return cmp.Compare(b.Before-b.After, a.Before-a.After) })
 	o.All = len(folds)
 	o.Folds = foldRows(folds[:min(len(folds), planRows)], s)

@@ -112,6 +112,7 @@ type sessionPage struct {
 	Over     []overTime // the same as a table
 	Parts    []share
 	Tools    []toolShare
+	Shown    int64 // bytes of results in the window
 	Folds    []foldRow
 	Pager    pager
 }
@@ -159,7 +160,7 @@ func (h *Handler) session(r *http.Request, f *frame, s *pleat.Session) error {
 	}
 	p.Window, p.Over = windowOver(s, own, p.Agent)
 	calls := s.Ledger(ledger.Filter{})
-	p.Tools = toolsOf(calls, rep)
+	p.Tools, p.Shown = toolsOf(calls, rep)
 	folds, pg := pageOf(rep.Folds, number(r.URL.Query().Get("from")), listRows, func(from int) string {
 		return link("session", "s", f.Item.ID, "from", from) + "#folds"
 	})

@@ -36,11 +36,7 @@ type sum struct {
 	Unpriced int     // requests of models whose price is not known
 	USD      float64 // what the others came to
 	Through  float64 // of this, what requests of sessions that pleat stood in did
-	share    int     // tokens of all
 }
-
-// Share is the sum's bar.
-func (s sum) Share() share { return share{Tokens: s.Tokens, Of: s.share} }
 
 const (
 	sumsFresh = 20 * time.Second
@@ -173,7 +169,7 @@ func (s *sums) add(list []library.Info, spent []library.Spent) {
 			}
 		}
 	}
-	s.Agents, s.Projects = agents.largest(s.All.Tokens), places.largest(s.All.Tokens)
+	s.Agents, s.Projects = agents.largest(), places.largest()
 	s.Others = max(len(s.Projects)-projects, 0)
 	s.Projects = s.Projects[:len(s.Projects)-s.Others]
 }
@@ -250,11 +246,10 @@ func (s *sum) spend(r library.Spent) {
 // Own is what agents spent as their files say.
 func (s sum) Own() float64 { return s.USD - s.Through }
 
-// largest lists the sums with the most tokens first. A bar is measured by all tokens.
-func (g group) largest(all int) (list []sum) {
+// largest lists the sums with the most tokens first.
+func (g group) largest() (list []sum) {
 	order := func(a, b *sum) int { return cmp.Or(b.Tokens-a.Tokens, strings.Compare(a.Name, b.Name)) }
 	for _, s := range slices.SortedFunc(maps.Values(g), order) {
-		s.share = all
 		list = append(list, *s)
 	}
 	return list

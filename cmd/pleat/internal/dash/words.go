@@ -30,6 +30,7 @@ var funcs = template.FuncMap{
 	"title": func(s string) string { return line(s, 100) },
 	"place": func(path string) string { return line(text.Place(path), 60) },
 	"link":  link,
+	"share": func(part, of reflect.Value) share { return share{Tokens: int(part.Int()), Of: int(of.Int())} },
 	"add":   func(a, b int) int { return a + b },
 	"minus": func(a, b int) int { return a - b },
 	"many":  text.Plural,
@@ -124,15 +125,21 @@ type pager struct {
 	Prev, Next    string // addresses; empty: there is none
 }
 
+// newPager is the pager of a page with so many items, where a page has size at most.
+func newPager(from, items, all, size int, at func(from int) string) pager {
+	p := pager{From: from, To: from + items, All: all}
+	if from > 0 {
+		p.Prev = at(max(from-size, 0))
+	}
+	if p.To < all {
+		p.Next = at(p.To)
+	}
+	return p
+}
+
 // pageOf cuts a list to the page that a request asks for.
 func pageOf[T any](list []T, from, size int, at func(from int) string) ([]T, pager) {
 	from = max(min(from, len(list)-1), 0) / size * size
-	p := pager{From: from, To: min(from+size, len(list)), All: len(list)}
-	if from > 0 {
-		p.Prev = at(from - size)
-	}
-	if p.To < p.All {
-		p.Next = at(p.To)
-	}
-	return list[p.From:p.To], p
+	page := list[from:min(from+size, len(list))]
+	return page, newPager(from, len(page), len(list), size, at)
 }
