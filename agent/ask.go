@@ -141,9 +141,7 @@ func (a *Agent) meterDigests(o *pleat.Options) {
 		reply, err := writer.Generate(ctx, req, to)
 		if u := reply.Usage; u != (model.Usage{}) {
 			usd, _ := m.Cost(u)
-			s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, usd}
-			a.spend(s)
-			a.tell(Event{Kind: EventUsage, Usage: &s, Digest: true})
+			a.paid(u, usd, true)
 		}
 		return reply, err
 	}
@@ -159,8 +157,13 @@ func (r *run) used(ctx context.Context, u model.Usage) error {
 	if err := r.session.Used(context.WithoutCancel(ctx), u); err != nil {
 		return err
 	}
-	s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, r.session.Spent() - before}
-	r.spend(s)
-	r.tell(Event{Kind: EventUsage, Usage: &s})
+	r.paid(u, r.session.Spent()-before, false)
 	return nil
+}
+
+// paid counts what a request took, and tells of it.
+func (a *Agent) paid(u model.Usage, usd float64, digest bool) {
+	s := Spent{u.Input, u.CacheRead, u.CacheWrite + u.CacheWrite1h, u.Output, usd}
+	a.spend(s)
+	a.tell(Event{Kind: EventUsage, Usage: &s, Digest: digest})
 }

@@ -100,24 +100,25 @@ func (f *fileMemory) result(r transcript.ToolResult, ref transcript.BlockRef) {
 }
 
 func (c Call) lastSeen(name string) (g sighting, ok bool) {
-	if c.agent != nil {
-		c.agent.files.use(c.agent.session, func(seen map[string]sighting) { g, ok = seen[name] })
-	}
+	c.files(func(seen map[string]sighting) { g, ok = seen[name] })
 	return g, ok
 }
 
 // saw remembers that the model is being shown a file, or wrote it. The result is not in
 // the transcript yet, but the other calls of the same answer have to know.
 func (c Call) saw(name, sum string) {
-	if c.agent != nil {
-		c.agent.files.use(c.agent.session, func(seen map[string]sighting) { seen[name] = sighting{sum: sum} })
-	}
+	c.files(func(seen map[string]sighting) { seen[name] = sighting{sum: sum} })
 }
 
-func (f *fileMemory) use(s *pleat.Session, do func(seen map[string]sighting)) {
+// files calls do with what the model has seen of files. Outside of a run nobody knows.
+func (c Call) files(do func(seen map[string]sighting)) {
+	if c.agent == nil {
+		return
+	}
+	f := &c.agent.files
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.catchUp(s)
+	f.catchUp(c.agent.session)
 	do(f.seen)
 }
 

@@ -21,8 +21,10 @@ import (
 type Workspace struct {
 	mu sync.Mutex // one change to a file at a time
 
+	dir root // the workspace's folder
+
 	rootsMu sync.RWMutex
-	roots   []root
+	roots   []root // all folders
 	spill   string // folder of outputs that were too long; empty: none yet
 	made    bool   // the folder was made here
 }
@@ -47,6 +49,7 @@ func OpenWorkspace(dir string, others ...string) (*Workspace, error) {
 		}
 		w.roots = append(w.roots, r)
 	}
+	w.dir = w.roots[0]
 	return w, nil
 }
 
@@ -78,11 +81,7 @@ func (w *Workspace) Close() error {
 }
 
 // Dir is the workspace's folder.
-func (w *Workspace) Dir() string {
-	w.rootsMu.RLock()
-	defer w.rootsMu.RUnlock()
-	return w.roots[0].real
-}
+func (w *Workspace) Dir() string { return w.dir.real }
 
 // spillFile makes a file for an output that is too long, where it can be read from: in
 // dir, or in a temporary folder if that is empty. All such files go into one folder.
@@ -113,9 +112,7 @@ func (w *Workspace) spillFile(dir string) (*os.File, error) {
 // is a file of that name with something else in it, the copy gets a number. Keep returns the
 // copy's name.
 func (w *Workspace) Keep(name string, data []byte) (string, error) {
-	w.rootsMu.RLock()
-	root := w.roots[0]
-	w.rootsMu.RUnlock()
+	root := w.dir
 	if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
 		return "", fmt.Errorf("keep %s: %w", name, err)
 	}
@@ -244,27 +241,11 @@ const maxFile = 64 << 20
 
 func (f file) read() ([]byte, error) {
 	data, err := readRegular(f.root.Root, f.rel, maxFile)
-	var large tooLarge
-	switch {
-	case errors.Is(err, errFolder):
-		return nil, fmt.Errorf("%s is a folder: list it with glob", f.name)
-	case errors.As(err, &large):
-		return nil, fmt.Errorf("%s has %d bytes, too many to read at once: use grep, or a command that shows a part",
-			f.name, int64(large))
-	case err != nil:
+	if err != nil {
 		return nil, plainError(f.name, err)
 	}
 	return data, nil
 }
-
-var (
-	errFolder     = errors.New("it is a folder")
-	errNotRegular = errors.New("it is not a regular file")
-)
-
-type tooLarge int64
-
-func (n tooLarge) Error() string { return fmt.Sprintf("%d bytes are too many", int64(n)) }
 
 // openRegular opens a regular file for reading and returns its size. It opens nothing else,
 // because opening a pipe waits for another program, and a device has no end.
@@ -292,9 +273,9 @@ func openRegular(root *os.Root, name string) (*os.File, int64, error) {
 func checkRegular(info fs.FileInfo) error {
 	switch {
 	case info.IsDir():
-		return errFolder
+		return errors.New("it is a folder: list it with glob")
 	case !info.Mode().IsRegular():
-		return errNotRegular
+		return errors.New("it is not a regular file")
 	}
 	return nil
 }
@@ -306,12 +287,13 @@ func readRegular(root *os.Root, name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer in.Close()
-	if size > most {
-		return nil, tooLarge(size)
+	var data []byte
+	if size <= most {
+		data, err = io.ReadAll(io.LimitReader(in, most+1))
+		size = max(size, int64(len(data)))
 	}
-	data, err := io.ReadAll(io.LimitReader(in, most+1))
-	if err == nil && int64(len(data)) > most {
-		return nil, tooLarge(len(data))
+	if err == nil && size > most {
+		err = fmt.Errorf("it has %d bytes, too many to read at once: use grep, or a command that shows a part", size)
 	}
 	return data, err
 }

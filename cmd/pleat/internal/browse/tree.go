@@ -81,7 +81,9 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		turn.tokens += b.count.CountMessage(m)
 		for j, blk := range m.Blocks().All() {
 			d := sessionfile.DescribeBlock(blk)
-			d.Text = textOf(blk)
+			if o, ok := blk.(transcript.Opaque); ok { // pleat does not know what is in it
+				d.Text = o.Raw
+			}
 			kind := strings.ReplaceAll(d.Kind, "_", " ")
 			switch blk.Kind() {
 			case transcript.KindText:
@@ -102,14 +104,6 @@ func (b *browser) grow(ctx context.Context, s *pleat.Session, folds []*fold.Fold
 		return fmt.Errorf("there is nothing to look at in %s", b.name)
 	}
 	return nil
-}
-
-// textOf is what is read of a block: of what pleat does not know, its JSON.
-func textOf(blk transcript.Block) string {
-	if o, ok := blk.(transcript.Opaque); ok {
-		return o.Raw
-	}
-	return sessionfile.DescribeBlock(blk).Text
 }
 
 func (b *browser) line(x *branch, width int) string {
