@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -123,13 +124,19 @@ func (f *editFlags) takeBack(ctx context.Context, p *term.Console, names ...stri
 	if _, ok, err := f.ask(ctx, p, edits); !ok {
 		return err
 	}
-	done, err := made.TakeBack(names...)
-	for _, edit := range done {
-		err = errors.Join(err, taken(p, edit))
+	var errs []error
+	for i, e := range edits {
+		again := func(later *clientconfig.Edit) bool { return later.Path == e.Path }
+		err := e.Write()
+		if err == nil && (e.Left != nil || !slices.ContainsFunc(edits[i+1:], again)) {
+			err = taken(p, e)
+		}
+		errs = append(errs, err)
 	}
-	return err
+	return errors.Join(errs...)
 }
 
+// taken says what has become of a file, or what of it stays.
 func taken(p *term.Console, edit *clientconfig.Edit) error {
 	switch {
 	case edit.Left != nil:

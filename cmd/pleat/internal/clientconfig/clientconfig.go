@@ -77,11 +77,11 @@ func syntaxOf(path string) (syntax, error) {
 	case ".json", ".jsonc":
 		return jsonSyntax{}, nil
 	case ".toml":
-		return lineSyntax{sep: " = ", tables: true}, nil
+		return tomlSyntax, nil
 	case ".yaml", ".yml":
-		return lineSyntax{sep: ": "}, nil
+		return yamlSyntax, nil
 	case ".env":
-		return envSyntax{}, nil
+		return envSyntax, nil
 	default:
 		return nil, fmt.Errorf("edit %s: files that end in %q are not known", path, ext)
 	}

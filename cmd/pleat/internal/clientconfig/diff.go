@@ -36,19 +36,19 @@ func (e *Edit) Diff() string {
 		if st.Key == nil || Same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
 			continue
 		}
-		name := strings.Join(st.Key, ".") + ": "
+		name := strings.Join(st.Key, ".")
 		switch {
 		case adds(old, new):
-			name = strings.Join(st.Key, ".") + ", beside what is there: "
+			lines = append(lines, "+ "+name+", beside what is there: "+shown(new, old, st.Value))
 		case adds(new, old): // as it does when it is taken back
-			name = strings.Join(st.Key, ".") + ", beside what stays: "
-			lines = append(lines, "- "+name+shown(old, new, marshal(old)))
-			continue
-		case old != nil:
-			lines = append(lines, "- "+name+shown(old, nil, st.Value))
-		}
-		if new != nil {
-			lines = append(lines, "+ "+name+shown(new, old, st.Value))
+			lines = append(lines, "- "+name+", beside what stays: "+shown(old, new, marshal(old)))
+		default:
+			if old != nil {
+				lines = append(lines, "- "+name+": "+shown(old, nil, st.Value))
+			}
+			if new != nil {
+				lines = append(lines, "+ "+name+": "+shown(new, old, st.Value))
+			}
 		}
 	}
 	return strings.Join(lines, "\n") + "\n"
@@ -56,14 +56,16 @@ func (e *Edit) Diff() string {
 
 // adds reports whether a list keeps all that it had and gets more.
 func adds(old, new any) bool {
-	had, ok := old.([]any)
+	had, _ := old.([]any)
 	has, _ := new.([]any)
-	gone := func(x any) bool { return !contains(has, x) }
-	return ok && len(had) > 0 && len(has) > len(had) && !slices.ContainsFunc(had, gone)
+	return len(had) > 0 && len(has) > len(had) && len(beyond(had, has)) == 0
 }
 
-func contains(list []any, v any) bool {
-	return slices.ContainsFunc(list, func(x any) bool { return Same(v, x) })
+// beyond are the members of a list that another has not.
+func beyond(list, other []any) []any {
+	return slices.DeleteFunc(slices.Clone(list), func(x any) bool {
+		return slices.ContainsFunc(other, func(y any) bool { return Same(x, y) })
+	})
 }
 
 func marshal(v any) string {
@@ -74,21 +76,15 @@ func marshal(v any) string {
 // shown is a value as it is shown. Objects and lists may hold anything: of those only what is
 // set is shown, without what a list had before. An address may have a password in it.
 func shown(v, before any, set string) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return err.Error()
-	}
 	list, isList := v.([]any)
-	if _, object := v.(map[string]any); (object || isList) && !sameValue(string(text), set) {
+	_, isObject := v.(map[string]any)
+	if (isList || isObject) && !sameValue(marshal(v), set) {
 		return "…"
 	}
 	if had, _ := before.([]any); isList && len(had) > 0 {
-		more := slices.DeleteFunc(slices.Clone(list), func(v any) bool { return contains(had, v) })
-		if text, err = json.Marshal(more); err != nil {
-			return err.Error()
-		}
+		v = beyond(list, had)
 	}
-	return secrets.Redact(string(text))
+	return secrets.Redact(marshal(v))
 }
 
 // get finds a key in decoded values; nil: it is not there.

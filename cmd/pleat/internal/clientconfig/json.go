@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/tailscale/hujson"
@@ -17,15 +18,11 @@ func (jsonSyntax) empty() string { return "{}\n" }
 
 // parse reads a text, which may begin with a byte order mark.
 func parse(text []byte) (hujson.Value, error) {
-	plain := bytes.Clone(text)
+	text = bytes.Clone(text) // the value's changes would be the text's
 	if bytes.HasPrefix(text, []byte("\ufeff")) {
-		copy(plain, "   ")
+		copy(text, "   ")
 	}
-	v, err := hujson.Parse(plain)
-	if err == nil {
-		v.BeforeExtra = hujson.Extra(text[:len(v.BeforeExtra)])
-	}
-	return v, err
+	return hujson.Parse(text)
 }
 
 func (jsonSyntax) decode(text []byte) (map[string]any, error) {
@@ -37,7 +34,6 @@ func (jsonSyntax) decode(text []byte) (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	v.BeforeExtra = nil // it may have the mark
 	v.Standardize()
 	if err := json.Unmarshal(v.Pack(), &values); err != nil {
 		return nil, err
@@ -70,53 +66,40 @@ func indentOf(text []byte) string {
 	return "  "
 }
 
-// object is an object in a text, and which of its members is looked for; -1: it has none.
-type object struct {
-	*hujson.Object
-	open, close int // of its braces
-	at          int
-}
-
-// walk goes down to the object around a key, as far as there is one. It returns the objects
-// passed, from the outermost on.
-func walk(text []byte, key []string) (root hujson.Value, path []object, err error) {
-	if root, err = parse(text); err != nil {
-		return root, nil, err
-	}
-	v := &root
-	for i, name := range key {
-		members, ok := v.Value.(*hujson.Object)
+// lookup goes down to a key as far as there is one. in is the innermost object, depth the number of names in key
+// up to one of its members, and at which member that is; -1: it has none.
+func lookup(text []byte, key []string) (in hujson.Value, depth, at int, err error) {
+	for in, err = parse(text); err == nil; in = in.Value.(*hujson.Object).Members[at].Value {
+		object, ok := in.Value.(*hujson.Object)
 		if !ok {
-			name := strings.Join(append([]string{"the file"}, key[:i]...), ".")
-			return root, nil, fmt.Errorf("%s is not an object", name)
-		}
-		o := object{members, v.StartOffset, v.EndOffset - 1, len(members.Members) - 1}
-		for o.at >= 0 && o.Members[o.at].Name.Value.(hujson.Literal).String() != name {
-			o.at-- // from the last, which is the one that readers take
-		}
-		if path = append(path, o); o.at < 0 {
+			err = fmt.Errorf("%s is not an object", strings.Join(append([]string{"the file"}, key[:depth]...), "."))
 			break
 		}
-		v = &o.Members[o.at].Value
+		at = len(object.Members) - 1
+		for at >= 0 && object.Members[at].Name.Value.(hujson.Literal).String() != key[depth] {
+			at-- // from the last, which is the one that readers take
+		}
+		if depth++; at < 0 || depth == len(key) {
+			break
+		}
 	}
-	return root, path, nil
+	return in, depth, at, err
 }
 
 func (jsonSyntax) find(text []byte, key []string) (from, to int, ok bool, err error) {
-	_, path, err := walk(text, key)
-	if err != nil || len(path) < len(key) || path[len(path)-1].at < 0 {
+	in, depth, at, err := lookup(text, key)
+	if err != nil || depth < len(key) || at < 0 {
 		return 0, 0, false, err
 	}
-	o := path[len(path)-1]
-	return o.Members[o.at].Value.StartOffset, o.Members[o.at].Value.EndOffset, true, nil
+	one := items(in)[at]
+	return one.value, one.to, true, nil
 }
 
 func (s jsonSyntax) insert(text []byte, key []string, value any) (step, error) {
-	_, path, err := walk(text, key)
+	in, depth, _, err := lookup(text, key)
 	if err != nil {
 		return step{}, err
 	}
-	depth := len(path)
 	nested := value
 	for i := len(key) - 1; i >= depth; i-- {
 		nested = map[string]any{key[i]: nested}
@@ -127,69 +110,84 @@ func (s jsonSyntax) insert(text []byte, key []string, value any) (step, error) {
 	if err := errors.Join(err1, err2, err3); err != nil {
 		return step{}, err
 	}
-	unit, o := indentOf(text), path[depth-1]
+	unit, list := indentOf(text), items(in)
 	line := "\n" + strings.Repeat(unit, depth) + name + ": " + added
-	st := step{Key: key, Value: written, Made: len(key) - depth}
-	switch inner := string(text[o.open+1 : o.close]); {
-	case len(o.Members) == 0 && strings.TrimSpace(inner) == "":
-		st.At, st.Old, st.New = o.open+1, inner, line+"\n"+strings.Repeat(unit, depth-1)
-	case len(o.Members) == 0: // comments alone
-		st.At, st.New = o.open+1, line
-	default: // a comma that is there follows the new member
-		st.At, st.New = o.Members[len(o.Members)-1].Value.EndOffset, ","+line
+	st := step{At: in.StartOffset + 1, Key: key, Value: written, Made: len(key) - depth}
+	switch inner := string(text[in.StartOffset+1 : in.EndOffset-1]); {
+	case len(list) > 0: // a comma that is there follows the new member
+		st.At, st.New = list[len(list)-1].to, ","+line
+	case strings.TrimSpace(inner) == "":
+		st.Old, st.New = inner, line+"\n"+strings.Repeat(unit, depth-1)
+	default: // comments alone
+		st.New = line
 	}
 	return st, nil
 }
 
 // remove takes out a member, and as many of the objects around it as were made for it and have
 // nothing else now. Comments stay.
-func (jsonSyntax) remove(text []byte, key []string, made int) []byte {
-	root, path, err := walk(text, key)
-	if err != nil || len(path) < len(key) || path[len(path)-1].at < 0 {
+func (s jsonSyntax) remove(text []byte, key []string, made int) []byte {
+	in, depth, at, err := lookup(text, key)
+	if err != nil || depth < len(key) || at < 0 {
 		return text
 	}
-	for i := len(path) - 1; !path[i].cut() && made > 0 && i > 0; i-- {
-		made--
+	text, empty := cut(text, in, at)
+	if empty && made > 0 && len(key) > 1 {
+		return s.remove(text, key[:len(key)-1], made-1)
 	}
-	return root.Pack()
+	return text
 }
 
-// cut takes out the member that is looked for. It reports whether anything is left.
-func (o object) cut() bool {
-	gone, last := o.Members[o.at], o.at == len(o.Members)-1
-	after := &o.AfterExtra
-	if !last {
-		after = &o.Members[o.at+1].Name.BeforeExtra
+// item is a member of an object or an element of a list: where it and its value begin, where both end, and
+// where its comma would be.
+type item struct{ from, value, to, comma int }
+
+func items(v hujson.Value) (list []item) {
+	add := func(from int, v hujson.Value) {
+		list = append(list, item{from, v.StartOffset, v.EndOffset, v.EndOffset + len(v.AfterExtra)})
 	}
-	before := string(gone.Name.BeforeExtra)
-	rest := string(gone.Value.AfterExtra) + string(*after)
-	line, blank := strings.TrimRight(before, " \t"), strings.TrimLeft(rest, " \t\r")
-	switch {
-	case strings.HasSuffix(line, "\n") && strings.HasPrefix(blank, "\n"): // lines of its own
-		before, rest = line, blank[1:]
-	case last && strings.TrimSpace(before) == "": // the brace was in the line before
-		before = ""
+	switch v := v.Value.(type) {
+	case *hujson.Object:
+		for _, m := range v.Members {
+			add(m.Name.StartOffset, m.Value)
+		}
+	case *hujson.Array:
+		for _, e := range v.Elements {
+			add(e.StartOffset, e)
+		}
+	}
+	return list
+}
+
+// cut takes an item out of an object or a list, with its comma, or the one before it where it has none. It
+// reports whether nothing is left, not even a comment.
+func cut(text []byte, in hujson.Value, at int) (_ []byte, empty bool) {
+	list := items(in)
+	one, last := list[at], at == len(list)-1
+	begin, before, rest := in.StartOffset+1, text[:one.from], text[one.to:]
+	if at > 0 {
+		begin = list[at-1].comma + 1
+	}
+	blank := len(bytes.TrimSpace(text[begin:one.from])) == 0
+	if text[one.comma] == ',' {
+		rest = splice(rest, one.comma-one.to, ",", "")
+	} else if at > 0 {
+		before = splice(before, list[at-1].comma, ",", "")
+	}
+	line, next := bytes.TrimRight(before, " \t"), bytes.TrimLeft(rest, " \t\r")
+	switch inner := rest[:len(rest)-len(text[in.EndOffset-1:])]; {
+	case len(list) == 1 && blank && len(bytes.TrimSpace(inner)) == 0:
+		return slices.Concat(text[:begin], text[in.EndOffset-1:]), true
+	case bytes.HasSuffix(line, []byte("\n")) && bytes.HasPrefix(next, []byte("\n")): // lines of its own
+		before, rest = line, next[1:]
+	case last && blank: // the brace was in the line before
+		before = bytes.TrimRight(before, " \t\r\n")
 	case last:
 		before = line
 	default:
-		rest = strings.TrimLeft(rest, " \t")
+		rest = bytes.TrimLeft(rest, " \t")
 	}
-	if last && o.at > 0 {
-		// Only an object that had a comma at the end has one now.
-		prev := &o.Members[o.at-1].Value
-		if gone.Value.AfterExtra == nil {
-			before, prev.AfterExtra = string(prev.AfterExtra)+before, nil
-		} else if prev.AfterExtra == nil {
-			prev.AfterExtra = hujson.Extra{}
-		}
-	}
-	*after = hujson.Extra(before + rest)
-	o.Members = append(o.Members[:o.at], o.Members[o.at+1:]...)
-	if len(o.Members) == 0 && strings.TrimSpace(string(o.AfterExtra)) == "" {
-		o.AfterExtra = nil
-		return false
-	}
-	return true
+	return slices.Concat(before, rest), false
 }
 
 // add makes of a step that sets a list one that leaves what the list has as it is.
@@ -201,66 +199,42 @@ func (s jsonSyntax) add(text []byte, st *step, more Added) error {
 		}
 		st.Members = append(st.Members, written)
 	}
-	if !st.Had {
+	_, there, _ := list(text, st.Key)
+	if len(there) == 0 {
 		return nil
 	}
-	list, err := listAt(text, st.Key)
-	if err != nil || len(list.Elements) == 0 {
-		return err
-	}
-	line := "\n" + strings.Repeat(indentOf(text), len(st.Key)+1)
-	st.At, st.Old, st.New = list.Elements[len(list.Elements)-1].EndOffset, "", ""
-	for _, m := range st.Members {
-		st.New += "," + line + m
-	}
+	line := ",\n" + strings.Repeat(indentOf(text), len(st.Key)+1)
+	st.At, st.Old, st.New = there[len(there)-1].to, "", line+strings.Join(st.Members, line)
 	return nil
 }
 
-func listAt(text []byte, key []string) (*hujson.Array, error) {
-	_, path, err := walk(text, key)
-	if err != nil || len(path) < len(key) || path[len(path)-1].at < 0 {
-		return &hujson.Array{}, err
+// list is the list that a key has, if it has one, and its elements.
+func list(text []byte, key []string) (v hujson.Value, elements []item, ok bool) {
+	in, depth, at, err := lookup(text, key)
+	if err != nil || depth < len(key) || at < 0 {
+		return v, nil, false
 	}
-	o := path[len(path)-1]
-	list, ok := o.Members[o.at].Value.Value.(*hujson.Array)
-	if !ok {
-		return nil, fmt.Errorf("%s is not a list", strings.Join(key, "."))
-	}
-	return list, nil
+	v = in.Value.(*hujson.Object).Members[at].Value
+	return v, items(v), v.Value.Kind() == '['
 }
 
 // without takes out the members that a step has added, as far as they are there, and the list
 // if it was made for them.
 func (s jsonSyntax) without(text []byte, st step) []byte {
 	for _, gone := range st.Members {
-		list, err := listAt(text, st.Key)
-		if err != nil {
-			return text
-		}
-		for i, e := range list.Elements {
-			if !sameValue(string(text[e.StartOffset:e.EndOffset]), gone) {
-				continue
-			}
-			from, to := e.StartOffset, e.EndOffset
-			switch {
-			case i > 0:
-				from = list.Elements[i-1].EndOffset
-			case len(list.Elements) > 1:
-				to = list.Elements[1].StartOffset
-			}
-			text = splice(text, from, string(text[from:to]), "")
-			break
+		v, there, ok := list(text, st.Key)
+		is := func(i item) bool { return sameValue(string(text[i.value:i.to]), gone) }
+		if at := slices.IndexFunc(there, is); ok && at >= 0 {
+			text, _ = cut(text, v, at)
 		}
 	}
-	list, err := listAt(text, st.Key)
-	if err != nil || len(list.Elements) > 0 {
-		return text
-	}
-	if !st.Had {
-		return s.remove(text, st.Key, st.Made)
-	}
-	if from, to, ok, err := s.find(text, st.Key); ok && err == nil && st.Old != "" { // it was empty
-		text = splice(text, from, string(text[from:to]), st.Old)
+	v, there, ok := list(text, st.Key)
+	switch {
+	case !ok || len(there) > 0:
+	case !st.Had:
+		text = s.remove(text, st.Key, st.Made)
+	case st.Old != "": // it was empty
+		text = splice(text, v.StartOffset, string(text[v.StartOffset:v.EndOffset]), st.Old)
 	}
 	return text
 }

@@ -11,28 +11,53 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// lineSyntax is a format with one key a line: TOML, which has tables, and YAML.
+// lineSyntax is a format with keys on lines of their own: TOML, which has tables, YAML and .env.
 type lineSyntax struct {
-	sep    string
+	lineFormat
+	sep    string // between a key and its value
 	tables bool
 }
 
-func (lineSyntax) empty() string { return "" }
+// lineFormat is how such a format is read, and how its values are written.
+type lineFormat interface {
+	decode(text []byte) (map[string]any, error)
+	encode(value any, depth int, text []byte) (string, error)
+	lines(text []byte) []line
+}
 
-func (s lineSyntax) decode(text []byte) (map[string]any, error) {
-	values := make(map[string]any)
-	unmarshal := yaml.Unmarshal
-	if s.tables {
-		unmarshal = toml.Unmarshal
+var (
+	tomlSyntax = lineSyntax{
+		lineFormat: keyLines{
+			toml.Unmarshal, regexp.MustCompile(`^\s*\[([^\[\]]+)\]\s*(#.*)?$`),
+			regexp.MustCompile(`^\s*([\w"'-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
+		},
+		sep: " = ", tables: true,
 	}
-	err := unmarshal(text, &values)
+	yamlSyntax = lineSyntax{
+		lineFormat: keyLines{
+			yaml.Unmarshal, nil, regexp.MustCompile(`^([\w"'-]+):\s+("(?:[^"\\]|\\.)*"|'[^']*'|.*?)\s*(\s#.*)?$`),
+		},
+		sep: ": ",
+	}
+	envSyntax = lineSyntax{lineFormat: dotenvLines{}, sep: "="}
+)
+
+// keyLines is TOML or YAML.
+type keyLines struct {
+	unmarshal   func([]byte, any) error
+	header, key *regexp.Regexp // header is nil where there are no tables
+}
+
+func (f keyLines) decode(text []byte) (map[string]any, error) {
+	values := make(map[string]any)
+	err := f.unmarshal(text, &values)
 	if values == nil { // a YAML file of comments
 		values = make(map[string]any)
 	}
 	return values, err
 }
 
-func (s lineSyntax) encode(value any, _ int, _ []byte) (string, error) {
+func (keyLines) encode(value any, _ int, _ []byte) (string, error) {
 	var b bytes.Buffer // JSON's texts and lists are also TOML's and YAML's
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
@@ -40,7 +65,7 @@ func (s lineSyntax) encode(value any, _ int, _ []byte) (string, error) {
 	return strings.TrimSpace(b.String()), err
 }
 
-// line is a line of the text: a key, a table's header, or neither.
+// line is a line of the text: a key, a table's header, or neither. In .env a key can be on several.
 type line struct {
 	start, end     int    // with its line feed
 	table          string // that it is in
@@ -49,15 +74,7 @@ type line struct {
 	header, ignore bool
 }
 
-var (
-	headerLine = regexp.MustCompile(`^\s*\[([^\[\]]+)\]\s*(#.*)?$`)
-	keyLine    = map[string]*regexp.Regexp{
-		" = ": regexp.MustCompile(`^\s*([\w"'-]+)\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*'|[^#]*?)\s*(#.*)?$`),
-		": ":  regexp.MustCompile(`^([\w"'-]+):\s+("(?:[^"\\]|\\.)*"|'[^']*'|.*?)\s*(\s#.*)?$`),
-	}
-)
-
-func (s lineSyntax) lines(text []byte) (list []line) {
+func (f keyLines) lines(text []byte) (list []line) {
 	table := ""
 	for at := 0; at < len(text); {
 		l := line{start: at, end: len(text)}
@@ -67,11 +84,12 @@ func (s lineSyntax) lines(text []byte) (list []line) {
 		row := bytes.TrimRight(text[at:l.end], "\r\n")
 		blank := bytes.TrimSpace(row)
 		l.ignore = len(blank) == 0 || blank[0] == '#'
-		if m := headerLine.FindSubmatch(row); s.tables && m != nil {
-			table, l.header = tableName(string(m[1])), true
-		} else if s.tables && len(blank) > 0 && blank[0] == '[' {
+		if f.header != nil && len(blank) > 0 && blank[0] == '[' {
 			table, l.header = "[[", true
-		} else if m := keyLine[s.sep].FindSubmatchIndex(row); m != nil && !l.ignore {
+			if m := f.header.FindSubmatch(row); m != nil {
+				table = tableName(string(m[1]))
+			}
+		} else if m := f.key.FindSubmatchIndex(row); m != nil && !l.ignore {
 			l.name, l.from, l.to = strings.Trim(string(row[m[2]:m[3]]), `"'`), at+m[4], at+m[5]
 		}
 		l.table = table
@@ -89,6 +107,9 @@ func tableName(name string) string {
 	return strings.Join(parts, ".")
 }
 
+func (lineSyntax) empty() string { return "" }
+
+// find returns the last of several, which is the one that dotenv takes; elsewhere there is one.
 func (s lineSyntax) find(text []byte, key []string) (from, to int, ok bool, err error) {
 	if len(key) > 1 && !s.tables {
 		return 0, 0, false, fmt.Errorf("%s: only keys at the top can be set", strings.Join(key, "."))
@@ -96,10 +117,10 @@ func (s lineSyntax) find(text []byte, key []string) (from, to int, ok bool, err 
 	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
 	for _, l := range s.lines(text) {
 		if l.table == table && l.name == name {
-			return l.from, l.to, true, nil
+			from, to, ok = l.from, l.to, true
 		}
 	}
-	return 0, 0, false, nil
+	return from, to, ok, nil
 }
 
 var plainName = regexp.MustCompile(`^[\w-]+$`)

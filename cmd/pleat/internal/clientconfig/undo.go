@@ -15,7 +15,8 @@ import (
 // Undo plans to take back what was set under undo. If the file is as Set left it, it will be as it
 // was before, byte for byte. Else each key that still has the value which was set gets its
 // former value, or is removed; the others are Left. If nothing was set, the error is [fs.ErrNotExist].
-func Undo(undo string) (*Edit, error) {
+// earlier are edits that will be written before.
+func Undo(undo string, earlier ...*Edit) (*Edit, error) {
 	rec, err := readRecord(undo)
 	if err != nil {
 		return nil, err
@@ -23,6 +24,11 @@ func Undo(undo string) (*Edit, error) {
 	e, err := open(rec.Path, undo)
 	if err != nil {
 		return nil, err
+	}
+	for _, other := range earlier {
+		if other.Path == e.Path {
+			e.Before = other.After
+		}
 	}
 	if e.Before == nil {
 		return e, nil // somebody has deleted the file

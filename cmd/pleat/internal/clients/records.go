@@ -78,10 +78,19 @@ func (r Records) Plan(changes ...Change) (edits []*clientconfig.Edit, err error)
 	return edits, nil
 }
 
-// PlanBack plans to take back those of the changes that were made.
+// PlanBack plans to take back those of the changes that were made, the newest first: each then finds its file as
+// it left it.
 func (r Records) PlanBack(names ...string) (edits []*clientconfig.Edit, err error) {
+	made := func(name string) (t time.Time) {
+		if info, err := os.Stat(r.file(name)); err == nil {
+			t = info.ModTime()
+		}
+		return t
+	}
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int { return made(b).Compare(made(a)) })
 	for _, name := range names {
-		edit, err := clientconfig.Undo(r.file(name))
+		edit, err := clientconfig.Undo(r.file(name), edits...)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -94,33 +103,4 @@ func (r Records) PlanBack(names ...string) (edits []*clientconfig.Edit, err erro
 		return nil, errors.New("nothing to undo: pleat has changed nothing here that could be taken back")
 	}
 	return edits, nil
-}
-
-// TakeBack takes changes back, the newest first: each then finds its file as it left it. Of a file that several
-// have changed it returns the last edit, and those that left something.
-func (r Records) TakeBack(names ...string) (done []*clientconfig.Edit, err error) {
-	made := func(name string) (t time.Time) {
-		if info, err := os.Stat(r.file(name)); err == nil {
-			t = info.ModTime()
-		}
-		return t
-	}
-	names = slices.Clone(names)
-	slices.SortStableFunc(names, func(a, b string) int { return made(b).Compare(made(a)) })
-	var errs []error
-	for _, name := range names {
-		edit, err := clientconfig.Undo(r.file(name))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err == nil {
-			err = edit.Write()
-		}
-		if err == nil {
-			again := func(e *clientconfig.Edit) bool { return e.Path == edit.Path && e.Left == nil }
-			done = append(slices.DeleteFunc(done, again), edit)
-		}
-		errs = append(errs, err)
-	}
-	return done, errors.Join(errs...)
 }

@@ -23,10 +23,8 @@ import (
 // Serve serves one client over streams, a JSON object a line, until the input or ctx ends. A line
 // that is no request gets an error for an answer and changes nothing else.
 func Serve(ctx context.Context, srv *sdk.Server, in io.Reader, out io.Writer) error {
-	p := &pending{answered: make(chan struct{}, 1)}
-	answers := &replies{out: out, pending: p}
-	err := srv.Run(ctx, &sdk.IOTransport{
-		Reader: &requests{in: bufio.NewReader(in), pending: p, replies: answers}, Writer: answers,
+	err := srv.Run(ctx, &lines{
+		in: bufio.NewReader(in), messages: make(chan jsonrpc.Message), closed: make(chan struct{}), out: out,
 	})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) || errors.Is(err, sdk.ErrConnectionClosed) {
 		return nil
@@ -41,71 +39,70 @@ const (
 	maxLine     = 4 << 20 // bytes of a request
 )
 
-// pending counts requests that have not been answered.
-type pending struct {
-	mu       sync.Mutex
-	n        int
-	answered chan struct{}
+// lines is a connection over streams. The SDK's own would end at the first line that is no message.
+type lines struct {
+	in       *bufio.Reader
+	messages chan jsonrpc.Message // closed when the input ends
+	end      error                // why it did
+	closed   chan struct{}
+	closing  sync.Once
+	open     sync.WaitGroup // requests that have not been answered
+
+	mu  sync.Mutex
+	out io.Writer
 }
 
-func (p *pending) add(n int) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.n += n; p.n <= 0 {
-		select {
-		case p.answered <- struct{}{}:
-		default:
+// Connect begins to read. Nothing interrupts a read from a terminal, so Read does not wait for that.
+func (l *lines) Connect(context.Context) (sdk.Connection, error) {
+	go l.readAll()
+	return l, nil
+}
+
+func (l *lines) readAll() {
+	defer close(l.messages)
+	for l.end == nil {
+		var line []byte
+		line, l.end = l.next()
+		m := l.decode(line)
+		if m == nil {
+			continue
 		}
+		select {
+		case l.messages <- m:
+		case <-l.closed:
+			return
+		}
+	}
+	answered := make(chan struct{})
+	go func() {
+		l.open.Wait()
+		close(answered)
+	}()
+	select {
+	case <-answered:
+	case <-time.After(lastAnswers):
 	}
 }
 
-func (p *pending) wait() {
-	limit := time.After(lastAnswers)
+// next reads a line. Of one that is too long it keeps only the beginning.
+func (l *lines) next() (line []byte, err error) {
 	for {
-		p.mu.Lock()
-		n := p.n
-		p.mu.Unlock()
-		if n <= 0 {
-			return
+		part, err := l.in.ReadSlice('\n')
+		if len(line) <= maxLine {
+			line = append(line, part...)
 		}
-		select {
-		case <-p.answered:
-		case <-limit:
-			return
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
 		}
 	}
 }
 
-// requests is the input, a line at a time.
-type requests struct {
-	in      *bufio.Reader
-	pending *pending
-	replies *replies
-	line    []byte // the rest of it
-	read    sync.Mutex
-}
-
-func (r *requests) Read(b []byte) (int, error) {
-	r.read.Lock()
-	defer r.read.Unlock()
-	for len(r.line) == 0 {
-		line, err := r.next()
-		if len(bytes.TrimSpace(line)) > 0 {
-			r.take(line)
-		}
-		if err != nil && len(r.line) == 0 {
-			r.pending.wait()
-			return 0, err
-		}
+// decode returns the message in a line. Any other line it answers, unless it is blank, and returns nil. The SDK
+// would round an id that is not legal, so that the client does not know the answer.
+func (l *lines) decode(line []byte) jsonrpc.Message {
+	if len(bytes.TrimSpace(line)) == 0 {
+		return nil
 	}
-	n := copy(b, r.line)
-	r.line = r.line[n:]
-	return n, nil
-}
-
-// take passes on a line that is a message, and answers any other, at which the SDK would end. It would also
-// round an id that is not legal, so that the client does not know the answer.
-func (r *requests) take(line []byte) {
 	var parts map[string]json.RawMessage
 	err := json.Unmarshal(line, &parts)
 	m, wrong := jsonrpc.DecodeMessage(line)
@@ -116,17 +113,18 @@ func (r *requests) take(line []byte) {
 	}
 	switch {
 	case len(line) > maxLine:
-		r.replies.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request has at most %d bytes", maxLine))
+		l.refuse(id, jsonrpc.CodeInvalidRequest, fmt.Sprintf("a request has at most %d bytes", maxLine))
 	case !json.Valid(line):
-		r.replies.refuse(id, jsonrpc.CodeParseError, "the line is not JSON")
+		l.refuse(id, jsonrpc.CodeParseError, "the line is not JSON")
 	case err != nil || wrong != nil || request != nil && given && !legalID(parts["id"]):
-		r.replies.refuse(id, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
+		l.refuse(id, jsonrpc.CodeInvalidRequest, "the line is not a message of JSON-RPC 2.0")
 	default:
 		if request != nil && request.IsCall() {
-			r.pending.add(1)
+			l.open.Add(1)
 		}
-		r.line = append(bytes.TrimRight(line, "\r\n"), '\n') // the last one may have no end
+		return m
 	}
+	return nil
 }
 
 // legalID reports whether a request's id is a string, or an integer that survives as a floating-point number.
@@ -136,54 +134,47 @@ func legalID(id json.RawMessage) bool {
 	return bytes.HasPrefix(id, []byte(`"`)) || err == nil && -most <= n && n <= most
 }
 
-// next reads a line. Of one that is too long it keeps only the beginning.
-func (r *requests) next() (line []byte, err error) {
-	for {
-		part, err := r.in.ReadSlice('\n')
-		if len(line) <= maxLine {
-			line = append(line, part...)
-		}
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
-}
-
-func (*requests) Close() error { return nil }
-
-type replies struct {
-	mu      sync.Mutex
-	out     io.Writer
-	pending *pending
-	rest    []byte // of a message that is not complete
-}
-
-func (r *replies) Write(b []byte) (int, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n, err := r.out.Write(b)
-	r.rest = append(r.rest, b[:n]...)
-	for {
-		line, rest, ok := bytes.Cut(r.rest, []byte("\n"))
-		if !ok {
-			return n, err
-		}
-		m, _ := jsonrpc.DecodeMessage(line)
-		if _, ok := m.(*jsonrpc.Response); ok {
-			r.pending.add(-1)
-		}
-		r.rest = append([]byte(nil), rest...)
-	}
-}
-
 // refuse answers a line that is not passed on.
-func (r *replies) refuse(id json.RawMessage, code int, why string) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	fmt.Fprintf(r.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
+func (l *lines) refuse(id json.RawMessage, code int, why string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	fmt.Fprintf(l.out, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`+"\n", id, code, why)
 }
 
-func (*replies) Close() error { return nil }
+func (l *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	select {
+	case m, ok := <-l.messages:
+		if !ok {
+			return nil, l.end
+		}
+		return m, nil
+	case <-l.closed:
+		return nil, io.EOF
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (l *lines) Write(_ context.Context, m jsonrpc.Message) error {
+	line, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	_, err = l.out.Write(append(line, '\n'))
+	if _, ok := m.(*jsonrpc.Response); ok {
+		l.open.Done()
+	}
+	return err
+}
+
+func (l *lines) Close() error {
+	l.closing.Do(func() { close(l.closed) })
+	return nil
+}
+
+func (*lines) SessionID() string { return "" }
 
 // NewHandler serves a server over streamable HTTP. With a token every request needs it, as
 // a bearer token. Without one only requests to this machine by its own names are answered:
