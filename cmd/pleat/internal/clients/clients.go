@@ -4,7 +4,6 @@ package clients
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -26,6 +25,8 @@ type Client struct {
 	File string
 	keys []string
 	Hint string
+	// inside is what "pleat setup --inside" sets hooks in, beside File, or makes, where it has a script.
+	inside, script string
 	// Environ: these keys are variables of its environment, and others can be set beside them.
 	Environ bool
 	// Settings: it reads the address from its own settings alone, so it cannot be wrapped.
@@ -38,19 +39,21 @@ type Client struct {
 var All = []Client{
 	{
 		Name: "claude", Title: "Claude Code", home: "CLAUDE_CONFIG_DIR", folder: "~/.claude", File: "settings.json",
-		keys: []string{"env/ANTHROPIC_BASE_URL=$URL"}, Environ: true,
+		keys: []string{"env/ANTHROPIC_BASE_URL=$URL"}, Environ: true, inside: "settings.json",
 	},
 	{
 		Name: "codex", Title: "Codex", home: "CODEX_HOME", folder: "~/.codex", File: "config.toml",
-		keys: []string{"openai_base_url=$URL/v1"},
+		keys: []string{"openai_base_url=$URL/v1"}, inside: "hooks.json",
 	},
 	{
 		Name: "opencode", Title: "opencode", folder: "~/.config/opencode", File: "opencode.json",
-		keys: []string{"provider/anthropic/options/baseURL=$URL/v1", "provider/openai/options/baseURL=$URL/v1"},
+		keys:   []string{"provider/anthropic/options/baseURL=$URL/v1", "provider/openai/options/baseURL=$URL/v1"},
+		inside: "plugins/pleat.js", script: opencodeInside,
 	},
 	{
 		Name: "pi", Title: "pi", home: "PI_CODING_AGENT_DIR", folder: "~/.pi/agent", File: "models.json",
-		keys: []string{"providers/anthropic/baseUrl=$URL", "providers/openai/baseUrl=$URL/v1"},
+		keys:   []string{"providers/anthropic/baseUrl=$URL", "providers/openai/baseUrl=$URL/v1"},
+		inside: "extensions/pleat.js", script: piInside,
 	},
 	{
 		Name: "gemini", Title: "Gemini CLI", folder: "~/.gemini", File: ".env",
@@ -58,7 +61,7 @@ var All = []Client{
 	},
 	{
 		Name: "qwen", Title: "Qwen Code", folder: "~/.qwen", File: ".env",
-		keys: []string{"OPENAI_BASE_URL=$URL/v1"}, Environ: true,
+		keys: []string{"OPENAI_BASE_URL=$URL/v1"}, Environ: true, inside: "settings.json",
 	},
 	{
 		Name: "cline", Title: "Cline", Settings: true, folder: "~/.cline/data/settings", File: "providers.json",
@@ -117,42 +120,44 @@ func Names() (names []string) {
 }
 
 // Path is the file that "pleat setup" changes; "" if there is no home.
-func (c Client) Path(getenv func(string) string) string {
-	dir := ""
-	if c.home != "" {
-		dir = getenv(c.home)
+func (c Client) Path(getenv func(string) string) string { return c.path(c.File, getenv) }
+
+// path is a file in the folder of its configuration; "" if there is no home.
+func (c Client) path(name string, getenv func(string) string) string {
+	dir := c.dir(getenv)
+	if dir == "" {
+		return ""
+	}
+	path := filepath.Join(dir, filepath.FromSlash(name))
+	if other := path + "c"; filepath.Ext(path) == ".json" && term.Missing(path) && !term.Missing(other) {
+		return other // opencode.jsonc, where that is the one in use
+	}
+	return path
+}
+
+// dir is the folder of its configuration; "" if there is no home.
+func (c Client) dir(getenv func(string) string) string {
+	if c.home != "" && getenv(c.home) != "" {
+		return getenv(c.home)
 	}
 	rest, below := strings.CutPrefix(c.folder, "~")
-	config, xdg := strings.CutPrefix(rest, "/.config/")
-	if own := getenv("XDG_CONFIG_HOME"); dir == "" && xdg && filepath.IsAbs(own) {
-		dir = filepath.Join(own, config)
-	} else if dir == "" && below {
-		home := getenv("HOME")
-		if runtime.GOOS == "windows" {
-			home = getenv("USERPROFILE")
-		}
-		if home != "" {
-			dir = filepath.Join(home, filepath.FromSlash(rest))
-		}
-	} else if dir == "" {
+	dir := getenv("HOME")
+	if runtime.GOOS == "windows" {
+		dir = getenv("USERPROFILE")
+	}
+	own := getenv("XDG_CONFIG_HOME")
+	if config, ok := strings.CutPrefix(rest, "/.config/"); ok && filepath.IsAbs(own) {
+		dir, rest = own, config
+	} else if !below {
 		// Agents use ~/.config on macOS, too; editors do not.
 		goos := runtime.GOOS
 		if goos == "darwin" && c.Name != "vscode" {
 			goos = "linux"
 		}
-		if dir = term.UserFolder(goos, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config"); dir != "" {
-			dir = filepath.Join(dir, c.folder)
-		}
+		dir = term.UserFolder(goos, getenv, "AppData", "AppData/Roaming", "XDG_CONFIG_HOME", ".config")
 	}
 	if dir == "" {
 		return ""
 	}
-	path := filepath.Join(dir, c.File)
-	if other := path + "c"; filepath.Ext(path) == ".json" { // opencode.jsonc, where that is the one in use
-		_, err := os.Stat(path)
-		if _, err2 := os.Stat(other); err != nil && err2 == nil {
-			return other
-		}
-	}
-	return path
+	return filepath.Join(dir, filepath.FromSlash(rest))
 }

@@ -17,7 +17,10 @@ func TestInsidePaths(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"opencode", "pi"} {
-		c := Client{Name: name, folder: "~/.x", File: "y.json"}
+		c, err := Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
 		changes, err := c.Inside(program, func(string) string { return t.TempDir() })
 		if err != nil || !strings.Contains(changes[0].text, `spawn("C:\\Program Files\\pleat\\pleat.exe",`) {
 			t.Errorf("%s: %v\n%s", name, err, changes[0].text)

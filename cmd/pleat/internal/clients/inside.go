@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/pleat-dev/pleat/cmd/pleat/internal/clientconfig"
@@ -44,49 +45,40 @@ func (c Client) IsInside(program string, getenv func(string) string) bool {
 // Inside are the files that put pleat inside an agent: what runs it around a compaction,
 // and its MCP server, for recall.
 func (c Client) Inside(program string, getenv func(string) string) (list []Change, err error) {
-	first := Change{Record: insideMark + c.Name}
-	sibling := func(name ...string) string {
-		if path := c.Path(getenv); path != "" {
-			return filepath.Join(append([]string{filepath.Dir(path)}, name...)...)
-		}
-		return ""
+	if c.inside == "" {
+		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.Title)
 	}
 	quoted, err := json.Marshal(program)
 	if err != nil {
 		return nil, err
 	}
-	script := func(text string) string { return strings.ReplaceAll(text, `"$PLEAT"`, string(quoted)) }
-	switch c.Name {
-	case "claude":
-		first.Path = c.Path(getenv)
-		first.keys = hooksOf(program, "claude")
+	first := Change{
+		Record: insideMark + c.Name, Path: c.path(c.inside, getenv),
+		text: strings.ReplaceAll(c.script, `"$PLEAT"`, string(quoted)),
+	}
+	if c.script == "" {
+		first.keys = hooksOf(program, c.Name)
+	}
+	if c.Name == "claude" {
 		line := clientconfig.Key{Path: []string{"statusLine"}, Value: map[string]any{
 			"type": "command", "command": shellCall(runtime.GOOS, program, "status-line", "claude"),
 		}}
-		if free, err := isFree(first.Path, line); err != nil {
+		free, err := isFree(first.Path, line)
+		if err != nil {
 			return nil, err
-		} else if free {
+		}
+		if free {
 			first.keys = append(first.keys, line)
 		}
-	case "codex":
-		first.Path, first.keys = sibling("hooks.json"), hooksOf(program, "codex")
-	case "qwen":
-		first.Path, first.keys = sibling("settings.json"), hooksOf(program, "qwen")
-	case "pi":
-		first.Path, first.text = sibling("extensions", "pleat.js"), script(piInside)
-	case "opencode":
-		first.Path, first.text = sibling("plugins", "pleat.js"), script(opencodeInside)
-	default:
-		return nil, fmt.Errorf("pleat cannot be put inside %s: it can in claude, codex, opencode, pi and qwen", c.Title)
 	}
 	list = append(list, first)
-	for _, m := range Servers(program, getenv) {
-		if m.Record != serverMark+c.Name {
-			continue
-		}
-		if free, err := isFree(m.Path, m.keys[0]); err != nil {
+	if i := slices.Index(ServerNames, c.Name); i >= 0 {
+		m := Servers(program, getenv)[i]
+		free, err := isFree(m.Path, m.keys[0])
+		if err != nil {
 			return nil, err
-		} else if free {
+		}
+		if free {
 			m.Record = insideMark + c.Name + "-mcp"
 			list = append(list, m)
 		}

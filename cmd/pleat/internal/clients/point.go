@@ -82,22 +82,21 @@ func (c Client) pointTo(base string) (keys []clientconfig.Key) {
 // settled is the client with the keys that decide where its requests go as it is configured,
 // or why no key of its settings does.
 func (c Client) settled(base string, getenv func(string) string) (Client, error) {
+	path := c.Path(getenv)
 	for _, k := range c.pointTo(base) { // keys that are variables of the environment; in a table they are set there
 		if v := variable(k, getenv); len(k.Path) == 1 && v != "" && v != k.Value {
 			return c, fmt.Errorf("%s is set in your environment, which %s prefers to %s: unset it there and try again "+
-				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.Title,
-				c.Path(getenv), providerOf(k),
-				term.WithoutPassword(v))
+				"(if the proxy shall go on to it: pleat proxy start --upstream-%s %s)", k.Path[0], c.Title, path,
+				providerOf(k), term.WithoutPassword(v))
 		}
 	}
-	path := c.Path(getenv)
 	why, err := c.elsewhere(path, getenv)
 	if err != nil {
 		return c, err
 	}
 	if why != "" {
 		hint := "use an API key of the provider"
-		if _, err := c.Inside("pleat", getenv); err == nil {
+		if c.inside != "" {
 			hint += ", or pleat inside (pleat setup " + c.Name + " --inside)"
 		}
 		return c, fmt.Errorf("%s %s, and its requests do not come through a proxy then: %s", c.Title, why, hint)
@@ -105,8 +104,7 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 	if c.Name != "codex" {
 		return c, nil
 	}
-	provider, _ := clientconfig.Get(path, "model_provider")
-	name, _ := provider.(string)
+	name, _ := text(path, "model_provider")
 	if name == "" || name == "openai" {
 		return c, nil
 	}
@@ -119,6 +117,13 @@ func (c Client) settled(base string, getenv func(string) string) (Client, error)
 	return c, nil
 }
 
+// text is the text that a key of a file has; "": none.
+func text(path string, key ...string) (string, error) {
+	value, err := clientconfig.Get(path, key...)
+	s, _ := value.(string)
+	return s, err
+}
+
 // elsewhere says why a client's requests go where its login or its cloud has them go, whatever
 // address its settings name; empty: they do not.
 func (c Client) elsewhere(path string, getenv func(string) string) (string, error) {
@@ -126,49 +131,40 @@ func (c Client) elsewhere(path string, getenv func(string) string) (string, erro
 	case "claude":
 		for _, cloud := range []string{"BEDROCK", "VERTEX", "FOUNDRY"} {
 			name := "CLAUDE_CODE_USE_" + cloud
-			set, err := clientconfig.Get(path, "env", name)
+			set, err := text(path, "env", name)
 			if err != nil {
 				return "", err
 			}
-			if set, _ := set.(string); !slices.Contains([]string{"", "0", "false"}, cmp.Or(set, getenv(name))) {
+			if !slices.Contains([]string{"", "0", "false"}, cmp.Or(set, getenv(name))) {
 				return "has " + name, nil
 			}
 		}
 	case "codex":
-		login, err := isLogin(filepath.Join(filepath.Dir(path), "auth.json"))
-		if login {
+		auth := filepath.Join(filepath.Dir(path), "auth.json")
+		mode, err := text(auth, "auth_mode")
+		if err != nil {
+			return "", err
+		}
+		tokens, _ := clientconfig.Get(auth, "tokens")
+		key, _ := clientconfig.Get(auth, "OPENAI_API_KEY")
+		if mode == "chatgpt" || mode == "" && tokens != nil && key == nil {
 			return "is logged in with ChatGPT", nil
 		}
-		return "", err
 	case "gemini":
-		kind, err := clientconfig.Get(filepath.Join(filepath.Dir(path), "settings.json"), "security",
-			"auth", "selectedType")
-		if kind, _ := kind.(string); !slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
-			return "is logged in with " + kind, nil
+		kind, err := text(filepath.Join(filepath.Dir(path), "settings.json"), "security", "auth", "selectedType")
+		if err != nil || slices.Contains([]string{"", "gemini-api-key", "gateway"}, kind) {
+			return "", err
 		}
-		return "", err
+		return "is logged in with " + kind, nil
 	}
 	return "", nil
-}
-
-// isLogin reports whether Codex is logged in with an account rather than with a key.
-func isLogin(auth string) (bool, error) {
-	kind, err := clientconfig.Get(auth, "auth_mode")
-	if err != nil {
-		return false, err
-	}
-	mode, _ := kind.(string)
-	tokens, _ := clientconfig.Get(auth, "tokens")
-	key, _ := clientconfig.Get(auth, "OPENAI_API_KEY")
-	return mode == "chatgpt" || mode == "" && tokens != nil && key == nil, nil
 }
 
 // upstreams are the flags that let the proxy forward to where a client has sent its requests
 // until now, if that is some other server than the provider's own.
 func upstreams(path string, keys []clientconfig.Key, getenv func(string) string) (flags string) {
 	for _, k := range keys {
-		was, _ := clientconfig.Get(path, k.Path...)
-		old, _ := was.(string)
+		old, _ := text(path, k.Path...)
 		old = cmp.Or(old, variable(k, getenv)) // a variable that the settings replace from now on
 		if old == k.Value || !strings.Contains(old, "://") || strings.Contains(old, "127.0.0.1:4141") {
 			continue
@@ -201,9 +197,8 @@ func providerOf(k clientconfig.Key) string {
 // replace the variables, so they repeat what those list.
 func reachDirectly(path string, table []string, getenv func(string) string) (keys []clientconfig.Key) {
 	for _, set := range webproxy.NoProxy(func(name string) string {
-		there, _ := clientconfig.Get(path, append(slices.Clone(table), name)...)
-		list, _ := there.(string)
-		return cmp.Or(list, getenv(name))
+		there, _ := text(path, append(slices.Clone(table), name)...)
+		return cmp.Or(there, getenv(name))
 	}) {
 		name, list, _ := strings.Cut(set, "=")
 		keys = append(keys, clientconfig.Key{Path: append(slices.Clone(table), name), Value: list})
