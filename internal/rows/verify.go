@@ -34,38 +34,27 @@ type Pages struct {
 // pageRows is the number of rows in a page: few, since rows can be large.
 const pageRows = 64
 
-// eachRow runs f for every row of a query, after the database is released. Read must not fail
-// for a row that is damaged: the others may still be read. After returns the arguments that
-// select the rows after one.
-func eachRow[T any](
-	v *Verifier, query string, last T, after func(last T) []any, read func(row Scanner) (T, error), f func(T) error,
-) error {
-	for {
-		args := after(last)
-		page, err := readAll(v.ctx, v.b, query, read, append(args, pageRows)...)
-		for _, last = range page { // also before an error
-			if err := f(last); err != nil {
+// examined is a row that was read: the arguments that select the rows after it, and its check.
+type examined struct {
+	after []any
+	check func() error
+}
+
+// eachRow checks every row of a query, once the database is released. Read must not fail for a row that
+// is damaged: the others may still be read. First are the arguments that select all rows.
+func (v *Verifier) eachRow(query string, read func(row Scanner) (examined, error), first ...any) error {
+	for args := first; ; {
+		page, err := readAll(v.ctx, v.b, query, read, append(args[:len(args):len(args)], pageRows)...)
+		for _, row := range page { // also before an error
+			if err := row.check(); err != nil {
 				return err
 			}
 		}
-		if err != nil || len(page) < pageRows || reflect.DeepEqual(after(last), args) {
+		if err != nil || len(page) < pageRows || reflect.DeepEqual(page[len(page)-1].after, args) {
 			return err
 		}
+		args = page[len(page)-1].after
 	}
-}
-
-// examined is a row with the error of its check.
-type examined[T any] struct {
-	row *T
-	err error
-}
-
-// examine returns a row that can be read, perhaps damaged.
-func examine[T any](row *T, err error) (examined[T], error) {
-	if row != nil {
-		return examined[T]{row, err}, nil
-	}
-	return examined[T]{}, err
 }
 
 // Verifier reads everything and reports what is damaged.
@@ -117,17 +106,20 @@ func (v *Verifier) Report(key store.SessionKey, seq uint64, format string, args 
 }
 
 func (v *Verifier) sessions() error {
-	read := func(row Scanner) (examined[Session], error) { return examine(v.b.ReadSession(row)) }
-	after := func(last examined[Session]) []any { return []any{last.row.ID} }
-	first := examined[Session]{row: &Session{ID: math.MinInt64}}
-	return eachRow(v, v.b.Pages.Sessions, first, after, read, func(c examined[Session]) error {
-		if c.err != nil {
-			if err := v.Report(c.row.Key, 0, "%s", c.err); err != nil {
-				return err
-			}
+	return v.eachRow(v.b.Pages.Sessions, func(row Scanner) (examined, error) {
+		x, err := v.b.ReadSession(row)
+		if x == nil {
+			return examined{}, err
 		}
-		return v.entries(c.row)
-	})
+		return examined{[]any{x.ID}, func() error {
+			if err != nil {
+				if err := v.Report(x.Key, 0, "%s", err); err != nil {
+					return err
+				}
+			}
+			return v.entries(x)
+		}}, nil
+	}, int64(math.MinInt64))
 }
 
 // errNewer ends the entries of a session at those that were appended since it was read.
@@ -137,44 +129,15 @@ var errNewer = errors.New("newer")
 // that their bodies and texts are there.
 func (v *Verifier) entries(x *Session) error {
 	due := newDue(x.Head, x.Kinds, 1, nil)
-	type entry struct {
-		examined[Record]
-		body *int64
-	}
-	read := func(row Scanner) (e entry, err error) {
-		e.examined, err = examine(v.b.ReadEntry(row, x.Key, &e.body))
-		return e, err
-	}
-	after := func(last entry) []any { return []any{x.ID, v.b.tables.Owner(x.Key.Tenant), int64(last.row.Seq)} }
-	first := entry{examined: examined[Record]{row: &Record{}}}
-	err := eachRow(v, v.b.Pages.Entries, first, after, read, func(e entry) error {
-		r := e.row
-		if what, ok := errors.AsType[damaged](e.err); ok && errors.Is(what.error, ErrKey) {
-			return v.b.In(what, "session %q", x.Key)
+	owner := v.b.tables.Owner(x.Key.Tenant)
+	err := v.eachRow(v.b.Pages.Entries, func(row Scanner) (examined, error) {
+		var body *int64
+		r, err := v.b.ReadEntry(row, x.Key, &body)
+		if r == nil {
+			return examined{}, err
 		}
-		if e.err != nil {
-			due.From = r.Seq + 1
-			return v.Report(x.Key, r.Seq, "%s", e.err)
-		}
-		if r.Seq > x.Head {
-			return errNewer
-		}
-		if what := due.Check(&r.Entry, r.Prev); what != "" {
-			due.From = r.Seq + 1
-			if err := v.missing(x, 0, what); err != nil {
-				return err
-			}
-		}
-		if r.BodySize > 0 && (e.body == nil || *e.body != int64(r.BodySize)) {
-			if err := v.missing(x, r.Seq, fmt.Sprintf("body %v is missing", r.BodyHash)); err != nil {
-				return err
-			}
-		}
-		if !r.OwnText() { // one that is the body is checked with the bodies
-			return nil
-		}
-		return v.text(x, r)
-	})
+		return examined{[]any{x.ID, owner, int64(r.Seq)}, func() error { return v.entry(x, due, r, body, err) }}, nil
+	}, x.ID, owner, int64(0))
 	if err != nil && !errors.Is(err, errNewer) {
 		return err
 	}
@@ -182,6 +145,35 @@ func (v *Verifier) entries(x *Session) error {
 		return v.missing(x, 0, what)
 	}
 	return nil
+}
+
+// entry checks an entry of a session, which was read with an error or none, and has a body of that size.
+func (v *Verifier) entry(x *Session, due *Due, r *Record, body *int64, err error) error {
+	if what, ok := errors.AsType[damaged](err); ok && errors.Is(what.error, ErrKey) {
+		return v.b.In(what, "session %q", x.Key)
+	}
+	if err != nil {
+		due.From = r.Seq + 1
+		return v.Report(x.Key, r.Seq, "%s", err)
+	}
+	if r.Seq > x.Head {
+		return errNewer
+	}
+	if what := due.Check(&r.Entry, r.Prev); what != "" {
+		due.From = r.Seq + 1
+		if err := v.missing(x, 0, what); err != nil {
+			return err
+		}
+	}
+	if r.BodySize > 0 && (body == nil || *body != int64(r.BodySize)) {
+		if err := v.missing(x, r.Seq, fmt.Sprintf("body %v is missing", r.BodyHash)); err != nil {
+			return err
+		}
+	}
+	if !r.OwnText() { // one that is the body is checked with the bodies
+		return nil
+	}
+	return v.text(x, r)
 }
 
 func (v *Verifier) text(x *Session, r *Record) error {
@@ -209,50 +201,45 @@ func (v *Verifier) missing(x *Session, seq uint64, what string) error {
 }
 
 func (v *Verifier) bodies() error {
-	type body struct {
-		at           [2]any
-		tenant, hash []byte
-		Blob
-		err error
+	return v.eachRow(v.b.Pages.Bodies, func(row Scanner) (examined, error) {
+		at := make([]any, 2)
+		var tenant, hash []byte
+		var b Blob
+		err := row.Scan(&at[0], &at[1], &tenant, &hash, &b.Size, &b.Codec, &b.Data)
+		if err != nil && !v.b.tables.Misfit(err) {
+			return examined{}, err
+		}
+		return examined{at, func() error { return v.body(store.SessionKey{Tenant: string(tenant)}, hash, b, err) }}, nil
+	}, v.b.Pages.FirstBody[:]...)
+}
+
+// body checks a body, which was read with an error or none.
+func (v *Verifier) body(key store.SessionKey, hash []byte, b Blob, err error) error {
+	var h transcript.Hash
+	switch {
+	case err != nil:
+		return v.Report(key, 0, "a body: %v", err)
+	case !SetHash(&h, hash) || b.Size < 0 || b.Size > maxSize:
+		return v.Report(key, 0, "body %x has a damaged record", hash)
 	}
-	read := func(row Scanner) (b body, err error) {
-		err = row.Scan(&b.at[0], &b.at[1], &b.tenant, &b.hash, &b.Size, &b.Codec, &b.Data)
-		if err != nil && v.b.tables.Misfit(err) {
-			b.err, err = err, nil
-		}
-		return b, err
+	_, err = v.b.Keys.Unpack(b, b.Size, h)
+	if errors.Is(err, ErrKey) {
+		return v.b.Corrupt("body %v %w", h, err)
 	}
-	after := func(last body) []any { return []any{last.at[0], last.at[1]} }
-	return eachRow(v, v.b.Pages.Bodies, body{at: v.b.Pages.FirstBody}, after, read, func(b body) error {
-		key := store.SessionKey{Tenant: string(b.tenant)}
-		var h transcript.Hash
-		switch {
-		case b.err != nil:
-			return v.Report(key, 0, "a body: %v", b.err)
-		case !SetHash(&h, b.hash) || b.Size < 0 || b.Size > maxSize:
-			return v.Report(key, 0, "body %x has a damaged record", b.hash)
-		}
-		_, err := v.b.Keys.Unpack(b.Blob, b.Size, h)
-		if errors.Is(err, ErrKey) {
-			return v.b.Corrupt("body %v %w", h, err)
-		}
-		if err != nil {
-			return v.Report(key, 0, "body %v %v", h, err)
-		}
-		return nil
-	})
+	if err != nil {
+		return v.Report(key, 0, "body %v %v", h, err)
+	}
+	return nil
 }
 
 // orphans reports entries whose session is gone.
 func (v *Verifier) orphans() error {
-	type orphans struct{ session, entries int64 }
-	read := func(row Scanner) (o orphans, err error) {
-		err = row.Scan(&o.session, &o.entries)
-		return o, err
-	}
-	after := func(last orphans) []any { return []any{last.session} }
-	return eachRow(v, v.b.Pages.Orphans, orphans{session: math.MinInt64}, after, read, func(o orphans) error {
-		return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there",
-			v.b.Name, o.entries, o.session)
-	})
+	return v.eachRow(v.b.Pages.Orphans, func(row Scanner) (examined, error) {
+		var session, entries int64
+		err := row.Scan(&session, &entries)
+		return examined{[]any{session}, func() error {
+			return v.Report(store.SessionKey{}, 0, "%s: %d entries belong to session number %d, which is not there",
+				v.b.Name, entries, session)
+		}}, err
+	}, int64(math.MinInt64))
 }
