@@ -22,6 +22,7 @@ func (r *Request) Check(m model.Model) []transcript.Violation {
 		m = model.Model{Thinking: model.ThinkingRule{First: m.Thinking.First}}
 	}
 	c := &checker{r: r, m: m}
+	c.findTurns()
 	c.tools()
 	c.caching()
 	for i := range r.Messages {
@@ -37,8 +38,9 @@ func (r *Request) Check(m model.Model) []transcript.Violation {
 
 type checker struct {
 	wire.Violations
-	r *Request
-	m model.Model
+	r     *Request
+	m     model.Model
+	turns []wireTurn
 }
 
 func messagePath(i int) string  { return fmt.Sprintf("messages.%d", i) }
@@ -53,23 +55,29 @@ func (c *checker) effortOnly(i int) bool {
 
 // wireTurn is a run of messages of one role, which the provider takes for one.
 type wireTurn struct {
-	role       transcript.Role
-	start, end int // messages start ≤ i < end
+	role        transcript.Role
+	first, last int // messages
+	blocks      []placed
 }
 
-func (c *checker) turns() []wireTurn {
-	var out []wireTurn
+func (t *wireTurn) hasResults() bool {
+	return slices.ContainsFunc(t.blocks, func(p placed) bool { return p.block.Kind() == transcript.KindToolResult })
+}
+
+func (c *checker) findTurns() {
 	for i, m := range c.r.Messages {
 		if c.effortOnly(i) {
 			continue
 		}
-		if n := len(out); n > 0 && out[n-1].role == m.Role() {
-			out[n-1].end = i + 1
-			continue
+		if n := len(c.turns); n == 0 || c.turns[n-1].role != m.Role() {
+			c.turns = append(c.turns, wireTurn{role: m.Role(), first: i})
 		}
-		out = append(out, wireTurn{m.Role(), i, i + 1})
+		t := &c.turns[len(c.turns)-1]
+		t.last = i
+		for j, b := range m.Blocks().All() {
+			t.blocks = append(t.blocks, placed{transcript.BlockRef{Message: i, Block: j}, b})
+		}
 	}
-	return out
 }
 
 type placed struct {
@@ -78,16 +86,6 @@ type placed struct {
 }
 
 func (p placed) path() string { return blockPath(p.Message, p.Block) }
-
-func (c *checker) blocks(t wireTurn) []placed {
-	var out []placed
-	for i := t.start; i < t.end; i++ {
-		for j, b := range c.r.Messages[i].Blocks().All() {
-			out = append(out, placed{transcript.BlockRef{Message: i, Block: j}, b})
-		}
-	}
-	return out
-}
 
 func (c *checker) tools() {
 	seen := make(map[string]bool, len(c.r.Tools))
@@ -147,8 +145,13 @@ func (c *checker) marked(path string, b transcript.Block) {
 
 // signed reports whether a block is a compaction that the provider made by request.
 func signed(b transcript.Block) bool {
-	o, ok := b.(transcript.Opaque)
-	return ok && o.Type == "compaction" && jsonspan.Value(o.Raw).Get("signature") != nil
+	return opaqueType(b) == "compaction" && jsonspan.Value(transcript.RawOf(b)).Get("signature") != nil
+}
+
+// opaqueType is the type of an opaque block, empty if the block is none.
+func opaqueType(b transcript.Block) string {
+	o, _ := b.(transcript.Opaque)
+	return o.Type
 }
 
 // compactions checks where signed compaction blocks stand: there is one, and nothing
@@ -173,30 +176,20 @@ func (c *checker) compactions() {
 // openThinking checks a conversation that stands in the middle of a tool round under
 // manual thinking: the answer that began the round starts with its thinking.
 func (c *checker) openThinking() {
-	turns := c.turns()
-	if !c.m.Thinking.First && c.r.ThinkingMode() != "enabled" || len(turns) < 2 {
+	turns := c.turns
+	if !c.m.Thinking.First && c.r.ThinkingMode() != "enabled" || len(turns) == 0 ||
+		turns[len(turns)-1].role == transcript.RoleAssistant {
 		return
 	}
-	k := len(turns) - 1
-	if turns[k].role != transcript.RoleUser || !c.hasResults(turns[k]) {
-		return
-	}
-	first := -1 // the answer that began the round: the user has sent results ever since
-	for k--; k >= 0; k-- {
-		if turns[k].role == transcript.RoleAssistant {
-			first = k
-		} else if turns[k].role != transcript.RoleUser || !c.hasResults(turns[k]) {
+	var blocks []placed // of the answer that began the round: the user has sent results ever since
+	for _, t := range slices.Backward(turns) {
+		if t.role == transcript.RoleAssistant {
+			blocks = t.blocks
+		} else if t.role != transcript.RoleUser || !t.hasResults() {
 			break
 		}
 	}
-	if first < 0 {
-		return
-	}
-	blocks := c.blocks(turns[first])
-	if len(blocks) == 0 {
-		return
-	}
-	if o, ok := blocks[0].block.(transcript.Opaque); ok && o.Type == "compaction" {
+	if len(blocks) == 0 || opaqueType(blocks[0].block) == "compaction" {
 		return
 	}
 	if blocks[0].block.Kind() != transcript.KindThinking {
@@ -208,10 +201,6 @@ func (c *checker) openThinking() {
 				"`thinking`.",
 			wireType(blocks[0].block))
 	}
-}
-
-func (c *checker) hasResults(t wireTurn) bool {
-	return slices.ContainsFunc(c.blocks(t), func(p placed) bool { return p.block.Kind() == transcript.KindToolResult })
 }
 
 // wireType is a block's type as the wire calls it.

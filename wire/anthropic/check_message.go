@@ -8,8 +8,7 @@ import (
 )
 
 func (c *checker) roles() {
-	turns := c.turns()
-	if len(turns) == 0 {
+	if len(c.turns) == 0 {
 		c.Add("messages-empty", "messages", "at least one message is required")
 		return
 	}
@@ -18,37 +17,33 @@ func (c *checker) roles() {
 			c.Add("system-role-refused", messagePath(i), "role 'system' is not supported on this model")
 		}
 	}
-	if first := turns[0]; first.role == transcript.RoleAssistant && !c.startsWithCompaction() {
+	if first := c.turns[0]; first.role == transcript.RoleAssistant && !c.startsWithCompaction() {
 		c.Add("first-role", "messages", `first message must use the "user" role`)
 	}
-	for k, t := range turns {
+	for k, t := range c.turns {
 		if t.role == transcript.RoleSystem {
-			c.systemPlace(turns, k)
+			c.systemPlace(k)
 		}
 	}
-	if last := turns[len(turns)-1]; last.role == transcript.RoleAssistant {
+	if last := c.turns[len(c.turns)-1]; last.role == transcript.RoleAssistant {
 		c.lastAssistant(last)
 	}
 }
 
 func (c *checker) startsWithCompaction() bool {
 	b := c.r.Messages[0].Blocks()
-	if b.Len() == 0 {
-		return false
-	}
-	o, ok := b.At(0).(transcript.Opaque)
-	return ok && o.Type == "compaction"
+	return b.Len() > 0 && opaqueType(b.At(0)) == "compaction"
 }
 
 // systemPlace checks a system turn: it follows a user turn and comes last or before an
 // answer.
-func (c *checker) systemPlace(turns []wireTurn, k int) {
-	path := messagePath(turns[k].start)
+func (c *checker) systemPlace(k int) {
+	turns, path := c.turns, messagePath(c.turns[k].first)
 	if k == 0 {
 		c.Add("system-role-place", path, "a message with role 'system' cannot be the first message")
 		return
 	}
-	if before := turns[k-1]; before.role == transcript.RoleAssistant && !c.endsInServerResult(before) {
+	if before := turns[k-1]; before.role == transcript.RoleAssistant && !before.endsInServerResult() {
 		c.Add("system-role-place", path, "a message with role 'system' must follow a user message")
 	}
 	if k+1 < len(turns) && turns[k+1].role != transcript.RoleAssistant {
@@ -57,21 +52,16 @@ func (c *checker) systemPlace(turns []wireTurn, k int) {
 	}
 }
 
-func (c *checker) endsInServerResult(t wireTurn) bool {
-	blocks := c.blocks(t)
-	if len(blocks) == 0 {
-		return false
-	}
-	o, ok := blocks[len(blocks)-1].block.(transcript.Opaque)
-	return ok && strings.HasSuffix(o.Type, "_tool_result")
+func (t *wireTurn) endsInServerResult() bool {
+	n := len(t.blocks)
+	return n > 0 && strings.HasSuffix(opaqueType(t.blocks[n-1].block), "_tool_result")
 }
 
 // lastAssistant checks a conversation that ends with a message of the model. Turns that the
 // provider paused, or that hold its compaction, may end a request so that they go on.
 func (c *checker) lastAssistant(t wireTurn) {
-	blocks := c.blocks(t)
-	for _, p := range blocks {
-		if o, ok := p.block.(transcript.Opaque); ok && (o.Type == "compaction" || serverTool(o.Type)) {
+	for _, p := range t.blocks {
+		if typ := opaqueType(p.block); typ == "compaction" || serverTool(typ) {
 			return
 		}
 	}
@@ -79,13 +69,13 @@ func (c *checker) lastAssistant(t wireTurn) {
 		return
 	}
 	if c.m.Refuses.Prefill {
-		c.Add("prefill-refused", messagePath(t.end-1),
+		c.Add("prefill-refused", messagePath(t.last),
 			"This model does not support assistant message prefill. The conversation must end with a user message.")
 	}
-	if len(blocks) == 0 {
+	if len(t.blocks) == 0 {
 		return
 	}
-	if last, ok := blocks[len(blocks)-1].block.(transcript.Text); ok {
+	if last, ok := t.blocks[len(t.blocks)-1].block.(transcript.Text); ok {
 		if s := last.Text.String(); !blank(last.Text.Literal()) && strings.TrimRight(s, " \t\r\n") != s {
 			c.Add("prefill-whitespace", "messages", "final assistant content cannot end with trailing whitespace")
 		}

@@ -21,29 +21,30 @@ const (
 // pairs checks calls and results. The provider takes neighbouring messages of one role
 // for one turn, so a turn's calls are answered by the turn behind it.
 func (c *checker) pairs() {
-	turns := c.turns()
 	seen := make(map[string]bool)
-	for k, t := range turns {
+	for k, t := range c.turns {
 		switch t.role {
 		case transcript.RoleAssistant:
-			c.calls(t, seen)
-			if k+1 < len(turns) {
-				c.answered(t, turns[k+1])
-			} else {
-				c.answered(t, wireTurn{})
+			var next wireTurn
+			if k+1 < len(c.turns) {
+				next = c.turns[k+1]
 			}
+			c.calls(t, next, seen)
 		case transcript.RoleUser:
-			var before []placed
-			if k > 0 && turns[k-1].role == transcript.RoleAssistant {
-				before = c.blocks(turns[k-1])
+			var before wireTurn
+			if k > 0 && c.turns[k-1].role == transcript.RoleAssistant {
+				before = c.turns[k-1]
 			}
 			c.results(t, before)
 		}
 	}
 }
 
-func (c *checker) calls(t wireTurn, seen map[string]bool) {
-	for _, p := range c.blocks(t) {
+// calls checks that the calls of t are new, and that the next turn answers them, also at the very
+// end of a conversation. The provider lists all ids in one error; here each call is one, so that
+// a view which leaves one more unanswered is found out.
+func (c *checker) calls(t, next wireTurn, seen map[string]bool) {
+	for _, p := range t.blocks {
 		if call, ok := p.block.(transcript.ToolCall); ok {
 			if seen[call.ID] {
 				c.Add("tool-use-id-duplicate", p.path(), "`tool_use` ids must be unique")
@@ -51,21 +52,15 @@ func (c *checker) calls(t wireTurn, seen map[string]bool) {
 			seen[call.ID] = true
 		}
 	}
-}
-
-// answered checks that the next turn answers the calls of t, also at the very end of a
-// conversation. The provider lists all ids in one error; here each call is one, so that
-// a view which leaves one more unanswered is found out.
-func (c *checker) answered(t, next wireTurn) {
 	results := make(map[string]bool)
 	if next.role == transcript.RoleUser {
-		for _, p := range c.blocks(next) {
+		for _, p := range next.blocks {
 			if r, ok := p.block.(transcript.ToolResult); ok {
 				results[r.CallID] = true
 			}
 		}
 	}
-	for _, p := range c.blocks(t) {
+	for _, p := range t.blocks {
 		if call, ok := p.block.(transcript.ToolCall); ok && !results[call.ID] {
 			c.Add("tool-result-missing", messagePath(p.Message), textMissing, call.ID)
 		}
@@ -73,15 +68,14 @@ func (c *checker) answered(t, next wireTurn) {
 }
 
 // results checks the results of a user's turn against the calls of the turn before.
-func (c *checker) results(t wireTurn, before []placed) {
-	calls, answered := make(map[string]bool), make(map[string]bool)
-	for _, p := range before {
+func (c *checker) results(t, before wireTurn) {
+	calls, answered, other := make(map[string]bool), make(map[string]bool), false
+	for _, p := range before.blocks {
 		if call, ok := p.block.(transcript.ToolCall); ok {
 			calls[call.ID] = true
 		}
 	}
-	other := false
-	for _, p := range c.blocks(t) {
+	for _, p := range t.blocks {
 		r, ok := p.block.(transcript.ToolResult)
 		if !ok {
 			other = true
@@ -93,7 +87,7 @@ func (c *checker) results(t wireTurn, before []placed) {
 		case answered[r.CallID]:
 			c.Add("tool-result-duplicate", p.path(), textDuplicate, r.CallID)
 		case other: // the provider sees the call unanswered
-			c.Add("tool-results-first", messagePath(before[len(before)-1].Message), textMissing, r.CallID)
+			c.Add("tool-results-first", messagePath(before.blocks[len(before.blocks)-1].Message), textMissing, r.CallID)
 		}
 		answered[r.CallID] = true
 	}
@@ -108,8 +102,8 @@ type serverCall struct{ id, name string }
 func (c *checker) servers() {
 	var open []serverCall
 	used := map[string]map[string]bool{"server_tool_use": {}, "mcp_tool_use": {}}
-	for _, t := range c.turns() {
-		for _, p := range c.blocks(t) {
+	for _, t := range c.turns {
+		for _, p := range t.blocks {
 			if b, ok := p.block.(transcript.Opaque); ok {
 				open = c.serverBlock(p, b, open, used)
 			}

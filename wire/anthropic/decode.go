@@ -55,16 +55,12 @@ type decoder struct {
 	earlier *Request           // see DecodeAfter
 }
 
+// place says in which block the walk is.
 func (d *decoder) place() string {
-	switch {
-	case d.section == sectionMessages && d.block >= 0:
-		return fmt.Sprintf("messages.%d.content.%d: ", len(d.Messages), d.block)
-	case d.section == sectionMessages:
-		return fmt.Sprintf("messages.%d: ", len(d.Messages))
-	case d.section != sectionTop:
-		return fmt.Sprintf("%s.%d: ", d.section, d.block)
+	if d.section == sectionTop {
+		return ""
 	}
-	return ""
+	return mark{message: len(d.Messages), block: d.block, part: -1}.path(d.section) + ": "
 }
 
 func (d *decoder) request() {

@@ -61,21 +61,13 @@ func encode(req *model.Request, arrange func([]transcript.Message) ([][]byte, er
 		}
 	}
 	out := jsonspan.AppendQuote([]byte(`{"model":`), req.Model)
-	maxTokens := req.MaxTokens
-	maxTokens = cmp.Or(maxTokens, defaultMaxTokens)
+	maxTokens := cmp.Or(req.MaxTokens, defaultMaxTokens)
 	out = strconv.AppendInt(append(out, `,"max_tokens":`...), int64(maxTokens), 10)
 	out = appendHead(out, system, tools, caching)
 	if len(tools) > 0 && req.NoTools {
 		out = append(out, `,"tool_choice":{"type":"none"}`...)
 	}
-	out = append(out, `,"messages":[`...)
-	for i, m := range list {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		out = append(out, m...)
-	}
-	out = append(out, ']')
+	out = append(append(append(out, `,"messages":[`...), bytes.Join(list, []byte{','})...), ']')
 	if req.Temperature != nil {
 		out = strconv.AppendFloat(append(out, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 	}

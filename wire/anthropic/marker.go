@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -20,9 +21,7 @@ const (
 	sections
 )
 
-var sectionNames = [...]string{"tools", "system", "messages", ""}
-
-func (s section) String() string { return sectionNames[s] }
+var sectionNames = [...]string{"tools", "system", "messages"}
 
 type mark struct {
 	message, block, part int // -1: not inside one
@@ -42,33 +41,29 @@ func (r *Request) Markers() []Marker {
 	var out []Marker
 	for s := range sections {
 		for _, m := range r.marks[s] {
-			out = append(out, Marker{Path: m.path(s), TTL: m.lifetime()})
+			out = append(out, Marker{Path: m.path(s), TTL: cmp.Or(m.ttl, "5m")})
 		}
 	}
 	return out
 }
 
-func (m mark) lifetime() string {
-	if m.ttl == "" {
-		return "5m"
-	}
-	return m.ttl
-}
-
+// path is where the mark is, as the provider writes it.
 func (m mark) path(s section) string {
-	switch {
-	case s == sectionTop:
+	inside := []int{m.block, m.part}
+	switch s {
+	case sectionTop:
 		return ""
-	case s != sectionMessages && m.part < 0:
-		return fmt.Sprintf("%s.%d", s, m.block)
-	case s != sectionMessages:
-		return fmt.Sprintf("%s.%d.content.%d", s, m.block, m.part)
-	case m.block < 0:
-		return fmt.Sprintf("messages.%d", m.message)
-	case m.part < 0:
-		return fmt.Sprintf("messages.%d.content.%d", m.message, m.block)
+	case sectionMessages:
+		inside = []int{m.message, m.block, m.part}
 	}
-	return fmt.Sprintf("messages.%d.content.%d.content.%d", m.message, m.block, m.part)
+	path := fmt.Sprintf("%s.%d", sectionNames[s], inside[0])
+	for _, n := range inside[1:] {
+		if n < 0 {
+			break
+		}
+		path += fmt.Sprintf(".content.%d", n)
+	}
+	return path
 }
 
 // fiveMinutes is a marker as a member of a block.
@@ -84,12 +79,8 @@ const markBack = 3
 // can have one, and the marker. The marker is empty if the request has no room or no use for
 // one more.
 func (r *Request) marker(v transcript.View) (at int, with string) {
-	total := 0
-	for _, list := range r.marks {
-		total += len(list)
-	}
 	own := slices.Concat(r.marks[sectionMessages], r.marks[sectionTop])
-	if len(own) == 0 || total >= maxMarkers {
+	if len(own) == 0 || len(r.Markers()) >= maxMarkers {
 		return 0, ""
 	}
 	with = fiveMinutes

@@ -42,22 +42,13 @@ func (r *recorder) blockStart(event jsonspan.Value) {
 		start: bytes.Clone(content),
 	}
 	r.blocks = append(r.blocks, b)
-	if r.stream.OnDelta == nil {
-		return
+	if r.stream.OnDelta != nil && b.typ == "tool_use" {
+		r.stream.OnDelta(model.Delta{
+			Index: b.index, Kind: transcript.KindToolCall,
+			CallID: content.Get("id").Text(), Name: content.Get("name").Text(),
+		})
 	}
-	d := model.Delta{Index: b.index}
-	switch b.typ {
-	case "tool_use":
-		d.Kind, d.CallID, d.Name = transcript.KindToolCall, content.Get("id").Text(), content.Get("name").Text()
-		r.stream.OnDelta(d)
-	case "text":
-		d.Kind, d.Text = transcript.KindText, content.Get("text").Text()
-	case "thinking":
-		d.Kind, d.Text = transcript.KindThinking, content.Get("thinking").Text()
-	}
-	if d.Text != "" {
-		r.stream.OnDelta(d)
-	}
+	r.tell(b, b.typ+"_delta", content)
 }
 
 // blockDelta adds a delta to its block. Whatever the delta's type, a string member adds to
@@ -80,12 +71,14 @@ func (r *recorder) blockDelta(event jsonspan.Value) {
 			b.grow(name, value[1:len(value)-1])
 		}
 	}
-	if r.stream.OnDelta != nil {
-		r.tell(b, typ, delta)
-	}
+	r.tell(b, typ, delta)
 }
 
+// tell hands what a delta says to the sink.
 func (r *recorder) tell(b *streamBlock, typ string, delta jsonspan.Value) {
+	if r.stream.OnDelta == nil {
+		return
+	}
 	d := model.Delta{Index: b.index}
 	switch {
 	case typ == "text_delta":

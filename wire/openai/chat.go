@@ -107,53 +107,42 @@ var messageNotes = []string{
 
 func (s *scanner) chatMessage(m *chatMessage) {
 	*m = chatMessage{parts: m.parts[:0], calls: m.calls[:0]}
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
+	m.whole = s.fields(func(key string) {
 		switch key {
 		case "content":
 			m.content, m.parts = s.parts(m.parts[:0])
 		case "tool_calls":
-			at, kind := s.C.Pos(), s.C.Kind()
 			m.calls = m.calls[:0]
-			for range s.C.Items {
-				m.calls = append(m.calls, s.toolCall())
-			}
-			m.toolCalls = s.since(at, kind)
+			m.toolCalls = s.items(func() { m.calls = append(m.calls, s.toolCall()) })
 		default:
 			s.note(
 				key, messageNotes,
 				&m.role, &m.refusal, &m.thinking, &m.thought, &m.audio, &m.toolCallID, &m.functionCall,
 			)
 		}
-	}
-	m.whole = s.since(start, kind)
+	})
 }
 
 func (s *scanner) toolCall() toolCall {
 	var t toolCall
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
-		at, kind := s.C.Pos(), s.C.Kind()
+	t.whole = s.fields(func(key string) {
 		switch key {
 		case "function":
-			s.function(&t)
-			t.function = s.since(at, kind)
+			t.function = s.function(&t)
 		case "custom":
-			s.function(&t)
-			t.custom = s.since(at, kind)
+			t.custom = s.function(&t)
 		default:
 			s.note(key, []string{"id", "type", "index"}, &t.id, &t.typ, &t.index)
 		}
-	}
-	t.whole = s.since(start, kind)
+	})
 	return t
 }
 
 // function reads what a call holds: name and arguments, or name and input.
-func (s *scanner) function(t *toolCall) {
-	for key := range s.C.Fields {
+func (s *scanner) function(t *toolCall) value {
+	return s.fields(func(key string) {
 		s.note(key, []string{"name", "arguments", "input"}, &t.name, &t.input, &t.input)
-	}
+	})
 }
 
 func (b *builder) chatMessage(m *chatMessage) {

@@ -26,8 +26,7 @@ var itemNotes = []string{"type", "role", "id", "call_id", "name", "arguments", "
 
 func (s *scanner) item(it *item) {
 	*it = item{parts: it.parts[:0], outputs: it.outputs[:0], summaries: it.summaries[:0]}
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
+	it.whole = s.fields(func(key string) {
 		switch key {
 		case "content":
 			it.content, it.parts = s.parts(it.parts[:0])
@@ -45,19 +44,16 @@ func (s *scanner) item(it *item) {
 			s.note(key, itemNotes, &it.typ, &it.role, &it.id, &it.callID, &it.name, &it.arguments,
 				&it.input, &it.encrypted)
 		}
-	}
-	it.whole = s.since(start, kind)
+	})
 }
 
 // inside passes over an object and notes the member that has one of the names.
 func (s *scanner) inside(member *value, names ...string) value {
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
+	return s.fields(func(key string) {
 		if v := s.value(); slices.Contains(names, key) {
 			*member = v
 		}
-	}
-	return s.since(start, kind)
+	})
 }
 
 // form says how text is put into an item whose wire form is more than a string.

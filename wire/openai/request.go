@@ -87,11 +87,8 @@ func (r *Request) member(s *scanner, key string) {
 
 // tools passes over a list of tool definitions.
 func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
-	start, kind := s.C.Pos(), s.C.Kind()
-	for range s.C.Items {
-		list = append(list, s.tool())
-	}
-	return s.since(start, kind), list
+	whole := s.items(func() { list = append(list, s.tool()) })
+	return whole, list
 }
 
 // tool reads a definition of either format; the Chat one has its members one level deeper.
@@ -99,24 +96,18 @@ func (s *scanner) tools(list []model.Tool) (value, []model.Tool) {
 // type.
 func (s *scanner) tool() model.Tool {
 	var t toolScan
-	start, kind := s.C.Pos(), s.C.Kind()
-	s.toolMembers(&t, true)
-	tool := model.Tool{
-		Name:        s.text(t.name),
-		Description: s.text(t.description),
-		Raw:         s.raw(s.since(start, kind)),
-	}
+	tool := model.Tool{Raw: s.raw(s.toolMembers(&t, true)), Description: s.text(t.description)}
+	tool.Name = cmp.Or(s.text(t.name), s.text(t.label), s.text(t.typ))
 	if t.schema.given() {
 		tool.Schema = s.raw(t.schema)
 	}
-	tool.Name = cmp.Or(tool.Name, s.text(t.label), s.text(t.typ))
 	return tool
 }
 
 type toolScan struct{ typ, name, description, schema, label value }
 
-func (s *scanner) toolMembers(t *toolScan, outer bool) {
-	for key := range s.C.Fields {
+func (s *scanner) toolMembers(t *toolScan, outer bool) value {
+	return s.fields(func(key string) {
 		switch {
 		case key == "type" && outer:
 			t.typ = s.value()
@@ -126,7 +117,7 @@ func (s *scanner) toolMembers(t *toolScan, outer bool) {
 			s.note(key, []string{"name", "description", "parameters", "server_label"},
 				&t.name, &t.description, &t.schema, &t.label)
 		}
-	}
+	})
 }
 
 // moreTools is the edit that adds tools to the request's list, if it has one.

@@ -48,8 +48,22 @@ func (s *scanner) note(key string, names []string, into ...*value) {
 	}
 }
 
-// since returns the value that began at start and ends here.
-func (s *scanner) since(start int, kind jsonspan.Kind) value {
+// fields walks the object at the cursor with a function that reads members, or leaves them to the
+// cursor. It returns the object, and anything else that is there.
+func (s *scanner) fields(member func(key string)) value {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for key := range s.C.Fields {
+		member(key)
+	}
+	return value{s.Since(start), kind}
+}
+
+// items walks the list at the cursor as fields does an object.
+func (s *scanner) items(element func()) value {
+	start, kind := s.C.Pos(), s.C.Kind()
+	for range s.C.Items {
+		element()
+	}
 	return value{s.Since(start), kind}
 }
 
@@ -98,26 +112,21 @@ type part struct {
 // parts passes over content, which is text or a list of parts, and appends the parts to
 // buf.
 func (s *scanner) parts(buf []part) (value, []part) {
-	start, kind := s.C.Pos(), s.C.Kind()
-	for range s.C.Items {
-		buf = append(buf, s.part())
-	}
-	return s.since(start, kind), buf
+	whole := s.items(func() { buf = append(buf, s.part()) })
+	return whole, buf
 }
 
 var partNotes = []string{"type", "text", "refusal", "detail", "stdout", "stderr", "outcome"}
 
 func (s *scanner) part() part {
 	var p part
-	start, kind := s.C.Pos(), s.C.Kind()
-	for key := range s.C.Fields {
+	p.whole = s.fields(func(key string) {
 		if key == "image_url" { // an object on the Chat wire, a string on the Responses one
 			s.imageURL(&p)
 		} else {
 			s.note(key, partNotes, &p.typ, &p.text, &p.said, &p.detail, &p.stdout, &p.stderr, &p.outcome)
 		}
-	}
-	p.whole = s.since(start, kind)
+	})
 	return p
 }
 
