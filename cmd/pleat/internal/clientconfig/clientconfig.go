@@ -60,16 +60,16 @@ type step struct {
 	Had   bool     `json:"had,omitempty"`   // Old is its former value
 	Made  int      `json:"made,omitempty"`  // how many objects or tables around it are new
 
-	Members []string `json:"members,omitempty"` // that were added to a list, as written
+	Member bool `json:"member,omitempty"` // it added the value to the list that the key has
 }
 
 type syntax interface {
 	empty() string // a file without keys
 	decode(text []byte) (map[string]any, error)
 	encode(value any, depth int, text []byte) (string, error)
-	find(text []byte, key []string) (from, to int, ok bool, err error)
-	insert(text []byte, key []string, value any) (step, error)
-	remove(text []byte, key []string, made int) []byte
+	find(text []byte, st step) (from, to int, ok bool, err error) // the value of its key
+	insert(text []byte, st step, value any) (step, error)
+	remove(text []byte, st step) []byte
 }
 
 func syntaxOf(path string) (syntax, error) {
@@ -118,18 +118,23 @@ func Set(path, undo string, keys ...Key) (*Edit, error) {
 		text = []byte(s.empty())
 	}
 	for _, k := range keys {
-		more, _ := k.Value.(Added)
+		more, member := k.Value.(Added)
 		k, err := addTo(want, k)
 		if err != nil {
 			return nil, fmt.Errorf("edit %s: %w", path, err)
 		}
-		st, err := setKey(s, text, k, more)
-		if err != nil {
-			return nil, fmt.Errorf("edit %s: %w", path, err)
-		}
-		text = splice(text, st.At, st.Old, st.New)
-		e.rec.Steps = append(e.rec.Steps, st)
 		Put(want, k)
+		if _, ok := s.(jsonSyntax); !member || !ok { // other lists are written anew
+			more, member = Added{k.Value}, false
+		}
+		for _, value := range more {
+			st, err := setKey(s, text, step{Key: k.Path, Member: member}, value)
+			if err != nil {
+				return nil, fmt.Errorf("edit %s: %w", path, err)
+			}
+			text = splice(text, st.At, st.Old, st.New)
+			e.rec.Steps = append(e.rec.Steps, st)
+		}
 	}
 	if got, err := s.decode(text); err != nil || !Same(got, want) {
 		return nil, fmt.Errorf("edit %s: its form is not understood; set %s by hand", path, names(keys))
@@ -199,20 +204,14 @@ func addTo(values map[string]any, k Key) (Key, error) {
 	return Key{k.Path, slices.Concat(list, more)}, nil
 }
 
-// setKey sets a key. more are the members that its value, a list, has beyond those in the file.
-func setKey(s syntax, text []byte, k Key, more Added) (st step, err error) {
-	from, to, ok, err := s.find(text, k.Path)
-	if err != nil {
-		return step{}, err
+// setKey completes a step that sets a key.
+func setKey(s syntax, text []byte, st step, value any) (step, error) {
+	from, to, ok, err := s.find(text, st)
+	if err != nil || !ok {
+		return s.insert(text, st, value)
 	}
-	if !ok {
-		st, err = s.insert(text, k.Path, k.Value)
-	} else if st.Value, err = s.encode(k.Value, len(k.Path), text); err == nil {
-		st = step{At: from, Old: string(text[from:to]), New: st.Value, Key: k.Path, Value: st.Value, Had: true}
-	}
-	if lists, ok := s.(jsonSyntax); ok && more != nil && err == nil {
-		err = lists.add(text, &st, more)
-	}
+	st.Value, err = s.encode(value, len(st.Key), text)
+	st.At, st.Old, st.New, st.Had = from, string(text[from:to]), st.Value, true
 	return st, err
 }
 

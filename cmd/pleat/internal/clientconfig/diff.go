@@ -36,18 +36,21 @@ func (e *Edit) Diff() string {
 		if st.Key == nil || Same(old, new) || slices.ContainsFunc(e.steps[i+1:], again) {
 			continue
 		}
-		name := strings.Join(st.Key, ".")
+		name, set := strings.Join(st.Key, "."), st.Value
+		if st.Member {
+			set = "[" + set + "]"
+		}
 		switch {
 		case adds(old, new):
-			lines = append(lines, "+ "+name+", beside what is there: "+shown(new, old, st.Value))
+			lines = append(lines, "+ "+name+", beside what is there: "+shown(new, old, set))
 		case adds(new, old): // as it does when it is taken back
 			lines = append(lines, "- "+name+", beside what stays: "+shown(old, new, marshal(old)))
 		default:
 			if old != nil {
-				lines = append(lines, "- "+name+": "+shown(old, nil, st.Value))
+				lines = append(lines, "- "+name+": "+shown(old, nil, set))
 			}
 			if new != nil {
-				lines = append(lines, "+ "+name+": "+shown(new, old, st.Value))
+				lines = append(lines, "+ "+name+": "+shown(new, old, set))
 			}
 		}
 	}
@@ -78,13 +81,15 @@ func marshal(v any) string {
 func shown(v, before any, set string) string {
 	list, isList := v.([]any)
 	_, isObject := v.(map[string]any)
-	if (isList || isObject) && !sameValue(marshal(v), set) {
-		return "…"
-	}
+	whole := marshal(v)
 	if had, _ := before.([]any); isList && len(had) > 0 {
 		v = beyond(list, had)
 	}
-	return secrets.Redact(marshal(v))
+	text := marshal(v)
+	if (isList || isObject) && !sameValue(whole, set) && !sameValue(text, set) {
+		return "…"
+	}
+	return secrets.Redact(text)
 }
 
 // get finds a key in decoded values; nil: it is not there.

@@ -110,11 +110,11 @@ func tableName(name string) string {
 func (lineSyntax) empty() string { return "" }
 
 // find returns the last of several, which is the one that dotenv takes; elsewhere there is one.
-func (s lineSyntax) find(text []byte, key []string) (from, to int, ok bool, err error) {
-	if len(key) > 1 && !s.tables {
-		return 0, 0, false, fmt.Errorf("%s: only keys at the top can be set", strings.Join(key, "."))
+func (s lineSyntax) find(text []byte, st step) (from, to int, ok bool, err error) {
+	if len(st.Key) > 1 && !s.tables {
+		return 0, 0, false, fmt.Errorf("%s: only keys at the top can be set", strings.Join(st.Key, "."))
 	}
-	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+	table, name := st.table()
 	for _, l := range s.lines(text) {
 		if l.table == table && l.name == name {
 			from, to, ok = l.from, l.to, true
@@ -123,10 +123,16 @@ func (s lineSyntax) find(text []byte, key []string) (from, to int, ok bool, err 
 	return from, to, ok, nil
 }
 
+// table is the name of the table around a step's key, and its own.
+func (st step) table() (table, name string) {
+	last := len(st.Key) - 1
+	return strings.Join(st.Key[:last], "."), st.Key[last]
+}
+
 var plainName = regexp.MustCompile(`^[\w-]+$`)
 
-func (s lineSyntax) insert(text []byte, key []string, value any) (step, error) {
-	for _, name := range key {
+func (s lineSyntax) insert(text []byte, st step, value any) (step, error) {
+	for _, name := range st.Key {
 		if !plainName.MatchString(name) {
 			return step{}, fmt.Errorf("%q: names may have letters, digits, _ and - only", name)
 		}
@@ -136,9 +142,9 @@ func (s lineSyntax) insert(text []byte, key []string, value any) (step, error) {
 		return step{}, err
 	}
 	end := lineEnd(text)
-	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+	table, name := st.table()
 	added := name + s.sep + written + end
-	st := step{Key: key, Value: written, At: -1}
+	st.Value, st.At = written, -1
 	for _, l := range s.lines(text) { // behind the last key of its table
 		if l.table == table && (l.header || !l.ignore) {
 			st.At = l.end
@@ -171,8 +177,8 @@ func lineEnd(text []byte) string {
 	return "\n"
 }
 
-func (s lineSyntax) remove(text []byte, key []string, made int) []byte {
-	table, name := strings.Join(key[:len(key)-1], "."), key[len(key)-1]
+func (s lineSyntax) remove(text []byte, st step) []byte {
+	table, name := st.table()
 	var gone, header line
 	others, before := 0, line{}
 	for _, l := range s.lines(text) {
@@ -189,7 +195,7 @@ func (s lineSyntax) remove(text []byte, key []string, made int) []byte {
 		before = l
 	}
 	text = splice(text, gone.start, string(text[gone.start:gone.end]), "")
-	if made > 0 && others == 0 && header.end > header.start {
+	if st.Made > 0 && others == 0 && header.end > header.start {
 		text = splice(text, header.start, string(text[header.start:header.end]), "")
 	}
 	return text

@@ -81,11 +81,7 @@ func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 		case st.Key == nil:
 			continue
 		}
-		if lists, ok := s.(jsonSyntax); ok && st.Members != nil {
-			text = lists.without(text, st)
-			continue
-		}
-		from, to, ok, err := s.find(text, st.Key)
+		from, to, ok, err := s.find(text, st)
 		if err == nil && !ok && !st.Had { // it is gone
 			continue
 		}
@@ -94,7 +90,7 @@ func (r *record) takeBack(s syntax, text []byte) (_ []byte, left []step) {
 		case mine && st.Had:
 			next = splice(text, from, string(text[from:to]), st.Old)
 		case mine:
-			next = s.remove(text, st.Key, st.Made)
+			next = s.remove(text, st)
 		}
 		if mine && sameBut(s, st.Key[0], text, next) {
 			text = next
@@ -118,7 +114,7 @@ func sameBut(s syntax, name string, a, b []byte) bool {
 func Values(undo string) (list []string) {
 	if r, err := readRecord(undo); err == nil {
 		for _, s := range r.Steps {
-			list = append(append(list, s.Value), s.Members...)
+			list = append(list, s.Value)
 		}
 	}
 	return list
@@ -152,7 +148,7 @@ func (r *record) check() error {
 		return err
 	}
 	for _, st := range r.Steps {
-		if st.Key != nil && len(st.Key) == 0 || st.Key == nil && (st.Had || st.Value != "" || st.Members != nil) {
+		if st.Key != nil && len(st.Key) == 0 || st.Key == nil && (st.Had || st.Value != "" || st.Member) {
 			return errors.New("it has a step without a key")
 		}
 	}

@@ -14,7 +14,7 @@ func TestSenselessRecord(t *testing.T) {
 	for _, record := range []string{
 		"", "null", "[]", "{}", "{", `{"path":"a.ini"}`,
 		`{"path":"$PATH","steps":[{"key":[]}]}`,
-		`{"path":"$PATH","steps":[{"key":[],"members":["1"]}]}`,
+		`{"path":"$PATH","steps":[{"key":[],"member":true}]}`,
 		`{"path":"$PATH","steps":[{"value":"x","had":true}]}`,
 		`{"path":"$PATH","existed":true,"sum":"$SUM","steps":[{"at":0,"new":"","old":"}","key":["a"]}]}`,
 	} {
@@ -43,7 +43,7 @@ func recordOf(record, path, text string) string {
 func FuzzUndo(f *testing.F) {
 	for _, step := range []string{
 		`{"key":[]}`, `{"key":["a"],"value":"1","had":true,"old":"2"}`, `{"at":1,"old":"x","new":"a"}`,
-		`{"key":["a"],"members":["1","2"],"made":-1}`, `{"key":["a","b",""],"made":9,"value":"1"}`,
+		`{"key":["a"],"value":"1","member":true,"made":-1}`, `{"key":["a","b",""],"made":9,"value":"1"}`,
 	} {
 		for i, text := range []string{`{"a": [1, 2], "b": {}}`, "a = 1\n[a.b]\n", "a: 1\n", "a=1\n"} {
 			f.Add(`{"path":"$PATH","existed":true,"sum":"$SUM","steps":[`+step+`]}`, text, i)
